@@ -1,0 +1,24 @@
+package connect
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redis opens a pool of at most conns connections. url is redis://, rediss://
+// or unix://, as go-redis takes it.
+//
+// An error never quotes url, which may hold a password.
+func Redis(url string, conns int) (redis.UniversalClient, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("not a Redis URL (redis://user:password@host:6379/0)")
+	}
+	opts.PoolSize = conns
+	opts.ContextTimeoutEnabled = true // a caller's deadline ends the call, not only the wait for a connection
+	opts.DialTimeout = 2 * time.Second
+	opts.ReadTimeout, opts.WriteTimeout = 2*time.Second, 2*time.Second
+	return redis.NewClient(opts), nil
+}

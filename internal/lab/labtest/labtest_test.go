@@ -1,0 +1,26 @@
+package labtest_test
+
+import (
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m) }
+
+func TestServersAreReal(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	var isolation string
+	if err := db.GetContext(t.Context(), &isolation, "SELECT @@tx_isolation"); err != nil {
+		if err := db.GetContext(t.Context(), &isolation, "SELECT @@transaction_isolation"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if isolation != "READ-COMMITTED" {
+		t.Errorf("isolation = %s, want READ-COMMITTED", isolation)
+	}
+	if err := labtest.Dial(t, labtest.Redis(t)).Ping(t.Context()).Err(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,217 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Program says how to run one server.
+type Program struct {
+	Name  string   // what it is called in messages and in its log's name
+	Path  string   // the executable
+	Args  []string // without the program itself
+	Dir   string   // its working directory, which also gets its log
+	Env   []string // added to this process's environment
+	Ready func(ctx context.Context) error
+	// End is the signal that asks for an orderly end; the default is SIGTERM.
+	End syscall.Signal
+}
+
+// A Server is a child process that has answered at least once.
+type Server struct {
+	program Program
+	log     string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	gone chan struct{}
+}
+
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 20 * time.Second
+)
+
+// Start runs p and returns when it is ready, or with the end of its log.
+func (l *Lab) Start(p Program) (*Server, error) {
+	s := &Server{program: p, log: filepath.Join(p.Dir, p.Name+".log")}
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.servers = append(l.servers, s)
+	l.mu.Unlock()
+	return s, nil
+}
+
+func (s *Server) start() error {
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(s.program.Path, s.program.Args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.program.Dir, log, log
+	cmd.Env = append(os.Environ(), s.program.Env...)
+	cmd.SysProcAttr = mortal(s.end())
+	if err := spawn(cmd); err != nil {
+		return fmt.Errorf("lab: start %s: %w", s.program.Name, err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(gone)
+	}()
+	s.mu.Lock()
+	s.cmd, s.gone = cmd, gone
+	s.mu.Unlock()
+	return s.awaitReady()
+}
+
+func (s *Server) awaitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	err := errors.New("never asked")
+	for pause := time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 50*time.Millisecond) {
+		if err = s.program.Ready(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-s.gone:
+			return fmt.Errorf("lab: %s ended at once: %s", s.program.Name, s.LogTail())
+		case <-time.After(pause):
+		}
+	}
+	s.Kill()
+	return fmt.Errorf("lab: %s is not ready: %w: %s", s.program.Name, err, s.LogTail())
+}
+
+func (s *Server) end() syscall.Signal {
+	if s.program.End != 0 {
+		return s.program.End
+	}
+	return syscall.SIGTERM
+}
+
+// Stop asks the server to end, waits, and kills it if it does not. A server
+// that has already ended is no error.
+func (s *Server) Stop() error {
+	s.Signal(s.end())
+	s.Signal(syscall.SIGCONT) // a paused one could not obey
+	select {
+	case <-s.Gone():
+		return nil
+	case <-time.After(stopTimeout):
+		s.Kill()
+		return fmt.Errorf("lab: %s did not stop in %s: %s", s.program.Name, stopTimeout, s.LogTail())
+	}
+}
+
+// Kill ends the server with SIGKILL and returns when it is gone.
+func (s *Server) Kill() {
+	s.Signal(syscall.SIGKILL)
+	<-s.Gone()
+}
+
+// Pause stops the server in its tracks (SIGSTOP); Resume lets it go on.
+func (s *Server) Pause() { s.Signal(syscall.SIGSTOP) }
+
+// Resume undoes Pause.
+func (s *Server) Resume() { s.Signal(syscall.SIGCONT) }
+
+// Restart starts a server that has ended again, with the same data.
+func (s *Server) Restart() error { return s.start() }
+
+// Gone is closed when the process has ended.
+func (s *Server) Gone() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
+// PID is the process id of the running child.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process.Pid
+}
+
+// Signal sends sig; a process that has ended does not mind.
+func (s *Server) Signal(sig syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.cmd.Process.Signal(sig)
+}
+
+// LogTail is the end of what the server has printed.
+func (s *Server) LogTail() string {
+	const most = 2000
+	b, _ := os.ReadFile(s.log)
+	return string(b[max(0, len(b)-most):])
+}
+
+// spawn starts cmd on a thread that never ends: on Linux a child's death
+// signal follows the thread that started it, not the process (golang/go#27505).
+func spawn(cmd *exec.Cmd) error {
+	starting.Do(func() {
+		go func() {
+			runtime.LockOSThread()
+			for start := range starts {
+				start()
+			}
+		}()
+	})
+	done := make(chan error)
+	starts <- func() { done <- cmd.Start() }
+	return <-done
+}
+
+var (
+	starting sync.Once
+	starts   = make(chan func())
+)
+
+// Find looks name up on PATH and in the places where servers hide from it.
+func Find(names ...string) (string, error) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+		for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/sbin", "/opt/homebrew/bin"} {
+			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("lab: none of %v is installed", names)
+}
+
+// FreePort names a loopback port that nobody used a moment ago.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// dialable is a readiness check: something accepts connections.
+func dialable(network, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}

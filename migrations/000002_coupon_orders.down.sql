@@ -1,0 +1,1 @@
+DROP TABLE coupon_orders

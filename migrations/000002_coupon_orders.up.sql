@@ -1,0 +1,9 @@
+CREATE TABLE coupon_orders (
+    id         BIGINT      NOT NULL,
+    coupon_id  BIGINT      NOT NULL,
+    user_id    BIGINT      NOT NULL,
+    created_at DATETIME(3) NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE KEY one_each (coupon_id, user_id),
+    KEY by_user (user_id, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
