@@ -34,7 +34,8 @@ type Locker interface {
 	// lease that ends after ttl unless extended, ErrHeld, or an error that
 	// leaves the outcome unknown; the driver then has already tried to let go
 	// of whatever it may have got. A lost reply that the client retries must
-	// still yield the lease. A cancelled ctx grants nothing.
+	// still yield the lease. A cancelled ctx grants nothing. A ttl that fails
+	// CheckTTL is refused; one finer than the service can keep is rounded up.
 	TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
 
@@ -100,6 +101,15 @@ func CheckKey(key string) error {
 		if key[i] <= ' ' || key[i] > '~' {
 			return fmt.Errorf("lock: key %q has a byte that is not printable ASCII", key)
 		}
+	}
+	return nil
+}
+
+// CheckTTL reports why ttl cannot be the time of a lease: it must be at least
+// a millisecond, for less would be gone before its owner heard of it.
+func CheckTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("lock: ttl of %s, want at least 1ms", ttl)
 	}
 	return nil
 }

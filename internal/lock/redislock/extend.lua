@@ -1,0 +1,12 @@
+-- Set the end of every lock that is still its owner's.
+-- KEYS the locks; ARGV[1] ttl in ms, ARGV[i+1] the token of KEYS[i]
+-- Returns for each 1 if extended, 0 if not its owner's.
+local extended = {}
+for i, key in ipairs(KEYS) do
+	if redis.call("GET", key) == ARGV[i + 1] then
+		extended[i] = redis.call("PEXPIRE", key, ARGV[1])
+	else
+		extended[i] = 0
+	end
+end
+return extended

@@ -1,0 +1,29 @@
+package redislock_test
+
+import (
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
+	"example.com/flashsale/internal/lock/redislock"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m) }
+
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tick: 10 * time.Millisecond}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return redislock.New(labtest.Dial(tb, server)) })
+}
+
+func TestFencedConformance(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	p := promises
+	p.Fences = true
+	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return redislock.Fenced(labtest.Dial(tb, server)) })
+}
