@@ -24,3 +24,10 @@ func TestServersAreReal(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestLockServersStart(t *testing.T) {
+	t.Parallel()
+	labtest.Memcached(t)
+	labtest.Etcd(t)
+	labtest.ZooKeeper(t)
+}

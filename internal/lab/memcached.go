@@ -1,0 +1,29 @@
+package lab
+
+import "path/filepath"
+
+// Memcached is a running memcached.
+type Memcached struct {
+	*Server
+	// Address is the path of its Unix socket.
+	Address string
+}
+
+// Memcached starts a server of 64 MB on a Unix socket.
+func (l *Lab) Memcached() (*Memcached, error) {
+	path, err := Find("memcached")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := l.Dir("memcached")
+	if err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(dir, "s")
+	s, err := l.Start(Program{
+		Name: "memcached", Path: path, Dir: dir,
+		Args:  []string{"-s", socket, "-u", osUser(), "-m", "64", "-t", "2"},
+		Ready: dialable("unix", socket),
+	})
+	return &Memcached{Server: s, Address: socket}, err
+}

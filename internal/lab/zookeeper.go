@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// ZooKeeper is a running ZooKeeper of one server.
+type ZooKeeper struct {
+	*Server
+	// Address is what a ZooKeeper client takes.
+	Address string
+}
+
+// zookeeperJar is where Debian's libzookeeper-java puts it. Its manifest
+// names the jars that it needs.
+const zookeeperJar = "/usr/share/java/zookeeper.jar"
+
+// ZooKeeper starts a server on a free loopback port, for it knows no Unix
+// sockets. Sessions may be as short as 200 ms.
+func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
+	java, err := Find("java")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(zookeeperJar); err != nil {
+		return nil, fmt.Errorf("lab: ZooKeeper is not installed: %w", err)
+	}
+	for range 5 { // another process may take the port first
+		var z *ZooKeeper
+		if z, err = l.zookeeper(java); err == nil {
+			return z, nil
+		}
+	}
+	return nil, err
+}
+
+func (l *Lab) zookeeper(java string) (*ZooKeeper, error) {
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := l.Dir("zookeeper")
+	if err != nil {
+		return nil, err
+	}
+	config := fmt.Sprintf("dataDir=data\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=100\n"+
+		"admin.enableServer=false\n4lw.commands.whitelist=ruok\n", port)
+	if err := os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(config), 0o644); err != nil {
+		return nil, err
+	}
+	z := &ZooKeeper{Address: fmt.Sprintf("127.0.0.1:%d", port)}
+	z.Server, err = l.Start(Program{
+		Name: "zookeeper", Path: java, Dir: dir,
+		Args: []string{
+			"-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+			"-Dznode.container.checkIntervalMs=500",
+			"-cp", zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg",
+		},
+		Ready: func(ctx context.Context) error { return imok(ctx, z.Address) },
+	})
+	return z, err
+}
+
+// imok asks ZooKeeper whether it is.
+func imok(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return err
+		}
+	}
+	if _, err := io.WriteString(conn, "ruok"); err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(conn)
+	if err == nil && string(answer) != "imok" {
+		err = fmt.Errorf("answered %q", answer)
+	}
+	return err
+}
