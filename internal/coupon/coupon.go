@@ -1,0 +1,95 @@
+// Package coupon knows what is on sale: from when to when, and how many are
+// left. It never learns who got one; that is package order.
+package coupon
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The verdicts on a coupon.
+var (
+	ErrNotFound   = errors.New("coupon: not found")
+	ErrNotStarted = errors.New("coupon: not started")
+	ErrEnded      = errors.New("coupon: ended")
+	ErrSoldOut    = errors.New("coupon: sold out")
+	ErrInvalid    = errors.New("coupon: invalid")
+)
+
+// MaxStock bounds a coupon's stock, and MaxName its name in characters.
+const (
+	MaxStock = 1_000_000_000
+	MaxName  = 100
+)
+
+// A Coupon is on sale from BeginTime to EndTime, both included.
+type Coupon struct {
+	ID           int64     `db:"id"`
+	Name         string    `db:"name"`
+	BeginTime    time.Time `db:"begin_time"` // to the millisecond, UTC, as all times here
+	EndTime      time.Time `db:"end_time"`
+	InitialStock int       `db:"initial_stock"` // all that was ever put on sale
+	Stock        int       `db:"stock"`         // what is left
+	CreatedAt    time.Time `db:"created_at"`
+}
+
+// NotStartedError is ErrNotStarted with the time to come back.
+type NotStartedError struct{ BeginTime time.Time }
+
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("%v before %s", ErrNotStarted, e.BeginTime.Format(time.RFC3339))
+}
+
+// Is makes errors.Is find ErrNotStarted.
+func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
+
+// InvalidError is ErrInvalid with the field that is wrong, by its name in JSON.
+type InvalidError struct{ Field, Message string }
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%v: %s %s", ErrInvalid, e.Field, e.Message)
+}
+
+// Is makes errors.Is find ErrInvalid.
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// New makes a coupon, or reports the first field that is wrong by an
+// *InvalidError. Its times are cut to the millisecond that the table keeps.
+func New(id int64, name string, begin, end time.Time, stock int, now time.Time) (Coupon, error) {
+	begin, end = begin.UTC().Truncate(time.Millisecond), end.UTC().Truncate(time.Millisecond)
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "" || utf8.RuneCountInString(name) > MaxName:
+		return Coupon{}, &InvalidError{"name", fmt.Sprintf("must have 1 to %d characters", MaxName)}
+	case begin.Year() < 2000 || begin.Year() > 9999:
+		return Coupon{}, &InvalidError{"begin_time", "must be in the years 2000 to 9999"}
+	case end.Year() > 9999:
+		return Coupon{}, &InvalidError{"end_time", "must be in the years 2000 to 9999"}
+	case !end.After(begin):
+		return Coupon{}, &InvalidError{"end_time", "must be after begin_time"}
+	case stock < 0 || stock > MaxStock:
+		return Coupon{}, &InvalidError{"stock", fmt.Sprintf("must be 0 to %d", MaxStock)}
+	}
+	return Coupon{
+		ID: id, Name: name, BeginTime: begin, EndTime: end,
+		InitialStock: stock, Stock: stock, CreatedAt: now.UTC().Truncate(time.Millisecond),
+	}, nil
+}
+
+// Open reports why c cannot be claimed at now: not begun, over or, as far as
+// this copy of it knows, sold out. Nil is no promise; the order's transaction
+// decides.
+func (c Coupon) Open(now time.Time) error {
+	switch {
+	case now.Before(c.BeginTime):
+		return &NotStartedError{BeginTime: c.BeginTime}
+	case now.After(c.EndTime):
+		return ErrEnded
+	case c.Stock < 1:
+		return ErrSoldOut
+	}
+	return nil
+}
