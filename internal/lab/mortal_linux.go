@@ -6,3 +6,6 @@ import "syscall"
 func mortal(sig syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: sig, Setpgid: true}
 }
+
+// tied says whether a child needs a watcher as well.
+const tied = false

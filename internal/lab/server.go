@@ -36,6 +36,8 @@ type Server struct {
 	gone chan struct{}
 }
 
+func (p Program) log() string { return filepath.Join(p.Dir, p.Name+".log") }
+
 const (
 	startTimeout = 60 * time.Second
 	stopTimeout  = 20 * time.Second
@@ -43,7 +45,7 @@ const (
 
 // Start runs p and returns when it is ready, or with the end of its log.
 func (l *Lab) Start(p Program) (*Server, error) {
-	s := &Server{program: p, log: filepath.Join(p.Dir, p.Name+".log")}
+	s := &Server{program: p, log: p.log()}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -63,12 +65,14 @@ func (s *Server) start() error {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.program.Dir, log, log
 	cmd.Env = append(os.Environ(), s.program.Env...)
 	cmd.SysProcAttr = mortal(s.end())
-	if err := spawn(cmd); err != nil {
+	untie, err := spawn(cmd, s.end())
+	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", s.program.Name, err)
 	}
 	gone := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
+		untie()
 		close(gone)
 	}()
 	s.mu.Lock()
@@ -116,10 +120,15 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill ends the server with SIGKILL and returns when it is gone.
+// Kill ends the server, with its own children (nginx has some), by SIGKILL and
+// returns when it is gone.
 func (s *Server) Kill() {
-	s.Signal(syscall.SIGKILL)
-	<-s.Gone()
+	select {
+	case <-s.Gone():
+	default:
+		_ = syscall.Kill(-s.PID(), syscall.SIGKILL)
+		<-s.Gone()
+	}
 }
 
 // Pause stops the server in its tracks (SIGSTOP); Resume lets it go on.
@@ -153,15 +162,18 @@ func (s *Server) Signal(sig syscall.Signal) {
 }
 
 // LogTail is the end of what the server has printed.
-func (s *Server) LogTail() string {
+func (s *Server) LogTail() string { return tail(s.log) }
+
+func tail(path string) string {
 	const most = 2000
-	b, _ := os.ReadFile(s.log)
+	b, _ := os.ReadFile(path)
 	return string(b[max(0, len(b)-most):])
 }
 
-// spawn starts cmd on a thread that never ends: on Linux a child's death
-// signal follows the thread that started it, not the process (golang/go#27505).
-func spawn(cmd *exec.Cmd) error {
+// spawn starts cmd, which gets sig when this process ends, on a thread that
+// never ends: on Linux a child's death signal follows the thread that started
+// it, not the process (golang/go#27505). untie is to be called when cmd is gone.
+func spawn(cmd *exec.Cmd, sig syscall.Signal) (untie func(), err error) {
 	starting.Do(func() {
 		go func() {
 			runtime.LockOSThread()
@@ -172,7 +184,15 @@ func spawn(cmd *exec.Cmd) error {
 	})
 	done := make(chan error)
 	starts <- func() { done <- cmd.Start() }
-	return <-done
+	if err := <-done; err != nil || !tied {
+		return func() {}, err
+	}
+	untie, err = tie(cmd.Process.Pid, sig)
+	if err != nil {
+		_ = cmd.Process.Kill()
+		return nil, errors.Join(err, cmd.Wait())
+	}
+	return untie, nil
 }
 
 var (

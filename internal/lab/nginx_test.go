@@ -1,0 +1,196 @@
+package lab_test
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+const conf = "../../deploy/nginx"
+
+// backend is a tiny instance on a Unix socket; kill it to lose it.
+func backend(t *testing.T, h http.HandlerFunc) (address string, kill func()) {
+	t.Helper()
+	dir, err := labtest.Lab(t).Dir("backend")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(h)
+	_ = srv.Listener.Close()
+	srv.Listener = l
+	srv.Start()
+	kill = func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	}
+	t.Cleanup(kill)
+	return "unix:" + socket, kill
+}
+
+func proxy(t *testing.T, upstreams ...string) *lab.Nginx {
+	t.Helper()
+	n, err := labtest.Lab(t).Nginx(conf, upstreams...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	return n
+}
+
+func post(t *testing.T, url, body string, header http.Header) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = header
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func TestDeadInstanceFailsNoClaim(t *testing.T) {
+	t.Parallel()
+	var a, b atomic.Int64
+	addrA, killA := backend(t, func(w http.ResponseWriter, _ *http.Request) { a.Add(1); w.WriteHeader(201) })
+	addrB, _ := backend(t, func(w http.ResponseWriter, _ *http.Request) { b.Add(1); w.WriteHeader(201) })
+	url := proxy(t, addrA, addrB).URL
+	claims := func(n int) {
+		for i := range n {
+			if resp := post(t, url+"/coupons/1/orders", "", nil); resp.StatusCode != 201 {
+				t.Fatalf("claim %d: %s", i, resp.Status)
+			}
+		}
+	}
+	claims(40)
+	if a.Load() == 0 || b.Load() == 0 {
+		t.Fatalf("a answered %d, b %d: both should have had a share", a.Load(), b.Load())
+	}
+	before := b.Load()
+	killA()
+	claims(200)
+	if got := b.Load() - before; got != 200 {
+		t.Errorf("b answered %d of 200 after a had died", got)
+	}
+}
+
+func TestSentClaimIsNeverRepeated(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Int64
+	hangUp := func(http.ResponseWriter, *http.Request) {
+		seen.Add(1)
+		panic(http.ErrAbortHandler)
+	}
+	addrA, _ := backend(t, hangUp)
+	addrB, _ := backend(t, hangUp)
+	resp := post(t, proxy(t, addrA, addrB).URL+"/coupons/1/orders", "", nil)
+	if seen.Load() != 1 {
+		t.Errorf("the instances saw the claim %d times, want once", seen.Load())
+	}
+	problem := struct{ Code string }{}
+	if err := json.NewDecoder(resp.Body).Decode(&problem); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != 503 || problem.Code != "unavailable" || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("answer %s, code %q, Retry-After %q", resp.Status, problem.Code, resp.Header.Get("Retry-After"))
+	}
+}
+
+func TestClientCannotForgeItsAddress(t *testing.T) {
+	t.Parallel()
+	addr, _ := backend(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-For")+" "+r.Header.Get("X-Real-IP"))
+	})
+	resp := post(t, proxy(t, addr).URL, "", http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
+	body, _ := io.ReadAll(resp.Body)
+	if string(body) != "127.0.0.1 127.0.0.1" {
+		t.Errorf("the instance is told %q", body)
+	}
+}
+
+func TestOversizedBodyStopsAtProxy(t *testing.T) {
+	t.Parallel()
+	addr, _ := backend(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
+	resp := post(t, proxy(t, addr).URL, strings.Repeat("x", 65<<10), nil)
+	if resp.StatusCode != 413 || resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("answer %s, %s", resp.Status, resp.Header.Get("Content-Type"))
+	}
+}
+
+func TestConnectionsToInstancesAreReused(t *testing.T) {
+	t.Parallel()
+	remote := make(chan net.Conn, 300)
+	dir, err := labtest.Lab(t).Dir("backend")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{ConnState: func(c net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			remote <- c
+		}
+	}}
+	go func() { _ = srv.Serve(l) }()
+	t.Cleanup(func() { _ = srv.Close() })
+	url := proxy(t, "unix:"+socket).URL
+	for range 200 {
+		post(t, url, "", nil)
+	}
+	if n := len(remote); n > 10 {
+		t.Errorf("200 requests in a row opened %d connections", n)
+	}
+}
+
+// The lab's form of the configuration is tested by every test here; compose's
+// form names hosts that exist only there, so they are given an address first.
+func TestComposeFormIsValid(t *testing.T) {
+	t.Parallel()
+	path, err := lab.Find("nginx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "site", "upstream.conf")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := regexp.MustCompile(`server api-[ab]:`)
+	if n := len(host.FindAll(b, -1)); n != 2 {
+		t.Fatalf("upstream.conf names %d instances, want api-a and api-b", n)
+	}
+	if err := os.WriteFile(file, host.ReplaceAll(b, []byte("server 127.0.0.1:")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, "-t", "-p", dir+"/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr").CombinedOutput()
+	if err != nil {
+		t.Errorf("nginx -t: %v: %s", err, out)
+	}
+}
