@@ -37,6 +37,7 @@ func MySQL(dsn string, conns int) (*sqlx.DB, error) {
 		cfg.Params = map[string]string{}
 	}
 	cfg.Params["time_zone"] = "'+00:00'"
+	cfg.Logger = &mysql.NopLogger{} // every error it would print is returned as well
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 2 * time.Second
 	}

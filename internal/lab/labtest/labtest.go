@@ -107,11 +107,16 @@ func DSN(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	dsn := Empty(tb, m)
-	db := Open(tb, dsn)
+	Migrate(tb, Open(tb, dsn))
+	return dsn
+}
+
+// Migrate brings db's schema up to date.
+func Migrate(tb testing.TB, db *sqlx.DB) {
+	tb.Helper()
 	if err := migrations.Up(context.Background(), db.DB); err != nil {
 		tb.Fatal(err)
 	}
-	return dsn
 }
 
 // DB is an open pool on a migrated database of its own.

@@ -1,0 +1,172 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lock"
+)
+
+// Claims takes claims. It is safe for concurrent use, and any number of
+// instances may take claims on one database.
+type Claims struct {
+	coupons *coupon.Cache
+	ids     *idgen.Worker
+	db      *sqlx.DB
+	commit  committer
+	locker  lock.Locker
+	key     func(userID, couponID int64) string
+	ttl     time.Duration
+	wait    time.Duration
+}
+
+// A committer makes one order durable: nil means that it is on disk. It
+// reports coupon.ErrSoldOut, ErrAlreadyClaimed (with or without the order),
+// a duplicate key, or what left the outcome unknown.
+type committer interface {
+	commit(ctx context.Context, o Order) error
+}
+
+// Config says how Claims locks and commits.
+type Config struct {
+	DB      *sqlx.DB
+	Coupons *coupon.Cache
+	IDs     *idgen.Worker
+	Locker  lock.Locker
+
+	Scope    Scope         // whom a lock excludes
+	LockTTL  time.Duration // how long a lock outlives an instance that died
+	LockWait time.Duration // how long a claim waits for a lock of PerCoupon
+
+	// StockUnguarded takes the guard of I1 away. It is for the lab.
+	StockUnguarded bool
+}
+
+// Scope is what a claim locks.
+type Scope string
+
+// A claim locks its user, and a second one of the same user is refused; or it
+// locks the coupon, and the others wait.
+const (
+	PerUser   Scope = "user"
+	PerCoupon Scope = "coupon"
+)
+
+// New returns Claims as c says.
+func New(c Config) *Claims {
+	claims := &Claims{
+		coupons: c.Coupons, ids: c.IDs, db: c.DB, locker: c.Locker,
+		commit: &each{c.DB, takeStock},
+		key:    userKey,
+		ttl:    c.LockTTL,
+	}
+	if c.Scope == PerCoupon {
+		claims.key, claims.wait = couponKey, c.LockWait
+	}
+	if c.StockUnguarded {
+		claims.commit = &each{c.DB, takeStockUnguarded}
+	}
+	return claims
+}
+
+func userKey(userID, _ int64) string { return "redis_lock:userId:" + strconv.FormatInt(userID, 10) }
+func couponKey(_, couponID int64) string {
+	return "redis_lock:couponId:" + strconv.FormatInt(couponID, 10)
+}
+
+// Claim gets one coupon for one user, durably, or says why not: a verdict of
+// this package or of package coupon, or ErrUnavailable if the outcome is not
+// known by the time that ctx ends.
+func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
+	o, err := c.claim(ctx, userID, couponID)
+	if err != nil && !verdict(err) {
+		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, userID, err)
+	}
+	return o, err
+}
+
+func verdict(err error) bool {
+	for _, v := range []error{
+		coupon.ErrNotFound, coupon.ErrNotStarted, coupon.ErrEnded, coupon.ErrSoldOut,
+		ErrAlreadyClaimed, ErrClaimInProgress,
+	} {
+		if errors.Is(err, v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, error) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	on, err := c.coupons.Find(ctx, couponID)
+	if err != nil {
+		return Order{}, err
+	}
+	if err := on.Open(now); err != nil {
+		return Order{}, err
+	}
+	held, err := c.acquire(ctx, c.key(userID, couponID))
+	if errors.Is(err, lock.ErrHeld) {
+		return Order{}, errors.Join(ErrClaimInProgress, context.Cause(ctx))
+	}
+	if err != nil {
+		return Order{}, err
+	}
+	// What the transaction did stands, whatever becomes of the lock: a lease
+	// that cannot be let go of ends by itself.
+	defer func() { _ = held.Release(context.WithoutCancel(ctx)) }()
+	return c.make(ctx, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+}
+
+// idTries bounds how often a taken id is replaced: the id worker promises that
+// none is, but for the double faults that it names.
+const idTries = 3
+
+// make gives o an id and commits it.
+func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
+	var err error
+	for range idTries {
+		if o.ID, err = c.ids.Next(ctx); err != nil {
+			return Order{}, err
+		}
+		err = c.commit.commit(ctx, o)
+		if !sqlError(err, duplicateKey) {
+			break
+		}
+		// Another instance's claim of this user came between, or the id is taken.
+		if other := unclaimed(ctx, c.db, o); other != nil {
+			err = other
+			break
+		}
+	}
+	if errors.Is(err, coupon.ErrSoldOut) {
+		c.coupons.SoldOut(o.CouponID)
+	}
+	if err != nil {
+		return Order{}, err
+	}
+	return o, nil
+}
+
+// acquire asks once, or until the wait is over.
+func (c *Claims) acquire(ctx context.Context, key string) (lock.Lease, error) {
+	for until := time.Now().Add(c.wait); ; {
+		lease, err := c.locker.TryLock(ctx, key, c.ttl)
+		if !errors.Is(err, lock.ErrHeld) || time.Now().After(until) {
+			return lease, err
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, errors.Join(err, context.Cause(ctx))
+		}
+	}
+}

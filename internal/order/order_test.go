@@ -1,0 +1,218 @@
+package order_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/order"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m) }
+
+// A sale is a database and a Redis of its own, with any number of instances.
+type sale struct {
+	t       *testing.T
+	dsn     string
+	redis   *lab.Redis
+	coupons *coupon.Store
+	orders  *order.Store
+}
+
+func newSale(t *testing.T) *sale {
+	t.Helper()
+	dsn := labtest.DSN(t)
+	db := labtest.Open(t, dsn)
+	return &sale{t, dsn, labtest.Redis(t), coupon.NewStore(db), order.NewStore(db)}
+}
+
+// instance is one more service on the sale, with pools of its own. Without
+// changes it is the one that is shipped, but for how it commits.
+func (s *sale) instance(change ...func(*order.Config)) *order.Claims {
+	s.t.Helper()
+	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
+	c := order.Config{
+		DB: db, Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
+		Locker: redislock.New(rdb), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return order.New(c)
+}
+
+func without(l lock.Locker) func(*order.Config) {
+	return func(c *order.Config) { c.Locker = l }
+}
+
+func unguardedStock(c *order.Config) { c.StockUnguarded = true }
+
+func (s *sale) coupon(id int64, stock int) int64 {
+	s.t.Helper()
+	now := time.Now()
+	c, err := coupon.New(id, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.coupons.Create(s.t.Context(), c); err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+func (s *sale) dropUniqueKey() {
+	s.t.Helper()
+	if _, err := labtest.Open(s.t, s.dsn).ExecContext(s.t.Context(), `ALTER TABLE coupon_orders DROP INDEX one_each`); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *sale) audit(couponID int64) order.Audit {
+	s.t.Helper()
+	a, err := s.orders.Audit(context.Background(), couponID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+// rush has every user claim times at once, in turn at the instances, and
+// returns how many claims were told that they have an order. Unexpected
+// answers fail the test.
+func (s *sale) rush(couponID int64, users, times int, instances ...*order.Claims) int {
+	s.t.Helper()
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for n := range users * times {
+		wg.Go(func() {
+			<-start
+			_, err := instances[n%len(instances)].Claim(s.t.Context(), int64(n%users)+1, couponID)
+			switch {
+			case err == nil:
+				made.Add(1)
+			case errors.Is(err, coupon.ErrSoldOut), errors.Is(err, order.ErrAlreadyClaimed), errors.Is(err, order.ErrClaimInProgress):
+			default:
+				s.t.Errorf("claim: %v", err)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	return int(made.Load())
+}
+
+func TestClaimNeverOversells(t *testing.T) {
+	t.Parallel()
+	for name, locker := range map[string][]func(*order.Config){
+		"user lock": nil,
+		"no lock":   {without(lock.None())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 100)
+			made := s.rush(id, 400, 1, s.instance(locker...), s.instance(locker...))
+			a := s.audit(id)
+			if made != 100 || a.Orders != 100 || a.Stock != 0 || a.Oversold() != 0 || a.Undersold() != 0 {
+				t.Errorf("%d told, audit %+v", made, a)
+			}
+		})
+	}
+}
+
+func TestClaimOncePerUser(t *testing.T) {
+	t.Parallel()
+	for name, locker := range map[string][]func(*order.Config){
+		"user lock": nil,
+		"no lock":   {without(lock.None())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 50)
+			made := s.rush(id, 1, 200, s.instance(locker...), s.instance(locker...))
+			a := s.audit(id)
+			if made != 1 || a.Orders != 1 || a.MostPerUser != 1 || a.Stock != 49 {
+				t.Errorf("%d told, audit %+v", made, a)
+			}
+		})
+	}
+}
+
+func TestEveryUnitIsSoldToRepeatedClaims(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	id := s.coupon(1, 50)
+	made := s.rush(id, 100, 7, s.instance(), s.instance())
+	a := s.audit(id)
+	if made != 50 || a.Orders != 50 || a.Stock != 0 || a.Duplicates() != 0 || a.Undersold() != 0 {
+		t.Errorf("%d told, audit %+v", made, a)
+	}
+}
+
+// The controls: what is taken away must be missed, or the tests above prove
+// nothing.
+func TestWithoutGuardAPromiseBreaks(t *testing.T) {
+	t.Parallel()
+	t.Run("stock guard off", func(t *testing.T) {
+		t.Parallel()
+		s := newSale(t)
+		a, b := s.instance(unguardedStock), s.instance(unguardedStock) // with the per-user lock: it does not help
+		for id := int64(1); id <= 20; id++ {
+			s.rush(s.coupon(id, 20), 200, 1, a, b)
+			if s.audit(id).Oversold() > 0 {
+				return
+			}
+		}
+		t.Error("20 rushes without the guard sold nothing twice: no overlap")
+	})
+	t.Run("unique key off", func(t *testing.T) {
+		t.Parallel()
+		s := newSale(t)
+		s.dropUniqueKey()
+		a, b := s.instance(without(lock.Local())), s.instance(without(lock.Local())) // a mutex in each
+		for id := int64(1); id <= 50; id++ {
+			s.rush(s.coupon(id, 100), 1, 100, a, b)
+			if s.audit(id).Duplicates() > 0 {
+				return
+			}
+		}
+		t.Error("50 rushes of one user made no duplicate: no overlap")
+	})
+}
+
+func TestLockAloneKeepsThePromiseInItsScope(t *testing.T) {
+	t.Parallel()
+	t.Run("per user, unique key off", func(t *testing.T) {
+		t.Parallel()
+		s := newSale(t)
+		s.dropUniqueKey()
+		a, b := s.instance(), s.instance()
+		for id := int64(1); id <= 20; id++ {
+			s.rush(s.coupon(id, 100), 1, 100, a, b)
+			if got := s.audit(id); got.Orders != 1 {
+				t.Fatalf("audit %+v", got)
+			}
+		}
+	})
+	t.Run("per coupon, stock guard off", func(t *testing.T) {
+		t.Parallel()
+		s := newSale(t)
+		perCoupon := func(c *order.Config) { c.Scope = order.PerCoupon }
+		id := s.coupon(1, 30)
+		s.rush(id, 150, 1, s.instance(unguardedStock, perCoupon), s.instance(unguardedStock, perCoupon))
+		if got := s.audit(id); got.Orders != 30 || got.Stock != 0 {
+			t.Errorf("audit %+v", got)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package order
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+)
+
+// A Store reads orders from MySQL.
+type Store struct{ db *sqlx.DB }
+
+// NewStore returns the store in db's table coupon_orders.
+func NewStore(db *sqlx.DB) *Store { return &Store{db} }
+
+// Find returns an order, or ErrNotFound.
+func (s *Store) Find(ctx context.Context, id int64) (Order, error) {
+	const q = `SELECT id, coupon_id, user_id, created_at FROM coupon_orders WHERE id = ?`
+	var o Order
+	err := s.db.GetContext(ctx, &o, q, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Order{}, ErrNotFound
+	}
+	if err != nil {
+		return Order{}, fmt.Errorf("order %d: find: %w", id, err)
+	}
+	return o, nil
+}
+
+// ListByUser returns up to limit orders of a user with ids below before, the
+// newest first; before 0 begins with the newest.
+func (s *Store) ListByUser(ctx context.Context, userID, before int64, limit int) ([]Order, error) {
+	const q = `
+		SELECT id, coupon_id, user_id, created_at FROM coupon_orders
+		WHERE user_id = ? AND (? = 0 OR id < ?) ORDER BY id DESC LIMIT ?`
+	orders := []Order{}
+	if err := s.db.SelectContext(ctx, &orders, q, userID, before, before, limit); err != nil {
+		return nil, fmt.Errorf("user %d: list orders: %w", userID, err)
+	}
+	return orders, nil
+}
+
+// An Audit is what the database says of one coupon, at one instant.
+type Audit struct {
+	CouponID      int64 `db:"coupon_id"`
+	InitialStock  int   `db:"initial_stock"`
+	Stock         int   `db:"stock"`
+	Orders        int   `db:"orders"`
+	DistinctUsers int   `db:"distinct_users"`
+	MostPerUser   int   `db:"most_per_user"`
+}
+
+// Oversold is by how many orders I1 is broken.
+func (a Audit) Oversold() int { return max(0, a.Orders-a.InitialStock) }
+
+// Duplicates is by how many orders I2 is broken.
+func (a Audit) Duplicates() int { return a.Orders - a.DistinctUsers }
+
+// Undersold is how many units left the stock without becoming an order: at
+// rest, by how many I3 is broken.
+func (a Audit) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-a.Orders) }
+
+// Audit counts a coupon's orders against its stock, or reports
+// coupon.ErrNotFound. It reads all of the coupon's orders.
+func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
+	const q = `
+		SELECT c.id AS coupon_id, c.initial_stock, c.stock,
+		       COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS distinct_users, COALESCE(MAX(u.n), 0) AS most_per_user
+		FROM coupons c
+		LEFT JOIN (SELECT COUNT(*) AS n FROM coupon_orders WHERE coupon_id = ? GROUP BY user_id) u ON TRUE
+		WHERE c.id = ?
+		GROUP BY c.id, c.initial_stock, c.stock`
+	var a Audit
+	err := s.db.GetContext(ctx, &a, q, couponID, couponID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Audit{}, coupon.ErrNotFound
+	}
+	if err != nil {
+		return Audit{}, fmt.Errorf("coupon %d: audit: %w", couponID, err)
+	}
+	return a, nil
+}
