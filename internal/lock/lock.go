@@ -40,6 +40,7 @@ type Locker interface {
 }
 
 // A Lease is one grant of one key to one holder. No two leases share an owner.
+// It is safe for concurrent use: it may be released while it is extended.
 type Lease interface {
 	// Fence rises strictly from lease to lease of the same key. Zero means
 	// that the driver cannot promise that.
