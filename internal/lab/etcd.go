@@ -23,8 +23,9 @@ func (l *Lab) Etcd() (*Etcd, error) {
 	// etcd takes a socket only as host:port, and makes a file of that name.
 	socket := filepath.Join(dir, "s:1")
 	s, err := l.Start(Program{
-		Name: "etcd", Path: path, Dir: dir,
+		Name: "etcd", Path: "/bin/sh", Dir: dir,
 		Args: []string{
+			"-c", `rm -f s:1 p:1; exec "$0" "$@"`, path, // a killed one leaves its sockets, and chokes on them
 			"--data-dir=data", "--log-level=error", "--heartbeat-interval=20", "--election-timeout=200",
 			"--listen-client-urls=unix://s:1", "--advertise-client-urls=unix://s:1",
 			"--listen-peer-urls=unix://p:1", "--initial-advertise-peer-urls=unix://p:1",
