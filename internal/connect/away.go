@@ -1,0 +1,46 @@
+package connect
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+)
+
+// Away reports whether err says that MySQL or Redis could not be reached, did
+// not answer in time, or turned us away because it is starting, stopping or
+// full: the same call may succeed later. Whether it took effect is unknown.
+func Away(err error) bool {
+	for _, gone := range []error{
+		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		driver.ErrBadConn, sql.ErrConnDone, mysql.ErrInvalidConn, mysql.ErrMalformPkt,
+		redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
+	} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return awayNumbers[e.Number]
+	}
+	return redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) || redis.IsMaxClientsError(err)
+}
+
+var awayNumbers = map[uint16]bool{
+	1040: true, // too many connections
+	1053: true, // shutdown in progress
+	1205: true, // lock wait timeout
+	1213: true, // deadlock
+	1290: true, // running read-only
+	1317: true, // query interrupted
+	1927: true, // MariaDB: connection was killed
+	3024: true, // MySQL: maximum statement time exceeded
+}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"sync"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// edge surrounds every request: it names the instance, bounds the body, counts
+// the answer, and turns a panic into one.
+func (a *API) edge(next http.Handler) http.Handler {
+	instance := []string{a.Instance}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := recorders.Get().(*recorder)
+		rec.ResponseWriter, rec.status = w, 0
+		w.Header()["X-Instance"] = instance
+		if a.phase.Load() == draining {
+			w.Header().Set("Connection", "close")
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				a.panicked(rec, r, p)
+			}
+			a.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), rec.status)
+			rec.ResponseWriter = nil
+			recorders.Put(rec)
+		}()
+		if r.ContentLength > maxBody {
+			tooLarge.write(rec)
+			return
+		}
+		if r.ContentLength < 0 { // chunked: nobody knows yet
+			r.Body = http.MaxBytesReader(rec, r.Body, maxBody+1)
+		}
+		next.ServeHTTP(rec, r)
+	})
+}
+
+func (a *API) panicked(rec *recorder, r *http.Request, p any) {
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	a.Log.ErrorContext(r.Context(), "panic", "route", chi.RouteContext(r.Context()).RoutePattern(),
+		"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if rec.status == 0 {
+		internal.write(rec)
+	}
+}
+
+func (a *API) routeNotFound(w http.ResponseWriter, _ *http.Request) { noRoute.write(w) }
+
+// methodNotAllowed answers with the methods that the path does have, which chi
+// only tells its own handler.
+func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, method := range []string{"GET", "POST"} {
+			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+				w.Header().Add("Allow", method)
+			}
+		}
+		wrongMethod.write(w)
+	}
+}
+
+// A recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+var recorders = sync.Pool{New: func() any { return new(recorder) }}
+
+// WriteHeader implements http.ResponseWriter.
+func (rec *recorder) WriteHeader(status int) {
+	if rec.status == 0 {
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (rec *recorder) Write(b []byte) (int, error) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	return rec.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController and huma reach the connection.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// An ID is a positive int64 that travels as a JSON string, because many
+// clients keep numbers as doubles and would round it beyond 2^53.
+type ID struct{ n int64 }
+
+var errID = errors.New("must be a whole number from 1 to 9223372036854775807")
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *ID) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil || n <= 0 || text[0] < '1' { // a sign or a leading zero
+		return errID
+	}
+	id.n = n
+	return nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, id.n, 10), nil }
+
+// Schema implements huma.SchemaProvider.
+func (ID) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "int64", Examples: []any{"2305843010287435777"}}
+}

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"example.com/flashsale/internal/order"
+)
+
+// Order is an order as clients see it.
+type Order struct {
+	ID        ID        `json:"id"`
+	CouponID  ID        `json:"coupon_id"`
+	UserID    ID        `json:"user_id"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func orderOf(o order.Order) Order {
+	return Order{ID{o.ID}, ID{o.CouponID}, ID{o.UserID}, o.CreatedAt}
+}
+
+type (
+	orderPath struct {
+		ID ID `path:"id"`
+	}
+	orderAnswer struct {
+		Body Order
+	}
+	orderCreated struct {
+		Location string `header:"Location"`
+		Body     Order
+	}
+)
+
+func (a *API) claim(ctx context.Context, in *couponPath) (*orderCreated, error) {
+	begun := time.Now()
+	o, err := a.Claims.Claim(ctx, callerFrom(ctx).user, in.ID.n)
+	a.metrics.claim(begun, err)
+	if err != nil {
+		return nil, err
+	}
+	return &orderCreated{"/orders/" + strconv.FormatInt(o.ID, 10), orderOf(o)}, nil
+}
+
+// readOrder does not tell another user's order from none at all.
+func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderAnswer, error) {
+	o, err := a.Orders.Find(ctx, in.ID.n)
+	if err != nil {
+		return nil, err
+	}
+	if who := callerFrom(ctx); o.UserID != who.user && who.role != admin {
+		return nil, order.ErrNotFound
+	}
+	return &orderAnswer{orderOf(o)}, nil
+}
+
+type orderList struct {
+	Body struct {
+		Orders []Order `json:"orders" nullable:"false"`
+		Next   *ID     `json:"next,omitempty" doc:"Pass as before to go on; absent at the end"`
+	}
+}
+
+func (a *API) listOrders(ctx context.Context, in *page) (*orderList, error) {
+	found, err := a.Orders.ListByUser(ctx, callerFrom(ctx).user, in.Before.n, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := new(orderList)
+	out.Body.Orders = make([]Order, 0, len(found))
+	for _, o := range found {
+		out.Body.Orders = append(out.Body.Orders, orderOf(o))
+	}
+	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
+	return out, nil
+}
+
+// Audit is what the database says about the promises.
+type Audit struct {
+	CouponID      ID  `json:"coupon_id"`
+	InitialStock  int `json:"initial_stock"`
+	Stock         int `json:"stock"`
+	Orders        int `json:"orders"`
+	DistinctUsers int `json:"distinct_users"`
+	MostPerUser   int `json:"most_per_user"`
+	Oversold      int `json:"oversold" doc:"Orders beyond the initial stock"`
+	Duplicates    int `json:"duplicates" doc:"Orders beyond one for each user"`
+	Undersold     int `json:"undersold" doc:"Stock that left without an order"`
+}
+
+type auditAnswer struct {
+	Body Audit
+}
+
+func (a *API) audit(ctx context.Context, in *couponPath) (*auditAnswer, error) {
+	found, err := a.Orders.Audit(ctx, in.ID.n)
+	if err != nil {
+		return nil, err
+	}
+	return &auditAnswer{Audit{
+		CouponID: ID{found.CouponID}, InitialStock: found.InitialStock, Stock: found.Stock,
+		Orders: found.Orders, DistinctUsers: found.DistinctUsers, MostPerUser: found.MostPerUser,
+		Oversold: found.Oversold(), Duplicates: found.Duplicates(), Undersold: found.Undersold(),
+	}}, nil
+}

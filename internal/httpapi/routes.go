@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// routes is the whole API on one screen.
+func (a *API) routes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(a.edge, middleware.GetHead)
+	r.NotFound(a.routeNotFound)
+	r.MethodNotAllowed(a.methodNotAllowed(r))
+
+	r.Get("/livez", a.livez)
+	r.Get("/readyz", a.readyz)
+	r.Method("GET", "/metrics", promhttp.HandlerFor(a.Metrics, promhttp.HandlerOpts{}))
+	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
+	r.Method("GET", "/docs/*", docs())
+
+	sale := humachi.New(r, document())
+	handle(a, sale, anyone, "POST /coupons/{id}/orders", "Claim a coupon", a.claim)
+	handle(a, sale, anyone, "GET /coupons", "List coupons", a.listCoupons)
+	handle(a, sale, anyone, "GET /coupons/{id}", "Read a coupon", a.readCoupon)
+	handle(a, sale, anyone, "GET /orders", "List my orders", a.listOrders)
+	handle(a, sale, anyone, "GET /orders/{id}", "Read an order", a.readOrder)
+	handle(a, sale, admin, "POST /coupons", "Create a coupon", a.createCoupon)
+	handle(a, sale, admin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock)
+	handle(a, sale, admin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit)
+	return r
+}
+
+// handle registers one operation behind its identity check and deadline. The
+// operation returns plain errors; this is where they become answers.
+func handle[I, O any](a *API, sale huma.API, who role, route, summary string, do func(context.Context, *I) (*O, error)) {
+	op := operation(who, route, summary)
+	if _, made := reflect.TypeFor[O]().FieldByName("Location"); made {
+		op.DefaultStatus = http.StatusCreated
+	}
+	op.Middlewares = huma.Middlewares{a.admit(who)}
+	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+		defer cancel()
+		out, err := do(ctx, in)
+		if err != nil {
+			return nil, a.answer(ctx, route, err)
+		}
+		return out, nil
+	})
+}
