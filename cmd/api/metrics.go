@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/jmoiron/sqlx"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
+)
+
+// registry measures the process and both pools; httpapi adds the rest.
+func registry(db *sqlx.DB, rdb redis.UniversalClient) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewDBStatsCollector(db.DB, "mysql"),
+		redisPool{rdb},
+	)
+	return r
+}
+
+// redisPool collects the pool's own figures when it is asked.
+type redisPool struct{ rdb redis.UniversalClient }
+
+var (
+	poolConns = prometheus.NewDesc("redis_pool_connections", "Connections by state.", []string{"state"}, nil)
+	poolWaits = prometheus.NewDesc("redis_pool_timeouts_total", "Times that nobody gave a connection back in time.", nil, nil)
+	poolMiss  = prometheus.NewDesc("redis_pool_misses_total", "Times that no idle connection was found.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (redisPool) Describe(out chan<- *prometheus.Desc) {
+	out <- poolConns
+	out <- poolWaits
+	out <- poolMiss
+}
+
+// Collect implements prometheus.Collector.
+func (p redisPool) Collect(out chan<- prometheus.Metric) {
+	s := p.rdb.PoolStats()
+	out <- prometheus.MustNewConstMetric(poolConns, prometheus.GaugeValue, float64(s.IdleConns), "idle")
+	out <- prometheus.MustNewConstMetric(poolConns, prometheus.GaugeValue, float64(s.TotalConns-s.IdleConns), "in_use")
+	out <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(s.Timeouts))
+	out <- prometheus.MustNewConstMetric(poolMiss, prometheus.CounterValue, float64(s.Misses))
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/httpapi"
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/migrations"
+)
+
+func migrate(ctx context.Context, args []string, getenv func(string) string) error {
+	step := migrations.Up
+	switch {
+	case len(args) == 1 && args[0] == "down":
+		step = migrations.Down
+	case len(args) > 1 || len(args) == 1 && args[0] != "up":
+		return errors.New("usage: api migrate [up|down]")
+	}
+	db, err := connect.MySQL(getenv("MYSQL_DSN"), 2)
+	if err != nil {
+		return fmt.Errorf("MYSQL_DSN: %w", err)
+	}
+	defer db.Close()
+	return step(ctx, db.DB)
+}
+
+func token(args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("token", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	user := flags.Int64("user", 0, "user `id`, 1 or more")
+	admin := flags.Bool("admin", false, "give the admin role")
+	ttl := flags.Duration("ttl", 24*time.Hour, "how long it is valid")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	secret := getenv("JWT_SECRET")
+	if len(secret) < 32 {
+		return errors.New("JWT_SECRET: want at least 32 bytes")
+	}
+	if *user <= 0 || flags.NArg() > 0 {
+		return errors.New("usage: api token --user 42 [--admin] [--ttl 24h]")
+	}
+	t, err := httpapi.Mint([]byte(secret), *user, *admin, *ttl)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, t)
+	return err
+}
+
+func explain(args []string, stdout io.Writer) error {
+	if len(args) != 1 {
+		return errors.New("usage: api id 123")
+	}
+	id, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not an id: want a whole number", args[0])
+	}
+	parts, err := idgen.Parse(id)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%d: number %d of its UTC day, made at %s\n", id, parts.Sequence, parts.Time.Format(time.RFC3339))
+	return err
+}
+
+// health is the container's health check: the image has no shell and no curl.
+func health(ctx context.Context, getenv func(string) string) error {
+	address := getenv("HTTP_ADDR")
+	if address == "" {
+		address = "127.0.0.1:8080"
+	}
+	network := "tcp"
+	if path, unix := strings.CutPrefix(address, "unix:"); unix {
+		network, address = "unix", path
+	}
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s", body)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/httpapi"
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/order"
+)
+
+// service is what serve holds open.
+type service struct {
+	log   *slog.Logger
+	db    *sqlx.DB
+	api   *httpapi.API
+	close func()
+}
+
+// open wires the service by hand, from the pools outward. Nothing here
+// connects: a server that is away makes requests fail, not the start.
+func open(cfg config, log *slog.Logger) (*service, error) {
+	p, err := openPools(cfg)
+	if err != nil {
+		return nil, err
+	}
+	store := coupon.NewStore(p.db)
+	cache := coupon.NewCache(store, cfg.CouponCache)
+	claims := order.New(order.Config{
+		DB: p.db, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
+		Locker: locker(cfg, p.rdb), Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
+		StockUnguarded: slices.Contains(cfg.GuardsOff, "stock"),
+	})
+	api := httpapi.New(httpapi.Config{
+		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
+		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
+		Probes: p.probes(), Metrics: registry(p.db, p.rdb), Log: log,
+	})
+	return &service{log: log, db: p.db, api: api, close: p.close}, nil
+}
+
+func locker(cfg config, rdb redis.UniversalClient) lock.Locker {
+	switch cfg.Lock {
+	case "none":
+		return lock.None()
+	case "local":
+		return lock.Local()
+	}
+	return redislock.New(rdb)
+}
+
+// pools are the connections to both servers. The probes have connections of
+// their own: a crowd that fills the pools must not make the instance look dead.
+type pools struct {
+	db, askDB   *sqlx.DB
+	rdb, askRDB redis.UniversalClient
+}
+
+func openPools(cfg config) (p pools, err error) {
+	var errs [4]error
+	p.db, errs[0] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns)
+	p.askDB, errs[1] = connect.MySQL(cfg.MySQLDSN, 1)
+	p.rdb, errs[2] = connect.Redis(cfg.RedisURL, cfg.RedisConns)
+	p.askRDB, errs[3] = connect.Redis(cfg.RedisURL, 1)
+	return p, errors.Join(errs[:]...)
+}
+
+func (p pools) probes() []httpapi.Probe {
+	return []httpapi.Probe{
+		{Name: "mysql", Ask: p.askDB.PingContext},
+		{Name: "redis", Ask: func(ctx context.Context) error { return p.askRDB.Ping(ctx).Err() }},
+	}
+}
+
+func (p pools) close() {
+	_, _, _, _ = p.askDB.Close(), p.askRDB.Close(), p.db.Close(), p.rdb.Close()
+}
+
+// warn says loudly what this instance leaves out.
+func (c config) warn(log *slog.Logger) {
+	if c.Lock != "redis" {
+		log.Warn("LOCK holds nothing across instances; only the database keeps the promises", "lock", c.Lock)
+	}
+	if c.Lab {
+		log.Warn("LAB is on: this is not a service for customers")
+	}
+	if slices.Contains(c.GuardsOff, "stock") {
+		log.Warn("GUARD OFF: stock may be oversold")
+	}
+	if slices.Contains(c.GuardsOff, "unique") {
+		log.Warn("GUARD OFF: a user may get more than one")
+	}
+}
