@@ -19,8 +19,8 @@ import (
 type Claims struct {
 	coupons *coupon.Cache
 	ids     *idgen.Worker
-	db      *sqlx.DB
 	commit  committer
+	owners  *owners
 	locker  lock.Locker
 	key     func(userID, couponID int64) string
 	ttl     time.Duration
@@ -28,11 +28,16 @@ type Claims struct {
 }
 
 // A committer makes one order durable: nil means that it is on disk. It
-// reports coupon.ErrSoldOut, ErrAlreadyClaimed (with or without the order),
-// a duplicate key, or what left the outcome unknown.
+// reports coupon.ErrSoldOut, an *AlreadyClaimedError, errIDTaken, or what kept
+// it from knowing.
 type committer interface {
 	commit(ctx context.Context, o Order) error
+	// close returns when no transaction is under way.
+	close()
 }
+
+// errIDTaken says that another order has the id.
+var errIDTaken = errors.New("id taken")
 
 // Config says how Claims locks and commits.
 type Config struct {
@@ -45,8 +50,7 @@ type Config struct {
 	LockTTL  time.Duration // how long a lock outlives an instance that died
 	LockWait time.Duration // how long a claim waits for a lock of PerCoupon
 
-	// StockUnguarded takes the guard of I1 away. It is for the lab.
-	StockUnguarded bool
+	Commit Commit // how claims are made durable
 }
 
 // Scope is what a claim locks.
@@ -59,19 +63,47 @@ const (
 	PerCoupon Scope = "coupon"
 )
 
+// Commit is a way to make claims durable.
+type Commit string
+
+// Each, Optimistic and Pessimistic spend a transaction on every claim, and
+// guard the stock by a condition, by the row's version or by the row's lock.
+// Grouped lets the claims of a coupon share transactions. EachUnguarded looks
+// at the stock and takes it unconditionally, which is wrong, and for the lab.
+const (
+	Each          Commit = "each"
+	Optimistic    Commit = "optimistic"
+	Pessimistic   Commit = "pessimistic"
+	Grouped       Commit = "grouped"
+	EachUnguarded Commit = "each_unguarded"
+)
+
+func (c Commit) committer(db *sqlx.DB) committer {
+	switch c {
+	case Each:
+		return &each{db, takeConditionally}
+	case Optimistic:
+		return &each{db, takeOptimistically}
+	case Pessimistic:
+		return &each{db, takePessimistically}
+	case EachUnguarded:
+		return &each{db, takeUnguarded}
+	default:
+		return newGrouped(db)
+	}
+}
+
 // New returns Claims as c says.
 func New(c Config) *Claims {
 	claims := &Claims{
-		coupons: c.Coupons, ids: c.IDs, db: c.DB, locker: c.Locker,
-		commit: &each{c.DB, takeStock},
+		coupons: c.Coupons, ids: c.IDs, locker: c.Locker,
+		commit: c.Commit.committer(c.DB),
+		owners: newOwners(c.DB),
 		key:    userKey,
 		ttl:    c.LockTTL,
 	}
 	if c.Scope == PerCoupon {
 		claims.key, claims.wait = couponKey, c.LockWait
-	}
-	if c.StockUnguarded {
-		claims.commit = &each{c.DB, takeStockUnguarded}
 	}
 	return claims
 }
@@ -110,7 +142,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, erro
 	if err != nil {
 		return Order{}, err
 	}
-	if err := on.Open(now); err != nil {
+	if err := c.refuse(ctx, on, userID, now); err != nil {
 		return Order{}, err
 	}
 	held, err := c.acquire(ctx, c.key(userID, couponID))
@@ -126,35 +158,55 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, erro
 	return c.make(ctx, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
 }
 
+// refuse reports the verdict that needs no transaction, if there is one. A user
+// who has an order is told so even when the coupon is sold out: that may be the
+// client whose answer got lost.
+func (c *Claims) refuse(ctx context.Context, on coupon.Coupon, userID int64, now time.Time) error {
+	err := on.Open(now)
+	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
+		return err
+	}
+	orderID, known := c.owners.find(on.ID, userID)
+	if !known && err != nil {
+		var lookErr error
+		if orderID, known, lookErr = c.owners.findAmongAll(ctx, on, userID); lookErr != nil {
+			return lookErr
+		}
+	}
+	if known {
+		return &AlreadyClaimedError{OrderID: orderID}
+	}
+	return err
+}
+
 // idTries bounds how often a taken id is replaced: the id worker promises that
 // none is, but for the double faults that it names.
 const idTries = 3
 
-// make gives o an id and commits it.
+// make gives o an id, commits it, and notes what came of it.
 func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 	var err error
-	for range idTries {
+	for try := 0; try == 0 || errors.Is(err, errIDTaken) && try < idTries; try++ {
 		if o.ID, err = c.ids.Next(ctx); err != nil {
 			return Order{}, err
 		}
 		err = c.commit.commit(ctx, o)
-		if !sqlError(err, duplicateKey) {
-			break
-		}
-		// Another instance's claim of this user came between, or the id is taken.
-		if other := unclaimed(ctx, c.db, o); other != nil {
-			err = other
-			break
-		}
 	}
 	if errors.Is(err, coupon.ErrSoldOut) {
 		c.coupons.SoldOut(o.CouponID)
 	}
+	if again, ok := errors.AsType[*AlreadyClaimedError](err); ok {
+		c.owners.add(o.CouponID, o.UserID, again.OrderID)
+	}
 	if err != nil {
 		return Order{}, err
 	}
+	c.owners.add(o.CouponID, o.UserID, o.ID)
 	return o, nil
 }
+
+// Close returns when no transaction is under way. No claim may come after it.
+func (c *Claims) Close() { c.commit.close() }
 
 // acquire asks once, or until the wait is over.
 func (c *Claims) acquire(ctx context.Context, key string) (lock.Lease, error) {

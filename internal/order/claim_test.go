@@ -124,9 +124,9 @@ func TestWithoutRedisNothingIsClaimed(t *testing.T) {
 	s := newSale(t)
 	claims, id := s.instance(), s.coupon(1, 5)
 	s.redis.Pause() // it accepts connections and says nothing
-	mustBeUnavailable(t, claims, id)
+	mustBeUnavailable(t, claims, id, 42)
 	s.redis.Resume()
-	mustRecover(t, claims, id)
+	mustRecover(t, claims, id, 42)
 }
 
 func TestWithoutMySQLNothingIsClaimed(t *testing.T) {
@@ -142,27 +142,28 @@ func TestWithoutMySQLNothingIsClaimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Pause()
-	mustBeUnavailable(t, claims, id)
+	mustBeUnavailable(t, claims, id, 42)
 	server.Resume()
-	mustRecover(t, claims, id)
+	mustRecover(t, claims, id, 42)
 	server.Kill()
-	mustBeUnavailable(t, claims, id)
+	mustBeUnavailable(t, claims, id, 43)
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrAlreadyClaimed) {
-		t.Errorf("after the restart: %v, want the order from before it", err)
+	mustRecover(t, claims, id, 43)
+	if a := s.audit(id); a.Orders != 3 || a.Stock != 2 {
+		t.Errorf("audit %+v, want the orders of three users", a)
 	}
 }
 
 // mustBeUnavailable wants ErrUnavailable soon after the claim's deadline, and
 // from a user whose claim may be made after all.
-func mustBeUnavailable(t *testing.T, claims *order.Claims, couponID int64) {
+func mustBeUnavailable(t *testing.T, claims *order.Claims, couponID, userID int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, err := claims.Claim(ctx, 42, couponID)
+	_, err := claims.Claim(ctx, userID, couponID)
 	if !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
@@ -172,10 +173,10 @@ func mustBeUnavailable(t *testing.T, claims *order.Claims, couponID int64) {
 }
 
 // mustRecover wants the user's claim to be made, now or by the one before.
-func mustRecover(t *testing.T, claims *order.Claims, couponID int64) {
+func mustRecover(t *testing.T, claims *order.Claims, couponID, userID int64) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Second); ; {
-		_, err := claims.Claim(t.Context(), 42, couponID)
+		_, err := claims.Claim(t.Context(), userID, couponID)
 		if err == nil || errors.Is(err, order.ErrAlreadyClaimed) {
 			return
 		}

@@ -36,7 +36,7 @@ func newSale(t *testing.T) *sale {
 }
 
 // instance is one more service on the sale, with pools of its own. Without
-// changes it is the one that is shipped, but for how it commits.
+// changes it is the one that is shipped.
 func (s *sale) instance(change ...func(*order.Config)) *order.Claims {
 	s.t.Helper()
 	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
@@ -54,7 +54,13 @@ func without(l lock.Locker) func(*order.Config) {
 	return func(c *order.Config) { c.Locker = l }
 }
 
-func unguardedStock(c *order.Config) { c.StockUnguarded = true }
+func unguardedStock(c *order.Config) { c.Commit = order.EachUnguarded }
+
+func committing(way order.Commit) func(*order.Config) {
+	return func(c *order.Config) { c.Commit = way }
+}
+
+var ways = []order.Commit{order.Each, order.Optimistic, order.Pessimistic, order.Grouped}
 
 func (s *sale) coupon(id int64, stock int) int64 {
 	s.t.Helper()
@@ -111,17 +117,25 @@ func (s *sale) rush(couponID int64, users, times int, instances ...*order.Claims
 	return int(made.Load())
 }
 
+// everyWay is every way to commit, with the lock that is shipped and without
+// any: the promises rest on the database.
+func everyWay() map[string][]func(*order.Config) {
+	all := map[string][]func(*order.Config){}
+	for _, way := range ways {
+		all[string(way)+", user lock"] = []func(*order.Config){committing(way)}
+		all[string(way)+", no lock"] = []func(*order.Config){committing(way), without(lock.None())}
+	}
+	return all
+}
+
 func TestClaimNeverOversells(t *testing.T) {
 	t.Parallel()
-	for name, locker := range map[string][]func(*order.Config){
-		"user lock": nil,
-		"no lock":   {without(lock.None())},
-	} {
+	for name, change := range everyWay() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSale(t)
 			id := s.coupon(1, 100)
-			made := s.rush(id, 400, 1, s.instance(locker...), s.instance(locker...))
+			made := s.rush(id, 400, 1, s.instance(change...), s.instance(change...))
 			a := s.audit(id)
 			if made != 100 || a.Orders != 100 || a.Stock != 0 || a.Oversold() != 0 || a.Undersold() != 0 {
 				t.Errorf("%d told, audit %+v", made, a)
@@ -132,15 +146,12 @@ func TestClaimNeverOversells(t *testing.T) {
 
 func TestClaimOncePerUser(t *testing.T) {
 	t.Parallel()
-	for name, locker := range map[string][]func(*order.Config){
-		"user lock": nil,
-		"no lock":   {without(lock.None())},
-	} {
+	for name, change := range everyWay() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSale(t)
 			id := s.coupon(1, 50)
-			made := s.rush(id, 1, 200, s.instance(locker...), s.instance(locker...))
+			made := s.rush(id, 1, 200, s.instance(change...), s.instance(change...))
 			a := s.audit(id)
 			if made != 1 || a.Orders != 1 || a.MostPerUser != 1 || a.Stock != 49 {
 				t.Errorf("%d told, audit %+v", made, a)
@@ -151,12 +162,17 @@ func TestClaimOncePerUser(t *testing.T) {
 
 func TestEveryUnitIsSoldToRepeatedClaims(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	id := s.coupon(1, 50)
-	made := s.rush(id, 100, 7, s.instance(), s.instance())
-	a := s.audit(id)
-	if made != 50 || a.Orders != 50 || a.Stock != 0 || a.Duplicates() != 0 || a.Undersold() != 0 {
-		t.Errorf("%d told, audit %+v", made, a)
+	for name, change := range everyWay() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 50)
+			made := s.rush(id, 100, 7, s.instance(change...), s.instance(change...))
+			a := s.audit(id)
+			if made != 50 || a.Orders != 50 || a.Stock != 0 || a.Duplicates() != 0 || a.Undersold() != 0 {
+				t.Errorf("%d told, audit %+v", made, a)
+			}
+		})
 	}
 }
 
@@ -180,7 +196,8 @@ func TestWithoutGuardAPromiseBreaks(t *testing.T) {
 		t.Parallel()
 		s := newSale(t)
 		s.dropUniqueKey()
-		a, b := s.instance(without(lock.Local())), s.instance(without(lock.Local())) // a mutex in each
+		inEach := func() *order.Claims { return s.instance(committing(order.Each), without(lock.Local())) }
+		a, b := inEach(), inEach() // a mutex in each
 		for id := int64(1); id <= 50; id++ {
 			s.rush(s.coupon(id, 100), 1, 100, a, b)
 			if s.audit(id).Duplicates() > 0 {
@@ -197,7 +214,7 @@ func TestLockAloneKeepsThePromiseInItsScope(t *testing.T) {
 		t.Parallel()
 		s := newSale(t)
 		s.dropUniqueKey()
-		a, b := s.instance(), s.instance()
+		a, b := s.instance(committing(order.Each)), s.instance(committing(order.Each))
 		for id := int64(1); id <= 20; id++ {
 			s.rush(s.coupon(id, 100), 1, 100, a, b)
 			if got := s.audit(id); got.Orders != 1 {

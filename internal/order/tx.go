@@ -47,12 +47,20 @@ func sqlError(err error, numbers ...uint16) bool {
 	return ok && slices.Contains(numbers, answer.Number)
 }
 
+// errConflict says that a row's version changed between look and write.
+var errConflict = errors.New("version changed")
+
+// maxTries bounds how often one transaction is tried.
+const maxTries = 200
+
 // retried runs a transaction again, after a short random pause, as long as it
-// fails as the victim of a deadlock or of a lock wait and ctx lasts.
+// fails as the victim of a deadlock, of a lock wait or of another's version,
+// and ctx lasts.
 func retried(ctx context.Context, transaction func() error) error {
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+	pause := time.Millisecond
+	for try := 1; ; try++ {
 		err := transaction()
-		if err == nil || !sqlError(err, deadlock, lockWaitTimeout) {
+		if err == nil || try == maxTries || !errors.Is(err, errConflict) && !sqlError(err, deadlock, lockWaitTimeout) {
 			return err
 		}
 		select {
@@ -60,6 +68,7 @@ func retried(ctx context.Context, transaction func() error) error {
 		case <-ctx.Done():
 			return errors.Join(err, context.Cause(ctx))
 		}
+		pause = min(2*pause, 20*time.Millisecond)
 	}
 }
 
@@ -67,10 +76,23 @@ func retried(ctx context.Context, transaction func() error) error {
 // beyond the caller's deadline, which is what most often causes the doubt.
 const resolveTimeout = time.Second
 
-// committed finds out whether the orders of a commit without an answer were
-// made, all or none of which stand under the id of any one. It waits for a
-// transaction that is still under way: the share lock stands behind the row
-// lock of its insert.
+// resolve turns an unanswered commit, which failed with cause, into a verdict
+// where that can be had: nil if the order stands (and with it all that were
+// made in its transaction), an error that says so if nothing was made.
+func resolve(ctx context.Context, db *sqlx.DB, orderID int64, cause error) error {
+	made, err := committed(ctx, db, orderID)
+	switch {
+	case err != nil:
+		return errors.Join(cause, fmt.Errorf("read back: %w", err))
+	case made:
+		return nil
+	default:
+		return fmt.Errorf("rolled back: %w", cause)
+	}
+}
+
+// committed reads an order back. It waits for a transaction that is still
+// under way: its share lock stands behind the row lock of the insert.
 func committed(ctx context.Context, db *sqlx.DB, orderID int64) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
