@@ -33,7 +33,7 @@ type config struct {
 	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: one try for each user; coupon: claims of a coupon wait for each other"`
 	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" doc:"how long a lock outlives an instance that died holding it"`
 	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" doc:"longest wait with scope coupon; CLAIM_TIMEOUT may end it first"`
-	Commit    string        `env:"COMMIT" envDefault:"each" doc:"how claims are committed; each: a transaction for every claim"`
+	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how claims are made durable; grouped: the claims of a coupon share transactions; each, optimistic, pessimistic: a transaction for every claim, the stock guarded by a condition, the row's version or the row's lock"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" doc:"how old a coupon's name, window and stock may be when a claim looks at them; 0 asks every time"`
 	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest work on one request; then 503"`
@@ -124,7 +124,7 @@ func (c config) check() []complaint {
 	want(len(c.JWTSecret) >= 32, "JWT_SECRET", "want at least 32 bytes")
 	want(slices.Contains([]string{"redis", "local", "none"}, c.Lock), "LOCK", "want redis, local or none")
 	want(slices.Contains([]string{"user", "coupon"}, c.LockScope), "LOCK_SCOPE", "want user or coupon")
-	want(slices.Contains([]string{"each"}, c.Commit), "COMMIT", "want each")
+	want(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "want grouped, each, optimistic or pessimistic")
 	want(c.LockTTL >= time.Second, "LOCK_TTL", "want at least 1s")
 	want(c.LockWait > 0, "LOCK_WAIT", "want more than 0")
 	want(c.CouponCache >= 0, "COUPON_CACHE", "want 0 or more")
@@ -135,6 +135,7 @@ func (c config) check() []complaint {
 		want(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF", fmt.Sprintf("no guard %q; there are stock and unique", guard))
 	}
 	want(c.Lab || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be taken away only with LAB=true")
+	want(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be taken away only with COMMIT=each, the articles' flow")
 	return cs
 }
 

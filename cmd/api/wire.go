@@ -38,14 +38,21 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	claims := order.New(order.Config{
 		DB: p.db, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locker: locker(cfg, p.rdb), Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		StockUnguarded: slices.Contains(cfg.GuardsOff, "stock"),
+		Commit: cfg.commit(),
 	})
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: registry(p.db, p.rdb), Log: log,
 	})
-	return &service{log: log, db: p.db, api: api, close: p.close}, nil
+	return &service{log: log, db: p.db, api: api, close: func() { claims.Close(); p.close() }}, nil
+}
+
+func (c config) commit() order.Commit {
+	if slices.Contains(c.GuardsOff, "stock") {
+		return order.EachUnguarded
+	}
+	return order.Commit(c.Commit)
 }
 
 func locker(cfg config, rdb redis.UniversalClient) lock.Locker {

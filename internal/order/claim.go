@@ -23,8 +23,7 @@ type Claims struct {
 	owners  *owners
 	locker  lock.Locker
 	key     func(userID, couponID int64) string
-	ttl     time.Duration
-	wait    time.Duration
+	lock    lock.Options
 }
 
 // A committer makes one order durable: nil means that it is on disk. It
@@ -49,6 +48,7 @@ type Config struct {
 	Scope    Scope         // whom a lock excludes
 	LockTTL  time.Duration // how long a lock outlives an instance that died
 	LockWait time.Duration // how long a claim waits for a lock of PerCoupon
+	Observe  func(lock.Event)
 
 	Commit Commit // how claims are made durable
 }
@@ -100,10 +100,10 @@ func New(c Config) *Claims {
 		commit: c.Commit.committer(c.DB),
 		owners: newOwners(c.DB),
 		key:    userKey,
-		ttl:    c.LockTTL,
+		lock:   lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},
 	}
 	if c.Scope == PerCoupon {
-		claims.key, claims.wait = couponKey, c.LockWait
+		claims.key, claims.lock.Wait = couponKey, c.LockWait
 	}
 	return claims
 }
@@ -145,17 +145,17 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, erro
 	if err := c.refuse(ctx, on, userID, now); err != nil {
 		return Order{}, err
 	}
-	held, err := c.acquire(ctx, c.key(userID, couponID))
+	held, err := lock.Acquire(ctx, c.locker, c.key(userID, couponID), c.lock)
 	if errors.Is(err, lock.ErrHeld) {
-		return Order{}, errors.Join(ErrClaimInProgress, context.Cause(ctx))
+		return Order{}, ErrClaimInProgress
 	}
 	if err != nil {
 		return Order{}, err
 	}
 	// What the transaction did stands, whatever becomes of the lock: a lease
 	// that cannot be let go of ends by itself.
-	defer func() { _ = held.Release(context.WithoutCancel(ctx)) }()
-	return c.make(ctx, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	defer func() { _ = held.Release(ctx) }()
+	return c.make(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
 }
 
 // refuse reports the verdict that needs no transaction, if there is one. A user
@@ -207,18 +207,3 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 
 // Close returns when no transaction is under way. No claim may come after it.
 func (c *Claims) Close() { c.commit.close() }
-
-// acquire asks once, or until the wait is over.
-func (c *Claims) acquire(ctx context.Context, key string) (lock.Lease, error) {
-	for until := time.Now().Add(c.wait); ; {
-		lease, err := c.locker.TryLock(ctx, key, c.ttl)
-		if !errors.Is(err, lock.ErrHeld) || time.Now().After(until) {
-			return lease, err
-		}
-		select {
-		case <-time.After(2 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, errors.Join(err, context.Cause(ctx))
-		}
-	}
-}
