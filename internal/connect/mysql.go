@@ -33,6 +33,7 @@ func MySQL(dsn string, conns int) (*sqlx.DB, error) {
 		return nil, errors.New("the MySQL DSN names no database")
 	}
 	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams = true, time.UTC, true
+	cfg.Logger = &mysql.NopLogger{} // it prints what its calls return as well
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}

@@ -5,7 +5,11 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
+
+// go-redis prints what its calls return as well, and has one global for it.
+func init() { logging.Disable() }
 
 // Redis opens a pool of at most conns connections. url is redis://, rediss://
 // or unix://, as go-redis takes it.
