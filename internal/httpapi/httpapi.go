@@ -29,7 +29,7 @@ type Config struct {
 
 	Secret   []byte        // signs and verifies tokens
 	Instance string        // what X-Instance says
-	Timeout  time.Duration // the longest that one request may work
+	Timeout  time.Duration // the longest that a client waits for an answer
 	Probes   []Probe       // what /readyz asks
 
 	Metrics *prometheus.Registry
