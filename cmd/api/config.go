@@ -36,7 +36,7 @@ type config struct {
 	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how claims are made durable; grouped: the claims of a coupon share transactions; each, optimistic, pessimistic: a transaction for every claim, the stock guarded by a condition, the row's version or the row's lock"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" doc:"how old a coupon's name, window and stock may be when a claim looks at them; 0 asks every time"`
-	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest work on one request; then 503"`
+	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest wait for an answer, then 503; a third of it is kept for letting go of locks and for finding out whether a commit was made"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" doc:"time between readiness going off and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait for requests in flight at the end"`
@@ -128,7 +128,7 @@ func (c config) check() []complaint {
 	want(c.LockTTL >= time.Second, "LOCK_TTL", "want at least 1s")
 	want(c.LockWait > 0, "LOCK_WAIT", "want more than 0")
 	want(c.CouponCache >= 0, "COUPON_CACHE", "want 0 or more")
-	want(c.ClaimTimeout > 0, "CLAIM_TIMEOUT", "want more than 0")
+	want(c.ClaimTimeout >= 100*time.Millisecond, "CLAIM_TIMEOUT", "want at least 100ms")
 	want(c.DrainDelay >= 0, "DRAIN_DELAY", "want 0 or more")
 	want(c.DrainTimeout > 0, "DRAIN_TIMEOUT", "want more than 0")
 	for _, guard := range c.GuardsOff {

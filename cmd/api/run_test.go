@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"maps"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -47,5 +50,64 @@ func TestRun(t *testing.T) {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}
+	}
+}
+
+// TestDrainAnswersInFlight stops the service while a claim waits for a row
+// that the test has locked.
+func TestDrainAnswersInFlight(t *testing.T) {
+	t.Parallel()
+	env := settings(t, map[string]string{"DRAIN_DELAY": "300ms"})
+	r := start(t, env).ready(t)
+	id := r.onSale(t, 1)
+	db := labtest.Open(t, env["MYSQL_DSN"])
+	tx := db.MustBegin()
+	tx.MustExec("UPDATE coupons SET version = version + 1 WHERE id = ?", id)
+
+	claimed := make(chan answer)
+	go func() { claimed <- r.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "") }()
+	eventually(t, func() bool { // the claim holds its lock and has asked for the row
+		var waiting int
+		const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE coupons SET stock%'`
+		return db.Get(&waiting, q) == nil && waiting == 1
+	})
+
+	r.stop()
+	eventually(t, func() bool { return r.get(t, "/readyz", "").status == 503 })
+	eventually(t, func() bool { return refused(r.url) })
+	select {
+	case err := <-r.done:
+		t.Fatalf("ended with a claim in flight: %v", err)
+	default:
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if a := <-claimed; a.status != 201 {
+		t.Errorf("the claim in flight: %+v", a)
+	}
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+}
+
+func refused(url string) bool {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		return true
+	}
+	_ = conn.Close()
+	return false
+}
+
+func TestTakenAddressIsAnError(t *testing.T) {
+	t.Parallel()
+	env := settings(t, nil)
+	r := start(t, env)
+	taken := maps.Clone(env)
+	taken["HTTP_ADDR"] = strings.TrimPrefix(r.url, "http://")
+	err := run(t.Context(), nil, from(taken), io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "HTTP_ADDR") {
+		t.Errorf("got %v", err)
 	}
 }

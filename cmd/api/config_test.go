@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func from(env map[string]string) func(string) string {
+	return func(name string) string { return env[name] }
+}
+
+func TestEveryBadSettingIsReported(t *testing.T) {
+	t.Parallel()
+	bad := map[string]string{
+		"HTTP_ADDR": "8080", "MYSQL_DSN": "nonsense", "MYSQL_CONNS": "0", "REDIS_URL": "http://redis", "REDIS_CONNS": "many",
+		"JWT_SECRET": "short", "LOCK": "paper", "LOCK_SCOPE": "world", "LOCK_TTL": "1ms", "LOCK_WAIT": "-1s",
+		"COMMIT": "never", "COUPON_CACHE": "-1s", "CLAIM_TIMEOUT": "soon", "DRAIN_DELAY": "-1s", "DRAIN_TIMEOUT": "0s",
+		"LOG_LEVEL": "loud", "MIGRATE": "perhaps", "LAB": "sure", "GUARDS_OFF": "door",
+	}
+	err := run(t.Context(), nil, from(bad), io.Discard, io.Discard)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for name := range bad {
+		if n := strings.Count(err.Error(), "\n"+name+": "); n < 1 || n > 1 && name != "GUARDS_OFF" {
+			t.Errorf("%s is reported %d times", name, n)
+		}
+	}
+	err = run(t.Context(), nil, from(nil), io.Discard, io.Discard)
+	for _, name := range []string{"MYSQL_DSN", "REDIS_URL", "JWT_SECRET"} {
+		if err == nil || !strings.Contains(err.Error(), name+": is not set") {
+			t.Errorf("%s is missing and not reported: %v", name, err)
+		}
+	}
+}
+
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	t.Parallel()
+	const hidden = "hunter2"
+	for _, env := range []map[string]string{
+		{ // wrong in every way
+			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1", "JWT_SECRET": hidden,
+		},
+		{ // right, and nobody there
+			"HTTP_ADDR": "127.0.0.1:0", "MYSQL_DSN": "root:" + hidden + "@tcp(127.0.0.1:1)/x",
+			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",
+		},
+	} {
+		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		log := new(logbook)
+		err := run(ctx, nil, from(env), log, log)
+		stop()
+		if strings.Contains(log.String(), hidden) || err != nil && strings.Contains(err.Error(), hidden) {
+			t.Errorf("printed a secret: %v\n%s", err, log)
+		}
+		if err == nil && !strings.Contains(log.String(), "waiting for MySQL") {
+			t.Errorf("the test saw too little: %s", log)
+		}
+	}
+}
+
+func TestEffectiveSettingsAreLogged(t *testing.T) {
+	t.Parallel()
+	cfg, err := configFrom(from(map[string]string{
+		"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "CLAIM_TIMEOUT": "1s",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(logbook)
+	slog.New(slog.NewJSONHandler(log, nil)).Info("settings", "settings", cfg)
+	for _, want := range []string{`"CLAIM_TIMEOUT":"1s"`, `"LOCK":"redis"`, `"MYSQL_CONNS":"24"`, `"JWT_SECRET":"***"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %s in %s", want, log)
+		}
+	}
+	if cfg.Instance == "" {
+		t.Error("an instance without a name")
+	}
+}
+
+func TestGuardsStayOutsideTheLab(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "GUARDS_OFF": "stock,unique"}
+	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "LAB=true") {
+		t.Errorf("outside the lab: %v", err)
+	}
+	env["LAB"] = "true"
+	cfg, err := configFrom(from(env))
+	if err != nil {
+		t.Fatalf("in the lab: %v", err)
+	}
+	log := new(logbook)
+	cfg.Lock = "none"
+	cfg.warn(slog.New(slog.NewJSONHandler(log, nil)))
+	if n := strings.Count(log.String(), `"level":"WARN"`); n != 4 {
+		t.Errorf("%d warnings, want one each for lock, lab, stock and unique: %s", n, log)
+	}
+}
+
+func TestUniqueKeyIsRequired(t *testing.T) {
+	t.Parallel()
+	env := settings(t, nil)
+	if err := run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	dropUniqueKey(t, env["MYSQL_DSN"])
+	err := run(t.Context(), nil, from(env), io.Discard, io.Discard)
+	if !errors.Is(err, errNoUniqueKey) {
+		t.Errorf("without the key: %v", err)
+	}
+	env["LAB"], env["GUARDS_OFF"] = "true", "unique"
+	start(t, env).ready(t)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func dropUniqueKey(tb testing.TB, dsn string) {
+	tb.Helper()
+	if _, err := labtest.Open(tb, dsn).Exec("ALTER TABLE coupon_orders DROP KEY one_each"); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestMigrateGoesUpAndDown(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.Empty(t, sharedMySQL(t))
+	db := labtest.Open(t, dsn)
+	tables := func() (n int) {
+		const q = `SELECT COUNT(*) FROM information_schema.tables
+			WHERE table_schema = DATABASE() AND table_name IN ('coupons', 'coupon_orders')`
+		if err := db.Get(&n, q); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, step := range []struct {
+		args []string
+		want int
+	}{{[]string{"migrate"}, 2}, {[]string{"migrate", "up"}, 2}, {[]string{"migrate", "down"}, 0}, {[]string{"migrate", "up"}, 2}} {
+		if err := run(t.Context(), step.args, from(map[string]string{"MYSQL_DSN": dsn}), io.Discard, io.Discard); err != nil {
+			t.Fatalf("%v: %v", step.args, err)
+		}
+		if got := tables(); got != step.want {
+			t.Errorf("%v: %d tables, want %d", step.args, got, step.want)
+		}
+	}
+}
+
+func TestMigrateAtOnceIsSafe(t *testing.T) {
+	t.Parallel()
+	env := settings(t, nil)
+	services := make([]*running, 4)
+	for i := range services {
+		services[i] = start(t, env)
+	}
+	for _, r := range services {
+		r.ready(t)
+	}
+}
+
+func TestTokenOpensTheDoor(t *testing.T) {
+	t.Parallel()
+	r := start(t, settings(t, nil)).ready(t)
+	secrets := from(map[string]string{"JWT_SECRET": secret})
+	for _, step := range []struct {
+		args []string
+		want int
+	}{{[]string{"token", "--user", "42"}, 403}, {[]string{"token", "--user", "1", "--admin"}, 404}} {
+		var out strings.Builder
+		if err := run(t.Context(), step.args, secrets, &out, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if a := r.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())); a.status != step.want {
+			t.Errorf("%v: %+v, want %d", step.args, a, step.want)
+		}
+	}
+}
+
+func TestIDIsExplained(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := run(t.Context(), []string{"id", "120420635187871745"}, from(nil), &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if want := "120420635187871745: number 1 of its UTC day, made at 2026-11-21T12:13:34Z\n"; out.String() != want {
+		t.Errorf("got %q, want %q", &out, want)
+	}
+}
+
+func TestHealthAsksItself(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "s") // t.TempDir may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	env := settings(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api")})
+	ask := func() error { return run(t.Context(), []string{"health"}, from(env), io.Discard, io.Discard) }
+	if err := ask(); err == nil {
+		t.Error("healthy before it runs")
+	}
+	// What a killed instance leaves behind must not keep the next from starting.
+	if err := os.WriteFile(filepath.Join(dir, "api"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, env)
+	eventually(t, func() bool { return ask() == nil })
+	if _, err := listen(env["HTTP_ADDR"]); err == nil {
+		t.Error("a second instance took the socket of a living one")
+	}
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+	if err := ask(); err == nil {
+		t.Error("healthy after its end")
+	}
+}
+
+func TestWrongUsageIsAnError(t *testing.T) {
+	t.Parallel()
+	env := from(map[string]string{"JWT_SECRET": secret})
+	for _, args := range []string{
+		"dance", "migrate sideways", "migrate", "token", "token --user 0", "token --user x", "id", "id x", "id 0",
+	} {
+		if err := run(t.Context(), strings.Fields(args), env, io.Discard, io.Discard); err == nil {
+			t.Errorf("api %s: no error", args)
+		}
+	}
+	if err := run(t.Context(), []string{"token", "--user", "42"}, from(nil), io.Discard, io.Discard); err == nil {
+		t.Error("a token without a secret")
+	}
+}
