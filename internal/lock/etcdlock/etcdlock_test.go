@@ -204,14 +204,29 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 // when it holds.
 func TestWaiterOutlivesItsTTL(t *testing.T) {
 	t.Parallel()
-	l, key := etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t)
+	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
+	l := etcdlock.New(cli)
 	held := take(t, l, key, time.Minute)
 	time.AfterFunc(2500*time.Millisecond, func() { _ = held.Release(context.Background()) })
+	place := make(chan string, 1)
+	time.AfterFunc(500*time.Millisecond, func() { place <- names(t, cli, key)[1] })
 	lease, err := l.Lock(t.Context(), key, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, want := names(t, cli, key)[0], <-place; got != want {
+		t.Errorf("%s holds, and %s stood in line", got, want)
+	}
 	time.Sleep(800 * time.Millisecond)
+	if err := lease.Release(t.Context()); err != nil {
+		t.Errorf("Release within the ttl: %v", err)
+	}
+}
+
+func TestTTLIsRoundedUp(t *testing.T) {
+	t.Parallel()
+	lease := take(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), 1900*time.Millisecond)
+	time.Sleep(1700 * time.Millisecond)
 	if err := lease.Release(t.Context()); err != nil {
 		t.Errorf("Release within the ttl: %v", err)
 	}
