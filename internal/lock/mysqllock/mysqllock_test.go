@@ -1,0 +1,215 @@
+package mysqllock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
+	"example.com/flashsale/internal/lock/mysqllock"
+	"example.com/flashsale/migrations"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m) }
+
+func TestRowsConformance(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.DSN(t)
+	promises := locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tick: 10 * time.Millisecond}
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return mysqllock.NewRows(labtest.Open(tb, dsn)) })
+}
+
+func TestNamedConformance(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.DSN(t)
+	promises := locktest.Promises{Exclusive: true, Waits: true, Watches: true, Tick: 10 * time.Millisecond}
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return open(tb, dsn) })
+}
+
+func open(tb testing.TB, dsn string) *mysqllock.Named {
+	tb.Helper()
+	l, err := mysqllock.OpenNamed(dsn, 16)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+	tb.Helper()
+	lease, err := l.TryLock(tb.Context(), key, ttl)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return lease
+}
+
+func lost(tb testing.TB, what string, err error) {
+	tb.Helper()
+	if !errors.Is(err, lock.ErrLost) {
+		tb.Errorf("%s: %v, want ErrLost", what, err)
+	}
+}
+
+func fine(tb testing.TB, what string, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatalf("%s: %v", what, err)
+	}
+}
+
+// account makes a table that a lock guards.
+func account(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), "CREATE TABLE account (id INT PRIMARY KEY, amount INT NOT NULL)")
+	fine(t, "create", err)
+	_, err = db.ExecContext(t.Context(), "INSERT INTO account VALUES (1, 0)")
+	fine(t, "insert", err)
+}
+
+// deposit writes what its caller has worked out under the lock, if nobody has
+// come after it. meanwhile runs between the check and the change.
+func deposit(ctx context.Context, db *sqlx.DB, key string, fence uint64, amount int, meanwhile func()) error {
+	tx, err := db.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := mysqllock.Guard(ctx, tx, key, fence); err != nil {
+		return err
+	}
+	meanwhile()
+	if _, err := tx.ExecContext(ctx, "UPDATE account SET amount = ? WHERE id = 1", amount); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func TestPausedHolderCannotOverwrite(t *testing.T) {
+	t.Parallel()
+	db, key := labtest.DB(t), labtest.Name(t)
+	account(t, db)
+	l := mysqllock.NewRows(db)
+	paused := take(t, l, key, time.Millisecond) // and does not notice
+	time.Sleep(5 * time.Millisecond)
+	next := take(t, l, key, time.Minute)
+	fine(t, "deposit", deposit(t.Context(), db, key, next.Fence(), 2, func() {}))
+	lost(t, "late deposit", deposit(t.Context(), db, key, paused.Fence(), 1, func() {}))
+	var amount int
+	fine(t, "read", db.GetContext(t.Context(), &amount, "SELECT amount FROM account WHERE id = 1"))
+	if amount != 2 {
+		t.Errorf("amount = %d, want the later holder's 2", amount)
+	}
+}
+
+// Nobody comes in between the check of the fence and the commit.
+func TestGuardHoldsUntilCommit(t *testing.T) {
+	t.Parallel()
+	db, key := labtest.DB(t), labtest.Name(t)
+	account(t, db)
+	l := mysqllock.NewRows(db)
+	expired := take(t, l, key, time.Millisecond)
+	time.Sleep(5 * time.Millisecond)
+	var next sync.WaitGroup
+	err := deposit(t.Context(), db, key, expired.Fence(), 1, func() {
+		came := make(chan struct{})
+		next.Go(func() {
+			take(t, l, key, time.Minute)
+			close(came)
+		})
+		select {
+		case <-came:
+			t.Error("the next holder came between check and change")
+		case <-time.After(200 * time.Millisecond):
+		}
+	})
+	fine(t, "deposit", err)
+	next.Wait()
+}
+
+// A row that nobody has held for a day goes away, and the fence rises on.
+func TestOldRowsGoAwayAndFencesRise(t *testing.T) {
+	t.Parallel()
+	db, key := labtest.DB(t), labtest.Name(t)
+	l := mysqllock.NewRows(db)
+	first := take(t, l, key, time.Minute)
+	fine(t, "release", first.Release(t.Context()))
+	held := take(t, l, key+"held", time.Minute)
+	young := take(t, l, key+"young", time.Minute)
+	fine(t, "release", young.Release(t.Context()))
+	const age = "UPDATE locks SET expires_at = expires_at - INTERVAL 25 HOUR WHERE name = ?"
+	_, err := db.ExecContext(t.Context(), age, key)
+	fine(t, "age", err)
+	count := func(key string) (n int) {
+		fine(t, "count", db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
+		return n
+	}
+	for i := 0; count(key) > 0; i++ {
+		if i == 5000 { // one release in a hundred sweeps
+			t.Fatal("the old row stays")
+		}
+		fine(t, "release", take(t, l, "other", time.Minute).Release(t.Context()))
+	}
+	if count(key+"young") != 1 || count(key+"held") != 1 {
+		t.Error("a row went away before its time")
+	}
+	fine(t, "release", held.Release(t.Context()))
+	if again := take(t, l, key, time.Minute); again.Fence() <= first.Fence() {
+		t.Errorf("fence %d after %d, whose row has gone", again.Fence(), first.Fence())
+	}
+}
+
+// The server's clock may step back; the fence does not.
+func TestFenceRisesThoughTheClockSteps(t *testing.T) {
+	t.Parallel()
+	db, key := labtest.DB(t), labtest.Name(t)
+	db.SetMaxOpenConns(1) // SET timestamp is the connection's
+	l := mysqllock.NewRows(db)
+	first := take(t, l, key, time.Minute)
+	fine(t, "release", first.Release(t.Context()))
+	_, err := db.ExecContext(t.Context(), "SET timestamp = UNIX_TIMESTAMP() - 3600")
+	fine(t, "step", err)
+	second := take(t, l, key, time.Minute)
+	if second.Fence() != first.Fence()+1 {
+		t.Errorf("fence %d after %d, with the clock an hour back", second.Fence(), first.Fence())
+	}
+}
+
+// Ends are the server's time, whatever the time zone of those who ask.
+func TestTimeZonesAgree(t *testing.T) {
+	t.Parallel()
+	dsn, key := labtest.DSN(t), labtest.Name(t)
+	take(t, mysqllock.NewRows(labtest.Open(t, dsn)), key, time.Minute)
+	abroad := labtest.Open(t, dsn)
+	abroad.SetMaxOpenConns(1)
+	_, err := abroad.ExecContext(t.Context(), "SET time_zone = '+13:00'")
+	fine(t, "set time zone", err)
+	if _, err := mysqllock.NewRows(abroad).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
+		t.Errorf("TryLock abroad: %v, want ErrHeld", err)
+	}
+}
+
+func TestDeadServerIsUnknown(t *testing.T) {
+	t.Parallel()
+	server := labtest.MySQL(t)
+	db := labtest.Open(t, labtest.Empty(t, server))
+	fine(t, "migrate", migrations.Up(t.Context(), db.DB))
+	l, key := mysqllock.NewRows(db), labtest.Name(t)
+	lease := take(t, l, key, time.Minute)
+	server.Kill()
+	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrHeld) {
+		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
+	}
+	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
+		t.Errorf("Extend without a server: %v, want an unknown outcome", err)
+	}
+	fine(t, "restart", server.Restart())
+	fine(t, "release after a restart", lease.Release(t.Context()))
+}
