@@ -47,7 +47,7 @@ func prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
 	return checkOneEach(ctx, cfg, db)
 }
 
-var errNoUniqueKey = errors.New("the table coupon_orders has no unique key one_each (coupon_id, user_id): nothing would keep a user from a second order")
+var errNoUniqueKey = errors.New("the table coupon_orders has no unique key one_each (coupon_id, user_id): nothing would keep a user from a second order (api migrate makes it)")
 
 // checkOneEach refuses a database without the key that keeps one order for
 // each user, unless the lab took it away on purpose.

@@ -2,20 +2,23 @@ package httpapi
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 )
 
-// edge surrounds every request: it names the instance, bounds the body, counts
-// the answer, and turns a panic into one.
+// edge surrounds every request: it names the instance, bounds the body, turns
+// a panic into an answer, and counts it. Only at level debug is it logged.
 func (a *API) edge(next http.Handler) http.Handler {
 	instance := []string{a.Instance}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := recorders.Get().(*recorder)
 		rec.ResponseWriter, rec.status = w, 0
+		begun := time.Now()
 		w.Header()["X-Instance"] = instance
 		if a.phase.Load() == draining {
 			w.Header().Set("Connection", "close")
@@ -24,7 +27,11 @@ func (a *API) edge(next http.Handler) http.Handler {
 			if p := recover(); p != nil {
 				a.panicked(rec, r, p)
 			}
-			a.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), rec.status)
+			pattern := chi.RouteContext(r.Context()).RoutePattern()
+			a.metrics.request(r.Method, pattern, rec.status)
+			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
+				a.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.status, "took", time.Since(begun))
+			}
 			rec.ResponseWriter = nil
 			recorders.Put(rec)
 		}()

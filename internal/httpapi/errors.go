@@ -155,14 +155,14 @@ func problemOf(err error) *Problem {
 
 // detailed adds what a typed verdict carries.
 func detailed(p *Problem, err error) *Problem {
-	more := *p
-	more.encoded = nil
 	if early, ok := errors.AsType[*coupon.NotStartedError](err); ok {
-		more.BeginTime = &early.BeginTime
+		more := *p
+		more.BeginTime, more.encoded = &early.BeginTime, nil
 		return &more
 	}
 	if again, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {
-		more.OrderID = &ID{again.OrderID}
+		more := *p
+		more.OrderID, more.encoded = &ID{again.OrderID}, nil
 		return &more
 	}
 	return p

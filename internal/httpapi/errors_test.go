@@ -224,6 +224,7 @@ func TestRouterSpeaksProblems(t *testing.T) {
 	f := newFixture(t)
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
+	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")
 	a := f.do("DELETE", "/coupons", "", "")
 	wantProblem(t, a, 405, "method_not_allowed")
 	if got := a.Header()["Allow"]; len(got) != 2 || got[0] != "GET" || got[1] != "POST" {

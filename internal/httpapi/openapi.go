@@ -67,6 +67,9 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// docFiles are the parts of the page, the page itself first.
+var docFiles = []string{"", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-32x32.png", "favicon-16x16.png"}
+
 // docs is Swagger UI from the binary. The policy makes the browser itself
 // refuse anything from elsewhere.
 func docs() http.Handler {

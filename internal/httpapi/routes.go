@@ -23,7 +23,10 @@ func (a *API) routes() http.Handler {
 	r.Get("/readyz", a.readyz)
 	r.Method("GET", "/metrics", promhttp.HandlerFor(a.Metrics, promhttp.HandlerOpts{}))
 	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
-	r.Method("GET", "/docs/*", docs())
+	page := docs()
+	for _, file := range docFiles {
+		r.Method("GET", "/docs/"+file, page)
+	}
 
 	sale := humachi.New(r, document())
 	handle(a, sale, anyone, "POST /coupons/{id}/orders", "Claim a coupon", a.claim)
