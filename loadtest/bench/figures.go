@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Figure is one thing that was measured, several times.
+type Figure struct {
+	Name   string    `json:"name"` // what/where/how, as in claims/direct/grouped
+	Unit   string    `json:"unit"`
+	Median float64   `json:"median"`
+	Min    float64   `json:"min"`
+	Max    float64   `json:"max"`
+	Values []float64 `json:"values"`
+}
+
+// Figures is all that was measured, in the order of its first appearance.
+type Figures struct {
+	all   []*Figure
+	named map[string]*Figure
+}
+
+// Add notes one more measurement of the figure called name.
+func (f *Figures) Add(name, unit string, value float64) {
+	fig := f.named[name]
+	if fig == nil {
+		if f.named == nil {
+			f.named = map[string]*Figure{}
+		}
+		fig = &Figure{Name: name, Unit: unit}
+		f.named[name] = fig
+		f.all = append(f.all, fig)
+	}
+	fig.Values = append(fig.Values, value)
+	sorted := slices.Sorted(slices.Values(fig.Values))
+	fig.Min, fig.Median, fig.Max = sorted[0], median(sorted), sorted[len(sorted)-1]
+}
+
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Median is that of the named figure, NaN if it was not measured.
+func (f *Figures) Median(name string) float64 {
+	if fig := f.named[name]; fig != nil {
+		return fig.Median
+	}
+	return math.NaN()
+}
+
+// Ratio is that of two medians.
+func (f *Figures) Ratio(name, to string) float64 { return f.Median(name) / f.Median(to) }
+
+// Best is the highest median of the named figures, NaN if none was measured.
+func (f *Figures) Best(names ...string) float64 {
+	best := math.NaN()
+	for _, name := range names {
+		if m := f.Median(name); !(m <= best) {
+			best = m
+		}
+	}
+	return best
+}
+
+// short is a number as people read it.
+func short(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case v >= 10_000:
+		return fmt.Sprintf("%d,%03d", int(v)/1000, int(v)%1000)
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}

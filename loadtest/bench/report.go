@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/flashsale/loadtest/stack"
+)
+
+// A Report is bench.json.
+type Report struct {
+	stack.Circumstances
+	Quick       bool      `json:"quick"` // too short to be quoted
+	Repetitions int       `json:"repetitions"`
+	Seconds     float64   `json:"seconds"` // that it took
+	Figures     []*Figure `json:"figures"`
+	Bars        []Bar     `json:"bars"`
+}
+
+// report writes the files and prints the table.
+func (b *bench) report(ctx context.Context) error {
+	at, err := b.Circumstances(ctx)
+	if err != nil {
+		return err
+	}
+	r := Report{
+		Circumstances: at, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.reps,
+		Seconds: time.Since(b.begun).Seconds(), Figures: b.all, Bars: bars(&b.Figures),
+	}
+	dir := filepath.Join("out", "bench")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bench.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	var table strings.Builder
+	r.write(&table)
+	fmt.Print(table.String())
+	return os.WriteFile(filepath.Join(dir, "bench.md"), []byte(table.String()), 0o644)
+}
+
+// write writes the report as Markdown.
+func (r Report) write(w io.Writer) {
+	fmt.Fprintf(w, "Measured %s at commit %.12s, %d repetitions, medians (lowest – highest), in one run of %.0f s",
+		r.Time.Format(time.DateOnly), r.Commit, r.Repetitions, r.Seconds)
+	if r.Quick {
+		fmt.Fprint(w, "; **a quick run, too short to be quoted**")
+	}
+	fmt.Fprintf(w, ".\n%s, %d cores, %s; load generators, service and servers share it.\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Mem)
+	fmt.Fprintf(w, "%s.\nDurability: %s.\n\n", pairs(r.Versions), pairs(r.Durability))
+	fmt.Fprint(w, "| bar | | wanted | |\n|---|--:|--:|---|\n")
+	for _, bar := range r.Bars {
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", bar.Name, short(bar.Value), bar.wanted(), bar.verdict())
+	}
+	section := ""
+	for _, f := range r.Figures {
+		if s, _, _ := strings.Cut(f.Name, "/"); s != section {
+			section = s
+			fmt.Fprintf(w, "\n| %s | | median | lowest | highest |\n|---|---|--:|--:|--:|\n", section)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", strings.TrimPrefix(f.Name, section+"/"), f.Unit, short(f.Median), short(f.Min), short(f.Max))
+	}
+}
+
+func (b Bar) wanted() string {
+	if b.AtMost {
+		return "≤ " + short(b.Limit)
+	}
+	return "≥ " + short(b.Limit)
+}
+
+func (b Bar) verdict() string {
+	switch {
+	case math.IsNaN(b.Value):
+		return "not measured"
+	case b.Met():
+		return "met"
+	}
+	return "**missed**"
+}
+
+func pairs(m map[string]string) string {
+	var all []string
+	for k, v := range m {
+		all = append(all, k+" "+v)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

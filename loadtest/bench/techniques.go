@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// techniques measures what each one brings: alone, added to the articles' flow
+// written by hand, and all that a claim by itself can use together. Grouping
+// is measured as the service has it, and the gate by those it keeps out.
+func (b *bench) techniques(ctx context.Context) error {
+	single := []string{interpolate, insertFirst, idBlocks, pipelining}
+	flows := []flow{b.byHand("articles", "")}
+	for _, t := range single {
+		flows = append(flows, b.byHand("articles + "+t, t))
+	}
+	flows = append(flows, b.byHand("articles + all four", strings.Join(single, ",")), b.service("each"), b.service("grouped"))
+	var cells []cell
+	for _, f := range flows {
+		t, err := b.direct(ctx, f)
+		if err != nil {
+			return err
+		}
+		cells = append(cells, b.winners("techniques/", t))
+	}
+	for _, gate := range []struct{ name, cache string }{{"without", "0s"}, {"with", "200ms"}} {
+		t, err := b.direct(ctx, b.service("grouped", "COUPON_CACHE="+gate.cache))
+		if err != nil {
+			return err
+		}
+		coupon, err := t.sale.OnSale(ctx, 0)
+		if err != nil {
+			return err
+		}
+		cells = append(cells, b.refusals(fmt.Sprintf("techniques/sold out %s gate", gate.name), "sold_out", t, b.wrk, coupon))
+	}
+	return b.turns(ctx, cells)
+}
