@@ -1,0 +1,21 @@
+-- Take an RFencedLock and mint its token; a retry by the same owner gets the
+-- same one.
+-- KEYS[1] the lock, KEYS[2] the last token
+-- ARGV[1] ttl in ms, ARGV[2] owner
+-- Returns the token if taken, -1 if held by another.
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+	redis.call('pexpire', KEYS[1], ARGV[1])
+	return tonumber(redis.call('get', KEYS[2]))
+elseif redis.call('exists', KEYS[1]) == 1 then
+	return -1
+end
+redis.call('hset', KEYS[1], ARGV[2], 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+local token = redis.call('incr', KEYS[2])
+local now = redis.call('time')
+local clock = now[1] * 1000000 + now[2] -- below 2^53 until the year 2255
+if token < clock then
+	token = clock
+	redis.call('set', KEYS[2], string.format('%.0f', token), 'keepttl')
+end
+return token

@@ -1,0 +1,130 @@
+package redisson
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+)
+
+const (
+	// cleanup bounds the attempt to let go of what an unknown outcome may
+	// have left.
+	cleanup = 500 * time.Millisecond
+	// batch is how many leases one script extends, as in Redisson.
+	batch = 100
+)
+
+var errForeign = errors.New("redisson: not a lease of this locker")
+
+// A locker is what all lease-giving types have in common.
+type locker struct {
+	c    *Client
+	kind *kind
+}
+
+// A Lock is a lock.Locker that can say when to try again (lock.Notifier) and
+// extend many leases at once (lock.BatchExtender). Locks of the same client
+// and kind are equal.
+type Lock struct{ locker }
+
+// TryLock implements lock.Locker.
+func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	lease, _, err := l.try(ctx, key, l.c.newOwner(), ttl, "")
+	if err != nil {
+		return nil, err
+	}
+	return lease, nil
+}
+
+// try asks once; if the lock is held, it returns the script's answer too.
+func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, wait any) (*lease, int64, error) {
+	if err := lock.CheckTTL(ttl); err != nil {
+		return nil, 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	lease := &lease{locker: l, key: key, owner: owner, valid: time.Now().Add(ttl)}
+	answer, err := l.acquire(ctx, lease, ttl, wait)
+	switch {
+	case err != nil:
+		lease.abandon(ctx)
+		return nil, 0, fmt.Errorf("redisson: take %s: %w", key, err)
+	case answer < 0:
+		return nil, answer, lock.ErrHeld
+	}
+	lease.fence = uint64(answer)
+	return lease, 0, nil
+}
+
+func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wait any) (int64, error) {
+	publish, err := l.c.publishing(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return l.kind.acquire.Run(ctx, l.c.rdb, l.kind.keys(lease.key, lease.owner),
+		ttl.Milliseconds(), l.kind.member(lease.owner), publish, l.kind.channel(lease.key), wait).Int64()
+}
+
+// Notify implements lock.Notifier. It costs the client one subscription per
+// key, on one connection (one per shard where messages are sharded).
+func (l Lock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
+	return l.c.hub.listen(l.kind.channel(key), wake), nil
+}
+
+// ExtendAll implements lock.BatchExtender: one round trip for 100 leases (in a
+// cluster: of one slot).
+func (l locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
+	if err := lock.CheckTTL(ttl); err != nil {
+		return slices.Repeat([]error{err}, len(leases))
+	}
+	errs := make([]error, len(leases))
+	slots := make(map[int][]int) // indexes into leases
+	for i, le := range leases {
+		own, ok := le.(*lease)
+		switch {
+		case !ok || own.locker != l:
+			errs[i] = errForeign
+		case own.ended():
+			errs[i] = lock.ErrLost
+		default:
+			slot := l.c.slot(own.key)
+			slots[slot] = append(slots[slot], i)
+		}
+	}
+	for _, slot := range slots {
+		for part := range slices.Chunk(slot, batch) {
+			l.extendPart(ctx, ttl, leases, part, errs)
+		}
+	}
+	return errs
+}
+
+// extendPart extends the leases with the given indexes by one script.
+func (l locker) extendPart(ctx context.Context, ttl time.Duration, leases []lock.Lease, part []int, errs []error) {
+	var keys []string
+	args := []any{ttl.Milliseconds()}
+	end := time.Now().Add(ttl)
+	for _, i := range part {
+		own := leases[i].(*lease)
+		own.expect(end)
+		keys = append(keys, l.kind.keys(own.key, own.owner)...)
+		args = append(args, l.kind.member(own.owner))
+	}
+	extended, err := l.kind.extend.Run(ctx, l.c.rdb, keys, args...).BoolSlice()
+	if err == nil && len(extended) != len(part) {
+		err = fmt.Errorf("%d answers to %d questions", len(extended), len(part))
+	}
+	for n, i := range part {
+		own := leases[i].(*lease)
+		if err != nil {
+			errs[i] = fmt.Errorf("redisson: extend %s: %w", own.key, err)
+		} else {
+			errs[i] = own.extended(extended[n], end)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+-- Take the read side of an RReadWriteLock; a retry by the same owner takes
+-- nothing twice.
+-- KEYS[1] the lock, KEYS[2] the end of this hold, KEYS[3] set while a Go writer waits
+-- ARGV[1] ttl in ms, ARGV[2] owner
+-- Returns 0 if taken, -1 if a writer holds it, -2 if one waits for it.
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+	if redis.call('hget', KEYS[1], 'mode') == 'write' then
+		return -1
+	elseif redis.call('exists', KEYS[3]) == 1 then
+		return -2
+	end
+end
+redis.call('hset', KEYS[1], 'mode', 'read', ARGV[2], 1)
+redis.call('set', KEYS[2], 1, 'px', ARGV[1])
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))
+return 0

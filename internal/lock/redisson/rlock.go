@@ -1,0 +1,16 @@
+package redisson
+
+var rlock = kind{
+	acquire: script("acquire.lua"),
+	release: script("release.lua"),
+	extend:  script("extend.lua"),
+	keys:    func(name, _ string) []string { return []string{name} },
+	channel: lockChannel,
+	member:  same,
+}
+
+func lockChannel(name string) string { return prefixed("redisson_lock__channel", name) }
+
+// Lock is Redisson's RLock, and its RSpinLock, which publishes nothing: the
+// policy's timer finds that one free.
+func (c *Client) Lock() Lock { return Lock{locker{c, &rlock}} }

@@ -1,0 +1,8 @@
+-- Take permits if enough are free.
+-- KEYS[1] free permits; ARGV[1] how many
+-- Returns 1 if taken, 0 if not.
+if tonumber(redis.call('get', KEYS[1]) or 0) < tonumber(ARGV[1]) then
+	return 0
+end
+redis.call('decrby', KEYS[1], ARGV[1])
+return 1

@@ -1,0 +1,37 @@
+package redisson
+
+import (
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slot groups keys that one script may touch: by hash slot in a cluster, all
+// together elsewhere.
+func (c *Client) slot(key string) int {
+	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster {
+		return 0
+	}
+	return hashSlot(key)
+}
+
+// hashSlot is Redis Cluster's: CRC-16/XMODEM of the hash tag, or of the whole
+// key if it has none, modulo 16384.
+func hashSlot(key string) int {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	var crc uint16
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			carry := crc&0x8000 != 0
+			if crc <<= 1; carry {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return int(crc % 16384)
+}
