@@ -91,6 +91,10 @@ func TestGuardsStayOutsideTheLab(t *testing.T) {
 		t.Errorf("outside the lab: %v", err)
 	}
 	env["LAB"] = "true"
+	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "COMMIT=each") {
+		t.Errorf("with the default commit: %v", err)
+	}
+	env["COMMIT"] = "each"
 	cfg, err := configFrom(from(env))
 	if err != nil {
 		t.Fatalf("in the lab: %v", err)
@@ -114,6 +118,6 @@ func TestUniqueKeyIsRequired(t *testing.T) {
 	if !errors.Is(err, errNoUniqueKey) {
 		t.Errorf("without the key: %v", err)
 	}
-	env["LAB"], env["GUARDS_OFF"] = "true", "unique"
+	env["LAB"], env["COMMIT"], env["GUARDS_OFF"] = "true", "each", "unique"
 	start(t, env).ready(t)
 }

@@ -33,11 +33,15 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	pipeline, err := connect.Pipelined(p.rdb)
+	if err != nil {
+		return nil, err
+	}
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims := order.New(order.Config{
-		DB: p.db, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
-		Locker: locker(cfg, p.rdb), Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
+		DB: p.db, Coupons: cache, IDs: idgen.New(pipeline, "order"),
+		Locker: locker(cfg, pipeline), Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Commit: cfg.commit(),
 	})
 	api := httpapi.New(httpapi.Config{
@@ -55,14 +59,14 @@ func (c config) commit() order.Commit {
 	return order.Commit(c.Commit)
 }
 
-func locker(cfg config, rdb redis.UniversalClient) lock.Locker {
+func locker(cfg config, pipeline *connect.Pipeline) lock.Locker {
 	switch cfg.Lock {
 	case "none":
 		return lock.None()
 	case "local":
 		return lock.Local()
 	}
-	return redislock.New(rdb)
+	return redislock.Through(pipeline.UniversalClient, pipeline)
 }
 
 // pools are the connections to both servers. The probes have connections of

@@ -23,6 +23,6 @@ func Redis(url string, conns int) (redis.UniversalClient, error) {
 	opts.PoolSize = conns
 	opts.ContextTimeoutEnabled = true // a caller's deadline ends the call, not only the wait for a connection
 	opts.DialTimeout = 2 * time.Second
-	opts.ReadTimeout, opts.WriteTimeout = 2*time.Second, 2*time.Second
+	opts.ReadTimeout, opts.WriteTimeout, opts.MaxRetries = time.Second, time.Second, 1
 	return redis.NewClient(opts), nil
 }

@@ -64,7 +64,7 @@ func (l *Locker) extend(ctx context.Context, ttl time.Duration, leases []*lease)
 		keys[i] = lease.key
 		args = append(args, lease.token)
 	}
-	extended, err := extendScript.Run(ctx, l.rdb, keys, args...).BoolSlice()
+	extended, err := extendScript.Run(ctx, l.send, keys, args...).BoolSlice()
 	if err == nil && len(extended) != len(leases) {
 		err = fmt.Errorf("%d answers to %d questions", len(extended), len(leases))
 	}

@@ -60,10 +60,10 @@ func (l *lease) Release(ctx context.Context) error {
 // delete removes the key if it holds our token, and reports whether it did.
 func (l *lease) delete(ctx context.Context) (bool, error) {
 	keys, args := []string{l.key}, []any{l.token, l.locker.publish, &l.asked}
-	cmd := releaseScript.EvalSha(ctx, l.locker.rdb, keys, args...)
+	cmd := releaseScript.EvalSha(ctx, l.locker.send, keys, args...)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		l.asked.reset() // that attempt did nothing
-		cmd = releaseScript.Eval(ctx, l.locker.rdb, keys, args...)
+		cmd = releaseScript.Eval(ctx, l.locker.send, keys, args...)
 	}
 	return cmd.Bool()
 }

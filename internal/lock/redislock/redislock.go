@@ -45,6 +45,7 @@ const (
 // somebody waits, one pub/sub connection (in a cluster: one per node).
 type Locker struct {
 	rdb     redis.UniversalClient
+	send    Sender
 	fenced  bool
 	publish string // the command that wakes waiters
 	batch   int    // how many leases one script extends
@@ -54,11 +55,26 @@ type Locker struct {
 // New returns a locker whose TryLock costs one plain SET. Its leases have no
 // fence.
 func New(rdb redis.UniversalClient) *Locker {
-	l := &Locker{rdb: rdb, publish: "publish", batch: 100}
+	l := &Locker{rdb: rdb, send: rdb, publish: "publish", batch: 100}
 	if _, ok := rdb.(*redis.ClusterClient); ok {
 		l.publish = "spublish" // stays on the key's own shard
 		l.batch = 1            // a script must not leave its slot
 	}
+	return l
+}
+
+// A Sender is how commands reach Redis: every client is one.
+type Sender interface {
+	redis.Scripter
+	Do(ctx context.Context, args ...any) *redis.Cmd
+}
+
+// Through returns a locker like New's whose commands go through send, a
+// pipeline of rdb's, say. It must repeat a command whose reply got lost as a
+// whole or not at all.
+func Through(rdb redis.UniversalClient, send Sender) *Locker {
+	l := New(rdb)
+	l.send = send
 	return l
 }
 
@@ -100,7 +116,7 @@ func (l *Locker) ask(ctx context.Context, lease *lease, ttl time.Duration) error
 	if l.fenced {
 		return l.askFenced(ctx, lease, ttl)
 	}
-	holder, err := l.rdb.SetArgs(ctx, lease.key, lease.token, redis.SetArgs{Mode: "NX", Get: true, TTL: ttl}).Result()
+	holder, err := l.send.Do(ctx, "set", lease.key, lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
 	switch {
 	case errors.Is(err, redis.Nil): // there was no holder
 		return nil
@@ -113,7 +129,7 @@ func (l *Locker) ask(ctx context.Context, lease *lease, ttl time.Duration) error
 }
 
 func (l *Locker) askFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
-	fence, err := acquireScript.Run(ctx, l.rdb, []string{lease.key, FenceKey(lease.key)},
+	fence, err := acquireScript.Run(ctx, l.send, []string{lease.key, FenceKey(lease.key)},
 		lease.token, ttl.Milliseconds(), memory.Milliseconds()).Uint64()
 	if err == nil && fence == 0 {
 		return lock.ErrHeld

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -26,4 +27,17 @@ func TestFencedConformance(t *testing.T) {
 	p := promises
 	p.Fences = true
 	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return redislock.Fenced(labtest.Dial(tb, server)) })
+}
+
+func TestPipelinedConformance(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker {
+		rdb := labtest.Dial(tb, server)
+		pipeline, err := connect.Pipelined(rdb)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return redislock.Through(rdb, pipeline)
+	})
 }
