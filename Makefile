@@ -1,0 +1,46 @@
+# An index of commands that could be typed as well. `make demo` and `make test`
+# work on a fresh machine; everything they start is private and ends with them.
+
+K6 := bin/k6
+SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
+
+.PHONY: help install demo test up load demo-jmeter
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: ## install what is missing: servers, nginx (apt or brew)
+	@deploy/install.sh servers
+
+demo: install bin/api bin/loadtest $(K6) ## prove the promises: experiments with k6, one table, out/demo/proof.json
+	@bin/loadtest demo
+
+demo-jmeter: bin/api bin/loadtest ## the same with JMeter, without a display
+	@deploy/install.sh servers jmeter
+	@bin/loadtest jmeter
+
+up: install bin/api bin/loadtest ## the private stack in the foreground, with one coupon on sale
+	@bin/loadtest up
+
+load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)
+	@bin/loadtest load
+
+test: ## formatting, vet, staticcheck, and all tests against private real servers
+	@deploy/install.sh servers tests
+	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go test -race -shuffle=on -count=1 ./...
+
+bin/api: $(SOURCES)
+	@echo "building $@"
+	@go build -trimpath -o $@ ./cmd/api
+
+bin/loadtest: $(SOURCES)
+	@echo "building $@"
+	@go build -trimpath -o $@ ./loadtest
+
+$(K6): loadtest/k6/build/go.mod
+	@echo "building k6, once: one to three minutes"
+	@cd loadtest/k6/build && go build -trimpath -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
+	@touch $@

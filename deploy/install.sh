@@ -1,0 +1,94 @@
+#!/bin/sh
+# Installs what is missing for the parts named: servers, tests, jmeter, bench.
+# Does nothing, quickly, when everything is there. Leaves no system service
+# running: the lab starts its own servers, as children.
+set -eu
+
+instead="or run it in containers: docker compose up"
+
+has() { # has NAME...: one of these programs is on the PATH, or where servers hide
+	for name; do
+		for dir in $(echo "$PATH" | tr ':' ' ') /usr/sbin /usr/local/sbin /opt/homebrew/bin /opt/homebrew/sbin; do
+			[ -x "$dir/$name" ] && return 0
+		done
+	done
+	return 1
+}
+
+zookeeper() { # the jar, wherever the distribution keeps it
+	ls /usr/share/java/zookeeper.jar /opt/homebrew/opt/zookeeper/libexec/lib/zookeeper-[0-9]*.jar 2>/dev/null | grep -q .
+}
+
+debian="" mac="" # packages still to install
+need() {
+	debian="$debian $1"
+	mac="$mac $2"
+}
+
+[ $# -gt 0 ] || set -- servers
+has go || need golang-go go
+for part; do
+	case $part in
+	servers)
+		# mariadb-install-db wants my_print_defaults, which comes with the client.
+		has mariadbd mysqld || need "mariadb-server-core mariadb-client-core" mariadb
+		has redis-server valkey-server || need redis-server redis
+		has nginx || need nginx-light nginx
+		;;
+	tests)
+		has memcached || need memcached memcached
+		has etcd || need etcd-server etcd
+		zookeeper || need libzookeeper-java zookeeper
+		has java || need default-jre-headless openjdk
+		;;
+	jmeter) has jmeter || need jmeter jmeter ;;
+	bench) has wrk || need wrk wrk ;;
+	*) echo "usage: $0 [servers] [tests] [jmeter] [bench]" >&2 && exit 2 ;;
+	esac
+done
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# While /usr/sbin/policy-rc.d says 101, Debian's packages do not start their
+# services; those that would start at the next boot are disabled as well.
+debian_install() {
+	echo "installing by apt-get:$debian"
+	policy=/usr/sbin/policy-rc.d
+	if [ ! -e $policy ]; then
+		printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+		as_root chmod 755 $policy
+		trap 'as_root rm -f $policy' EXIT
+	fi
+	as_root apt-get update -qq
+	# shellcheck disable=SC2086 # a list of words
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
+	for package in $debian; do
+		service=${package%-light}
+		case $service in redis-server | nginx | memcached | etcd-server)
+			[ ! -d /run/systemd/system ] || as_root systemctl disable -q "${service%-server}" "$service" 2>/dev/null || true
+			;;
+		esac
+	done
+}
+
+if [ -n "$debian" ]; then
+	if has apt-get; then
+		debian_install
+	elif has brew; then
+		echo "installing by brew:$mac"
+		# shellcheck disable=SC2086
+		brew install -q $mac
+	else
+		echo "missing (by their Debian names):$debian; please install them, $instead" >&2
+		exit 1
+	fi
+fi
+
+# Go fetches the toolchain that go.mod names by itself from 1.21 on.
+minor=$(go env GOVERSION | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+if [ "${minor:-0}" -lt 21 ]; then
+	echo "the installed Go is too old to fetch Go 1.26 by itself: install Go 1.21 or later, $instead" >&2
+	exit 1
+fi

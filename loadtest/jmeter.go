@@ -1,0 +1,5 @@
+package main
+
+import "context"
+
+func demoJMeter(ctx context.Context) error { return nil }

@@ -1,0 +1,72 @@
+// A burst: every virtual user opens its connection, waits for the common
+// moment, and claims once. k6 has no rendezvous, so setup names the moment;
+// start_skew says how well it was kept. Runs on k6 1.8 and 2.
+import http from 'k6/http';
+import exec from 'k6/execution';
+import { sleep } from 'k6';
+import { Counter, Trend } from 'k6/metrics';
+import { userToken } from './identity.js';
+import { audit, base, coupons } from './coupons.js';
+
+const rounds = Number(__ENV.ROUNDS || 1);
+const lead = Number(__ENV.LEAD_MS || 1500); // from setup to the first burst
+const period = Number(__ENV.PERIOD_MS || 1000); // from burst to burst
+
+const claims = new Counter('claims'); // tags: verdict, instance, order
+const skew = new Trend('start_skew', true);
+
+http.setResponseCallback(http.expectedStatuses(200, 201, 409)); // a refusal is an answer
+
+export function burst({ users, each, stock }) {
+  const vus = users * each;
+  const options = {
+    scenarios: { burst: { executor: 'per-vu-iterations', vus, iterations: rounds, maxDuration: '5m' } },
+    systemTags: ['name', 'status', 'error'],
+    summaryTrendStats: ['min', 'med', 'p(99)', 'max'],
+    thresholds: {
+      claims: [`count==${vus * rounds}`],
+      'claims{verdict:unexpected}': ['count==0'],
+      'http_req_duration{name:claim}': ['max<60000'],
+      http_req_failed: ['rate==0'],
+      'broken{promise:I1}': ['count==0'],
+      'broken{promise:I2}': ['count==0'],
+      'broken{promise:I3}': ['count==0'],
+    },
+  };
+  for (const verdict of ['accepted', 'sold_out', 'already_claimed', 'claim_in_progress']) {
+    options.thresholds[`claims{verdict:${verdict}}`] = ['count>=0']; // shows the count in the summary
+  }
+  return {
+    options,
+    setup: () => ({ coupons: coupons(rounds, stock), startAt: Date.now() + lead }),
+    claim: (sale) => claim(sale, 1 + (exec.vu.idInTest - 1) % users),
+    teardown: (sale) => audit(sale.coupons, users, stock),
+    handleSummary,
+  };
+}
+
+function claim(sale, user) {
+  const round = exec.vu.iterationInScenario;
+  const coupon = `${base}/coupons/${sale.coupons[round]}`;
+  const headers = { Authorization: `Bearer ${userToken(user)}` };
+  http.get(coupon, { headers, tags: { name: 'warm-up' } });
+  const moment = sale.startAt + round * period;
+  sleep(Math.max(0, moment - Date.now()) / 1000);
+  skew.add(Date.now() - moment);
+  const res = http.post(`${coupon}/orders`, null, { headers, tags: { name: 'claim' } });
+  claims.add(1, { ...verdict(res), instance: res.headers['X-Instance'] || 'none' });
+}
+
+function verdict(res) {
+  if (res.status === 201) return { verdict: 'accepted', order: res.json('id') };
+  if (res.status === 409) return { verdict: res.json('code') };
+  return { verdict: 'unexpected' };
+}
+
+function handleSummary(data) {
+  const lines = Object.entries(data.metrics)
+    .filter(([name]) => /^(claims|broken)|start_skew|name:claim/.test(name))
+    .map(([name, { values }]) => `  ${name.padEnd(36)} ${JSON.stringify(values)}`);
+  const files = { [__ENV.SUMMARY || 'summary.json']: JSON.stringify(data, null, 2) };
+  return __ENV.COUPONS ? files : { ...files, stdout: `${lines.sort().join('\n')}\n` };
+}

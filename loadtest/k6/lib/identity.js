@@ -1,0 +1,23 @@
+// Who claims: tokens are made here from JWT_SECRET, or taken from the file
+// TOKENS, one per line, for a service whose secret is not ours to know.
+import crypto from 'k6/crypto';
+import encoding from 'k6/encoding';
+import { SharedArray } from 'k6/data';
+
+const secret = __ENV.JWT_SECRET;
+const given = new SharedArray('tokens', () =>
+  __ENV.TOKENS ? open(__ENV.TOKENS).split('\n').filter((line) => line !== '') : []);
+
+const part = (value) => encoding.b64encode(JSON.stringify(value), 'rawurl');
+
+function sign(claims) {
+  if (!secret) throw new Error('set JWT_SECRET, or TOKENS and ADMIN_TOKEN');
+  const exp = Math.floor(Date.now() / 1000) + 3600;
+  const text = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ ...claims, exp })}`;
+  return `${text}.${crypto.hmac('sha256', secret, text, 'base64rawurl')}`;
+}
+
+export const userToken = (user) =>
+  given.length > 0 ? given[(user - 1) % given.length] : sign({ sub: String(user) });
+
+export const adminToken = () => __ENV.ADMIN_TOKEN || sign({ sub: '1', role: 'admin' });
