@@ -12,7 +12,7 @@ import (
 const welcome = `
 The sale is open at %[1]s (Ctrl-C ends it, and everything with it).
 
-  curl -s %[1]s/coupons/%[2]s
+  curl -s -H 'Authorization: Bearer %[3]s' %[1]s/coupons/%[2]s
   curl -s -X POST -H 'Authorization: Bearer %[3]s' %[1]s/coupons/%[2]s/orders
   curl -s -H 'Authorization: Bearer %[4]s' %[1]s/coupons/%[2]s/audit
 

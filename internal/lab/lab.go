@@ -21,6 +21,9 @@ import (
 // prefix is short because a Unix socket's path may have only 104 bytes.
 const prefix = "flashlab-"
 
+// lockFile is held by the process that a lab belongs to.
+const lockFile = "lab.lock"
+
 // A Lab is a temporary directory and the servers that live in it.
 type Lab struct {
 	dir  string
@@ -38,11 +41,23 @@ func Open() (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := hold(dir)
+	held, err := claim(dir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return &Lab{dir: dir, held: held}, nil
+}
+
+// claim puts the lock file into dir. It is locked before it gets its name:
+// under that name, a lab that opens at this moment would take it for a dead
+// one's.
+func claim(dir string) (*os.File, error) {
+	making := filepath.Join(dir, "making")
+	f, err := hold(making)
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Rename(making, filepath.Join(dir, lockFile))
 }
 
 // Close stops the servers, the youngest first, and removes all they wrote.
@@ -68,8 +83,8 @@ func (l *Lab) Dir(name string) (string, error) {
 }
 
 // hold takes the file lock that tells a living lab from a dead one.
-func hold(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lab.lock"), os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
+func hold(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +99,11 @@ func hold(dir string) (*os.File, error) {
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, "lab.lock")); err != nil {
+		lock := filepath.Join(dir, lockFile)
+		if _, err := os.Stat(lock); err != nil {
 			continue
 		}
-		if f, err := hold(dir); err == nil {
+		if f, err := hold(lock); err == nil {
 			_ = os.RemoveAll(dir)
 			_ = f.Close()
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -124,6 +126,31 @@ func TestSweepSparesLivingLab(t *testing.T) {
 	defer other.Close()
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("a living lab's directory: %v", err)
+	}
+}
+
+func TestLabsOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	var all errgroup.Group
+	for range 8 {
+		all.Go(func() error {
+			for range 50 {
+				l, err := lab.Open()
+				if err != nil {
+					return err
+				}
+				if _, err := l.Dir("x"); err != nil {
+					return errors.Join(err, l.Close())
+				}
+				if err := l.Close(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
