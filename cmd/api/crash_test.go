@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/httpapi"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+)
+
+// A deployment is two instances of the binary behind nginx.
+type deployment struct {
+	t      *testing.T
+	dsn    string
+	a, b   *lab.API
+	url    string
+	client *http.Client
+
+	mu    sync.Mutex
+	acked []int64       // ids of the orders that a client was told of
+	some  chan struct{} // closed when there are some
+}
+
+func deploy(t *testing.T, commit string) *deployment {
+	t.Helper()
+	l := labtest.Lab(t)
+	binary := filepath.Join(t.TempDir(), "api")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v: %s", err, out)
+	}
+	d := &deployment{t: t, dsn: labtest.Empty(t, sharedMySQL(t)), some: make(chan struct{}), client: &http.Client{
+		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
+	}}
+	redis := labtest.Redis(t)
+	instance := func(name string) *lab.API {
+		i, err := l.API(binary, name, "MYSQL_DSN="+d.dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret, "LOCK_TTL=1s", "COMMIT="+commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(i.Kill)
+		return i
+	}
+	d.a, d.b = instance("a"), instance("b")
+	nginx, err := l.Nginx("../../deploy/nginx", d.a.Upstream(), d.b.Upstream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nginx.Stop() })
+	d.url = nginx.URL
+	return d
+}
+
+// claim claims coupon 1 for a user and returns the verdict: the code of a
+// refusal, "made", or "" where there is none.
+func (d *deployment) claim(user int64) string {
+	token, err := httpapi.Mint([]byte(secret), user, false, time.Hour)
+	if err != nil {
+		d.t.Error(err)
+		return ""
+	}
+	req, err := http.NewRequest("POST", d.url+"/coupons/1/orders", nil)
+	if err != nil {
+		d.t.Error(err)
+		return ""
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := d.client.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer res.Body.Close()
+	var body struct {
+		ID   int64 `json:",string"`
+		Code string
+	}
+	if json.NewDecoder(res.Body).Decode(&body) != nil || res.StatusCode != http.StatusCreated {
+		return body.Code
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.acked = append(d.acked, body.ID); len(d.acked) == 20 {
+		close(d.some)
+	}
+	return "made"
+}
+
+func (d *deployment) acknowledged() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.acked)
+}
+
+// Instance a is killed in the middle of a burst. Whatever it was doing, no
+// promise breaks: what a client was told stands, nobody has two, and what was
+// not sold is sold by the other instance.
+func TestKilledInstanceBreaksNoPromise(t *testing.T) {
+	t.Parallel()
+	for _, commit := range []string{"grouped", "each"} {
+		t.Run(commit, func(t *testing.T) {
+			t.Parallel()
+			const users, times, stock = 800, 2, 700
+			d := deploy(t, commit)
+			db := labtest.Open(t, d.dsn)
+			now := time.Now()
+			c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := coupon.NewStore(db).Create(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for n := range users * times {
+				wg.Go(func() { d.claim(int64(n%users) + 1) })
+			}
+			<-d.some
+			d.a.Kill()
+			atKill := d.acknowledged()
+			wg.Wait()
+			if atKill >= stock {
+				t.Errorf("all was sold before the kill: it proves nothing")
+			}
+			for user := range users { // whoever got no answer asks again
+				wg.Go(func() {
+					eventually(t, func() bool {
+						return slices.Contains([]string{"made", "already_claimed", "sold_out"}, d.claim(int64(user)+1))
+					})
+				})
+			}
+			wg.Wait()
+			d.audit(db, stock)
+		})
+	}
+}
+
+func (d *deployment) audit(db *sqlx.DB, stock int) {
+	d.t.Helper()
+	orders := order.NewStore(db)
+	a, err := orders.Audit(d.t.Context(), 1)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if a.Orders != stock || a.Stock != 0 || a.Oversold()+a.Duplicates()+a.Undersold() != 0 {
+		d.t.Errorf("audit %+v", a)
+	}
+	for _, id := range d.acked {
+		if _, err := orders.Find(d.t.Context(), id); err != nil {
+			d.t.Errorf("order %d was acknowledged: %v", id, err)
+		}
+	}
+}
