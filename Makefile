@@ -4,7 +4,7 @@
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
 
-.PHONY: help install demo test up load demo-jmeter
+.PHONY: generations help install demo test up load demo-jmeter
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ demo: install bin/api bin/loadtest $(K6) ## prove the promises: experiments with
 demo-jmeter: bin/api bin/loadtest ## the same with JMeter, without a display
 	@deploy/install.sh servers jmeter
 	@bin/loadtest jmeter
+
+generations: install ## how locks grow up: each generation broken, and the next one under the same
+	@go run ./loadtest/generations
 
 up: install bin/api bin/loadtest ## the private stack in the foreground, with one coupon on sale
 	@bin/loadtest up

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Report is all experiments of one run.
+type Report struct {
+	Experiments []Result `json:"experiments"`
+	Pass        bool     `json:"pass"`
+}
+
+func (r Report) save(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o644)
+}
+
+// The widths of the table's columns.
+var widths = []int{24, 28, 40, 40}
+
+func (r Report) print(w io.Writer) {
+	row(w, "DEFECT", "PROVOCATION", "GENERATION THAT BREAKS", "GENERATION THAT HOLDS")
+	for _, e := range r.Experiments {
+		rule(w)
+		row(w, e.Defect, e.Provocation, cell(e.Breaks), cell(e.Holds))
+	}
+	rule(w)
+	verdict := "as told: every broken one broke, every mended one held"
+	if !r.Pass {
+		verdict = "NOT as told"
+	}
+	fmt.Fprintln(w, verdict)
+}
+
+func cell(trials []Trial) string {
+	var lines []string
+	for _, t := range trials {
+		mark := "yes"
+		if !t.Pass {
+			mark = "NO "
+		}
+		lines = append(lines, mark+" "+t.Generation, "    "+t.Seen)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func rule(w io.Writer) {
+	var parts []string
+	for _, width := range widths {
+		parts = append(parts, strings.Repeat("-", width))
+	}
+	fmt.Fprintln(w, strings.Join(parts, "-+-"))
+}
+
+// row prints cells side by side, each broken to its column's width.
+func row(w io.Writer, cells ...string) {
+	var columns [][]string
+	height := 0
+	for i, c := range cells {
+		columns = append(columns, wrap(c, widths[i]))
+		height = max(height, len(columns[i]))
+	}
+	for line := range height {
+		var parts []string
+		for i, c := range columns {
+			text := ""
+			if line < len(c) {
+				text = c[line]
+			}
+			parts = append(parts, fmt.Sprintf("%-*s", widths[i], text))
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(parts, " | "), " "))
+	}
+}
+
+// wrap breaks text between words; what a line was indented by, its
+// continuation is too.
+func wrap(text string, width int) (lines []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.Fields(line)
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		now := indent
+		for i, word := range words {
+			if i > 0 && len(now)+1+len(word) > width {
+				lines = append(lines, now)
+				now = indent + word
+				continue
+			}
+			if now != indent {
+				now += " "
+			}
+			now += word
+		}
+		lines = append(lines, now)
+	}
+	return lines
+}
