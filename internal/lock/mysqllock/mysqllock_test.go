@@ -182,17 +182,69 @@ func TestFenceRisesThoughTheClockSteps(t *testing.T) {
 	}
 }
 
+// A database restored from a backup has old fences.
+func TestFenceRisesAfterARestore(t *testing.T) {
+	t.Parallel()
+	db, key := labtest.DB(t), labtest.Name(t)
+	l := mysqllock.NewRows(db)
+	first := take(t, l, key, time.Minute)
+	_, err := db.ExecContext(t.Context(), "UPDATE locks SET fence = 1, owner = ''")
+	fine(t, "restore", err)
+	if second := take(t, l, key, time.Minute); second.Fence() <= first.Fence() {
+		t.Errorf("fence %d after %d", second.Fence(), first.Fence())
+	}
+}
+
+// An end is an end, though nobody else has come.
+func TestExpiredLeaseIsLost(t *testing.T) {
+	t.Parallel()
+	lease := take(t, mysqllock.NewRows(labtest.DB(t)), labtest.Name(t), time.Millisecond)
+	time.Sleep(5 * time.Millisecond)
+	lost(t, "extend", lease.Extend(t.Context(), time.Minute))
+	lost(t, "release", lease.Release(t.Context()))
+}
+
 // Ends are the server's time, whatever the time zone of those who ask.
 func TestTimeZonesAgree(t *testing.T) {
 	t.Parallel()
 	dsn, key := labtest.DSN(t), labtest.Name(t)
-	take(t, mysqllock.NewRows(labtest.Open(t, dsn)), key, time.Minute)
-	abroad := labtest.Open(t, dsn)
+	home, abroad := labtest.Open(t, dsn), labtest.Open(t, dsn)
 	abroad.SetMaxOpenConns(1)
-	_, err := abroad.ExecContext(t.Context(), "SET time_zone = '+13:00'")
-	fine(t, "set time zone", err)
-	if _, err := mysqllock.NewRows(abroad).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("TryLock abroad: %v, want ErrHeld", err)
+	for _, zone := range []string{"+13:00", "-11:00"} {
+		_, err := abroad.ExecContext(t.Context(), "SET time_zone = ?", zone)
+		fine(t, "set time zone", err)
+		for _, dbs := range [][2]*sqlx.DB{{home, abroad}, {abroad, home}} {
+			key += "x"
+			take(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
+			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
+				t.Errorf("TryLock from another time zone (%s): %v, want ErrHeld", zone, err)
+			}
+		}
+	}
+}
+
+// What a paused server had not yet read, it still runs when it goes on.
+func TestPausedServerGrantsNothingLater(t *testing.T) {
+	t.Parallel()
+	server := labtest.MySQL(t)
+	db := labtest.Open(t, labtest.Empty(t, server))
+	fine(t, "migrate", migrations.Up(t.Context(), db.DB))
+	l, key := mysqllock.NewRows(db), labtest.Name(t)
+	server.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := l.TryLock(ctx, key, time.Minute); err == nil || errors.Is(err, lock.ErrHeld) {
+		t.Errorf("TryLock of a paused server: %v, want an unknown outcome", err)
+	}
+	time.Sleep(2500 * time.Millisecond) // an order to let go would have been given up by now
+	server.Resume()
+	time.Sleep(100 * time.Millisecond)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil {
+			return
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
 }
 

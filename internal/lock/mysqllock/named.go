@@ -50,9 +50,8 @@ func (n *Named) TryLock(ctx context.Context, key string, ttl time.Duration) (loc
 	return finish(conn, key, getLock(ctx, conn, key, 0))
 }
 
-// Lock implements lock.Waiter. The server forgets about one who has given up
-// when it is told so from another connection; it would not look at this one
-// before the wait is over.
+// Lock implements lock.Waiter. When ctx ends, another connection interrupts the
+// wait: the server would not look at this one before the wait is over.
 func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	conn, err := n.conn(ctx, key, ttl)
 	if err != nil {
@@ -64,16 +63,44 @@ func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.L
 	}
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	done, interrupted := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		defer cancel()
-		n.kill(id)
+		n.interrupt(id, done)
+		cancel()
+		close(interrupted)
 	})
 	const forever = 365 * 24 * time.Hour
 	err = getLock(waiting, conn, key, forever)
-	if !stop() {
-		err = errors.Join(lock.ErrHeld, context.Cause(ctx))
+	if stop() {
+		return finish(conn, key, err)
 	}
-	return finish(conn, key, err)
+	close(done)
+	<-interrupted
+	if err == nil { // it came at the same moment
+		held, _ := finish(conn, key, nil)
+		_ = held.Release(context.WithoutCancel(ctx))
+	} else {
+		discard(conn)
+	}
+	return nil, errors.Join(lock.ErrHeld, context.Cause(ctx))
+}
+
+// interrupt ends the query of a connection. It must not end the connection:
+// its client would hear of that before the server has left the queue. One that
+// comes before the query is to no effect, and is repeated until done.
+func (n *Named) interrupt(id uint64, done <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
+	defer cancel()
+	for {
+		_, _ = n.control.ExecContext(ctx, "KILL QUERY ?", id)
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 func (n *Named) conn(ctx context.Context, key string, ttl time.Duration) (*sql.Conn, error) {
@@ -85,12 +112,6 @@ func (n *Named) conn(ctx context.Context, key string, ttl time.Duration) (*sql.C
 		return nil, fmt.Errorf("mysqllock: take %s: %w", key, err)
 	}
 	return conn, nil
-}
-
-func (n *Named) kill(id uint64) {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
-	defer cancel()
-	_, _ = n.control.ExecContext(ctx, "KILL ?", id)
 }
 
 // getLock waits in the server for at most wait, in seconds.

@@ -134,7 +134,7 @@ func (l *row) Extend(ctx context.Context, ttl time.Duration) error {
 // Release implements lock.Lease.
 func (l *row) Release(ctx context.Context) error {
 	const q = `
-		UPDATE locks SET owner = '', expires_at = UTC_TIMESTAMP(6)
+		UPDATE locks SET owner = ''
 		WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)`
 	if err := l.change(ctx, q, l.key, l.owner); err != nil {
 		return fmt.Errorf("mysqllock: release %s: %w", l.key, err)
