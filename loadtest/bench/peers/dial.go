@@ -1,0 +1,12 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+)
+
+// dialUnix makes rueidis speak to a socket.
+func dialUnix(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	return d.DialContext(ctx, "unix", path)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// leaseTTL is the lease of a lock that is renewed while it is held.
+var leaseTTL = ttl
+
+// hold takes many locks and leaves them alone; the library renews them every
+// third of ttl.
+func hold(ctx context.Context, args []string) (any, error) {
+	leases, err := strconv.Atoi(args[1])
+	if err != nil {
+		return nil, err
+	}
+	if leaseTTL, err = time.ParseDuration(args[2]); err != nil {
+		return nil, err
+	}
+	d, err := time.ParseDuration(args[3])
+	if err != nil {
+		return nil, err
+	}
+	l, err := open(args[0])
+	if err != nil {
+		return nil, err
+	}
+	unlocks, err := takeMany(ctx, l, leases)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(leaseTTL / 3) // the first renewals
+	before, err := serverCalls(ctx, l.calls)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(d)
+	after, err := serverCalls(ctx, l.calls)
+	for _, unlock := range unlocks {
+		err = errors.Join(err, unlock()) // fails if it was lost
+	}
+	return struct {
+		CallsPerThird float64 `json:"calls_per_third"`
+	}{float64(after-before) / (d.Seconds() / (leaseTTL / 3).Seconds())}, err
+}
+
+func takeMany(ctx context.Context, l locker, n int) ([]func() error, error) {
+	const atOnce = 64
+	unlocks, errs := make([]func() error, n), make([]error, n)
+	var wg sync.WaitGroup
+	turn := make(chan struct{}, atOnce)
+	for i := range n {
+		turn <- struct{}{}
+		wg.Go(func() {
+			unlocks[i], errs[i] = l.wait(ctx, fmt.Sprintf("held:%d", i))
+			<-turn
+		})
+	}
+	wg.Wait()
+	return unlocks, errors.Join(errs...)
+}
+
+// serverCalls is how often the server has had these commands.
+func serverCalls(ctx context.Context, commands []string) (int, error) {
+	rdb, err := goRedis(os.Getenv("REDIS_URL"))
+	if err != nil {
+		return 0, err
+	}
+	defer rdb.Close()
+	return calls(ctx, rdb, commands)
+}
+
+func calls(ctx context.Context, rdb *redis.Client, commands []string) (int, error) {
+	stats, err := rdb.InfoMap(ctx, "commandstats").Result()
+	if err != nil {
+		return 0, err
+	}
+	total := 0
+	for _, command := range commands {
+		line, ok := stats["Commandstats"]["cmdstat_"+command]
+		if !ok {
+			continue // never used
+		}
+		var n int
+		if _, err := fmt.Sscanf(line, "calls=%d,", &n); err != nil {
+			return 0, fmt.Errorf("%q: %w", line, err)
+		}
+		total += n
+	}
+	return total, nil
+}

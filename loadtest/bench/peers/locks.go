@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	bsm "github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+)
+
+// A locker is one library as its documentation says to use it.
+type locker struct {
+	// try takes a key that nobody has.
+	try func(ctx context.Context, key string) (unlock func() error, err error)
+	// wait takes a key when it is free.
+	wait func(ctx context.Context, key string) (unlock func() error, err error)
+	// calls are the commands that it sends to the server: those that INFO
+	// counts, without the ones inside its scripts.
+	calls []string
+}
+
+const (
+	ttl = 30 * time.Second
+	// conns is what the service has by default; rueidis has one connection
+	// and puts everything on it.
+	conns = 32
+)
+
+var lockers = map[string]func(url string) (locker, error){
+	"redislock":     ours,
+	"raw":           raw,
+	"bsm redislock": bsmRedislock,
+	"redsync":       redsyncLock,
+	"rueidislock":   rueidisLock,
+}
+
+func open(name string) (locker, error) {
+	make := lockers[name]
+	if make == nil {
+		return locker{}, fmt.Errorf("no lock %q", name)
+	}
+	return make(os.Getenv("REDIS_URL"))
+}
+
+// ours is the driver as the claim uses it; to wait for it is the policy's.
+func ours(url string) (locker, error) {
+	rdb, err := connect.Redis(url, conns)
+	if err != nil {
+		return locker{}, err
+	}
+	l := redislock.New(rdb)
+	return locker{
+		try: func(ctx context.Context, key string) (func() error, error) {
+			lease, err := l.TryLock(ctx, key, ttl)
+			if err != nil {
+				return nil, err
+			}
+			return func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
+		},
+		wait: func(ctx context.Context, key string) (func() error, error) {
+			held, err := lock.Acquire(ctx, l, key, lock.Options{TTL: leaseTTL, Wait: -1})
+			if err != nil {
+				return nil, err
+			}
+			return func() error { return held.Release(context.WithoutCancel(ctx)) }, nil
+		},
+		calls: []string{"set", "eval", "evalsha", "subscribe", "unsubscribe"},
+	}, nil
+}
+
+//go:embed unlock.lua
+var unlockLua string
+
+// raw is the least that a lock with an owner can do, on the same client.
+func raw(url string) (locker, error) {
+	rdb, err := connect.Redis(url, conns)
+	if err != nil {
+		return locker{}, err
+	}
+	unlock := redis.NewScript(unlockLua)
+	return locker{try: func(ctx context.Context, key string) (func() error, error) {
+		owner := rand.Text()
+		switch got, err := rdb.SetNX(ctx, key, owner, ttl).Result(); {
+		case err != nil:
+			return nil, err
+		case !got:
+			return nil, errors.New("held")
+		}
+		return func() error { return unlock.Run(ctx, rdb, []string{key}, owner).Err() }, nil
+	}}, nil
+}
+
+func bsmRedislock(url string) (locker, error) {
+	rdb, err := goRedis(url)
+	if err != nil {
+		return locker{}, err
+	}
+	l := bsm.New(rdb)
+	obtain := func(o *bsm.Options) func(context.Context, string) (func() error, error) {
+		return func(ctx context.Context, key string) (func() error, error) {
+			held, err := l.Obtain(ctx, key, ttl, o)
+			if err != nil {
+				return nil, err
+			}
+			return func() error { return held.Release(context.WithoutCancel(ctx)) }, nil
+		}
+	}
+	return locker{
+		try:   obtain(nil),
+		wait:  obtain(&bsm.Options{RetryStrategy: bsm.LinearBackoff(10 * time.Millisecond)}),
+		calls: []string{"eval", "evalsha"},
+	}, nil
+}
+
+func redsyncLock(url string) (locker, error) {
+	rdb, err := goRedis(url)
+	if err != nil {
+		return locker{}, err
+	}
+	l := redsync.New(goredis.NewPool(rdb))
+	take := func(tries int) func(context.Context, string) (func() error, error) {
+		return func(ctx context.Context, key string) (func() error, error) {
+			m := l.NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(tries))
+			if err := m.LockContext(ctx); err != nil {
+				return nil, err
+			}
+			return func() error {
+				_, err := m.UnlockContext(context.WithoutCancel(ctx))
+				return err
+			}, nil
+		}
+	}
+	return locker{try: take(1), wait: take(math.MaxInt), calls: []string{"set", "eval", "evalsha"}}, nil
+}
+
+// goRedis is a plain client with as many connections as ours.
+func goRedis(url string) (*redis.Client, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	opts.PoolSize = conns
+	return redis.NewClient(opts), nil
+}
+
+// rueidisLock asks one key, not the two out of three that are its default and
+// that one server gains nothing from.
+func rueidisLock(url string) (locker, error) {
+	path, db, _ := strings.Cut(strings.TrimPrefix(url, "unix://"), "?db=")
+	n := 0
+	if _, err := fmt.Sscan(db, &n); db != "" && err != nil {
+		return locker{}, err
+	}
+	l, err := rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption:   rueidis.ClientOption{InitAddress: []string{path}, DialCtxFn: dialUnix, SelectDB: n},
+		KeyMajority:    1,
+		KeyValidity:    leaseTTL,
+		ExtendInterval: leaseTTL / 3,
+		NoLoopTracking: true,
+		TryNextAfter:   time.Second, // its 20 ms are too short for a busy machine
+	})
+	if err != nil {
+		return locker{}, err
+	}
+	take := func(with func(context.Context, string) (context.Context, context.CancelFunc, error)) func(context.Context, string) (func() error, error) {
+		return func(ctx context.Context, key string) (func() error, error) {
+			_, cancel, err := with(ctx, key)
+			if err != nil {
+				return nil, err
+			}
+			return func() error { cancel(); return nil }, nil
+		}
+	}
+	return locker{try: take(l.TryWithContext), wait: take(l.WithContext), calls: []string{"eval", "evalsha"}}, nil
+}
