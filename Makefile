@@ -4,7 +4,7 @@
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
 
-.PHONY: generations help install demo test up load demo-jmeter
+.PHONY: generations help install demo test up load demo-jmeter bench
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ up: install bin/api bin/loadtest ## the private stack in the foreground, with on
 load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)
 	@bin/loadtest load
 
+bench: bin/api bin/bench bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
+	@deploy/install.sh servers bench
+	@bin/bench
+
 test: ## formatting, vet, staticcheck, and all tests against private real servers
 	@deploy/install.sh servers tests
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
@@ -42,6 +46,14 @@ bin/api: $(SOURCES)
 bin/loadtest: $(SOURCES)
 	@echo "building $@"
 	@go build -trimpath -o $@ ./loadtest
+
+bin/bench: $(SOURCES)
+	@echo "building $@"
+	@go build -trimpath -o $@ ./loadtest/bench
+
+bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
+	@echo "building $@"
+	@cd loadtest/bench/peers && go build -trimpath -o $(CURDIR)/$@ .
 
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"
