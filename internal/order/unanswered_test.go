@@ -1,0 +1,139 @@
+package order_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+)
+
+// An unanswering database does with a commit what end says, and then loses the
+// connection before the answer is there.
+type unanswering struct {
+	driver.Connector
+	end func(driver.Tx) error
+}
+
+func (u unanswering) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := u.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn{c.(mysqlConn), u.end}, nil
+}
+
+// mysqlConn is what the driver's connection can do for database/sql.
+type mysqlConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.NamedValueChecker
+}
+
+type conn struct {
+	mysqlConn
+	end func(driver.Tx) error
+}
+
+func (c conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	t, err := c.mysqlConn.BeginTx(ctx, opts)
+	return tx{t, c.end}, err
+}
+
+type tx struct {
+	driver.Tx
+	end func(driver.Tx) error
+}
+
+func (t tx) Commit() error { return errors.Join(t.end(t.Tx), mysql.ErrInvalidConn) }
+
+// TestUnansweredCommitIsReadBack: what was committed is a success, whatever
+// became of the answer; what was not is no verdict, and can be claimed again.
+func TestUnansweredCommitIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		for name, test := range map[string]struct {
+			end    func(driver.Tx) error
+			want   error
+			orders int
+		}{
+			"committed":   {driver.Tx.Commit, nil, 1},
+			"rolled back": {driver.Tx.Rollback, order.ErrUnavailable, 0},
+		} {
+			t.Run(string(way)+", "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newSale(t)
+				id := s.coupon(1, 5)
+				claims := s.instance(committing(way), func(c *order.Config) { c.DB = openUnanswering(t, s.dsn, test.end) })
+				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+					t.Errorf("claim: %v, want %v", err, test.want)
+				}
+				if a := s.audit(id); a.Orders != test.orders || a.Stock != 5-test.orders {
+					t.Errorf("audit %+v, want %d orders", a, test.orders)
+				}
+				if _, err := s.instance(committing(way)).Claim(t.Context(), 42, id); (err == nil) != (test.orders == 0) {
+					t.Errorf("the next claim: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func openUnanswering(t *testing.T, dsn string, end func(driver.Tx) error) *sqlx.DB {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ParseTime, cfg.InterpolateParams = true, true
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sqlx.NewDb(sql.OpenDB(unanswering{connector, end}), "mysql")
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// TestTakenIDIsReplaced: an id that another order has costs a retry, not the
+// claim, and is not mistaken for the user's own order.
+func TestTakenIDIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			first, second := s.coupon(1, 5), s.coupon(2, 5)
+			o, err := s.instance(committing(way)).Claim(t.Context(), 1, first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Another order already has the number that comes next, in
+			// whichever of the next seconds that is.
+			db := labtest.Open(t, s.dsn)
+			for second := range int64(60) {
+				const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 3, ?, NOW())`
+				if _, err := db.ExecContext(t.Context(), q, o.ID+second<<32+1, second); err != nil {
+					t.Fatal(err)
+				}
+			}
+			made, err := s.instance(committing(way)).Claim(t.Context(), 2, second)
+			if err != nil {
+				t.Fatalf("claim: %v", err)
+			}
+			parts, err := idgen.Parse(made.ID)
+			if taken, _ := idgen.Parse(o.ID + 1); err != nil || parts.Sequence == taken.Sequence {
+				t.Errorf("got id %d (%+v, %v)", made.ID, parts, err)
+			}
+		})
+	}
+}
