@@ -4,7 +4,7 @@
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
 
-.PHONY: generations help install demo test up load demo-jmeter bench
+.PHONY: generations help install demo test up load demo-jmeter bench interop
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: ## formatting, vet, staticcheck, and all tests against private real server
 	go vet ./...
 	go tool staticcheck ./...
 	go test -race -shuffle=on -count=1 ./...
+
+interop: ## locks shared with the real Redisson, both ways (needs Java 17 and Maven)
+	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 
 bin/api: $(SOURCES)
 	@echo "building $@"
