@@ -41,7 +41,11 @@ for part; do
 		zookeeper || need libzookeeper-java zookeeper
 		has java || need default-jre-headless openjdk
 		;;
-	jmeter) has jmeter || need jmeter jmeter ;;
+	jmeter)
+		has jmeter || need "jmeter jmeter-http" jmeter
+		[ ! -d /usr/share/jmeter ] || [ -e /usr/share/jmeter/lib/ext/ApacheJMeter_http.jar ] || need jmeter-http jmeter
+		has javac || need default-jdk-headless openjdk
+		;;
 	bench) has wrk || need wrk wrk ;;
 	*) echo "usage: $0 [servers] [tests] [jmeter] [bench]" >&2 && exit 2 ;;
 	esac

@@ -14,12 +14,14 @@ import (
 //
 // ADMIN_TOKEN, or else a token made from JWT_SECRET, creates and audits them;
 // the users' tokens come from the file TOKENS, or are made from JWT_SECRET.
-func load(ctx context.Context) error {
+func load(ctx context.Context) error { return attackAll(ctx, "load", k6) }
+
+func attackAll(ctx context.Context, name string, generate generator) error {
 	t, err := remote()
 	if err != nil {
 		return err
 	}
-	out, err := freshDir("out", "load")
+	out, err := freshDir("out", name)
 	if err != nil {
 		return err
 	}
@@ -27,7 +29,7 @@ func load(ctx context.Context) error {
 	for _, w := range []Workload{oneUser, manyUsers, sevenEach} {
 		fmt.Printf("%-24s against %s ", w.title(), t.URL)
 		began := time.Now()
-		r, err := attack(ctx, out, t, w)
+		r, err := attack(ctx, out, t, generate, w)
 		if err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func load(ctx context.Context) error {
 	return nil
 }
 
-func attack(ctx context.Context, out string, t Target, w Workload) (Result, error) {
+func attack(ctx context.Context, out string, t Target, generate generator, w Workload) (Result, error) {
 	dir, err := freshDir(out, w.Script)
 	if err != nil {
 		return Result{}, err
@@ -52,7 +54,7 @@ func attack(ctx context.Context, out string, t Target, w Workload) (Result, erro
 		return Result{}, err
 	}
 	r := Result{Experiment: Experiment{Workload: w, Lock: "its own", Lesson: "The account is the service's own (REST), not the database's."}, Remote: true}
-	if r.Burst, err = k6(ctx, dir, t, w); err != nil {
+	if r.Burst, err = generate(ctx, dir, t, w); err != nil {
 		return Result{}, err
 	}
 	r.Audit, err = t.audit(ctx, w, t.Coupons)

@@ -58,6 +58,9 @@ func (e Experiment) offTitle() string {
 }
 
 func (r Result) promise(p Promise) string {
+	if r.Failure != nil {
+		return "?"
+	}
 	if damage := r.broken(p); damage != "" {
 		return damage
 	}
