@@ -58,7 +58,7 @@ func TestWatchdogKeepsALockForAnHour(t *testing.T) {
 		var p policy
 		l := &outage{Locker: Local()}
 		h := mustAcquire(t, &p, t.Context(), l, Options{TTL: 30 * time.Second})
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour + time.Second)
 		if err := h.Err(); err != nil {
 			t.Fatal(err)
 		}

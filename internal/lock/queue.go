@@ -38,6 +38,8 @@ const (
 	lastPause  = 200 * time.Millisecond
 )
 
+var errWaited = errors.New("the time to wait is over")
+
 // wait takes the lease within the limits of its options.
 func (h *hold) wait(ctx context.Context) error {
 	h.o.observe(Event{Kind: EventWaiting})
@@ -45,7 +47,7 @@ func (h *hold) wait(ctx context.Context) error {
 	limited := ctx
 	if h.o.Wait > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, h.o.Wait, fmt.Errorf("waited %s", h.o.Wait))
+		limited, cancel = context.WithTimeoutCause(ctx, h.o.Wait, errWaited)
 		defer cancel()
 	}
 	q := &h.policy.queues

@@ -58,6 +58,8 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("NotifyStops", s.notifyStops)
 	t.Run("LockWaitsForRelease", s.lockWaits)
 	t.Run("LockGivesUpWithItsContext", s.lockGivesUp)
+	t.Run("HistoriesAreThoseOfALock", s.histories)
+	t.Run("AcquireExcludes", s.acquireExcludes)
 }
 
 type suite struct {

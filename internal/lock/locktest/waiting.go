@@ -3,6 +3,8 @@ package locktest
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -159,4 +161,39 @@ func (s suite) lockGivesUp(t *testing.T) {
 	}
 	fine(t, "release", first.Release(t.Context()))
 	take(t, s.open(t), k, long) // nobody who gave up stands in the queue
+}
+
+// acquireExcludes counts by read-modify-write under lock.Do, in a crowd of
+// which each client has a part.
+func (s suite) acquireExcludes(t *testing.T) {
+	t.Parallel()
+	if !s.p.Exclusive {
+		t.Skip("promises no exclusion")
+	}
+	const clients, each = 3, 20
+	var (
+		k     = key()
+		count atomic.Int64
+		group sync.WaitGroup
+	)
+	for range clients {
+		l := s.open(t)
+		for range each {
+			group.Go(func() {
+				err := lock.Do(t.Context(), l, k, lock.Options{TTL: long, Wait: long}, func(context.Context, *lock.Held) error {
+					seen := count.Load()
+					time.Sleep(200 * time.Microsecond)
+					count.Store(seen + 1)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	group.Wait()
+	if n := count.Load(); n != clients*each {
+		t.Errorf("counted to %d, want %d", n, clients*each)
+	}
 }

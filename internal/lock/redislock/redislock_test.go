@@ -1,8 +1,11 @@
 package redislock_test
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
@@ -39,5 +42,35 @@ func TestPipelinedConformance(t *testing.T) {
 			tb.Fatal(err)
 		}
 		return redislock.Through(rdb, pipeline)
+	})
+}
+
+// dial makes a client that gives up on a silent line soon.
+func dial(tb testing.TB, hostport string) redis.UniversalClient {
+	rdb := redis.NewClient(&redis.Options{
+		Addr: hostport, DialTimeout: 250 * time.Millisecond, ReadTimeout: 250 * time.Millisecond, WriteTimeout: 250 * time.Millisecond,
+		ContextTimeoutEnabled: true,
+	})
+	tb.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	socket := strings.TrimPrefix(server.URL, "unix://")
+	locktest.RunFaults(t, promises, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
+		return redislock.New(dial(tb, hostport))
+	})
+}
+
+func TestFencedFaults(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	socket := strings.TrimPrefix(server.URL, "unix://")
+	p := promises
+	p.Fences = true
+	locktest.RunFaults(t, p, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
+		return redislock.Fenced(dial(tb, hostport))
 	})
 }
