@@ -14,6 +14,7 @@ import (
 var (
 	peers = []string{"bsm redislock", "redsync", "rueidislock"}
 	mine  = "redislock"
+	piped = "redislock pipelined" // as the service uses it
 	floor = "raw"
 )
 
@@ -28,11 +29,11 @@ const (
 func (b *bench) lockSection(ctx context.Context) error {
 	var cells []cell
 	for _, goroutines := range []int{1, 16, 128, 512} {
-		for _, lock := range append([]string{floor, mine}, peers...) {
+		for _, lock := range append([]string{floor, mine, piped}, peers...) {
 			cells = append(cells, b.pairs(lock, goroutines))
 		}
 	}
-	for _, lock := range append([]string{mine}, peers...) {
+	for _, lock := range append([]string{mine, piped}, peers...) {
 		cells = append(cells, b.contended(lock))
 	}
 	if err := b.turns(ctx, cells); err != nil {

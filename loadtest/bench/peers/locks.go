@@ -42,11 +42,12 @@ const (
 )
 
 var lockers = map[string]func(url string) (locker, error){
-	"redislock":     ours,
-	"raw":           raw,
-	"bsm redislock": bsmRedislock,
-	"redsync":       redsyncLock,
-	"rueidislock":   rueidisLock,
+	"raw":                 raw,
+	"redislock":           ours,
+	"redislock pipelined": oursPipelined,
+	"bsm redislock":       bsmRedislock,
+	"redsync":             redsyncLock,
+	"rueidislock":         rueidisLock,
 }
 
 func open(name string) (locker, error) {
@@ -57,13 +58,29 @@ func open(name string) (locker, error) {
 	return make(os.Getenv("REDIS_URL"))
 }
 
-// ours is the driver as the claim uses it; to wait for it is the policy's.
+// ours is the driver; to wait for it is the policy's.
 func ours(url string) (locker, error) {
 	rdb, err := connect.Redis(url, conns)
 	if err != nil {
 		return locker{}, err
 	}
-	l := redislock.New(rdb)
+	return driver(redislock.New(rdb)), nil
+}
+
+// oursPipelined is the driver as the service's claims use it.
+func oursPipelined(url string) (locker, error) {
+	rdb, err := connect.Redis(url, conns)
+	if err != nil {
+		return locker{}, err
+	}
+	pipeline, err := connect.Pipelined(rdb)
+	if err != nil {
+		return locker{}, err
+	}
+	return driver(redislock.Through(rdb, pipeline)), nil
+}
+
+func driver(l lock.Locker) locker {
 	return locker{
 		try: func(ctx context.Context, key string) (func() error, error) {
 			lease, err := l.TryLock(ctx, key, ttl)
@@ -80,7 +97,7 @@ func ours(url string) (locker, error) {
 			return func() error { return held.Release(context.WithoutCancel(ctx)) }, nil
 		},
 		calls: []string{"set", "eval", "evalsha", "subscribe", "unsubscribe"},
-	}, nil
+	}
 }
 
 //go:embed unlock.lua
