@@ -114,7 +114,9 @@ func TestUniqueKeyIsRequired(t *testing.T) {
 		t.Fatal(err)
 	}
 	dropUniqueKey(t, env["MYSQL_DSN"])
-	err := run(t.Context(), nil, from(env), io.Discard, io.Discard)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	err := run(ctx, nil, from(env), io.Discard, io.Discard)
 	if !errors.Is(err, errNoUniqueKey) {
 		t.Errorf("without the key: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -42,9 +43,19 @@ func TestReadyzNamesWhoIsAway(t *testing.T) {
 	f := newFixture(t)
 	f.Probes = append(f.Probes,
 		Probe{"redis", func(context.Context) error { return errors.New("dial tcp 10.0.0.7: refused") }},
-		Probe{"hung", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+		Probe{"hung", func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * probeTimeout):
+			}
+			return context.Canceled
+		}},
 	)
+	begun := time.Now()
 	a := f.do("GET", "/readyz", "", "")
+	if took := time.Since(begun); took > 5*probeTimeout {
+		t.Errorf("readyz took %s", took)
+	}
 	checks, _ := a.body["checks"].(map[string]any)
 	if a.Code != 503 || checks["mysql"] != "ok" || checks["redis"] != "away" || checks["hung"] != "away" {
 		t.Errorf("got %v", a)
