@@ -39,7 +39,8 @@ test: ## formatting, vet, staticcheck, and all tests against private real server
 	go tool staticcheck ./...
 	go test -race -shuffle=on -count=1 ./...
 
-interop: ## locks shared with the real Redisson, both ways (needs Java 17 and Maven)
+interop: ## locks shared with the real Redisson, both ways
+	@deploy/install.sh servers interop
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 
 bin/api: $(SOURCES)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what is missing for the parts named: servers, tests, jmeter, bench.
+# Installs what is missing for the parts named: servers, tests, jmeter, bench,
+# interop.
 # Does nothing, quickly, when everything is there. Leaves no system service
 # running: the lab starts its own servers, as children.
 set -eu
@@ -47,7 +48,11 @@ for part; do
 		has javac || need default-jdk-headless openjdk
 		;;
 	bench) has wrk || need wrk wrk ;;
-	*) echo "usage: $0 [servers] [tests] [jmeter] [bench]" >&2 && exit 2 ;;
+	interop)
+		has javac || need default-jdk-headless openjdk
+		has mvn || need maven maven
+		;;
+	*) echo "usage: $0 [servers] [tests] [jmeter] [bench] [interop]" >&2 && exit 2 ;;
 	esac
 done
 
