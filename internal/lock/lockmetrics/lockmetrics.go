@@ -1,0 +1,81 @@
+// Package lockmetrics turns the events of locks into Prometheus metrics,
+// labelled by the class of the lock and never by its key.
+package lockmetrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// Metrics counts what its Observe is told.
+type Metrics struct {
+	acquires *prometheus.CounterVec
+	ends     *prometheus.CounterVec
+	renewals *prometheus.CounterVec
+	wait     *prometheus.HistogramVec
+	hold     *prometheus.HistogramVec
+	waiters  *prometheus.GaugeVec
+}
+
+// New registers the metrics with r.
+func New(r prometheus.Registerer) (*Metrics, error) {
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"class", "outcome"})
+	}
+	seconds := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // 0.1 ms to 26 s
+		}, []string{"class"})
+	}
+	m := &Metrics{
+		acquires: counter("lock_acquires_total", "Attempts to take a lock: acquired, held, unknown or reentered."),
+		ends:     counter("lock_holds_total", "Locks that ended: released, lost or unknown."),
+		renewals: counter("lock_renewals_total", "Extensions of leases: renewed or unknown."),
+		wait:     seconds("lock_wait_seconds", "Time until a lock was acquired."),
+		hold:     seconds("lock_hold_seconds", "Time from acquiring a lock to its end."),
+		waiters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lock_waiters", Help: "Who waits for a lock now.",
+		}, []string{"class"}),
+	}
+	for _, c := range []prometheus.Collector{m.acquires, m.ends, m.renewals, m.wait, m.hold, m.waiters} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Observe goes into lock.Options.
+func (m *Metrics) Observe(e lock.Event) {
+	switch e.Kind {
+	case lock.EventAcquired:
+		m.acquires.WithLabelValues(e.Class, "acquired").Inc()
+		m.wait.WithLabelValues(e.Class).Observe(e.Wait.Seconds())
+	case lock.EventHeld:
+		m.acquires.WithLabelValues(e.Class, "held").Inc()
+	case lock.EventUnknown:
+		m.acquires.WithLabelValues(e.Class, "unknown").Inc()
+	case lock.EventReentered:
+		m.acquires.WithLabelValues(e.Class, "reentered").Inc()
+	case lock.EventWaiting:
+		m.waiters.WithLabelValues(e.Class).Inc()
+	case lock.EventWaited:
+		m.waiters.WithLabelValues(e.Class).Dec()
+	case lock.EventRenewed:
+		m.renewals.WithLabelValues(e.Class, "renewed").Inc()
+	case lock.EventRenewalUnknown:
+		m.renewals.WithLabelValues(e.Class, "unknown").Inc()
+	case lock.EventReleased:
+		m.end(e, "released")
+	case lock.EventReleaseUnknown:
+		m.end(e, "unknown")
+	case lock.EventLost:
+		m.end(e, "lost")
+	}
+}
+
+func (m *Metrics) end(e lock.Event, outcome string) {
+	m.ends.WithLabelValues(e.Class, outcome).Inc()
+	m.hold.WithLabelValues(e.Class).Observe(e.Hold.Seconds())
+}

@@ -1,0 +1,95 @@
+package lockmetrics_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/lockmetrics"
+)
+
+func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	m, err := lockmetrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, o := lock.Local(), lock.Options{Class: "claim", Observe: m.Observe}
+	h, err := lock.Acquire(t.Context(), l, "secret", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Acquire(t.Context(), l, "secret", o); !errors.Is(err, lock.ErrHeld) {
+		t.Fatal(err)
+	}
+	o.Reentrant = true
+	inner, err := lock.Acquire(h.Context(), l, "secret", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(inner.Release(t.Context()), h.Release(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := lock.Acquire(ctx, l, "secret", o); err == nil {
+		t.Fatal("acquired with a cancelled context")
+	}
+	o.NoRenewal, o.TTL = true, 10*time.Millisecond
+	short, err := lock.Acquire(t.Context(), l, "secret", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-short.Done()
+	_ = short.Release(t.Context())
+	want := map[string]float64{
+		"lock_acquires_total claim acquired": 2, "lock_acquires_total claim held": 1,
+		"lock_acquires_total claim reentered": 1, "lock_acquires_total claim unknown": 1,
+		"lock_holds_total claim released": 1, "lock_holds_total claim lost": 1,
+		"lock_wait_seconds claim": 2, "lock_hold_seconds claim": 2,
+	}
+	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWaitersComeAndGo(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	m, err := lockmetrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Observe(lock.Event{Kind: lock.EventWaiting, Class: "c"})
+	m.Observe(lock.Event{Kind: lock.EventWaiting, Class: "c"})
+	m.Observe(lock.Event{Kind: lock.EventWaited, Class: "c"})
+	if diff := cmp.Diff(map[string]float64{"lock_waiters c": 1}, gather(t, registry)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// gather flattens the metrics: a histogram is its count.
+func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			got[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
+}
