@@ -25,7 +25,7 @@ type config struct {
 
 	MySQLDSN   string `env:"MYSQL_DSN,required" secret:"true" doc:"user:password@tcp(host:3306)/database"`
 	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" doc:"size of the pool; all may stay idle"`
-	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0, rediss:// or unix://"`
+	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
 	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" doc:"size of the pool"`
 	JWTSecret  string `env:"JWT_SECRET,required" secret:"true" doc:"at least 32 bytes; the same on every instance"`
 
@@ -118,7 +118,7 @@ func (c config) check() []complaint {
 	path, unix := strings.CutPrefix(c.HTTPAddr, "unix:")
 	want(addrErr == nil && !unix || unix && path != "", "HTTP_ADDR", "want host:port or unix:/path")
 	want(c.MySQLDSN == "" || opens(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN", "want user:password@tcp(host:3306)/database")
-	want(c.RedisURL == "" || opens(connect.Redis(c.RedisURL, 1)), "REDIS_URL", "want redis://user:password@host:6379/0")
+	want(c.RedisURL == "" || opens(connect.Redis(c.RedisURL, 1)), "REDIS_URL", "want redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
 	want(c.MySQLConns > 0, "MYSQL_CONNS", "want at least 1")
 	want(c.RedisConns > 0, "REDIS_CONNS", "want at least 1")
 	want(len(c.JWTSecret) >= 32, "JWT_SECRET", "want at least 32 bytes")

@@ -31,7 +31,8 @@ func Away(err error) bool {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return awayNumbers[e.Number]
 	}
-	return redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) || redis.IsMaxClientsError(err)
+	return redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) || redis.IsMaxClientsError(err) ||
+		redis.IsClusterDownError(err) || redis.IsTryAgainError(err)
 }
 
 var awayNumbers = map[uint16]bool{

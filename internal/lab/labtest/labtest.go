@@ -65,7 +65,13 @@ func Redis(tb testing.TB, args ...string) *lab.Redis {
 // Dial opens a client of r.
 func Dial(tb testing.TB, r *lab.Redis) redis.UniversalClient {
 	tb.Helper()
-	rdb, err := connect.Redis(r.URL, 64)
+	return DialURL(tb, r.URL)
+}
+
+// DialURL opens a client as the service does.
+func DialURL(tb testing.TB, url string) redis.UniversalClient {
+	tb.Helper()
+	rdb, err := connect.Redis(url, 64)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -67,3 +67,12 @@ func started[S any](tb testing.TB, start func() (S, error)) S {
 	}
 	return s
 }
+
+// Shape starts a Redis of the shape called name (see lab.Shapes) that belongs
+// to this test alone.
+func Shape(tb testing.TB, name string) *lab.Topology {
+	tb.Helper()
+	t := started(tb, func() (*lab.Topology, error) { return Lab(tb).Shape(name) })
+	tb.Cleanup(t.Kill)
+	return t
+}
