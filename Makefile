@@ -29,8 +29,11 @@ load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN 
 	@bin/loadtest load
 
 bench: bin/api bin/bench bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
-	@deploy/install.sh servers bench
+	@deploy/install.sh servers bench soak
 	@bin/bench
+
+soak: install bin/api bin/soak ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
+	@bin/soak
 
 test: ## formatting, vet, staticcheck, and all tests against private real servers
 	@deploy/install.sh servers tests
@@ -54,6 +57,10 @@ bin/loadtest: $(SOURCES)
 bin/bench: $(SOURCES)
 	@echo "building $@"
 	@go build -trimpath -o $@ ./loadtest/bench
+
+bin/soak: $(SOURCES)
+	@echo "building $@"
+	@go build -trimpath -o $@ ./loadtest/soak
 
 bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
 	@echo "building $@"
