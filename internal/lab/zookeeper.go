@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // ZooKeeper is a running ZooKeeper of one server.
@@ -49,7 +51,7 @@ func (l *Lab) zookeeper(java string) (*ZooKeeper, error) {
 		return nil, err
 	}
 	config := fmt.Sprintf("dataDir=data\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=100\n"+
-		"admin.enableServer=false\n4lw.commands.whitelist=ruok\n", port)
+		"admin.enableServer=false\n4lw.commands.whitelist=srvr\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(config), 0o644); err != nil {
 		return nil, err
 	}
@@ -61,28 +63,27 @@ func (l *Lab) zookeeper(java string) (*ZooKeeper, error) {
 			"-Dznode.container.checkIntervalMs=500",
 			"-cp", zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg",
 		},
-		Ready: func(ctx context.Context) error { return imok(ctx, z.Address) },
+		Ready: func(ctx context.Context) error { return serving(ctx, z.Address) },
 	})
 	return z, err
 }
 
-// imok asks ZooKeeper whether it is.
-func imok(ctx context.Context, address string) error {
+// serving asks ZooKeeper whether it serves: it listens before it does.
+func serving(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
+	// What it accepts too early it sometimes never answers.
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
 	}
-	if _, err := io.WriteString(conn, "ruok"); err != nil {
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
 		return err
 	}
 	answer, err := io.ReadAll(conn)
-	if err == nil && string(answer) != "imok" {
+	if err == nil && !strings.HasPrefix(string(answer), "Zookeeper version") {
 		err = fmt.Errorf("answered %q", answer)
 	}
 	return err

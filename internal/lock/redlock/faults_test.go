@@ -61,7 +61,7 @@ func TestSlowNodesDelayByATimeoutAtMost(t *testing.T) {
 	lease := take(t, l, key)
 	fine(t, "Extend", lease.Extend(t.Context(), time.Minute))
 	fine(t, "Release", lease.Release(t.Context()))
-	if took := time.Since(began); took > 400*time.Millisecond {
+	if took := time.Since(began); took > 1200*time.Millisecond {
 		t.Errorf("a cycle beside one slow node took %s", took)
 	}
 	f.servers[2].Pause()
@@ -69,7 +69,7 @@ func TestSlowNodesDelayByATimeoutAtMost(t *testing.T) {
 	began = time.Now()
 	_, err := l.TryLock(t.Context(), key, time.Minute)
 	unknown(t, "TryLock without a majority", err)
-	if took := time.Since(began); took > 1400*time.Millisecond { // asking and letting go
+	if took := time.Since(began); took > 2*time.Second { // asking and letting go
 		t.Errorf("TryLock beside three slow nodes took %s", took)
 	}
 	for _, i := range []int{1, 2, 3} {
@@ -233,8 +233,8 @@ func TestCancelledTryLeavesNothing(t *testing.T) {
 func TestGrantAtTheEndOfItsTTLIsNone(t *testing.T) {
 	t.Parallel()
 	f, key := start(t), labtest.Name(t)
-	slow := &late{redislock.New(f.rdb[0]), 298 * time.Millisecond, make(chan struct{})}
-	_, err := redlock.New(slow).TryLock(t.Context(), key, 300*time.Millisecond)
+	slow := &late{redislock.New(f.rdb[0]), 4955 * time.Millisecond, make(chan struct{})}
+	_, err := redlock.New(slow).TryLock(t.Context(), key, 5*time.Second)
 	unknown(t, "TryLock that took all its ttl", err)
 	if f.on(t, key, 0) != 0 {
 		t.Error("it was not let go of")
