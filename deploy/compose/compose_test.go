@@ -1,0 +1,189 @@
+// Package compose keeps docker-compose.yml and the Dockerfile honest where no
+// container engine is at hand.
+package compose
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+const root = "../.."
+
+// project is the file as Compose understands it: its schema, references and
+// dependencies are checked in loading.
+func project(t *testing.T) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
+		cli.WithName("flashsale"), cli.WithProfiles([]string{"load"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := options.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// all are the first groups of pattern's matches in text.
+func all(pattern, text string) []string {
+	var found []string
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+func TestServiceReadsWhatComposeSets(t *testing.T) {
+	p := project(t)
+	config := read(t, "cmd/api/config.go")
+	known, required := all(`env:"([A-Z_]+)`, config), all(`env:"([A-Z_]+),required`, config)
+	if len(known) < 10 || len(required) < 3 {
+		t.Fatalf("config.go names %d settings, %d of them required: is it still where they are?", len(known), len(required))
+	}
+	for _, name := range []string{"api-a", "api-b", "migrate"} {
+		for key := range p.Services[name].Environment {
+			if !slices.Contains(known, key) {
+				t.Errorf("%s sets %s, which the service does not read", name, key)
+			}
+		}
+	}
+	for _, name := range []string{"api-a", "api-b"} {
+		env := p.Services[name].Environment
+		for _, key := range required {
+			if env[key] == nil {
+				t.Errorf("%s does not set %s", name, key)
+			}
+		}
+		if secret := env["JWT_SECRET"]; secret != nil && len(*secret) < 32 {
+			t.Errorf("%s: the default JWT_SECRET has %d bytes, the service wants 32", name, len(*secret))
+		}
+	}
+}
+
+func TestInstancesDifferOnlyInName(t *testing.T) {
+	p := project(t)
+	a, b := p.Services["api-a"].Environment, p.Services["api-b"].Environment
+	for key, value := range a {
+		if same := b[key] != nil && *b[key] == *value; same == (key == "INSTANCE") {
+			t.Errorf("%s: a has %q, b %v", key, *value, b[key])
+		}
+	}
+}
+
+func TestScriptsReadWhatComposeSets(t *testing.T) {
+	var scripts strings.Builder
+	files, err := filepath.Glob(filepath.Join(root, "loadtest/k6/lib/*.js"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scripts.Write(b)
+	}
+	known := all(`__ENV\.([A-Z_0-9]+)`, scripts.String())
+	k6 := project(t).Services["k6"]
+	for key := range k6.Environment {
+		if !slices.Contains(known, key) {
+			t.Errorf("k6 sets %s, which no script reads", key)
+		}
+	}
+	script := strings.Replace(k6.Command[1], "/scripts/", "loadtest/k6/", 1)
+	read(t, script)
+	if !slices.Equal(k6.Profiles, []string{"load"}) {
+		t.Errorf("k6 runs in the profiles %v", k6.Profiles)
+	}
+	if pinned := all(`go\.k6\.io/k6 v(\S+)`, read(t, "loadtest/k6/build/go.mod")); k6.Image != "grafana/k6:"+pinned[0] {
+		t.Errorf("compose runs %s, make builds %s", k6.Image, pinned[0])
+	}
+}
+
+func TestProxyRunsTheLabsConfiguration(t *testing.T) {
+	p := project(t)
+	nginx := p.Services["nginx"]
+	dir, err := filepath.Abs(filepath.Join(root, "deploy/nginx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := nginx.Volumes; len(v) != 1 || v[0].Source != dir || v[0].Target != "/etc/nginx" {
+		t.Errorf("nginx mounts %v", v)
+	}
+	for _, server := range all(`(?m)^server (\S+)`, read(t, "deploy/nginx/site/upstream.conf")) {
+		host, port, _ := strings.Cut(server, ":")
+		api, ok := p.Services[host]
+		if !ok || *api.Environment["HTTP_ADDR"] != ":"+port {
+			t.Errorf("nginx passes claims to %s, which is no instance", server)
+		}
+	}
+	listen := all(`(?m)^listen (\d+)`, read(t, "deploy/nginx/site/listen.conf"))
+	if len(listen) != 1 || len(nginx.Ports) != 1 || listen[0] != "8080" || nginx.Ports[0].Target != 8080 {
+		t.Errorf("nginx listens on %v and publishes %v", listen, nginx.Ports)
+	}
+}
+
+func TestNothingStartsBeforeWhatItNeeds(t *testing.T) {
+	p := project(t)
+	const healthy, done = types.ServiceConditionHealthy, types.ServiceConditionCompletedSuccessfully
+	for name, needs := range map[string]map[string]string{
+		"migrate": {"mysql": healthy},
+		"api-a":   {"migrate": done, "redis": healthy},
+		"api-b":   {"migrate": done, "redis": healthy},
+		"nginx":   {"api-a": healthy, "api-b": healthy},
+		"k6":      {"nginx": healthy},
+	} {
+		for other, condition := range needs {
+			if got := p.Services[name].DependsOn[other].Condition; got != condition {
+				t.Errorf("%s waits for %s to be %q, want %q", name, other, got, condition)
+			}
+			if condition == healthy && p.Services[other].HealthCheck == nil {
+				t.Errorf("%s has no health check to wait for", other)
+			}
+		}
+	}
+}
+
+// The image's own line is run here, for the architecture that make has not
+// built for anyway.
+func TestImageBuildsStatically(t *testing.T) {
+	dockerfile := read(t, "Dockerfile")
+	build := all(`(?m)^RUN (CGO_ENABLED=0 .*go build .*)$`, dockerfile)
+	if len(build) != 1 || !strings.Contains(dockerfile, "\nUSER 65532:65532\n") || !strings.Contains(dockerfile, "\nFROM scratch\n") {
+		t.Fatalf("the Dockerfile builds by %q; want one static build, from scratch, not as root", build)
+	}
+	binary := filepath.Join(t.TempDir(), "api")
+	cmd := exec.Command("sh", "-c", strings.Replace(build[0], "-o /api", "-o "+binary, 1))
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH=arm64")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	file, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if file.Machine != elf.EM_AARCH64 || file.Section(".interp") != nil {
+		t.Errorf("a %v binary, dynamic loader wanted: %v", file.Machine, file.Section(".interp") != nil)
+	}
+}
