@@ -4,7 +4,7 @@
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
 
-.PHONY: generations help install demo test up load demo-jmeter bench interop
+.PHONY: generations help install demo test up load demo-jmeter bench soak interop
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
