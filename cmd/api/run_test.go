@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("claim of another: %+v", late)
 	}
 	metrics := r.get(t, "/metrics", "").text
-	for _, want := range []string{`flashsale_claims_total{verdict="made"} 1`, `redis_pool_connections{state=`, `go_sql_open_connections{db_name="mysql"}`, `go_goroutines `} {
+	for _, want := range []string{`flashsale_claims_total{verdict="made"} 1`, `lock_acquires_total{class="claim",outcome="acquired"}`, `lock_hold_seconds_count{class="claim"}`, `redis_pool_connections{state=`, `go_sql_open_connections{db_name="mysql"}`, `go_goroutines `} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}

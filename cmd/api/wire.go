@@ -14,6 +14,7 @@ import (
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/order"
 )
@@ -37,17 +38,22 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	metrics := registry(p.db, p.rdb)
+	locks, err := lockmetrics.New(metrics)
+	if err != nil {
+		return nil, err
+	}
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims := order.New(order.Config{
 		DB: p.db, Coupons: cache, IDs: idgen.New(pipeline, "order"),
 		Locker: locker(cfg, pipeline), Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Commit: cfg.commit(),
+		Commit: cfg.commit(), Observe: locks.Observe,
 	})
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
-		Probes: p.probes(), Metrics: registry(p.db, p.rdb), Log: log,
+		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
 	return &service{log: log, db: p.db, api: api, close: func() { claims.Close(); p.close() }}, nil
 }

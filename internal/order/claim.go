@@ -45,10 +45,10 @@ type Config struct {
 	IDs     *idgen.Worker
 	Locker  lock.Locker
 
-	Scope    Scope         // whom a lock excludes
-	LockTTL  time.Duration // how long a lock outlives an instance that died
-	LockWait time.Duration // how long a claim waits for a lock of PerCoupon
-	Observe  func(lock.Event)
+	Scope    Scope            // whom a lock excludes
+	LockTTL  time.Duration    // how long a lock outlives an instance that died
+	LockWait time.Duration    // how long a claim waits for a lock of PerCoupon
+	Observe  func(lock.Event) // may be nil
 
 	Commit Commit // how claims are made durable
 }
