@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,6 +42,13 @@ func (l *outageLease) Extend(ctx context.Context, ttl time.Duration) error {
 		return errDown
 	}
 	return l.Lease.Extend(ctx, ttl)
+}
+
+func (l *outageLease) Release(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.Lease.Release(ctx)
 }
 
 func mustAcquire(t *testing.T, p *policy, ctx context.Context, l Locker, o Options) *Held {
@@ -163,22 +171,34 @@ func TestNoRenewalEndsWithTheLease(t *testing.T) {
 }
 
 // One server that does not answer must not keep another's leases from being
-// renewed.
+// renewed, however many are waiting for it.
 func TestBlockedServerDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p policy
+		take := func(l Locker, key string) *Held {
+			h, err := p.acquire(t.Context(), l, key, Options{TTL: 10 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return h
+		}
 		blocked := &deaf{Locker: Local()}
-		a := mustAcquire(t, &p, t.Context(), blocked, Options{TTL: 10 * time.Second})
-		b := mustAcquire(t, &p, t.Context(), Local(), Options{TTL: 10 * time.Second})
+		var stuck, well []*Held
+		for i := range 10 {
+			stuck = append(stuck, take(blocked, fmt.Sprint(i)))
+			well = append(well, take(Local(), "k"))
+		}
 		time.Sleep(time.Minute)
-		if err := a.Err(); !errors.Is(err, ErrLost) {
-			t.Errorf("on the blocked server: %v, want ErrLost", err)
+		for i := range stuck {
+			if err := stuck[i].Err(); !errors.Is(err, ErrLost) {
+				t.Errorf("on the blocked server: %v, want ErrLost", err)
+			}
+			if err := well[i].Release(t.Context()); err != nil {
+				t.Errorf("on another: %v", err)
+			}
+			_ = stuck[i].Release(t.Context())
 		}
-		if err := b.Release(t.Context()); err != nil {
-			t.Errorf("on the other: %v", err)
-		}
-		_ = a.Release(t.Context())
 	})
 }
 
@@ -283,7 +303,7 @@ func TestDoLetsGoWhenItsWorkPanics(t *testing.T) {
 func TestReleaseDoesNotNeedALivingContext(t *testing.T) {
 	t.Parallel()
 	var p policy
-	l := Local()
+	l := &outage{Locker: Local()}
 	ctx, cancel := context.WithCancel(t.Context())
 	h := mustAcquire(t, &p, ctx, l, Options{})
 	cancel()
