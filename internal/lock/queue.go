@@ -120,7 +120,9 @@ func (at *queue) contend(ctx, limited context.Context, h *hold, ask bool) error 
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if ask {
 			if err := h.try(ctx); !errors.Is(err, ErrHeld) {
-				at.settle(err)
+				if err != nil {
+					nudge(at.wake) // the next one has to ask for itself
+				}
 				return err
 			}
 		}
@@ -131,19 +133,6 @@ func (at *queue) contend(ctx, limited context.Context, h *hold, ask bool) error 
 		if err := at.rest(limited, h, jitter(pause)); err != nil {
 			return err
 		}
-	}
-}
-
-// settle leaves the right hint to the next one: none after a success, for the
-// key is held now; one after an unknown outcome.
-func (at *queue) settle(err error) {
-	if err != nil {
-		nudge(at.wake)
-		return
-	}
-	select {
-	case <-at.wake:
-	default:
 	}
 }
 

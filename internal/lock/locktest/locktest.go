@@ -1,5 +1,14 @@
 // Package locktest is the contract of package lock as a suite that every
 // driver runs. Clauses are sentences.
+//
+// Mutants of redislock that it has been seen to catch:
+//
+//	SET without NX                        LoseReplyOnce/TryLock, among others
+//	extend whoever holds the key          LateExtendSparesNextHolder
+//	release whoever holds the key         LateReleaseSparesNextHolder, HistoriesAreThoseOfALock
+//	release without a wake-up             NotifyWakesOnRelease, NotifyNeverBlocks, NotifyStops
+//	a retried release is a loss           LoseReplyOnce/Release, MuteReplyOnce/Release
+//	a fence that may repeat               FenceRises, HistoriesAreThoseOfALock
 package locktest
 
 import (

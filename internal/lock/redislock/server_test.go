@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lab/proxy"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 )
@@ -140,4 +142,24 @@ func TestCyclesLeaveNothing(t *testing.T) {
 		}
 	}
 	t.Errorf("%d goroutines (%d before) and %d subscriptions are left", goroutines, before, channels)
+}
+
+// The key is taken and no reply ever comes; the driver must clean up.
+func TestUnknownAttemptLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	line, err := proxy.New("unix", strings.TrimPrefix(server.URL, "unix://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = line.Close() })
+	line.Inject(proxy.LoseReply, "$2\r\npx\r\n", proxy.Always)
+	_, err = redislock.New(dial(t, line.Addr())).TryLock(t.Context(), "k", time.Minute)
+	unknown(t, "TryLock", err)
+	if line.Hits() == 0 {
+		t.Error("no reply was lost")
+	}
+	if n := labtest.Dial(t, server).Exists(t.Context(), "k").Val(); n != 0 {
+		t.Error("the key is left")
+	}
 }
