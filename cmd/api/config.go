@@ -29,11 +29,16 @@ type config struct {
 	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" doc:"size of the pool"`
 	JWTSecret  string `env:"JWT_SECRET,required" secret:"true" doc:"at least 32 bytes; the same on every instance"`
 
-	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, local or none; the last two hold nothing across instances, leave the refusing to the database and are warned about"`
+	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, redisson (shared with Java), redlock, mysql (rows), getlock, zk, etcd, memcache; local and none hold nothing across instances, leave the refusing to the database and are warned about"`
 	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: one try for each user; coupon: claims of a coupon wait for each other"`
 	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" doc:"how long a lock outlives an instance that died holding it"`
 	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" doc:"longest wait with scope coupon; CLAIM_TIMEOUT may end it first"`
 	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how claims are made durable; grouped: the claims of a coupon share transactions; each, optimistic, pessimistic: a transaction for every claim, the stock guarded by a condition, the row's version or the row's lock"`
+
+	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis, with commas between"`
+	ZKAddr       string   `env:"ZK_ADDR" doc:"for LOCK=zk: host:port, more after commas; LOCK_TTL is the session's timeout, which the servers must allow"`
+	EtcdAddr     string   `env:"ETCD_ADDR" doc:"for LOCK=etcd: host:port, more after commas"`
+	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or a socket's path"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" doc:"how old a coupon's name, window and stock may be when a claim looks at them; 0 asks every time"`
 	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest wait for an answer, then 503; a third of it is kept for letting go of locks and for finding out whether a commit was made"`
@@ -43,7 +48,7 @@ type config struct {
 
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	Migrate   bool       `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together take turns"`
-	Lab       bool       `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF; never in production"`
+	Lab       bool       `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and serves the page-view counter; never in production"`
 	GuardsOff []string   `env:"GUARDS_OFF" doc:"guards to take away in the lab: stock, unique"`
 }
 
@@ -122,7 +127,14 @@ func (c config) check() []complaint {
 	want(c.MySQLConns > 0, "MYSQL_CONNS", "want at least 1")
 	want(c.RedisConns > 0, "REDIS_CONNS", "want at least 1")
 	want(len(c.JWTSecret) >= 32, "JWT_SECRET", "want at least 32 bytes")
-	want(slices.Contains([]string{"redis", "local", "none"}, c.Lock), "LOCK", "want redis, local or none")
+	want(slices.Contains(locks, c.Lock), "LOCK", "want one of "+strings.Join(locks, ", "))
+	want(c.Lock != "redlock" || len(c.RedlockURLs)%2 == 1, "REDLOCK_URLS", "want an odd number of Redis URLs for LOCK=redlock")
+	for _, url := range c.RedlockURLs {
+		want(opens(connect.Redis(url, 1)), "REDLOCK_URLS", "want redis://user:password@host:6379/0, and a comma between")
+	}
+	want(c.Lock != "zk" || c.ZKAddr != "", "ZK_ADDR", "is not set, but LOCK=zk")
+	want(c.Lock != "etcd" || c.EtcdAddr != "", "ETCD_ADDR", "is not set, but LOCK=etcd")
+	want(c.Lock != "memcache" || c.MemcacheAddr != "", "MEMCACHE_ADDR", "is not set, but LOCK=memcache")
 	want(slices.Contains([]string{"user", "coupon"}, c.LockScope), "LOCK_SCOPE", "want user or coupon")
 	want(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "want grouped, each, optimistic or pessimistic")
 	want(c.LockTTL >= time.Second, "LOCK_TTL", "want at least 1s")

@@ -11,8 +11,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"example.com/flashsale/internal/httpapi"
 )
 
 // serve answers requests until ctx ends and the last one is answered.
@@ -37,7 +35,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 }
 
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
-	server := newServer(cfg, s.api, s.log)
+	server := newServer(cfg, s.handler(), s.log)
 	failed := make(chan error, 2)
 	go func() { failed <- server.Serve(listener) }()
 	go func() { failed <- s.prepare(ctx, cfg) }()
@@ -70,7 +68,7 @@ func (s *service) drain(ctx context.Context, cfg config, server *http.Server) er
 
 // newServer sets every limit that keeps a slow or greedy client from holding
 // on to the process. Writing may take as long as reading and work together.
-func newServer(cfg config, api *httpapi.API, log *slog.Logger) *http.Server {
+func newServer(cfg config, api http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           api,
 		ReadHeaderTimeout: 5 * time.Second,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"slices"
 
 	"github.com/jmoiron/sqlx"
@@ -13,9 +14,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/idgen"
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
-	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/order"
 )
 
@@ -24,6 +23,7 @@ type service struct {
 	log   *slog.Logger
 	db    *sqlx.DB
 	api   *httpapi.API
+	views http.Handler // nil outside the lab
 	close func()
 }
 
@@ -38,6 +38,10 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	locker, closeLocker, err := openLocker(cfg, p, pipeline)
+	if err != nil {
+		return nil, err
+	}
 	metrics := registry(p.db, p.rdb)
 	locks, err := lockmetrics.New(metrics)
 	if err != nil {
@@ -47,7 +51,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims := order.New(order.Config{
 		DB: p.db, Coupons: cache, IDs: idgen.New(pipeline, "order"),
-		Locker: locker(cfg, pipeline), Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
+		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Commit: cfg.commit(), Observe: locks.Observe,
 	})
 	api := httpapi.New(httpapi.Config{
@@ -55,7 +59,16 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
-	return &service{log: log, db: p.db, api: api, close: func() { claims.Close(); p.close() }}, nil
+	views, closeViews, err := openViews(cfg, p, locker, locks.Observe)
+	if err != nil {
+		return nil, err
+	}
+	return &service{log: log, db: p.db, api: api, views: views, close: func() {
+		claims.Close()
+		closeViews()
+		closeLocker()
+		p.close()
+	}}, nil
 }
 
 func (c config) commit() order.Commit {
@@ -63,16 +76,6 @@ func (c config) commit() order.Commit {
 		return order.EachUnguarded
 	}
 	return order.Commit(c.Commit)
-}
-
-func locker(cfg config, pipeline *connect.Pipeline) lock.Locker {
-	switch cfg.Lock {
-	case "none":
-		return lock.None()
-	case "local":
-		return lock.Local()
-	}
-	return redislock.Through(pipeline.UniversalClient, pipeline)
 }
 
 // pools are the connections to both servers. The probes have connections of
@@ -104,7 +107,7 @@ func (p pools) close() {
 
 // warn says loudly what this instance leaves out.
 func (c config) warn(log *slog.Logger) {
-	if c.Lock != "redis" {
+	if c.Lock == "local" || c.Lock == "none" {
 		log.Warn("LOCK holds nothing across instances; only the database keeps the promises", "lock", c.Lock)
 	}
 	if c.Lab {
