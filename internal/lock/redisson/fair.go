@@ -80,7 +80,7 @@ func (f FairLock) giveUp(ctx context.Context, key, owner string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	waiter := &lease{locker: f.locker, key: key, owner: owner}
-	if _, _, err := waiter.drop(ctx); err != nil {
+	if _, err := waiter.drop(ctx); err != nil {
 		return fmt.Errorf("redisson: leave the queue of %s: %w", key, err)
 	}
 	return held

@@ -18,6 +18,7 @@ type lease struct {
 
 	mu    sync.Mutex
 	valid time.Time // the server cannot have ended the hold before
+	asked bool      // to let go, without an answer
 	over  bool      // released, or known to be lost
 }
 
@@ -36,7 +37,7 @@ func (l *lease) Release(ctx context.Context) error {
 	if l.ended() {
 		return lock.ErrLost
 	}
-	released, repeated, err := l.drop(ctx)
+	released, err := l.drop(ctx)
 	if err != nil {
 		return fmt.Errorf("redisson: release %s: %w", l.key, err)
 	}
@@ -46,27 +47,31 @@ func (l *lease) Release(ctx context.Context) error {
 		return lock.ErrLost // another Release was faster
 	}
 	l.over = true
-	if released || repeated && time.Now().Before(l.valid) {
+	if released || l.asked && time.Now().Before(l.valid) {
 		return nil
 	}
 	return lock.ErrLost
 }
 
-// drop removes the hold, and whatever else is the owner's, from the server.
-func (l *lease) drop(ctx context.Context) (released, repeated bool, err error) {
+// drop removes the hold, and whatever else is the owner's, from the server,
+// and reports whether there was a hold.
+func (l *lease) drop(ctx context.Context) (released bool, err error) {
 	client, kind := l.locker.c, l.locker.kind
-	for attempt := range 3 {
-		var publish string
-		if publish, err = client.publishing(ctx); err != nil {
-			continue
-		}
+	publish, err := client.publishing(ctx)
+	if err != nil {
+		return false, err
+	}
+	for range 3 {
 		released, err = kind.release.Run(ctx, once{client.rdb}, kind.keys(l.key, l.owner),
 			kind.member(l.owner), publish, kind.channel(l.key)).Bool()
 		if err == nil {
-			return released, attempt > 0, nil
+			return released, nil
 		}
+		l.mu.Lock()
+		l.asked = true
+		l.mu.Unlock()
 	}
-	return false, true, err
+	return false, err
 }
 
 // abandon tries to let go of what an unknown outcome may have left, whatever
@@ -74,7 +79,7 @@ func (l *lease) drop(ctx context.Context) (released, repeated bool, err error) {
 func (l *lease) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
-	_, _, _ = l.drop(ctx)
+	_, _ = l.drop(ctx)
 }
 
 func (l *lease) ended() bool {

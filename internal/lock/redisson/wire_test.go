@@ -86,7 +86,7 @@ func fairStory(s *stage) {
 	s.step("A unlocks", a.Release)
 	s.step("C tries again", waits(c))
 	s.step("B gives up", func(ctx context.Context) error {
-		_, _, err := (&lease{locker: f.locker, key: subject, owner: b}).drop(ctx)
+		_, err := (&lease{locker: f.locker, key: subject, owner: b}).drop(ctx)
 		return err
 	})
 	s.step("C locks", func(ctx context.Context) error {

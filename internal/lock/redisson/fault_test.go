@@ -1,0 +1,116 @@
+package redisson_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lab/proxy"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
+	"example.com/flashsale/internal/lock/redisson"
+)
+
+// impatient makes a client that gives up on a silent line soon.
+func impatient(tb testing.TB, hostport string) *redisson.Client {
+	rdb := redis.NewClient(&redis.Options{
+		Addr: hostport, DialTimeout: 250 * time.Millisecond, ReadTimeout: 250 * time.Millisecond, WriteTimeout: 250 * time.Millisecond,
+		ContextTimeoutEnabled: true,
+	})
+	tb.Cleanup(func() { _ = rdb.Close() })
+	return redisson.New(rdb, redisson.Auto)
+}
+
+func socket(server *lab.Redis) string { return strings.TrimPrefix(server.URL, "unix://") }
+
+func TestFaults(t *testing.T) {
+	fenced, fair := promises, promises
+	fenced.Fences = true
+	fair.Notifies, fair.Waits = false, true
+	for name, it := range map[string]struct {
+		promises locktest.Promises
+		open     func(*redisson.Client) lock.Locker
+	}{
+		"Lock":       {promises, func(c *redisson.Client) lock.Locker { return c.Lock() }},
+		"FencedLock": {fenced, func(c *redisson.Client) lock.Locker { return c.FencedLock() }},
+		"FairLock":   {fair, func(c *redisson.Client) lock.Locker { return c.FairLock() }},
+		"WriteLock":  {promises, func(c *redisson.Client) lock.Locker { return c.WriteLock() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := labtest.Redis(t)
+			locktest.RunFaults(t, it.promises, true, "unix", socket(server), func(tb testing.TB, hostport string) lock.Locker {
+				return it.open(impatient(tb, hostport))
+			})
+		})
+	}
+}
+
+// line is a client whose line can be harmed, and one beside it.
+func line(t *testing.T) (harmed, whole *redisson.Client, p *proxy.Proxy) {
+	t.Helper()
+	server := labtest.Redis(t)
+	p, err := proxy.New("unix", socket(server))
+	ok(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	return impatient(t, p.Addr()), client(t, server), p
+}
+
+// TestLostReplyNeverCountsTwice is about what cannot be idempotent: it happens
+// once, and the caller hears that nobody knows.
+func TestLostReplyNeverCountsTwice(t *testing.T) {
+	t.Parallel()
+	harmed, whole, p := line(t)
+	name := labtest.Name(t)
+	latch := harmed.Latch(name)
+	if set, err := latch.TrySetCount(t.Context(), 3); err != nil || !set {
+		t.Fatal(set, err)
+	}
+	ok(t, latch.CountDown(t.Context()))
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	if err := latch.CountDown(t.Context()); err == nil {
+		t.Error("a count without an answer is no error")
+	}
+	if n, err := whole.Latch(name).Count(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d counts missing, %v, want 1", n, err)
+	}
+	sem := harmed.Semaphore(labtest.Name(t))
+	ok(t, sem.Release(t.Context(), 5))
+	ok(t, sem.TryAcquire(t.Context(), 1))
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	if err := sem.TryAcquire(t.Context(), 3); err == nil {
+		t.Error("permits without an answer are no error")
+	}
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	if err := sem.Release(t.Context(), 2); err == nil {
+		t.Error("a release without an answer is no error")
+	}
+	if n, err := sem.Available(t.Context()); err != nil || n != 3 {
+		t.Errorf("%d permits, %v, want 5-1-3+2 = 3", n, err)
+	}
+}
+
+// TestLostReplyTakesOnePermit, and gives it back once.
+func TestLostReplyTakesOnePermit(t *testing.T) {
+	t.Parallel()
+	harmed, whole, p := line(t)
+	name := labtest.Name(t)
+	ok(t, harmed.Permits().SetPermits(t.Context(), name, 3))
+	ok(t, take(t, harmed.Permits(), name, long).Release(t.Context()))
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	held := take(t, harmed.Permits(), name, long)
+	info, err := whole.Permits().Inspect(t.Context(), name)
+	if err != nil || len(info.Holders) != 1 {
+		t.Errorf("held by %v, %v, want one holder", info.Holders, err)
+	}
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	ok(t, held.Release(t.Context()))
+	for range 3 {
+		take(t, whole.Permits(), name, long)
+	}
+	refused(t, whole.Permits(), name)
+}
