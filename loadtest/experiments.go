@@ -94,10 +94,16 @@ var experiments = []Experiment{
 		Lesson: "A lock per coupon does guard it, at the price of one claim at a time for everybody."},
 	{Workload: sevenEach, Lock: "none", Scope: "user", Commit: "each", Off: []string{"stock", "unique"}, Breaks: []Promise{Stock, OneEach},
 		Lesson: "No lock, no guards: oversold, and several for one user."},
+	{Workload: sevenEach, Lock: "redis", Scope: "user", Commit: "grouped",
+		Lesson: "As shipped: exactly the stock is sold, one each; claims that wait together are committed together."},
 	{Workload: sevenEach, Lock: "redis", Scope: "user", Commit: "each",
-		Lesson: "As shipped: exactly the stock is sold, one each; the lock spares the database the duplicates."},
+		Lesson: "The articles' flow, all guards on: right as well; the lock spares the database the duplicates."},
 	{Workload: sevenEach, Lock: "none", Scope: "user", Commit: "each",
 		Lesson: "What the database alone gives: a conditional update and a unique key need no lock to be right."},
+	{Workload: sevenEach, Lock: "none", Scope: "user", Commit: "optimistic",
+		Lesson: "A version column as the lock: right, and paid for by repeating whatever came second."},
+	{Workload: sevenEach, Lock: "none", Scope: "user", Commit: "pessimistic",
+		Lesson: "SELECT … FOR UPDATE as the lock: right, and everybody queues for the row."},
 }
 
 // settings are e's, as the instances read them. Every one that matters is

@@ -53,7 +53,7 @@ func attack(ctx context.Context, out string, t Target, generate generator, w Wor
 	if t.Coupons, err = t.onSale(ctx, w); err != nil {
 		return Result{}, err
 	}
-	r := Result{Experiment: Experiment{Workload: w, Lock: "its own", Lesson: "The account is the service's own (REST), not the database's."}, Remote: true}
+	r := Result{Experiment: Experiment{Workload: w, Lock: "its own", Commit: "its own", Lesson: "The account is the service's own (REST), not the database's."}, Remote: true}
 	if r.Burst, err = generate(ctx, dir, t, w); err != nil {
 		return Result{}, err
 	}

@@ -81,6 +81,9 @@ func (r Result) name() string {
 	for _, guard := range r.Off {
 		s += "/no-" + guard
 	}
+	if r.Commit != "each" {
+		s += "/" + r.Commit
+	}
 	if r.Stale {
 		s += "/late-releases"
 	}

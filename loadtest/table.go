@@ -69,7 +69,7 @@ func (r Result) promise(p Promise) string {
 
 // answers sums up what the claims were told, and by whom.
 func (r Result) answers() string {
-	var parts []string
+	parts := []string{"commit " + r.Commit}
 	for _, v := range []string{"sold_out", "already_claimed", "claim_in_progress"} {
 		if n := r.Verdicts[v]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))

@@ -33,7 +33,7 @@ func up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shipped := Experiment{Workload: sevenEach, Lock: "redis", Scope: "user", Commit: "each"}
+	shipped := Experiment{Workload: sevenEach, Lock: "redis", Scope: "user", Commit: "grouped"}
 	s, err := startStack(ctx, l, server, filepath.Join("bin", "api"), shipped)
 	if err != nil {
 		return err

@@ -168,3 +168,15 @@ func TestProofHasExactlyItsKeys(t *testing.T) {
 		t.Errorf("run = %+v", run)
 	}
 }
+
+func TestRunsOfAProofHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, e := range experiments {
+		name := Result{Experiment: e}.name()
+		if seen[name] {
+			t.Errorf("two experiments are called %s", name)
+		}
+		seen[name] = true
+	}
+}
