@@ -41,12 +41,19 @@ func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
 	if _, err := lock.Acquire(ctx, l, "secret", o); err == nil {
 		t.Fatal("acquired with a cancelled context")
 	}
+	told := make(chan struct{})
 	o.NoRenewal, o.TTL = true, 10*time.Millisecond
+	o.Observe = func(e lock.Event) {
+		m.Observe(e)
+		if e.Kind == lock.EventLost {
+			close(told)
+		}
+	}
 	short, err := lock.Acquire(t.Context(), l, "secret", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-short.Done()
+	<-told
 	_ = short.Release(t.Context())
 	want := map[string]float64{
 		"lock_acquires_total claim acquired": 2, "lock_acquires_total claim held": 1,
