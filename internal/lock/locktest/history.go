@@ -143,7 +143,9 @@ func (s suite) turn(t *testing.T, h *history, client int, l lock.Locker, k strin
 		t.Errorf("TryLock: %v", err)
 		return
 	}
-	h.add(client, question{tryLock, number}, a, call, h.now())
+	if err == nil || !s.p.Splits {
+		h.add(client, question{tryLock, number}, a, call, h.now())
+	}
 	switch {
 	case err != nil:
 	case abandon:

@@ -28,6 +28,7 @@ type Promises struct {
 	Exclusive bool // one holder of a key at a time
 	Expires   bool // a lease ends by itself when its ttl is over
 	Fences    bool // Fence rises from lease to lease of one key; otherwise it is 0
+	Splits    bool // a free key may be refused to some who ask for it at once
 
 	Notifies bool // the locker is a lock.Notifier
 	Waits    bool // the locker is a lock.Waiter

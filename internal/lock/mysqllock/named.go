@@ -59,7 +59,7 @@ func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.L
 	}
 	var id uint64
 	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-		return finish(conn, key, err)
+		return finish(conn, key, errors.Join(err, context.Cause(ctx)))
 	}
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -71,11 +71,13 @@ type votes struct {
 	errs    []error
 }
 
-// ask puts a question to all nodes, and returns as soon as their majority
-// agrees, or ctx ends. The rest of them are not disturbed by either, but have
-// no longer than the timeout.
+// ask puts a question to all nodes, and returns when their majority agrees, or
+// ctx ends. The rest of them are not disturbed by either, but have no longer
+// than the timeout. A no waits a little for the others' answers: until then
+// they might hold, for one who has gone away, what the next one asks for.
 func (l *lease) ask(ctx context.Context, question func(ctx context.Context, node int) error) (v votes) {
 	n := len(l.locker.nodes)
+	began := time.Now()
 	answers := make(chan error, n)
 	for node := range n {
 		go func() {
@@ -84,16 +86,22 @@ func (l *lease) ask(ctx context.Context, question func(ctx context.Context, node
 			answers <- question(ctx, node)
 		}()
 	}
+	var refused <-chan time.Time
 	for range n {
 		select {
 		case err := <-answers:
 			v.count(err)
+		case <-refused:
+			return v
 		case <-ctx.Done():
 			v.errs = append(v.errs, context.Cause(ctx))
 			return v
 		}
-		if v.yes >= l.locker.quorum() || v.no > n-l.locker.quorum() {
+		if v.yes >= l.locker.quorum() {
 			return v
+		}
+		if v.no > n-l.locker.quorum() && refused == nil {
+			refused = time.After(2*time.Since(began) + time.Millisecond)
 		}
 	}
 	return v

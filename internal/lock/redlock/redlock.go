@@ -34,7 +34,8 @@ var errSplit = errors.New("redlock: split vote")
 
 // TryLock implements lock.Locker. When several ask at once, each may get some
 // nodes and none the majority. Whoever got some then lets go and asks again
-// after a random pause, a few times.
+// after a random pause, a few times. Whoever got none is refused, though there
+// may be no holder yet: nodes do not say whom they refuse for.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	if err := errors.Join(lock.CheckKey(key), lock.CheckTTL(ttl), ctx.Err()); err != nil {
 		return nil, err
