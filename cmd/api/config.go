@@ -48,7 +48,7 @@ type config struct {
 
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	Migrate   bool       `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together take turns"`
-	Lab       bool       `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and serves the page-view counter; never in production"`
+	Lab       bool       `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF, serves the page-view counter and /debug/pprof/; never in production"`
 	GuardsOff []string   `env:"GUARDS_OFF" doc:"guards to take away in the lab: stock, unique"`
 }
 

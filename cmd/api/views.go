@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/http/pprof"
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/pview"
@@ -31,5 +32,7 @@ func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.api)
 	mux.Handle("/{version}/pview", s.views)
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	return mux
 }

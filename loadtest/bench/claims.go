@@ -55,6 +55,7 @@ func (b *bench) winners(prefix string, t target) cell {
 		}
 		b.Add(name, "1/s", l.perSecond(l.accepted()))
 		b.Add(name+" p99", "ms", float64(l.P99US)/1000)
+		b.Add(name+" refused", "%", 100*float64(l.Refused)/float64(l.Requests))
 		return nil
 	}}
 }

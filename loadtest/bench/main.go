@@ -68,6 +68,7 @@ var sections = []struct {
 	{"techniques", (*bench).techniques},
 	{"locks", (*bench).lockSection},
 	{"growth", (*bench).growth},
+	{"profile", (*bench).profile},
 }
 
 func measure(ctx context.Context) error {

@@ -25,6 +25,9 @@ type Report struct {
 	Bars        []Bar     `json:"bars"`
 }
 
+// outDir is where all files go.
+var outDir = filepath.Join("out", "bench")
+
 // report writes the files and prints the table.
 func (b *bench) report(ctx context.Context) error {
 	at, err := b.Circumstances(ctx)
@@ -35,21 +38,20 @@ func (b *bench) report(ctx context.Context) error {
 		Circumstances: at, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.reps,
 		Seconds: time.Since(b.begun).Seconds(), Figures: b.all, Bars: bars(&b.Figures),
 	}
-	dir := filepath.Join("out", "bench")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(outDir, 0o755); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "bench.json"), append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(outDir, "bench.json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	var table strings.Builder
 	r.write(&table)
 	fmt.Print(table.String())
-	return os.WriteFile(filepath.Join(dir, "bench.md"), []byte(table.String()), 0o644)
+	return os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(table.String()), 0o644)
 }
 
 // write writes the report as Markdown.
@@ -67,6 +69,9 @@ func (r Report) write(w io.Writer) {
 	}
 	section := ""
 	for _, f := range r.Figures {
+		if f.Max == 0 {
+			continue // nobody was refused
+		}
 		if s, _, _ := strings.Cut(f.Name, "/"); s != section {
 			section = s
 			fmt.Fprintf(w, "\n| %s | | median | lowest | highest |\n|---|---|--:|--:|--:|\n", section)
