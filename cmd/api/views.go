@@ -24,7 +24,7 @@ func openViews(cfg config, p pools, locker lock.Locker, observe func(lock.Event)
 	return r.Handler(), close, err
 }
 
-// handler is the API, with the page views beside it in the lab.
+// handler is the API, with the page views and profiles beside it in the lab.
 func (s *service) handler() http.Handler {
 	if s.views == nil {
 		return s.api
