@@ -29,13 +29,14 @@ func dial(tb testing.TB, server *lab.Etcd) *clientv3.Client {
 	return cli
 }
 
+var promises = locktest.Promises{
+	Exclusive: true, Expires: true, Fences: true, Waits: true, Watches: true,
+	Tick: time.Second,
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedEtcd(t)
-	promises := locktest.Promises{
-		Exclusive: true, Expires: true, Fences: true, Waits: true, Watches: true,
-		Tick: time.Second,
-	}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return etcdlock.New(dial(tb, server)) })
 }
 

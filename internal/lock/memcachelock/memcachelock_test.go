@@ -26,11 +26,22 @@ func dial(tb testing.TB, server *lab.Memcached) *memcache.Client {
 	return mc
 }
 
+var promises = locktest.Promises{Exclusive: true, Expires: true, Tick: 2 * time.Second}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedMemcached(t)
-	locktest.Run(t, locktest.Promises{Exclusive: true, Expires: true, Tick: 2 * time.Second},
-		func(tb testing.TB) lock.Locker { return memcachelock.New(dial(tb, server)) })
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return memcachelock.New(dial(tb, server)) })
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	locktest.RunFaults(t, promises, false, "unix", labtest.SharedMemcached(t).Address, func(tb testing.TB, hostport string) lock.Locker {
+		mc := memcache.New(hostport)
+		mc.Timeout = 250 * time.Millisecond
+		tb.Cleanup(func() { _ = mc.Close() })
+		return memcachelock.New(mc)
+	})
 }
 
 func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lab/labtest"
@@ -18,11 +19,26 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m) }
 
+var rowsPromises = locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tick: 10 * time.Millisecond}
+
 func TestRowsConformance(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.DSN(t)
-	promises := locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tick: 10 * time.Millisecond}
-	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return mysqllock.NewRows(labtest.Open(tb, dsn)) })
+	locktest.Run(t, rowsPromises, func(tb testing.TB) lock.Locker { return mysqllock.NewRows(labtest.Open(tb, dsn)) })
+}
+
+// The DSN's timeouts are what gives up on a silent line.
+func TestRowsFaults(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.DSN(t)
+	cfg, err := mysql.ParseDSN(dsn)
+	fine(t, "parse", err)
+	locktest.RunFaults(t, rowsPromises, false, cfg.Net, cfg.Addr, func(tb testing.TB, hostport string) lock.Locker {
+		through := cfg.Clone()
+		through.Net, through.Addr = "tcp", hostport
+		through.Timeout, through.ReadTimeout = 250*time.Millisecond, 250*time.Millisecond
+		return mysqllock.NewRows(labtest.Open(tb, through.FormatDSN()))
+	})
 }
 
 func TestNamedConformance(t *testing.T) {
