@@ -23,7 +23,7 @@ type ZooKeeper struct {
 const zookeeperJar = "/usr/share/java/zookeeper.jar"
 
 // ZooKeeper starts a server on a free loopback port, for it knows no Unix
-// sockets. Sessions may be as short as 200 ms.
+// sockets. Sessions may take from 200 ms to a minute.
 func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
 	java, err := Find("java")
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *Lab) zookeeper(java string) (*ZooKeeper, error) {
 		return nil, err
 	}
 	config := fmt.Sprintf("dataDir=data\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=100\n"+
-		"admin.enableServer=false\n4lw.commands.whitelist=srvr\n", port)
+		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(config), 0o644); err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (l *lease) watch(ctx context.Context, ahead string) error {
 	case <-gone:
 		return nil
 	case <-l.lost:
-		return lock.ErrLost
+		return errSession
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -79,7 +79,7 @@ func (l *lease) rest(ctx context.Context) error {
 	case <-time.After(50 * time.Millisecond):
 		return nil
 	case <-l.lost:
-		return lock.ErrLost
+		return errSession
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -93,7 +93,7 @@ func interrupted(err error) bool {
 // is goes away after it.
 func (l *lease) enter(ctx context.Context, version int32) (err error) {
 	l.name, err = await(ctx, func() (string, error) {
-		name, err := l.create(version)
+		name, err := l.create(ctx, version)
 		if ctx.Err() != nil {
 			go l.forget()
 		}
@@ -108,7 +108,7 @@ func (l *lease) enter(ctx context.Context, version int32) (err error) {
 			return 0, err
 		}
 		if !there {
-			return 0, lock.ErrLost
+			return 0, errSession
 		}
 		return uint64(stat.Czxid), nil
 	})
@@ -127,7 +127,7 @@ var everybody = zk.WorldACL(zk.PermAll)
 // create makes our node and raises its directory's version, which must be the
 // given one. The directory is made if need be; it may vanish between the two.
 // A node whose reply was lost is found by its id.
-func (l *lease) create(version int32) (name string, err error) {
+func (l *lease) create(ctx context.Context, version int32) (name string, err error) {
 	for range 10 {
 		done, err := l.locker.conn.Multi(
 			&zk.SetDataRequest{Path: l.dir, Version: version},
@@ -137,7 +137,7 @@ func (l *lease) create(version int32) (name string, err error) {
 		case err == nil:
 			return strings.TrimPrefix(done[1].String, l.dir+"/"), nil
 		case interrupted(err):
-			return l.find()
+			return l.find(ctx)
 		case !errors.Is(err, zk.ErrNoNode):
 			return "", err
 		}
@@ -151,18 +151,20 @@ func (l *lease) create(version int32) (name string, err error) {
 	return "", errors.New("the lock's directory keeps vanishing")
 }
 
-// find looks for a node that we may have made.
-func (l *lease) find() (string, error) {
+// find looks for a node that we may have made, as soon as it can.
+func (l *lease) find(ctx context.Context) (string, error) {
 	dir, err := l.look()
-	if err != nil {
-		return "", err
+	for interrupted(err) {
+		if err = l.rest(ctx); err == nil {
+			dir, err = l.look()
+		}
 	}
 	for _, name := range dir.line {
 		if l.owns(name) {
 			return name, nil
 		}
 	}
-	return "", zk.ErrConnectionClosed
+	return "", errors.Join(zk.ErrConnectionClosed, err)
 }
 
 func (l *lease) owns(name string) bool { return strings.HasPrefix(name, l.id) }
@@ -176,7 +178,7 @@ func (l *lease) ahead() (string, error) {
 	}
 	switch i := slices.Index(dir.line, l.name); i {
 	case -1:
-		return "", lock.ErrLost
+		return "", errSession
 	case 0:
 		return "", nil
 	default:

@@ -66,11 +66,13 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	for {
 		held, err := l.obtain(ctx, key, ttl, (*lease).wait)
-		if !errors.Is(err, lock.ErrLost) {
+		if !errors.Is(err, errSession) {
 			return held, err
 		}
 	}
 }
+
+var errSession = errors.New("the session was lost")
 
 func (l *Locker) obtain(ctx context.Context, key string, ttl time.Duration,
 	get func(*lease, context.Context) error) (lock.Lease, error) {
@@ -84,7 +86,7 @@ func (l *Locker) obtain(ctx context.Context, key string, ttl time.Duration,
 	}
 	err := get(held, ctx)
 	if err == nil && isClosed(held.lost) {
-		err = lock.ErrLost
+		err = errSession
 	}
 	if err == nil {
 		return held, nil
