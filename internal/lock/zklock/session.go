@@ -1,6 +1,8 @@
 package zklock
 
 import (
+	"encoding/binary"
+	"net"
 	"sync"
 	"time"
 
@@ -15,9 +17,8 @@ import (
 // count on another grace of less than a third, after which all leases are
 // called lost.
 type session struct {
-	grace time.Duration
-
 	mu    sync.Mutex
+	grace time.Duration
 	lost  chan struct{} // closed with the leases that were made under it
 	doubt *time.Timer   // nil unless in doubt
 }
@@ -82,5 +83,44 @@ func isClosed(ch <-chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// A greeting is a connection that listens for the session's timeout, which the
+// server settles and the client keeps to itself: the first message says length,
+// protocol and timeout, in four bytes each.
+type greeting struct {
+	net.Conn
+	session *session
+	heard   []byte
+}
+
+const greeted = 12
+
+func (s *session) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &greeting{Conn: conn, session: s}, nil
+}
+
+func (g *greeting) Read(b []byte) (int, error) {
+	n, err := g.Conn.Read(b)
+	if len(g.heard) < greeted {
+		g.heard = append(g.heard, b[:n]...)
+		if len(g.heard) >= greeted {
+			g.session.settle(binary.BigEndian.Uint32(g.heard[8:greeted]))
+		}
+	}
+	return n, err
+}
+
+// settle takes the timeout, unless it is the zero of a session that is over.
+func (s *session) settle(ms uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ms > 0 {
+		s.grace = time.Duration(ms) * time.Millisecond / 4
 	}
 }

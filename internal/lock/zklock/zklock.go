@@ -29,16 +29,15 @@ type Locker struct {
 	closed  chan struct{}
 }
 
-// Open begins a session with an ensemble. Its timeout must be within the
-// servers' limits (2 to 20 ticks if they set none), for they would settle for
-// another without a word to us.
-//
-// It does not wait for a server to answer, and keeps trying until Close.
+// Open begins a session with an ensemble, which may settle for another timeout
+// than the one that is asked for: by default it allows 2 to 20 of its ticks.
+// Open does not wait for a server to answer; the locker keeps trying until
+// Close.
 func Open(servers []string, timeout time.Duration) (*Locker, error) {
 	l := &Locker{session: session{grace: timeout / 4, lost: make(chan struct{})}, closed: make(chan struct{})}
 	var err error
 	l.conn, _, err = zk.Connect(servers, timeout,
-		zk.WithEventCallback(l.session.observe), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+		zk.WithEventCallback(l.session.observe), zk.WithDialer(l.session.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
