@@ -15,8 +15,8 @@ install: ## install what is missing: servers, nginx (apt or brew)
 demo: install bin/api bin/loadtest $(K6) ## prove the promises: experiments with k6, one table, out/demo/proof.json
 	@bin/loadtest demo
 
-demo-jmeter: bin/api bin/loadtest ## the same with JMeter, without a display
-	@deploy/install.sh servers jmeter
+demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a display
+	@deploy/install.sh jmeter
 	@bin/loadtest jmeter
 
 generations: install ## how locks grow up: each generation broken, and the next one under the same
@@ -29,7 +29,7 @@ load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN 
 	@bin/loadtest load
 
 bench: bin/api bin/bench bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
-	@deploy/install.sh servers bench soak
+	@deploy/install.sh servers bench
 	@bin/bench
 
 soak: install bin/api bin/soak ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
