@@ -4,7 +4,7 @@
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
 
-.PHONY: generations help install demo test up load demo-jmeter bench soak interop
+.PHONY: pview topologies generations help install demo test up load demo-jmeter bench soak interop
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,12 @@ demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a dis
 
 generations: install ## how locks grow up: each generation broken, and the next one under the same
 	@go run ./loadtest/generations
+
+pview: install bin/api bin/locks $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
+	@bin/locks pview
+
+topologies: install bin/api bin/locks $(K6) ## claims and page views on Redis in every shape, with failovers; out/topologies/topologies.json
+	@bin/locks topologies
 
 up: install bin/api bin/loadtest ## the private stack in the foreground, with one coupon on sale
 	@bin/loadtest up
@@ -66,6 +72,10 @@ bin/soak: $(SOURCES)
 bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
 	@echo "building $@"
 	@cd loadtest/bench/peers && go build -trimpath -o $(CURDIR)/$@ .
+
+bin/locks: $(SOURCES)
+	@echo "building $@"
+	@go build -trimpath -o $@ ./loadtest/locks
 
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"
