@@ -94,6 +94,42 @@ func TestLostReplyNeverCountsTwice(t *testing.T) {
 	}
 }
 
+// TestLostReplyHoldsOnce, in the counts that Java reads too.
+func TestLostReplyHoldsOnce(t *testing.T) {
+	t.Parallel()
+	harmed, whole, p := line(t)
+	ok(t, take(t, harmed.FencedLock(), "k", long).Release(t.Context()))
+	ok(t, take(t, harmed.Lock(), "k", long).Release(t.Context()))
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	held := take(t, harmed.Lock(), "k", long)
+	info, err := whole.Lock().Inspect(t.Context(), "k")
+	if err != nil || len(info.Holders) != 1 || info.Holders[0].Count != 1 {
+		t.Errorf("%+v, %v, want one hold", info, err)
+	}
+	ok(t, held.Release(t.Context()))
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	held = take(t, harmed.FencedLock(), "k", long)
+	if info, err = whole.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 || info.Holders[0].Count != 1 {
+		t.Errorf("%+v, %v, want one fenced hold", info, err)
+	}
+	ok(t, held.Release(t.Context()))
+}
+
+// TestLostReplyMintsOneFence, though the script runs twice.
+func TestLostReplyMintsOneFence(t *testing.T) {
+	t.Parallel()
+	const ahead = uint64(1) << 52 // of the clock, so that the counter counts
+	harmed, _, p := line(t)
+	rdb := redis.NewClient(&redis.Options{Addr: p.Addr()})
+	defer rdb.Close()
+	ok(t, take(t, harmed.FencedLock(), "k", long).Release(t.Context()))
+	ok(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", ahead, 0).Err())
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	if fence := take(t, harmed.FencedLock(), "k", long).Fence(); fence != ahead+1 {
+		t.Errorf("fence %d, want %d", fence, ahead+1)
+	}
+}
+
 // TestLostReplyTakesOnePermit, and gives it back once.
 func TestLostReplyTakesOnePermit(t *testing.T) {
 	t.Parallel()

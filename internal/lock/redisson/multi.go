@@ -3,6 +3,7 @@ package redisson
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ func Multi(parts ...Part) *MultiLock {
 	return m
 }
 
-// TryLock implements lock.Locker. With parts that bring their own keys, key is
+// TryLock implements lock.Locker; it costs each part two calls. With parts that bring their own keys, key is
 // only the name by which callers queue.
 func (m *MultiLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	var held multiLease
@@ -46,6 +47,11 @@ func (m *MultiLock) TryLock(ctx context.Context, key string, ttl time.Duration) 
 			return nil, err
 		}
 		held.parts = append(held.parts, lease)
+	}
+	// The first part must not be the first to end either.
+	if err := held.Extend(ctx, ttl); err != nil {
+		held.abandon(ctx)
+		return nil, fmt.Errorf("redisson: take all of %s: %v", key, err) // no verdict, not even if lost
 	}
 	return &held, nil
 }
@@ -95,10 +101,12 @@ func (m *multiLease) Release(ctx context.Context) error {
 	return m.each(func(part lock.Lease) error { return part.Release(ctx) })
 }
 
-// each joins what the parts say: a loss beside an unknown outcome is a loss.
+// each goes backwards, so that the part which others ask for first is the last
+// one to be free, and joins what the parts say: a loss beside an unknown outcome
+// is a loss.
 func (m *multiLease) each(do func(lock.Lease) error) error {
 	var errs []error
-	for _, part := range m.parts {
+	for _, part := range slices.Backward(m.parts) {
 		errs = append(errs, do(part))
 	}
 	return errors.Join(errs...)
