@@ -40,9 +40,12 @@ func TestGivingUpLeavesNothingBehind(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Microsecond)
 			defer cancel()
 			held, err := l.TryLock(ctx, key, time.Minute)
-			if err == nil {
-				err = held.Release(context.Background())
-			} else if errors.Is(err, lock.ErrHeld) {
+			switch {
+			case err == nil:
+				if err := held.Release(context.Background()); err != nil {
+					t.Error(err)
+				}
+			case errors.Is(err, lock.ErrHeld):
 				t.Error(err)
 			}
 			for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
