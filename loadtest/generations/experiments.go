@@ -10,6 +10,7 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/lock/redisson"
+	"example.com/flashsale/internal/lock/redlock"
 )
 
 // An experiment is one defect, what provokes it, and which generations break
@@ -33,6 +34,7 @@ var (
 	gLua         = generation{"UUID, Lua", 1, func(p *process, key string) mutex { return newSetLua(p, key) }}
 	gThreadLocal = generation{"ThreadLocal count++", 1, func(p *process, key string) mutex { return &threadLocal{rdb: p.nodes[0], key: key} }}
 	gCounting    = generation{"ThreadLocal count, Lua", 1, func(p *process, key string) mutex { return &counting{setLua: *newSetLua(p, key)} }}
+	gSequence    = generation{"RedLock in sequence", 5, func(p *process, key string) mutex { return &sequence{p.nodes, key, owner(p)} }}
 	gFair        = generation{"list, polled", 1, func(p *process, key string) mutex { return &fair{*newSetLua(p, key)} }}
 )
 
@@ -51,10 +53,21 @@ var (
 	gRedissonFair = generation{"redisson, fair", 1, func(p *process, key string) mutex {
 		return &kept{locker: redisson.New(p.nodes[0], redisson.Auto).FairLock(), key: key, o: lock.Options{Wait: -1}}
 	}}
+	gRedlock = generation{"redlock", 5, func(p *process, key string) mutex {
+		return &kept{locker: newRedlock(p), key: key, o: lock.Options{NoRenewal: true}}
+	}}
 	gQueue = generation{"lock.Acquire, Wait", 1, policy(lock.Options{Wait: -1})}
 )
 
 func newSetLua(p *process, key string) *setLua { return &setLua{p.nodes[0], key, owner(p)} }
+
+func newRedlock(p *process) *redlock.Locker {
+	var nodes []lock.Locker
+	for _, node := range p.nodes {
+		nodes = append(nodes, redislock.New(node))
+	}
+	return redlock.New(nodes...)
+}
 
 func policy(o lock.Options) func(p *process, key string) mutex {
 	return func(p *process, key string) mutex {
@@ -84,9 +97,13 @@ var experiments = []experiment{
 	{"a dead waiter blocks the queue", "a waiter dies, then the holder unlocks", diesWaiting,
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
 	{"a failover forgets the lock", "the master dies before its replica has the lock", failsOver,
-		[]generation{gLua, gRedis, gRedisson}, []generation{gFenced}},
+		[]generation{gLua, gRedis, gRedisson}, []generation{gRedlock, gFenced}},
+	{"one hung node denies the lock", "one of five nodes hangs", oneHangs,
+		[]generation{gSequence}, []generation{gRedlock}},
+	{"the holder counts its lease too long", "one of five nodes answers late", oneIsLate,
+		[]generation{gSequence}, []generation{gRedlock}},
 	{"a paused holder writes late", "the holder sleeps beyond its lease, then writes", sleepsWriting,
-		[]generation{gLua, gRedis, gRedisson}, []generation{gFenced}},
+		[]generation{gLua, gRedis, gRedisson, gRedlock}, []generation{gFenced}},
 }
 
 // A Trial is one generation under one provocation.
