@@ -67,9 +67,9 @@ func TestSlowNodesDelayByATimeoutAtMost(t *testing.T) {
 	f.servers[2].Pause()
 	f.servers[3].Pause()
 	began = time.Now()
-	_, err := l.TryLock(t.Context(), key, time.Minute)
+	_, err := l.TryLock(t.Context(), key, 2*time.Second)
 	unknown(t, "TryLock without a majority", err)
-	if took := time.Since(began); took > 2*time.Second { // asking and letting go
+	if took := time.Since(began); took > 1200*time.Millisecond {
 		t.Errorf("TryLock beside three slow nodes took %s", took)
 	}
 	for _, i := range []int{1, 2, 3} {
@@ -229,16 +229,15 @@ func TestCancelledTryLeavesNothing(t *testing.T) {
 	soon(t, "waited for late grants to go", func() bool { return f.on(t, key, 0, 1, 2) == 0 })
 }
 
-// A majority that comes when the ttl is nearly over is none.
-func TestGrantAtTheEndOfItsTTLIsNone(t *testing.T) {
+// A majority that comes after the timeout is none.
+func TestGrantTooLateIsNone(t *testing.T) {
 	t.Parallel()
 	f, key := start(t), labtest.Name(t)
-	slow := &late{redislock.New(f.rdb[0]), 4955 * time.Millisecond, make(chan struct{})}
-	_, err := redlock.New(slow).TryLock(t.Context(), key, 5*time.Second)
-	unknown(t, "TryLock that took all its ttl", err)
-	if f.on(t, key, 0) != 0 {
-		t.Error("it was not let go of")
-	}
+	slow := &late{redislock.New(f.rdb[0]), time.Second, make(chan struct{})}
+	_, err := redlock.New(slow).TryLock(t.Context(), key, time.Second)
+	unknown(t, "TryLock", err)
+	<-slow.granted
+	soon(t, "waited for the late grant to go", func() bool { return f.on(t, key, 0) == 0 })
 }
 
 func TestNotifyNeedsOneNode(t *testing.T) {

@@ -71,9 +71,9 @@ type votes struct {
 	errs    []error
 }
 
-// ask puts a question to all nodes, and returns when their majority agrees, or
-// ctx ends. The rest of them are not disturbed by either, but have no longer
-// than the timeout. A no waits a little for the others' answers: until then
+// ask puts a question to all nodes, and returns when their majority agrees,
+// the timeout is over, or ctx ends. Nodes are not disturbed by the first and
+// the last, and let go later of what they grant too late. A no waits a little for the others' answers: until then
 // they might hold, for one who has gone away, what the next one asks for.
 func (l *lease) ask(ctx context.Context, question func(ctx context.Context, node int) error) (v votes) {
 	n := len(l.locker.nodes)
@@ -86,12 +86,17 @@ func (l *lease) ask(ctx context.Context, question func(ctx context.Context, node
 			answers <- question(ctx, node)
 		}()
 	}
+	silent := time.NewTimer(l.timeout)
+	defer silent.Stop()
 	var refused <-chan time.Time
 	for range n {
 		select {
 		case err := <-answers:
 			v.count(err)
 		case <-refused:
+			return v
+		case <-silent.C:
+			v.errs = append(v.errs, errSilent)
 			return v
 		case <-ctx.Done():
 			v.errs = append(v.errs, context.Cause(ctx))
@@ -106,6 +111,8 @@ func (l *lease) ask(ctx context.Context, question func(ctx context.Context, node
 	}
 	return v
 }
+
+var errSilent = errors.New("no answer in time")
 
 func (v *votes) count(err error) {
 	switch {

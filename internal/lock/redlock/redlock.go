@@ -6,6 +6,8 @@
 // the nodes' clocks to run alike. A node that forgets its data, and comes back
 // before the leases it forgot have ended, can help a second holder to a
 // majority: let it stay away for longer than the longest ttl, or be durable.
+// A node that was paused may grant, when it goes on, what nobody waits for any
+// more; that ends with its ttl.
 // There is no fence, for no node knows what the others have given.
 package redlock
 

@@ -363,6 +363,7 @@ func TestWaiterSurvivesInterruption(t *testing.T) {
 	if after := nodes(t, conn, key); len(after) != 2 || after[0] != before[0] || after[1] != before[1] {
 		t.Errorf("line %v became %v", before, after)
 	}
+	line.Inject(proxy.LoseRequest, key, 1) // what it asks when it is woken
 	fine(t, "Release", held.Release(t.Context()))
 	fine(t, "Lock", <-got)
 }
