@@ -25,14 +25,14 @@ func (b *bench) claims(ctx context.Context) error {
 			return err
 		}
 		targets[f.name] = t
-		cells = append(cells, b.winners("claims/direct/", t))
+		cells = append(cells, b.winners("claims/direct/", t, b.spell))
 		if f.name == "by hand" {
 			continue
 		}
 		if t, err = b.behindNginx(ctx, f); err != nil {
 			return err
 		}
-		cells = append(cells, b.winners("claims/nginx/", t))
+		cells = append(cells, b.winners("claims/nginx/", t, b.spell))
 	}
 	losers, err := b.losers(ctx, targets["grouped"])
 	if err != nil {
@@ -46,10 +46,10 @@ func (b *bench) claims(ctx context.Context) error {
 
 var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
 
-func (b *bench) winners(prefix string, t target) cell {
+func (b *bench) winners(prefix string, t target, d time.Duration) cell {
 	name := prefix + t.name
 	return cell{name, func(ctx context.Context) error {
-		l, err := b.win(ctx, t, crowd, b.spell, 1)
+		l, err := b.win(ctx, t, crowd, d, 1)
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (b *bench) growth(ctx context.Context) error {
 func (b *bench) grown(name string, t target, conns, coupons int) cell {
 	return cell{name, func(ctx context.Context) error {
 		memory := watchMemory(t.instance.PID())
-		spell := max(b.spell, time.Duration(conns/1000+1)*time.Second) // it takes a while to connect so many
+		spell := max(b.less, time.Duration(conns/1000+1)*time.Second) // it takes a while to connect so many
 		l, err := b.win(ctx, t, conns, spell, coupons)
 		peak, memErr := memory()
 		if err != nil {

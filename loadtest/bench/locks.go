@@ -22,7 +22,7 @@ const (
 	contenders = 4  // processes
 	waiters    = 16 // in each
 	held       = 10_000
-	heldTTL    = "6s"
+	heldTTL    = "3s"
 )
 
 // lockSection measures our lock beside its peers, on the same Redis.
@@ -63,7 +63,7 @@ func (b *bench) contended(lock string) cell {
 			MaxMS     float64 `json:"max_ms"`
 			Calls     float64
 		}
-		err := b.peer(ctx, &r, "contend", lock, strconv.Itoa(contenders), strconv.Itoa(waiters), b.spell.String())
+		err := b.peer(ctx, &r, "contend", lock, strconv.Itoa(contenders), strconv.Itoa(waiters), b.less.String())
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (b *bench) held(lock string) cell {
 		var r struct {
 			Calls float64 `json:"calls_per_third"`
 		}
-		err := b.peer(ctx, &r, "hold", lock, strconv.Itoa(held), heldTTL, "4s")
+		err := b.peer(ctx, &r, "hold", lock, strconv.Itoa(held), heldTTL, "2s")
 		b.Add(name, "calls per ttl/3 for 10,000", r.Calls)
 		return err
 	}}

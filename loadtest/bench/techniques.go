@@ -22,7 +22,7 @@ func (b *bench) techniques(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cells = append(cells, b.winners("techniques/", t))
+		cells = append(cells, b.winners("techniques/", t, b.less))
 	}
 	for _, gate := range []struct{ name, cache string }{{"without", "0s"}, {"with", "200ms"}} {
 		t, err := b.direct(ctx, b.service("grouped", "COUPON_CACHE="+gate.cache))
