@@ -1,6 +1,7 @@
 package redisson_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,19 @@ func TestLostReplyHoldsOnce(t *testing.T) {
 		t.Errorf("%+v, %v, want one fenced hold", info, err)
 	}
 	ok(t, held.Release(t.Context()))
+}
+
+// TestLostReplyHidesNoLoss: what had ended before was not released.
+func TestLostReplyHidesNoLoss(t *testing.T) {
+	t.Parallel()
+	harmed, _, p := line(t)
+	held := take(t, harmed.Lock(), "k", 50*time.Millisecond)
+	ok(t, take(t, harmed.Lock(), "other", long).Release(t.Context()))
+	time.Sleep(100 * time.Millisecond)
+	p.Inject(proxy.LoseReply, "evalsha", 1)
+	if err := held.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Release of a lease that had ended: %v, want ErrLost", err)
+	}
 }
 
 // TestLostReplyMintsOneFence, though the script runs twice.
