@@ -34,27 +34,23 @@ func TestReadersDoNotStarveWriter(t *testing.T) {
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
-	for i := range 4 {
+	for i := range 6 {
 		l := client(t, server).ReadLock()
 		readers.Go(func() {
-			time.Sleep(time.Duration(i) * 25 * time.Millisecond)
 			for reading.Err() == nil {
 				held, err := lock.Acquire(reading, l, "rw", lock.Options{Wait: long})
 				if err != nil {
 					continue
 				}
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(time.Duration(60+35*i) * time.Millisecond)
 				ok(t, held.Release(t.Context()))
 			}
 		})
 	}
-	time.Sleep(300 * time.Millisecond)
-	for range 3 {
-		held, err := lock.Acquire(t.Context(), client(t, server).WriteLock(), "rw", lock.Options{Wait: 3 * time.Second})
-		ok(t, err)
-		ok(t, held.Release(t.Context()))
-		time.Sleep(200 * time.Millisecond)
-	}
+	time.Sleep(600 * time.Millisecond)
+	held, err := lock.Acquire(t.Context(), client(t, server).WriteLock(), "rw", lock.Options{Wait: 3 * time.Second})
+	ok(t, err)
+	ok(t, held.Release(t.Context()))
 }
 
 // TestTriedWriteHoldsNobodyBack: only one who waits does.
@@ -78,6 +74,9 @@ func TestDeadReaderIsDropped(t *testing.T) {
 	}
 	refused(t, c.WriteLock(), name)
 	ok(t, living.Release(t.Context()))
+	if info, err := c.ReadLock().Inspect(t.Context(), name); err != nil || len(info.Holders) != 0 {
+		t.Errorf("%+v, %v, want nobody: Java's writers look at no reader's end", info, err)
+	}
 	ok(t, take(t, c.WriteLock(), name, long).Release(t.Context()))
 
 	shortened := take(t, c.ReadLock(), name, long)
