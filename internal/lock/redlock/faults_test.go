@@ -234,8 +234,12 @@ func TestGrantTooLateIsNone(t *testing.T) {
 	t.Parallel()
 	f, key := start(t), labtest.Name(t)
 	slow := &late{redislock.New(f.rdb[0]), time.Second, make(chan struct{})}
+	began := time.Now()
 	_, err := redlock.New(slow).TryLock(t.Context(), key, time.Second)
 	unknown(t, "TryLock", err)
+	if took := time.Since(began); took > 900*time.Millisecond {
+		t.Errorf("it waited %s for a node, and the timeout is 250ms", took)
+	}
 	<-slow.granted
 	soon(t, "waited for the late grant to go", func() bool { return f.on(t, key, 0) == 0 })
 }

@@ -14,7 +14,7 @@ import (
 type lease struct {
 	locker  *Locker
 	key     string
-	timeout time.Duration // of one node
+	timeout time.Duration // of one node that is to let go
 
 	mu    sync.Mutex
 	parts []lock.Lease // by node; nil where there is none
@@ -30,11 +30,11 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if err := errors.Join(lock.CheckTTL(ttl), ctx.Err()); err != nil {
 		return err
 	}
-	began := time.Now()
-	votes := l.ask(ctx, func(ctx context.Context, node int) error { return l.extend(ctx, node, ttl) })
+	began, wait := time.Now(), max(l.timeout, timeout(ttl))
+	votes := l.ask(ctx, wait, func(ctx context.Context, node int) error { return l.extend(ctx, node, ttl) })
 	switch {
 	case votes.yes >= l.locker.quorum() && inTime(began, ttl):
-		go l.ask(context.WithoutCancel(ctx), func(ctx context.Context, node int) error {
+		go l.ask(context.WithoutCancel(ctx), wait, func(ctx context.Context, node int) error {
 			if l.part(node) != nil {
 				return nil
 			}
@@ -51,7 +51,7 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 // Release implements lock.Lease.
 func (l *lease) Release(ctx context.Context) error {
 	parts := l.end()
-	votes := l.ask(ctx, func(ctx context.Context, node int) error {
+	votes := l.ask(ctx, l.timeout, func(ctx context.Context, node int) error {
 		if parts[node] == nil {
 			return lock.ErrLost
 		}
@@ -75,18 +75,18 @@ type votes struct {
 // the timeout is over, or ctx ends. Nodes are not disturbed by the first and
 // the last, and let go later of what they grant too late. A no waits a little for the others' answers: until then
 // they might hold, for one who has gone away, what the next one asks for.
-func (l *lease) ask(ctx context.Context, question func(ctx context.Context, node int) error) (v votes) {
+func (l *lease) ask(ctx context.Context, timeout time.Duration, question func(ctx context.Context, node int) error) (v votes) {
 	n := len(l.locker.nodes)
 	began := time.Now()
 	answers := make(chan error, n)
 	for node := range n {
 		go func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 			defer cancel()
 			answers <- question(ctx, node)
 		}()
 	}
-	silent := time.NewTimer(l.timeout)
+	silent := time.NewTimer(timeout)
 	defer silent.Stop()
 	var refused <-chan time.Time
 	for range n {

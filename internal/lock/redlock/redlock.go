@@ -62,7 +62,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 func (l *Locker) try(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	began := time.Now()
 	held := &lease{locker: l, key: key, timeout: timeout(ttl), parts: make([]lock.Lease, len(l.nodes))}
-	votes := held.ask(ctx, func(ctx context.Context, node int) error { return held.take(ctx, node, ttl) })
+	votes := held.ask(ctx, held.timeout, func(ctx context.Context, node int) error { return held.take(ctx, node, ttl) })
 	if votes.yes >= l.quorum() && inTime(began, ttl) {
 		return held, nil
 	}
