@@ -113,7 +113,7 @@ func replicate(ctx context.Context, t *Topology) error {
 // replicated checks that every master has its replica.
 func (t *Topology) replicated(ctx context.Context) error {
 	for _, r := range t.Nodes[:masters] {
-		if err := r.ask(ctx, func(rdb *redis.Client) error { return says(rdb.Info(ctx, "replication"), "connected_slaves:1") }); err != nil {
+		if err := r.acknowledged(ctx, 1); err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,18 @@ func (l *Lab) replicas() (*Topology, error) {
 		t.Nodes = append(t.Nodes, r)
 	}
 	return t, eventually(func(ctx context.Context) error {
-		return master.ask(ctx, func(rdb *redis.Client) error { return says(rdb.Info(ctx, "replication"), "connected_slaves:3") })
+		return master.acknowledged(ctx, 3)
+	})
+}
+
+// acknowledged checks that n replicas are in step with r.
+func (r *Redis) acknowledged(ctx context.Context, n int) error {
+	return r.ask(ctx, func(rdb *redis.Client) error {
+		acks, err := rdb.Wait(ctx, n, 100*time.Millisecond).Result()
+		if err == nil && int(acks) < n {
+			err = fmt.Errorf("%d of %d replicas", acks, n)
+		}
+		return err
 	})
 }
 

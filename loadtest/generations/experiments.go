@@ -53,7 +53,8 @@ var (
 	gRedissonFair = generation{"redisson, fair", 1, func(p *process, key string) mutex {
 		return &kept{locker: redisson.New(p.nodes[0], redisson.Auto).FairLock(), key: key, o: lock.Options{Wait: -1}}
 	}}
-	gRedlock = generation{"redlock", 5, func(p *process, key string) mutex {
+	gReplicated = generation{"redislock.Replicated (WAIT)", 1, func(p *process, key string) mutex { return &replicated{p: p, asked: asked{key: key}} }}
+	gRedlock    = generation{"redlock", 5, func(p *process, key string) mutex {
 		return &kept{locker: newRedlock(p), key: key, o: lock.Options{NoRenewal: true}}
 	}}
 	gQueue = generation{"lock.Acquire, Wait", 1, policy(lock.Options{Wait: -1})}
@@ -97,7 +98,7 @@ var experiments = []experiment{
 	{"a dead waiter blocks the queue", "a waiter dies, then the holder unlocks", diesWaiting,
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
 	{"a failover forgets the lock", "the master dies before its replica has the lock", failsOver,
-		[]generation{gLua, gRedis, gRedisson}, []generation{gRedlock, gFenced}},
+		[]generation{gLua, gRedis, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
 	{"one hung node denies the lock", "one of five nodes hangs", oneHangs,
 		[]generation{gSequence}, []generation{gRedlock}},
 	{"the holder counts its lease too long", "one of five nodes answers late", oneIsLate,

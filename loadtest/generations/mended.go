@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
 )
 
 // asked is a lock.Locker in the articles' shape: asked once, not renewed.
@@ -32,6 +33,26 @@ func (l *asked) Unlock(ctx context.Context) error {
 }
 
 func (l *asked) Fence() uint64 { return l.lease.Fence() }
+
+// replicated asks for one replica's acknowledgement, and begins to when it is
+// first used.
+type replicated struct {
+	asked
+	p *process
+}
+
+func (l *replicated) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	locker, err := redislock.Replicated(ctx, l.p.nodes[0], 1, 300*time.Millisecond)
+	if err != nil {
+		return false, err
+	}
+	l.locker = locker
+	ok, err := l.asked.TryLock(ctx, ttl)
+	if errors.Is(err, redislock.ErrUnreplicated) {
+		return false, nil
+	}
+	return ok, err
+}
 
 // kept is lock.Acquire in the articles' shape. What has been taken before and
 // not let go of is in the context of what is taken next.

@@ -129,7 +129,7 @@ func entersLate(s *scene) outcome {
 
 // patience is how long somebody waits in vain for a free lock before we call
 // it lost.
-const patience = 3 * time.Second
+const patience = 6 * time.Second
 
 // queues has one after the other take the lock.
 func queues(s *scene) outcome {

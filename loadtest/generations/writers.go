@@ -38,7 +38,6 @@ func (s *scene) writes(a mutex, locked bool, b mutex) outcome {
 	name, err := s.resource.create(s.ctx)
 	s.check(err)
 	if !locked {
-		s.takes(b, long)
 		return held("A is refused, for its lock is nowhere else")
 	}
 	second := s.tries(b, long)

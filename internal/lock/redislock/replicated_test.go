@@ -1,0 +1,66 @@
+package redislock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
+	"example.com/flashsale/internal/lock/redislock"
+)
+
+func replicated(tb testing.TB, url string, n int) *redislock.Locker {
+	tb.Helper()
+	l, err := redislock.Replicated(tb.Context(), labtest.DialURL(tb, url), n, 900*time.Millisecond)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+func TestReplicatedConformance(t *testing.T) {
+	t.Parallel()
+	url := labtest.Shape(t, "replicas").URL
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return replicated(tb, url, 1) })
+}
+
+func TestTooFewReplicasGrantNothing(t *testing.T) {
+	t.Parallel()
+	top := labtest.Shape(t, "replicas")
+	two, three, plain := replicated(t, top.URL, 2), replicated(t, top.URL, 3), redislock.New(labtest.DialURL(t, top.URL))
+	top.Nodes[3].Pause()
+	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, redislock.ErrUnreplicated) {
+		t.Errorf("with 2 of 3 replicas: %v", err)
+	}
+	held, err := two.TryLock(t.Context(), "k", time.Minute)
+	if err != nil {
+		t.Fatalf("what was not granted is not free: %v", err)
+	}
+	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrHeld) {
+		t.Errorf("held by another: %v", err)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := plain.TryLock(t.Context(), "k", time.Minute); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWithoutWaitThereIsNoReplicatedLocker(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"cluster": labtest.Shape(t, "cluster").URL,
+		"no WAIT": labtest.Redis(t, "--rename-command", "WAIT", "").URL,
+		"away":    "redis://127.0.0.1:1",
+	} {
+		if _, err := redislock.Replicated(t.Context(), labtest.DialURL(t, url), 1, 100*time.Millisecond); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := redislock.Replicated(t.Context(), labtest.Dial(t, labtest.Redis(t)), 1, time.Hour); err == nil {
+		t.Error("a timeout beyond the client's is accepted")
+	}
+}
