@@ -88,7 +88,7 @@ func (h *hand) claim(w http.ResponseWriter, r *http.Request) {
 	orderID, err := h.locked(r.Context(), userID, couponID)
 	switch {
 	case errors.Is(err, errSoldOut):
-		http.Error(w, "sold out", http.StatusConflict)
+		http.Error(w, `{"code":"sold_out"}`, http.StatusConflict)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	default:
