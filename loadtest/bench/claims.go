@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,6 +107,7 @@ func (b *bench) expect(ctx context.Context, t target, coupon int64, verdict stri
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+b.Mint().Token(stack.User(0)))
+	req.Header.Set("X-User", strconv.FormatInt(stack.User(0), 10))
 	status, body, err := stack.Answer(http.DefaultClient, req)
 	if err == nil && (status != http.StatusConflict || !strings.Contains(body, `"`+verdict+`"`)) {
 		err = fmt.Errorf("want %s, got %d: %s", verdict, status, body)
