@@ -72,12 +72,17 @@ func TestDeadReaderIsDropped(t *testing.T) {
 	if err := dead.Extend(t.Context(), long); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Extend of a read lease that ended beside another: %v, want ErrLost", err)
 	}
-	refused(t, c.WriteLock(), name)
 	ok(t, living.Release(t.Context()))
 	if info, err := c.ReadLock().Inspect(t.Context(), name); err != nil || len(info.Holders) != 0 {
 		t.Errorf("%+v, %v, want nobody: Java's writers look at no reader's end", info, err)
 	}
 	ok(t, take(t, c.WriteLock(), name, long).Release(t.Context()))
+
+	lasting := take(t, c.ReadLock(), name, long)
+	take(t, c.ReadLock(), name, 50*time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
+	refused(t, c.WriteLock(), name) // the short one has not shortened the other
+	ok(t, lasting.Release(t.Context()))
 
 	shortened := take(t, c.ReadLock(), name, long)
 	ok(t, shortened.Extend(t.Context(), 50*time.Millisecond))
