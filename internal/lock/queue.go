@@ -130,7 +130,7 @@ func (at *queue) contend(ctx, limited context.Context, h *hold, ask bool) error 
 		if at.listen(h) {
 			pause = backup
 		}
-		if err := at.rest(limited, h, jitter(pause)); err != nil {
+		if err := at.rest(limited, h, beforeEnd(limited, jitter(pause))); err != nil {
 			return err
 		}
 	}
@@ -166,6 +166,20 @@ func (at *queue) rest(ctx context.Context, h *hold, pause time.Duration) error {
 	case <-ctx.Done():
 		return gaveUp(ctx, h)
 	}
+}
+
+// lastAsk is how long before the end of a wait the contender asks for the last
+// time: a holder's lease may have run out since, and nobody tells of that.
+const lastAsk = 10 * time.Millisecond
+
+// beforeEnd shortens a pause that would outlast the wait.
+func beforeEnd(ctx context.Context, pause time.Duration) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		if left := time.Until(end) - lastAsk; left > lastAsk {
+			return min(pause, left)
+		}
+	}
+	return pause
 }
 
 func gaveUp(ctx context.Context, h *hold) error {

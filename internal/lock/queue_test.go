@@ -297,3 +297,20 @@ func TestHolderHearsThatItsSessionEnded(t *testing.T) {
 		_ = h.Release(t.Context())
 	})
 }
+
+// A wait shorter than the back-up timer still finds a lease that has run out.
+func TestShortWaitOutlastsADeadHolder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p policy
+		l := Local()
+		if _, err := l.TryLock(t.Context(), "k", 300*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		h, err := p.acquire(t.Context(), l, "k", Options{Wait: 400 * time.Millisecond})
+		if err != nil {
+			t.Fatalf("after 400 ms of a lease of 300: %v", err)
+		}
+		_ = h.Release(t.Context())
+	})
+}
