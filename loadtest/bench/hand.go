@@ -28,7 +28,7 @@ type hand struct {
 	db      *sql.DB
 	rdb     redis.Cmdable
 	better  []string // the techniques in use
-	coupons sync.Map // id → *coupon: they do not change here
+	coupons sync.Map // id → window: they do not change here
 	block   block
 }
 

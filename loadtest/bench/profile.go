@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,8 +55,9 @@ func (b *bench) profileOf(ctx context.Context, t target) error {
 		if err != nil {
 			return err
 		}
-		for name, n := range after {
-			b.Add(fmt.Sprintf("profile/%s, cores used by %s", t.name, name), "cores", float64(n-before[name])/ticksPerSecond/profiling)
+		for _, name := range slices.Sorted(maps.Keys(after)) {
+			cores := float64(after[name]-before[name]) / ticksPerSecond / profiling
+			b.Add(fmt.Sprintf("profile/%s, cores used by %s", t.name, name), "cores", cores)
 		}
 		return nil
 	})

@@ -51,11 +51,11 @@ var lockers = map[string]func(url string) (locker, error){
 }
 
 func open(name string) (locker, error) {
-	make := lockers[name]
-	if make == nil {
+	library := lockers[name]
+	if library == nil {
 		return locker{}, fmt.Errorf("no lock %q", name)
 	}
-	return make(os.Getenv("REDIS_URL"))
+	return library(os.Getenv("REDIS_URL"))
 }
 
 // ours is the driver; to wait for it is the policy's.
