@@ -1,0 +1,52 @@
+package main
+
+import "testing"
+
+func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
+	t.Parallel()
+	for lab, want := range map[string]int{"false": 404, "true": 200} {
+		t.Run("LAB="+lab, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, settings(t, map[string]string{"LAB": lab})).ready(t)
+			for _, path := range []string{"/v1/pview", "/v2/pview", "/v3/pview"} {
+				if a := r.post(t, path, "", ""); a.status != want {
+					t.Errorf("%s: %d %s, want %d", path, a.status, a.text, want)
+				}
+			}
+			if a := r.post(t, "/v4/pview", "", ""); a.status != 404 {
+				t.Errorf("without REDLOCK_URLS: /v4/pview: %d", a.status)
+			}
+			if a := r.get(t, "/livez", ""); a.status != 200 {
+				t.Errorf("/livez: %d", a.status)
+			}
+		})
+	}
+}
+
+func TestLockNeedsItsSettings(t *testing.T) {
+	t.Parallel()
+	base := map[string]string{"MYSQL_DSN": "u@tcp(h:1)/d", "REDIS_URL": "redis://h:1", "JWT_SECRET": secret}
+	for lock, need := range map[string][2]string{
+		"zk": {"ZK_ADDR", "h:1"}, "etcd": {"ETCD_ADDR", "h:1"}, "memcache": {"MEMCACHE_ADDR", "h:1"},
+		"redlock": {"REDLOCK_URLS", "redis://a:1,redis://b:1,redis://c:1"},
+	} {
+		env := func(name string) string {
+			if name == "LOCK" {
+				return lock
+			}
+			return base[name]
+		}
+		if _, err := configFrom(env); err == nil {
+			t.Errorf("LOCK=%s is accepted without %s", lock, need[0])
+		}
+		with := func(name string) string {
+			if name == need[0] {
+				return need[1]
+			}
+			return env(name)
+		}
+		if _, err := configFrom(with); err != nil {
+			t.Errorf("LOCK=%s with %s: %v", lock, need[0], err)
+		}
+	}
+}
