@@ -22,7 +22,8 @@ demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a dis
 generations: install ## how locks grow up: each generation broken, and the next one under the same
 	@go run ./loadtest/generations
 
-pview: install bin/api bin/locks $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
+pview: bin/api bin/locks $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
+	@deploy/install.sh servers jmeter
 	@bin/locks pview
 
 topologies: install bin/api bin/locks $(K6) ## claims and page views on Redis in every shape, with failovers; out/topologies/topologies.json

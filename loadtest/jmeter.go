@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"fmt"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/stack"
 )
 
 // demoJMeter runs the one-user and many-users experiments with JMeter, or
@@ -35,59 +32,16 @@ func demoJMeter(ctx context.Context) error {
 // jmeter sends w's claims by the plan loadtest/jmeter/claim.jmx and leaves its
 // files in dir.
 func jmeter(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
-	path, err := lab.Find("jmeter")
-	if err != nil {
-		return Burst{}, err
-	}
-	plan, err := filepath.Abs(filepath.Join("loadtest", "jmeter", "claim.jmx"))
-	if err != nil {
-		return Burst{}, err
-	}
-	at, err := url.Parse(t.URL)
-	if err != nil {
-		return Burst{}, err
-	}
 	claims, results := filepath.Join(dir, "claims.csv"), filepath.Join(dir, "results.csv")
 	if err := writeClaims(claims, t, w); err != nil {
 		return Burst{}, err
 	}
-	args := []string{"-n", "-t", plan, "-l", results, "-j", filepath.Join(dir, "run.log")}
-	for _, property := range []string{
-		"scheme=" + at.Scheme, "host=" + at.Hostname(), "port=" + at.Port(), "claims=" + claims,
-		fmt.Sprintf("burst=%d", w.AtOnce()), fmt.Sprintf("rounds=%d", w.Rounds),
-		"sample_variables=order,verdict,instance", "sampleresult.timestamp.start=true",
-		"jmeter.save.saveservice.output_format=csv", "jmeter.save.saveservice.print_field_names=true",
-		"jmeter.save.saveservice.timestamp_format=ms", "httpclient4.retrycount=0",
-	} {
-		args = append(args, "-J"+property)
-	}
-	env, err := mendDebian(ctx, path, dir)
+	err := stack.JMeter(ctx, dir, "claim.jmx", results, t.URL, "claims="+claims,
+		fmt.Sprintf("burst=%d", w.AtOnce()), fmt.Sprintf("rounds=%d", w.Rounds), "sample_variables=order,verdict,instance")
 	if err != nil {
-		return Burst{}, err
-	}
-	if err := lab.Run(ctx, lab.Program{Name: "jmeter", Path: path, Args: args, Dir: dir, Env: env}); err != nil {
 		return Burst{}, err
 	}
 	return readResults(results, w)
-}
-
-// mendDebian returns the settings under which Debian's JMeter can open a plan
-// (see loadtest/jmeter/debian); any other needs none.
-func mendDebian(ctx context.Context, jmeter, dir string) ([]string, error) {
-	script, err := os.ReadFile(jmeter)
-	if err != nil || !bytes.Contains(script, []byte("java-wrappers")) {
-		return nil, err
-	}
-	sources, err := filepath.Glob(filepath.Join("loadtest", "jmeter", "debian", "*.java"))
-	if err != nil {
-		return nil, err
-	}
-	classes := filepath.Join(dir, "classes")
-	compile := exec.CommandContext(ctx, "javac", append([]string{"-nowarn", "-d", classes}, sources...)...)
-	if out, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("javac: %w: %s", err, out)
-	}
-	return []string{"JAVA_ARGS=-Xbootclasspath/a:" + classes}, nil
 }
 
 // writeClaims writes a line for every claim, one round after the other: each

@@ -58,12 +58,12 @@ func topologies(ctx context.Context, s *stack.Stack) error {
 		}
 	}
 	fmt.Println("\n666 page views at once:")
-	fmt.Printf("%-9s "+viewRow, "redis", "version", "lock", "counted", "lost", "views/s", "wait p50", "wait p99", "expected", "right")
+	fmt.Printf("%-9s "+viewRow, "redis", "sent by", "version", "lock", "counted", "lost", "views/s", "wait p50", "wait p99", "expected", "right")
 	for _, shape := range lab.Shapes {
 		for _, t := range []struct{ version, driver, expect string }{
 			{"v1", "none", "break"}, {"v2", "local", "break"}, {"v3", "redis", "hold"}, {"v3", "redisson", "hold"}, {"v4", "redlock", "hold"},
 		} {
-			v, err := view(ctx, s, shape, t.version, t.driver, t.expect)
+			v, err := view(ctx, s, "k6", shape, t.version, t.driver, t.expect)
 			if err != nil {
 				return fmt.Errorf("%s %s %s: %w", shape, t.version, t.driver, err)
 			}

@@ -22,6 +22,7 @@ const atOnce = 666
 // Views is what became of 666 page views at once.
 type Views struct {
 	Shape     string  `json:"redis"`
+	Sender    string  `json:"sender"` // k6 or jmeter
 	Version   string  `json:"version"`
 	Lock      string  `json:"lock"`
 	Expect    string  `json:"expect"` // hold or break
@@ -51,8 +52,8 @@ type summary struct {
 }
 
 // view sends 666 views at once and counts what has arrived.
-func view(ctx context.Context, s *stack.Stack, shape, version, driver, expect string) (Views, error) {
-	v := Views{Shape: shape, Version: version, Lock: driver, Expect: expect}
+func view(ctx context.Context, s *stack.Stack, sender, shape, version, driver, expect string) (Views, error) {
+	v := Views{Sender: sender, Shape: shape, Version: version, Lock: driver, Expect: expect}
 	sv, err := start(ctx, s, shape, driver, "CLAIM_TIMEOUT=60s")
 	if err != nil {
 		return v, err
@@ -66,8 +67,25 @@ func (v *Views) send(ctx context.Context, s *stack.Stack, sv *Service) error {
 	if err != nil {
 		return err
 	}
+	by := v.k6
+	if v.Sender == "jmeter" {
+		by = v.jmeter
+	}
+	if err := by(ctx, dir, sv.Nginx.URL); err != nil {
+		return err
+	}
+	v.Counted, err = sv.rdb.Get(ctx, pview.Key).Int64()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	v.judge()
+	return nil
+}
+
+// k6 sends the views by the script loadtest/k6/pview.js.
+func (v *Views) k6(ctx context.Context, dir, target string) error {
 	file := filepath.Join(dir, "summary.json")
-	if err := k6(ctx, dir, "pview.js", "BASE_URL="+sv.Nginx.URL, "VERSION="+v.Version, "SUMMARY="+file); err != nil {
+	if err := k6(ctx, dir, "pview.js", "BASE_URL="+target, "VERSION="+v.Version, "SUMMARY="+file); err != nil {
 		return err
 	}
 	b, err := os.ReadFile(file)
@@ -78,16 +96,11 @@ func (v *Views) send(ctx context.Context, s *stack.Stack, sv *Service) error {
 	if err := json.Unmarshal(b, &seen); err != nil {
 		return err
 	}
-	v.Counted, err = sv.rdb.Get(ctx, pview.Key).Int64()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return err
-	}
 	of := func(metric, value string) float64 { return seen.Metrics[metric].Values[value] }
 	v.Answered = int64(of("views{status:200}", "count"))
 	v.OnA, v.OnB = int64(of("views{instance:a}", "count")), int64(of("views{instance:b}", "count"))
 	v.WaitP50, v.WaitP99 = of("lock_wait", "med"), of("lock_wait", "p(99)")
 	v.PerSecond = float64(v.Answered) / max(0.001, (of("answered", "max")-of("sent", "min"))/1000)
-	v.judge()
 	return nil
 }
 
@@ -116,20 +129,22 @@ func k6(ctx context.Context, dir, script string, env ...string) error {
 var drivers = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache"}
 
 func pageViews(ctx context.Context, s *stack.Stack) error {
-	type trial struct{ version, driver, expect string }
-	trials := []trial{{"v1", "none", "break"}, {"v2", "local", "break"}}
+	type trial struct{ sender, version, driver, expect string }
+	trials := []trial{{"k6", "v1", "none", "break"}, {"k6", "v2", "local", "break"}}
 	for _, driver := range drivers {
-		trials = append(trials, trial{"v3", driver, "hold"})
+		trials = append(trials, trial{"k6", "v3", driver, "hold"})
 	}
-	trials = append(trials, trial{"v4", "redlock", "hold"})
+	trials = append(trials, trial{"k6", "v4", "redlock", "hold"},
+		trial{"jmeter", "v1", "none", "break"}, trial{"jmeter", "v2", "local", "break"},
+		trial{"jmeter", "v3", "redis", "hold"}, trial{"jmeter", "v4", "redlock", "hold"})
 	var report struct {
 		Views  []Views  `json:"views"`
 		Pauses []Pauses `json:"pauses"`
 	}
 	pass := true
-	fmt.Printf(viewRow, "version", "lock", "counted", "lost", "views/s", "wait p50", "wait p99", "expected", "right")
+	fmt.Printf(viewRow, "sent by", "version", "lock", "counted", "lost", "views/s", "wait p50", "wait p99", "expected", "right")
 	for _, t := range trials {
-		v, err := view(ctx, s, "single", t.version, t.driver, t.expect)
+		v, err := view(ctx, s, t.sender, "single", t.version, t.driver, t.expect)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", t.version, t.driver, err)
 		}
@@ -151,10 +166,10 @@ func pageViews(ctx context.Context, s *stack.Stack) error {
 	return save(ctx, s, "pview", report, pass)
 }
 
-const viewRow = "%-8s %-10s %8s %6s %9s %10s %10s  %-8s %s\n"
+const viewRow = "%-8s %-8s %-10s %8s %6s %9s %10s %10s  %-8s %s\n"
 
 func (v Views) print() {
-	fmt.Printf(viewRow, v.Version, v.Lock, fmt.Sprint(v.Counted), fmt.Sprint(v.Lost), fmt.Sprintf("%.0f", v.PerSecond),
+	fmt.Printf(viewRow, v.Sender, v.Version, v.Lock, fmt.Sprint(v.Counted), fmt.Sprint(v.Lost), fmt.Sprintf("%.0f", v.PerSecond),
 		ms(v.WaitP50), ms(v.WaitP99), v.Expect, yes(v.Pass))
 }
 
