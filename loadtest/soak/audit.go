@@ -75,7 +75,7 @@ func (w *world) checkAcks(ctx context.Context, acks map[int64]purchase) error {
 		}
 		for _, id := range ids[:n] {
 			if p := acks[number(id)]; found[number(id)] != p {
-				w.faults.add("I3: order %s was acknowledged to %+v; the database has %+v", id, p, found[number(id)])
+				w.faults.add("I3: order %s was promised to %+v; the database has %+v", id, p, found[number(id)])
 			}
 		}
 		ids = ids[n:]

@@ -52,7 +52,7 @@ func (w *world) claim(ctx context.Context, p purchase) answer {
 
 // lookUp reads an order that was acknowledged.
 func (w *world) lookUp(ctx context.Context, p purchase) {
-	id := w.ledger.acked(p)
+	id := w.ledger.toldOf(p)
 	if id == 0 {
 		return
 	}
