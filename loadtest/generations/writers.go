@@ -99,5 +99,5 @@ func (s *scene) promote(r *lab.Redis) {
 	s.redis[0].Kill()
 	s.redis[0] = r
 	r.Resume()
-	s.observe(r, func(rdb *redis.Client) error { return rdb.SlaveOf(s.ctx, "NO", "ONE").Err() })
+	s.observe(r, func(rdb *redis.Client) error { return rdb.ReplicaOf(s.ctx, "NO", "ONE").Err() })
 }
