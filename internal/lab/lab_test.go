@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,4 +180,24 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("never: %s", what)
 		}
 	}
+}
+
+func TestPausedServerAnswersNothing(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	rdb := labtest.Dial(t, server)
+	for range 20 {
+		server.Pause()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := rdb.Ping(ctx).Err(); err == nil {
+			t.Error("a paused server answered")
+		}
+		cancel()
+		server.Resume()
+		if err := rdb.Ping(t.Context()).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	server.Kill()
+	server.Pause() // of what has ended must not block
 }

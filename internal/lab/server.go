@@ -131,8 +131,12 @@ func (s *Server) Kill() {
 	}
 }
 
-// Pause stops the server in its tracks (SIGSTOP); Resume lets it go on.
-func (s *Server) Pause() { s.Signal(syscall.SIGSTOP) }
+// Pause stops the server in its tracks (SIGSTOP) and, on Linux, returns when
+// all its threads stand still; Resume lets it go on.
+func (s *Server) Pause() {
+	s.Signal(syscall.SIGSTOP)
+	awaitStop(s.PID())
+}
 
 // Resume undoes Pause.
 func (s *Server) Resume() { s.Signal(syscall.SIGCONT) }
