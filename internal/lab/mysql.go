@@ -43,6 +43,7 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 		Name: "mysql", Path: path, Dir: dir,
 		Args: append([]string{
 			"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--socket=" + m.socket,
+			"--tmpdir=" + dir, // in a shared one, a server that starts removes the temporary tables of all others
 			"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--user=" + osUser(),
 			"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
 		}, args...),

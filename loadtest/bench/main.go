@@ -101,15 +101,16 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	only := strings.FieldsFunc(os.Getenv("SECTIONS"), func(r rune) bool { return r == ',' })
+	var errs []error
 	for _, s := range sections {
-		if len(only) > 0 && !slices.Contains(only, s.name) {
+		if ctx.Err() != nil || len(only) > 0 && !slices.Contains(only, s.name) {
 			continue
 		}
 		if err := s.run(b, ctx); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
-	return b.report(ctx)
+	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...) // what was measured was measured
 }
 
 // A cell is one of several things that are measured in turn.
