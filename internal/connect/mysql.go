@@ -21,7 +21,8 @@ import (
 // Whatever dsn says, times are UTC, arguments are interpolated (one round trip
 // for each statement instead of two) and transactions read committed rows: the
 // claim's guards are conditional writes and unique keys, which need no
-// snapshot, and gap locks on the unique key would only add deadlocks.
+// snapshot, and gap locks on the unique key would only add deadlocks. Rows that
+// a statement leaves as they were are not counted as affected.
 //
 // An error never quotes dsn, which may hold a password.
 func MySQL(dsn string, conns int) (*sqlx.DB, error) {
@@ -32,8 +33,7 @@ func MySQL(dsn string, conns int) (*sqlx.DB, error) {
 	if cfg.DBName == "" {
 		return nil, errors.New("the MySQL DSN names no database")
 	}
-	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams = true, time.UTC, true
-	cfg.Logger = &mysql.NopLogger{} // it prints what its calls return as well
+	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams, cfg.ClientFoundRows = true, time.UTC, true, false
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}
