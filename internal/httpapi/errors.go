@@ -204,8 +204,9 @@ func fieldsOf(causes []error) []BadField {
 			continue
 		}
 		in, field, _ := strings.Cut(d.Location, ".")
-		if field == "" { // a member that is missing is reported on its parent
+		if field == "" { // reported on the parent
 			_, _ = fmt.Sscanf(d.Message, validation.MsgExpectedRequiredProperty, &field)
+			_, _ = fmt.Sscanf(d.Message, msgPlainDigits, &field)
 		}
 		fields = append(fields, BadField{in, field, d.Message})
 	}

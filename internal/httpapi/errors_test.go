@@ -158,6 +158,8 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":-1`, 1) + `}`, "body", "stock"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1.5`, 1) + `}`, "body", "stock"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":`+huge, 1) + `}`, "body", "stock"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1e3`, 1) + `}`, "body", "stock"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1.0`, 1) + `}`, "body", "stock"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":" "`, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a",`, ``, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, "11-12", "11-10", 1) + `}`, "body", "end_time"},

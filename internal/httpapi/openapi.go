@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -53,8 +55,20 @@ var jsonFormat = huma.Format{
 		_, _ = w.Write(b)
 		return nil
 	},
-	Unmarshal: json.Unmarshal,
+	Unmarshal: unmarshal,
 }
+
+// unmarshal names the member that holds a number which is whole and yet no
+// integer to Go, like 1e3 or 1.0: the validation lets those pass.
+func unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf(msgPlainDigits, bad.Field)
+	}
+	return err
+}
+
+const msgPlainDigits = "expected property %s to be written in plain digits"
 
 func encode(v any) ([]byte, error) {
 	if p, ok := v.(*Problem); ok && p.encoded != nil {
