@@ -196,12 +196,12 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 		c.coupons.SoldOut(o.CouponID)
 	}
 	if again, ok := errors.AsType[*AlreadyClaimedError](err); ok {
-		c.owners.add(o.CouponID, o.UserID, again.OrderID)
+		c.owners.add(o.CouponID, Order{ID: again.OrderID, UserID: o.UserID})
 	}
 	if err != nil {
 		return Order{}, err
 	}
-	c.owners.add(o.CouponID, o.UserID, o.ID)
+	c.owners.add(o.CouponID, o)
 	return o, nil
 }
 

@@ -211,6 +211,30 @@ func mustSell(t *testing.T, in *order.Claims, couponID int64) {
 	}
 }
 
+// A batch that found no stock may say so only after the restock has been seen.
+func TestLateWordOfSoldOutHidesNoOwner(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	cache := coupon.NewCache(s.coupons, time.Hour)
+	a, b := s.instance(), s.instance(func(c *order.Config) { c.Coupons = cache })
+	id := s.coupon(1, 2)
+	if _, err := a.Claim(t.Context(), 1, id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cache.Find(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	cache.SoldOut(id)
+	mustSell(t, b, id)
+	if _, err := a.Claim(t.Context(), 2, id); err != nil {
+		t.Fatal(err)
+	}
+	mustSell(t, b, id)
+	if _, err := b.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+		t.Errorf("the last owner is told %v", err)
+	}
+}
+
 func TestRestockIsSold(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)

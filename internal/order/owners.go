@@ -3,7 +3,6 @@ package order
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/jmoiron/sqlx"
@@ -52,12 +51,23 @@ func (o *owners) find(couponID, userID int64) (orderID int64, known bool) {
 	return orderID, known
 }
 
-// add notes an order. When the memory is full it starts afresh: what was
-// forgotten is only a little slower to answer.
-func (o *owners) add(couponID, userID, orderID int64) {
+// add notes orders of a coupon. When the memory is full it starts afresh: what
+// was forgotten is only a little slower to answer.
+func (o *owners) add(couponID int64, orders ...Order) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.known >= maxOwners {
+	o.addLocked(couponID, orders)
+}
+
+// addAll notes all orders of a coupon without stock.
+func (o *owners) addAll(c coupon.Coupon, orders []Order) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.addLocked(c.ID, orders).all = c.InitialStock
+}
+
+func (o *owners) addLocked(couponID int64, orders []Order) *ownersOf {
+	if o.known+len(orders) > maxOwners {
 		o.byCoupon, o.known = map[int64]*ownersOf{}, 0
 	}
 	of := o.byCoupon[couponID]
@@ -65,8 +75,12 @@ func (o *owners) add(couponID, userID, orderID int64) {
 		of = &ownersOf{orders: map[int64]int64{}}
 		o.byCoupon[couponID] = of
 	}
-	of.orders[userID] = orderID
-	o.known++
+	before := len(of.orders)
+	for _, order := range orders {
+		of.orders[order.UserID] = order.ID
+	}
+	o.known += len(of.orders) - before
+	return of
 }
 
 // findAmongAll is find for a coupon that has been seen sold out.
@@ -79,8 +93,9 @@ func (o *owners) findAmongAll(ctx context.Context, c coupon.Coupon, userID int64
 	complete := of != nil && of.all == c.InitialStock
 	o.mu.RUnlock()
 	if !complete {
+		flight := fmt.Sprintf("%d of %d", c.InitialStock, c.ID)
 		select {
-		case r := <-o.flight.DoChan(strconv.FormatInt(c.ID, 10), func() (any, error) { return nil, o.readAll(context.WithoutCancel(ctx), c) }):
+		case r := <-o.flight.DoChan(flight, func() (any, error) { return nil, o.readAll(context.WithoutCancel(ctx), c.ID) }):
 			if r.Err != nil {
 				return 0, false, r.Err
 			}
@@ -92,21 +107,24 @@ func (o *owners) findAmongAll(ctx context.Context, c coupon.Coupon, userID int64
 	return orderID, known, nil
 }
 
-func (o *owners) readAll(ctx context.Context, c coupon.Coupon) error {
+// readAll looks at the coupon first: who saw it sold out may have seen it
+// before a restock, and only without stock are its owners all there will be.
+func (o *owners) readAll(ctx context.Context, couponID int64) error {
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
+	now, err := coupon.NewStore(o.db).Find(ctx, couponID)
+	if err != nil {
+		return err
+	}
 	var orders []Order
 	const q = `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ?`
-	if err := o.db.SelectContext(ctx, &orders, q, c.ID); err != nil {
+	if err := o.db.SelectContext(ctx, &orders, q, couponID); err != nil {
 		return fmt.Errorf("read the owners: %w", err)
 	}
-	for _, order := range orders {
-		o.add(c.ID, order.UserID, order.ID)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if of := o.byCoupon[c.ID]; of != nil {
-		of.all = c.InitialStock
+	if now.Stock > 0 {
+		o.add(couponID, orders...)
+	} else {
+		o.addAll(now, orders)
 	}
 	return nil
 }
