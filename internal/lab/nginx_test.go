@@ -137,6 +137,27 @@ func TestOversizedBodyStopsAtProxy(t *testing.T) {
 	}
 }
 
+func TestWhatTheProxyRefusesIsAProblem(t *testing.T) {
+	t.Parallel()
+	addr, _ := backend(t, func(http.ResponseWriter, *http.Request) { t.Error("the request reached the instance") })
+	url := proxy(t, addr).URL
+	for _, c := range []struct {
+		path   string
+		header http.Header
+		status int
+	}{
+		{path: "/metrics", status: 404},
+		{path: "/coupons/%00", status: 400},
+		{path: "/coupons/" + strings.Repeat("9", 9<<10), status: 400},
+		{path: "/coupons", header: http.Header{"X-Long": {strings.Repeat("x", 9<<10)}}, status: 400},
+	} {
+		resp := post(t, url+c.path, "", c.header)
+		if resp.StatusCode != c.status || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%.20s: %s, %s", c.path, resp.Status, resp.Header.Get("Content-Type"))
+		}
+	}
+}
+
 func TestConnectionsToInstancesAreReused(t *testing.T) {
 	t.Parallel()
 	remote := make(chan net.Conn, 300)
