@@ -43,7 +43,8 @@ type API struct {
 	handler http.Handler
 	tokens  *tokens
 	metrics *metrics
-	quiet   atomic.Int64 // unix second of the last complaint about a missing server
+	places  chan struct{} // full when claimsAtOnce claims are worked on
+	quiet   atomic.Int64  // unix second of the last complaint about a missing server
 	phase   atomic.Int32
 }
 
@@ -56,7 +57,7 @@ const (
 
 // New makes an API that is starting.
 func New(c Config) *API {
-	a := &API{Config: c, tokens: newTokens(c.Secret), metrics: newMetrics(c.Metrics)}
+	a := &API{Config: c, tokens: newTokens(c.Secret), metrics: newMetrics(c.Metrics), places: make(chan struct{}, claimsAtOnce)}
 	a.handler = a.routes()
 	return a
 }

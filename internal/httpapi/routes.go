@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -29,7 +30,8 @@ func (a *API) routes() http.Handler {
 	}
 
 	sale := humachi.New(r, document())
-	handle(a, sale, anyone, "POST /coupons/{id}/orders", "Claim a coupon", a.claim)
+	handle(a, sale, anyone, claimRoute, "Claim a coupon", a.claim) // documented here,
+	r.Post("/coupons/{id}/orders", a.serveClaim)                   // answered there
 	handle(a, sale, anyone, "GET /coupons", "List coupons", a.listCoupons)
 	handle(a, sale, anyone, "GET /coupons/{id}", "Read a coupon", a.readCoupon)
 	handle(a, sale, anyone, "GET /orders", "List my orders", a.listOrders)
@@ -42,9 +44,6 @@ func (a *API) routes() http.Handler {
 
 // handle registers one operation behind its identity check and deadline. The
 // operation returns plain errors; this is where they become answers.
-//
-// Work may take two thirds of the time: when it is cut short, the rest is for
-// letting go of locks and for finding out whether a commit was made.
 func handle[I, O any](a *API, sale huma.API, who role, route, summary string, do func(context.Context, *I) (*O, error)) {
 	op := operation(who, route, summary)
 	if _, made := reflect.TypeFor[O]().FieldByName("Location"); made {
@@ -52,7 +51,7 @@ func handle[I, O any](a *API, sale huma.API, who role, route, summary string, do
 	}
 	op.Middlewares = huma.Middlewares{a.admit(who)}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, a.Timeout*2/3)
+		ctx, cancel := context.WithTimeout(ctx, a.work())
 		defer cancel()
 		out, err := do(ctx, in)
 		if err != nil {
@@ -61,3 +60,8 @@ func handle[I, O any](a *API, sale huma.API, who role, route, summary string, do
 		return out, nil
 	})
 }
+
+// work is how long an operation may work, two thirds of the time: when it is
+// cut short, the rest is for letting go of locks and for finding out whether a
+// commit was made.
+func (a *API) work() time.Duration { return a.Timeout * 2 / 3 }
