@@ -42,11 +42,8 @@ func NewCache(store *Store, ttl time.Duration) *Cache {
 
 // Find is Store.Find, up to ttl late.
 func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
-	c.mu.RLock()
-	e, ok := c.entries[id]
-	c.mu.RUnlock()
-	if ok && time.Now().Before(e.until) {
-		return e.coupon, nil
+	if coupon, ok := c.fresh(id); ok {
+		return coupon, nil
 	}
 	select {
 	case r := <-c.flight.DoChan(key(id), func() (any, error) { return c.fetch(context.WithoutCancel(ctx), id) }):
@@ -78,7 +75,19 @@ func (c *Cache) Forget(id int64) {
 	c.flight.Forget(key(id))
 }
 
+func (c *Cache) fresh(id int64) (Coupon, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e, ok := c.entries[id]
+	return e.coupon, ok && time.Now().Before(e.until)
+}
+
+// fetch looks once more before it reads: the flight that the caller missed may
+// have landed between its look and this one.
 func (c *Cache) fetch(ctx context.Context, id int64) (Coupon, error) {
+	if coupon, ok := c.fresh(id); ok {
+		return coupon, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	until := time.Now().Add(c.ttl) // counted from before the read
