@@ -6,6 +6,9 @@
 // children with it, and the next lab sweeps up the directory. Servers listen
 // on Unix sockets, or on a free loopback port where a client needs TCP.
 //
+// The variables LAB_MYSQLD and LAB_REDIS, each the absolute path of a server's
+// executable, choose the servers over what is found on PATH.
+//
 // It is for tests and for loadtest; a test keeps it out of the service.
 package lab
 

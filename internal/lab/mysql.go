@@ -45,6 +45,8 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 			"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--socket=" + m.socket,
 			"--tmpdir=" + dir, // in a shared one, a server that starts removes the temporary tables of all others
 			"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--user=" + osUser(),
+			"--secure-file-priv=" + dir, // a Debian MySQL without its packaged default directory refuses to start
+			"--loose-mysqlx=OFF",        // all servers of a machine would use the same socket
 			"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
 		}, args...),
 		Ready: func(ctx context.Context) error { return ping(ctx, m.DSN("")) },
@@ -108,6 +110,10 @@ func preparedData(server string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
+	initialise := initialiseMySQL
+	if strings.Contains(string(version), "MariaDB") { // which may be called mysqld too
+		initialise = initialiseMariaDB
+	}
 	if out, err := initialise(server, filepath.Join(tmp, "data")).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("lab: initialise %s: %w: %s", server, err, out)
 	}
@@ -118,10 +124,12 @@ func preparedData(server string) (string, error) {
 	return data, err
 }
 
-func initialise(server, data string) *exec.Cmd {
-	if strings.HasSuffix(server, "mysqld") {
-		return exec.Command(server, "--no-defaults", "--initialize-insecure", "--datadir="+data, "--user="+osUser())
-	}
+func initialiseMySQL(server, data string) *exec.Cmd {
+	return exec.Command(server, "--no-defaults", "--initialize-insecure", "--datadir="+data, "--user="+osUser(),
+		"--innodb-redo-log-capacity=8M")
+}
+
+func initialiseMariaDB(_, data string) *exec.Cmd {
 	return exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+data, "--user="+osUser(),
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M")
 }

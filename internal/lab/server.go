@@ -204,9 +204,19 @@ var (
 	starts   = make(chan func())
 )
 
-// Find looks name up on PATH and in the places where servers hide from it.
+// chooses names the variables that choose a server, by its names.
+var chooses = map[string]string{
+	"mariadbd": "LAB_MYSQLD", "mysqld": "LAB_MYSQLD",
+	"redis-server": "LAB_REDIS", "valkey-server": "LAB_REDIS",
+}
+
+// Find looks name up on PATH and in the places where servers hide from it. The
+// path in the variable that chooses it comes first, whatever its file is called.
 func Find(names ...string) (string, error) {
 	for _, name := range names {
+		if path := os.Getenv(chooses[name]); path != "" {
+			return exec.LookPath(path)
+		}
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
