@@ -56,7 +56,7 @@ func Open() (*Lab, error) {
 // one's.
 func claim(dir string) (*os.File, error) {
 	making := filepath.Join(dir, "making")
-	f, err := hold(making)
+	f, err := hold(making, os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (l *Lab) Dir(name string) (string, error) {
 }
 
 // hold takes the file lock that tells a living lab from a dead one.
-func hold(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
+func hold(path string, create int) (*os.File, error) {
+	f, err := os.OpenFile(path, create|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,8 @@ func hold(path string) (*os.File, error) {
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, dir := range dirs {
-		lock := filepath.Join(dir, lockFile)
-		if _, err := os.Stat(lock); err != nil {
-			continue
-		}
-		if f, err := hold(lock); err == nil {
+		// Not created: a lab that closes at this moment could not remove it.
+		if f, err := hold(filepath.Join(dir, lockFile), 0); err == nil {
 			_ = os.RemoveAll(dir)
 			_ = f.Close()
 		}
