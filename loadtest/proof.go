@@ -7,17 +7,14 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/stack"
 )
 
 // A Proof is proof.json: what was run on what, and what came of it.
 type Proof struct {
-	Commit     string            `json:"commit"`
-	Time       time.Time         `json:"time"`
-	Machine    Machine           `json:"machine"`
-	Versions   map[string]string `json:"versions"`
-	Durability map[string]string `json:"durability"`
-	Runs       []Run             `json:"runs"`
-	Pass       bool              `json:"pass"`
+	stack.Circumstances
+	Runs []Run `json:"runs"`
+	Pass bool  `json:"pass"`
 }
 
 // A Run is one experiment in a proof. Guards are those in force.
@@ -47,16 +44,12 @@ type Run struct {
 }
 
 func newProof(ctx context.Context, server *lab.MySQL, results []Result) (Proof, error) {
-	p := Proof{Time: time.Now().UTC().Truncate(time.Second), Pass: len(results) > 0}
+	at, err := stack.Describe(ctx, server)
+	p := Proof{Circumstances: at, Pass: len(results) > 0}
 	for _, r := range results {
 		p.Runs = append(p.Runs, r.run())
 		p.Pass = p.Pass && r.Pass()
 	}
-	var err error
-	if p.Commit, p.Machine, err = here(ctx); err != nil {
-		return Proof{}, err
-	}
-	p.Versions, p.Durability, err = servers(ctx, server)
 	return p, err
 }
 

@@ -131,7 +131,7 @@ func TestTableSaysWhyAndFits(t *testing.T) {
 func TestProofHasExactlyItsKeys(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "proof.json")
-	p := Proof{Runs: []Run{control().run()}, Versions: map[string]string{}, Durability: map[string]string{}}
+	p := Proof{Runs: []Run{control().run()}}
 	if err := p.write(file); err != nil {
 		t.Fatal(err)
 	}

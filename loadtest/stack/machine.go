@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"time"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 )
 
-// Circumstances are what a figure is worth nothing without.
+// Circumstances are what a figure is worth nothing without: the commit, with
+// "-dirty" for changes that no commit has, the machine, and what ran on it.
 type Circumstances struct {
 	Commit     string            `json:"commit"`
 	Time       time.Time         `json:"time"`
@@ -33,30 +36,43 @@ type Machine struct {
 // Circumstances says what runs here on what, and what the database promises
 // about a commit.
 func (s *Stack) Circumstances(ctx context.Context) (Circumstances, error) {
-	c := Circumstances{Time: time.Now().UTC().Truncate(time.Second), Durability: map[string]string{}}
-	var err error
-	if c.Machine, err = machine(ctx); err != nil {
-		return c, err
+	return Describe(ctx, s.MySQL)
+}
+
+// Describe is Circumstances for any database server.
+func Describe(ctx context.Context, server *lab.MySQL) (Circumstances, error) {
+	db, err := connect.MySQL(server.DSN("mysql"), 1)
+	if err != nil {
+		return Circumstances{}, err
+	}
+	defer db.Close()
+	c := Circumstances{
+		Time:       time.Now().UTC().Truncate(time.Second),
+		Versions:   map[string]string{"go": runtime.Version()},
+		Durability: map[string]string{},
 	}
 	if c.Commit, err = output(ctx, "git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"); err != nil {
 		c.Commit = "unknown" // an exported tree has no history
 	}
-	sale, err := s.Sale(ctx)
-	if err != nil {
-		return c, err
+	c.Machine, err = machine(ctx)
+	for name, command := range programs {
+		c.Versions[name] = version(ctx, command[0], command[1:]...)
 	}
-	defer sale.DB.Close()
 	ask := func(into map[string]string, name, expression string) {
 		var value string
-		err = errors.Join(err, sale.DB.GetContext(ctx, &value, "SELECT "+expression))
+		err = errors.Join(err, db.GetContext(ctx, &value, "SELECT "+expression))
 		into[name] = value
 	}
-	c.Versions = map[string]string{"go": runtime.Version(), "redis": version(ctx, "redis-server", "--version"), "nginx": version(ctx, "nginx", "-v"), "wrk": version(ctx, "wrk", "-v")}
 	ask(c.Versions, "mysql", "VERSION()")
 	for _, name := range []string{"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "innodb_doublewrite", "innodb_buffer_pool_size"} {
 		ask(c.Durability, name, "@@"+name)
 	}
 	return c, err
+}
+
+var programs = map[string][]string{
+	"redis": {"redis-server", "--version"}, "nginx": {"nginx", "-v"},
+	"k6": {filepath.Join("bin", "k6"), "version"}, "wrk": {"wrk", "-v"},
 }
 
 func machine(ctx context.Context) (Machine, error) {
