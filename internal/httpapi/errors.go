@@ -25,7 +25,7 @@ var verdicts = []struct {
 }{
 	{coupon.ErrSoldOut, refusal(409, "sold_out", "All of this coupon are gone.")},
 	{order.ErrAlreadyClaimed, refusal(409, "already_claimed", "You already have this coupon.")},
-	{order.ErrClaimInProgress, retry(refusal(409, "claim_in_progress", "Your other claim of this coupon is still running."))},
+	{order.ErrClaimInProgress, retry(refusal(409, "claim_in_progress", "Another claim that excludes yours is still running; yours was not made."))},
 	{coupon.ErrNotStarted, refusal(409, "not_started", "The sale has not begun.")},
 	{coupon.ErrEnded, refusal(409, "ended", "The sale is over.")},
 	{coupon.ErrNotFound, refusal(404, "coupon_not_found", "There is no such coupon.")},

@@ -24,7 +24,9 @@ var (
 	ErrNotFound = errors.New("order: not found")
 	// ErrAlreadyClaimed says that the user has an order for the coupon.
 	ErrAlreadyClaimed = errors.New("order: already claimed")
-	// ErrClaimInProgress says that another claim of the user is running.
+	// ErrClaimInProgress says that another claim of the user is running (with
+	// PerCoupon: others of the coupon were, for too long) and that this one
+	// was not made.
 	ErrClaimInProgress = errors.New("order: claim in progress")
 	// ErrUnavailable says that Redis or MySQL did not answer in time. It is
 	// no verdict: if the order was made after all, the next claim finds it as
