@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -200,4 +201,19 @@ func TestPausedServerAnswersNothing(t *testing.T) {
 	}
 	server.Kill()
 	server.Pause() // of what has ended must not block
+}
+
+func TestVariablesChooseServers(t *testing.T) {
+	for variable, names := range map[string][]string{
+		"LAB_MYSQLD": {"mariadbd", "mysqld"}, "LAB_REDIS": {"redis-server", "valkey-server"},
+	} {
+		t.Setenv(variable, "/bin/sh")
+		if path, err := lab.Find(names...); err != nil || path != "/bin/sh" {
+			t.Errorf("%s: %q, %v, want /bin/sh", variable, path, err)
+		}
+		t.Setenv(variable, filepath.Join(t.TempDir(), "absent"))
+		if path, err := lab.Find(names...); err == nil {
+			t.Errorf("%s names nothing, and %q runs instead", variable, path)
+		}
+	}
 }
