@@ -28,13 +28,6 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.work())
 	defer cancel()
-	select {
-	case a.places <- struct{}{}:
-		defer func() { <-a.places }()
-	case <-ctx.Done():
-		a.answer(ctx, claimRoute, context.Cause(ctx)).write(w)
-		return
-	}
 	o, err := a.claimBy(ctx, r)
 	if err != nil {
 		a.answer(ctx, claimRoute, err).write(w)
@@ -54,9 +47,20 @@ func (a *API) claimBy(ctx context.Context, r *http.Request) (order.Order, error)
 		return order.Order{}, invalid(BadField{"path", "id", err.Error()})
 	}
 	begun := time.Now()
-	o, err := a.Claims.Claim(ctx, who.user, couponID.n)
+	o, err := a.inPlace(ctx, who.user, couponID.n)
 	a.metrics.claim(begun, err)
 	return o, err
+}
+
+// inPlace claims when it is one of claimsAtOnce, or not at all.
+func (a *API) inPlace(ctx context.Context, userID, couponID int64) (order.Order, error) {
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+		return a.Claims.Claim(ctx, userID, couponID)
+	case <-ctx.Done():
+		return order.Order{}, context.Cause(ctx)
+	}
 }
 
 // writeOrder writes what json.Marshal would make of Order.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -20,6 +21,11 @@ func TestClaimsBeyondTheBoundWaitTheirTurn(t *testing.T) {
 	}
 	if a := f.do("GET", "/coupons/"+id, user(t, 42), ""); a.Code != 200 {
 		t.Errorf("another operation has to wait: %v", a)
+	}
+	wantProblem(t, f.claim(id, "nobody's"), 401, "invalid_token") // takes nobody's place
+	wantProblem(t, f.claim("x", user(t, 42)), 422, "invalid_input")
+	if got := f.do("GET", "/metrics", "", "").Body.String(); !strings.Contains(got, `flashsale_claims_total{verdict="unavailable"} 1`) {
+		t.Error("the claim that found no place is not counted")
 	}
 	f.Timeout = 30 * time.Second
 	answer := make(chan answer)
