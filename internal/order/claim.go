@@ -205,5 +205,6 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 	return o, nil
 }
 
-// Close returns when no transaction is under way. No claim may come after it.
+// Close returns when no transaction is under way. A claim that comes after it
+// may be refused as ErrUnavailable.
 func (c *Claims) Close() { c.commit.close() }

@@ -26,6 +26,7 @@ type grouped struct {
 	mu      sync.Mutex
 	lanes   map[int64][]*claim // waiting claims, by coupon; a lane exists while it is served
 	waiting int
+	closed  bool
 	serving sync.WaitGroup
 }
 
@@ -48,7 +49,7 @@ const (
 	batchTimeout = 5 * time.Second
 )
 
-var errOverloaded = errors.New("too many claims are waiting")
+var errRefused = errors.New("too many claims are waiting, or the service ends")
 
 func newGrouped(db *sqlx.DB) *grouped {
 	return &grouped{db: db, lanes: map[int64][]*claim{}}
@@ -59,7 +60,7 @@ func newGrouped(db *sqlx.DB) *grouped {
 func (g *grouped) commit(ctx context.Context, o Order) error {
 	c := &claim{Order: o, ctx: ctx, outcome: make(chan error, 1)}
 	if !g.enter(c) {
-		return errOverloaded
+		return errRefused
 	}
 	select {
 	case err := <-c.outcome:
@@ -69,14 +70,20 @@ func (g *grouped) commit(ctx context.Context, o Order) error {
 	}
 }
 
-// close returns when no transaction is under way.
-func (g *grouped) close() { g.serving.Wait() }
+// close refuses what comes from now on, and returns when no transaction is
+// under way.
+func (g *grouped) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.serving.Wait()
+}
 
 // enter queues c, and has its lane served if nobody does.
 func (g *grouped) enter(c *claim) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.waiting == maxWaiting {
+	if g.closed || g.waiting == maxWaiting {
 		return false
 	}
 	g.waiting++

@@ -262,3 +262,18 @@ func TestRestockIsSold(t *testing.T) {
 		t.Errorf("the restock's owner at the other instance: %v", err)
 	}
 }
+
+// A request that outlived the drain must not begin a transaction on pools that
+// are being closed.
+func TestNothingIsClaimedAfterClose(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	in, id := s.instance(), s.coupon(1, 5)
+	in.Close()
+	if _, err := in.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("after Close: %v, want ErrUnavailable", err)
+	}
+	if a := s.audit(id); a.Orders != 0 || a.Stock != 5 {
+		t.Errorf("audit %+v", a)
+	}
+}
