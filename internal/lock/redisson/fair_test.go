@@ -85,20 +85,27 @@ func (c *court) javas(n int, wait time.Duration) string {
 	c.t.Helper()
 	owner := fmt.Sprintf("b983c153-7421-469a-addb-44fb92259a1b:%d", n)
 	ctx := c.t.Context()
-	c.must(c.rdb.RPush(ctx, c.queue, owner).Err())
-	c.must(c.rdb.ZAdd(ctx, c.scores, redis.Z{Score: float64(time.Now().Add(wait).UnixMilli()), Member: owner}).Err())
+	_, err := c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.RPush(ctx, c.queue, owner)
+		p.ZAdd(ctx, c.scores, redis.Z{Score: float64(time.Now().Add(wait).UnixMilli()), Member: owner})
+		return nil
+	})
+	c.must(err)
 	return owner
 }
 
-// javaLeaves does what Redisson's scripts do when a waiter leaves the queue.
+// javaLeaves does what Redisson's scripts do when a waiter leaves the queue, at
+// once as they do: our waiters may ask at any moment.
 func (c *court) javaLeaves(owner string, wait time.Duration) {
 	c.t.Helper()
-	ctx := c.t.Context()
-	c.must(c.rdb.LRem(ctx, c.queue, 1, owner).Err())
-	c.must(c.rdb.ZRem(ctx, c.scores, owner).Err())
-	for _, other := range c.rdb.ZRange(ctx, c.scores, 0, -1).Val() {
-		c.must(c.rdb.ZIncrBy(ctx, c.scores, -float64(wait.Milliseconds()), other).Err())
-	}
+	const script = `
+		redis.call('lrem', KEYS[1], 1, ARGV[1])
+		redis.call('zrem', KEYS[2], ARGV[1])
+		for _, other in ipairs(redis.call('zrange', KEYS[2], 0, -1)) do
+			redis.call('zincrby', KEYS[2], -tonumber(ARGV[2]), other)
+		end
+		return 1`
+	c.must(c.rdb.Eval(c.t.Context(), script, []string{c.queue, c.scores}, owner, wait.Milliseconds()).Err())
 }
 
 func (c *court) within(what string, limit time.Duration, done <-chan error) {
