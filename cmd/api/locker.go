@@ -25,11 +25,11 @@ var locks = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "
 
 // openLocker opens the lock that LOCK names, and what it needs beside the
 // pools. Like them it does not connect.
-func openLocker(cfg config, p pools, pipeline *connect.Pipeline) (l lock.Locker, close func(), err error) {
+func openLocker(cfg config, p pools) (l lock.Locker, close func(), err error) {
 	close = func() {}
 	switch cfg.Lock {
 	case "redis":
-		l = redislock.Through(pipeline.UniversalClient, pipeline)
+		l = redislock.Batched(p.rdb)
 	case "redisson":
 		l = redisson.New(p.rdb, redisson.Auto).FencedLock()
 	case "redlock":

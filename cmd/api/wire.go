@@ -34,11 +34,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipeline, err := connect.Pipelined(p.rdb)
-	if err != nil {
-		return nil, err
-	}
-	locker, closeLocker, err := openLocker(cfg, p, pipeline)
+	locker, closeLocker, err := openLocker(cfg, p)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims := order.New(order.Config{
-		DB: p.db, Coupons: cache, IDs: idgen.New(pipeline, "order"),
+		DB: p.db, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Commit: cfg.commit(), Observe: locks.Observe,
 	})

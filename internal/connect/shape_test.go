@@ -53,13 +53,9 @@ type users struct {
 
 func newUsers(t *testing.T, url string) *users {
 	rdb := labtest.DialURL(t, url)
-	pipeline, err := connect.Pipelined(rdb)
-	if err != nil {
-		t.Fatal(err)
-	}
 	java := redisson.New(rdb, redisson.Auto)
-	return &users{rdb, idgen.New(pipeline, "order"), map[int64]bool{}, map[string]lock.Locker{
-		"redislock": redislock.New(rdb), "fenced": redislock.Fenced(rdb), "pipelined": redislock.Through(rdb, pipeline),
+	return &users{rdb, idgen.New(rdb, "order"), map[int64]bool{}, map[string]lock.Locker{
+		"redislock": redislock.New(rdb), "fenced": redislock.Fenced(rdb), "batched": redislock.Batched(rdb),
 		"redisson": java.Lock(), "redisson fair": java.FairLock(), "redisson fenced": java.FencedLock(),
 	}}
 }

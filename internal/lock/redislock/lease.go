@@ -59,6 +59,11 @@ func (l *lease) Release(ctx context.Context) error {
 
 // delete removes the key if it holds our token, and reports whether it did.
 func (l *lease) delete(ctx context.Context) (bool, error) {
+	if rounds := l.locker.rounds; rounds != nil {
+		done, sent, err := rounds.letGo(ctx, l.key, l.token)
+		l.asked.n.Add(sent)
+		return done, err
+	}
 	keys, args := []string{l.key}, []any{l.token, l.locker.publish, &l.asked}
 	cmd := releaseScript.EvalSha(ctx, l.locker.send, keys, args...)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {

@@ -45,7 +45,8 @@ const (
 // somebody waits, one pub/sub connection (in a cluster: one per node).
 type Locker struct {
 	rdb     redis.UniversalClient
-	send    Sender
+	send    sender
+	rounds  *rounds // of Batched; otherwise each question goes out by itself
 	fenced  bool
 	publish string // the command that wakes waiters
 	batch   int    // how many leases one script extends
@@ -63,19 +64,10 @@ func New(rdb redis.UniversalClient) *Locker {
 	return l
 }
 
-// A Sender is how commands reach Redis: every client is one.
-type Sender interface {
+// A sender is how commands reach Redis: every client is one.
+type sender interface {
 	redis.Scripter
 	Do(ctx context.Context, args ...any) *redis.Cmd
-}
-
-// Through returns a locker like New's whose commands go through send, a
-// pipeline of rdb's, say. It must repeat a command whose reply got lost as a
-// whole or not at all.
-func Through(rdb redis.UniversalClient, send Sender) *Locker {
-	l := New(rdb)
-	l.send = send
-	return l
 }
 
 // Fenced returns a locker whose leases carry a fence: the server's time in
@@ -113,8 +105,11 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 
 // ask sends the one command that may make lease the holder of its key.
 func (l *Locker) ask(ctx context.Context, lease *lease, ttl time.Duration) error {
-	if l.fenced {
+	switch {
+	case l.fenced:
 		return l.askFenced(ctx, lease, ttl)
+	case l.rounds != nil:
+		return l.askInRound(ctx, lease, ttl)
 	}
 	holder, err := l.send.Do(ctx, "set", lease.key, lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
 	switch {
@@ -126,6 +121,14 @@ func (l *Locker) ask(ctx context.Context, lease *lease, ttl time.Duration) error
 		return nil
 	}
 	return lock.ErrHeld
+}
+
+func (l *Locker) askInRound(ctx context.Context, lease *lease, ttl time.Duration) error {
+	ours, err := l.rounds.take(ctx, lease.key, lease.token, ttl)
+	if err == nil && !ours {
+		return lock.ErrHeld
+	}
+	return err
 }
 
 func (l *Locker) askFenced(ctx context.Context, lease *lease, ttl time.Duration) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -32,16 +31,11 @@ func TestFencedConformance(t *testing.T) {
 	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return redislock.Fenced(labtest.Dial(tb, server)) })
 }
 
-func TestPipelinedConformance(t *testing.T) {
+func TestBatchedConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker {
-		rdb := labtest.Dial(tb, server)
-		pipeline, err := connect.Pipelined(rdb)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return redislock.Through(rdb, pipeline)
+		return redislock.Batched(labtest.Dial(tb, server))
 	})
 }
 
@@ -61,6 +55,15 @@ func TestFaults(t *testing.T) {
 	socket := strings.TrimPrefix(server.URL, "unix://")
 	locktest.RunFaults(t, promises, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
 		return redislock.New(dial(tb, hostport))
+	})
+}
+
+func TestBatchedFaults(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	socket := strings.TrimPrefix(server.URL, "unix://")
+	locktest.RunFaults(t, promises, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
+		return redislock.Batched(dial(tb, hostport))
 	})
 }
 

@@ -73,11 +73,7 @@ func oursPipelined(url string) (locker, error) {
 	if err != nil {
 		return locker{}, err
 	}
-	pipeline, err := connect.Pipelined(rdb)
-	if err != nil {
-		return locker{}, err
-	}
-	return driver(redislock.Through(rdb, pipeline)), nil
+	return driver(redislock.Batched(rdb)), nil
 }
 
 func driver(l lock.Locker) locker {
