@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -24,6 +25,7 @@ type Claims struct {
 	locker  lock.Locker
 	key     func(userID, couponID int64) string
 	lock    lock.Options
+	leaving sync.WaitGroup // locks that are being let go of
 }
 
 // A committer makes one order durable: nil means that it is on disk. It
@@ -152,10 +154,27 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, erro
 	if err != nil {
 		return Order{}, err
 	}
-	// What the transaction did stands, whatever becomes of the lock: a lease
-	// that cannot be let go of ends by itself.
-	defer func() { _ = held.Release(ctx) }()
-	return c.make(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	o, err := c.make(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	left := c.letGo(held)
+	if verdict(err) {
+		select { // who was refused may try again at once, and at another instance
+		case <-left:
+		case <-ctx.Done():
+		}
+	}
+	return o, err
+}
+
+// letGo lets the user's next claim in, and closes left then. An order need not
+// wait for it: what the transaction did stands, whatever becomes of the lock,
+// and a lease that cannot be let go of ends by itself.
+func (c *Claims) letGo(held *lock.Held) (left <-chan struct{}) {
+	done := make(chan struct{})
+	c.leaving.Go(func() {
+		_ = held.Release(context.Background())
+		close(done)
+	})
+	return done
 }
 
 // refuse reports the verdict that needs no transaction, if there is one. A user
@@ -205,6 +224,9 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 	return o, nil
 }
 
-// Close returns when no transaction is under way. A claim that comes after it
-// may be refused as ErrUnavailable.
-func (c *Claims) Close() { c.commit.close() }
+// Close returns when no transaction is under way and no lock is left. A claim
+// that comes after it may be refused as ErrUnavailable.
+func (c *Claims) Close() {
+	c.commit.close()
+	c.leaving.Wait()
+}
