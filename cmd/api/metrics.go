@@ -1,20 +1,20 @@
 package main
 
 import (
-	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 )
 
-// registry measures the process and both pools; httpapi adds the rest.
-func registry(db *sqlx.DB, rdb redis.UniversalClient) *prometheus.Registry {
+// registry measures the process and the pools; httpapi adds the rest.
+func registry(p pools) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewDBStatsCollector(db.DB, "mysql"),
-		redisPool{rdb},
+		collectors.NewDBStatsCollector(p.db.DB, "mysql"),
+		collectors.NewDBStatsCollector(p.batches.DB, "mysql_batches"),
+		redisPool{p.rdb},
 	)
 	return r
 }

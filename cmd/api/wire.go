@@ -38,7 +38,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics := registry(p.db, p.rdb)
+	metrics := registry(p)
 	locks, err := lockmetrics.New(metrics)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims := order.New(order.Config{
-		DB: p.db, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
+		DB: p.db, Batches: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Commit: cfg.commit(), Observe: locks.Observe,
 	})
@@ -77,16 +77,17 @@ func (c config) commit() order.Commit {
 // pools are the connections to both servers. The probes have connections of
 // their own: a crowd that fills the pools must not make the instance look dead.
 type pools struct {
-	db, askDB   *sqlx.DB
-	rdb, askRDB redis.UniversalClient
+	db, batches, askDB *sqlx.DB
+	rdb, askRDB        redis.UniversalClient
 }
 
 func openPools(cfg config) (p pools, err error) {
-	var errs [4]error
+	var errs [5]error
 	p.db, errs[0] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns)
 	p.askDB, errs[1] = connect.MySQL(cfg.MySQLDSN, 1)
-	p.rdb, errs[2] = connect.Redis(cfg.RedisURL, cfg.RedisConns)
-	p.askRDB, errs[3] = connect.Redis(cfg.RedisURL, 1)
+	p.batches, errs[2] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns, connect.ManyStatements)
+	p.rdb, errs[3] = connect.Redis(cfg.RedisURL, cfg.RedisConns)
+	p.askRDB, errs[4] = connect.Redis(cfg.RedisURL, 1)
 	return p, errors.Join(errs[:]...)
 }
 
@@ -98,7 +99,7 @@ func (p pools) probes() []httpapi.Probe {
 }
 
 func (p pools) close() {
-	_, _, _, _ = p.askDB.Close(), p.askRDB.Close(), p.db.Close(), p.rdb.Close()
+	_, _, _, _, _ = p.askDB.Close(), p.askRDB.Close(), p.db.Close(), p.batches.Close(), p.rdb.Close()
 }
 
 // warn says loudly what this instance leaves out.

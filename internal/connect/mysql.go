@@ -25,7 +25,7 @@ import (
 // a statement leaves as they were are not counted as affected.
 //
 // An error never quotes dsn, which may hold a password.
-func MySQL(dsn string, conns int) (*sqlx.DB, error) {
+func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, errors.New("not a MySQL DSN (user:password@tcp(host:3306)/database)")
@@ -33,11 +33,15 @@ func MySQL(dsn string, conns int) (*sqlx.DB, error) {
 	if cfg.DBName == "" {
 		return nil, errors.New("the MySQL DSN names no database")
 	}
-	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams, cfg.ClientFoundRows = true, time.UTC, true, false
+	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams = true, time.UTC, true
+	cfg.ClientFoundRows, cfg.MultiStatements = false, false
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}
 	cfg.Params["time_zone"] = "'+00:00'"
+	for _, option := range options {
+		option(cfg)
+	}
 	cfg.Logger = &mysql.NopLogger{} // every error it would print is returned as well
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 2 * time.Second
@@ -52,6 +56,13 @@ func MySQL(dsn string, conns int) (*sqlx.DB, error) {
 	db.SetConnMaxLifetime(3 * time.Minute) // below the five minutes after which middle boxes drop idle ones
 	return db, nil
 }
+
+// An Option changes what MySQL opens.
+type Option func(*mysql.Config)
+
+// ManyStatements lets several statements travel together. It is for the pool of
+// those who need it: elsewhere it would make an injection worse.
+func ManyStatements(c *mysql.Config) { c.MultiStatements = true }
 
 // readCommitted sets each new connection's isolation by statement: the
 // variable that would do it in the DSN has different names in MySQL and in

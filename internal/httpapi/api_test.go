@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab/labtest"
@@ -35,19 +36,19 @@ type fixture struct {
 
 func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	return newFixtureOn(tb, labtest.DB(tb))
+	return newFixtureOn(tb, labtest.DSN(tb))
 }
 
-func newFixtureOn(tb testing.TB, db *sqlx.DB) *fixture {
+func newFixtureOn(tb testing.TB, dsn string) *fixture {
 	tb.Helper()
-	f := &fixture{db: db, locker: lock.Local(), log: new(bytes.Buffer)}
+	f := &fixture{db: labtest.Open(tb, dsn), locker: lock.Local(), log: new(bytes.Buffer)}
 	rdb := labtest.Dial(tb, labtest.Redis(tb))
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // what must be seen sooner, must be told
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Orders: order.NewStore(f.db),
 		Claims: order.New(order.Config{
-			DB: f.db, Coupons: cache, IDs: idgen.New(rdb, "order"),
+			DB: f.db, Batches: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, IDs: idgen.New(rdb, "order"),
 			Locker: f.locker, Scope: order.PerUser, LockTTL: 30 * time.Second,
 		}),
 		Secret: secret, Instance: "a", Timeout: 3 * time.Second,

@@ -111,7 +111,7 @@ func TestMissingServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
 	dsn := labtest.Empty(t, server)
-	f := newFixtureOn(t, labtest.Open(t, dsn))
+	f := newFixtureOn(t, dsn)
 	if err := migrations.Up(t.Context(), f.db.DB); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ var errNothingWon = errors.New("nothing won")
 // run inserts the orders, then takes as many from the stock: the coupon's row,
 // which every instance wants, is locked for the update and the commit only.
 func (b *batch) run(ctx context.Context, tx *sqlx.Tx) error {
-	b.refused = map[int64]error{}
+	b.won, b.refused = nil, map[int64]error{}
 	fresh, err := b.insert(ctx, tx)
 	if err != nil {
 		return err
@@ -41,24 +41,29 @@ func (b *batch) run(ctx context.Context, tx *sqlx.Tx) error {
 
 // insert adds an order for each claim whose user has none, and returns those.
 func (b *batch) insert(ctx context.Context, tx *sqlx.Tx) ([]*claim, error) {
-	// In the order of the unique key, so that the batches of two instances
-	// wait for each other instead of deadlocking.
-	rows := slices.Clone(b.claims)
-	slices.SortStableFunc(rows, func(x, y *claim) int { return cmp.Compare(x.UserID, y.UserID) })
-	args := make([]any, 0, 4*len(rows))
-	for _, c := range rows {
-		args = append(args, c.ID, c.CouponID, c.UserID, c.CreatedAt)
-	}
-	q := `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + list("(?, ?, ?, ?)", len(rows)) +
-		` ON DUPLICATE KEY UPDATE id = id` // no INSERT IGNORE: that would ignore every other error as well
+	q, args := b.insertion()
 	result, err := tx.ExecContext(ctx, q, args...)
 	if err != nil {
 		return nil, fmt.Errorf("insert: %w", err)
 	}
-	if inserted, err := result.RowsAffected(); err != nil || int(inserted) == len(rows) {
+	if inserted, err := result.RowsAffected(); err != nil || int(inserted) == len(b.claims) {
 		return b.claims, err
 	}
 	return b.sift(ctx, tx)
+}
+
+// insertion is the statement that inserts an order for each claim whose user
+// has none. The rows are in the order of the unique key, so that the batches of
+// two instances wait for each other instead of deadlocking.
+func (b *batch) insertion() (q string, args []any) {
+	rows := slices.Clone(b.claims)
+	slices.SortStableFunc(rows, func(x, y *claim) int { return cmp.Compare(x.UserID, y.UserID) })
+	args = make([]any, 0, 4*len(rows)+4) // atOnce adds four
+	for _, c := range rows {
+		args = append(args, c.ID, c.CouponID, c.UserID, c.CreatedAt)
+	}
+	return `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + list("(?, ?, ?, ?)", len(rows)) +
+		` ON DUPLICATE KEY UPDATE id = id`, args // no INSERT IGNORE: that would ignore every other error as well
 }
 
 // sift tells the claims that were inserted from those whose users had an order.

@@ -43,6 +43,7 @@ var errIDTaken = errors.New("id taken")
 // Config says how Claims locks and commits.
 type Config struct {
 	DB      *sqlx.DB
+	Batches *sqlx.DB // the same, open for several statements at once; for Grouped only
 	Coupons *coupon.Cache
 	IDs     *idgen.Worker
 	Locker  lock.Locker
@@ -80,7 +81,7 @@ const (
 	EachUnguarded Commit = "each_unguarded"
 )
 
-func (c Commit) committer(db *sqlx.DB) committer {
+func (c Commit) committer(db, batches *sqlx.DB) committer {
 	switch c {
 	case Each:
 		return &each{db, takeConditionally}
@@ -91,7 +92,7 @@ func (c Commit) committer(db *sqlx.DB) committer {
 	case EachUnguarded:
 		return &each{db, takeUnguarded}
 	default:
-		return newGrouped(db)
+		return newGrouped(db, batches)
 	}
 }
 
@@ -99,7 +100,7 @@ func (c Commit) committer(db *sqlx.DB) committer {
 func New(c Config) *Claims {
 	claims := &Claims{
 		coupons: c.Coupons, ids: c.IDs, locker: c.Locker,
-		commit: c.Commit.committer(c.DB),
+		commit: c.Commit.committer(c.DB, c.Batches),
 		owners: newOwners(c.DB),
 		key:    userKey,
 		lock:   lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},

@@ -21,7 +21,8 @@ import (
 // refused costs no other; a batch that the stock does not cover sells what is
 // left. It is the same idea as the engine's own group commit, one level up.
 type grouped struct {
-	db *sqlx.DB
+	db      *sqlx.DB
+	batches *sqlx.DB // takes several statements at once
 
 	mu      sync.Mutex
 	lanes   map[int64][]*claim // waiting claims, by coupon; a lane exists while it is served
@@ -51,8 +52,8 @@ const (
 
 var errRefused = errors.New("too many claims are waiting, or the service ends")
 
-func newGrouped(db *sqlx.DB) *grouped {
-	return &grouped{db: db, lanes: map[int64][]*claim{}}
+func newGrouped(db, batches *sqlx.DB) *grouped {
+	return &grouped{db: db, batches: batches, lanes: map[int64][]*claim{}}
 }
 
 // commit returns when o is on disk or refused, or with the cause of ctx: o is
@@ -128,16 +129,12 @@ func (g *grouped) next(couponID int64) []*claim {
 func (g *grouped) answer(couponID int64, claims []*claim) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	var b *batch
-	err := retried(ctx, func() error {
-		b = &batch{couponID: couponID, claims: claims}
-		return inTx(ctx, g.db, func(tx *sqlx.Tx) error { return b.run(ctx, tx) })
-	})
-	switch {
-	case errors.Is(err, errCommit):
-		err = resolve(ctx, g.db, b.won[0].ID, err)
-	case errors.Is(err, errNothingWon):
-		err = nil
+	b := &batch{couponID: couponID, claims: claims}
+	err := g.settle(ctx, b, b.atOnce(ctx, g.batches))
+	if errors.Is(err, errNotAtOnce) || errors.Is(err, errRolledBack) {
+		err = g.settle(ctx, b, retried(ctx, func() error {
+			return inTx(ctx, g.db, func(tx *sqlx.Tx) error { return b.run(ctx, tx) })
+		}))
 	}
 	for _, c := range claims {
 		if err != nil {
@@ -146,4 +143,15 @@ func (g *grouped) answer(couponID int64, claims []*claim) {
 			c.outcome <- b.refused[c.ID]
 		}
 	}
+}
+
+// settle finds out what an unanswered commit has done.
+func (g *grouped) settle(ctx context.Context, b *batch, err error) error {
+	switch {
+	case errors.Is(err, errCommit):
+		return resolve(ctx, g.db, b.won[0].ID, err)
+	case errors.Is(err, errNothingWon):
+		return nil
+	}
+	return err
 }

@@ -277,3 +277,20 @@ func TestNothingIsClaimedAfterClose(t *testing.T) {
 		t.Errorf("audit %+v", a)
 	}
 }
+
+// A server, or a proxy, that takes one statement at a time costs round trips,
+// and no claim.
+func TestServerThatTakesOneStatementAtATimeIsServed(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	in := s.instance(func(c *order.Config) { c.Batches = c.DB })
+	id := s.coupon(1, 3)
+	for user := range int64(3) {
+		if _, err := in.Claim(t.Context(), user+1, id); err != nil {
+			t.Errorf("user %d: %v", user+1, err)
+		}
+	}
+	if a := s.audit(id); a.Orders != 3 || a.Stock != 0 {
+		t.Errorf("audit %+v", a)
+	}
+}

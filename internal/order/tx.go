@@ -76,9 +76,12 @@ func retried(ctx context.Context, transaction func() error) error {
 // beyond the caller's deadline, which is what most often causes the doubt.
 const resolveTimeout = time.Second
 
+// errRolledBack says that a commit was not answered, and not done.
+var errRolledBack = errors.New("rolled back")
+
 // resolve turns an unanswered commit, which failed with cause, into a verdict
 // where that can be had: nil if the order stands (and with it all that were
-// made in its transaction), an error that says so if nothing was made.
+// made in its transaction), errRolledBack if nothing was made.
 func resolve(ctx context.Context, db *sqlx.DB, orderID int64, cause error) error {
 	made, err := committed(ctx, db, orderID)
 	switch {
@@ -87,7 +90,7 @@ func resolve(ctx context.Context, db *sqlx.DB, orderID int64, cause error) error
 	case made:
 		return nil
 	default:
-		return fmt.Errorf("rolled back: %w", cause)
+		return fmt.Errorf("%w: %w", errRolledBack, cause)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -15,11 +16,11 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// An unanswering database does with a commit what end says, and then loses the
+// An unanswering database makes a commit or does not, and then loses the
 // connection before the answer is there.
 type unanswering struct {
 	driver.Connector
-	end func(driver.Tx) error
+	makes bool
 }
 
 func (u unanswering) Connect(ctx context.Context) (driver.Conn, error) {
@@ -27,7 +28,7 @@ func (u unanswering) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conn{c.(mysqlConn), u.end}, nil
+	return conn{c.(mysqlConn), u.makes}, nil
 }
 
 // mysqlConn is what the driver's connection can do for database/sql.
@@ -41,20 +42,39 @@ type mysqlConn interface {
 
 type conn struct {
 	mysqlConn
-	end func(driver.Tx) error
+	makes bool
 }
 
 func (c conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	t, err := c.mysqlConn.BeginTx(ctx, opts)
-	return tx{t, c.end}, err
+	return tx{t, c.makes}, err
+}
+
+// ExecContext knows the whole transaction that travels at once.
+func (c conn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	if !strings.HasPrefix(q, "START TRANSACTION;") {
+		return c.mysqlConn.ExecContext(ctx, q, args)
+	}
+	if c.makes {
+		if _, err := c.mysqlConn.ExecContext(ctx, q, args); err != nil {
+			return nil, err
+		}
+	}
+	return nil, mysql.ErrInvalidConn
 }
 
 type tx struct {
 	driver.Tx
-	end func(driver.Tx) error
+	makes bool
 }
 
-func (t tx) Commit() error { return errors.Join(t.end(t.Tx), mysql.ErrInvalidConn) }
+func (t tx) Commit() error {
+	end := t.Tx.Rollback
+	if t.makes {
+		end = t.Tx.Commit
+	}
+	return errors.Join(end(), mysql.ErrInvalidConn)
+}
 
 // TestUnansweredCommitIsReadBack: what was committed is a success, whatever
 // became of the answer; what was not is no verdict, and can be claimed again.
@@ -62,18 +82,21 @@ func TestUnansweredCommitIsReadBack(t *testing.T) {
 	t.Parallel()
 	for _, way := range ways {
 		for name, test := range map[string]struct {
-			end    func(driver.Tx) error
+			makes  bool
 			want   error
 			orders int
 		}{
-			"committed":   {driver.Tx.Commit, nil, 1},
-			"rolled back": {driver.Tx.Rollback, order.ErrUnavailable, 0},
+			"committed":   {true, nil, 1},
+			"rolled back": {false, order.ErrUnavailable, 0},
 		} {
 			t.Run(string(way)+", "+name, func(t *testing.T) {
 				t.Parallel()
 				s := newSale(t)
 				id := s.coupon(1, 5)
-				claims := s.instance(committing(way), func(c *order.Config) { c.DB = openUnanswering(t, s.dsn, test.end) })
+				claims := s.instance(committing(way), func(c *order.Config) {
+					c.DB = openUnanswering(t, s.dsn, test.makes)
+					c.Batches = c.DB
+				})
 				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 					t.Errorf("claim: %v, want %v", err, test.want)
 				}
@@ -88,18 +111,18 @@ func TestUnansweredCommitIsReadBack(t *testing.T) {
 	}
 }
 
-func openUnanswering(t *testing.T, dsn string, end func(driver.Tx) error) *sqlx.DB {
+func openUnanswering(t *testing.T, dsn string, makes bool) *sqlx.DB {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.ParseTime, cfg.InterpolateParams = true, true
+	cfg.ParseTime, cfg.InterpolateParams, cfg.MultiStatements = true, true, true
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sqlx.NewDb(sql.OpenDB(unanswering{connector, end}), "mysql")
+	db := sqlx.NewDb(sql.OpenDB(unanswering{connector, makes}), "mysql")
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

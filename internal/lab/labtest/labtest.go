@@ -132,9 +132,9 @@ func DB(tb testing.TB) *sqlx.DB {
 }
 
 // Open opens a pool that the test closes at its end.
-func Open(tb testing.TB, dsn string) *sqlx.DB {
+func Open(tb testing.TB, dsn string, options ...connect.Option) *sqlx.DB {
 	tb.Helper()
-	db, err := connect.MySQL(dsn, 32)
+	db, err := connect.MySQL(dsn, 32, options...)
 	if err != nil {
 		tb.Fatal(err)
 	}
