@@ -61,7 +61,7 @@ func TestServiceReadsWhatComposeSets(t *testing.T) {
 	}
 	for _, name := range []string{"api-a", "api-b", "migrate"} {
 		for key := range p.Services[name].Environment {
-			if !slices.Contains(known, key) {
+			if !slices.Contains(known, key) && !strings.HasPrefix(key, "GO") {
 				t.Errorf("%s sets %s, which the service does not read", name, key)
 			}
 		}
@@ -76,6 +76,21 @@ func TestServiceReadsWhatComposeSets(t *testing.T) {
 		if secret := env["JWT_SECRET"]; secret != nil && len(*secret) < 32 {
 			t.Errorf("%s: the default JWT_SECRET has %d bytes, the service wants 32", name, len(*secret))
 		}
+	}
+}
+
+// What the lab measures is what is deployed.
+func TestLabsRuntimeIsComposes(t *testing.T) {
+	env := project(t).Services["api-a"].Environment
+	said := all(`"(GO[A-Z]+=[^"]+)"`, read(t, "internal/lab/api.go"))
+	for _, setting := range said {
+		key, value, _ := strings.Cut(setting, "=")
+		if env[key] == nil || *env[key] != value {
+			t.Errorf("the lab sets %s, compose does not", setting)
+		}
+	}
+	if len(said) != 2 {
+		t.Errorf("the lab sets %q: is it still where it was?", said)
 	}
 }
 
