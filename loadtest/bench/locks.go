@@ -12,10 +12,10 @@ import (
 
 // The locks that ours is compared with, and the least that one can do.
 var (
-	peers = []string{"bsm redislock", "redsync", "rueidislock"}
-	mine  = "redislock"
-	piped = "redislock pipelined" // as the service uses it
-	floor = "raw"
+	peers   = []string{"bsm redislock", "redsync", "rueidislock"}
+	mine    = "redislock"
+	batched = "redislock batched" // as the service uses it
+	floor   = "raw"
 )
 
 const (
@@ -29,11 +29,11 @@ const (
 func (b *bench) lockSection(ctx context.Context) error {
 	var cells []cell
 	for _, goroutines := range []int{1, 16, 128, 512} {
-		for _, lock := range append([]string{floor, mine, piped}, peers...) {
+		for _, lock := range append([]string{floor, mine, batched}, peers...) {
 			cells = append(cells, b.pairs(lock, goroutines))
 		}
 	}
-	for _, lock := range append([]string{mine, piped}, peers...) {
+	for _, lock := range append([]string{mine, batched}, peers...) {
 		cells = append(cells, b.contended(lock))
 	}
 	if err := b.turns(ctx, cells); err != nil {

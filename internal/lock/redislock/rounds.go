@@ -12,15 +12,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed rounds.lua
-var roundsLua string
+var (
+	//go:embed rounds.lua
+	roundsLua    string
+	roundsScript = redis.NewScript(roundsLua)
+)
 
 var errWrongType = errors.New("WRONGTYPE: the key is no lock")
 
 // Batched returns a locker like New's for many goroutines at once: what they
 // ask while one round trip is under way goes out together in the next, a
 // hundred questions to a script (in a cluster one, and all in one pipeline).
-// Alone, a question costs a little more than New's.
+// Who asks alone waits hardly longer than with New.
 func Batched(rdb redis.UniversalClient) *Locker {
 	l := New(rdb)
 	l.rounds = &rounds{rdb: rdb, publish: l.publish, batch: l.batch}
@@ -43,12 +46,13 @@ type rounds struct {
 // A round is what goes out together.
 type round struct {
 	asks    []ask
-	batches []batch       // of so many asks each
+	batches []batch       // of them, in their order
 	done    chan struct{} // closed when the answers are there
 }
 
 // A batch is what one script is asked.
 type batch struct {
+	asks    []ask
 	sent    attempts
 	answers string // a character for each ask
 	err     error  // or why there are none
@@ -75,38 +79,47 @@ func (r *rounds) letGo(ctx context.Context, key, token string) (yes bool, sent i
 // ask returns the answer, or the cause of ctx: a is then asked all the same,
 // before whatever comes later.
 func (r *rounds) ask(ctx context.Context, a ask) (yes bool, sent int64, err error) {
-	on, at := r.join(a)
-	select {
-	case <-on.done:
-		in := &on.batches[at/r.batch]
-		yes, err = in.answer(at % r.batch)
-		return yes, max(1, in.sent.n.Load()), err
-	case <-ctx.Done():
-		return false, 1, context.Cause(ctx)
+	on, at, alone := r.join(a)
+	if alone {
+		r.send(ctx, on)
+		r.goOn()
+	} else {
+		select {
+		case <-on.done:
+		case <-ctx.Done():
+			return false, 1, context.Cause(ctx)
+		}
 	}
+	in := &on.batches[at/r.batch]
+	yes, err = in.answer(at % r.batch)
+	return yes, max(1, in.sent.n.Load()), err
 }
 
-// join puts a into the next round, and sees to it that there is one.
-func (r *rounds) join(a ask) (on *round, at int) {
+// join puts a into the next round. If none is under way, a has one of its own.
+func (r *rounds) join(a ask) (on *round, at int, alone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.busy {
+		r.busy = true
+		return &round{asks: []ask{a}}, 0, true
+	}
 	if r.next == nil {
 		r.next = &round{asks: make([]ask, 0, r.last), done: make(chan struct{})}
 	}
 	on = r.next
 	on.asks = append(on.asks, a)
-	if !r.busy {
-		r.busy = true
-		go r.run()
-	}
-	return on, len(on.asks) - 1
+	return on, len(on.asks) - 1, false
 }
 
-// run makes round after round until nobody asks.
-func (r *rounds) run() {
-	for on := r.begin(); on != nil; on = r.begin() {
-		r.send(on)
-		close(on.done)
+// goOn makes the rounds that have become due meanwhile, on nobody's time.
+func (r *rounds) goOn() {
+	if on := r.begin(); on != nil {
+		go func() {
+			for ; on != nil; on = r.begin() {
+				r.send(context.Background(), on)
+				close(on.done)
+			}
+		}()
 	}
 }
 
@@ -121,33 +134,50 @@ func (r *rounds) begin() *round {
 	return on
 }
 
-// send gets the answers. Only the client's own limits end it: those of the
-// callers are none of a round's business.
-func (r *rounds) send(on *round) {
-	parts := slices.Collect(slices.Chunk(on.asks, r.batch))
-	on.batches = make([]batch, len(parts))
-	cmds := make([]*redis.Cmd, len(parts))
-	_, _ = r.rdb.Pipelined(context.Background(), func(p redis.Pipeliner) error { // each has its own error
-		for i, part := range parts {
-			cmds[i] = eval(p, r.publish, &on.batches[i].sent, part)
-		}
-		return nil
-	})
-	for i, part := range parts {
-		b := &on.batches[i]
-		if b.answers, b.err = cmds[i].Text(); b.err == nil && len(b.answers) != len(part) {
-			b.err = fmt.Errorf("%d answers to %d questions", len(b.answers), len(part))
+// send gets the answers. What carries several questions ends by the client's
+// own limits only: those of its callers differ.
+func (r *rounds) send(ctx context.Context, on *round) {
+	for asks := range slices.Chunk(on.asks, r.batch) {
+		on.batches = append(on.batches, batch{asks: asks})
+	}
+	r.exchange(ctx, on.batches, redis.Pipeliner.EvalSha, roundsScript.Hash())
+	for i := range on.batches {
+		if b := &on.batches[i]; redis.HasErrorPrefix(b.err, "NOSCRIPT") {
+			b.sent.reset() // that attempt did nothing
+			r.exchange(ctx, on.batches[i:i+1], redis.Pipeliner.Eval, roundsLua)
 		}
 	}
 }
 
-func eval(p redis.Pipeliner, publish string, sent *attempts, asks []ask) *redis.Cmd {
-	keys, args := make([]string, 0, len(asks)), make([]any, 0, 2+2*len(asks))
-	args = append(args, publish, sent)
-	for _, a := range asks {
+// evaluate is EVAL or EVALSHA.
+type evaluate = func(p redis.Pipeliner, ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+
+// exchange asks all batches in one round trip.
+func (r *rounds) exchange(ctx context.Context, batches []batch, evaluate evaluate, script string) {
+	cmds := make([]*redis.Cmd, len(batches))
+	_, _ = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
+		for i := range batches {
+			keys, args := batches[i].words(r.publish)
+			cmds[i] = evaluate(p, ctx, script, keys, args...)
+		}
+		return nil
+	})
+	for i := range batches {
+		b := &batches[i]
+		if b.answers, b.err = cmds[i].Text(); b.err == nil && len(b.answers) != len(b.asks) {
+			b.err = fmt.Errorf("%d answers to %d questions", len(b.answers), len(b.asks))
+		}
+	}
+}
+
+// words are what the script wants to know.
+func (b *batch) words(publish string) (keys []string, args []any) {
+	keys, args = make([]string, 0, len(b.asks)), make([]any, 0, 2+2*len(b.asks))
+	args = append(args, publish, &b.sent)
+	for _, a := range b.asks {
 		keys, args = append(keys, a.key), append(args, a.token, a.ttl)
 	}
-	return p.Eval(context.Background(), roundsLua, keys, args...)
+	return keys, args
 }
 
 func (b *batch) answer(at int) (bool, error) {

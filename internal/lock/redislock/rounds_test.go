@@ -111,3 +111,29 @@ func TestReadOnlyServerGivesNoVerdict(t *testing.T) {
 		t.Errorf("Release, when it can write again: %v", err)
 	}
 }
+
+// A server that has forgotten the scripts did nothing at the first attempt: a
+// lease that is gone by the second is lost, not released by the first.
+func TestForgottenScriptIsNoRelease(t *testing.T) {
+	t.Parallel()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	for name, l := range map[string]lock.Locker{"plain": redislock.New(rdb), "batched": redislock.Batched(rdb)} {
+		lease, err := l.TryLock(t.Context(), name, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(rdb.ScriptFlush(t.Context()).Err(), rdb.Del(t.Context(), name).Err()); err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+			t.Errorf("%s: Release = %v, want ErrLost", name, err)
+		}
+		again, err := l.TryLock(t.Context(), name, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(rdb.ScriptFlush(t.Context()).Err(), again.Release(t.Context())); err != nil {
+			t.Errorf("%s: Release with the script forgotten: %v", name, err)
+		}
+	}
+}

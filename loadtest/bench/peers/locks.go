@@ -42,12 +42,12 @@ const (
 )
 
 var lockers = map[string]func(url string) (locker, error){
-	"raw":                 raw,
-	"redislock":           ours,
-	"redislock pipelined": oursPipelined,
-	"bsm redislock":       bsmRedislock,
-	"redsync":             redsyncLock,
-	"rueidislock":         rueidisLock,
+	"raw":               raw,
+	"redislock":         ours,
+	"redislock batched": oursBatched,
+	"bsm redislock":     bsmRedislock,
+	"redsync":           redsyncLock,
+	"rueidislock":       rueidisLock,
 }
 
 func open(name string) (locker, error) {
@@ -64,19 +64,19 @@ func ours(url string) (locker, error) {
 	if err != nil {
 		return locker{}, err
 	}
-	return driver(redislock.New(rdb)), nil
+	return driver(redislock.New(rdb), "set", "evalsha"), nil
 }
 
-// oursPipelined is the driver as the service's claims use it.
-func oursPipelined(url string) (locker, error) {
+// oursBatched is the driver as the service's claims use it.
+func oursBatched(url string) (locker, error) {
 	rdb, err := connect.Redis(url, conns)
 	if err != nil {
 		return locker{}, err
 	}
-	return driver(redislock.Batched(rdb)), nil
+	return driver(redislock.Batched(rdb), "eval"), nil
 }
 
-func driver(l lock.Locker) locker {
+func driver(l lock.Locker, calls ...string) locker {
 	return locker{
 		try: func(ctx context.Context, key string) (func() error, error) {
 			lease, err := l.TryLock(ctx, key, ttl)
@@ -92,7 +92,7 @@ func driver(l lock.Locker) locker {
 			}
 			return func() error { return held.Release(context.WithoutCancel(ctx)) }, nil
 		},
-		calls: []string{"set", "eval", "evalsha", "subscribe", "unsubscribe"},
+		calls: append(calls, "subscribe", "unsubscribe"),
 	}
 }
 
