@@ -18,16 +18,16 @@ var errNotAtOnce = errors.New("not all at once")
 // what nearly every batch needs: who has an order, and what is sold out, is
 // known before. The database must be open for several statements at once.
 //
-// The server runs them one after the other, until one fails. The stock is taken
-// if every order was inserted; the sum overflows, which no SQL mode forgives,
-// unless the stock was taken; so only a batch that is whole comes to its commit.
+// The server runs them one after the other, until one fails: the insert if
+// somebody has an order; the sum, by an overflow that no SQL mode forgives, if
+// the stock was not taken. So only a batch that is whole comes to its commit.
 // The coupon's row is locked last and, within the server, for no round trip.
 //
 // An error wraps errNotAtOnce, or errCommit if the batch may have been made.
 func (b *batch) atOnce(ctx context.Context, db *sqlx.DB) error {
 	insertion, args := b.insertion()
 	q := `START TRANSACTION; ` + insertion + `;
-		UPDATE coupons SET stock = stock - ? WHERE id = ? AND stock >= ? AND ROW_COUNT() = ?;
+		UPDATE coupons SET stock = stock - ? WHERE id = ? AND stock >= ?;
 		SELECT 9223372036854775807 + (ROW_COUNT() <> 1);
 		COMMIT`
 	n := len(b.claims)
@@ -37,7 +37,7 @@ func (b *batch) atOnce(ctx context.Context, db *sqlx.DB) error {
 	}
 	defer conn.Close()
 	b.won = b.claims
-	_, err = conn.ExecContext(ctx, q, append(args, n, b.couponID, n, n)...)
+	_, err = conn.ExecContext(ctx, q, append(args, n, b.couponID, n)...)
 	switch refusal, refused := errors.AsType[*mysql.MySQLError](err); {
 	case err == nil:
 		return nil
@@ -53,7 +53,7 @@ func (b *batch) atOnce(ctx context.Context, db *sqlx.DB) error {
 // COMMIT, or of a commit that was undone.
 func beforeCommit(err *mysql.MySQLError) bool {
 	const outOfRange = 1690
-	return sqlError(err, outOfRange, deadlock, lockWaitTimeout)
+	return sqlError(err, duplicateKey, outOfRange, deadlock, lockWaitTimeout)
 }
 
 // rollBack ends what a failed statement has left open. A connection that cannot

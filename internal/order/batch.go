@@ -42,6 +42,7 @@ func (b *batch) run(ctx context.Context, tx *sqlx.Tx) error {
 // insert adds an order for each claim whose user has none, and returns those.
 func (b *batch) insert(ctx context.Context, tx *sqlx.Tx) ([]*claim, error) {
 	q, args := b.insertion()
+	q += ` ON DUPLICATE KEY UPDATE id = id` // no INSERT IGNORE: that would ignore every other error as well
 	result, err := tx.ExecContext(ctx, q, args...)
 	if err != nil {
 		return nil, fmt.Errorf("insert: %w", err)
@@ -52,18 +53,17 @@ func (b *batch) insert(ctx context.Context, tx *sqlx.Tx) ([]*claim, error) {
 	return b.sift(ctx, tx)
 }
 
-// insertion is the statement that inserts an order for each claim whose user
-// has none. The rows are in the order of the unique key, so that the batches of
-// two instances wait for each other instead of deadlocking.
+// insertion is the statement that inserts an order for each claim. The rows are
+// in the order of the unique key, so that the batches of two instances wait for
+// each other instead of deadlocking.
 func (b *batch) insertion() (q string, args []any) {
 	rows := slices.Clone(b.claims)
 	slices.SortStableFunc(rows, func(x, y *claim) int { return cmp.Compare(x.UserID, y.UserID) })
-	args = make([]any, 0, 4*len(rows)+4) // atOnce adds four
+	args = make([]any, 0, 4*len(rows)+3) // atOnce adds three
 	for _, c := range rows {
 		args = append(args, c.ID, c.CouponID, c.UserID, c.CreatedAt)
 	}
-	return `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + list("(?, ?, ?, ?)", len(rows)) +
-		` ON DUPLICATE KEY UPDATE id = id`, args // no INSERT IGNORE: that would ignore every other error as well
+	return `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + list("(?, ?, ?, ?)", len(rows)), args
 }
 
 // sift tells the claims that were inserted from those whose users had an order.
