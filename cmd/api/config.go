@@ -24,7 +24,7 @@ type config struct {
 	Instance string `env:"INSTANCE" doc:"what X-Instance says; the host's name if empty"`
 
 	MySQLDSN   string `env:"MYSQL_DSN,required" secret:"true" doc:"user:password@tcp(host:3306)/database"`
-	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" doc:"size of the pool; all may stay idle"`
+	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" doc:"size of the pool; all may stay idle; COMMIT=grouped has a second one of that size, for its batches"`
 	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
 	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" doc:"size of the pool"`
 	JWTSecret  string `env:"JWT_SECRET,required" secret:"true" doc:"at least 32 bytes; the same on every instance"`

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -25,7 +24,7 @@ type Claims struct {
 	locker  lock.Locker
 	key     func(userID, couponID int64) string
 	lock    lock.Options
-	leaving sync.WaitGroup // locks that are being let go of
+	leaving leaving
 }
 
 // A committer makes one order durable: nil means that it is on disk. It
@@ -139,7 +138,7 @@ func verdict(err error) bool {
 	return false
 }
 
-func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, error) {
+func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, err error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	on, err := c.coupons.Find(ctx, couponID)
 	if err != nil {
@@ -155,27 +154,16 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, erro
 	if err != nil {
 		return Order{}, err
 	}
-	o, err := c.make(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
-	left := c.letGo(held)
-	if verdict(err) {
-		select { // who was refused may try again at once, and at another instance
-		case <-left:
-		case <-ctx.Done():
+	defer func() {
+		left := c.leaving.letGo(held)
+		if verdict(err) {
+			select { // who was refused may try again at once, and at another instance
+			case <-left:
+			case <-ctx.Done():
+			}
 		}
-	}
-	return o, err
-}
-
-// letGo lets the user's next claim in, and closes left then. An order need not
-// wait for it: what the transaction did stands, whatever becomes of the lock,
-// and a lease that cannot be let go of ends by itself.
-func (c *Claims) letGo(held *lock.Held) (left <-chan struct{}) {
-	done := make(chan struct{})
-	c.leaving.Go(func() {
-		_ = held.Release(context.Background())
-		close(done)
-	})
-	return done
+	}()
+	return c.make(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
 }
 
 // refuse reports the verdict that needs no transaction, if there is one. A user
@@ -229,5 +217,5 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 // that comes after it may be refused as ErrUnavailable.
 func (c *Claims) Close() {
 	c.commit.close()
-	c.leaving.Wait()
+	c.leaving.close()
 }

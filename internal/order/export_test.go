@@ -15,3 +15,6 @@ func Serving(c *Claims) bool {
 	defer g.mu.Unlock()
 	return len(g.lanes) > 0 && g.waiting == 0
 }
+
+// UserKey is what a claim locks.
+func UserKey(userID int64) string { return userKey(userID, 0) }

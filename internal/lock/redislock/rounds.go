@@ -30,8 +30,9 @@ func Batched(rdb redis.UniversalClient) *Locker {
 	return l
 }
 
-// rounds are round trips, one at a time: what was asked first is answered
-// first, so that letting go of a lock never overtakes the taking of it.
+// rounds are round trips, one at a time: as long as the connection holds, what
+// was asked first is answered first, and letting go of a lock cannot overtake
+// the taking of it.
 type rounds struct {
 	rdb     redis.UniversalClient
 	publish string
@@ -76,8 +77,8 @@ func (r *rounds) letGo(ctx context.Context, key, token string) (yes bool, sent i
 	return r.ask(ctx, ask{key, token, 0})
 }
 
-// ask returns the answer, or the cause of ctx: a is then asked all the same,
-// before whatever comes later.
+// ask returns the answer, or the cause of ctx: a may then have been asked, or
+// may still be.
 func (r *rounds) ask(ctx context.Context, a ask) (yes bool, sent int64, err error) {
 	on, at, alone := r.join(a)
 	if alone {
