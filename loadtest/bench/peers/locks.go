@@ -73,7 +73,7 @@ func oursBatched(url string) (locker, error) {
 	if err != nil {
 		return locker{}, err
 	}
-	return driver(redislock.Batched(rdb), "eval"), nil
+	return driver(redislock.Batched(rdb), "evalsha"), nil
 }
 
 func driver(l lock.Locker, calls ...string) locker {
