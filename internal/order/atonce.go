@@ -56,6 +56,14 @@ func beforeCommit(err *mysql.MySQLError) bool {
 	return sqlError(err, duplicateKey, outOfRange, deadlock, lockWaitTimeout)
 }
 
+// answered reports whether the server has said no, and so has stopped. Where it
+// was the connection that ended, the server may still come to the commit: then
+// nothing may be tried again.
+func answered(err error) bool {
+	_, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok
+}
+
 // rollBack ends what a failed statement has left open. A connection that cannot
 // do that is closed, and the server does it.
 func rollBack(ctx context.Context, conn *sqlx.Conn) bool {

@@ -131,7 +131,7 @@ func (g *grouped) answer(couponID int64, claims []*claim) {
 	defer cancel()
 	b := &batch{couponID: couponID, claims: claims}
 	err := g.settle(ctx, b, b.atOnce(ctx, g.batches))
-	if errors.Is(err, errNotAtOnce) || errors.Is(err, errRolledBack) {
+	if errors.Is(err, errNotAtOnce) || errors.Is(err, errRolledBack) && answered(err) {
 		err = g.settle(ctx, b, retried(ctx, func() error {
 			return inTx(ctx, g.db, func(tx *sqlx.Tx) error { return b.run(ctx, tx) })
 		}))

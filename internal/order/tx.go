@@ -76,7 +76,8 @@ func retried(ctx context.Context, transaction func() error) error {
 // beyond the caller's deadline, which is what most often causes the doubt.
 const resolveTimeout = time.Second
 
-// errRolledBack says that a commit was not answered, and not done.
+// errRolledBack says that a commit was not answered and, when it was read back,
+// not done.
 var errRolledBack = errors.New("rolled back")
 
 // resolve turns an unanswered commit, which failed with cause, into a verdict

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -111,7 +112,72 @@ func TestUnansweredCommitIsReadBack(t *testing.T) {
 	}
 }
 
+// A late server is cut off from its client when a batch arrives, and makes it
+// when the client begins something else.
+type late struct {
+	driver.Connector
+	batch *func() error
+}
+
+func (l late) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := l.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return lateConn{c.(mysqlConn), l.batch}, nil
+}
+
+type lateConn struct {
+	mysqlConn
+	batch *func() error
+}
+
+func (c lateConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	if !strings.HasPrefix(q, "START TRANSACTION;") {
+		return c.mysqlConn.ExecContext(ctx, q, args)
+	}
+	*c.batch = sync.OnceValue(func() error {
+		_, err := c.mysqlConn.ExecContext(context.Background(), q, args)
+		return err
+	})
+	return nil, mysql.ErrInvalidConn
+}
+
+func (c lateConn) Close() error { return nil } // the server has not noticed
+
+func (c lateConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := (*c.batch)(); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.BeginTx(ctx, opts)
+}
+
+// TestBatchMadeLateIsMadeOnce: the stock is taken for it once, though the
+// reading back found nothing.
+func TestBatchMadeLateIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	id := s.coupon(1, 5)
+	var batch func() error
+	db := openThrough(t, s.dsn, func(c driver.Connector) driver.Connector { return late{c, &batch} })
+	claims := s.instance(func(c *order.Config) { c.DB, c.Batches = db, db })
+	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("claim: %v, want unavailable", err)
+	}
+	if err := batch(); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.audit(id); a.Orders != 1 || a.Stock != 4 {
+		t.Errorf("audit %+v, want one order and the stock taken once", a)
+	}
+}
+
 func openUnanswering(t *testing.T, dsn string, makes bool) *sqlx.DB {
+	t.Helper()
+	return openThrough(t, dsn, func(c driver.Connector) driver.Connector { return unanswering{c, makes} })
+}
+
+func openThrough(t *testing.T, dsn string, through func(driver.Connector) driver.Connector) *sqlx.DB {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -122,7 +188,7 @@ func openUnanswering(t *testing.T, dsn string, makes bool) *sqlx.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sqlx.NewDb(sql.OpenDB(unanswering{connector, makes}), "mysql")
+	db := sqlx.NewDb(sql.OpenDB(through(connector)), "mysql")
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
