@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/internal/lab/proxy"
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -19,10 +19,10 @@ import (
 // request or reply harms nothing.
 func RunFaults(t *testing.T, p Promises, retries bool, network, address string, open func(tb testing.TB, hostport string) lock.Locker) {
 	s := faults{p: p, retries: retries, network: network, address: address, open: open}
-	for name, fault := range proxy.Faults {
-		for _, times := range []int{1, proxy.Always} {
+	for name, fault := range faultproxy.Faults {
+		for _, times := range []int{1, faultproxy.Always} {
 			name := name + "Once"
-			if times == proxy.Always {
+			if times == faultproxy.Always {
 				name = name[:len(name)-len("Once")] + "Always"
 			}
 			t.Run(name, func(t *testing.T) {
@@ -49,11 +49,11 @@ type faults struct {
 func (s faults) enough() time.Duration { return max(3*time.Second, 4*s.p.Tick) }
 
 // clients are one whose line can be harmed, already in use, and one beside it.
-func (s faults) clients(t *testing.T) (harmed, whole lock.Locker, line *proxy.Proxy) {
+func (s faults) clients(t *testing.T) (harmed, whole lock.Locker, line *faultproxy.Proxy) {
 	t.Helper()
 	t.Parallel()
-	open := func() (lock.Locker, *proxy.Proxy) {
-		line, err := proxy.New(s.network, s.address)
+	open := func() (lock.Locker, *faultproxy.Proxy) {
+		line, err := faultproxy.New(s.network, s.address)
 		fine(t, "proxy", err)
 		t.Cleanup(func() { _ = line.Close() })
 		l := s.open(t, line.Addr())
@@ -69,7 +69,7 @@ func (s faults) clients(t *testing.T) (harmed, whole lock.Locker, line *proxy.Pr
 
 // strike harms the line during one operation and returns its error, which must
 // not be a verdict.
-func (s faults) strike(t *testing.T, line *proxy.Proxy, f proxy.Fault, times int, do func() error) error {
+func (s faults) strike(t *testing.T, line *faultproxy.Proxy, f faultproxy.Fault, times int, do func() error) error {
 	t.Helper()
 	line.Inject(f, "", times)
 	err := do()
@@ -83,13 +83,13 @@ func (s faults) strike(t *testing.T, line *proxy.Proxy, f proxy.Fault, times int
 	if times == 1 && s.retries && err != nil {
 		t.Errorf("one fault, which the client can mend: %v", err)
 	}
-	if times == proxy.Always && err == nil {
+	if times == faultproxy.Always && err == nil {
 		t.Error("no error from a line that never works")
 	}
 	return err
 }
 
-func (s faults) tryLock(t *testing.T, f proxy.Fault, times int) {
+func (s faults) tryLock(t *testing.T, f faultproxy.Fault, times int) {
 	harmed, whole, line := s.clients(t)
 	k := key()
 	var lease lock.Lease
@@ -110,7 +110,7 @@ func (s faults) tryLock(t *testing.T, f proxy.Fault, times int) {
 	}
 }
 
-func (s faults) extend(t *testing.T, f proxy.Fault, times int) {
+func (s faults) extend(t *testing.T, f faultproxy.Fault, times int) {
 	harmed, whole, line := s.clients(t)
 	k := key()
 	lease := take(t, harmed, k, long)
@@ -121,7 +121,7 @@ func (s faults) extend(t *testing.T, f proxy.Fault, times int) {
 	take(t, whole, k, long)
 }
 
-func (s faults) extendAll(t *testing.T, f proxy.Fault, times int) {
+func (s faults) extendAll(t *testing.T, f faultproxy.Fault, times int) {
 	if !s.p.Batches {
 		t.Skip("extends no batches")
 	}
@@ -134,7 +134,7 @@ func (s faults) extendAll(t *testing.T, f proxy.Fault, times int) {
 
 // release harms the second time, so that the key has been released and taken
 // before: a driver must not confuse the two.
-func (s faults) release(t *testing.T, f proxy.Fault, times int) {
+func (s faults) release(t *testing.T, f faultproxy.Fault, times int) {
 	harmed, whole, line := s.clients(t)
 	k := key()
 	lease := take(t, harmed, k, s.enough())

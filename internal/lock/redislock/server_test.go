@@ -12,8 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lab/proxy"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 )
@@ -148,12 +148,12 @@ func TestCyclesLeaveNothing(t *testing.T) {
 func TestUnknownAttemptLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	line, err := proxy.New("unix", strings.TrimPrefix(server.URL, "unix://"))
+	line, err := faultproxy.New("unix", strings.TrimPrefix(server.URL, "unix://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = line.Close() })
-	line.Inject(proxy.LoseReply, "$2\r\npx\r\n", proxy.Always)
+	line.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", faultproxy.Always)
 	_, err = redislock.New(dial(t, line.Addr())).TryLock(t.Context(), "k", time.Minute)
 	unknown(t, "TryLock", err)
 	if line.Hits() == 0 {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lab/proxy"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
@@ -52,10 +52,10 @@ func TestFaults(t *testing.T) {
 }
 
 // line is a client whose line can be harmed, and one beside it.
-func line(t *testing.T) (harmed, whole *redisson.Client, p *proxy.Proxy) {
+func line(t *testing.T) (harmed, whole *redisson.Client, p *faultproxy.Proxy) {
 	t.Helper()
 	server := labtest.Redis(t)
-	p, err := proxy.New("unix", socket(server))
+	p, err := faultproxy.New("unix", socket(server))
 	ok(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	return impatient(t, p.Addr()), client(t, server), p
@@ -72,7 +72,7 @@ func TestLostReplyNeverCountsTwice(t *testing.T) {
 		t.Fatal(set, err)
 	}
 	ok(t, latch.CountDown(t.Context()))
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if err := latch.CountDown(t.Context()); err == nil {
 		t.Error("a count without an answer is no error")
 	}
@@ -82,11 +82,11 @@ func TestLostReplyNeverCountsTwice(t *testing.T) {
 	sem := harmed.Semaphore(labtest.Name(t))
 	ok(t, sem.Release(t.Context(), 5))
 	ok(t, sem.TryAcquire(t.Context(), 1))
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if err := sem.TryAcquire(t.Context(), 3); err == nil {
 		t.Error("permits without an answer are no error")
 	}
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if err := sem.Release(t.Context(), 2); err == nil {
 		t.Error("a release without an answer is no error")
 	}
@@ -101,14 +101,14 @@ func TestLostReplyHoldsOnce(t *testing.T) {
 	harmed, whole, p := line(t)
 	ok(t, take(t, harmed.FencedLock(), "k", long).Release(t.Context()))
 	ok(t, take(t, harmed.Lock(), "k", long).Release(t.Context()))
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	held := take(t, harmed.Lock(), "k", long)
 	info, err := whole.Lock().Inspect(t.Context(), "k")
 	if err != nil || len(info.Holders) != 1 || info.Holders[0].Count != 1 {
 		t.Errorf("%+v, %v, want one hold", info, err)
 	}
 	ok(t, held.Release(t.Context()))
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	held = take(t, harmed.FencedLock(), "k", long)
 	if info, err = whole.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 || info.Holders[0].Count != 1 {
 		t.Errorf("%+v, %v, want one fenced hold", info, err)
@@ -123,7 +123,7 @@ func TestLostReplyHidesNoLoss(t *testing.T) {
 	held := take(t, harmed.Lock(), "k", 50*time.Millisecond)
 	ok(t, take(t, harmed.Lock(), "other", long).Release(t.Context()))
 	time.Sleep(100 * time.Millisecond)
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if err := held.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release of a lease that had ended: %v, want ErrLost", err)
 	}
@@ -138,7 +138,7 @@ func TestLostReplyMintsOneFence(t *testing.T) {
 	defer rdb.Close()
 	ok(t, take(t, harmed.FencedLock(), "k", long).Release(t.Context()))
 	ok(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", ahead, 0).Err())
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if fence := take(t, harmed.FencedLock(), "k", long).Fence(); fence != ahead+1 {
 		t.Errorf("fence %d, want %d", fence, ahead+1)
 	}
@@ -151,13 +151,13 @@ func TestLostReplyTakesOnePermit(t *testing.T) {
 	name := labtest.Name(t)
 	ok(t, harmed.Permits().SetPermits(t.Context(), name, 3))
 	ok(t, take(t, harmed.Permits(), name, long).Release(t.Context()))
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	held := take(t, harmed.Permits(), name, long)
 	info, err := whole.Permits().Inspect(t.Context(), name)
 	if err != nil || len(info.Holders) != 1 {
 		t.Errorf("held by %v, %v, want one holder", info.Holders, err)
 	}
-	p.Inject(proxy.LoseReply, "evalsha", 1)
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	ok(t, held.Release(t.Context()))
 	for range 3 {
 		take(t, whole.Permits(), name, long)

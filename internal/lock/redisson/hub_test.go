@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lab/proxy"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redisson"
 )
@@ -102,7 +102,7 @@ func TestBrokenLineIsReplaced(t *testing.T) {
 	woken(t, "when the line is back", wake)
 	ok(t, take(t, whole.Lock(), "k", long).Release(t.Context()))
 	woken(t, "by a release after a cut", wake)
-	p.Inject(proxy.MuteReply, "ping", 1)
+	p.Inject(faultproxy.MuteReply, "ping", 1)
 	woken(t, "when the silent line is replaced", wake)
 	ok(t, take(t, whole.Lock(), "k", long).Release(t.Context()))
 	woken(t, "by a release after a silence", wake)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lab/proxy"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/zklock"
 )
@@ -98,7 +98,7 @@ func TestSilenceIsLossInTime(t *testing.T) {
 // A line that breaks and comes back within the grace takes nothing away.
 func TestInterruptionIsNotLoss(t *testing.T) {
 	t.Parallel()
-	line, err := proxy.New("tcp", labtest.SharedZooKeeper(t).Address)
+	line, err := faultproxy.New("tcp", labtest.SharedZooKeeper(t).Address)
 	fine(t, "proxy", err)
 	defer line.Close()
 	const timeout = 10 * time.Second
@@ -117,9 +117,9 @@ func TestInterruptionIsNotLoss(t *testing.T) {
 }
 
 // through opens a locker whose line can be harmed.
-func through(t *testing.T, server *lab.ZooKeeper) (*zklock.Locker, *proxy.Proxy) {
+func through(t *testing.T, server *lab.ZooKeeper) (*zklock.Locker, *faultproxy.Proxy) {
 	t.Helper()
-	line, err := proxy.New("tcp", server.Address)
+	line, err := faultproxy.New("tcp", server.Address)
 	fine(t, "proxy", err)
 	t.Cleanup(func() { _ = line.Close() })
 	l, err := zklock.Open([]string{line.Addr()}, time.Minute)
@@ -133,7 +133,7 @@ func TestLostReplyYieldsTheLease(t *testing.T) {
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
 	l, line := through(t, server)
 	fine(t, "Release", take(t, l, key).Release(t.Context())) // the directory is there now
-	line.Inject(proxy.LoseReply, "_c_", 1)
+	line.Inject(faultproxy.LoseReply, "_c_", 1)
 	lease := take(t, l, key)
 	if line.Hits() == 0 {
 		t.Fatal("the fault did not strike")
@@ -152,7 +152,7 @@ func TestFailedReleaseIsMadeGood(t *testing.T) {
 	l, line := through(t, server)
 	conn := tree(t, server)
 	lease := take(t, l, key)
-	line.Inject(proxy.LoseRequest, key, 1)
+	line.Inject(faultproxy.LoseRequest, key, 1)
 	unknown(t, "Release", lease.Release(t.Context()))
 	soon(t, "waited for the node to go", func() bool { return len(nodes(t, conn, key)) == 0 })
 }
@@ -171,7 +171,7 @@ func TestFailedGivingUpIsMadeGood(t *testing.T) {
 	}()
 	soon(t, "waited for the waiter", func() bool { return len(nodes(t, conn, key)) == 2 })
 	time.Sleep(50 * time.Millisecond) // its watch is set
-	line.Inject(proxy.LoseRequest, key, 1)
+	line.Inject(faultproxy.LoseRequest, key, 1)
 	cancel()
 	if err := <-done; !errors.Is(err, lock.ErrHeld) {
 		t.Errorf("Lock: %v, want ErrHeld", err)

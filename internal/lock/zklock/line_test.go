@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lab/proxy"
 	"example.com/flashsale/internal/lock/zklock"
 )
 
@@ -85,7 +85,7 @@ func TestGivingUpMakesNobodyHolder(t *testing.T) {
 func TestWaiterSurvivesInterruption(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
-	line, err := proxy.New("tcp", server.Address)
+	line, err := faultproxy.New("tcp", server.Address)
 	fine(t, "proxy", err)
 	defer line.Close()
 	l, err := zklock.Open([]string{line.Addr()}, 10*time.Second)
@@ -105,7 +105,7 @@ func TestWaiterSurvivesInterruption(t *testing.T) {
 	if after := nodes(t, conn, key); len(after) != 2 || after[0] != before[0] || after[1] != before[1] {
 		t.Errorf("line %v became %v", before, after)
 	}
-	line.Inject(proxy.LoseRequest, key, 1) // what it asks when it is woken
+	line.Inject(faultproxy.LoseRequest, key, 1) // what it asks when it is woken
 	fine(t, "Release", held.Release(t.Context()))
 	fine(t, "Lock", <-got)
 }

@@ -1,7 +1,7 @@
-// Package proxy stands between a client and a server and does to what they say
+// Package faultproxy stands between a client and a server and does to what they say
 // what networks do to it: lose it before or after it took effect, with or
 // without a sign, hold it up, or cut the line.
-package proxy
+package faultproxy
 
 import (
 	"bytes"
