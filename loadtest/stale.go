@@ -50,7 +50,7 @@ func (l *lateReleases) take(ctx context.Context, ttl time.Duration) (lock.Lease,
 	locker := redislock.New(l.rdb)
 	for {
 		lease, err := locker.TryLock(ctx, oneUserLock, ttl)
-		if !errors.Is(err, lock.ErrHeld) {
+		if !errors.Is(err, lock.ErrLocked) {
 			return lease, err
 		}
 		time.Sleep(200 * time.Microsecond)

@@ -32,7 +32,7 @@ var verdicts = []struct {
 	{coupon.ErrInvalid, invalid()}, // an *InvalidError names the field
 	{order.ErrNotFound, refusal(404, "order_not_found", "You have no such order.")},
 	{order.ErrUnavailable, unavailable},
-	{lock.ErrHeld, unavailable}, // whatever it guards, it was not claimed
+	{lock.ErrLocked, unavailable}, // whatever it guards, it was not claimed
 	{lock.ErrLost, unavailable},
 	{lock.ErrReleased, unavailable},
 	{lock.ErrReentry, internal}, // a mistake of ours

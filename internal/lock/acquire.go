@@ -45,7 +45,7 @@ type policy struct {
 // process is the policy of this process. Tests make their own.
 var process policy
 
-// Acquire takes the lock, or returns ErrHeld (wrapped, with the cause of ctx
+// Acquire takes the lock, or returns ErrLocked (wrapped, with the cause of ctx
 // if that ended the wait), ErrReentry, ErrLost if ctx carries a hold of this
 // key that has ended, or an error that leaves the outcome unknown, after the
 // driver has tried to let go.
@@ -129,8 +129,8 @@ func (h *hold) try(ctx context.Context) (err error) {
 }
 
 func refusal(err error, wait time.Duration) Event {
-	if errors.Is(err, ErrHeld) {
-		return Event{Kind: EventHeld, Wait: wait}
+	if errors.Is(err, ErrLocked) {
+		return Event{Kind: EventRefused, Wait: wait}
 	}
 	return Event{Kind: EventUnknown, Wait: wait, Err: err}
 }

@@ -9,7 +9,7 @@ type Kind uint8
 // re-entered, in EventReleased, EventReleaseUnknown or EventLost.
 const (
 	EventAcquired       Kind = iota // Wait is how long it took
-	EventHeld                       // another held it all the time; Wait
+	EventRefused                    // another held it all the time; Wait
 	EventUnknown                    // asking had no certain outcome, or was refused; Wait, Err
 	EventReentered                  // the context's own hold was entered again
 	EventWaiting                    // an Acquire begins to wait

@@ -70,8 +70,8 @@ func TestWatchdogKeepsALockForAnHour(t *testing.T) {
 		if err := h.Err(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrHeld) {
-			t.Errorf("another's try: %v, want ErrHeld", err)
+		if _, err := l.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
+			t.Errorf("another's try: %v, want ErrLocked", err)
 		}
 		if n := l.calls.Load(); n < 350 || n > 370 {
 			t.Errorf("%d extensions in an hour, want one every 10 seconds", n)
@@ -233,8 +233,8 @@ func TestReentryNeedsNoServer(t *testing.T) {
 	if err := inner.Err(); err != nil {
 		t.Errorf("the first of two let go: %v", err)
 	}
-	if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrHeld) {
-		t.Errorf("another's try while one is inside: %v, want ErrHeld", err)
+	if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
+		t.Errorf("another's try while one is inside: %v, want ErrLocked", err)
 	}
 	if err := inner.Release(t.Context()); err != nil {
 		t.Error(err)

@@ -37,7 +37,7 @@ func (l *local) TryLock(ctx context.Context, key string, ttl time.Duration) (Lea
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.leases[key] != nil {
-		return nil, ErrHeld
+		return nil, ErrLocked
 	}
 	l.fence++
 	lease := &localLease{locker: l, key: key, fence: l.fence}

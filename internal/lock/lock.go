@@ -20,8 +20,8 @@ import (
 
 // The two verdicts. Every other error means that the outcome is unknown.
 var (
-	// ErrHeld says that somebody holds the key now.
-	ErrHeld = errors.New("lock: held")
+	// ErrLocked reports that another holder has the key.
+	ErrLocked = errors.New("lock: held by another")
 	// ErrLost says that the lease is no longer ours: released, expired,
 	// taken over, or gone with the server's data.
 	ErrLost = errors.New("lock: lost")
@@ -31,7 +31,7 @@ var (
 // and comparable: the policy keeps one queue per locker and key.
 type Locker interface {
 	// TryLock asks once for key and never waits for a holder. It returns a
-	// lease that ends after ttl unless extended, ErrHeld, or an error that
+	// lease that ends after ttl unless extended, ErrLocked, or an error that
 	// leaves the outcome unknown; the driver then has already tried to let go
 	// of whatever it may have got. A lost reply that the client retries must
 	// still yield the lease. A cancelled ctx grants nothing. A ttl that fails
@@ -64,12 +64,12 @@ type Notifier interface {
 	Notify(key string, wake chan<- struct{}) (stop func(), err error)
 }
 
-// A Waiter is a Locker that can wait for a key in its own service, in that
+// A BlockingLocker is a Locker that can wait for a key in its own service, in that
 // service's own order.
-type Waiter interface {
+type BlockingLocker interface {
 	Locker
 	// Lock waits until it has the lease or ctx ends; it then returns an
-	// error that wraps ErrHeld and the cause of ctx, and is no longer queued.
+	// error that wraps ErrLocked and the cause of ctx, and is no longer queued.
 	Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
 

@@ -58,7 +58,7 @@ func (h *hold) wait(ctx context.Context) error {
 	case <-limited.Done():
 		return gaveUp(limited, h)
 	}
-	if w, ok := h.locker.(Waiter); ok {
+	if w, ok := h.locker.(BlockingLocker); ok {
 		return h.lock(limited, w)
 	}
 	return at.contend(ctx, limited, h, first)
@@ -119,7 +119,7 @@ func (q *queues) released(h *hold) {
 func (at *queue) contend(ctx, limited context.Context, h *hold, ask bool) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if ask {
-			if err := h.try(ctx); !errors.Is(err, ErrHeld) {
+			if err := h.try(ctx); !errors.Is(err, ErrLocked) {
 				if err != nil {
 					nudge(at.wake) // the next one has to ask for itself
 				}
@@ -183,14 +183,14 @@ func beforeEnd(ctx context.Context, pause time.Duration) time.Duration {
 }
 
 func gaveUp(ctx context.Context, h *hold) error {
-	return fmt.Errorf("lock %s: %w: %w", h.key, ErrHeld, context.Cause(ctx))
+	return fmt.Errorf("lock %s: %w: %w", h.key, ErrLocked, context.Cause(ctx))
 }
 
 func (h *hold) name() name { return name{h.locker, h.key} }
 
 // lock waits in the service. When that took long, nobody knows when the lease
 // began; so it is begun anew.
-func (h *hold) lock(ctx context.Context, w Waiter) (err error) {
+func (h *hold) lock(ctx context.Context, w BlockingLocker) (err error) {
 	h.asked = time.Now()
 	if h.lease, err = w.Lock(ctx, h.key, h.o.TTL); err != nil {
 		return fmt.Errorf("lock %s: %w", h.key, err)

@@ -130,7 +130,7 @@ func TestFiveThousandWaitersNeitherSpinNorLeak(t *testing.T) {
 		for range crowd {
 			group.Go(func() {
 				_, err := p.acquire(t.Context(), l, "k", Options{Wait: time.Minute, Observe: watch})
-				if !errors.Is(err, ErrHeld) || !errors.Is(err, errWaited) {
+				if !errors.Is(err, ErrLocked) || !errors.Is(err, errWaited) {
 					t.Error(err)
 				}
 			})
@@ -185,8 +185,8 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 			cancel(why)
 		}()
 		_, err := p.acquire(ctx, l, "k", Options{Wait: time.Hour})
-		if !errors.Is(err, ErrHeld) || !errors.Is(err, why) {
-			t.Errorf("%v, want ErrHeld and the cause", err)
+		if !errors.Is(err, ErrLocked) || !errors.Is(err, why) {
+			t.Errorf("%v, want ErrLocked and the cause", err)
 		}
 		_ = first.Release(t.Context())
 	})
@@ -206,7 +206,7 @@ func TestOutageIsNoReasonToWait(t *testing.T) {
 		start := time.Now()
 		for range 10 {
 			group.Go(func() {
-				if _, err := p.acquire(t.Context(), l, "k", Options{Wait: -1}); !errors.Is(err, errDown) || errors.Is(err, ErrHeld) {
+				if _, err := p.acquire(t.Context(), l, "k", Options{Wait: -1}); !errors.Is(err, errDown) || errors.Is(err, ErrLocked) {
 					t.Errorf("%v, want the outage and no verdict", err)
 				}
 			})
@@ -232,12 +232,12 @@ func (n *native) Lock(ctx context.Context, key string, ttl time.Duration) (Lease
 	n.waited.Add(1)
 	for {
 		lease, err := n.TryLock(context.WithoutCancel(ctx), key, ttl)
-		if !errors.Is(err, ErrHeld) {
+		if !errors.Is(err, ErrLocked) {
 			return lease, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(ErrHeld, context.Cause(ctx))
+			return nil, errors.Join(ErrLocked, context.Cause(ctx))
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -249,8 +249,8 @@ func TestWaiterWaitsInItsService(t *testing.T) {
 		var p policy
 		l := &native{local: Local().(*local)}
 		first := mustAcquire(t, &p, t.Context(), l, Options{TTL: time.Minute})
-		if _, err := p.acquire(t.Context(), l, "k", Options{Wait: time.Second}); !errors.Is(err, ErrHeld) || !errors.Is(err, errWaited) {
-			t.Errorf("%v, want ErrHeld and the cause", err)
+		if _, err := p.acquire(t.Context(), l, "k", Options{Wait: time.Second}); !errors.Is(err, ErrLocked) || !errors.Is(err, errWaited) {
+			t.Errorf("%v, want ErrLocked and the cause", err)
 		}
 		go func() {
 			time.Sleep(30 * time.Second)

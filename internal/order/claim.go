@@ -148,7 +148,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		return Order{}, err
 	}
 	held, err := lock.Acquire(ctx, c.locker, c.key(userID, couponID), c.lock)
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, lock.ErrLocked) {
 		return Order{}, ErrClaimInProgress
 	}
 	if err != nil {

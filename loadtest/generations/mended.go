@@ -18,7 +18,7 @@ type asked struct {
 
 func (l *asked) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
 	lease, err := l.locker.TryLock(ctx, l.key, ttl)
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, lock.ErrLocked) {
 		return false, nil
 	}
 	l.lease = lease
@@ -69,7 +69,7 @@ func (l *kept) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
 	}
 	l.o.TTL = ttl
 	h, err := lock.Acquire(ctx, l.locker, l.key, l.o)
-	if errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrLost) {
+	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		return false, nil
 	}
 	if err != nil {

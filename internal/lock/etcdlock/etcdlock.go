@@ -32,7 +32,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	return l.obtain(ctx, key, ttl, (*lease).take)
 }
 
-// Lock implements lock.Waiter. Whoever loses the place in line, because etcd
+// Lock implements lock.BlockingLocker. Whoever loses the place in line, because etcd
 // was away for longer than ttl, stands in line again.
 func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	for {
@@ -61,7 +61,7 @@ func (l *Locker) obtain(ctx context.Context, key string, ttl time.Duration,
 	}
 	if err := get(held, ctx); err != nil {
 		held.revoke(ctx, held.id)
-		if errors.Is(err, lock.ErrHeld) {
+		if errors.Is(err, lock.ErrLocked) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("etcdlock: take %s: %w", key, err)

@@ -136,13 +136,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	cli := dial(t, labtest.Etcd(t))
 	l, key := etcdlock.New(cli), labtest.Name(t)
 	held := take(t, l, key, time.Minute)
-	if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Fatalf("TryLock: %v, want ErrHeld", err)
+	if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Fatalf("TryLock: %v, want ErrLocked", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := l.Lock(ctx, key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Fatalf("Lock: %v, want ErrHeld", err)
+	if _, err := l.Lock(ctx, key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Fatalf("Lock: %v, want ErrLocked", err)
 	}
 	if err := held.Extend(t.Context(), time.Hour); err != nil {
 		t.Fatal(err)
@@ -247,8 +247,8 @@ func TestGivingUpMakesNobodyHolder(t *testing.T) {
 	last, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	time.AfterFunc(200*time.Millisecond, leave)
-	if _, err := l.Lock(last, key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("Lock behind one who gave up: %v, want ErrHeld", err)
+	if _, err := l.Lock(last, key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("Lock behind one who gave up: %v, want ErrLocked", err)
 	}
 	if err := held.Release(t.Context()); err != nil {
 		t.Error(err)
@@ -263,7 +263,7 @@ func TestLeaseSurvivesRestart(t *testing.T) {
 	server.Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := l.TryLock(ctx, labtest.Name(t), time.Minute); err == nil || errors.Is(err, lock.ErrHeld) {
+	if _, err := l.TryLock(ctx, labtest.Name(t), time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
 	}
 	if err := lease.Extend(ctx, time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
@@ -272,8 +272,8 @@ func TestLeaseSurvivesRestart(t *testing.T) {
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("TryLock after the restart: %v, want ErrHeld", err)
+	if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock after the restart: %v, want ErrLocked", err)
 	}
 	if err := lease.Release(t.Context()); err != nil {
 		t.Errorf("Release after the restart: %v", err)

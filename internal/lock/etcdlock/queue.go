@@ -24,7 +24,7 @@ func (l *lease) queue(ctx context.Context) error {
 	}
 	if err := l.wait(ctx); err != nil {
 		if ctx.Err() != nil {
-			return errors.Join(lock.ErrHeld, context.Cause(ctx))
+			return errors.Join(lock.ErrLocked, context.Cause(ctx))
 		}
 		return err
 	}
@@ -45,7 +45,7 @@ func (l *lease) put(ctx context.Context, cond clientv3.Cmp) error {
 	}
 	ours := resp.Responses[0].GetResponseRange().Kvs
 	if len(ours) == 0 {
-		return lock.ErrHeld
+		return lock.ErrLocked
 	}
 	l.revision = ours[0].CreateRevision
 	return nil

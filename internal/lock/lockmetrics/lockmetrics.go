@@ -52,7 +52,7 @@ func (m *Metrics) Observe(e lock.Event) {
 	case lock.EventAcquired:
 		m.acquires.WithLabelValues(e.Class, "acquired").Inc()
 		m.wait.WithLabelValues(e.Class).Observe(e.Wait.Seconds())
-	case lock.EventHeld:
+	case lock.EventRefused:
 		m.acquires.WithLabelValues(e.Class, "held").Inc()
 	case lock.EventUnknown:
 		m.acquires.WithLabelValues(e.Class, "unknown").Inc()

@@ -25,7 +25,7 @@ func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock.Acquire(t.Context(), l, "secret", o); !errors.Is(err, lock.ErrHeld) {
+	if _, err := lock.Acquire(t.Context(), l, "secret", o); !errors.Is(err, lock.ErrLocked) {
 		t.Fatal(err)
 	}
 	o.Reentrant = true

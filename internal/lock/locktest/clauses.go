@@ -15,7 +15,7 @@ func (s suite) kinds(t *testing.T) {
 	t.Parallel()
 	l := s.open(t)
 	_, notifies := l.(lock.Notifier)
-	_, waits := l.(lock.Waiter)
+	_, waits := l.(lock.BlockingLocker)
 	_, batches := l.(lock.BatchExtender)
 	_, watches := take(t, l, key(), long).(lock.Watched)
 	got := Promises{Notifies: notifies, Waits: waits, Batches: batches, Watches: watches}
@@ -84,8 +84,8 @@ func (s suite) crowd(t *testing.T) {
 				if err == nil {
 					won.Add(1)
 					t.Cleanup(func() { _ = lease.Release(context.Background()) })
-				} else if !errors.Is(err, lock.ErrHeld) {
-					t.Errorf("TryLock: %v, want ErrHeld", err)
+				} else if !errors.Is(err, lock.ErrLocked) {
+					t.Errorf("TryLock: %v, want ErrLocked", err)
 				}
 			})
 		}
@@ -189,7 +189,7 @@ func (s suite) cancelled(t *testing.T) {
 	if err == nil {
 		t.Fatalf("TryLock with a cancelled context gave %v", lease)
 	}
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock of a free key with a cancelled context: %v, which is a verdict", err)
 	}
 	take(t, b, k, long)
@@ -199,7 +199,7 @@ func (s suite) noTTL(t *testing.T) {
 	t.Parallel()
 	l, k := s.open(t), key()
 	for _, ttl := range []time.Duration{-time.Second, 0, time.Microsecond} {
-		if _, err := l.TryLock(t.Context(), k, ttl); err == nil || errors.Is(err, lock.ErrHeld) {
+		if _, err := l.TryLock(t.Context(), k, ttl); err == nil || errors.Is(err, lock.ErrLocked) {
 			t.Errorf("TryLock for %s: %v, want a refusal", ttl, err)
 		}
 	}

@@ -77,7 +77,7 @@ func (s faults) strike(t *testing.T, line *faultproxy.Proxy, f faultproxy.Fault,
 		t.Fatal("the fault did not strike")
 	}
 	line.Heal()
-	if errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrLost) {
+	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		t.Errorf("a broken line gave the verdict %v", err)
 	}
 	if times == 1 && s.retries && err != nil {

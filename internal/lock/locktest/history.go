@@ -139,7 +139,7 @@ func (s suite) turn(t *testing.T, h *history, client int, l lock.Locker, k strin
 	a := answer{err: err}
 	if err == nil {
 		a.fence = lease.Fence()
-	} else if !errors.Is(err, lock.ErrHeld) {
+	} else if !errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock: %v", err)
 		return
 	}

@@ -31,7 +31,7 @@ type Promises struct {
 	Splits    bool // a free key may be refused to some who ask for it at once
 
 	Notifies bool // the locker is a lock.Notifier
-	Waits    bool // the locker is a lock.Waiter
+	Waits    bool // the locker is a lock.BlockingLocker
 	Batches  bool // the locker is a lock.BatchExtender
 	Watches  bool // its leases are lock.Watched
 
@@ -113,8 +113,8 @@ func takeSoon(t *testing.T, l lock.Locker, key string, ttl time.Duration) lock.L
 			t.Cleanup(func() { _ = lease.Release(context.Background()) })
 			return lease
 		}
-		if !errors.Is(err, lock.ErrHeld) {
-			t.Fatalf("TryLock of a held key: %v, want ErrHeld", err)
+		if !errors.Is(err, lock.ErrLocked) {
+			t.Fatalf("TryLock of a held key: %v, want ErrLocked", err)
 		}
 	}
 	t.Fatalf("not free after %s", patience)
@@ -128,8 +128,8 @@ func refused(t *testing.T, l lock.Locker, key string) {
 	if err == nil {
 		_ = lease.Release(context.Background())
 	}
-	if !errors.Is(err, lock.ErrHeld) {
-		t.Fatalf("TryLock of a held key: %v, want ErrHeld", err)
+	if !errors.Is(err, lock.ErrLocked) {
+		t.Fatalf("TryLock of a held key: %v, want ErrLocked", err)
 	}
 }
 

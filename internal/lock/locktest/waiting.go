@@ -117,7 +117,7 @@ func (s suite) notifyStops(t *testing.T) {
 
 func (s suite) lockWaits(t *testing.T) {
 	t.Parallel()
-	l, ok := s.open(t).(lock.Waiter)
+	l, ok := s.open(t).(lock.BlockingLocker)
 	if !ok {
 		t.Skip("does not wait by itself")
 	}
@@ -147,7 +147,7 @@ func (s suite) lockWaits(t *testing.T) {
 
 func (s suite) lockGivesUp(t *testing.T) {
 	t.Parallel()
-	l, ok := s.open(t).(lock.Waiter)
+	l, ok := s.open(t).(lock.BlockingLocker)
 	if !ok {
 		t.Skip("does not wait by itself")
 	}
@@ -156,8 +156,8 @@ func (s suite) lockGivesUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := l.Lock(ctx, k, long)
-	if !errors.Is(err, lock.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock that gave up: %v, want ErrHeld and the cause of its context", err)
+	if !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock that gave up: %v, want ErrLocked and the cause of its context", err)
 	}
 	fine(t, "release", first.Release(t.Context()))
 	take(t, s.open(t), k, long) // nobody who gave up stands in the queue

@@ -36,7 +36,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	case err == nil:
 		return held, nil
 	case errors.Is(err, memcache.ErrNotStored):
-		return nil, lock.ErrHeld
+		return nil, lock.ErrLocked
 	}
 	_ = held.expire(gone) // what a lost reply may have granted
 	return nil, fmt.Errorf("memcachelock: take %s: %w", key, err)

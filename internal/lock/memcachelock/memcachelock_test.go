@@ -63,7 +63,7 @@ func TestForgottenKeyIsLost(t *testing.T) {
 	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
 		t.Errorf("Extend without a server: %v, want an unknown outcome", err)
 	}
-	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrHeld) {
+	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
 	}
 	if err := server.Restart(); err != nil {
@@ -90,7 +90,7 @@ func TestLostReplyIsLetGo(t *testing.T) {
 	}
 	lose.Store(true)
 	_, err := memcachelock.New(mc).TryLock(t.Context(), key, time.Minute)
-	if err == nil || errors.Is(err, lock.ErrHeld) {
+	if err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Fatalf("TryLock whose reply is lost: %v, want an unknown outcome", err)
 	}
 	take(t, memcachelock.New(dial(t, server)), key, time.Minute)

@@ -232,8 +232,8 @@ func TestTimeZonesAgree(t *testing.T) {
 		for _, dbs := range [][2]*sqlx.DB{{home, abroad}, {abroad, home}} {
 			key += "x"
 			take(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
-			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-				t.Errorf("TryLock from another time zone (%s): %v, want ErrHeld", zone, err)
+			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+				t.Errorf("TryLock from another time zone (%s): %v, want ErrLocked", zone, err)
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func TestPausedServerGrantsNothingLater(t *testing.T) {
 	server.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := l.TryLock(ctx, key, time.Minute); err == nil || errors.Is(err, lock.ErrHeld) {
+	if _, err := l.TryLock(ctx, key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock of a paused server: %v, want an unknown outcome", err)
 	}
 	time.Sleep(2500 * time.Millisecond) // an order to let go would have been given up by now
@@ -272,7 +272,7 @@ func TestDeadServerIsUnknown(t *testing.T) {
 	l, key := mysqllock.NewRows(db), labtest.Name(t)
 	lease := take(t, l, key, time.Minute)
 	server.Kill()
-	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrHeld) {
+	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
 	}
 	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {

@@ -50,7 +50,7 @@ func (n *Named) TryLock(ctx context.Context, key string, ttl time.Duration) (loc
 	return finish(conn, key, getLock(ctx, conn, key, 0))
 }
 
-// Lock implements lock.Waiter. When ctx ends, another connection interrupts the
+// Lock implements lock.BlockingLocker. When ctx ends, another connection interrupts the
 // wait: the server would not look at this one before the wait is over.
 func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	conn, err := n.conn(ctx, key, ttl)
@@ -82,7 +82,7 @@ func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.L
 	} else {
 		discard(conn)
 	}
-	return nil, errors.Join(lock.ErrHeld, context.Cause(ctx))
+	return nil, errors.Join(lock.ErrLocked, context.Cause(ctx))
 }
 
 // interrupt ends the query of a connection. It must not end the connection:
@@ -125,7 +125,7 @@ func getLock(ctx context.Context, conn *sql.Conn, key string, wait time.Duration
 	case !got.Valid:
 		return errors.New("GET_LOCK gave NULL")
 	case !got.Bool:
-		return lock.ErrHeld
+		return lock.ErrLocked
 	}
 	return nil
 }
@@ -136,12 +136,12 @@ func finish(conn *sql.Conn, key string, err error) (lock.Lease, error) {
 	switch {
 	case err == nil:
 		return &named{conn: conn, key: key, over: make(chan struct{}), lost: make(chan struct{})}, nil
-	case err == lock.ErrHeld: // a plain no: the connection is as good as new
+	case err == lock.ErrLocked: // a plain no: the connection is as good as new
 		_ = conn.Close()
 		return nil, err
 	}
 	discard(conn)
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, lock.ErrLocked) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("mysqllock: take %s: %w", key, err)

@@ -61,8 +61,8 @@ func TestGivingUpLeavesTheQueue(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 		_, err := other.Lock(ctx, key, time.Minute)
 		cancel()
-		if !errors.Is(err, lock.ErrHeld) && !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("Lock: %v, want ErrHeld", err)
+		if !errors.Is(err, lock.ErrLocked) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("Lock: %v, want ErrLocked", err)
 		}
 		fine(t, "release", held.Release(t.Context()))
 		fine(t, "release", take(t, l, key, time.Minute).Release(t.Context()))
@@ -77,8 +77,8 @@ func TestConnectionsComeBackEmpty(t *testing.T) {
 	for range 40 { // the pool has 16
 		fine(t, "release", take(t, l, key, time.Minute).Release(t.Context()))
 		held := take(t, l, key, time.Minute)
-		if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-			t.Fatalf("TryLock: %v, want ErrHeld", err)
+		if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+			t.Fatalf("TryLock: %v, want ErrLocked", err)
 		}
 		fine(t, "release", held.Release(t.Context()))
 	}

@@ -45,7 +45,7 @@ func TestGivingUpLeavesNothingBehind(t *testing.T) {
 				if err := held.Release(context.Background()); err != nil {
 					t.Error(err)
 				}
-			case errors.Is(err, lock.ErrHeld):
+			case errors.Is(err, lock.ErrLocked):
 				t.Error(err)
 			}
 			for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -104,7 +104,7 @@ func (l *row) judge(err error) (lock.Lease, error) {
 	case err == nil && l.fence > 0:
 		return l, nil
 	case err == nil:
-		return nil, lock.ErrHeld
+		return nil, lock.ErrLocked
 	}
 	l.abandon()
 	return nil, fmt.Errorf("mysqllock: take %s: %w", l.key, err)

@@ -96,8 +96,8 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	if err == nil {
 		return lease, nil
 	}
-	if errors.Is(err, lock.ErrHeld) {
-		return nil, lock.ErrHeld
+	if errors.Is(err, lock.ErrLocked) {
+		return nil, lock.ErrLocked
 	}
 	lease.abandon(ctx)
 	return nil, fmt.Errorf("redislock: take %s: %w", key, err)
@@ -120,13 +120,13 @@ func (l *Locker) ask(ctx context.Context, lease *lease, ttl time.Duration) error
 	case holder == lease.token: // a retry, after the first reply was lost
 		return nil
 	}
-	return lock.ErrHeld
+	return lock.ErrLocked
 }
 
 func (l *Locker) askInRound(ctx context.Context, lease *lease, ttl time.Duration) error {
 	ours, err := l.rounds.take(ctx, lease.key, lease.token, ttl)
 	if err == nil && !ours {
-		return lock.ErrHeld
+		return lock.ErrLocked
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (l *Locker) askFenced(ctx context.Context, lease *lease, ttl time.Duration)
 	fence, err := acquireScript.Run(ctx, l.send, []string{lease.key, FenceKey(lease.key)},
 		lease.token, ttl.Milliseconds(), memory.Milliseconds()).Uint64()
 	if err == nil && fence == 0 {
-		return lock.ErrHeld
+		return lock.ErrLocked
 	}
 	lease.fence = fence
 	return err

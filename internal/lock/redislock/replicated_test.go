@@ -38,7 +38,7 @@ func TestTooFewReplicasGrantNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("what was not granted is not free: %v", err)
 	}
-	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrHeld) {
+	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrLocked) {
 		t.Errorf("held by another: %v", err)
 	}
 	if err := held.Release(t.Context()); err != nil {

@@ -33,7 +33,7 @@ func TestRoundsMixUpNobody(t *testing.T) {
 					if err == nil {
 						got[key].Add(1)
 						leases[key] = lease
-					} else if !errors.Is(err, lock.ErrHeld) {
+					} else if !errors.Is(err, lock.ErrLocked) {
 						t.Error(err)
 					}
 				})

@@ -52,7 +52,7 @@ func TestPausedServerGivesNoVerdict(t *testing.T) {
 
 func unknown(t *testing.T, what string, err error) {
 	t.Helper()
-	if err == nil || errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrLost) {
+	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		t.Errorf("%s: %v, want an error that is no verdict", what, err)
 	}
 }

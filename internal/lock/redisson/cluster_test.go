@@ -131,7 +131,7 @@ func TestMovedSlotIsHeardAgain(t *testing.T) {
 		if err == nil {
 			err = lease.Release(t.Context())
 		}
-		if err != nil && !errors.Is(err, lock.ErrHeld) {
+		if err != nil && !errors.Is(err, lock.ErrLocked) {
 			t.Log(err)
 		}
 		n, err := nodes[0].PubSubShardNumSub(t.Context(), "redisson_lock__channel:{"+key+"}").Result()

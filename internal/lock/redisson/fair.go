@@ -34,7 +34,7 @@ var fairLock = kind{
 // server's clock, Java's by its own: keep them together.
 func (c *Client) FairLock() FairLock { return FairLock{locker{c, &fairLock}} }
 
-// A FairLock waits by itself (lock.Waiter). Its TryLock does not queue, and
+// A FairLock waits by itself (lock.BlockingLocker). Its TryLock does not queue, and
 // does not overtake those who do.
 type FairLock struct{ locker }
 
@@ -47,7 +47,7 @@ func (f FairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (l
 	return lease, nil
 }
 
-// Lock implements lock.Waiter. An error of the server ends the waiting too.
+// Lock implements lock.BlockingLocker. An error of the server ends the waiting too.
 func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	owner := f.c.newOwner()
 	wake := make(chan struct{}, 1)
@@ -58,7 +58,7 @@ func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock
 			return got, nil
 		case ctx.Err() != nil:
 			return nil, f.giveUp(ctx, key, owner)
-		case !errors.Is(err, lock.ErrHeld):
+		case !errors.Is(err, lock.ErrLocked):
 			return nil, err // try has left the queue
 		}
 		if !listening {
@@ -76,7 +76,7 @@ func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock
 
 // giveUp leaves the queue, whatever has become of ctx.
 func (f FairLock) giveUp(ctx context.Context, key, owner string) error {
-	held := fmt.Errorf("%w: %w", lock.ErrHeld, context.Cause(ctx))
+	held := fmt.Errorf("%w: %w", lock.ErrLocked, context.Cause(ctx))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	waiter := &lease{locker: f.locker, key: key, owner: owner}

@@ -74,7 +74,7 @@ func (c *court) length() int {
 func (c *court) corpse() string {
 	c.t.Helper()
 	owner := c.c.newOwner()
-	if _, _, err := c.try(c.t.Context(), c.name, owner, time.Minute, 1); !errors.Is(err, lock.ErrHeld) {
+	if _, _, err := c.try(c.t.Context(), c.name, owner, time.Minute, 1); !errors.Is(err, lock.ErrLocked) {
 		c.t.Fatal(err)
 	}
 	return owner
@@ -162,7 +162,7 @@ func TestCancelledFairWaiterLeavesAtOnce(t *testing.T) {
 	gone := c.waiter(ctx)
 	stays := c.waiter(t.Context())
 	cancel()
-	if err := <-gone; !errors.Is(err, lock.ErrHeld) || !errors.Is(err, context.Canceled) {
+	if err := <-gone; !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
 		t.Errorf("gave up with %v", err)
 	}
 	if n := c.length(); n != 1 {
@@ -190,8 +190,8 @@ func TestTryLockDoesNotOvertake(t *testing.T) {
 	held := c.take()
 	c.corpse()
 	c.must(held.Release(t.Context()))
-	if _, err := c.TryLock(t.Context(), c.name, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("TryLock while another is next: %v, want ErrHeld", err)
+	if _, err := c.TryLock(t.Context(), c.name, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock while another is next: %v, want ErrLocked", err)
 	}
 	if n := c.length(); n != 1 {
 		t.Errorf("%d in the queue after a TryLock, want 1", n)

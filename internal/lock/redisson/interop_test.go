@@ -146,7 +146,7 @@ func (a arena) javaFirst(t *testing.T, p primitive) {
 	var waited time.Duration
 	for range 5 {
 		th.says(t, "ok", "lock", p.java, name, 0)
-		if _, err := take(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrHeld) {
+		if _, err := take(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
 			t.Fatalf("Go takes what Java holds: %v", err)
 		}
 		got := make(chan error, 1)
@@ -205,7 +205,7 @@ func (a arena) renewal(t *testing.T, p primitive) {
 	}
 	th.says(t, "ok", "lock", p.java, name, 0)
 	for end := time.Now().Add(watchdog + watchdog/2); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if _, err := take(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrHeld) {
+		if _, err := take(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
 			t.Fatalf("Go takes what Java renews: %v", err)
 		}
 	}

@@ -54,12 +54,12 @@ func (l Latch) Count(ctx context.Context) (int, error) {
 }
 
 // Wait returns when the latch is open; at once, if nobody has closed it. When
-// ctx ends before, it returns lock.ErrHeld with the cause of ctx.
+// ctx ends before, it returns lock.ErrLocked with the cause of ctx.
 func (l Latch) Wait(ctx context.Context) error {
 	return l.c.await(ctx, l.channel(), func(ctx context.Context) error {
 		n, err := l.Count(ctx)
 		if err == nil && n > 0 {
-			return lock.ErrHeld
+			return lock.ErrLocked
 		}
 		return err
 	})

@@ -55,7 +55,7 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 		lease.abandon(ctx)
 		return nil, 0, fmt.Errorf("redisson: take %s: %w", key, err)
 	case answer < 0:
-		return nil, answer, lock.ErrHeld
+		return nil, answer, lock.ErrLocked
 	}
 	lease.fence = uint64(answer)
 	return lease, 0, nil

@@ -91,8 +91,8 @@ func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Leas
 
 func refused(tb testing.TB, l lock.Locker, key string) {
 	tb.Helper()
-	if _, err := l.TryLock(tb.Context(), key, long); !errors.Is(err, lock.ErrHeld) {
-		tb.Fatalf("TryLock of a held key: %v, want ErrHeld", err)
+	if _, err := l.TryLock(tb.Context(), key, long); !errors.Is(err, lock.ErrLocked) {
+		tb.Fatalf("TryLock of a held key: %v, want ErrLocked", err)
 	}
 }
 

@@ -23,7 +23,7 @@ func semaphoreChannel(name string) string { return prefixed("redisson_sc", name)
 // more than was taken; Permits have neither flaw.
 //
 // Its changes are not idempotent, so each is sent once only: after an error
-// (other than lock.ErrHeld) it may or may not have happened.
+// (other than lock.ErrLocked) it may or may not have happened.
 type Semaphore struct {
 	c    *Client
 	name string
@@ -49,24 +49,24 @@ func (s Semaphore) Available(ctx context.Context) (int, error) {
 }
 
 // TryAcquire takes n permits if that many are free, else it takes none and
-// returns lock.ErrHeld.
+// returns lock.ErrLocked.
 func (s Semaphore) TryAcquire(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	taken, err := s.run(ctx, semaphoreTakeScript, n).Bool()
 	if err == nil && !taken {
-		return lock.ErrHeld
+		return lock.ErrLocked
 	}
 	return s.wrap("acquire", err)
 }
 
-// Acquire waits until it has taken n permits, or returns lock.ErrHeld with the
+// Acquire waits until it has taken n permits, or returns lock.ErrLocked with the
 // cause of ctx. Goroutines of one client are served in their order.
 func (s Semaphore) Acquire(ctx context.Context, n int) error {
 	leave, err := s.c.gates.enter(ctx, s.name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", lock.ErrHeld, err)
+		return fmt.Errorf("%w: %w", lock.ErrLocked, err)
 	}
 	defer leave()
 	return s.c.await(ctx, semaphoreChannel(s.name), func(ctx context.Context) error { return s.TryAcquire(ctx, n) })

@@ -54,7 +54,7 @@ func TestSemaphoreCrowdCostsOneContender(t *testing.T) {
 	var group sync.WaitGroup
 	for range 500 {
 		group.Go(func() {
-			if err := sem.Acquire(ctx, 1); !errors.Is(err, lock.ErrHeld) || !errors.Is(err, context.Canceled) {
+			if err := sem.Acquire(ctx, 1); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
 				t.Errorf("gave up with %v", err)
 			}
 		})
@@ -122,7 +122,7 @@ func TestLatchOpensForAll(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := l.Wait(short); !errors.Is(err, lock.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := l.Wait(short); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("gave up with %v", err)
 	}
 	var group sync.WaitGroup

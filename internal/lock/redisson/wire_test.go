@@ -157,10 +157,10 @@ func first(done bool, err error) error {
 
 // held turns the expected refusal into success.
 func held(err error) error {
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, lock.ErrLocked) {
 		return nil
 	}
-	return fmt.Errorf("%w, want ErrHeld", err)
+	return fmt.Errorf("%w, want ErrLocked", err)
 }
 
 // A stage is an empty Redis on which one story is lived and told.

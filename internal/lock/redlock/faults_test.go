@@ -38,8 +38,8 @@ func TestAnyMinorityMayDie(t *testing.T) {
 				unknown(t, "TryLock", err)
 			} else {
 				fine(t, "TryLock", err)
-				if _, err := f.lock(t).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-					t.Errorf("second TryLock: %v, want ErrHeld", err)
+				if _, err := f.lock(t).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+					t.Errorf("second TryLock: %v, want ErrLocked", err)
 				}
 				fine(t, "Extend", lease.Extend(t.Context(), time.Minute))
 				fine(t, "Release", lease.Release(t.Context()))
@@ -154,8 +154,8 @@ func TestSplitVotesAreResolved(t *testing.T) {
 				_, err := l.TryLock(t.Context(), key, time.Minute)
 				if err == nil {
 					won.Add(1)
-				} else if !errors.Is(err, lock.ErrHeld) {
-					t.Errorf("TryLock: %v, want ErrHeld", err)
+				} else if !errors.Is(err, lock.ErrLocked) {
+					t.Errorf("TryLock: %v, want ErrLocked", err)
 				}
 			})
 		}

@@ -118,7 +118,7 @@ func (v *votes) count(err error) {
 	switch {
 	case err == nil:
 		v.yes++
-	case errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrLost):
+	case errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost):
 		v.no++
 	default:
 		v.errs = append(v.errs, err)

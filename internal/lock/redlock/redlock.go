@@ -49,7 +49,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 		}
 		const last = 64 * time.Millisecond
 		if pause > last {
-			return nil, lock.ErrHeld
+			return nil, lock.ErrLocked
 		}
 		select {
 		case <-time.After(rand.N(pause)):
@@ -71,7 +71,7 @@ func (l *Locker) try(ctx context.Context, key string, ttl time.Duration) (lock.L
 	case votes.yes > 0 && votes.yes < l.quorum() && votes.no > 0:
 		return nil, errSplit
 	case votes.no > len(l.nodes)-l.quorum():
-		return nil, lock.ErrHeld
+		return nil, lock.ErrLocked
 	}
 	return nil, fmt.Errorf("redlock: take %s: %w", key, errors.Join(append(votes.errs, errNoQuorum)...))
 }

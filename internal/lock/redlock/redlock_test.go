@@ -82,7 +82,7 @@ func fine(tb testing.TB, what string, err error) {
 // unknown checks that err is neither success nor a verdict.
 func unknown(tb testing.TB, what string, err error) {
 	tb.Helper()
-	if err == nil || errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrLost) {
+	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want an unknown outcome", what, err)
 	}
 }

@@ -38,7 +38,7 @@ func lost(tb testing.TB, what string, err error) {
 
 func unknown(tb testing.TB, what string, err error) {
 	tb.Helper()
-	if err == nil || errors.Is(err, lock.ErrHeld) || errors.Is(err, lock.ErrLost) {
+	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want an unknown outcome", what, err)
 	}
 }
@@ -138,8 +138,8 @@ func TestLostReplyYieldsTheLease(t *testing.T) {
 	if line.Hits() == 0 {
 		t.Fatal("the fault did not strike")
 	}
-	if _, err := open(t, server, time.Minute).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("TryLock by another: %v, want ErrHeld", err)
+	if _, err := open(t, server, time.Minute).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock by another: %v, want ErrLocked", err)
 	}
 	fine(t, "Release", lease.Release(t.Context()))
 }
@@ -173,8 +173,8 @@ func TestFailedGivingUpIsMadeGood(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // its watch is set
 	line.Inject(faultproxy.LoseRequest, key, 1)
 	cancel()
-	if err := <-done; !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("Lock: %v, want ErrHeld", err)
+	if err := <-done; !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("Lock: %v, want ErrLocked", err)
 	}
 	soon(t, "waited for the node to go", func() bool { return len(nodes(t, conn, key)) == 1 })
 }

@@ -22,7 +22,7 @@ func (l *lease) try(ctx context.Context) error {
 			return err
 		}
 		if len(dir.line) > 0 {
-			return lock.ErrHeld
+			return lock.ErrLocked
 		}
 		if err := l.enter(ctx, dir.version); !errors.Is(err, zk.ErrBadVersion) {
 			return err
@@ -46,7 +46,7 @@ func (l *lease) wait(ctx context.Context) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return errors.Join(lock.ErrHeld, context.Cause(ctx))
+		return errors.Join(lock.ErrLocked, context.Cause(ctx))
 	}
 	return err
 }

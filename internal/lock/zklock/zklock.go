@@ -60,7 +60,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	return l.obtain(ctx, key, ttl, (*lease).try)
 }
 
-// Lock implements lock.Waiter. Whoever loses the place in line, with the
+// Lock implements lock.BlockingLocker. Whoever loses the place in line, with the
 // session, stands in line again.
 func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	for {
@@ -91,7 +91,7 @@ func (l *Locker) obtain(ctx context.Context, key string, ttl time.Duration,
 		return held, nil
 	}
 	held.abandon()
-	if errors.Is(err, lock.ErrHeld) {
+	if errors.Is(err, lock.ErrLocked) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("zklock: take %s: %w", key, err)
