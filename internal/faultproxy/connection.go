@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A line is one connection of a client, and its counterpart.
-type line struct {
+// A connection is one connection of a client and the matching one to the
+// server. It is broken once a fault has struck one of its requests.
+type connection struct {
 	proxy          *Proxy
 	client, server net.Conn
 
@@ -16,69 +17,69 @@ type line struct {
 	fault  Fault
 }
 
-func (l *line) requests() {
-	defer l.cut()
+func (c *connection) forwardRequests() {
+	defer c.close()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := l.client.Read(buf)
+		n, err := c.client.Read(buf)
 		if err != nil {
 			return
 		}
-		fault, strikes, delay := l.proxy.judge(buf[:n])
+		fault, struck, delay := c.proxy.faultFor(buf[:n])
 		time.Sleep(delay)
-		if strikes {
-			l.breakWith(fault)
+		if struck {
+			c.setFault(fault)
 		}
-		switch broken, fault := l.state(); {
+		switch broken, fault := c.state(); {
 		case broken && fault == LoseRequest:
 			return
-		case broken && fault == MuteRequest:
+		case broken && fault == HangRequest:
 			continue
 		}
-		if _, err := l.server.Write(buf[:n]); err != nil {
+		if _, err := c.server.Write(buf[:n]); err != nil {
 			return
 		}
 	}
 }
 
-func (l *line) replies() {
-	defer l.cut()
+func (c *connection) forwardReplies() {
+	defer c.close()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := l.server.Read(buf)
+		n, err := c.server.Read(buf)
 		if err != nil {
 			return
 		}
-		switch broken, fault := l.state(); {
+		switch broken, fault := c.state(); {
 		case broken && fault == LoseReply:
 			return
-		case broken && fault == MuteReply:
+		case broken && fault == HangReply:
 			continue
 		}
-		if _, err := l.client.Write(buf[:n]); err != nil {
+		if _, err := c.client.Write(buf[:n]); err != nil {
 			return
 		}
 	}
 }
 
-func (l *line) breakWith(f Fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.broken, l.fault = true, f
+func (c *connection) setFault(f Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken, c.fault = true, f
 }
 
-func (l *line) state() (broken bool, f Fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.broken, l.fault
+func (c *connection) state() (broken bool, f Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken, c.fault
 }
 
-func (l *line) isBroken() bool {
-	broken, _ := l.state()
+func (c *connection) isBroken() bool {
+	broken, _ := c.state()
 	return broken
 }
 
-func (l *line) cut() {
-	_ = l.client.Close()
-	_ = l.server.Close()
+func (c *connection) close() {
+	_ = c.client.Close()
+	_ = c.server.Close()
 }

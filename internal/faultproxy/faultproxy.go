@@ -1,6 +1,6 @@
-// Package faultproxy stands between a client and a server and does to what they say
-// what networks do to it: lose it before or after it took effect, with or
-// without a sign, hold it up, or cut the line.
+// Package faultproxy is a TCP proxy that injects network faults between a
+// client and a server: it loses requests and replies, delays requests and
+// closes connections.
 package faultproxy
 
 import (
@@ -11,100 +11,106 @@ import (
 	"time"
 )
 
-// A Fault is what happens to one request. A request is what the client sent at
-// once, which is one command for a client that waits for its answer.
+// A Fault says what happens to one request. A request is what one read from
+// the client returns. That is one command if the client waits for each reply.
 type Fault int
 
-// The line is cut by the first two, so that the client knows that something
-// happened, and stays open and silent for ever after the other two.
+// The Lose faults close the connection, so that the client gets an error. The
+// Hang faults leave it open and forward nothing on it any more, so that the
+// client has to time out.
 const (
-	LoseRequest Fault = iota // the server never gets it
-	LoseReply                // the server has done it
-	MuteRequest              // as LoseRequest, without a sign
-	MuteReply                // as LoseReply, without a sign
+	LoseRequest Fault = iota // the server does not get the request
+	LoseReply                // the server gets the request, the client gets no reply
+	HangRequest              // as LoseRequest, with the connection left open
+	HangReply                // as LoseReply, with the connection left open
 )
 
-// Faults are all of them, by name.
+// Faults maps the name of every Fault to the Fault.
 var Faults = map[string]Fault{
-	"LoseRequest": LoseRequest, "LoseReply": LoseReply, "MuteRequest": MuteRequest, "MuteReply": MuteReply,
+	"LoseRequest": LoseRequest, "LoseReply": LoseReply, "HangRequest": HangRequest, "HangReply": HangReply,
 }
 
-// Always is a number of times that does not end.
+// Always makes Inject apply a fault to every matching request.
 const Always = -1
 
-// A Proxy passes everything on until told otherwise.
+// A Proxy forwards all requests and replies unless a fault is injected.
 type Proxy struct {
 	network, target string
 	listener        net.Listener
 
-	mu    sync.Mutex
-	lines map[*line]bool
-	fault Fault
-	match []byte
-	times int
-	hits  int
-	delay time.Duration
+	mu          sync.Mutex
+	connections map[*connection]bool
+	fault       Fault
+	match       []byte
+	times       int
+	hits        int
+	delay       time.Duration
 }
 
-// New listens on a free loopback port for clients of the server at target.
+// New listens on a free loopback port and forwards connections to the server
+// at target.
 func New(network, target string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{network: network, target: target, listener: listener, lines: map[*line]bool{}}
+	p := &Proxy{network: network, target: target, listener: listener, connections: map[*connection]bool{}}
 	go p.accept()
 	return p, nil
 }
 
-// Addr is what clients dial: host:port.
+// Addr returns the host:port that clients dial.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Inject does f to the next requests that contain match, so many times.
+// Inject applies f to the next requests that contain match, at most times
+// times. It replaces the fault injected before and sets Hits to zero.
 func (p *Proxy) Inject(f Fault, match string, times int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fault, p.match, p.times, p.hits = f, []byte(match), times, 0
 }
 
-// Delay holds every request up by d.
+// Delay makes every request wait for d before it is forwarded.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Heal ends all faults, and cuts the lines that have been made silent.
+// Heal ends the injected fault and the delay, and closes the connections that
+// the fault has struck.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	p.times, p.delay = 0, 0
 	p.mu.Unlock()
-	p.cut(func(l *line) bool { return l.isBroken() })
+	p.closeConnections((*connection).isBroken)
 }
 
-// Cut cuts all lines; new ones may be opened.
-func (p *Proxy) Cut() { p.cut(func(*line) bool { return true }) }
+// Disconnect closes all connections. Clients may connect again.
+func (p *Proxy) Disconnect() {
+	p.closeConnections(func(*connection) bool { return true })
+}
 
-// Hits is how often the last injected fault has struck.
+// Hits returns how many requests the last injected fault has struck.
 func (p *Proxy) Hits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hits
 }
 
-// Close ends the proxy and its lines.
+// Close stops listening and closes all connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
-	p.Cut()
+	p.Disconnect()
 	return err
 }
 
-func (p *Proxy) cut(which func(*line) bool) {
+func (p *Proxy) closeConnections(matches func(*connection) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.lines {
-		if which(l) {
-			l.cut()
+	for c := range p.connections {
+		if matches(c) {
+			c.close()
 		}
 	}
 }
@@ -116,30 +122,33 @@ func (p *Proxy) accept() {
 			return
 		}
 		if err == nil {
-			go p.connect(client)
+			go p.forward(client)
 		}
 	}
 }
 
-func (p *Proxy) connect(client net.Conn) {
+// forward connects client to the server and returns when the connection is
+// closed.
+func (p *Proxy) forward(client net.Conn) {
 	server, err := net.Dial(p.network, p.target)
 	if err != nil {
 		_ = client.Close()
 		return
 	}
-	l := &line{proxy: p, client: client, server: server}
+	c := &connection{proxy: p, client: client, server: server}
 	p.mu.Lock()
-	p.lines[l] = true
+	p.connections[c] = true
 	p.mu.Unlock()
-	go l.requests()
-	l.replies()
+	go c.forwardRequests()
+	c.forwardReplies()
 	p.mu.Lock()
-	delete(p.lines, l)
+	delete(p.connections, c)
 	p.mu.Unlock()
 }
 
-// judge says what is to happen to a request.
-func (p *Proxy) judge(request []byte) (f Fault, strikes bool, delay time.Duration) {
+// faultFor returns the fault that strikes request, if one does, and the delay
+// that request has to wait for.
+func (p *Proxy) faultFor(request []byte) (f Fault, struck bool, delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.times == 0 || !bytes.Contains(request, p.match) {

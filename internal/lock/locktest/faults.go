@@ -158,9 +158,9 @@ func (s faults) cut(t *testing.T) {
 	}
 	k := key()
 	lease := take(t, harmed, k, long)
-	line.Cut()
+	line.Disconnect()
 	fine(t, "extend", lease.Extend(t.Context(), long))
-	line.Cut()
+	line.Disconnect()
 	fine(t, "release", lease.Release(t.Context()))
 	take(t, whole, k, long)
 }
@@ -188,6 +188,6 @@ func (s faults) interrupted(t *testing.T) {
 	defer stop()
 	woken(t, wake, "when it began to listen")
 	settle(wake)
-	line.Cut()
+	line.Disconnect()
 	woken(t, wake, "when the line was back")
 }

@@ -7,7 +7,7 @@
 //	extend whoever holds the key          LateExtendSparesNextHolder
 //	release whoever holds the key         LateReleaseSparesNextHolder, HistoriesAreThoseOfALock
 //	release without a wake-up             NotifyWakesOnRelease, NotifyNeverBlocks, NotifyStops
-//	a retried release is a loss           LoseReplyOnce/Release, MuteReplyOnce/Release
+//	a retried release is a loss           LoseReplyOnce/Release, HangReplyOnce/Release
 //	a fence that may repeat               FenceRises, HistoriesAreThoseOfALock
 package locktest
 

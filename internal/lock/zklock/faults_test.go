@@ -106,7 +106,7 @@ func TestInterruptionIsNotLoss(t *testing.T) {
 	fine(t, "open", err)
 	defer l.Close()
 	lease := take(t, l, labtest.Name(t))
-	line.Cut()
+	line.Disconnect()
 	soon(t, "waited for the line", func() bool { return lease.Extend(t.Context(), time.Minute) == nil })
 	select {
 	case <-lease.(lock.Watched).Lost():

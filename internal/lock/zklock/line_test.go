@@ -100,7 +100,7 @@ func TestWaiterSurvivesInterruption(t *testing.T) {
 	}()
 	soon(t, "waited for the waiter", func() bool { return len(nodes(t, conn, key)) == 2 })
 	before := nodes(t, conn, key)
-	line.Cut()
+	line.Disconnect()
 	time.Sleep(200 * time.Millisecond)
 	if after := nodes(t, conn, key); len(after) != 2 || after[0] != before[0] || after[1] != before[1] {
 		t.Errorf("line %v became %v", before, after)
