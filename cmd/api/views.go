@@ -5,7 +5,7 @@ import (
 	"net/http/pprof"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/pview"
+	"example.com/flashsale/internal/pageview"
 )
 
 // openViews makes the page-view counter, in the lab only.
@@ -14,8 +14,8 @@ func openViews(cfg config, p pools, locker lock.Locker, observe func(lock.Event)
 	if !cfg.Lab {
 		return nil, close, nil
 	}
-	r := pview.Routes{
-		Counter: pview.New(p.rdb), Locker: locker, Instance: cfg.Instance,
+	r := pageview.Routes{
+		Counter: pageview.New(p.rdb), Locker: locker, Instance: cfg.Instance,
 		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview", Observe: observe},
 	}
 	if len(cfg.RedlockURLs) > 0 {

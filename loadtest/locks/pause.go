@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"example.com/flashsale/internal/pview"
+	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/stack"
 )
 
@@ -76,7 +76,7 @@ func (p *Pauses) play(ctx context.Context, sv *Service) error {
 		p.Answered++
 	}
 	var err error
-	if p.Counted, err = sv.rdb.Get(ctx, pview.Key).Int64(); err != nil {
+	if p.Counted, err = sv.rdb.Get(ctx, pageview.Key).Int64(); err != nil {
 		return err
 	}
 	overwritten := p.Counted != int64(1+p.Others)

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/pview"
+	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/stack"
 )
 
@@ -74,7 +74,7 @@ func (v *Views) send(ctx context.Context, s *stack.Stack, sv *Service) error {
 	if err := by(ctx, dir, sv.Nginx.URL); err != nil {
 		return err
 	}
-	v.Counted, err = sv.rdb.Get(ctx, pview.Key).Int64()
+	v.Counted, err = sv.rdb.Get(ctx, pageview.Key).Int64()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}

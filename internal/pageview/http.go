@@ -1,4 +1,4 @@
-package pview
+package pageview
 
 import (
 	"context"
@@ -36,8 +36,8 @@ func (r Routes) Handler() http.Handler {
 			answer(w, v, err)
 		})
 	}
-	handle("/v1/pview", r.Counter.Unlocked)
-	handle("/v2/pview", r.Counter.Here)
+	handle("/v1/pview", r.Counter.CountUnlocked)
+	handle("/v2/pview", r.Counter.CountWithMutex)
 	handle("/v3/pview", r.under(r.Locker))
 	if r.Redlock != nil {
 		handle("/v4/pview", r.under(r.Redlock))
@@ -47,7 +47,7 @@ func (r Routes) Handler() http.Handler {
 
 func (r Routes) under(l lock.Locker) func(context.Context, time.Duration) (View, error) {
 	return func(ctx context.Context, think time.Duration) (View, error) {
-		return r.Counter.Locked(ctx, l, r.Options, think)
+		return r.Counter.CountLocked(ctx, l, r.Options, think)
 	}
 }
 
