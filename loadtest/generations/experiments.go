@@ -2,112 +2,54 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/redislock"
-	"example.com/flashsale/internal/lock/redisson"
-	"example.com/flashsale/internal/lock/redlock"
 )
 
-// An experiment is one defect, what provokes it, and which generations break
-// and hold under that.
+// An experiment is one defect, the fault that triggers it, and the generations
+// expected to break and to hold under that fault.
 type experiment struct {
-	Defect      string
-	Provocation string
-	provoke     func(*scene) outcome
-	breaks      []generation
-	holds       []generation
-}
-
-// The articles' generations.
-var (
-	gSetnxExpire = generation{"SETNX, EXPIRE, DEL", 1, func(p *process, key string) mutex { return &setnxExpire{p.nodes[0], key} }}
-	gSetDel      = generation{"SET NX EX, DEL", 1, func(p *process, key string) mutex { return &setDel{p.nodes[0], key, p.thread} }}
-	gSetGetDel   = generation{"UUID, GET, DEL", 1, func(p *process, key string) mutex { return &setGetDel{p.nodes[0], key, owner(p)} }}
-	gThreadID    = generation{"thread id, Lua", 1, func(p *process, key string) mutex {
-		return &setLua{p.nodes[0], key, fmt.Sprint(p.thread)}
-	}}
-	gLua         = generation{"UUID, Lua", 1, func(p *process, key string) mutex { return newSetLua(p, key) }}
-	gThreadLocal = generation{"ThreadLocal count++", 1, func(p *process, key string) mutex { return &threadLocal{rdb: p.nodes[0], key: key} }}
-	gCounting    = generation{"ThreadLocal count, Lua", 1, func(p *process, key string) mutex { return &counting{setLua: *newSetLua(p, key)} }}
-	gSequence    = generation{"RedLock in sequence", 5, func(p *process, key string) mutex { return &sequence{p.nodes, key, owner(p)} }}
-	gFair        = generation{"list, polled", 1, func(p *process, key string) mutex { return &fair{*newSetLua(p, key)} }}
-)
-
-// What this repository has instead.
-var (
-	gRedis    = generation{"redislock", 1, func(p *process, key string) mutex { return &asked{locker: redislock.New(p.nodes[0]), key: key} }}
-	gFenced   = generation{"redislock.Fenced, fence in the database", 1, func(p *process, key string) mutex { return &asked{locker: redislock.Fenced(p.nodes[0]), key: key} }}
-	gRedisson = generation{"redisson", 1, func(p *process, key string) mutex {
-		return &asked{locker: redisson.New(p.nodes[0], redisson.Auto).Lock(), key: key}
-	}}
-	gAcquire         = generation{"lock.Acquire: renewed", 1, policy(lock.Options{})}
-	gReenter         = generation{"lock.Acquire, Reentrant", 1, policy(lock.Options{Reentrant: true, NoRenewal: true})}
-	gRedissonReenter = generation{"redisson, lock.Acquire, Reentrant", 1, func(p *process, key string) mutex {
-		return &kept{locker: redisson.New(p.nodes[0], redisson.Auto).Lock(), key: key, o: lock.Options{Reentrant: true, NoRenewal: true}}
-	}}
-	gRedissonFair = generation{"redisson, fair", 1, func(p *process, key string) mutex {
-		return &kept{locker: redisson.New(p.nodes[0], redisson.Auto).FairLock(), key: key, o: lock.Options{Wait: -1}}
-	}}
-	gReplicated = generation{"redislock.Replicated (WAIT)", 1, func(p *process, key string) mutex { return &replicated{p: p, asked: asked{key: key}} }}
-	gRedlock    = generation{"redlock", 5, func(p *process, key string) mutex {
-		return &kept{locker: newRedlock(p), key: key, o: lock.Options{NoRenewal: true}}
-	}}
-	gQueue = generation{"lock.Acquire, Wait", 1, policy(lock.Options{Wait: -1})}
-)
-
-func newSetLua(p *process, key string) *setLua { return &setLua{p.nodes[0], key, owner(p)} }
-
-func newRedlock(p *process) *redlock.Locker {
-	var nodes []lock.Locker
-	for _, node := range p.nodes {
-		nodes = append(nodes, redislock.New(node))
-	}
-	return redlock.New(nodes...)
-}
-
-func policy(o lock.Options) func(p *process, key string) mutex {
-	return func(p *process, key string) mutex {
-		return &kept{locker: redislock.New(p.nodes[0]), key: key, o: o}
-	}
+	Defect string
+	Fault  string
+	inject func(*scenario) outcome
+	breaks []generation
+	holds  []generation
 }
 
 var experiments = []experiment{
-	{"locked for ever", "the process dies between two commands of its lock", diesLocking,
+	{"the lock never expires", "the process crashes between two commands of TryLock", crashWhileLocking,
 		[]generation{gSetnxExpire}, []generation{gSetDel, gRedis, gRedisson}},
-	{"frees another's lock", "the holder sleeps beyond its lease, then unlocks", wakesLate,
+	{"unlock deletes another holder's lock", "the holder pauses past its lease, then unlocks", unlockAfterExpiry,
 		[]generation{gSetDel}, []generation{gSetGetDel, gRedis, gRedisson}},
-	{"the same, rarer", "the holder sleeps between two commands of its unlock", sleepsUnlocking,
+	{"the same, between two commands", "the holder pauses between two commands of Unlock", pauseWhileUnlocking,
 		[]generation{gSetGetDel}, []generation{gLua, gRedis, gRedisson}},
-	{"two processes, one owner", "as above; both holders are thread 1 of their process", sleepsUnlocking,
+	{"two processes have the same owner id", "as above; both holders are thread 1 of their process", pauseWhileUnlocking,
 		[]generation{gThreadID}, []generation{gLua, gRedis}},
-	{"lease shorter than the work", "the work takes three leases", worksLong,
+	{"the lease is shorter than the work", "the work takes three leases", workBeyondLease,
 		[]generation{gLua}, []generation{gAcquire}},
-	{"the inner unlock frees the outer lock", "locked twice, unlocked once", locksTwice,
+	{"the inner unlock releases the outer lock", "locked twice, unlocked once", lockTwice,
 		[]generation{gThreadLocal}, []generation{gCounting, gReenter, gRedissonReenter}},
-	{"refused once, let in the second time", "asks twice for what another holds", asksAgain,
+	{"the second attempt succeeds without a lock", "tries twice while another process holds the lock", retryAfterRefusal,
 		[]generation{gThreadLocal}, []generation{gCounting, gReenter}},
-	{"re-enters what is no longer its own", "the lease ends, another locks, the first re-enters", entersLate,
+	{"re-entry after the lease has expired", "the lease expires, another process locks, the first re-enters", reenterAfterExpiry,
 		[]generation{gCounting}, []generation{gReenter}},
-	{"the queue's first never leaves", "one locks and unlocks, the next waits", queues,
+	{"unlock leaves its queue entry behind", "one process locks and unlocks, the next waits", lockInTurn,
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
-	{"a dead waiter blocks the queue", "a waiter dies, then the holder unlocks", diesWaiting,
+	{"a crashed waiter blocks the queue", "a waiter crashes, then the holder unlocks", crashWhileWaiting,
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
-	{"a failover forgets the lock", "the master dies before its replica has the lock", failsOver,
+	{"a failover loses the lock", "the master crashes before its replica has the lock", failOver,
 		[]generation{gLua, gRedis, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
-	{"one hung node denies the lock", "one of five nodes hangs", oneHangs,
+	{"one hung node prevents locking", "one of five nodes hangs", hangNode,
 		[]generation{gSequence}, []generation{gRedlock}},
-	{"the holder counts its lease too long", "one of five nodes answers late", oneIsLate,
+	{"the holder counts its lease too long", "one of five nodes replies late", delayNode,
 		[]generation{gSequence}, []generation{gRedlock}},
-	{"a paused holder writes late", "the holder sleeps beyond its lease, then writes", sleepsWriting,
+	{"a paused holder writes after its lease", "the holder pauses past its lease, then writes", pauseBeforeWriting,
 		[]generation{gLua, gRedis, gRedisson, gRedlock}, []generation{gFenced}},
 }
 
-// A Trial is one generation under one provocation.
+// A Trial is the outcome of one generation under one fault.
 type Trial struct {
 	Generation string `json:"generation"`
 	Expect     string `json:"expect"` // break or hold
@@ -116,35 +58,35 @@ type Trial struct {
 	Pass       bool   `json:"pass"`
 }
 
-// A Result is what became of an experiment.
+// A Result is the outcome of an experiment.
 type Result struct {
-	Defect      string  `json:"defect"`
-	Provocation string  `json:"provocation"`
-	Breaks      []Trial `json:"breaks"`
-	Holds       []Trial `json:"holds"`
-	Pass        bool    `json:"pass"`
+	Defect string  `json:"defect"`
+	Fault  string  `json:"provocation"`
+	Breaks []Trial `json:"breaks"`
+	Holds  []Trial `json:"holds"`
+	Pass   bool    `json:"pass"`
 }
 
-// run plays e with each of its generations. A trial that could not be played
-// to its end has shown nothing: that is an error.
-func (e experiment) run(ctx context.Context, l *lab.Lab, r *resource) (Result, error) {
-	result := Result{Defect: e.Defect, Provocation: e.Provocation, Pass: true,
+// run injects the fault into each of e's generations, all at the same time. It
+// returns an error if a trial could not be completed.
+func (e experiment) run(ctx context.Context, l *lab.Lab, store *fencedStore) (Result, error) {
+	result := Result{Defect: e.Defect, Fault: e.Fault, Pass: true,
 		Breaks: make([]Trial, len(e.breaks)), Holds: make([]Trial, len(e.holds))}
-	var all errgroup.Group
-	play := func(g generation, expect string, to *Trial) {
-		all.Go(func() error {
-			o, err := play(ctx, l, r, g, e.provoke)
-			*to = Trial{g.Name, expect, o.Broke, o.Seen, o.Broke == (expect == "break")}
+	var trials errgroup.Group
+	start := func(g generation, expect string, t *Trial) {
+		trials.Go(func() error {
+			o, err := runScenario(ctx, l, store, g, e.inject)
+			*t = Trial{g.Name, expect, o.Broke, o.Seen, o.Broke == (expect == "break")}
 			return err
 		})
 	}
 	for i, g := range e.breaks {
-		play(g, "break", &result.Breaks[i])
+		start(g, "break", &result.Breaks[i])
 	}
 	for i, g := range e.holds {
-		play(g, "hold", &result.Holds[i])
+		start(g, "hold", &result.Holds[i])
 	}
-	err := all.Wait()
+	err := trials.Wait()
 	for _, t := range append(result.Breaks, result.Holds...) {
 		result.Pass = result.Pass && t.Pass
 	}

@@ -9,28 +9,28 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m) }
 
-func TestEachDefectBreaksItsGenerationAndNotTheNext(t *testing.T) {
+func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()
 	server, err := labtest.Lab(t).MySQL()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := openResource(t.Context(), server)
+	store, err := openFencedStore(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.db.Close() })
+	t.Cleanup(func() { _ = store.db.Close() })
 	t.Run("all", func(t *testing.T) {
 		for _, e := range experiments {
 			t.Run(strings.ReplaceAll(e.Defect, " ", "-"), func(t *testing.T) {
 				t.Parallel()
-				result, err := e.run(t.Context(), labtest.Lab(t), r)
+				result, err := e.run(t.Context(), labtest.Lab(t), store)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, trial := range append(result.Breaks, result.Holds...) {
 					if !trial.Pass {
-						t.Errorf("%s was to %s: %s", trial.Generation, trial.Expect, trial.Seen)
+						t.Errorf("%s: want %s, got %s", trial.Generation, trial.Expect, trial.Seen)
 					}
 				}
 			})

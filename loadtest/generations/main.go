@@ -1,11 +1,11 @@
-// Command generations shows how locks grow up. It holds the locks of the
-// articles as they print them, provokes the defect of each on a private real
-// Redis, step by step and without luck, and puts the next generation through
-// the same. It prints one table, writes out/generations/generations.json, and
-// exits 0 only if everything that should break broke and everything that
-// should hold held.
+// Command generations compares the generations of a distributed lock. It
+// contains the locks as the articles print them. On private real Redis servers
+// it injects the fault that triggers each one's defect, deterministically, and
+// injects the same fault into the generation that removes the defect. It prints
+// one table, writes out/generations/generations.json, and exits 0 only if
+// everything expected to break broke and everything expected to hold held.
 //
-// It is a command so that nobody can import the broken locks.
+// The defective locks are in package main so that they cannot be imported.
 package main
 
 import (
@@ -41,15 +41,15 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r, err := openResource(ctx, server)
+	store, err := openFencedStore(ctx, server)
 	if err != nil {
 		return err
 	}
-	defer r.db.Close()
+	defer store.db.Close()
 	report := Report{Pass: true}
 	for i, e := range experiments {
 		fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(experiments), e.Defect)
-		result, err := e.run(ctx, l, r)
+		result, err := e.run(ctx, l, store)
 		if err != nil {
 			return err
 		}

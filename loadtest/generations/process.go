@@ -8,75 +8,75 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var errDead = errors.New("the process is dead")
+var errCrashed = errors.New("the process has crashed")
 
-// A process is one client of the lock service, with connections of its own.
-// What happens between two of its commands can be chosen: it may die there,
-// or sleep while others act.
+// A process is one client of the lock service with its own connections. It can
+// crash between two of its commands, or pause there while other processes run.
 type process struct {
-	nodes  []redis.UniversalClient // one, or the independent ones of a RedLock
-	thread int64                   // the id of its main thread: 1, as in every process
+	nodes  []redis.UniversalClient // one server, or the independent nodes of a RedLock
+	thread int64                   // id of the main thread, 1 in every process
 
-	mu       sync.Mutex
-	left     int // commands before the event
-	then     func() error
-	happened bool
-	sent     int
+	mu        sync.Mutex
+	remaining int // commands until the fault
+	fault     func() error
+	triggered bool
+	sent      int
 }
 
-// before arms an event: then is called before the nth command from now, and
-// before each one after it. An error of then is all that the command gets.
-func (p *process) before(n int, then func() error) {
+// injectBefore calls fault before the nth command from now and before each
+// later one. A command for which fault returns an error is not sent.
+func (p *process) injectBefore(n int, fault func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left, p.then, p.happened = n, then, false
+	p.remaining, p.fault, p.triggered = n, fault, false
 }
 
-// dieBefore lets no command through from the nth on.
-func (p *process) dieBefore(n int) { p.before(n, func() error { return errDead }) }
+// crashBefore fails the nth command from now and all later ones.
+func (p *process) crashBefore(n int) { p.injectBefore(n, func() error { return errCrashed }) }
 
-// sleepBefore lets meanwhile happen before the nth command.
-func (p *process) sleepBefore(n int, meanwhile func()) {
-	p.before(n, sync.OnceValue(func() error { meanwhile(); return nil }))
+// pauseBefore runs meanwhile before the nth command from now.
+func (p *process) pauseBefore(n int, meanwhile func()) {
+	p.injectBefore(n, sync.OnceValue(func() error { meanwhile(); return nil }))
 }
 
-// disarm takes the event back and reports whether it has happened.
+// disarm removes the fault and reports whether it was triggered.
 func (p *process) disarm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.then = nil
-	return p.happened
+	p.fault = nil
+	return p.triggered
 }
 
-// commands is how many it has sent.
-func (p *process) commands() int {
+// commandCount returns the number of commands sent.
+func (p *process) commandCount() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sent
 }
 
-func (p *process) command() error {
+func (p *process) beforeCommand() error {
 	p.mu.Lock()
-	p.left--
+	p.remaining--
 	p.sent++
-	then := p.then
-	due := then != nil && p.left <= 0
-	p.happened = p.happened || due
+	fault := p.fault
+	due := fault != nil && p.remaining <= 0
+	p.triggered = p.triggered || due
 	p.mu.Unlock()
 	if !due {
 		return nil
 	}
-	return then()
+	return fault()
 }
 
-// counted is the hook that sees a process's commands.
-type counted struct{ p *process }
+// commandHook is the go-redis hook that counts a process's commands and injects
+// its fault.
+type commandHook struct{ p *process }
 
-func (c counted) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h commandHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (c counted) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h commandHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := c.p.command(); err != nil {
+		if err := h.p.beforeCommand(); err != nil {
 			cmd.SetErr(err)
 			return err
 		}
@@ -84,6 +84,6 @@ func (c counted) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (c counted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (h commandHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Report is all experiments of one run.
+// A Report holds the results of all experiments of one run.
 type Report struct {
 	Experiments []Result `json:"experiments"`
 	Pass        bool     `json:"pass"`
@@ -30,15 +30,15 @@ func (r Report) save(path string) error {
 var widths = []int{24, 28, 40, 40}
 
 func (r Report) print(w io.Writer) {
-	row(w, "DEFECT", "PROVOCATION", "GENERATION THAT BREAKS", "GENERATION THAT HOLDS")
+	row(w, "DEFECT", "FAULT", "GENERATION THAT BREAKS", "GENERATION THAT HOLDS")
 	for _, e := range r.Experiments {
 		rule(w)
-		row(w, e.Defect, e.Provocation, cell(e.Breaks), cell(e.Holds))
+		row(w, e.Defect, e.Fault, cell(e.Breaks), cell(e.Holds))
 	}
 	rule(w)
-	verdict := "as told: every broken one broke, every mended one held"
+	verdict := "as expected: every defective generation broke, every other one held"
 	if !r.Pass {
-		verdict = "NOT as told"
+		verdict = "NOT as expected: see the rows that say NO"
 	}
 	fmt.Fprintln(w, verdict)
 }
@@ -63,7 +63,7 @@ func rule(w io.Writer) {
 	fmt.Fprintln(w, strings.Join(parts, "-+-"))
 }
 
-// row prints cells side by side, each broken to its column's width.
+// row prints cells side by side, each wrapped to its column's width.
 func row(w io.Writer, cells ...string) {
 	var columns [][]string
 	height := 0
@@ -84,25 +84,24 @@ func row(w io.Writer, cells ...string) {
 	}
 }
 
-// wrap breaks text between words; what a line was indented by, its
-// continuation is too.
+// wrap breaks text between words. A continuation has the indent of its line.
 func wrap(text string, width int) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		words := strings.Fields(line)
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		now := indent
+		current := indent
 		for i, word := range words {
-			if i > 0 && len(now)+1+len(word) > width {
-				lines = append(lines, now)
-				now = indent + word
+			if i > 0 && len(current)+1+len(word) > width {
+				lines = append(lines, current)
+				current = indent + word
 				continue
 			}
-			if now != indent {
-				now += " "
+			if current != indent {
+				current += " "
 			}
-			now += word
+			current += word
 		}
-		lines = append(lines, now)
+		lines = append(lines, current)
 	}
 	return lines
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// sequence is the RedLock that asks one node after the other, each for as long
-// as its client takes, and then calls the lock good for the whole ttl.
-type sequence struct {
+// sequentialRedlock is a RedLock that sends its requests to one node after the
+// other and waits for each as long as the client's timeouts allow. Its holder
+// counts the whole ttl from the last reply.
+type sequentialRedlock struct {
 	nodes []redis.UniversalClient
 	key   string
 	value string
 }
 
-func (l *sequence) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+func (l *sequentialRedlock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
 	granted, start := 0, time.Now()
 	for _, node := range l.nodes {
 		if ok, _ := setNX(ctx, node, l.key, l.value, ttl); ok {
@@ -29,7 +30,7 @@ func (l *sequence) TryLock(ctx context.Context, ttl time.Duration) (bool, error)
 	return false, l.Unlock(ctx)
 }
 
-func (l *sequence) Unlock(ctx context.Context) error {
+func (l *sequentialRedlock) Unlock(ctx context.Context) error {
 	var errs []error
 	for _, node := range l.nodes {
 		errs = append(errs, node.Eval(ctx, compareAndDelete, []string{l.key}, l.value).Err())

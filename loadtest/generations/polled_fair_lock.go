@@ -9,16 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fair is RedisFairLock: a list of those who wait, polled every 100 ms. An
-// entry has no end, and unlock looks for its own under a timestamp in a key
-// that nobody writes.
-type fair struct {
-	setLua
+// polledFairLock is the articles' RedisFairLock: a list of the waiters, polled
+// every 100 ms. A queue entry does not expire. Unlock looks for its own entry
+// by a timestamp that it reads from a key that no code writes.
+type polledFairLock struct {
+	luaLock
 }
 
-func (l *fair) queue() string { return l.key + ":queue" }
+func (l *polledFairLock) queue() string { return l.key + ":queue" }
 
-func (l *fair) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+func (l *polledFairLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
 	entry := fmt.Sprintf("%s:%d", l.value, time.Now().UnixMilli())
 	if err := l.rdb.RPush(ctx, l.queue(), entry).Err(); err != nil {
 		return false, err
@@ -29,25 +29,25 @@ func (l *fair) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
 			return false, err
 		}
 		if len(head) > 0 && head[0] == entry {
-			if ok, err := l.setLua.TryLock(ctx, ttl); ok || err != nil {
+			if ok, err := l.luaLock.TryLock(ctx, ttl); ok || err != nil {
 				return ok, err
 			}
 		}
 		select {
-		case <-ctx.Done(): // the thread is interrupted
+		case <-ctx.Done(): // the Java thread is interrupted
 			return false, l.rdb.LRem(context.WithoutCancel(ctx), l.queue(), 1, entry).Err()
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
-func (l *fair) Unlock(ctx context.Context) error {
-	if err := l.setLua.Unlock(ctx); err != nil {
+func (l *polledFairLock) Unlock(ctx context.Context) error {
+	if err := l.luaLock.Unlock(ctx); err != nil {
 		return err
 	}
 	stamp, err := l.rdb.Get(ctx, l.key+":timestamp").Result()
 	if errors.Is(err, redis.Nil) {
-		stamp = "null" // as Java spells what is not there
+		stamp = "null" // Java concatenates a missing value as "null"
 	} else if err != nil {
 		return err
 	}

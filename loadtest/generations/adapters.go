@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+)
+
+// lockerMutex adapts a lock.Locker to mutex. It tries once and does not renew.
+type lockerMutex struct {
+	locker lock.Locker
+	key    string
+	lease  lock.Lease
+}
+
+func (m *lockerMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	lease, err := m.locker.TryLock(ctx, m.key, ttl)
+	if errors.Is(err, lock.ErrLocked) {
+		return false, nil
+	}
+	m.lease = lease
+	return err == nil, err
+}
+
+func (m *lockerMutex) Unlock(ctx context.Context) error {
+	if err := m.lease.Release(ctx); !errors.Is(err, lock.ErrLost) {
+		return err
+	}
+	return nil
+}
+
+func (m *lockerMutex) Fence() uint64 { return m.lease.Fence() }
+
+// replicatedMutex is a lockerMutex over redislock.Replicated with one replica.
+// It makes its locker in TryLock, because newMutex cannot return an error.
+type replicatedMutex struct {
+	lockerMutex
+	p *process
+}
+
+func (m *replicatedMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	locker, err := redislock.Replicated(ctx, m.p.nodes[0], 1, 300*time.Millisecond)
+	if err != nil {
+		return false, err
+	}
+	m.locker = locker
+	ok, err := m.lockerMutex.TryLock(ctx, ttl)
+	if errors.Is(err, redislock.ErrUnreplicated) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// acquireMutex adapts lock.Acquire to mutex. The context of the lock acquired
+// last, if any, is the parent of the next TryLock, which makes it a re-entry.
+type acquireMutex struct {
+	locker  lock.Locker
+	key     string
+	options lock.Options
+	held    []*lock.Held
+}
+
+func (m *acquireMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	if n := len(m.held); n > 0 {
+		ctx = m.held[n-1].Context()
+	}
+	m.options.TTL = ttl
+	h, err := lock.Acquire(ctx, m.locker, m.key, m.options)
+	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m.held = append(m.held, h)
+	return true, nil
+}
+
+func (m *acquireMutex) Unlock(ctx context.Context) error {
+	last := len(m.held) - 1
+	h := m.held[last]
+	m.held = m.held[:last]
+	if err := h.Release(ctx); !errors.Is(err, lock.ErrLost) {
+		return err
+	}
+	return nil
+}
+
+// Deadline returns the end of the lease as the holder computes it.
+func (m *acquireMutex) Deadline() time.Time { return m.held[len(m.held)-1].Deadline() }

@@ -1,0 +1,83 @@
+package main
+
+import "time"
+
+// crashWhileLocking crashes the process before each command of its TryLock in
+// turn.
+func crashWhileLocking(s *scenario) outcome {
+	for n := 1; s.err == nil; n++ {
+		key, p := s.newKey(), s.startProcess()
+		p.crashBefore(n)
+		_, _ = s.generation.newMutex(p, key).TryLock(s.ctx, longLease) // the process has crashed: its result is lost
+		if !p.disarm() {
+			return held("crashed before each command (%d): free again after the lease", n-1)
+		}
+		if s.neverExpires(key) {
+			return broke("crashed before command %d: PTTL -1, the lock never expires", n)
+		}
+		s.expireLease(key)
+		s.lock(s.newMutex(key), longLease)
+	}
+	return outcome{}
+}
+
+// unlockAfterExpiry pauses the holder past its lease. Then the holder unlocks.
+func unlockAfterExpiry(s *scenario) outcome {
+	o, _ := s.pauseUnlockBefore(1)
+	return o
+}
+
+// pauseWhileUnlocking pauses the holder before each command of its Unlock in
+// turn, until its lease has expired and another process holds the lock.
+func pauseWhileUnlocking(s *scenario) outcome {
+	for n := 1; s.err == nil; n++ {
+		o, paused := s.pauseUnlockBefore(n)
+		if o.Broke {
+			return o
+		}
+		if !paused {
+			return held("paused before each command (%d): the next holder keeps the lock", n-1)
+		}
+	}
+	return outcome{}
+}
+
+// pauseUnlockBefore pauses A before the nth command of its Unlock until its
+// lease has expired and B holds the lock. Then C tries to lock. It also
+// reports whether Unlock has n commands.
+func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
+	key, p := s.newKey(), s.startProcess()
+	a, b, c := s.generation.newMutex(p, key), s.newMutex(key), s.newMutex(key)
+	s.lock(a, longLease)
+	p.pauseBefore(n, func() {
+		s.expireLease(key)
+		s.lock(b, longLease)
+	})
+	s.unlock(a)
+	if !p.disarm() {
+		return outcome{}, false
+	}
+	if s.tryLock(c, longLease) {
+		return broke("paused before command %d: A deleted B's lock and C locked too", n), true
+	}
+	return held("A deleted nothing; C is refused"), true
+}
+
+// workBeyondLease has A work for three leases while B tries to lock all the
+// time.
+func workBeyondLease(s *scenario) outcome {
+	const lease = time.Second
+	key := s.newKey()
+	a, b := s.newMutex(key), s.newMutex(key)
+	s.lock(a, lease)
+	start := time.Now()
+	for time.Since(start) < 3*lease && s.err == nil {
+		if s.tryLock(b, lease) {
+			return broke("B locked too after %.1f of 3 leases", time.Since(start).Seconds()/lease.Seconds())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.unlock(a)
+	s.lock(b, lease)
+	return held("B was refused for 3 leases and locked after the unlock")
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The articles' SimpleRedisLock in its versions, and the pseudo code before it.
+// The commands are those that the articles print. Do not use these locks: each
+// has a known defect.
+
+const compareAndDelete = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`
+
+// setnxExpireLock is the pseudo code "if setnx: expire, work, finally del".
+type setnxExpireLock struct {
+	rdb redis.UniversalClient
+	key string
+}
+
+func (l *setnxExpireLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	if ok, err := l.rdb.SetNX(ctx, l.key, 1, 0).Result(); err != nil || !ok {
+		return false, err
+	}
+	return true, l.rdb.PExpire(ctx, l.key, ttl).Err()
+}
+
+func (l *setnxExpireLock) Unlock(ctx context.Context) error { return l.rdb.Del(ctx, l.key).Err() }
+
+// setDelLock is the first SimpleRedisLock: SET NX EX, and DEL without a check of the
+// owner.
+type setDelLock struct {
+	rdb    redis.UniversalClient
+	key    string
+	thread int64
+}
+
+func (l *setDelLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	return setNX(ctx, l.rdb, l.key, fmt.Sprint(l.thread), ttl)
+}
+
+func (l *setDelLock) Unlock(ctx context.Context) error { return l.rdb.Del(ctx, l.key).Err() }
+
+// setGetDelLock is the second SimpleRedisLock: GET compares the owner, then DEL.
+type setGetDelLock struct {
+	rdb   redis.UniversalClient
+	key   string
+	value string
+}
+
+func (l *setGetDelLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	return setNX(ctx, l.rdb, l.key, l.value, ttl)
+}
+
+func (l *setGetDelLock) Unlock(ctx context.Context) error {
+	value, err := l.rdb.Get(ctx, l.key).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	if value != l.value {
+		return nil
+	}
+	return l.rdb.Del(ctx, l.key).Err()
+}
+
+// luaLock is the third SimpleRedisLock: one script compares the owner and deletes.
+// value is the owner.
+type luaLock struct {
+	rdb   redis.UniversalClient
+	key   string
+	value string
+}
+
+func (l *luaLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	return setNX(ctx, l.rdb, l.key, l.value, ttl)
+}
+
+func (l *luaLock) Unlock(ctx context.Context) error {
+	return l.rdb.Eval(ctx, compareAndDelete, []string{l.key}, l.value).Err()
+}
+
+func setNX(ctx context.Context, rdb redis.UniversalClient, key, value string, ttl time.Duration) (bool, error) {
+	err := rdb.SetArgs(ctx, key, value, redis.SetArgs{Mode: "NX", TTL: ttl}).Err()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// newOwner returns the value of the later generations: a random prefix for the
+// process, and the thread's id.
+func newOwner(p *process) string { return fmt.Sprintf("%s-%d", rand.Text(), p.thread) }

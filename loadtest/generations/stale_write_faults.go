@@ -1,0 +1,103 @@
+package main
+
+import (
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab"
+)
+
+// pauseBeforeWriting pauses the holder past its lease. Then the holder writes.
+func pauseBeforeWriting(s *scenario) outcome {
+	key := s.newKey()
+	a, b := s.newMutex(key), s.newMutex(key)
+	s.lock(a, longLease)
+	s.expireLease(key)
+	return s.writeBoth(a, true, b)
+}
+
+// failOver promotes a replica that has not received the lock.
+func failOver(s *scenario) outcome {
+	key := s.newKey()
+	replica := s.startReplica()
+	if s.err != nil {
+		return outcome{}
+	}
+	s.disconnect(replica)
+	a := s.newMutex(key)
+	ok := s.tryLock(a, longLease)
+	s.promote(replica)
+	return s.writeBoth(a, ok, s.newMutex(key))
+}
+
+// writeBoth has B write if B gets the lock, and then A if locked says that A has
+// the lock.
+func (s *scenario) writeBoth(a mutex, locked bool, b mutex) outcome {
+	name, err := s.store.create(s.ctx)
+	s.check(err)
+	if !locked {
+		return held("A is refused: no replica has its lock")
+	}
+	lockedToo := s.tryLock(b, longLease)
+	if lockedToo {
+		s.check(s.store.write(s.ctx, name, "B", fenceOf(b)))
+	}
+	s.check(s.store.write(s.ctx, name, "A", fenceOf(a)))
+	value, err := s.store.read(s.ctx, name)
+	s.check(err)
+	switch {
+	case !lockedToo:
+		return held("B is refused: the other nodes have A's lock")
+	case value == "A":
+		return broke("both hold the lock; A's late write replaced B's")
+	}
+	return held("both hold the lock; the database refuses A's older fence")
+}
+
+// fenceOf returns the fence of m's lease, or 0 if m has none.
+func fenceOf(m mutex) uint64 {
+	if f, ok := m.(interface{ Fence() uint64 }); ok {
+		return f.Fence()
+	}
+	return 0
+}
+
+// startReplica starts a replica of the first Redis and waits until it has caught
+// up.
+func (s *scenario) startReplica() *lab.Redis {
+	opts, err := redis.ParseURL(s.redis[0].URL)
+	s.check(err)
+	host, port, err := net.SplitHostPort(opts.Addr)
+	s.check(err)
+	r, err := s.lab.RedisTCP("--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
+	if err != nil {
+		s.check(err)
+		return nil
+	}
+	s.withClient(s.redis[0], func(rdb *redis.Client) error {
+		for {
+			if n, err := rdb.Wait(s.ctx, 1, time.Second).Result(); n == 1 || err != nil {
+				return err
+			}
+		}
+	})
+	return r
+}
+
+// disconnect stops r and closes its replication link. r receives no later write.
+func (s *scenario) disconnect(r *lab.Redis) {
+	r.Pause()
+	s.withClient(s.redis[0], func(rdb *redis.Client) error {
+		return rdb.ClientKillByFilter(s.ctx, "TYPE", "replica").Err()
+	})
+}
+
+// promote kills the first Redis and makes r the master.
+func (s *scenario) promote(r *lab.Redis) {
+	s.redis[0].Kill()
+	s.redis[0] = r
+	r.Resume()
+	s.withClient(r, func(rdb *redis.Client) error { return rdb.ReplicaOf(s.ctx, "NO", "ONE").Err() })
+}
