@@ -13,7 +13,7 @@ import (
 // learns of a wake-up that was lost. Its patience, in fair_queue.lua, is 3 s.
 const heartbeat = time.Second
 
-var fairLock = kind{
+var fairLock = lockType{
 	acquire: script("fair_queue.lua", "fair_acquire.lua"),
 	release: script("fair_queue.lua", "fair_release.lua"),
 	extend:  rlock.extend,
@@ -21,7 +21,7 @@ var fairLock = kind{
 		return []string{name, prefixed("redisson_lock_queue", name), prefixed("redisson_lock_timeout", name)}
 	},
 	channel: lockChannel, // a waiter's own is this, a colon and its owner
-	member:  same,
+	member:  identity,
 }
 
 // FairLock is Redisson's RFairLock: whoever waits is served in the order in
@@ -63,7 +63,7 @@ func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock
 		}
 		if !listening {
 			listening = true
-			defer f.c.hub.listen(f.kind.channel(key)+":"+owner, wake)()
+			defer f.c.hub.listen(f.typ.channel(key)+":"+owner, wake)()
 		}
 		select {
 		case <-wake:
@@ -77,7 +77,7 @@ func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock
 // giveUp leaves the queue, whatever has become of ctx.
 func (f FairLock) giveUp(ctx context.Context, key, owner string) error {
 	held := fmt.Errorf("%w: %w", lock.ErrLocked, context.Cause(ctx))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	waiter := &lease{locker: f.locker, key: key, owner: owner}
 	if _, err := waiter.drop(ctx); err != nil {
@@ -98,5 +98,5 @@ func (f FairLock) Inspect(ctx context.Context, key string) (Info, error) {
 
 // ForceUnlock takes key from whoever holds it, and wakes the next in the queue.
 func (f FairLock) ForceUnlock(ctx context.Context, key string) error {
-	return f.c.force(ctx, forceFairScript, f.kind.keys(key, ""), f.kind.channel(key))
+	return f.c.force(ctx, forceFairScript, f.typ.keys(key, ""), f.typ.channel(key))
 }

@@ -27,7 +27,7 @@ func newCourt(t *testing.T) *court {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	f := New(rdb, Auto).FairLock()
-	keys := f.kind.keys("court", "")
+	keys := f.typ.keys("court", "")
 	return &court{f, t, rdb, "court", keys[1], keys[2]}
 }
 

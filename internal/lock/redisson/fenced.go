@@ -1,6 +1,6 @@
 package redisson
 
-var fencedLock = kind{
+var fencedLock = lockType{
 	acquire: script("fenced_acquire.lua"),
 	release: rlock.release,
 	extend:  rlock.extend,
@@ -8,7 +8,7 @@ var fencedLock = kind{
 		return []string{name, prefixed("redisson_lock_token", name)}
 	},
 	channel: lockChannel,
-	member:  same,
+	member:  identity,
 }
 
 // FencedLock is Redisson's RFencedLock: an RLock whose leases carry a fence

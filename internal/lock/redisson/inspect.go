@@ -38,14 +38,14 @@ func (l Lock) Inspect(ctx context.Context, key string) (Info, error) {
 // lock, and wakes those who wait. The holder learns of it by its next Extend.
 func (l Lock) ForceUnlock(ctx context.Context, key string) error {
 	message := "0"
-	if l.kind == &writeLock || l.kind == &readLock {
+	if l.typ == &writeLock || l.typ == &readLock {
 		message = "1" // wakes all
 	}
-	return l.c.force(ctx, forceScript, []string{key}, l.kind.channel(key), message)
+	return l.c.force(ctx, forceScript, []string{key}, l.typ.channel(key), message)
 }
 
 func (c *Client) force(ctx context.Context, s *redis.Script, keys []string, channel string, more ...any) error {
-	publish, err := c.publishing(ctx)
+	publish, err := c.publishCommand(ctx)
 	if err == nil {
 		err = s.Run(ctx, c.rdb, keys, append([]any{publish, channel}, more...)...).Err()
 	}

@@ -56,7 +56,7 @@ func (l Latch) Count(ctx context.Context) (int, error) {
 // Wait returns when the latch is open; at once, if nobody has closed it. When
 // ctx ends before, it returns lock.ErrLocked with the cause of ctx.
 func (l Latch) Wait(ctx context.Context) error {
-	return l.c.await(ctx, l.channel(), func(ctx context.Context) error {
+	return l.c.waitFor(ctx, l.channel(), func(ctx context.Context) error {
 		n, err := l.Count(ctx)
 		if err == nil && n > 0 {
 			return lock.ErrLocked
@@ -66,13 +66,13 @@ func (l Latch) Wait(ctx context.Context) error {
 }
 
 func (l Latch) run(ctx context.Context, script *redis.Script, args ...any) *redis.Cmd {
-	publish, err := l.c.publishing(ctx)
+	publish, err := l.c.publishCommand(ctx)
 	if err != nil {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(err)
 		return cmd
 	}
-	return script.Run(ctx, once{l.c.rdb}, []string{l.name}, append([]any{publish, l.channel()}, args...)...)
+	return script.Run(ctx, noRetryClient{l.c.rdb}, []string{l.name}, append([]any{publish, l.channel()}, args...)...)
 }
 
 func (l Latch) wrap(what string, err error) error {

@@ -56,13 +56,13 @@ func (l *lease) Release(ctx context.Context) error {
 // drop removes the hold, and whatever else is the owner's, from the server,
 // and reports whether there was a hold.
 func (l *lease) drop(ctx context.Context) (released bool, err error) {
-	client, kind := l.locker.c, l.locker.kind
-	publish, err := client.publishing(ctx)
+	client, kind := l.locker.c, l.locker.typ
+	publish, err := client.publishCommand(ctx)
 	if err != nil {
 		return false, err
 	}
 	for range 3 {
-		released, err = kind.release.Run(ctx, once{client.rdb}, kind.keys(l.key, l.owner),
+		released, err = kind.release.Run(ctx, noRetryClient{client.rdb}, kind.keys(l.key, l.owner),
 			kind.member(l.owner), publish, kind.channel(l.key)).Bool()
 		if err == nil {
 			return released, nil
@@ -77,7 +77,7 @@ func (l *lease) drop(ctx context.Context) (released bool, err error) {
 // abandon tries to let go of what an unknown outcome may have left, whatever
 // has become of ctx. Should it fail too, the ttl is what ends the lease.
 func (l *lease) abandon(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	_, _ = l.drop(ctx)
 }

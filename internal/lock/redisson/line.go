@@ -22,7 +22,7 @@ type dialer interface {
 }
 
 func (c *Client) shard(ctx context.Context, channel string) (*redis.Client, error) {
-	publish, err := c.publishing(ctx)
+	publish, err := c.publishCommand(ctx)
 	if err != nil || publish == "publish" {
 		return nil, err
 	}

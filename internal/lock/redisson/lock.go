@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// cleanup bounds the attempt to let go of what an unknown outcome may
+	// cleanupTimeout bounds the attempt to let go of what an unknown outcome may
 	// have left.
-	cleanup = 500 * time.Millisecond
-	// batch is how many leases one script extends, as in Redisson.
-	batch = 100
+	cleanupTimeout = 500 * time.Millisecond
+	// maxBatch is how many leases one script extends, as in Redisson.
+	maxBatch = 100
 )
 
 var errForeign = errors.New("redisson: not a lease of this locker")
 
 // A locker is what all lease-giving types have in common.
 type locker struct {
-	c    *Client
-	kind *kind
+	c   *Client
+	typ *lockType
 }
 
 // A Lock is a lock.Locker that can say when to try again (lock.Notifier) and
@@ -62,18 +62,18 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 }
 
 func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wait any) (int64, error) {
-	publish, err := l.c.publishing(ctx)
+	publish, err := l.c.publishCommand(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return l.kind.acquire.Run(ctx, l.c.rdb, l.kind.keys(lease.key, lease.owner),
-		ttl.Milliseconds(), l.kind.member(lease.owner), publish, l.kind.channel(lease.key), wait).Int64()
+	return l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
+		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait).Int64()
 }
 
 // Notify implements lock.Notifier. It costs the client one subscription per
 // key, on one connection (one per shard where messages are sharded).
 func (l Lock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
-	return l.c.hub.listen(l.kind.channel(key), wake), nil
+	return l.c.hub.listen(l.typ.channel(key), wake), nil
 }
 
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases (in a
@@ -97,7 +97,7 @@ func (l locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.
 		}
 	}
 	for _, slot := range slots {
-		for part := range slices.Chunk(slot, batch) {
+		for part := range slices.Chunk(slot, maxBatch) {
 			l.extendPart(ctx, ttl, leases, part, errs)
 		}
 	}
@@ -112,10 +112,10 @@ func (l locker) extendPart(ctx context.Context, ttl time.Duration, leases []lock
 	for _, i := range part {
 		own := leases[i].(*lease)
 		own.expect(end)
-		keys = append(keys, l.kind.keys(own.key, own.owner)...)
-		args = append(args, l.kind.member(own.owner))
+		keys = append(keys, l.typ.keys(own.key, own.owner)...)
+		args = append(args, l.typ.member(own.owner))
 	}
-	extended, err := l.kind.extend.Run(ctx, l.c.rdb, keys, args...).BoolSlice()
+	extended, err := l.typ.extend.Run(ctx, l.c.rdb, keys, args...).BoolSlice()
 	if err == nil && len(extended) != len(part) {
 		err = fmt.Errorf("%d answers to %d questions", len(extended), len(part))
 	}

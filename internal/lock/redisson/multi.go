@@ -113,7 +113,7 @@ func (m *multiLease) each(do func(lock.Lease) error) error {
 }
 
 func (m *multiLease) abandon(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	_ = m.Release(ctx)
 }

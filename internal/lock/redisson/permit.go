@@ -12,7 +12,7 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-var permits = kind{
+var permits = lockType{
 	acquire: script("permit_acquire.lua"),
 	release: script("permit_release.lua"),
 	extend:  script("permit_extend.lua"),
@@ -51,7 +51,7 @@ func (p Permits) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 // SetPermits makes n the number of permits, taken ones included. Taking away
 // more than are free leaves a debt, which releases pay first.
 func (p Permits) SetPermits(ctx context.Context, key string, n int) error {
-	publish, err := p.c.publishing(ctx)
+	publish, err := p.c.publishCommand(ctx)
 	if err != nil {
 		return err
 	}

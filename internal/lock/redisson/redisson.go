@@ -30,13 +30,13 @@ import (
 // A Client is one party to the locks, as a RedissonClient is one in Java. It
 // needs no closing: without waiters it holds no connection and no goroutine.
 type Client struct {
-	rdb   redis.UniversalClient
-	id    string
-	seq   atomic.Int64
-	hub   hub
-	gates gates
+	rdb       redis.UniversalClient
+	id        string
+	seq       atomic.Int64
+	hub       hub
+	acquiring keyedMutex // one goroutine per semaphore waits at the server
 
-	waiting tally // writers that wait, by key
+	waitingWriters waiterCount // by lock name
 
 	mu      sync.Mutex
 	publish string // PUBLISH or SPUBLISH; empty until known
@@ -81,8 +81,8 @@ func (c *Client) newOwner() string {
 	return fmt.Sprintf("%s:%d", c.id, c.seq.Add(1))
 }
 
-// publishing is the command that the scripts publish with.
-func (c *Client) publishing(ctx context.Context) (string, error) {
+// publishCommand is the command that the scripts publish with.
+func (c *Client) publishCommand(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.publish != "" {

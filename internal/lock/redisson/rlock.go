@@ -1,12 +1,12 @@
 package redisson
 
-var rlock = kind{
+var rlock = lockType{
 	acquire: script("acquire.lua"),
 	release: script("release.lua"),
 	extend:  script("extend.lua"),
 	keys:    func(name, _ string) []string { return []string{name} },
 	channel: lockChannel,
-	member:  same,
+	member:  identity,
 }
 
 func lockChannel(name string) string { return prefixed("redisson_lock__channel", name) }

@@ -9,7 +9,7 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-var readLock = kind{
+var readLock = lockType{
 	acquire: script("rw_readers.lua", "read_acquire.lua"),
 	release: script("rw_readers.lua", "read_release.lua"),
 	extend:  script("read_extend.lua"),
@@ -17,10 +17,10 @@ var readLock = kind{
 		return []string{name, suffixed(name, owner+":rwlock_timeout:1"), writerWaits(name)}
 	},
 	channel: rwChannel,
-	member:  same,
+	member:  identity,
 }
 
-var writeLock = kind{
+var writeLock = lockType{
 	acquire: script("rw_readers.lua", "write_acquire.lua"),
 	release: script("write_release.lua"),
 	extend:  rlock.extend,
@@ -62,7 +62,7 @@ type WriteLock struct{ Lock }
 // key, by Notify, does a refusal hold back new readers.
 func (w WriteLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	var wait int64
-	if w.c.waiting.some(key) {
+	if w.c.waitingWriters.has(key) {
 		wait = writerPatience.Milliseconds()
 	}
 	lease, _, err := w.try(ctx, key, w.c.newOwner(), ttl, wait)
@@ -78,10 +78,10 @@ func (w WriteLock) Notify(key string, wake chan<- struct{}) (stop func(), err er
 	if err != nil {
 		return nil, err
 	}
-	w.c.waiting.add(key, 1)
+	w.c.waitingWriters.add(key, 1)
 	return sync.OnceFunc(func() {
 		deaf()
-		w.c.waiting.add(key, -1)
+		w.c.waitingWriters.add(key, -1)
 	}), nil
 }
 
@@ -96,7 +96,7 @@ func (w WriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.D
 	if own.ended() {
 		return nil, lock.ErrLost
 	}
-	publish, err := w.c.publishing(ctx)
+	publish, err := w.c.publishCommand(ctx)
 	if err != nil {
 		return nil, err
 	}

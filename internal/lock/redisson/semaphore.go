@@ -64,12 +64,12 @@ func (s Semaphore) TryAcquire(ctx context.Context, n int) error {
 // Acquire waits until it has taken n permits, or returns lock.ErrLocked with the
 // cause of ctx. Goroutines of one client are served in their order.
 func (s Semaphore) Acquire(ctx context.Context, n int) error {
-	leave, err := s.c.gates.enter(ctx, s.name)
+	unlock, err := s.c.acquiring.lock(ctx, s.name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", lock.ErrLocked, err)
 	}
-	defer leave()
-	return s.c.await(ctx, semaphoreChannel(s.name), func(ctx context.Context) error { return s.TryAcquire(ctx, n) })
+	defer unlock()
+	return s.c.waitFor(ctx, semaphoreChannel(s.name), func(ctx context.Context) error { return s.TryAcquire(ctx, n) })
 }
 
 // Release gives n permits back, and makes the semaphore if it is not there.
@@ -83,13 +83,13 @@ func (s Semaphore) AddPermits(ctx context.Context, n int) error {
 }
 
 func (s Semaphore) run(ctx context.Context, script *redis.Script, n int) *redis.Cmd {
-	publish, err := s.c.publishing(ctx)
+	publish, err := s.c.publishCommand(ctx)
 	if err != nil {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(err)
 		return cmd
 	}
-	return script.Run(ctx, once{s.c.rdb}, []string{s.name}, n, publish, semaphoreChannel(s.name))
+	return script.Run(ctx, noRetryClient{s.c.rdb}, []string{s.name}, n, publish, semaphoreChannel(s.name))
 }
 
 func (s Semaphore) wrap(what string, err error) error {

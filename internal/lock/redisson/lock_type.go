@@ -1,0 +1,26 @@
+package redisson
+
+import "github.com/redis/go-redis/v9"
+
+// A lockType is the format of one of Redisson's locks: the keys that hold its
+// state and the scripts that change it. The scripts of all types take the same
+// arguments:
+//
+//	acquire  KEYS keys(name, owner)  ARGV ttl in ms, member, PUBLISH command, channel, wait
+//	         returns the fence (0: none) if acquired, else a negative number
+//	release  KEYS as above  ARGV member, PUBLISH command, channel
+//	         returns 1 if released, 0 if the owner did not hold the lock
+//	extend   KEYS of all leases  ARGV ttl in ms, the member of each
+//	         returns an array with 1 (extended) or 0 (no longer held) for each
+//
+// Only the fair lock and the write lock use the argument wait: see
+// fair_acquire.lua and write_acquire.lua.
+type lockType struct {
+	acquire, release, extend *redis.Script
+
+	keys    func(name, owner string) []string
+	channel func(name string) string
+	member  func(owner string) string // the form in which the lock stores its owner
+}
+
+func identity(owner string) string { return owner }

@@ -1,0 +1,56 @@
+package redisson
+
+import (
+	"context"
+	"embed"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed *.lua
+var scriptFiles embed.FS
+
+// script concatenates files to one script. All files but the last only define
+// functions.
+func script(files ...string) *redis.Script {
+	var source string
+	for _, file := range files {
+		text, err := scriptFiles.ReadFile(file)
+		if err != nil {
+			panic(err) // a file name in this package is misspelt
+		}
+		source += string(text) + "\n"
+	}
+	return redis.NewScript(source)
+}
+
+// A noRetryClient sends each script once. go-redis retries a command that got
+// no reply; a script that is not idempotent would then run twice. After an
+// error the script may or may not have run.
+type noRetryClient struct{ redis.UniversalClient }
+
+// Eval implements redis.Scripter.
+func (c noRetryClient) Eval(ctx context.Context, source string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "eval", source, keys, args)
+}
+
+// EvalSha implements redis.Scripter.
+func (c noRetryClient) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return c.send(ctx, "evalsha", sha, keys, args)
+}
+
+func (c noRetryClient) send(ctx context.Context, command, script string, keys []string, args []any) *redis.Cmd {
+	fields := []any{command, script, len(keys)}
+	for _, key := range keys {
+		fields = append(fields, key)
+	}
+	cmd := redis.NewCmd(ctx, append(fields, args...)...)
+	cmd.SetFirstKeyPos(3)
+	_ = c.Process(ctx, noRetryCmd{cmd}) // cmd keeps the error
+	return cmd
+}
+
+type noRetryCmd struct{ *redis.Cmd }
+
+// NoRetry implements redis.Cmder.
+func (noRetryCmd) NoRetry() bool { return true }
