@@ -32,14 +32,14 @@ var fairLock = lockType{
 // Java left to look, one that died behind Java waiters may stay for their wait
 // time, by default 5 minutes, as Java's own dead do. Deadlines are by the
 // server's clock, Java's by its own: keep them together.
-func (c *Client) FairLock() FairLock { return FairLock{locker{c, &fairLock}} }
+func (c *Client) FairLock() RFairLock { return RFairLock{locker{c, &fairLock}} }
 
-// A FairLock waits by itself (lock.BlockingLocker). Its TryLock does not queue, and
+// An RFairLock waits by itself (lock.BlockingLocker). Its TryLock does not queue, and
 // does not overtake those who do.
-type FairLock struct{ locker }
+type RFairLock struct{ locker }
 
 // TryLock implements lock.Locker.
-func (f FairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (f RFairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := f.try(ctx, key, f.c.newOwner(), ttl, 0)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (f FairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (l
 }
 
 // Lock implements lock.BlockingLocker. An error of the server ends the waiting too.
-func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	owner := f.c.newOwner()
 	wake := make(chan struct{}, 1)
 	for listening := false; ; {
@@ -75,7 +75,7 @@ func (f FairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock
 }
 
 // giveUp leaves the queue, whatever has become of ctx.
-func (f FairLock) giveUp(ctx context.Context, key, owner string) error {
+func (f RFairLock) giveUp(ctx context.Context, key, owner string) error {
 	held := fmt.Errorf("%w: %w", lock.ErrLocked, context.Cause(ctx))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
@@ -87,16 +87,16 @@ func (f FairLock) giveUp(ctx context.Context, key, owner string) error {
 }
 
 // Queue lists the owners that wait for key, the next one first.
-func (f FairLock) Queue(ctx context.Context, key string) ([]string, error) {
+func (f RFairLock) Queue(ctx context.Context, key string) ([]string, error) {
 	return f.c.rdb.LRange(ctx, prefixed("redisson_lock_queue", key), 0, -1).Result()
 }
 
 // Inspect tells who holds key.
-func (f FairLock) Inspect(ctx context.Context, key string) (Info, error) {
+func (f RFairLock) Inspect(ctx context.Context, key string) (Info, error) {
 	return f.c.inspect(ctx, key)
 }
 
 // ForceUnlock takes key from whoever holds it, and wakes the next in the queue.
-func (f FairLock) ForceUnlock(ctx context.Context, key string) error {
+func (f RFairLock) ForceUnlock(ctx context.Context, key string) error {
 	return f.c.force(ctx, forceFairScript, f.typ.keys(key, ""), f.typ.channel(key))
 }

@@ -16,7 +16,7 @@ import (
 
 // A court is a fair lock with its keys.
 type court struct {
-	FairLock
+	RFairLock
 	t             *testing.T
 	rdb           redis.UniversalClient
 	name          string

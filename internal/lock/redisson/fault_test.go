@@ -67,7 +67,7 @@ func TestLostReplyNeverCountsTwice(t *testing.T) {
 	t.Parallel()
 	harmed, whole, p := line(t)
 	name := labtest.Name(t)
-	latch := harmed.Latch(name)
+	latch := harmed.CountDownLatch(name)
 	if set, err := latch.TrySetCount(t.Context(), 3); err != nil || !set {
 		t.Fatal(set, err)
 	}
@@ -76,7 +76,7 @@ func TestLostReplyNeverCountsTwice(t *testing.T) {
 	if err := latch.CountDown(t.Context()); err == nil {
 		t.Error("a count without an answer is no error")
 	}
-	if n, err := whole.Latch(name).Count(t.Context()); err != nil || n != 1 {
+	if n, err := whole.CountDownLatch(name).Count(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d counts missing, %v, want 1", n, err)
 	}
 	sem := harmed.Semaphore(labtest.Name(t))
@@ -90,7 +90,7 @@ func TestLostReplyNeverCountsTwice(t *testing.T) {
 	if err := sem.Release(t.Context(), 2); err == nil {
 		t.Error("a release without an answer is no error")
 	}
-	if n, err := sem.Available(t.Context()); err != nil || n != 3 {
+	if n, err := sem.AvailablePermits(t.Context()); err != nil || n != 3 {
 		t.Errorf("%d permits, %v, want 5-1-3+2 = 3", n, err)
 	}
 }
@@ -104,13 +104,13 @@ func TestLostReplyHoldsOnce(t *testing.T) {
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	held := take(t, harmed.Lock(), "k", long)
 	info, err := whole.Lock().Inspect(t.Context(), "k")
-	if err != nil || len(info.Holders) != 1 || info.Holders[0].Count != 1 {
+	if err != nil || len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 {
 		t.Errorf("%+v, %v, want one hold", info, err)
 	}
 	ok(t, held.Release(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	held = take(t, harmed.FencedLock(), "k", long)
-	if info, err = whole.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 || info.Holders[0].Count != 1 {
+	if info, err = whole.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 {
 		t.Errorf("%+v, %v, want one fenced hold", info, err)
 	}
 	ok(t, held.Release(t.Context()))
@@ -149,18 +149,18 @@ func TestLostReplyTakesOnePermit(t *testing.T) {
 	t.Parallel()
 	harmed, whole, p := line(t)
 	name := labtest.Name(t)
-	ok(t, harmed.Permits().SetPermits(t.Context(), name, 3))
-	ok(t, take(t, harmed.Permits(), name, long).Release(t.Context()))
+	ok(t, harmed.PermitExpirableSemaphore().SetPermits(t.Context(), name, 3))
+	ok(t, take(t, harmed.PermitExpirableSemaphore(), name, long).Release(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	held := take(t, harmed.Permits(), name, long)
-	info, err := whole.Permits().Inspect(t.Context(), name)
+	held := take(t, harmed.PermitExpirableSemaphore(), name, long)
+	info, err := whole.PermitExpirableSemaphore().Inspect(t.Context(), name)
 	if err != nil || len(info.Holders) != 1 {
 		t.Errorf("held by %v, %v, want one holder", info.Holders, err)
 	}
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	ok(t, held.Release(t.Context()))
 	for range 3 {
-		take(t, whole.Permits(), name, long)
+		take(t, whole.PermitExpirableSemaphore(), name, long)
 	}
-	refused(t, whole.Permits(), name)
+	refused(t, whole.PermitExpirableSemaphore(), name)
 }

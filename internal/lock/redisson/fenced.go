@@ -18,4 +18,4 @@ var fencedLock = lockType{
 // even after Redis has lost its data, as long as Go mints first: Java would
 // begin at 1 again. As in Redisson the counter is never deleted: one small key
 // for every name ever locked.
-func (c *Client) FencedLock() Lock { return Lock{locker{c, &fencedLock}} }
+func (c *Client) FencedLock() RLock { return RLock{locker{c, &fencedLock}} }

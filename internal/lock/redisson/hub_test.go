@@ -115,7 +115,7 @@ func TestForceUnlockWakesAndIsALoss(t *testing.T) {
 	held := take(t, c.Lock(), "k", long)
 	info, err := other.Lock().Inspect(t.Context(), "k")
 	ok(t, err)
-	if len(info.Holders) != 1 || info.Holders[0].Count != 1 || info.TTL < long-time.Second || info.TTL > long {
+	if len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 || info.TTL < long-time.Second || info.TTL > long {
 		t.Errorf("%+v, want one holder for a minute", info)
 	}
 	wake, stop := notify(t, other.Lock(), "k")
@@ -172,7 +172,7 @@ func TestMultiLockTakesAllOrNone(t *testing.T) {
 	t.Parallel()
 	c := client(t, labtest.Redis(t))
 	l := c.Lock()
-	both := redisson.Multi(redisson.Part{Locker: l, Key: "a"}, redisson.Part{Locker: l, Key: "b"}, redisson.Part{Locker: l, Key: "a"})
+	both := redisson.NewMultiLock(redisson.Part{Locker: l, Key: "a"}, redisson.Part{Locker: l, Key: "b"}, redisson.Part{Locker: l, Key: "a"})
 	b := take(t, l, "b", long)
 	refused(t, both, "both")
 	a := take(t, l, "a", long) // was let go again

@@ -24,19 +24,19 @@ type Info struct {
 
 // A Holder is one owner: <client's UUID>:<number of the lease, or of Java's thread>.
 type Holder struct {
-	Owner string
-	Count int  // holds; a Go lease has one
-	Write bool // holds the write side of a read-write lock
+	Owner     string
+	HoldCount int  // holds; a Go lease has one
+	Write     bool // holds the write side of a read-write lock
 }
 
 // Inspect tells who holds key.
-func (l Lock) Inspect(ctx context.Context, key string) (Info, error) {
+func (l RLock) Inspect(ctx context.Context, key string) (Info, error) {
 	return l.c.inspect(ctx, key)
 }
 
 // ForceUnlock takes key from whoever holds it, both sides of a read-write
 // lock, and wakes those who wait. The holder learns of it by its next Extend.
-func (l Lock) ForceUnlock(ctx context.Context, key string) error {
+func (l RLock) ForceUnlock(ctx context.Context, key string) error {
 	message := "0"
 	if l.typ == &writeLock || l.typ == &readLock {
 		message = "1" // wakes all
@@ -75,7 +75,7 @@ func (c *Client) inspect(ctx context.Context, key string) (Info, error) {
 			return Info{}, fmt.Errorf("redisson: inspect %s: %s is no count of holds", key, strconv.Quote(value))
 		}
 		owner, write := strings.CutSuffix(field, ":write")
-		info.Holders = append(info.Holders, Holder{Owner: owner, Count: count, Write: write})
+		info.Holders = append(info.Holders, Holder{Owner: owner, HoldCount: count, Write: write})
 	}
 	return info, nil
 }

@@ -48,9 +48,9 @@ var primitives = []primitive{
 	{"fenced", true, func(c *redisson.Client, _ string) lock.Locker { return c.FencedLock() }},
 	{"write", true, func(c *redisson.Client, _ string) lock.Locker { return c.WriteLock() }},
 	{"multi", false, func(c *redisson.Client, name string) lock.Locker {
-		return redisson.Multi(redisson.Part{Locker: c.Lock(), Key: name + ":1"}, redisson.Part{Locker: c.Lock(), Key: name + ":2"})
+		return redisson.NewMultiLock(redisson.Part{Locker: c.Lock(), Key: name + ":1"}, redisson.Part{Locker: c.Lock(), Key: name + ":2"})
 	}},
-	{"permit", false, func(c *redisson.Client, _ string) lock.Locker { return c.Permits() }},
+	{"permit", false, func(c *redisson.Client, _ string) lock.Locker { return c.PermitExpirableSemaphore() }},
 	{"semaphore", false, nil},
 }
 
@@ -241,7 +241,7 @@ func (a arena) force(t *testing.T, p primitive) {
 func (a arena) latch(t *testing.T) {
 	name := labtest.Name(t)
 	one, two := a.thread(t), a.thread(t)
-	l := a.client().Latch(name)
+	l := a.client().CountDownLatch(name)
 	for _, setter := range []string{"Go", "Java"} {
 		if setter == "Go" {
 			if set, err := l.TrySetCount(t.Context(), 2); err != nil || !set {
@@ -252,7 +252,7 @@ func (a arena) latch(t *testing.T) {
 		}
 		javaOpen := two.later("await", "latch", name, long.Milliseconds())
 		goOpen := make(chan string, 1)
-		go func() { goOpen <- fmt.Sprint(l.Wait(t.Context())) }()
+		go func() { goOpen <- fmt.Sprint(l.Await(t.Context())) }()
 		time.Sleep(50 * time.Millisecond)
 		ok(t, l.CountDown(t.Context()))
 		if n, err := l.Count(t.Context()); err != nil || n != 1 {

@@ -15,37 +15,39 @@ var (
 	latchDownScript = script("latch_down.lua")
 )
 
-// A Latch is Redisson's RCountDownLatch: it opens when it has been counted
+// An RCountDownLatch is Redisson's RCountDownLatch: it opens when it has been counted
 // down to zero, and is gone then. In a cluster its name must not have a hash
 // tag, for Redisson's channel would be in another slot.
 //
 // Its changes are not idempotent, so each is sent once only: after an error it
 // may or may not have happened.
-type Latch struct {
+type RCountDownLatch struct {
 	c    *Client
 	name string
 }
 
-// Latch names a latch; TrySetCount closes it.
-func (c *Client) Latch(name string) Latch { return Latch{c, name} }
+// CountDownLatch names a latch; TrySetCount closes it.
+func (c *Client) CountDownLatch(name string) RCountDownLatch { return RCountDownLatch{c, name} }
 
 // channel has braces of its own, whatever the name.
-func (l Latch) channel() string { return "redisson_countdownlatch__channel__{" + l.name + "}" }
+func (l RCountDownLatch) channel() string {
+	return "redisson_countdownlatch__channel__{" + l.name + "}"
+}
 
 // TrySetCount closes an open latch for n counts, and reports whether it was
 // open.
-func (l Latch) TrySetCount(ctx context.Context, n int) (bool, error) {
+func (l RCountDownLatch) TrySetCount(ctx context.Context, n int) (bool, error) {
 	set, err := l.run(ctx, latchSetScript, n).Bool()
 	return set, l.wrap("set", err)
 }
 
 // CountDown counts once; on an open latch it does nothing.
-func (l Latch) CountDown(ctx context.Context) error {
+func (l RCountDownLatch) CountDown(ctx context.Context) error {
 	return l.wrap("count down", l.run(ctx, latchDownScript).Err())
 }
 
 // Count is how many counts are missing; zero if the latch is open.
-func (l Latch) Count(ctx context.Context) (int, error) {
+func (l RCountDownLatch) Count(ctx context.Context) (int, error) {
 	n, err := l.c.rdb.Get(ctx, l.name).Int()
 	if errors.Is(err, redis.Nil) {
 		return 0, nil
@@ -53,9 +55,9 @@ func (l Latch) Count(ctx context.Context) (int, error) {
 	return n, l.wrap("read", err)
 }
 
-// Wait returns when the latch is open; at once, if nobody has closed it. When
+// Await returns when the latch is open; at once, if nobody has closed it. When
 // ctx ends before, it returns lock.ErrLocked with the cause of ctx.
-func (l Latch) Wait(ctx context.Context) error {
+func (l RCountDownLatch) Await(ctx context.Context) error {
 	return l.c.waitFor(ctx, l.channel(), func(ctx context.Context) error {
 		n, err := l.Count(ctx)
 		if err == nil && n > 0 {
@@ -65,7 +67,7 @@ func (l Latch) Wait(ctx context.Context) error {
 	})
 }
 
-func (l Latch) run(ctx context.Context, script *redis.Script, args ...any) *redis.Cmd {
+func (l RCountDownLatch) run(ctx context.Context, script *redis.Script, args ...any) *redis.Cmd {
 	publish, err := l.c.publishCommand(ctx)
 	if err != nil {
 		cmd := redis.NewCmd(ctx)
@@ -75,7 +77,7 @@ func (l Latch) run(ctx context.Context, script *redis.Script, args ...any) *redi
 	return script.Run(ctx, noRetryClient{l.c.rdb}, []string{l.name}, append([]any{publish, l.channel()}, args...)...)
 }
 
-func (l Latch) wrap(what string, err error) error {
+func (l RCountDownLatch) wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}

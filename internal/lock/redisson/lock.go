@@ -26,10 +26,10 @@ type locker struct {
 	typ *lockType
 }
 
-// A Lock is a lock.Locker that can say when to try again (lock.Notifier) and
+// An RLock is a lock.Locker that can say when to try again (lock.Notifier) and
 // extend many leases at once (lock.BatchExtender). Locks of the same client
 // and kind are equal.
-type Lock struct{ locker }
+type RLock struct{ locker }
 
 // TryLock implements lock.Locker.
 func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
@@ -72,7 +72,7 @@ func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wa
 
 // Notify implements lock.Notifier. It costs the client one subscription per
 // key, on one connection (one per shard where messages are sharded).
-func (l Lock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
+func (l RLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	return l.c.hub.listen(l.typ.channel(key), wake), nil
 }
 

@@ -10,24 +10,24 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// A Part is one of the locks that a MultiLock takes together.
+// A Part is one of the locks that an RMultiLock takes together.
 type Part struct {
 	Locker lock.Locker
-	Key    string // empty: the key that the MultiLock is asked for
+	Key    string // empty: the key that the RMultiLock is asked for
 }
 
-// A MultiLock is Redisson's RMultiLock: all of its parts or none. It has no
+// An RMultiLock is Redisson's RMultiLock: all of its parts or none. It has no
 // key on the server, so any locks will do, on one server or on several.
 //
 // The parts are taken in the order given, one after another. Since none waits
 // while it holds another, two callers with different orders cannot block each
 // other for good, but they can keep each other busy: give the same order
 // everywhere, in Java too. Its leases have no fence.
-type MultiLock struct{ parts []Part }
+type RMultiLock struct{ parts []Part }
 
-// Multi joins parts, at least one. A part that is given twice counts once.
-func Multi(parts ...Part) *MultiLock {
-	m := &MultiLock{}
+// NewMultiLock joins parts, at least one. A part that is given twice counts once.
+func NewMultiLock(parts ...Part) *RMultiLock {
+	m := &RMultiLock{}
 	for _, part := range parts {
 		if !slices.Contains(m.parts, part) {
 			m.parts = append(m.parts, part)
@@ -38,7 +38,7 @@ func Multi(parts ...Part) *MultiLock {
 
 // TryLock implements lock.Locker; it costs each part two calls. With parts that bring their own keys, key is
 // only the name by which callers queue.
-func (m *MultiLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (m *RMultiLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	var held multiLease
 	for _, part := range m.parts {
 		lease, err := part.Locker.TryLock(ctx, part.key(key), ttl)
@@ -57,7 +57,7 @@ func (m *MultiLock) TryLock(ctx context.Context, key string, ttl time.Duration) 
 }
 
 // Notify implements lock.Notifier for the parts that do.
-func (m *MultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
+func (m *RMultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	var stops []func()
 	all := func() {
 		for _, stop := range stops {

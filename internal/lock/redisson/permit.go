@@ -30,17 +30,19 @@ func permitID(owner string) string {
 	return string(id)
 }
 
-// Permits is Redisson's RPermitExpirableSemaphore as a lock: each lease is one
+// PermitExpirableSemaphore is Redisson's RPermitExpirableSemaphore as a lock: each lease is one
 // of the permits of its key, which SetPermits has made, and returns by itself
 // when its time is up. It needs the server's clock and Java's to agree, for
 // Java writes its own into Redis.
-func (c *Client) Permits() Permits { return Permits{Lock{locker{c, &permits}}} }
+func (c *Client) PermitExpirableSemaphore() RPermitExpirableSemaphore {
+	return RPermitExpirableSemaphore{RLock{locker{c, &permits}}}
+}
 
-// Permits implements the interfaces of Lock, but is not exclusive.
-type Permits struct{ Lock }
+// RPermitExpirableSemaphore implements the interfaces of Lock, but is not exclusive.
+type RPermitExpirableSemaphore struct{ RLock }
 
 // TryLock implements lock.Locker: it takes one permit.
-func (p Permits) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (p RPermitExpirableSemaphore) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := p.try(ctx, key, newID(), ttl, "")
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func (p Permits) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 
 // SetPermits makes n the number of permits, taken ones included. Taking away
 // more than are free leaves a debt, which releases pay first.
-func (p Permits) SetPermits(ctx context.Context, key string, n int) error {
+func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n int) error {
 	publish, err := p.c.publishCommand(ctx)
 	if err != nil {
 		return err
@@ -64,7 +66,7 @@ func (p Permits) SetPermits(ctx context.Context, key string, n int) error {
 
 // Inspect tells who holds permits, by their ids as Java shows them; TTL is the
 // time to the last one's end.
-func (p Permits) Inspect(ctx context.Context, key string) (Info, error) {
+func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Info, error) {
 	held, err := p.c.rdb.ZRangeByScoreWithScores(ctx, suffixed(key, "timeout"), &redis.ZRangeBy{Min: "-inf", Max: "+inf"}).Result()
 	if err != nil {
 		return Info{}, fmt.Errorf("redisson: inspect %s: %w", key, err)
@@ -76,7 +78,7 @@ func (p Permits) Inspect(ctx context.Context, key string) (Info, error) {
 	var info Info
 	for _, permit := range held {
 		if left := time.UnixMilli(int64(permit.Score)).Sub(now); left > 0 {
-			info.Holders = append(info.Holders, Holder{Owner: hex.EncodeToString([]byte(permit.Member.(string))), Count: 1})
+			info.Holders = append(info.Holders, Holder{Owner: hex.EncodeToString([]byte(permit.Member.(string))), HoldCount: 1})
 			info.TTL = left
 		}
 	}
@@ -84,6 +86,6 @@ func (p Permits) Inspect(ctx context.Context, key string) (Info, error) {
 }
 
 // ForceUnlock takes every permit back from its holder.
-func (p Permits) ForceUnlock(ctx context.Context, key string) error {
+func (p RPermitExpirableSemaphore) ForceUnlock(ctx context.Context, key string) error {
 	return p.c.force(ctx, forcePermitsScript, permits.keys(key, ""), semaphoreChannel(key))
 }

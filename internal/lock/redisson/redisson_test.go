@@ -62,22 +62,24 @@ func TestMultiLockConforms(t *testing.T) {
 	t.Parallel()
 	one, two := labtest.Redis(t), labtest.Redis(t)
 	locktest.Run(t, p, func(tb testing.TB) lock.Locker {
-		return redisson.Multi(redisson.Part{Locker: client(tb, one).Lock()}, redisson.Part{Locker: client(tb, two).FencedLock()})
+		return redisson.NewMultiLock(redisson.Part{Locker: client(tb, one).Lock()}, redisson.Part{Locker: client(tb, two).FencedLock()})
 	})
 }
 
 // single is a semaphore of one permit, which is a lock.
-type single struct{ redisson.Permits }
+type single struct {
+	redisson.RPermitExpirableSemaphore
+}
 
 func (s single) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	if err := s.SetPermits(context.WithoutCancel(ctx), key, 1); err != nil {
 		return nil, err
 	}
-	return s.Permits.TryLock(ctx, key, ttl)
+	return s.RPermitExpirableSemaphore.TryLock(ctx, key, ttl)
 }
 
 func TestSinglePermitConforms(t *testing.T) {
-	conforms(t, promises, func(c *redisson.Client) lock.Locker { return single{c.Permits()} })
+	conforms(t, promises, func(c *redisson.Client) lock.Locker { return single{c.PermitExpirableSemaphore()} })
 }
 
 func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {

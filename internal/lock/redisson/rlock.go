@@ -13,4 +13,4 @@ func lockChannel(name string) string { return prefixed("redisson_lock__channel",
 
 // Lock is Redisson's RLock, and its RSpinLock, which publishes nothing: the
 // policy's timer finds that one free.
-func (c *Client) Lock() Lock { return Lock{locker{c, &rlock}} }
+func (c *Client) Lock() RLock { return RLock{locker{c, &rlock}} }

@@ -49,18 +49,18 @@ const writerPatience = 2 * time.Second
 // read lock twice can therefore wait for its own first hold, unless re-entry
 // goes through the context. Java's readers do not see the waiting writer and
 // still join: no key of Redisson's format would hold them back.
-func (c *Client) ReadLock() Lock { return Lock{locker{c, &readLock}} }
+func (c *Client) ReadLock() RLock { return RLock{locker{c, &readLock}} }
 
 // WriteLock is the write side of Redisson's RReadWriteLock. Readers whose time
 // is up do not hinder it, even if they died without letting go.
-func (c *Client) WriteLock() WriteLock { return WriteLock{Lock{locker{c, &writeLock}}} }
+func (c *Client) WriteLock() RWriteLock { return RWriteLock{RLock{locker{c, &writeLock}}} }
 
-// A WriteLock is a Lock whose waiters hold back new readers.
-type WriteLock struct{ Lock }
+// An RWriteLock is an RLock whose waiters hold back new readers.
+type RWriteLock struct{ RLock }
 
 // TryLock implements lock.Locker. Only if somebody of this client waits for
 // key, by Notify, does a refusal hold back new readers.
-func (w WriteLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (w RWriteLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	var wait int64
 	if w.c.waitingWriters.has(key) {
 		wait = writerPatience.Milliseconds()
@@ -73,8 +73,8 @@ func (w WriteLock) TryLock(ctx context.Context, key string, ttl time.Duration) (
 }
 
 // Notify implements lock.Notifier.
-func (w WriteLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
-	deaf, err := w.Lock.Notify(key, wake)
+func (w RWriteLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
+	deaf, err := w.RLock.Notify(key, wake)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (w WriteLock) Notify(key string, wake chan<- struct{}) (stop func(), err er
 // Downgrade turns a lease of this lock into one of ReadLock with nobody in
 // between, and wakes the readers that wait, which Redisson forgets to do.
 // After an error that is not lock.ErrLost, the write lease may still hold.
-func (w WriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.Duration) (lock.Lease, error) {
+func (w RWriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.Duration) (lock.Lease, error) {
 	own, ok := writing.(*lease)
 	if !ok || own.locker != w.locker {
 		return nil, errForeign

@@ -39,7 +39,7 @@ func TestSemaphoreAdmitsItsPermits(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n, err := sem.Available(t.Context()); err != nil || n != permits || most.Load() > permits {
+	if n, err := sem.AvailablePermits(t.Context()); err != nil || n != permits || most.Load() > permits {
 		t.Errorf("%d permits at the end, %d inside at most, %v", n, most.Load(), err)
 	}
 }
@@ -70,7 +70,7 @@ func TestSemaphoreCrowdCostsOneContender(t *testing.T) {
 func TestDeadHolderReturnsItsPermit(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	c, other := client(t, server).Permits(), client(t, server).Permits()
+	c, other := client(t, server).PermitExpirableSemaphore(), client(t, server).PermitExpirableSemaphore()
 	ok(t, c.SetPermits(t.Context(), "s", 2))
 	dead := take(t, c, "s", 200*time.Millisecond)
 	kept := take(t, c, "s", 200*time.Millisecond)
@@ -97,7 +97,7 @@ func TestDeadHolderReturnsItsPermit(t *testing.T) {
 
 func TestSetPermitsCountsTakenOnes(t *testing.T) {
 	t.Parallel()
-	p := client(t, labtest.Redis(t)).Permits()
+	p := client(t, labtest.Redis(t)).PermitExpirableSemaphore()
 	refused(t, p, "s") // there are none yet
 	ok(t, p.SetPermits(t.Context(), "s", 1))
 	held := take(t, p, "s", long)
@@ -112,8 +112,8 @@ func TestSetPermitsCountsTakenOnes(t *testing.T) {
 func TestLatchOpensForAll(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	l, other := client(t, server).Latch("l"), client(t, server).Latch("l")
-	ok(t, l.Wait(t.Context())) // nobody has closed it
+	l, other := client(t, server).CountDownLatch("l"), client(t, server).CountDownLatch("l")
+	ok(t, l.Await(t.Context())) // nobody has closed it
 	if set, err := l.TrySetCount(t.Context(), 2); err != nil || !set {
 		t.Fatal(set, err)
 	}
@@ -122,13 +122,13 @@ func TestLatchOpensForAll(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := l.Wait(short); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := l.Await(short); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("gave up with %v", err)
 	}
 	var group sync.WaitGroup
 	for range 20 {
-		group.Go(func() { ok(t, l.Wait(t.Context())) })
-		group.Go(func() { ok(t, other.Wait(t.Context())) })
+		group.Go(func() { ok(t, l.Await(t.Context())) })
+		group.Go(func() { ok(t, other.Await(t.Context())) })
 	}
 	ok(t, l.CountDown(t.Context()))
 	ok(t, other.CountDown(t.Context()))

@@ -122,7 +122,7 @@ func semaphoreStory(s *stage) {
 }
 
 func permitsStory(s *stage) {
-	p := s.c.Permits()
+	p := s.c.PermitExpirableSemaphore()
 	s.step("trySetPermits(1)", func(ctx context.Context) error { return p.SetPermits(ctx, subject, 1) })
 	a := s.takes("A takes it", p)
 	s.step("B is refused", s.refused(p))
@@ -135,7 +135,7 @@ func permitsStory(s *stage) {
 }
 
 func latchStory(s *stage) {
-	l := s.c.Latch(subject)
+	l := s.c.CountDownLatch(subject)
 	s.step("trySetCount(2)", func(ctx context.Context) error { return first(l.TrySetCount(ctx, 2)) })
 	s.step("trySetCount again is refused", func(ctx context.Context) error {
 		if first(l.TrySetCount(ctx, 2)) == nil {
