@@ -28,7 +28,7 @@ func newTrouble(tb testing.TB) *trouble {
 	tb.Helper()
 	mysql, redis := labtest.MySQL(tb), labtest.Redis(tb)
 	tr := &trouble{mysql: mysql, redis: redis}
-	tr.env = settings(tb, map[string]string{"MYSQL_DSN": labtest.Empty(tb, mysql), "REDIS_URL": redis.URL})
+	tr.env = settings(tb, map[string]string{"MYSQL_DSN": labtest.EmptyDatabase(tb, mysql), "REDIS_URL": redis.URL})
 	tr.running = start(tb, tr.env).ready(tb)
 	tr.coupon = tr.onSale(tb, 1000)
 	return tr

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 func TestAwayKnowsAMissingServer(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
-	db := labtest.Open(t, labtest.Empty(t, server))
+	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
 	redis := labtest.Redis(t)
 	rdb := labtest.Dial(t, redis)
 	ask := map[string]func(context.Context) error{

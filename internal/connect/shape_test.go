@@ -23,10 +23,10 @@ import (
 // where something takes its place.
 func TestLocksAndIDsWorkInEveryShape(t *testing.T) {
 	t.Parallel()
-	for _, shape := range lab.Shapes {
+	for _, shape := range lab.Topologies {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			top := labtest.Shape(t, shape)
+			top := labtest.Topology(t, shape)
 			u := newUsers(t, top.URL)
 			u.work(t)
 			if shape == "single" || shape == "replicas" {

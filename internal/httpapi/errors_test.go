@@ -110,7 +110,7 @@ func TestPanicIsAProblem(t *testing.T) {
 func TestMissingServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
-	dsn := labtest.Empty(t, server)
+	dsn := labtest.EmptyDatabase(t, server)
 	f := newFixtureOn(t, dsn)
 	if err := migrations.Up(t.Context(), f.db.DB); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// Runtime is what a deployed instance tells Go's runtime; see
+// RuntimeEnv is what a deployed instance tells Go's runtime; see
 // docker-compose.yml.
-var Runtime = []string{"GOGC=400", "GOMEMLIMIT=170MiB"}
+var RuntimeEnv = []string{"GOGC=400", "GOMEMLIMIT=170MiB"}
 
 // API is one running instance of the service.
 type API struct {
@@ -30,7 +30,7 @@ func (l *Lab) API(binary, name string, env ...string) (*API, error) {
 	socket := filepath.Join(dir, "s")
 	s, err := l.Start(Program{
 		Name: "api-" + name, Path: binary, Args: []string{"serve"}, Dir: dir,
-		Env:   slices.Concat(Runtime, []string{"HTTP_ADDR=unix:" + socket, "INSTANCE=" + name}, env),
+		Env:   slices.Concat(RuntimeEnv, []string{"HTTP_ADDR=unix:" + socket, "INSTANCE=" + name}, env),
 		Ready: answers(onSocket(socket), "http://api/readyz", http.StatusOK),
 	})
 	return &API{Server: s, Socket: socket}, err

@@ -12,7 +12,7 @@ type Etcd struct {
 // Etcd starts a server on a Unix socket. Its election is so short that it is
 // up at once and grants leases of one second, the shortest there are.
 func (l *Lab) Etcd() (*Etcd, error) {
-	path, err := Find("etcd")
+	path, err := LookPath("etcd")
 	if err != nil {
 		return nil, err
 	}

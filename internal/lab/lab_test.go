@@ -208,11 +208,11 @@ func TestVariablesChooseServers(t *testing.T) {
 		"LAB_MYSQLD": {"mariadbd", "mysqld"}, "LAB_REDIS": {"redis-server", "valkey-server"},
 	} {
 		t.Setenv(variable, "/bin/sh")
-		if path, err := lab.Find(names...); err != nil || path != "/bin/sh" {
+		if path, err := lab.LookPath(names...); err != nil || path != "/bin/sh" {
 			t.Errorf("%s: %q, %v, want /bin/sh", variable, path, err)
 		}
 		t.Setenv(variable, filepath.Join(t.TempDir(), "absent"))
-		if path, err := lab.Find(names...); err == nil {
+		if path, err := lab.LookPath(names...); err == nil {
 			t.Errorf("%s names nothing, and %q runs instead", variable, path)
 		}
 	}

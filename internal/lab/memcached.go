@@ -11,7 +11,7 @@ type Memcached struct {
 
 // Memcached starts a server of 64 MB on a Unix socket.
 func (l *Lab) Memcached() (*Memcached, error) {
-	path, err := Find("memcached")
+	path, err := LookPath("memcached")
 	if err != nil {
 		return nil, err
 	}

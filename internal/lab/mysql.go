@@ -23,7 +23,7 @@ type MySQL struct {
 // full durability (every commit is on disk before it is answered) and args
 // added to its command line.
 func (l *Lab) MySQL(args ...string) (*MySQL, error) {
-	path, err := Find("mariadbd", "mysqld")
+	path, err := LookPath("mariadbd", "mysqld")
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type Nginx struct {
 // Nginx starts nginx on a free loopback port with the nginx.conf of conf, in
 // front of upstreams: host:port or unix:/path, as nginx writes them.
 func (l *Lab) Nginx(conf string, upstreams ...string) (*Nginx, error) {
-	path, err := Find("nginx")
+	path, err := LookPath("nginx")
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func TestConnectionsToInstancesAreReused(t *testing.T) {
 // form names hosts that exist only there, so they are given an address first.
 func TestComposeFormIsValid(t *testing.T) {
 	t.Parallel()
-	path, err := lab.Find("nginx")
+	path, err := lab.LookPath("nginx")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type Redis struct {
 // Redis starts a server on a Unix socket that keeps nothing on disk, with args
 // added to its command line.
 func (l *Lab) Redis(args ...string) (*Redis, error) {
-	path, err := Find("redis-server", "valkey-server")
+	path, err := LookPath("redis-server", "valkey-server")
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (l *Lab) redisTCP(more func() ([]string, error)) (r *Redis, err error) {
 }
 
 func (l *Lab) redisOnPort(args []string) (*Redis, error) {
-	path, err := Find("redis-server", "valkey-server")
+	path, err := LookPath("redis-server", "valkey-server")
 	if err != nil {
 		return nil, err
 	}

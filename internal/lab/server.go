@@ -22,8 +22,8 @@ type Program struct {
 	Dir   string   // its working directory, which also gets its log
 	Env   []string // added to this process's environment
 	Ready func(ctx context.Context) error
-	// End is the signal that asks for an orderly end; the default is SIGTERM.
-	End syscall.Signal
+	// StopSignal is the signal that asks for an orderly end; the default is SIGTERM.
+	StopSignal syscall.Signal
 }
 
 // A Server is a child process that has answered at least once.
@@ -100,8 +100,8 @@ func (s *Server) awaitReady() error {
 }
 
 func (s *Server) end() syscall.Signal {
-	if s.program.End != 0 {
-		return s.program.End
+	if s.program.StopSignal != 0 {
+		return s.program.StopSignal
 	}
 	return syscall.SIGTERM
 }
@@ -112,7 +112,7 @@ func (s *Server) Stop() error {
 	s.Signal(s.end())
 	s.Signal(syscall.SIGCONT) // a paused one could not obey
 	select {
-	case <-s.Gone():
+	case <-s.Exited():
 		return nil
 	case <-time.After(stopTimeout):
 		s.Kill()
@@ -124,10 +124,10 @@ func (s *Server) Stop() error {
 // returns when it is gone.
 func (s *Server) Kill() {
 	select {
-	case <-s.Gone():
+	case <-s.Exited():
 	default:
 		_ = syscall.Kill(-s.PID(), syscall.SIGKILL)
-		<-s.Gone()
+		<-s.Exited()
 	}
 }
 
@@ -144,8 +144,8 @@ func (s *Server) Resume() { s.Signal(syscall.SIGCONT) }
 // Restart starts a server that has ended again, with the same data.
 func (s *Server) Restart() error { return s.start() }
 
-// Gone is closed when the process has ended.
-func (s *Server) Gone() <-chan struct{} {
+// Exited is closed when the process has ended.
+func (s *Server) Exited() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gone
@@ -210,9 +210,9 @@ var chooses = map[string]string{
 	"redis-server": "LAB_REDIS", "valkey-server": "LAB_REDIS",
 }
 
-// Find looks name up on PATH and in the places where servers hide from it. The
+// LookPath looks name up on PATH and in the places where servers hide from it. The
 // path in the variable that chooses it comes first, whatever its file is called.
-func Find(names ...string) (string, error) {
+func LookPath(names ...string) (string, error) {
 	for _, name := range names {
 		if path := os.Getenv(chooses[name]); path != "" {
 			return exec.LookPath(path)

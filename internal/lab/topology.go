@@ -23,13 +23,13 @@ type Topology struct {
 	Sentinels []*Server
 }
 
-// Shapes are the names that Shape takes.
-var Shapes = []string{"single", "replicas", "sentinel", "cluster"}
+// Topologies are the names that Shape takes.
+var Topologies = []string{"single", "replicas", "sentinel", "cluster"}
 
-// Shape starts Redis in the shape called name: one server; a master with three
+// Topology starts Redis in the shape called name: one server; a master with three
 // replicas; those with three sentinels; a cluster of three masters with a
 // replica each. What is left of a start that failed ends with the lab.
-func (l *Lab) Shape(name string) (*Topology, error) {
+func (l *Lab) Topology(name string) (*Topology, error) {
 	starts := map[string]func() (*Topology, error){
 		"single": l.single, "replicas": l.replicas, "sentinel": l.sentinel, "cluster": l.cluster,
 	}
@@ -45,9 +45,9 @@ func (l *Lab) Shape(name string) (*Topology, error) {
 	return t, nil
 }
 
-// Independents starts n servers that know nothing of each other, as RedLock
+// IndependentRedis starts n servers that know nothing of each other, as RedLock
 // wants them.
-func (l *Lab) Independents(n int) ([]*Redis, error) {
+func (l *Lab) IndependentRedis(n int) ([]*Redis, error) {
 	var all []*Redis
 	for range n {
 		r, err := l.RedisTCP()
@@ -73,7 +73,7 @@ func (t *Topology) Kill() {
 func (t *Topology) Master(ctx context.Context, key string) (*Redis, error) {
 	for _, r := range t.Nodes {
 		select {
-		case <-r.Gone():
+		case <-r.Exited():
 			continue
 		default:
 		}
@@ -169,7 +169,7 @@ func (l *Lab) sentinel() (*Topology, error) {
 // oneSentinel starts a sentinel that gives a silent master half a second. It
 // keeps what it learns in its configuration, which therefore is a file.
 func (l *Lab) oneSentinel(master string) (s *Server, address string, err error) {
-	path, err := Find("redis-server", "valkey-server")
+	path, err := LookPath("redis-server", "valkey-server")
 	if err != nil {
 		return nil, "", err
 	}

@@ -25,7 +25,7 @@ const zookeeperJar = "/usr/share/java/zookeeper.jar"
 // ZooKeeper starts a server on a free loopback port, for it knows no Unix
 // sockets. Sessions may take from 200 ms to a minute.
 func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
-	java, err := Find("java")
+	java, err := LookPath("java")
 	if err != nil {
 		return nil, err
 	}

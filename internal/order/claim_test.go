@@ -133,7 +133,7 @@ func TestWithoutMySQLNothingIsClaimed(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
 	server := labtest.MySQL(t)
-	s.dsn = labtest.Empty(t, server)
+	s.dsn = labtest.EmptyDatabase(t, server)
 	db := labtest.Open(t, s.dsn)
 	labtest.Migrate(t, db)
 	s.coupons, s.orders = coupon.NewStore(db), order.NewStore(db)

@@ -31,7 +31,7 @@ type wrk struct {
 const wrkThreads = 2
 
 func newWrk(s *stack.Stack, h stack.Headers) (*wrk, error) {
-	path, err := lab.Find("wrk")
+	path, err := lab.LookPath("wrk")
 	if err != nil {
 		return nil, err
 	}

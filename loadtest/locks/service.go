@@ -31,7 +31,7 @@ func start(ctx context.Context, s *stack.Stack, shape, driver string, settings .
 		return nil, err
 	}
 	sv := &Service{}
-	if sv.Redis, err = s.Shape(shape); err != nil {
+	if sv.Redis, err = s.Topology(shape); err != nil {
 		return nil, err
 	}
 	if sv.rdb, err = connect.Redis(sv.Redis.URL, 4); err != nil {
@@ -59,7 +59,7 @@ func (sv *Service) Stop() error {
 func needs(s *stack.Stack, driver string) ([]string, error) {
 	switch driver {
 	case "redlock":
-		nodes, err := s.Independents(5)
+		nodes, err := s.IndependentRedis(5)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ func topologies(ctx context.Context, s *stack.Stack) error {
 	pass := true
 	fmt.Println("100 users claim 7 times each, stock 50, as shipped:")
 	fmt.Printf(saleRow, "redis", "failover", "rounds", "sold out", "accepted", "orders", "I1 over", "I2 twice", "I3 missing", "503s", "away", "right")
-	for _, shape := range lab.Shapes {
+	for _, shape := range lab.Topologies {
 		for _, fails := range []bool{false, true} {
 			if fails && shape != "sentinel" && shape != "cluster" {
 				continue // nothing takes the master's place
@@ -59,7 +59,7 @@ func topologies(ctx context.Context, s *stack.Stack) error {
 	}
 	fmt.Println("\n666 page views at once:")
 	fmt.Printf("%-9s "+viewRow, "redis", "sent by", "version", "lock", "counted", "lost", "views/s", "wait p50", "wait p99", "expected", "right")
-	for _, shape := range lab.Shapes {
+	for _, shape := range lab.Topologies {
 		for _, t := range []struct{ version, driver, expect string }{
 			{"v1", "none", "break"}, {"v2", "local", "break"}, {"v3", "redis", "hold"}, {"v3", "redisson", "hold"}, {"v4", "redlock", "hold"},
 		} {

@@ -15,7 +15,7 @@ import (
 // JMeter runs a plan of loadtest/jmeter against target, without a display, and
 // leaves its samples in the file results, as CSV with the names of the fields.
 func JMeter(ctx context.Context, dir, plan, results, target string, properties ...string) error {
-	path, err := lab.Find("jmeter")
+	path, err := lab.LookPath("jmeter")
 	if err != nil {
 		return err
 	}

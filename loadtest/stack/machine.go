@@ -97,7 +97,7 @@ var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+\S*`)
 // version is what a program calls itself, which some do with a status other
 // than zero; "unknown" if it is not there.
 func version(ctx context.Context, name string, args ...string) string {
-	path, err := lab.Find(name)
+	path, err := lab.LookPath(name)
 	if err != nil {
 		return "unknown"
 	}

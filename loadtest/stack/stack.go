@@ -118,7 +118,7 @@ func (s *Sale) Instance(binary, name string, settings ...string) (*Instance, err
 		var server *lab.Server
 		server, err = s.stack.Start(lab.Program{
 			Name: "api-" + name, Path: binary, Args: []string{"serve"}, Dir: dir,
-			Env:   slices.Concat(lab.Runtime, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, s.env, settings),
+			Env:   slices.Concat(lab.RuntimeEnv, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, s.env, settings),
 			Ready: func(ctx context.Context) error { return ready(ctx, address) },
 		})
 		if err == nil {

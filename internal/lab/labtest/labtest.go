@@ -91,8 +91,8 @@ func MySQL(tb testing.TB) *lab.MySQL {
 	return m
 }
 
-// Empty makes a database without tables in m and returns its DSN.
-func Empty(tb testing.TB, m *lab.MySQL) string {
+// EmptyDatabase makes a database without tables in m and returns its DSN.
+func EmptyDatabase(tb testing.TB, m *lab.MySQL) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -112,7 +112,7 @@ func DSN(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	dsn := Empty(tb, m)
+	dsn := EmptyDatabase(tb, m)
 	Migrate(tb, Open(tb, dsn))
 	return dsn
 }

@@ -68,11 +68,11 @@ func started[S any](tb testing.TB, start func() (S, error)) S {
 	return s
 }
 
-// Shape starts a Redis of the shape called name (see lab.Shapes) that belongs
+// Topology starts a Redis of the shape called name (see lab.Shapes) that belongs
 // to this test alone.
-func Shape(tb testing.TB, name string) *lab.Topology {
+func Topology(tb testing.TB, name string) *lab.Topology {
 	tb.Helper()
-	t := started(tb, func() (*lab.Topology, error) { return Lab(tb).Shape(name) })
+	t := started(tb, func() (*lab.Topology, error) { return Lab(tb).Topology(name) })
 	tb.Cleanup(t.Kill)
 	return t
 }

@@ -243,7 +243,7 @@ func TestTimeZonesAgree(t *testing.T) {
 func TestPausedServerGrantsNothingLater(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
-	db := labtest.Open(t, labtest.Empty(t, server))
+	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
 	fine(t, "migrate", migrations.Up(t.Context(), db.DB))
 	l, key := mysqllock.NewRows(db), labtest.Name(t)
 	server.Pause()
@@ -267,7 +267,7 @@ func TestPausedServerGrantsNothingLater(t *testing.T) {
 func TestDeadServerIsUnknown(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
-	db := labtest.Open(t, labtest.Empty(t, server))
+	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
 	fine(t, "migrate", migrations.Up(t.Context(), db.DB))
 	l, key := mysqllock.NewRows(db), labtest.Name(t)
 	lease := take(t, l, key, time.Minute)

@@ -22,13 +22,13 @@ func replicated(tb testing.TB, url string, n int) *redislock.Locker {
 
 func TestReplicatedConformance(t *testing.T) {
 	t.Parallel()
-	url := labtest.Shape(t, "replicas").URL
+	url := labtest.Topology(t, "replicas").URL
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return replicated(tb, url, 1) })
 }
 
 func TestTooFewReplicasGrantNothing(t *testing.T) {
 	t.Parallel()
-	top := labtest.Shape(t, "replicas")
+	top := labtest.Topology(t, "replicas")
 	two, three, plain := replicated(t, top.URL, 2), replicated(t, top.URL, 3), redislock.New(labtest.DialURL(t, top.URL))
 	top.Nodes[3].Pause()
 	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, redislock.ErrUnreplicated) {
@@ -52,7 +52,7 @@ func TestTooFewReplicasGrantNothing(t *testing.T) {
 func TestWithoutWaitThereIsNoReplicatedLocker(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
-		"cluster": labtest.Shape(t, "cluster").URL,
+		"cluster": labtest.Topology(t, "cluster").URL,
 		"no WAIT": labtest.Redis(t, "--rename-command", "WAIT", "").URL,
 		"away":    "redis://127.0.0.1:1",
 	} {

@@ -21,7 +21,7 @@ func TestRoundsMixUpNobody(t *testing.T) {
 	for _, shape := range []string{"single", "cluster"} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
-			rdb := labtest.DialURL(t, labtest.Shape(t, shape).URL)
+			rdb := labtest.DialURL(t, labtest.Topology(t, shape).URL)
 			l := redislock.Batched(rdb)
 			var got [keys]atomic.Int32
 			leases := make([]lock.Lease, keys)

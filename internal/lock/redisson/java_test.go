@@ -25,9 +25,9 @@ type java struct{ address string }
 // where Java or Maven are missing.
 func startJava(t *testing.T, redis *lab.Redis) java {
 	t.Helper()
-	jvm, err := lab.Find("java")
+	jvm, err := lab.LookPath("java")
 	ok(t, err)
-	maven, err := lab.Find("mvn")
+	maven, err := lab.LookPath("mvn")
 	ok(t, err)
 	project, err := filepath.Abs("testdata/interop")
 	ok(t, err)
