@@ -48,7 +48,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	claims := order.New(order.Config{
 		DB: p.db, Batches: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Commit: cfg.commit(), Observe: locks.Observe,
+		Strategy: cfg.strategy(), Observe: locks.Observe,
 	})
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
@@ -67,11 +67,11 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	}}, nil
 }
 
-func (c config) commit() order.Commit {
+func (c config) strategy() order.Strategy {
 	if slices.Contains(c.GuardsOff, "stock") {
-		return order.EachUnguarded
+		return order.Unguarded
 	}
-	return order.Commit(c.Commit)
+	return order.Strategy(c.Commit)
 }
 
 // pools are the connections to both servers. The probes have connections of

@@ -17,27 +17,15 @@ import (
 // Claims takes claims. It is safe for concurrent use, and any number of
 // instances may take claims on one database.
 type Claims struct {
-	coupons *coupon.Cache
-	ids     *idgen.Worker
-	commit  committer
-	owners  *owners
-	locker  lock.Locker
-	key     func(userID, couponID int64) string
-	lock    lock.Options
-	leaving leaving
+	coupons  *coupon.Cache
+	ids      *idgen.Worker
+	strategy committer
+	owners   *owners
+	locker   lock.Locker
+	key      func(userID, couponID int64) string
+	lock     lock.Options
+	leaving  leaving
 }
-
-// A committer makes one order durable: nil means that it is on disk. It
-// reports coupon.ErrSoldOut, an *AlreadyClaimedError, errIDTaken, or what kept
-// it from knowing.
-type committer interface {
-	commit(ctx context.Context, o Order) error
-	// close returns when no transaction is under way.
-	close()
-}
-
-// errIDTaken says that another order has the id.
-var errIDTaken = errors.New("id taken")
 
 // Config says how Claims locks and commits.
 type Config struct {
@@ -52,7 +40,7 @@ type Config struct {
 	LockWait time.Duration    // how long a claim waits for a lock of PerCoupon
 	Observe  func(lock.Event) // may be nil
 
-	Commit Commit // how claims are made durable
+	Strategy Strategy // how orders are committed
 }
 
 // Scope is what a claim locks.
@@ -65,44 +53,14 @@ const (
 	PerCoupon Scope = "coupon"
 )
 
-// Commit is a way to make claims durable.
-type Commit string
-
-// Each, Optimistic and Pessimistic spend a transaction on every claim, and
-// guard the stock by a condition, by the row's version or by the row's lock.
-// Grouped lets the claims of a coupon share transactions. EachUnguarded looks
-// at the stock and takes it unconditionally, which is wrong, and for the lab.
-const (
-	Each          Commit = "each"
-	Optimistic    Commit = "optimistic"
-	Pessimistic   Commit = "pessimistic"
-	Grouped       Commit = "grouped"
-	EachUnguarded Commit = "each_unguarded"
-)
-
-func (c Commit) committer(db, batches *sqlx.DB) committer {
-	switch c {
-	case Each:
-		return &each{db, takeConditionally}
-	case Optimistic:
-		return &each{db, takeOptimistically}
-	case Pessimistic:
-		return &each{db, takePessimistically}
-	case EachUnguarded:
-		return &each{db, takeUnguarded}
-	default:
-		return newGrouped(db, batches)
-	}
-}
-
 // New returns Claims as c says.
 func New(c Config) *Claims {
 	claims := &Claims{
 		coupons: c.Coupons, ids: c.IDs, locker: c.Locker,
-		commit: c.Commit.committer(c.DB, c.Batches),
-		owners: newOwners(c.DB),
-		key:    userKey,
-		lock:   lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},
+		strategy: newCommitter(c.Strategy, c.DB, c.Batches),
+		owners:   newOwners(c.DB),
+		key:      userKey,
+		lock:     lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},
 	}
 	if c.Scope == PerCoupon {
 		claims.key, claims.lock.Wait = couponKey, c.LockWait
@@ -198,7 +156,7 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 		if o.ID, err = c.ids.Next(ctx); err != nil {
 			return Order{}, err
 		}
-		err = c.commit.commit(ctx, o)
+		err = c.strategy.Commit(ctx, o)
 	}
 	if errors.Is(err, coupon.ErrSoldOut) {
 		c.coupons.SoldOut(o.CouponID)
@@ -216,6 +174,6 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 // Close returns when no transaction is under way and no lock is left. A claim
 // that comes after it may be refused as ErrUnavailable.
 func (c *Claims) Close() {
-	c.commit.close()
+	c.strategy.Close()
 	c.leaving.close()
 }

@@ -2,7 +2,7 @@ package order
 
 // Waiting is how many claims are queued behind a transaction.
 func Waiting(c *Claims) int {
-	g := c.commit.(*grouped)
+	g := c.strategy.(*groupCommit)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.waiting
@@ -10,7 +10,7 @@ func Waiting(c *Claims) int {
 
 // Serving reports whether a batch has been taken from an otherwise empty queue.
 func Serving(c *Claims) bool {
-	g := c.commit.(*grouped)
+	g := c.strategy.(*groupCommit)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.lanes) > 0 && g.waiting == 0

@@ -56,13 +56,13 @@ func without(l lock.Locker) func(*order.Config) {
 	return func(c *order.Config) { c.Locker = l }
 }
 
-func unguardedStock(c *order.Config) { c.Commit = order.EachUnguarded }
+func unguardedStock(c *order.Config) { c.Strategy = order.Unguarded }
 
-func committing(way order.Commit) func(*order.Config) {
-	return func(c *order.Config) { c.Commit = way }
+func withStrategy(strategy order.Strategy) func(*order.Config) {
+	return func(c *order.Config) { c.Strategy = strategy }
 }
 
-var ways = []order.Commit{order.Each, order.Optimistic, order.Pessimistic, order.Grouped}
+var strategies = []order.Strategy{order.PerClaim, order.Optimistic, order.Pessimistic, order.GroupCommit}
 
 func (s *sale) coupon(id int64, stock int) int64 {
 	s.t.Helper()
@@ -119,20 +119,20 @@ func (s *sale) rush(couponID int64, users, times int, instances ...*order.Claims
 	return int(made.Load())
 }
 
-// everyWay is every way to commit, with the lock that is shipped and without
+// everyStrategy is every way to commit, with the lock that is shipped and without
 // any: the promises rest on the database.
-func everyWay() map[string][]func(*order.Config) {
+func everyStrategy() map[string][]func(*order.Config) {
 	all := map[string][]func(*order.Config){}
-	for _, way := range ways {
-		all[string(way)+", user lock"] = []func(*order.Config){committing(way)}
-		all[string(way)+", no lock"] = []func(*order.Config){committing(way), without(lock.None())}
+	for _, strategy := range strategies {
+		all[string(strategy)+", user lock"] = []func(*order.Config){withStrategy(strategy)}
+		all[string(strategy)+", no lock"] = []func(*order.Config){withStrategy(strategy), without(lock.None())}
 	}
 	return all
 }
 
 func TestClaimNeverOversells(t *testing.T) {
 	t.Parallel()
-	for name, change := range everyWay() {
+	for name, change := range everyStrategy() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSale(t)
@@ -148,7 +148,7 @@ func TestClaimNeverOversells(t *testing.T) {
 
 func TestClaimOncePerUser(t *testing.T) {
 	t.Parallel()
-	for name, change := range everyWay() {
+	for name, change := range everyStrategy() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSale(t)
@@ -164,7 +164,7 @@ func TestClaimOncePerUser(t *testing.T) {
 
 func TestEveryUnitIsSoldToRepeatedClaims(t *testing.T) {
 	t.Parallel()
-	for name, change := range everyWay() {
+	for name, change := range everyStrategy() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSale(t)
@@ -198,7 +198,7 @@ func TestWithoutGuardAPromiseBreaks(t *testing.T) {
 		t.Parallel()
 		s := newSale(t)
 		s.dropUniqueKey()
-		inEach := func() *order.Claims { return s.instance(committing(order.Each), without(lock.Local())) }
+		inEach := func() *order.Claims { return s.instance(withStrategy(order.PerClaim), without(lock.Local())) }
 		a, b := inEach(), inEach() // a mutex in each
 		for id := int64(1); id <= 50; id++ {
 			s.rush(s.coupon(id, 100), 1, 100, a, b)
@@ -216,7 +216,7 @@ func TestLockAloneKeepsThePromiseInItsScope(t *testing.T) {
 		t.Parallel()
 		s := newSale(t)
 		s.dropUniqueKey()
-		a, b := s.instance(committing(order.Each)), s.instance(committing(order.Each))
+		a, b := s.instance(withStrategy(order.PerClaim)), s.instance(withStrategy(order.PerClaim))
 		for id := int64(1); id <= 20; id++ {
 			s.rush(s.coupon(id, 100), 1, 100, a, b)
 			if got := s.audit(id); got.Orders != 1 {

@@ -81,7 +81,7 @@ func (t tx) Commit() error {
 // became of the answer; what was not is no verdict, and can be claimed again.
 func TestUnansweredCommitIsReadBack(t *testing.T) {
 	t.Parallel()
-	for _, way := range ways {
+	for _, strategy := range strategies {
 		for name, test := range map[string]struct {
 			makes  bool
 			want   error
@@ -90,11 +90,11 @@ func TestUnansweredCommitIsReadBack(t *testing.T) {
 			"committed":   {true, nil, 1},
 			"rolled back": {false, order.ErrUnavailable, 0},
 		} {
-			t.Run(string(way)+", "+name, func(t *testing.T) {
+			t.Run(string(strategy)+", "+name, func(t *testing.T) {
 				t.Parallel()
 				s := newSale(t)
 				id := s.coupon(1, 5)
-				claims := s.instance(committing(way), func(c *order.Config) {
+				claims := s.instance(withStrategy(strategy), func(c *order.Config) {
 					c.DB = openUnanswering(t, s.dsn, test.makes)
 					c.Batches = c.DB
 				})
@@ -104,7 +104,7 @@ func TestUnansweredCommitIsReadBack(t *testing.T) {
 				if a := s.audit(id); a.Orders != test.orders || a.Stock != 5-test.orders {
 					t.Errorf("audit %+v, want %d orders", a, test.orders)
 				}
-				if _, err := s.instance(committing(way)).Claim(t.Context(), 42, id); (err == nil) != (test.orders == 0) {
+				if _, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 42, id); (err == nil) != (test.orders == 0) {
 					t.Errorf("the next claim: %v", err)
 				}
 			})
@@ -197,12 +197,12 @@ func openThrough(t *testing.T, dsn string, through func(driver.Connector) driver
 // claim, and is not mistaken for the user's own order.
 func TestTakenIDIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, way := range ways {
-		t.Run(string(way), func(t *testing.T) {
+	for _, strategy := range strategies {
+		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel()
 			s := newSale(t)
 			first, second := s.coupon(1, 5), s.coupon(2, 5)
-			o, err := s.instance(committing(way)).Claim(t.Context(), 1, first)
+			o, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 1, first)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +215,7 @@ func TestTakenIDIsReplaced(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			made, err := s.instance(committing(way)).Claim(t.Context(), 2, second)
+			made, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 2, second)
 			if err != nil {
 				t.Fatalf("claim: %v", err)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// grouped commits the claims of one coupon together. A hot coupon is one row:
+// groupCommit commits the claims of one coupon together. A hot coupon is one row:
 // with a transaction for each claim, claims follow one another at the pace of
 // the disk; here whatever gathers while one transaction commits goes into the
 // next, so that the pace is paid once for all of them. An idle service waits
@@ -20,7 +20,7 @@ import (
 // that of each. Claims are made in the order in which they arrived; one that is
 // refused costs no other; a batch that the stock does not cover sells what is
 // left. It is the same idea as the engine's own group commit, one level up.
-type grouped struct {
+type groupCommit struct {
 	db      *sqlx.DB
 	batches *sqlx.DB // takes several statements at once
 
@@ -52,13 +52,13 @@ const (
 
 var errRefused = errors.New("too many claims are waiting, or the service ends")
 
-func newGrouped(db, batches *sqlx.DB) *grouped {
-	return &grouped{db: db, batches: batches, lanes: map[int64][]*claim{}}
+func newGroupCommit(db, batches *sqlx.DB) *groupCommit {
+	return &groupCommit{db: db, batches: batches, lanes: map[int64][]*claim{}}
 }
 
-// commit returns when o is on disk or refused, or with the cause of ctx: o is
+// Commit returns when o is on disk or refused, or with the cause of ctx: o is
 // then made or not, but never half, and not at all if its turn had not come.
-func (g *grouped) commit(ctx context.Context, o Order) error {
+func (g *groupCommit) Commit(ctx context.Context, o Order) error {
 	c := &claim{Order: o, ctx: ctx, outcome: make(chan error, 1)}
 	if !g.enter(c) {
 		return errRefused
@@ -71,9 +71,9 @@ func (g *grouped) commit(ctx context.Context, o Order) error {
 	}
 }
 
-// close refuses what comes from now on, and returns when no transaction is
+// Close refuses what comes from now on, and returns when no transaction is
 // under way.
-func (g *grouped) close() {
+func (g *groupCommit) Close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
@@ -81,7 +81,7 @@ func (g *grouped) close() {
 }
 
 // enter queues c, and has its lane served if nobody does.
-func (g *grouped) enter(c *claim) bool {
+func (g *groupCommit) enter(c *claim) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || g.waiting == maxWaiting {
@@ -97,7 +97,7 @@ func (g *grouped) enter(c *claim) bool {
 }
 
 // serve commits batch after batch of a coupon until none waits.
-func (g *grouped) serve(couponID int64) {
+func (g *groupCommit) serve(couponID int64) {
 	for batch := g.next(couponID); len(batch) > 0; batch = g.next(couponID) {
 		g.answer(couponID, batch)
 	}
@@ -105,7 +105,7 @@ func (g *grouped) serve(couponID int64) {
 
 // next takes what has gathered, without the claims whose callers have left.
 // It closes the lane when nothing has.
-func (g *grouped) next(couponID int64) []*claim {
+func (g *groupCommit) next(couponID int64) []*claim {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	lane := g.lanes[couponID]
@@ -126,7 +126,7 @@ func (g *grouped) next(couponID int64) []*claim {
 }
 
 // answer commits a batch and tells each claim what became of it.
-func (g *grouped) answer(couponID int64, claims []*claim) {
+func (g *groupCommit) answer(couponID int64, claims []*claim) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	b := &batch{couponID: couponID, claims: claims}
@@ -146,7 +146,7 @@ func (g *grouped) answer(couponID int64, claims []*claim) {
 }
 
 // settle finds out what an unanswered commit has done.
-func (g *grouped) settle(ctx context.Context, b *batch, err error) error {
+func (g *groupCommit) settle(ctx context.Context, b *batch, err error) error {
 	switch {
 	case errors.Is(err, errCommit):
 		return resolve(ctx, g.db, b.won[0].ID, err)

@@ -9,23 +9,23 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// each commits one claim in one transaction, in the articles' order: has the
+// perClaim commits one claim in one transaction, in the articles' order: has the
 // user one? take the stock, insert the order.
-type each struct {
+type perClaim struct {
 	db   *sqlx.DB
 	take taker
 }
 
-func (e *each) commit(ctx context.Context, o Order) error {
+func (p *perClaim) Commit(ctx context.Context, o Order) error {
 	err := retried(ctx, func() error {
-		return inTx(ctx, e.db, func(tx *sqlx.Tx) error { return e.claim(ctx, tx, o) })
+		return inTx(ctx, p.db, func(tx *sqlx.Tx) error { return p.claim(ctx, tx, o) })
 	})
 	switch {
 	case errors.Is(err, errCommit):
-		return resolve(ctx, e.db, o.ID, err)
+		return resolve(ctx, p.db, o.ID, err)
 	case sqlError(err, duplicateKey):
 		// Another claim of the user came between, or the id is taken.
-		if err := unclaimed(ctx, e.db, o); err != nil {
+		if err := unclaimed(ctx, p.db, o); err != nil {
 			return err
 		}
 		return errIDTaken
@@ -33,17 +33,17 @@ func (e *each) commit(ctx context.Context, o Order) error {
 	return err
 }
 
-func (e *each) claim(ctx context.Context, tx *sqlx.Tx, o Order) error {
+func (p *perClaim) claim(ctx context.Context, tx *sqlx.Tx, o Order) error {
 	if err := unclaimed(ctx, tx, o); err != nil {
 		return err
 	}
-	if err := e.take(ctx, tx, o.CouponID); err != nil {
+	if err := p.take(ctx, tx, o.CouponID); err != nil {
 		return err
 	}
 	return insert(ctx, tx, o)
 }
 
-func (e *each) close() {}
+func (p *perClaim) Close() {}
 
 // unclaimed reports an *AlreadyClaimedError if the user has an order.
 func unclaimed(ctx context.Context, q sqlx.QueryerContext, o Order) error {

@@ -1,0 +1,52 @@
+package order
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// Strategy names a way to commit orders.
+type Strategy string
+
+// PerClaim, Optimistic, Pessimistic and Unguarded run one transaction per
+// claim. They guard the stock by a conditional update, by the row's version, by
+// the row's lock, and not at all. Unguarded oversells; it is for the lab.
+//
+// GroupCommit commits the concurrent claims of a coupon in shared transactions.
+const (
+	PerClaim    Strategy = "each"
+	Optimistic  Strategy = "optimistic"
+	Pessimistic Strategy = "pessimistic"
+	GroupCommit Strategy = "grouped"
+	Unguarded   Strategy = "each_unguarded"
+)
+
+// A committer implements a Strategy.
+type committer interface {
+	// Commit returns nil once o is durable. Its errors are coupon.ErrSoldOut,
+	// *AlreadyClaimedError, errIDTaken, or any other if the outcome is unknown
+	// or nothing was committed.
+	Commit(ctx context.Context, o Order) error
+	// Close returns when no transaction is running.
+	Close()
+}
+
+// errIDTaken says that another order has the id.
+var errIDTaken = errors.New("id taken")
+
+func newCommitter(s Strategy, db, batches *sqlx.DB) committer {
+	switch s {
+	case PerClaim:
+		return &perClaim{db, takeConditionally}
+	case Optimistic:
+		return &perClaim{db, takeOptimistically}
+	case Pessimistic:
+		return &perClaim{db, takePessimistically}
+	case Unguarded:
+		return &perClaim{db, takeUnguarded}
+	default:
+		return newGroupCommit(db, batches)
+	}
+}
