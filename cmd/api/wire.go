@@ -46,7 +46,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims := order.New(order.Config{
-		DB: p.db, Batches: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
+		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Strategy: cfg.strategy(), Observe: locks.Observe,
 	})

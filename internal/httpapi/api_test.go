@@ -48,7 +48,7 @@ func newFixtureOn(tb testing.TB, dsn string) *fixture {
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Orders: order.NewStore(f.db),
 		Claims: order.New(order.Config{
-			DB: f.db, Batches: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, IDs: idgen.New(rdb, "order"),
+			DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, IDs: idgen.New(rdb, "order"),
 			Locker: f.locker, Scope: order.PerUser, LockTTL: 30 * time.Second,
 		}),
 		Secret: secret, Instance: "a", Timeout: 3 * time.Second,

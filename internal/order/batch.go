@@ -13,145 +13,149 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
-// A batch is one transaction's worth of claims of one coupon.
+// A batch is the claims of one coupon that share a transaction.
 type batch struct {
 	couponID int64
-	claims   []*claim        // in the order in which they arrived
-	won      []*claim        // those with an order once the transaction is committed
-	refused  map[int64]error // why the others have none, by order id
+	claims   []*claim        // in order of arrival
+	won      []*claim        // have an order once the transaction is committed
+	refused  map[int64]error // the other claims' verdicts, by order id
 }
 
 // errNothingWon ends a transaction that has nothing to commit.
 var errNothingWon = errors.New("nothing won")
 
-// run inserts the orders, then takes as many from the stock: the coupon's row,
-// which every instance wants, is locked for the update and the commit only.
-func (b *batch) run(ctx context.Context, tx *sqlx.Tx) error {
+// apply inserts the orders, then decrements the stock. All instances contend
+// for the coupon's row; in this order it is locked only for the update and the
+// commit.
+func (b *batch) apply(ctx context.Context, tx *sqlx.Tx) error {
 	b.won, b.refused = nil, map[int64]error{}
-	fresh, err := b.insert(ctx, tx)
+	inserted, err := b.insertOrders(ctx, tx)
 	if err != nil {
 		return err
 	}
-	b.won, err = b.take(ctx, tx, fresh)
+	b.won, err = b.decrementStock(ctx, tx, inserted)
 	if err == nil && len(b.won) == 0 {
 		return errNothingWon
 	}
 	return err
 }
 
-// insert adds an order for each claim whose user has none, and returns those.
-func (b *batch) insert(ctx context.Context, tx *sqlx.Tx) ([]*claim, error) {
-	q, args := b.insertion()
-	q += ` ON DUPLICATE KEY UPDATE id = id` // no INSERT IGNORE: that would ignore every other error as well
+// insertOrders inserts an order for each claim whose user has none, and returns
+// those claims.
+func (b *batch) insertOrders(ctx context.Context, tx *sqlx.Tx) (inserted []*claim, err error) {
+	q, args := b.insertStatement()
+	q += ` ON DUPLICATE KEY UPDATE id = id` // INSERT IGNORE would ignore every other error as well
 	result, err := tx.ExecContext(ctx, q, args...)
 	if err != nil {
-		return nil, fmt.Errorf("insert: %w", err)
+		return nil, fmt.Errorf("insert orders: %w", err)
 	}
-	if inserted, err := result.RowsAffected(); err != nil || int(inserted) == len(b.claims) {
+	if n, err := result.RowsAffected(); err != nil || int(n) == len(b.claims) {
 		return b.claims, err
 	}
-	return b.sift(ctx, tx)
+	return b.splitDuplicates(ctx, tx)
 }
 
-// insertion is the statement that inserts an order for each claim. The rows are
-// in the order of the unique key, so that the batches of two instances wait for
-// each other instead of deadlocking.
-func (b *batch) insertion() (q string, args []any) {
+// insertStatement returns the INSERT of an order for each claim. Its rows are
+// sorted by the unique key, so that the batches of two instances wait for each
+// other instead of deadlocking.
+func (b *batch) insertStatement() (q string, args []any) {
 	rows := slices.Clone(b.claims)
 	slices.SortStableFunc(rows, func(x, y *claim) int { return cmp.Compare(x.UserID, y.UserID) })
-	args = make([]any, 0, 4*len(rows)+3) // atOnce adds three
+	args = make([]any, 0, 4*len(rows)+3) // singleRoundTrip appends three
 	for _, c := range rows {
 		args = append(args, c.ID, c.CouponID, c.UserID, c.CreatedAt)
 	}
-	return `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + list("(?, ?, ?, ?)", len(rows)), args
+	return `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + placeholders("(?, ?, ?, ?)", len(rows)), args
 }
 
-// sift tells the claims that were inserted from those whose users had an order.
-func (b *batch) sift(ctx context.Context, tx *sqlx.Tx) (fresh []*claim, err error) {
-	users := make([]any, 0, len(b.claims)+1)
-	users = append(users, b.couponID)
+// splitDuplicates returns the claims whose orders were inserted, and refuses
+// those whose user or id had an order already.
+func (b *batch) splitDuplicates(ctx context.Context, tx *sqlx.Tx) (inserted []*claim, err error) {
+	args := make([]any, 0, len(b.claims)+1)
+	args = append(args, b.couponID)
 	for _, c := range b.claims {
-		users = append(users, c.UserID)
+		args = append(args, c.UserID)
 	}
-	q := `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ? AND user_id IN (` + list("?", len(b.claims)) + `)`
-	var stand []Order
-	if err := tx.SelectContext(ctx, &stand, q, users...); err != nil {
-		return nil, fmt.Errorf("look for orders: %w", err)
+	q := `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ? AND user_id IN (` + placeholders("?", len(b.claims)) + `)`
+	var orders []Order
+	if err := tx.SelectContext(ctx, &orders, q, args...); err != nil {
+		return nil, fmt.Errorf("select orders: %w", err)
 	}
-	orderOf := make(map[int64]int64, len(stand))
-	for _, o := range stand {
-		orderOf[o.UserID] = o.ID
+	orderIDs := make(map[int64]int64, len(orders)) // by user
+	for _, o := range orders {
+		orderIDs[o.UserID] = o.ID
 	}
 	for _, c := range b.claims {
-		switch id, ok := orderOf[c.UserID]; {
-		case !ok:
+		switch id, found := orderIDs[c.UserID]; {
+		case !found:
 			b.refused[c.ID] = errIDTaken
 		case id != c.ID:
 			b.refused[c.ID] = &AlreadyClaimedError{OrderID: id}
 		default:
-			fresh = append(fresh, c)
+			inserted = append(inserted, c)
 		}
 	}
-	return fresh, nil
+	return inserted, nil
 }
 
-// take takes the stock for fresh, or for as many of them as it covers, the
-// first first. It returns those; the others' orders are taken back.
-func (b *batch) take(ctx context.Context, tx *sqlx.Tx, fresh []*claim) ([]*claim, error) {
+// decrementStock takes one unit for each inserted claim. If the stock does not
+// cover them all, the earliest claims win; the others are refused and their
+// orders deleted.
+func (b *batch) decrementStock(ctx context.Context, tx *sqlx.Tx, inserted []*claim) (won []*claim, err error) {
 	const q = `UPDATE coupons SET stock = stock - ? WHERE id = ? AND stock >= ?`
-	if len(fresh) == 0 {
+	if len(inserted) == 0 {
 		return nil, nil
 	}
-	taken, err := exec(ctx, tx, q, len(fresh), b.couponID, len(fresh))
-	if err != nil || taken == 1 {
-		return fresh, err
+	changed, err := updateStock(ctx, tx, q, len(inserted), b.couponID, len(inserted))
+	if err != nil || changed == 1 {
+		return inserted, err
 	}
 	var left int
 	if err := tx.GetContext(ctx, &left, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, b.couponID); err != nil {
-		return nil, fmt.Errorf("look at the stock: %w", err)
+		return nil, fmt.Errorf("select stock: %w", err)
 	}
-	left = min(max(0, left), len(fresh))
-	won, late := fresh[:left], fresh[left:]
+	left = min(max(0, left), len(inserted))
+	won, late := inserted[:left], inserted[left:]
 	b.refuse(late)
 	if left == 0 {
-		return nil, nil // the rollback takes their orders back
+		return nil, nil // the rollback removes their orders
 	}
-	if err := takeBack(ctx, tx, late); err != nil {
+	if err := deleteOrders(ctx, tx, late); err != nil {
 		return nil, err
 	}
-	_, err = exec(ctx, tx, q, left, b.couponID, left)
+	_, err = updateStock(ctx, tx, q, left, b.couponID, left)
 	return won, err
 }
 
-// refuse tells late that the coupon is sold out, and so those claims of the
-// same users that were to be told of late's orders.
+// refuse marks the late claims sold out, and also the duplicates that refer to
+// their orders.
 func (b *batch) refuse(late []*claim) {
-	gone := make(map[int64]bool, len(late))
+	deleted := make(map[int64]bool, len(late))
 	for _, c := range late {
-		b.refused[c.ID], gone[c.ID] = coupon.ErrSoldOut, true
+		b.refused[c.ID], deleted[c.ID] = coupon.ErrSoldOut, true
 	}
 	for id, err := range b.refused {
-		if again, ok := errors.AsType[*AlreadyClaimedError](err); ok && gone[again.OrderID] {
+		if duplicate, ok := errors.AsType[*AlreadyClaimedError](err); ok && deleted[duplicate.OrderID] {
 			b.refused[id] = coupon.ErrSoldOut
 		}
 	}
 }
 
-func takeBack(ctx context.Context, tx *sqlx.Tx, late []*claim) error {
-	if len(late) == 0 {
+func deleteOrders(ctx context.Context, tx *sqlx.Tx, claims []*claim) error {
+	if len(claims) == 0 {
 		return nil
 	}
-	ids := make([]any, len(late))
-	for i, c := range late {
+	ids := make([]any, len(claims))
+	for i, c := range claims {
 		ids[i] = c.ID
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM coupon_orders WHERE id IN (`+list("?", len(ids))+`)`, ids...); err != nil {
-		return fmt.Errorf("take orders back: %w", err)
+	if _, err := tx.ExecContext(ctx, `DELETE FROM coupon_orders WHERE id IN (`+placeholders("?", len(ids))+`)`, ids...); err != nil {
+		return fmt.Errorf("delete orders: %w", err)
 	}
 	return nil
 }
 
-// list is n times item, separated by commas.
-func list(item string, n int) string {
+// placeholders returns n copies of item, separated by commas.
+func placeholders(item string, n int) string {
 	return strings.Repeat(item+",", n-1) + item
 }

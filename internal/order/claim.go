@@ -14,30 +14,30 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// Claims takes claims. It is safe for concurrent use, and any number of
-// instances may take claims on one database.
+// Claims processes claims. It is safe for concurrent use, and any number of
+// instances may process claims on one database.
 type Claims struct {
 	coupons  *coupon.Cache
 	ids      *idgen.Worker
 	strategy committer
-	owners   *owners
+	winners  *winners
 	locker   lock.Locker
 	key      func(userID, couponID int64) string
 	lock     lock.Options
-	leaving  leaving
+	releaser releaser
 }
 
 // Config says how Claims locks and commits.
 type Config struct {
 	DB      *sqlx.DB
-	Batches *sqlx.DB // the same, open for several statements at once; for Grouped only
+	BatchDB *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only
 	Coupons *coupon.Cache
 	IDs     *idgen.Worker
 	Locker  lock.Locker
 
-	Scope    Scope            // whom a lock excludes
-	LockTTL  time.Duration    // how long a lock outlives an instance that died
-	LockWait time.Duration    // how long a claim waits for a lock of PerCoupon
+	Scope    Scope            // what a claim locks
+	LockTTL  time.Duration    // after which the lock of a crashed instance expires
+	LockWait time.Duration    // longest wait for the lock with PerCoupon
 	Observe  func(lock.Event) // may be nil
 
 	Strategy Strategy // how orders are committed
@@ -46,19 +46,19 @@ type Config struct {
 // Scope is what a claim locks.
 type Scope string
 
-// A claim locks its user, and a second one of the same user is refused; or it
-// locks the coupon, and the others wait.
+// PerUser locks the user: a concurrent claim of the same user is refused.
+// PerCoupon locks the coupon: concurrent claims of the coupon wait.
 const (
 	PerUser   Scope = "user"
 	PerCoupon Scope = "coupon"
 )
 
-// New returns Claims as c says.
+// New returns Claims as configured.
 func New(c Config) *Claims {
 	claims := &Claims{
 		coupons: c.Coupons, ids: c.IDs, locker: c.Locker,
-		strategy: newCommitter(c.Strategy, c.DB, c.Batches),
-		owners:   newOwners(c.DB),
+		strategy: newCommitter(c.Strategy, c.DB, c.BatchDB),
+		winners:  newWinners(c.DB),
 		key:      userKey,
 		lock:     lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},
 	}
@@ -73,18 +73,18 @@ func couponKey(_, couponID int64) string {
 	return "redis_lock:couponId:" + strconv.FormatInt(couponID, 10)
 }
 
-// Claim gets one coupon for one user, durably, or says why not: a verdict of
-// this package or of package coupon, or ErrUnavailable if the outcome is not
-// known by the time that ctx ends.
+// Claim places a user's order for one coupon. It returns once the order is durable.
+// Otherwise the error is a verdict of this package or of package coupon, or
+// wraps ErrUnavailable if the outcome is not known when ctx ends.
 func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
 	o, err := c.claim(ctx, userID, couponID)
-	if err != nil && !verdict(err) {
+	if err != nil && !isVerdict(err) {
 		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, userID, err)
 	}
 	return o, err
 }
 
-func verdict(err error) bool {
+func isVerdict(err error) bool {
 	for _, v := range []error{
 		coupon.ErrNotFound, coupon.ErrNotStarted, coupon.ErrEnded, coupon.ErrSoldOut,
 		ErrAlreadyClaimed, ErrClaimInProgress,
@@ -98,11 +98,11 @@ func verdict(err error) bool {
 
 func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, err error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	on, err := c.coupons.Find(ctx, couponID)
+	cp, err := c.coupons.Find(ctx, couponID)
 	if err != nil {
 		return Order{}, err
 	}
-	if err := c.refuse(ctx, on, userID, now); err != nil {
+	if err := c.precheck(ctx, cp, userID, now); err != nil {
 		return Order{}, err
 	}
 	held, err := lock.Acquire(ctx, c.locker, c.key(userID, couponID), c.lock)
@@ -113,46 +113,46 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		return Order{}, err
 	}
 	defer func() {
-		left := c.leaving.letGo(held)
-		if verdict(err) {
-			select { // who was refused may try again at once, and at another instance
-			case <-left:
+		released := c.releaser.release(held)
+		if isVerdict(err) {
+			select { // a refused user may claim again at once, at another instance
+			case <-released:
 			case <-ctx.Done():
 			}
 		}
 	}()
-	return c.make(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	return c.place(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
 }
 
-// refuse reports the verdict that needs no transaction, if there is one. A user
-// who has an order is told so even when the coupon is sold out: that may be the
-// client whose answer got lost.
-func (c *Claims) refuse(ctx context.Context, on coupon.Coupon, userID int64, now time.Time) error {
-	err := on.Open(now)
+// precheck returns the verdict that needs no transaction, or nil. A user who
+// has an order gets ErrAlreadyClaimed even if the coupon is sold out: the reply
+// to the winning claim may have been lost.
+func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
+	err := cp.Open(now)
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 		return err
 	}
-	orderID, known := c.owners.find(on.ID, userID)
-	if !known && err != nil {
-		var lookErr error
-		if orderID, known, lookErr = c.owners.findAmongAll(ctx, on, userID); lookErr != nil {
-			return lookErr
+	orderID, found := c.winners.find(cp.ID, userID)
+	if !found && err != nil {
+		var findErr error
+		if orderID, found, findErr = c.winners.findComplete(ctx, cp, userID); findErr != nil {
+			return findErr
 		}
 	}
-	if known {
+	if found {
 		return &AlreadyClaimedError{OrderID: orderID}
 	}
 	return err
 }
 
-// idTries bounds how often a taken id is replaced: the id worker promises that
-// none is, but for the double faults that it names.
-const idTries = 3
+// maxIDAttempts bounds how often a taken id is replaced. The id worker gives no
+// id twice, except after the double faults that its package names.
+const maxIDAttempts = 3
 
-// make gives o an id, commits it, and notes what came of it.
-func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
+// place gives o an id, commits it, and updates the caches by the result.
+func (c *Claims) place(ctx context.Context, o Order) (Order, error) {
 	var err error
-	for try := 0; try == 0 || errors.Is(err, errIDTaken) && try < idTries; try++ {
+	for attempt := 0; attempt == 0 || errors.Is(err, errIDTaken) && attempt < maxIDAttempts; attempt++ {
 		if o.ID, err = c.ids.Next(ctx); err != nil {
 			return Order{}, err
 		}
@@ -161,19 +161,19 @@ func (c *Claims) make(ctx context.Context, o Order) (Order, error) {
 	if errors.Is(err, coupon.ErrSoldOut) {
 		c.coupons.SoldOut(o.CouponID)
 	}
-	if again, ok := errors.AsType[*AlreadyClaimedError](err); ok {
-		c.owners.add(o.CouponID, Order{ID: again.OrderID, UserID: o.UserID})
+	if claimed, ok := errors.AsType[*AlreadyClaimedError](err); ok {
+		c.winners.add(o.CouponID, Order{ID: claimed.OrderID, UserID: o.UserID})
 	}
 	if err != nil {
 		return Order{}, err
 	}
-	c.owners.add(o.CouponID, o)
+	c.winners.add(o.CouponID, o)
 	return o, nil
 }
 
-// Close returns when no transaction is under way and no lock is left. A claim
-// that comes after it may be refused as ErrUnavailable.
+// Close returns when no transaction is running and all locks are released. A
+// later Claim may return ErrUnavailable.
 func (c *Claims) Close() {
 	c.strategy.Close()
-	c.leaving.close()
+	c.releaser.close()
 }

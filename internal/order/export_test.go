@@ -1,20 +1,20 @@
 package order
 
-// Waiting is how many claims are queued behind a transaction.
-func Waiting(c *Claims) int {
+// Queued returns the number of claims that wait for a batch.
+func Queued(c *Claims) int {
 	g := c.strategy.(*groupCommit)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.waiting
+	return g.queued
 }
 
-// Serving reports whether a batch has been taken from an otherwise empty queue.
-func Serving(c *Claims) bool {
+// Committing reports whether a batch is being committed and no claim is queued.
+func Committing(c *Claims) bool {
 	g := c.strategy.(*groupCommit)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.lanes) > 0 && g.waiting == 0
+	return len(g.queues) > 0 && g.queued == 0
 }
 
-// UserKey is what a claim locks.
+// UserKey returns the lock key of a user's claims.
 func UserKey(userID int64) string { return userKey(userID, 0) }

@@ -10,143 +10,148 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// groupCommit commits the claims of one coupon together. A hot coupon is one row:
-// with a transaction for each claim, claims follow one another at the pace of
-// the disk; here whatever gathers while one transaction commits goes into the
-// next, so that the pace is paid once for all of them. An idle service waits
-// for nothing: the first claim is a batch of one.
+// groupCommit commits the claims of one coupon in shared transactions. A hot
+// coupon is one row, so with a transaction per claim the disk's commit latency
+// bounds the claims per second. Here the claims that arrive while a transaction
+// commits form the next batch, and share its commit. InnoDB's own group commit
+// does the same for transactions. The first claim of an idle service does not
+// wait: it is a batch of one.
 //
-// Every caller waits for the answer to its own claim, which is as durable as
-// that of each. Claims are made in the order in which they arrived; one that is
-// refused costs no other; a batch that the stock does not cover sells what is
-// left. It is the same idea as the engine's own group commit, one level up.
+// Commit returns when its own order is durable, as with PerClaim. Orders are
+// inserted in order of arrival; a refused claim does not fail its batch; a
+// batch larger than the stock sells all that is left.
 type groupCommit struct {
 	db      *sqlx.DB
-	batches *sqlx.DB // takes several statements at once
+	batchDB *sqlx.DB // opened with multi-statements
 
-	mu      sync.Mutex
-	lanes   map[int64][]*claim // waiting claims, by coupon; a lane exists while it is served
-	waiting int
-	closed  bool
-	serving sync.WaitGroup
+	mu         sync.Mutex
+	queues     map[int64][]*claim // by coupon; a queue exists while its committer goroutine runs
+	queued     int                // claims in all queues
+	closed     bool
+	committers sync.WaitGroup
 }
 
-// A claim waits in a lane for its outcome.
+// A claim is queued until its result is known.
 type claim struct {
 	Order
-	ctx     context.Context
-	outcome chan error // has room for the one answer: nobody waits for a caller that left
+	ctx    context.Context
+	result chan error // buffered: sending does not block if the caller has returned
 }
 
 const (
 	// maxBatch bounds a transaction: beyond a few hundred rows its length
-	// costs more than its commit saves.
+	// costs more than the shared commit saves.
 	maxBatch = 512
-	// maxWaiting bounds the queue: what would wait longer than its deadline
-	// is better refused at once.
-	maxWaiting = 16384
-	// batchTimeout bounds a transaction, whose callers have deadlines of
-	// their own.
+	// maxQueued bounds the queues. A claim that would be queued beyond its
+	// deadline is better refused at once.
+	maxQueued = 16384
+	// batchTimeout bounds a transaction. Its claims have deadlines of their
+	// own.
 	batchTimeout = 5 * time.Second
 )
 
-var errRefused = errors.New("too many claims are waiting, or the service ends")
+var errNotQueued = errors.New("too many claims are queued, or the service is shutting down")
 
-func newGroupCommit(db, batches *sqlx.DB) *groupCommit {
-	return &groupCommit{db: db, batches: batches, lanes: map[int64][]*claim{}}
+func newGroupCommit(db, batchDB *sqlx.DB) *groupCommit {
+	return &groupCommit{db: db, batchDB: batchDB, queues: map[int64][]*claim{}}
 }
 
-// Commit returns when o is on disk or refused, or with the cause of ctx: o is
-// then made or not, but never half, and not at all if its turn had not come.
+// Commit blocks until o is durable or refused, or returns the cause of ctx. In
+// the latter case o is not committed if it was still queued; otherwise its
+// batch may be committed later.
 func (g *groupCommit) Commit(ctx context.Context, o Order) error {
-	c := &claim{Order: o, ctx: ctx, outcome: make(chan error, 1)}
-	if !g.enter(c) {
-		return errRefused
+	c := &claim{Order: o, ctx: ctx, result: make(chan error, 1)}
+	if !g.enqueue(c) {
+		return errNotQueued
 	}
 	select {
-	case err := <-c.outcome:
+	case err := <-c.result:
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the commit: %w", context.Cause(ctx))
 	}
 }
 
-// Close refuses what comes from now on, and returns when no transaction is
-// under way.
+// Close makes Commit refuse further orders, and returns when the queued ones
+// are committed or refused.
 func (g *groupCommit) Close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.serving.Wait()
+	g.committers.Wait()
 }
 
-// enter queues c, and has its lane served if nobody does.
-func (g *groupCommit) enter(c *claim) bool {
+// enqueue appends c to its coupon's queue, and starts the committer goroutine
+// of a new queue. It returns false if the queues are full or closed.
+func (g *groupCommit) enqueue(c *claim) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed || g.waiting == maxWaiting {
+	if g.closed || g.queued == maxQueued {
 		return false
 	}
-	g.waiting++
-	lane, served := g.lanes[c.CouponID]
-	g.lanes[c.CouponID] = append(lane, c)
-	if !served {
-		g.serving.Go(func() { g.serve(c.CouponID) })
+	g.queued++
+	queue, running := g.queues[c.CouponID]
+	g.queues[c.CouponID] = append(queue, c)
+	if !running {
+		g.committers.Go(func() { g.commitQueue(c.CouponID) })
 	}
 	return true
 }
 
-// serve commits batch after batch of a coupon until none waits.
-func (g *groupCommit) serve(couponID int64) {
-	for batch := g.next(couponID); len(batch) > 0; batch = g.next(couponID) {
-		g.answer(couponID, batch)
+// commitQueue commits batches of a coupon until its queue is empty.
+func (g *groupCommit) commitQueue(couponID int64) {
+	for claims := g.nextBatch(couponID); len(claims) > 0; claims = g.nextBatch(couponID) {
+		g.commitBatch(couponID, claims)
 	}
 }
 
-// next takes what has gathered, without the claims whose callers have left.
-// It closes the lane when nothing has.
-func (g *groupCommit) next(couponID int64) []*claim {
+// nextBatch removes up to maxBatch claims from a queue and returns them without
+// those whose context has ended. It deletes the queue when none is left.
+func (g *groupCommit) nextBatch(couponID int64) []*claim {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	lane := g.lanes[couponID]
-	var batch []*claim
-	for len(lane) > 0 && len(batch) < maxBatch {
-		if lane[0].ctx.Err() == nil {
-			batch = append(batch, lane[0])
+	queue := g.queues[couponID]
+	var claims []*claim
+	for len(queue) > 0 && len(claims) < maxBatch {
+		if queue[0].ctx.Err() == nil {
+			claims = append(claims, queue[0])
 		}
-		lane = lane[1:]
-		g.waiting--
+		queue = queue[1:]
+		g.queued--
 	}
-	if len(batch) == 0 {
-		delete(g.lanes, couponID)
+	if len(claims) == 0 {
+		delete(g.queues, couponID)
 	} else {
-		g.lanes[couponID] = lane
+		g.queues[couponID] = queue
 	}
-	return batch
+	return claims
 }
 
-// answer commits a batch and tells each claim what became of it.
-func (g *groupCommit) answer(couponID int64, claims []*claim) {
+// commitBatch commits claims and sends each its result. It tries a single round
+// trip first; if that changed nothing, an interactive transaction finds out
+// which claims can win.
+func (g *groupCommit) commitBatch(couponID int64, claims []*claim) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	b := &batch{couponID: couponID, claims: claims}
-	err := g.settle(ctx, b, b.atOnce(ctx, g.batches))
-	if errors.Is(err, errNotAtOnce) || errors.Is(err, errRolledBack) && answered(err) {
-		err = g.settle(ctx, b, retried(ctx, func() error {
-			return inTx(ctx, g.db, func(tx *sqlx.Tx) error { return b.run(ctx, tx) })
+	err := g.resolve(ctx, b, b.singleRoundTrip(ctx, g.batchDB))
+	if errors.Is(err, errNotApplied) || errors.Is(err, errRolledBack) && serverStopped(err) {
+		err = g.resolve(ctx, b, retry(ctx, func() error {
+			return inTx(ctx, g.db, func(tx *sqlx.Tx) error { return b.apply(ctx, tx) })
 		}))
 	}
 	for _, c := range claims {
 		if err != nil {
-			c.outcome <- err // refusals were read in a transaction that is gone
+			c.result <- err // the refusals were read in a transaction that was not committed
 		} else {
-			c.outcome <- b.refused[c.ID]
+			c.result <- b.refused[c.ID]
 		}
 	}
 }
 
-// settle finds out what an unanswered commit has done.
-func (g *groupCommit) settle(ctx context.Context, b *batch, err error) error {
+// resolve returns nil if the batch's verdicts are final, and otherwise why they
+// are not. It reads back a commit whose reply was lost.
+func (g *groupCommit) resolve(ctx context.Context, b *batch, err error) error {
 	switch {
 	case errors.Is(err, errCommit):
 		return resolve(ctx, g.db, b.won[0].ID, err)

@@ -40,13 +40,13 @@ func (s *sale) jam(in *order.Claims, couponID int64) *jam {
 // claim starts a claim and returns when it waits; its answer comes later.
 func (j *jam) claim(ctx context.Context, userID int64) <-chan error {
 	j.t.Helper()
-	before := order.Waiting(j.in)
+	before := order.Queued(j.in)
 	answer := make(chan error, 1)
 	go func() {
 		_, err := j.in.Claim(ctx, userID, j.id)
 		answer <- err
 	}()
-	for deadline := time.Now().Add(10 * time.Second); order.Waiting(j.in) == before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); order.Queued(j.in) == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			j.t.Fatalf("the claim of user %d does not wait", userID)
 		}
@@ -68,7 +68,7 @@ func (j *jam) lead(userID int64) <-chan error {
 		_, err := j.in.Claim(context.Background(), userID, j.id)
 		answer <- err
 	}()
-	for deadline := time.Now().Add(10 * time.Second); !order.Serving(j.in); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); !order.Committing(j.in); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			j.t.Fatal("the first claim is not served")
 		}
@@ -283,7 +283,7 @@ func TestNothingIsClaimedAfterClose(t *testing.T) {
 func TestServerThatTakesOneStatementAtATimeIsServed(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
-	in := s.instance(func(c *order.Config) { c.Batches = c.DB })
+	in := s.instance(func(c *order.Config) { c.BatchDB = c.DB })
 	id := s.coupon(1, 3)
 	for user := range int64(3) {
 		if _, err := in.Claim(t.Context(), user+1, id); err != nil {

@@ -42,7 +42,7 @@ func (s *sale) instance(change ...func(*order.Config)) *order.Claims {
 	s.t.Helper()
 	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
 	c := order.Config{
-		DB: db, Batches: labtest.Open(s.t, s.dsn, connect.ManyStatements),
+		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.ManyStatements),
 		Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 		Locker: redislock.New(rdb), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 	}

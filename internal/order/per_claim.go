@@ -9,23 +9,24 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// perClaim commits one claim in one transaction, in the articles' order: has the
-// user one? take the stock, insert the order.
+// perClaim commits each order in a transaction of its own, in the articles'
+// sequence: look for an order of the user, decrement the stock, insert the
+// order.
 type perClaim struct {
-	db   *sqlx.DB
-	take taker
+	db        *sqlx.DB
+	decrement decrementFunc
 }
 
 func (p *perClaim) Commit(ctx context.Context, o Order) error {
-	err := retried(ctx, func() error {
-		return inTx(ctx, p.db, func(tx *sqlx.Tx) error { return p.claim(ctx, tx, o) })
+	err := retry(ctx, func() error {
+		return inTx(ctx, p.db, func(tx *sqlx.Tx) error { return p.apply(ctx, tx, o) })
 	})
 	switch {
 	case errors.Is(err, errCommit):
 		return resolve(ctx, p.db, o.ID, err)
-	case sqlError(err, duplicateKey):
-		// Another claim of the user came between, or the id is taken.
-		if err := unclaimed(ctx, p.db, o); err != nil {
+	case hasErrorNumber(err, duplicateKey):
+		// A concurrent claim of the user was committed first, or the id is taken.
+		if err := checkUnclaimed(ctx, p.db, o); err != nil {
 			return err
 		}
 		return errIDTaken
@@ -33,36 +34,36 @@ func (p *perClaim) Commit(ctx context.Context, o Order) error {
 	return err
 }
 
-func (p *perClaim) claim(ctx context.Context, tx *sqlx.Tx, o Order) error {
-	if err := unclaimed(ctx, tx, o); err != nil {
+func (p *perClaim) apply(ctx context.Context, tx *sqlx.Tx, o Order) error {
+	if err := checkUnclaimed(ctx, tx, o); err != nil {
 		return err
 	}
-	if err := p.take(ctx, tx, o.CouponID); err != nil {
+	if err := p.decrement(ctx, tx, o.CouponID); err != nil {
 		return err
 	}
-	return insert(ctx, tx, o)
+	return insertOrder(ctx, tx, o)
 }
 
 func (p *perClaim) Close() {}
 
-// unclaimed reports an *AlreadyClaimedError if the user has an order.
-func unclaimed(ctx context.Context, q sqlx.QueryerContext, o Order) error {
-	const query = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? LIMIT 1`
+// checkUnclaimed returns an *AlreadyClaimedError if the user has an order.
+func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o Order) error {
+	const q = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? LIMIT 1`
 	var id int64
-	switch err := sqlx.GetContext(ctx, q, &id, query, o.CouponID, o.UserID); {
+	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID); {
 	case err == nil:
 		return &AlreadyClaimedError{OrderID: id}
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	default:
-		return fmt.Errorf("look for an order: %w", err)
+		return fmt.Errorf("select order: %w", err)
 	}
 }
 
-func insert(ctx context.Context, tx *sqlx.Tx, o Order) error {
+func insertOrder(ctx context.Context, tx *sqlx.Tx, o Order) error {
 	const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, ?, ?, ?)`
 	if _, err := tx.ExecContext(ctx, q, o.ID, o.CouponID, o.UserID, o.CreatedAt); err != nil {
-		return fmt.Errorf("insert: %w", err)
+		return fmt.Errorf("insert order: %w", err)
 	}
 	return nil
 }

@@ -36,17 +36,17 @@ type committer interface {
 // errIDTaken says that another order has the id.
 var errIDTaken = errors.New("id taken")
 
-func newCommitter(s Strategy, db, batches *sqlx.DB) committer {
+func newCommitter(s Strategy, db, batchDB *sqlx.DB) committer {
 	switch s {
 	case PerClaim:
-		return &perClaim{db, takeConditionally}
+		return &perClaim{db, decrementConditionally}
 	case Optimistic:
-		return &perClaim{db, takeOptimistically}
+		return &perClaim{db, decrementOptimistically}
 	case Pessimistic:
-		return &perClaim{db, takePessimistically}
+		return &perClaim{db, decrementPessimistically}
 	case Unguarded:
-		return &perClaim{db, takeUnguarded}
+		return &perClaim{db, decrementUnguarded}
 	default:
-		return newGroupCommit(db, batches)
+		return newGroupCommit(db, batchDB)
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// errCommit marks a commit that got no answer: it may have been done.
+// errCommit marks a commit whose reply was lost: it may have been executed.
 var errCommit = errors.New("commit")
 
 // inTx runs work in a transaction and commits if it returns nil. An error of
 // the commit itself wraps errCommit; any other error means that nothing was
-// done.
+// committed.
 func inTx(ctx context.Context, db *sqlx.DB, work func(tx *sqlx.Tx) error) error {
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err := work(tx); err != nil {
-		_ = tx.Rollback() // the connection is closed if it cannot
+		_ = tx.Rollback() // if it fails, the connection is closed and the server rolls back
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -34,33 +34,33 @@ func inTx(ctx context.Context, db *sqlx.DB, work func(tx *sqlx.Tx) error) error 
 	return nil
 }
 
-// MySQL's numbers for what a transaction may meet.
+// MySQL's error numbers that a transaction has to expect.
 const (
 	duplicateKey    = 1062
 	lockWaitTimeout = 1205
 	deadlock        = 1213
 )
 
-// sqlError reports whether err is the server's error with one of numbers.
-func sqlError(err error, numbers ...uint16) bool {
-	answer, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains(numbers, answer.Number)
+// hasErrorNumber reports whether err is a MySQL error with one of numbers.
+func hasErrorNumber(err error, numbers ...uint16) bool {
+	serverErr, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains(numbers, serverErr.Number)
 }
 
-// errConflict says that a row's version changed between look and write.
+// errConflict says that a row's version changed between read and write.
 var errConflict = errors.New("version changed")
 
-// maxTries bounds how often one transaction is tried.
-const maxTries = 200
+// maxAttempts bounds how often one transaction is executed.
+const maxAttempts = 200
 
-// retried runs a transaction again, after a short random pause, as long as it
-// fails as the victim of a deadlock, of a lock wait or of another's version,
-// and ctx lasts.
-func retried(ctx context.Context, transaction func() error) error {
+// retry executes a transaction again, after a short random pause, while it
+// fails because of a deadlock, a lock wait timeout or a version conflict, until
+// ctx ends.
+func retry(ctx context.Context, transaction func() error) error {
 	pause := time.Millisecond
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		err := transaction()
-		if err == nil || try == maxTries || !errors.Is(err, errConflict) && !sqlError(err, deadlock, lockWaitTimeout) {
+		if err == nil || attempt == maxAttempts || !errors.Is(err, errConflict) && !hasErrorNumber(err, deadlock, lockWaitTimeout) {
 			return err
 		}
 		select {
@@ -72,32 +72,34 @@ func retried(ctx context.Context, transaction func() error) error {
 	}
 }
 
-// resolveTimeout bounds the reading back after an unanswered commit. It runs
-// beyond the caller's deadline, which is what most often causes the doubt.
+// resolveTimeout bounds the read after a lost commit reply. It is not bounded
+// by the caller's deadline, which most often is what lost the reply.
 const resolveTimeout = time.Second
 
-// errRolledBack says that a commit was not answered and, when it was read back,
-// not done.
+// errRolledBack says that the reply of a commit was lost, and that a read
+// afterwards did not find the order.
 var errRolledBack = errors.New("rolled back")
 
-// resolve turns an unanswered commit, which failed with cause, into a verdict
-// where that can be had: nil if the order stands (and with it all that were
-// made in its transaction), errRolledBack if nothing was made.
+// resolve finds out whether a commit whose reply was lost was executed. It
+// returns nil if the order is found, and with it all orders of its transaction,
+// an error that wraps errRolledBack if it is not, and cause joined with the
+// read's error if the outcome remains unknown.
 func resolve(ctx context.Context, db *sqlx.DB, orderID int64, cause error) error {
-	made, err := committed(ctx, db, orderID)
+	found, err := isCommitted(ctx, db, orderID)
 	switch {
 	case err != nil:
 		return errors.Join(cause, fmt.Errorf("read back: %w", err))
-	case made:
+	case found:
 		return nil
 	default:
 		return fmt.Errorf("%w: %w", errRolledBack, cause)
 	}
 }
 
-// committed reads an order back. It waits for a transaction that is still
-// under way: its share lock stands behind the row lock of the insert.
-func committed(ctx context.Context, db *sqlx.DB, orderID int64) (bool, error) {
+// isCommitted reports whether an order is in the table. It blocks while the
+// order's transaction is running: its share lock waits for the row lock of the
+// insert.
+func isCommitted(ctx context.Context, db *sqlx.DB, orderID int64) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
 	const q = `SELECT id FROM coupon_orders WHERE id = ? LOCK IN SHARE MODE`

@@ -96,7 +96,7 @@ func TestUnansweredCommitIsReadBack(t *testing.T) {
 				id := s.coupon(1, 5)
 				claims := s.instance(withStrategy(strategy), func(c *order.Config) {
 					c.DB = openUnanswering(t, s.dsn, test.makes)
-					c.Batches = c.DB
+					c.BatchDB = c.DB
 				})
 				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 					t.Errorf("claim: %v, want %v", err, test.want)
@@ -160,7 +160,7 @@ func TestBatchMadeLateIsMadeOnce(t *testing.T) {
 	id := s.coupon(1, 5)
 	var batch func() error
 	db := openThrough(t, s.dsn, func(c driver.Connector) driver.Connector { return late{c, &batch} })
-	claims := s.instance(func(c *order.Config) { c.DB, c.Batches = db, db })
+	claims := s.instance(func(c *order.Config) { c.DB, c.BatchDB = db, db })
 	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("claim: %v, want unavailable", err)
 	}

@@ -1,0 +1,45 @@
+package order
+
+import (
+	"context"
+	"sync"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// releaser releases locks in the background. A committed order stays committed
+// whatever becomes of its lock, and a lease that cannot be released expires, so
+// the reply need not wait for it.
+type releaser struct {
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+}
+
+// release starts the release of held, and closes released when it has ended.
+// After close it releases before it returns.
+func (r *releaser) release(held *lock.Held) (released <-chan struct{}) {
+	done := make(chan struct{})
+	run := func() {
+		_ = held.Release(context.Background())
+		close(done)
+	}
+	r.mu.Lock()
+	closed := r.closed
+	if !closed {
+		r.running.Go(run)
+	}
+	r.mu.Unlock()
+	if closed {
+		run()
+	}
+	return done
+}
+
+// close returns when all releases have ended.
+func (r *releaser) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.running.Wait()
+}
