@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	forceScript        = script("force.lua")
-	forceFairScript    = script("fair_queue.lua", "fair_force.lua")
-	forcePermitsScript = script("permit_force.lua")
+	forceUnlockScript       = script("force_unlock.lua")
+	fairForceUnlockScript   = script("fair_queue.lua", "fair_force_unlock.lua")
+	permitForceUnlockScript = script("permit_force_unlock.lua")
 )
 
 // Info is what the server knew about a lock at one moment.
@@ -38,10 +38,10 @@ func (l RLock) Inspect(ctx context.Context, key string) (Info, error) {
 // lock, and wakes those who wait. The holder learns of it by its next Extend.
 func (l RLock) ForceUnlock(ctx context.Context, key string) error {
 	message := "0"
-	if l.typ == &writeLock || l.typ == &readLock {
+	if l.typ == &writeLockType || l.typ == &readLockType {
 		message = "1" // wakes all
 	}
-	return l.c.force(ctx, forceScript, []string{key}, l.typ.channel(key), message)
+	return l.c.force(ctx, forceUnlockScript, []string{key}, l.typ.channel(key), message)
 }
 
 func (c *Client) force(ctx context.Context, s *redis.Script, keys []string, channel string, more ...any) error {

@@ -1,9 +1,9 @@
 package redisson
 
-var rlock = lockType{
-	acquire: script("acquire.lua"),
-	release: script("release.lua"),
-	extend:  script("extend.lua"),
+var rlockType = lockType{
+	acquire: script("rlock_acquire.lua"),
+	release: script("rlock_release.lua"),
+	extend:  script("rlock_extend.lua"),
 	keys:    func(name, _ string) []string { return []string{name} },
 	channel: lockChannel,
 	member:  identity,
@@ -13,4 +13,4 @@ func lockChannel(name string) string { return prefixed("redisson_lock__channel",
 
 // Lock is Redisson's RLock, and its RSpinLock, which publishes nothing: the
 // policy's timer finds that one free.
-func (c *Client) Lock() RLock { return RLock{locker{c, &rlock}} }
+func (c *Client) Lock() RLock { return RLock{locker{c, &rlockType}} }

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed *.lua
+//go:embed lua/*.lua
 var scriptFiles embed.FS
 
 // script concatenates files to one script. All files but the last only define
@@ -15,7 +15,7 @@ var scriptFiles embed.FS
 func script(files ...string) *redis.Script {
 	var source string
 	for _, file := range files {
-		text, err := scriptFiles.ReadFile(file)
+		text, err := scriptFiles.ReadFile("lua/" + file)
 		if err != nil {
 			panic(err) // a file name in this package is misspelt
 		}

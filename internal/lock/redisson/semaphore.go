@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	semaphoreSetScript     = script("semaphore_set.lua")
-	semaphoreTakeScript    = script("semaphore_take.lua")
-	semaphoreReleaseScript = script("semaphore_release.lua")
+	semaphoreSetPermitsScript = script("semaphore_set_permits.lua")
+	semaphoreAcquireScript    = script("semaphore_acquire.lua")
+	semaphoreReleaseScript    = script("semaphore_release.lua")
 )
 
 func semaphoreChannel(name string) string { return prefixed("redisson_sc", name) }
@@ -35,7 +35,7 @@ func (c *Client) Semaphore(name string) RSemaphore { return RSemaphore{c, name} 
 // TrySetPermits gives a semaphore that is not there n permits, and reports
 // whether it was so.
 func (s RSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
-	set, err := s.run(ctx, semaphoreSetScript, n).Bool()
+	set, err := s.run(ctx, semaphoreSetPermitsScript, n).Bool()
 	return set, s.wrap("set permits", err)
 }
 
@@ -54,7 +54,7 @@ func (s RSemaphore) TryAcquire(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	taken, err := s.run(ctx, semaphoreTakeScript, n).Bool()
+	taken, err := s.run(ctx, semaphoreAcquireScript, n).Bool()
 	if err == nil && !taken {
 		return lock.ErrLocked
 	}

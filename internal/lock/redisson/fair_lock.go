@@ -13,10 +13,10 @@ import (
 // learns of a wake-up that was lost. Its patience, in fair_queue.lua, is 3 s.
 const heartbeat = time.Second
 
-var fairLock = lockType{
+var fairLockType = lockType{
 	acquire: script("fair_queue.lua", "fair_acquire.lua"),
 	release: script("fair_queue.lua", "fair_release.lua"),
-	extend:  rlock.extend,
+	extend:  rlockType.extend,
 	keys: func(name, _ string) []string {
 		return []string{name, prefixed("redisson_lock_queue", name), prefixed("redisson_lock_timeout", name)}
 	},
@@ -32,7 +32,7 @@ var fairLock = lockType{
 // Java left to look, one that died behind Java waiters may stay for their wait
 // time, by default 5 minutes, as Java's own dead do. Deadlines are by the
 // server's clock, Java's by its own: keep them together.
-func (c *Client) FairLock() RFairLock { return RFairLock{locker{c, &fairLock}} }
+func (c *Client) FairLock() RFairLock { return RFairLock{locker{c, &fairLockType}} }
 
 // An RFairLock waits by itself (lock.BlockingLocker). Its TryLock does not queue, and
 // does not overtake those who do.
@@ -98,5 +98,5 @@ func (f RFairLock) Inspect(ctx context.Context, key string) (Info, error) {
 
 // ForceUnlock takes key from whoever holds it, and wakes the next in the queue.
 func (f RFairLock) ForceUnlock(ctx context.Context, key string) error {
-	return f.c.force(ctx, forceFairScript, f.typ.keys(key, ""), f.typ.channel(key))
+	return f.c.force(ctx, fairForceUnlockScript, f.typ.keys(key, ""), f.typ.channel(key))
 }

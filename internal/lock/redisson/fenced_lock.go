@@ -1,9 +1,9 @@
 package redisson
 
-var fencedLock = lockType{
+var fencedLockType = lockType{
 	acquire: script("fenced_acquire.lua"),
-	release: rlock.release,
-	extend:  rlock.extend,
+	release: rlockType.release,
+	extend:  rlockType.extend,
 	keys: func(name, _ string) []string {
 		return []string{name, prefixed("redisson_lock_token", name)}
 	},
@@ -18,4 +18,4 @@ var fencedLock = lockType{
 // even after Redis has lost its data, as long as Go mints first: Java would
 // begin at 1 again. As in Redisson the counter is never deleted: one small key
 // for every name ever locked.
-func (c *Client) FencedLock() RLock { return RLock{locker{c, &fencedLock}} }
+func (c *Client) FencedLock() RLock { return RLock{locker{c, &fencedLockType}} }

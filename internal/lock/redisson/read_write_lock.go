@@ -9,9 +9,9 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-var readLock = lockType{
-	acquire: script("rw_readers.lua", "read_acquire.lua"),
-	release: script("rw_readers.lua", "read_release.lua"),
+var readLockType = lockType{
+	acquire: script("read_holds.lua", "read_acquire.lua"),
+	release: script("read_holds.lua", "read_release.lua"),
 	extend:  script("read_extend.lua"),
 	keys: func(name, owner string) []string {
 		return []string{name, suffixed(name, owner+":rwlock_timeout:1"), writerWaits(name)}
@@ -20,16 +20,16 @@ var readLock = lockType{
 	member:  identity,
 }
 
-var writeLock = lockType{
-	acquire: script("rw_readers.lua", "write_acquire.lua"),
+var writeLockType = lockType{
+	acquire: script("read_holds.lua", "write_acquire.lua"),
 	release: script("write_release.lua"),
-	extend:  rlock.extend,
+	extend:  rlockType.extend,
 	keys:    func(name, _ string) []string { return []string{name, writerWaits(name)} },
 	channel: rwChannel,
 	member:  func(owner string) string { return owner + ":write" },
 }
 
-var downgradeScript = script("downgrade.lua")
+var downgradeScript = script("write_downgrade.lua")
 
 func rwChannel(name string) string { return prefixed("redisson_rwlock", name) }
 
@@ -49,11 +49,11 @@ const writerPatience = 2 * time.Second
 // read lock twice can therefore wait for its own first hold, unless re-entry
 // goes through the context. Java's readers do not see the waiting writer and
 // still join: no key of Redisson's format would hold them back.
-func (c *Client) ReadLock() RLock { return RLock{locker{c, &readLock}} }
+func (c *Client) ReadLock() RLock { return RLock{locker{c, &readLockType}} }
 
 // WriteLock is the write side of Redisson's RReadWriteLock. Readers whose time
 // is up do not hinder it, even if they died without letting go.
-func (c *Client) WriteLock() RWriteLock { return RWriteLock{RLock{locker{c, &writeLock}}} }
+func (c *Client) WriteLock() RWriteLock { return RWriteLock{RLock{locker{c, &writeLockType}}} }
 
 // An RWriteLock is an RLock whose waiters hold back new readers.
 type RWriteLock struct{ RLock }
@@ -101,7 +101,7 @@ func (w RWriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.
 		return nil, err
 	}
 	reading := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner, valid: time.Now().Add(ttl)}
-	done, err := downgradeScript.Run(ctx, w.c.rdb, readLock.keys(own.key, own.owner),
+	done, err := downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
 		ttl.Milliseconds(), own.owner, publish, rwChannel(own.key)).Bool()
 	if err != nil {
 		return nil, fmt.Errorf("redisson: downgrade %s: %w", own.key, err)

@@ -12,7 +12,7 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-var permits = lockType{
+var permitType = lockType{
 	acquire: script("permit_acquire.lua"),
 	release: script("permit_release.lua"),
 	extend:  script("permit_extend.lua"),
@@ -21,7 +21,7 @@ var permits = lockType{
 	member:  permitID,
 }
 
-var setPermitsScript = script("permit_set.lua")
+var permitSetPermitsScript = script("permit_set_permits.lua")
 
 // permitID is the 16 bytes that Redisson shows as 32 hex digits. The owner of
 // a permit is a UUID of its own.
@@ -35,7 +35,7 @@ func permitID(owner string) string {
 // when its time is up. It needs the server's clock and Java's to agree, for
 // Java writes its own into Redis.
 func (c *Client) PermitExpirableSemaphore() RPermitExpirableSemaphore {
-	return RPermitExpirableSemaphore{RLock{locker{c, &permits}}}
+	return RPermitExpirableSemaphore{RLock{locker{c, &permitType}}}
 }
 
 // RPermitExpirableSemaphore implements the interfaces of Lock, but is not exclusive.
@@ -57,7 +57,7 @@ func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n
 	if err != nil {
 		return err
 	}
-	err = setPermitsScript.Run(ctx, p.c.rdb, permits.keys(key, ""), n, publish, semaphoreChannel(key)).Err()
+	err = permitSetPermitsScript.Run(ctx, p.c.rdb, permitType.keys(key, ""), n, publish, semaphoreChannel(key)).Err()
 	if err != nil {
 		return fmt.Errorf("redisson: set permits of %s: %w", key, err)
 	}
@@ -87,5 +87,5 @@ func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Inf
 
 // ForceUnlock takes every permit back from its holder.
 func (p RPermitExpirableSemaphore) ForceUnlock(ctx context.Context, key string) error {
-	return p.c.force(ctx, forcePermitsScript, permits.keys(key, ""), semaphoreChannel(key))
+	return p.c.force(ctx, permitForceUnlockScript, permitType.keys(key, ""), semaphoreChannel(key))
 }

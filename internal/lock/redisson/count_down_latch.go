@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	latchSetScript  = script("latch_set.lua")
-	latchDownScript = script("latch_down.lua")
+	latchSetCountScript  = script("latch_set_count.lua")
+	latchCountDownScript = script("latch_count_down.lua")
 )
 
 // An RCountDownLatch is Redisson's RCountDownLatch: it opens when it has been counted
@@ -37,13 +37,13 @@ func (l RCountDownLatch) channel() string {
 // TrySetCount closes an open latch for n counts, and reports whether it was
 // open.
 func (l RCountDownLatch) TrySetCount(ctx context.Context, n int) (bool, error) {
-	set, err := l.run(ctx, latchSetScript, n).Bool()
+	set, err := l.run(ctx, latchSetCountScript, n).Bool()
 	return set, l.wrap("set", err)
 }
 
 // CountDown counts once; on an open latch it does nothing.
 func (l RCountDownLatch) CountDown(ctx context.Context) error {
-	return l.wrap("count down", l.run(ctx, latchDownScript).Err())
+	return l.wrap("count down", l.run(ctx, latchCountDownScript).Err())
 }
 
 // Count is how many counts are missing; zero if the latch is open.
