@@ -45,11 +45,14 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	}
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
-	claims := order.New(order.Config{
-		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
+	claims, err := order.New(order.Config{
+		DB: p.db, BatchDB: p.batches, Coupons: cache, CouponStore: store, IDs: idgen.New(p.rdb, "order"),
 		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Strategy: cfg.strategy(), Observe: locks.Observe,
 	})
+	if err != nil {
+		return nil, err
+	}
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,

@@ -45,12 +45,16 @@ func newFixtureOn(tb testing.TB, dsn string) *fixture {
 	rdb := labtest.Dial(tb, labtest.Redis(tb))
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // what must be seen sooner, must be told
+	claims, err := order.New(order.Config{
+		DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, CouponStore: store,
+		IDs: idgen.New(rdb, "order"), Locker: f.locker, Scope: order.PerUser, LockTTL: 30 * time.Second,
+		Strategy: order.GroupCommit,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	f.API = New(Config{
-		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Orders: order.NewStore(f.db),
-		Claims: order.New(order.Config{
-			DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, IDs: idgen.New(rdb, "order"),
-			Locker: f.locker, Scope: order.PerUser, LockTTL: 30 * time.Second,
-		}),
+		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
 		Secret: secret, Instance: "a", Timeout: 3 * time.Second,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Metrics: prometheus.NewRegistry(),

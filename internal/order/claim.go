@@ -29,11 +29,12 @@ type Claims struct {
 
 // Config says how Claims locks and commits.
 type Config struct {
-	DB      *sqlx.DB
-	BatchDB *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only
-	Coupons *coupon.Cache
-	IDs     *idgen.Worker
-	Locker  lock.Locker
+	DB          *sqlx.DB
+	BatchDB     *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only
+	Coupons     *coupon.Cache
+	CouponStore *coupon.Store // reads a coupon past the cache
+	IDs         *idgen.Worker
+	Locker      lock.Locker
 
 	Scope    Scope            // what a claim locks
 	LockTTL  time.Duration    // after which the lock of a crashed instance expires
@@ -53,19 +54,31 @@ const (
 	PerCoupon Scope = "coupon"
 )
 
-// New returns Claims as configured.
-func New(c Config) *Claims {
+// New returns Claims as configured, or an error if c lacks a dependency or
+// names an unknown Scope or Strategy.
+func New(c Config) (*Claims, error) {
+	if c.DB == nil || c.Coupons == nil || c.CouponStore == nil || c.IDs == nil || c.Locker == nil {
+		return nil, errors.New("order: the Config lacks a dependency")
+	}
+	strategy, err := newCommitter(c.Strategy, c.DB, c.BatchDB)
+	if err != nil {
+		return nil, err
+	}
 	claims := &Claims{
 		coupons: c.Coupons, ids: c.IDs, locker: c.Locker,
-		strategy: newCommitter(c.Strategy, c.DB, c.BatchDB),
-		winners:  newWinners(c.DB),
-		key:      userKey,
+		strategy: strategy,
+		winners:  newWinners(c.DB, c.CouponStore),
 		lock:     lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},
 	}
-	if c.Scope == PerCoupon {
+	switch c.Scope {
+	case PerUser:
+		claims.key = userKey
+	case PerCoupon:
 		claims.key, claims.lock.Wait = couponKey, c.LockWait
+	default:
+		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
 	}
-	return claims
+	return claims, nil
 }
 
 func userKey(userID, _ int64) string { return "redis_lock:userId:" + strconv.FormatInt(userID, 10) }

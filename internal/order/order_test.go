@@ -36,20 +36,31 @@ func newSale(t *testing.T) *sale {
 	return &sale{t, dsn, labtest.Redis(t), coupon.NewStore(db), order.NewStore(db)}
 }
 
-// instance is one more service on the sale, with pools of its own. Without
-// changes it is the one that is shipped.
+// instance opens another instance of the service on the sale, with pools of its
+// own. Without changes it is configured as shipped.
 func (s *sale) instance(change ...func(*order.Config)) *order.Claims {
 	s.t.Helper()
-	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
-	c := order.Config{
-		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.ManyStatements),
-		Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
-		Locker: redislock.New(rdb), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
-	}
+	c := s.config()
 	for _, f := range change {
 		f(&c)
 	}
-	return order.New(c)
+	claims, err := order.New(c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return claims
+}
+
+func (s *sale) config() order.Config {
+	s.t.Helper()
+	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
+	store := coupon.NewStore(db)
+	return order.Config{
+		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.ManyStatements),
+		Coupons: coupon.NewCache(store, 50*time.Millisecond), CouponStore: store, IDs: idgen.New(rdb, "order"),
+		Locker: redislock.New(rdb), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
+		Strategy: order.GroupCommit,
+	}
 }
 
 func without(l lock.Locker) func(*order.Config) {
@@ -128,6 +139,25 @@ func everyStrategy() map[string][]func(*order.Config) {
 		all[string(strategy)+", no lock"] = []func(*order.Config){withStrategy(strategy), without(lock.None())}
 	}
 	return all
+}
+
+func TestNewRefusesAnIncompleteOrUnknownConfig(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	for name, change := range map[string]func(*order.Config){
+		"unknown strategy": func(c *order.Config) { c.Strategy = "batched" },
+		"no strategy":      func(c *order.Config) { c.Strategy = "" },
+		"unknown scope":    func(c *order.Config) { c.Scope = "sale" },
+		"no scope":         func(c *order.Config) { c.Scope = "" },
+		"no coupon store":  func(c *order.Config) { c.CouponStore = nil },
+		"no batch pool":    func(c *order.Config) { c.BatchDB = nil },
+	} {
+		c := s.config()
+		change(&c)
+		if _, err := order.New(c); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
 }
 
 func TestClaimNeverOversells(t *testing.T) {

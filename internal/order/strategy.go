@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -36,17 +37,22 @@ type committer interface {
 // errIDTaken says that another order has the id.
 var errIDTaken = errors.New("id taken")
 
-func newCommitter(s Strategy, db, batchDB *sqlx.DB) committer {
+func newCommitter(s Strategy, db, batchDB *sqlx.DB) (committer, error) {
 	switch s {
 	case PerClaim:
-		return &perClaim{db, decrementConditionally}
+		return &perClaim{db, decrementConditionally}, nil
 	case Optimistic:
-		return &perClaim{db, decrementOptimistically}
+		return &perClaim{db, decrementOptimistically}, nil
 	case Pessimistic:
-		return &perClaim{db, decrementPessimistically}
+		return &perClaim{db, decrementPessimistically}, nil
 	case Unguarded:
-		return &perClaim{db, decrementUnguarded}
+		return &perClaim{db, decrementUnguarded}, nil
+	case GroupCommit:
+		if batchDB == nil {
+			return nil, errors.New("order: GroupCommit needs a BatchDB")
+		}
+		return newGroupCommit(db, batchDB), nil
 	default:
-		return newGroupCommit(db, batchDB)
+		return nil, fmt.Errorf("order: unknown commit strategy %q", s)
 	}
 }

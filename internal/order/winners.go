@@ -19,7 +19,8 @@ import (
 // findComplete loads them once, so that a winner whose reply was lost finds the
 // order among any number of claims that are refused.
 type winners struct {
-	db *sqlx.DB
+	db      *sqlx.DB
+	coupons *coupon.Store
 
 	mu       sync.RWMutex
 	byCoupon map[int64]*couponWinners
@@ -39,8 +40,8 @@ type couponWinners struct {
 // it is sold out, and find their orders under /orders.
 const maxWinners = 1_000_000
 
-func newWinners(db *sqlx.DB) *winners {
-	return &winners{db: db, byCoupon: map[int64]*couponWinners{}}
+func newWinners(db *sqlx.DB, coupons *coupon.Store) *winners {
+	return &winners{db: db, coupons: coupons, byCoupon: map[int64]*couponWinners{}}
 }
 
 // find returns the user's order if it is cached.
@@ -121,7 +122,7 @@ func (w *winners) complete(c coupon.Coupon) bool {
 func (w *winners) load(ctx context.Context, couponID int64) error {
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	c, err := coupon.NewStore(w.db).Find(ctx, couponID)
+	c, err := w.coupons.Find(ctx, couponID)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ func TestWinnersAreBoundedAndCompleteOrAbsent(t *testing.T) {
 	for i := range orders {
 		orders[i] = Order{ID: int64(i) + 1, UserID: int64(i) + 1}
 	}
-	w := newWinners(nil) // reads nothing: all orders are added
+	w := newWinners(nil, nil) // reads nothing: all orders are added
 	for _, id := range []int64{1, 2} {
 		c := coupon.Coupon{ID: id, InitialStock: maxWinners / 2}
 		w.addComplete(c, orders)
