@@ -35,7 +35,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 }
 
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
-	server := newServer(cfg, s.handler(), s.log)
+	server := newServer(cfg, s.handler, s.log)
 	failed := make(chan error, 2)
 	go func() { failed <- server.Serve(listener) }()
 	go func() { failed <- s.prepare(ctx, cfg) }()

@@ -20,11 +20,11 @@ import (
 
 // service is what serve holds open.
 type service struct {
-	log   *slog.Logger
-	db    *sqlx.DB
-	api   *httpapi.API
-	views http.Handler // nil outside the lab
-	close func()
+	log     *slog.Logger
+	db      *sqlx.DB
+	api     *httpapi.API
+	handler http.Handler // api, with the lab-only routes if LAB is on
+	close   func()
 }
 
 // open wires the service by hand, from the pools outward. Nothing here
@@ -58,13 +58,13 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
-	views, closeViews, err := openViews(cfg, p, locker, locks.Observe)
+	handler, closeDebug, err := withDebug(cfg, api, p, locker, locks.Observe)
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, db: p.db, api: api, views: views, close: func() {
+	return &service{log: log, db: p.db, api: api, handler: handler, close: func() {
 		claims.Close()
-		closeViews()
+		closeDebug()
 		closeLocker()
 		p.close()
 	}}, nil
