@@ -20,7 +20,8 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 const secret = "a secret of thirty-two bytes, or more"
 
-// settings are the least that serve needs, with changes on top.
+// settings returns the settings that serve requires, overridden by changes. It
+// starts the servers that changes does not name.
 func settings(tb testing.TB, changes map[string]string) map[string]string {
 	tb.Helper()
 	all := map[string]string{"HTTP_ADDR": "127.0.0.1:0", "INSTANCE": "a", "JWT_SECRET": secret, "LOG_LEVEL": "debug"}
@@ -36,61 +37,62 @@ func settings(tb testing.TB, changes map[string]string) map[string]string {
 	return all
 }
 
-// running is a service in this process.
-type running struct {
+// An instance is a service that runs in the test process.
+type instance struct {
 	url  string
-	log  *logbook
+	log  *logBuffer
 	stop context.CancelFunc
 	done chan error
 }
 
-// start runs the program with env until it listens.
-func start(tb testing.TB, env map[string]string) *running {
+// start runs the command serve with env and returns once it listens. The
+// instance stops at the end of the test.
+func start(tb testing.TB, env map[string]string) *instance {
 	tb.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	r := &running{log: new(logbook), stop: stop, done: make(chan error, 1)}
+	i := &instance{log: new(logBuffer), stop: stop, done: make(chan error, 1)}
 	go func() {
-		r.done <- run(ctx, nil, func(name string) string { return env[name] }, io.Discard, r.log)
-		close(r.done)
+		i.done <- run(ctx, nil, func(name string) string { return env[name] }, io.Discard, i.log)
+		close(i.done)
 	}()
 	tb.Cleanup(func() {
 		stop()
-		for err := range r.done {
+		for err := range i.done {
 			if err != nil {
 				tb.Errorf("run: %v", err)
 			}
 		}
 		if tb.Failed() {
-			tb.Logf("log:\n%s", r.log)
+			tb.Logf("log:\n%s", i.log)
 		}
 	})
 	eventually(tb, func() bool {
-		r.url = "http://" + r.log.find("listening", "address")
-		return r.url != "http://"
+		i.url = "http://" + i.log.find("listening", "address")
+		return i.url != "http://"
 	})
-	return r
+	return i
 }
 
-// ready waits until the service says so.
-func (r *running) ready(tb testing.TB) *running {
+// ready waits until the instance is ready.
+func (i *instance) ready(tb testing.TB) *instance {
 	tb.Helper()
-	eventually(tb, func() bool { return r.get(tb, "/readyz", "").status == 200 })
-	return r
+	eventually(tb, func() bool { return i.get(tb, "/readyz", "").status == 200 })
+	return i
 }
 
-// eventually polls until ok, or fails the test.
+// eventually polls ok until it returns true, and fails the test after 20 s.
 func eventually(tb testing.TB, ok func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tb.Error("waited 20 s in vain") // not Fatal: goroutines wait too
+			tb.Error("condition not met within 20 s") // not Fatal, which only the test's own goroutine may call
 			return
 		}
 	}
 }
 
-// answer is what came back, with the body as a JSON object if it was one.
-type answer struct {
+// A response holds one HTTP response. body is nil unless it is a JSON object.
+type response struct {
 	status int
 	header http.Header
 	text   string
@@ -98,19 +100,19 @@ type answer struct {
 	took   time.Duration
 }
 
-func (r *running) get(tb testing.TB, path, token string) answer {
+func (i *instance) get(tb testing.TB, path, token string) response {
 	tb.Helper()
-	return r.do(tb, "GET", path, token, "")
+	return i.do(tb, "GET", path, token, "")
 }
 
-func (r *running) post(tb testing.TB, path, token, body string) answer {
+func (i *instance) post(tb testing.TB, path, token, body string) response {
 	tb.Helper()
-	return r.do(tb, "POST", path, token, body)
+	return i.do(tb, "POST", path, token, body)
 }
 
-func (r *running) do(tb testing.TB, method, path, token, body string) answer {
+func (i *instance) do(tb testing.TB, method, path, token, body string) response {
 	tb.Helper()
-	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -120,20 +122,20 @@ func (r *running) do(tb testing.TB, method, path, token, body string) answer {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	begun := time.Now()
+	start := time.Now()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		tb.Error(err) // not Fatal: goroutines come here too
-		return answer{}
+		tb.Error(err) // not Fatal, which only the test's own goroutine may call
+		return response{}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a := answer{status: resp.StatusCode, header: resp.Header, text: string(text), took: time.Since(begun)}
-	_ = json.Unmarshal(text, &a.body)
-	return a
+	r := response{status: resp.StatusCode, header: resp.Header, text: string(text), took: time.Since(start)}
+	_ = json.Unmarshal(text, &r.body)
+	return r
 }
 
 func tokenFor(tb testing.TB, user int64, admin bool) string {
@@ -145,37 +147,37 @@ func tokenFor(tb testing.TB, user int64, admin bool) string {
 	return t
 }
 
-// onSale makes a coupon that is on sale now and returns its id.
-func (r *running) onSale(tb testing.TB, stock int) string {
+// createCoupon creates a coupon that is on sale now and returns its id.
+func (i *instance) createCoupon(tb testing.TB, stock int) string {
 	tb.Helper()
-	a := r.post(tb, "/coupons", tokenFor(tb, 1, true), fmt.Sprintf(
+	r := i.post(tb, "/coupons", tokenFor(tb, 1, true), fmt.Sprintf(
 		`{"name":"100 off","begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":%d}`, stock))
-	if a.status != 201 {
-		tb.Fatalf("create coupon: %d %s", a.status, a.text)
+	if r.status != 201 {
+		tb.Fatalf("create coupon: %d %s", r.status, r.text)
 	}
-	return a.body["id"].(string)
+	return r.body["id"].(string)
 }
 
-// logbook is a log that can be read while it is written.
-type logbook struct {
+// A logBuffer is a log that can be read while it is written.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *logbook) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *logbook) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// find is a key of the first entry with this message.
-func (l *logbook) find(message, key string) string {
+// find returns the value of key in the first entry with the message, or "".
+func (l *logBuffer) find(message, key string) string {
 	for line := range strings.Lines(l.String()) {
 		var entry map[string]any
 		if json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == message {

@@ -28,13 +28,13 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 	}
 	for name := range bad {
 		if n := strings.Count(err.Error(), "\n"+name+": "); n < 1 || n > 1 && name != "GUARDS_OFF" {
-			t.Errorf("%s is reported %d times", name, n)
+			t.Errorf("%s is reported %d times, want once", name, n)
 		}
 	}
 	err = run(t.Context(), nil, from(nil), io.Discard, io.Discard)
 	for _, name := range []string{"MYSQL_DSN", "REDIS_URL", "JWT_SECRET"} {
 		if err == nil || !strings.Contains(err.Error(), name+": is not set") {
-			t.Errorf("%s is missing and not reported: %v", name, err)
+			t.Errorf("missing %s is not reported: %v", name, err)
 		}
 	}
 }
@@ -43,23 +43,23 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	t.Parallel()
 	const hidden = "hunter2"
 	for _, env := range []map[string]string{
-		{ // wrong in every way
+		{ // malformed settings
 			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1", "JWT_SECRET": hidden,
 		},
-		{ // right, and nobody there
+		{ // valid settings, and no server at the addresses
 			"HTTP_ADDR": "127.0.0.1:0", "MYSQL_DSN": "root:" + hidden + "@tcp(127.0.0.1:1)/x",
 			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",
 		},
 	} {
 		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		log := new(logbook)
+		log := new(logBuffer)
 		err := run(ctx, nil, from(env), log, log)
 		stop()
 		if strings.Contains(log.String(), hidden) || err != nil && strings.Contains(err.Error(), hidden) {
-			t.Errorf("printed a secret: %v\n%s", err, log)
+			t.Errorf("a secret was printed: %v\n%s", err, log)
 		}
 		if err == nil && !strings.Contains(log.String(), "waiting for MySQL") {
-			t.Errorf("the test saw too little: %s", log)
+			t.Errorf("the service did not try to connect: %s", log)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestEffectiveSettingsAreLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := new(logbook)
+	log := new(logBuffer)
 	slog.New(slog.NewJSONHandler(log, nil)).Info("settings", "settings", cfg)
 	for _, want := range []string{`"CLAIM_TIMEOUT":"1s"`, `"LOCK":"redis"`, `"MYSQL_CONNS":"24"`, `"JWT_SECRET":"***"`} {
 		if !strings.Contains(log.String(), want) {
@@ -80,11 +80,11 @@ func TestEffectiveSettingsAreLogged(t *testing.T) {
 		}
 	}
 	if cfg.Instance == "" {
-		t.Error("an instance without a name")
+		t.Error("INSTANCE is empty")
 	}
 }
 
-func TestGuardsStayOutsideTheLab(t *testing.T) {
+func TestGuardsAreRemovedInTheLabOnly(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "GUARDS_OFF": "stock,unique"}
 	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "LAB=true") {
@@ -92,18 +92,18 @@ func TestGuardsStayOutsideTheLab(t *testing.T) {
 	}
 	env["LAB"] = "true"
 	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "COMMIT=each") {
-		t.Errorf("with the default commit: %v", err)
+		t.Errorf("with the default COMMIT: %v", err)
 	}
 	env["COMMIT"] = "each"
 	cfg, err := configFrom(from(env))
 	if err != nil {
 		t.Fatalf("in the lab: %v", err)
 	}
-	log := new(logbook)
+	log := new(logBuffer)
 	cfg.Lock = "none"
 	cfg.warn(slog.New(slog.NewJSONHandler(log, nil)))
 	if n := strings.Count(log.String(), `"level":"WARN"`); n != 4 {
-		t.Errorf("%d warnings, want one each for lock, lab, stock and unique: %s", n, log)
+		t.Errorf("%d warnings, want one each for LOCK, LAB and the two guards: %s", n, log)
 	}
 }
 

@@ -7,23 +7,23 @@ func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
 	for lab, want := range map[string]int{"false": 404, "true": 200} {
 		t.Run("LAB="+lab, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, settings(t, map[string]string{"LAB": lab})).ready(t)
+			i := start(t, settings(t, map[string]string{"LAB": lab})).ready(t)
 			for _, path := range []string{"/v1/pview", "/v2/pview", "/v3/pview"} {
-				if a := r.post(t, path, "", ""); a.status != want {
-					t.Errorf("%s: %d %s, want %d", path, a.status, a.text, want)
+				if r := i.post(t, path, "", ""); r.status != want {
+					t.Errorf("%s: %d %s, want %d", path, r.status, r.text, want)
 				}
 			}
-			if a := r.post(t, "/v4/pview", "", ""); a.status != 404 {
-				t.Errorf("without REDLOCK_URLS: /v4/pview: %d", a.status)
+			if r := i.post(t, "/v4/pview", "", ""); r.status != 404 {
+				t.Errorf("without REDLOCK_URLS: /v4/pview: %d", r.status)
 			}
-			if a := r.get(t, "/livez", ""); a.status != 200 {
-				t.Errorf("/livez: %d", a.status)
+			if r := i.get(t, "/livez", ""); r.status != 200 {
+				t.Errorf("/livez: %d", r.status)
 			}
 		})
 	}
 }
 
-func TestLockNeedsItsSettings(t *testing.T) {
+func TestLockRequiresItsSettings(t *testing.T) {
 	t.Parallel()
 	base := map[string]string{"MYSQL_DSN": "u@tcp(h:1)/d", "REDIS_URL": "redis://h:1", "JWT_SECRET": secret}
 	for lock, need := range map[string][2]string{

@@ -20,11 +20,11 @@ import (
 	"example.com/flashsale/internal/lock/zklock"
 )
 
-// locks are the values of LOCK.
+// locks lists the values of LOCK.
 var locks = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache", "local", "none"}
 
-// openLocker opens the lock that LOCK names, and what it needs beside the
-// pools. Like them it does not connect.
+// openLocker opens the lock driver that LOCK names, and the connections it needs
+// beside the pools.
 func openLocker(cfg config, p pools) (l lock.Locker, close func(), err error) {
 	close = func() {}
 	switch cfg.Lock {
@@ -35,12 +35,12 @@ func openLocker(cfg config, p pools) (l lock.Locker, close func(), err error) {
 	case "redlock":
 		l, close, err = openRedlock(cfg)
 	case "mysql":
-		db, e := connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns) // its own: a lock must not queue behind the claims
+		db, e := connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns) // a pool of its own, so that locks do not wait for connections that claims hold
 		l, close, err = mysqllock.NewRows(db), closing(db), e
 	case "getlock":
 		named, e := mysqllock.OpenNamed(cfg.MySQLDSN, cfg.MySQLConns)
 		l, close, err = named, closing(named), e
-	case "zk": // a lock outlives its dead holder as long as the session does
+	case "zk": // the lock of a dead holder remains until its session times out
 		session, e := zklock.Open(strings.Split(cfg.ZKAddr, ","), cfg.LockTTL)
 		l, err = session, e
 		if e == nil {
@@ -63,7 +63,7 @@ func openLocker(cfg config, p pools) (l lock.Locker, close func(), err error) {
 
 func closing(c interface{ Close() error }) func() { return func() { _ = c.Close() } }
 
-// openRedlock is a lock over all of REDLOCK_URLS.
+// openRedlock opens a lock over the servers of REDLOCK_URLS.
 func openRedlock(cfg config) (lock.Locker, func(), error) {
 	var (
 		nodes  []lock.Locker

@@ -1,16 +1,17 @@
-// Command api is the flash-sale service. Its settings come from the
-// environment and are listed in the README; config.go says what each means.
+// Command api is the coupon flash-sale service. Its settings come from the
+// environment; type config documents them, and the README lists them.
 //
-//	api [serve]             answer requests until SIGTERM
-//	api migrate [up|down]   bring the schema to the newest version, or take it away
-//	api token --user 42     make a bearer token for trying it out
-//	api id 123…             explain an id
-//	api health              ask the service on HTTP_ADDR whether it is ready
+//	api [serve]             serves HTTP until SIGTERM or an interrupt, then drains
+//	api migrate [up|down]   applies the missing migrations, or drops the tables with their data
+//	api token --user 42     prints a bearer token for the user; --admin, --ttl 24h
+//	api id 123…             prints the sequence number and the time inside an order id
+//	api health              requests /readyz on HTTP_ADDR and fails unless the service is ready
+//
+// The exit code is 1 after an error, which is written to stderr.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,15 +28,16 @@ func main() {
 	}
 }
 
-// run is the program: args without its name, settings by getenv, what was
-// asked for to stdout and the log to stderr. It returns when ctx ends and the
-// last request is answered.
+// run executes the command that args names, without the program's name. It
+// reads settings with getenv, writes results to stdout and the log to stderr.
+// The command serve returns after ctx has ended and the last request has been
+// served.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
-	verb := "serve"
+	command := "serve"
 	if len(args) > 0 {
-		verb, args = args[0], args[1:]
+		command, args = args[0], args[1:]
 	}
-	switch verb {
+	switch command {
 	case "serve":
 		return serve(ctx, getenv, stderr)
 	case "migrate":
@@ -43,9 +45,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	case "token":
 		return token(args, getenv, stdout, stderr)
 	case "id":
-		return explain(args, stdout)
+		return explainID(args, stdout)
 	case "health":
 		return health(ctx, getenv)
+	default:
+		return fmt.Errorf("unknown command %q; the commands are serve, migrate, token, id and health", command)
 	}
-	return errors.New("no verb " + verb + "; there are serve, migrate, token, id and health")
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// registry measures the process and the pools; httpapi adds the rest.
+// registry returns a registry with the metrics of the process and of the
+// connection pools. The other packages register their own.
 func registry(p pools) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
@@ -19,13 +20,13 @@ func registry(p pools) *prometheus.Registry {
 	return r
 }
 
-// redisPool collects the pool's own figures when it is asked.
+// redisPool collects the statistics of the Redis connection pool.
 type redisPool struct{ rdb redis.UniversalClient }
 
 var (
 	poolConns = prometheus.NewDesc("redis_pool_connections", "Connections by state.", []string{"state"}, nil)
-	poolWaits = prometheus.NewDesc("redis_pool_timeouts_total", "Times that nobody gave a connection back in time.", nil, nil)
-	poolMiss  = prometheus.NewDesc("redis_pool_misses_total", "Times that no idle connection was found.", nil, nil)
+	poolWaits = prometheus.NewDesc("redis_pool_timeouts_total", "Waits for a connection that timed out.", nil, nil)
+	poolMiss  = prometheus.NewDesc("redis_pool_misses_total", "Requests that found no idle connection.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -8,7 +8,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// server is what the two have in common.
+// A server is a MySQL or a Redis that a test can take down.
 type server interface {
 	Kill()
 	Restart() error
@@ -16,98 +16,98 @@ type server interface {
 	Resume()
 }
 
-// trouble is a running service with its own servers and a coupon on sale.
-type trouble struct {
-	*running
+// An outageTest is an instance with servers of its own and a coupon on sale.
+type outageTest struct {
+	*instance
 	env          map[string]string
 	mysql, redis server
 	coupon       string
 }
 
-func newTrouble(tb testing.TB) *trouble {
+func newOutageTest(tb testing.TB) *outageTest {
 	tb.Helper()
 	mysql, redis := labtest.MySQL(tb), labtest.Redis(tb)
-	tr := &trouble{mysql: mysql, redis: redis}
-	tr.env = settings(tb, map[string]string{"MYSQL_DSN": labtest.EmptyDatabase(tb, mysql), "REDIS_URL": redis.URL})
-	tr.running = start(tb, tr.env).ready(tb)
-	tr.coupon = tr.onSale(tb, 1000)
-	return tr
+	o := &outageTest{mysql: mysql, redis: redis}
+	o.env = settings(tb, map[string]string{"MYSQL_DSN": labtest.EmptyDatabase(tb, mysql), "REDIS_URL": redis.URL})
+	o.instance = start(tb, o.env).ready(tb)
+	o.coupon = o.createCoupon(tb, 1000)
+	return o
 }
 
-// restart ends the service and starts it anew.
-func (tr *trouble) restart(tb testing.TB) {
+// restart stops the instance and starts a new one.
+func (o *outageTest) restart(tb testing.TB) {
 	tb.Helper()
-	tr.stop()
-	if err := <-tr.done; err != nil {
+	o.stop()
+	if err := <-o.done; err != nil {
 		tb.Fatal(err)
 	}
-	tr.running = start(tb, maps.Clone(tr.env))
+	o.instance = start(tb, maps.Clone(o.env))
 }
 
-func (tr *trouble) claim(tb testing.TB, user int64) answer {
+func (o *outageTest) claim(tb testing.TB, user int64) response {
 	tb.Helper()
-	return tr.post(tb, "/coupons/"+tr.coupon+"/orders", tokenFor(tb, user, false), "")
+	return o.post(tb, "/coupons/"+o.coupon+"/orders", tokenFor(tb, user, false), "")
 }
 
-// wantAway checks what a service without one of its servers must do: answer
-// claims with 503 in time, say who is away, and live.
-func (tr *trouble) wantAway(tb testing.TB, name string) {
+// wantUnavailable checks that, without one of its servers, the instance replies
+// to claims with 503 in time, names the server in /readyz, and stays alive.
+func (o *outageTest) wantUnavailable(tb testing.TB, name string) {
 	tb.Helper()
 	const deadline = 3 * time.Second // CLAIM_TIMEOUT's default
-	a := tr.claim(tb, 1)
-	if a.status != 503 || a.body["code"] != "unavailable" || a.header.Get("Retry-After") == "" {
-		tb.Errorf("claim: %+v", a)
+	r := o.claim(tb, 1)
+	if r.status != 503 || r.body["code"] != "unavailable" || r.header.Get("Retry-After") == "" {
+		tb.Errorf("claim: %+v", r)
 	}
-	if a.took > deadline+200*time.Millisecond {
-		tb.Errorf("claim took %s, want at most %s", a.took, deadline)
+	if r.took > deadline+200*time.Millisecond {
+		tb.Errorf("claim took %s, want at most %s", r.took, deadline)
 	}
-	a = tr.get(tb, "/readyz", "")
-	if checks, _ := a.body["checks"].(map[string]any); a.status != 503 || checks[name] != "away" {
-		tb.Errorf("readyz: %+v", a)
+	r = o.get(tb, "/readyz", "")
+	if checks, _ := r.body["checks"].(map[string]any); r.status != 503 || checks[name] != "away" {
+		tb.Errorf("readyz: %+v", r)
 	}
-	if a := tr.get(tb, "/livez", ""); a.status != 200 {
-		tb.Errorf("livez: %+v", a)
+	if r := o.get(tb, "/livez", ""); r.status != 200 {
+		tb.Errorf("livez: %+v", r)
 	}
 }
 
-// wantBack waits until claims succeed again, by themselves.
-func (tr *trouble) wantBack(tb testing.TB) {
+// wantRecovered waits until claims succeed again without intervention.
+func (o *outageTest) wantRecovered(tb testing.TB) {
 	tb.Helper()
 	user := int64(100)
 	eventually(tb, func() bool {
 		user++
-		return tr.claim(tb, user).status == 201
+		return o.claim(tb, user).status == 201
 	})
-	tr.ready(tb)
+	o.ready(tb)
 }
 
-func TestOutageEndsByItself(t *testing.T) {
+func TestServiceRecoversFromOutages(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"redis", "mysql"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrouble(t)
-			away := map[string]server{"redis": tr.redis, "mysql": tr.mysql}[name]
+			o := newOutageTest(t)
+			s := map[string]server{"redis": o.redis, "mysql": o.mysql}[name]
 
-			away.Kill()
-			tr.wantAway(t, name)
-			if err := away.Restart(); err != nil {
+			s.Kill()
+			o.wantUnavailable(t, name)
+			if err := s.Restart(); err != nil {
 				t.Fatal(err)
 			}
-			tr.wantBack(t)
+			o.wantRecovered(t)
 
-			away.Pause()
-			tr.wantAway(t, name)
-			away.Resume()
-			tr.wantBack(t)
+			s.Pause()
+			o.wantUnavailable(t, name)
+			s.Resume()
+			o.wantRecovered(t)
 
-			away.Kill()
-			tr.restart(t)
-			tr.wantAway(t, name)
-			if err := away.Restart(); err != nil {
+			s.Kill()
+			o.restart(t)
+			o.wantUnavailable(t, name)
+			if err := s.Restart(); err != nil {
 				t.Fatal(err)
 			}
-			tr.wantBack(t)
+			o.wantRecovered(t)
 		})
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// settingsTable is what the README says of the settings, made from config.
+// settingsTable returns the README's table of settings, generated from config.
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("| setting | default | meaning |\n|---|---|---|\n")
 	for f := range reflect.TypeFor[config]().Fields() {
-		byDefault := "–"
+		fallback := "–"
 		if v, ok := f.Tag.Lookup("envDefault"); ok {
-			byDefault = "`" + v + "`"
+			fallback = "`" + v + "`"
 		}
 		if strings.HasSuffix(f.Tag.Get("env"), ",required") {
-			byDefault = "required"
+			fallback = "required"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", settingName(f), byDefault, f.Tag.Get("doc"))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", settingName(f), fallback, f.Tag.Get("doc"))
 	}
 	return b.String()
 }
@@ -34,6 +34,6 @@ func TestReadmeListsEverySetting(t *testing.T) {
 	_, section, _ := strings.Cut(string(readme), "\n## Settings\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	if want := settingsTable(); !strings.Contains(section, want) {
-		t.Errorf("the section Settings of README.md must have this table:\n%s", want)
+		t.Errorf("the section Settings of README.md must contain this table:\n%s", want)
 	}
 }

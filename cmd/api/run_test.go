@@ -18,7 +18,7 @@ var (
 	mysqlErr  error
 )
 
-// sharedMySQL is a server for tests that leave it alone.
+// sharedMySQL returns the server that tests share which do not stop or pause it.
 func sharedMySQL(tb testing.TB) *lab.MySQL {
 	tb.Helper()
 	mysqlOnce.Do(func() { mysqlLab, mysqlErr = labtest.Lab(tb).MySQL() })
@@ -28,24 +28,24 @@ func sharedMySQL(tb testing.TB) *lab.MySQL {
 	return mysqlLab
 }
 
-func TestRun(t *testing.T) {
+func TestServeServesClaims(t *testing.T) {
 	t.Parallel()
-	r := start(t, settings(t, nil)).ready(t)
-	id := r.onSale(t, 1)
+	i := start(t, settings(t, nil)).ready(t)
+	id := i.createCoupon(t, 1)
 
-	made := r.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "")
+	made := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "")
 	if made.status != 201 || made.header.Get("X-Instance") != "a" {
 		t.Fatalf("claim: %+v", made)
 	}
-	again := r.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "")
-	if again.status != 409 || again.body["order_id"] != made.body["id"] {
-		t.Errorf("second claim: %+v", again)
+	duplicate := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "")
+	if duplicate.status != 409 || duplicate.body["order_id"] != made.body["id"] {
+		t.Errorf("duplicate claim: %+v", duplicate)
 	}
-	late := r.post(t, "/coupons/"+id+"/orders", tokenFor(t, 43, false), "")
+	late := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 43, false), "")
 	if late.status != 409 || late.body["code"] != "sold_out" {
-		t.Errorf("claim of another: %+v", late)
+		t.Errorf("claim of another user: %+v", late)
 	}
-	metrics := r.get(t, "/metrics", "").text
+	metrics := i.get(t, "/metrics", "").text
 	for _, want := range []string{`flashsale_claims_total{verdict="made"} 1`, `lock_acquires_total{class="claim",outcome="acquired"}`, `lock_hold_seconds_count{class="claim"}`, `redis_pool_connections{state=`, `go_sql_open_connections{db_name="mysql"}`, `go_goroutines `} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
@@ -53,44 +53,44 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDrainAnswersInFlight stops the service while a claim waits for a row
-// that the test has locked.
-func TestDrainAnswersInFlight(t *testing.T) {
+// The service is stopped while a claim waits for a row that the test has locked.
+func TestDrainServesRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	env := settings(t, map[string]string{"DRAIN_DELAY": "300ms"})
-	r := start(t, env).ready(t)
-	id := r.onSale(t, 1)
+	i := start(t, env).ready(t)
+	id := i.createCoupon(t, 1)
 	db := labtest.Open(t, env["MYSQL_DSN"])
 	tx := db.MustBegin()
 	tx.MustExec("UPDATE coupons SET version = version + 1 WHERE id = ?", id)
 
-	claimed := make(chan answer)
-	go func() { claimed <- r.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "") }()
-	eventually(t, func() bool { // the claim holds its lock and has asked for the row
+	claimed := make(chan response)
+	go func() { claimed <- i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "") }()
+	eventually(t, func() bool { // the claim waits for the row
 		var waiting int
 		const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE coupons SET stock%'`
 		return db.Get(&waiting, q) == nil && waiting == 1
 	})
 
-	r.stop()
-	eventually(t, func() bool { return r.get(t, "/readyz", "").status == 503 })
-	eventually(t, func() bool { return refused(r.url) })
+	i.stop()
+	eventually(t, func() bool { return i.get(t, "/readyz", "").status == 503 })
+	eventually(t, func() bool { return refused(i.url) })
 	select {
-	case err := <-r.done:
-		t.Fatalf("ended with a claim in flight: %v", err)
+	case err := <-i.done:
+		t.Fatalf("the service ended with a claim in flight: %v", err)
 	default:
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if a := <-claimed; a.status != 201 {
-		t.Errorf("the claim in flight: %+v", a)
+	if r := <-claimed; r.status != 201 {
+		t.Errorf("the claim in flight: %+v", r)
 	}
-	if err := <-r.done; err != nil {
+	if err := <-i.done; err != nil {
 		t.Error(err)
 	}
 }
 
+// refused reports whether nothing listens at url.
 func refused(url string) bool {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
@@ -103,9 +103,9 @@ func refused(url string) bool {
 func TestTakenAddressIsAnError(t *testing.T) {
 	t.Parallel()
 	env := settings(t, nil)
-	r := start(t, env)
+	i := start(t, env)
 	taken := maps.Clone(env)
-	taken["HTTP_ADDR"] = strings.TrimPrefix(r.url, "http://")
+	taken["HTTP_ADDR"] = strings.TrimPrefix(i.url, "http://")
 	err := run(t.Context(), nil, from(taken), io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "HTTP_ADDR") {
 		t.Errorf("got %v", err)

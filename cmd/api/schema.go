@@ -13,9 +13,8 @@ import (
 	"example.com/flashsale/migrations"
 )
 
-// prepare opens the API when the database is as the promises need it. While
-// MySQL is away it waits, since it was asked to serve and can do so later; any
-// other trouble is an error.
+// prepare migrates and checks the schema, and then opens the API. While MySQL is
+// unavailable it retries until ctx ends; it returns any other error.
 func (s *service) prepare(ctx context.Context, cfg config) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := prepareSchema(ctx, cfg, s.db)
@@ -44,14 +43,14 @@ func prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
 			return err
 		}
 	}
-	return checkOneEach(ctx, cfg, db)
+	return checkUniqueKey(ctx, cfg, db)
 }
 
-var errNoUniqueKey = errors.New("the table coupon_orders has no unique key one_each (coupon_id, user_id): nothing would keep a user from a second order (api migrate makes it)")
+var errNoUniqueKey = errors.New("the table coupon_orders lacks the unique key one_each (coupon_id, user_id), so a user could get two orders for a coupon; the command \"api migrate\" creates it")
 
-// checkOneEach refuses a database without the key that keeps one order for
-// each user, unless the lab took it away on purpose.
-func checkOneEach(ctx context.Context, cfg config, db *sqlx.DB) error {
+// checkUniqueKey returns errNoUniqueKey if the database lacks the key that
+// limits a user to one order per coupon, unless GUARDS_OFF removes it.
+func checkUniqueKey(ctx context.Context, cfg config, db *sqlx.DB) error {
 	const q = `SELECT COUNT(*) FROM information_schema.statistics
 		WHERE table_schema = DATABASE() AND table_name = 'coupon_orders'
 		  AND index_name = 'one_each' AND non_unique = 0 AND column_name IN ('coupon_id', 'user_id')`

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// serve answers requests until ctx ends and the last one is answered.
+// serve opens the service and serves requests until ctx ends and the last
+// request has been served.
 func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) error {
 	cfg, err := configFrom(getenv)
 	if err != nil {
@@ -24,7 +25,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	defer s.close() // the pools go last, when no request is left
+	defer s.close()
 	listener, err := listen(cfg.HTTPAddr)
 	if err != nil {
 		return fmt.Errorf("HTTP_ADDR: %w", err)
@@ -34,6 +35,8 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	return s.serve(ctx, cfg, listener)
 }
 
+// serve serves requests on listener and prepares the database meanwhile. It
+// drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
 	server := newServer(cfg, s.handler, s.log)
 	failed := make(chan error, 2)
@@ -51,8 +54,8 @@ func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) 
 	}
 }
 
-// drain ends the service in an order that answers everybody: first load
-// balancers learn of it, then the listener closes, then requests in flight end.
+// drain shuts down without failing a request: first /readyz turns 503 for the
+// load balancers, then the listener closes, then requests in flight end.
 func (s *service) drain(ctx context.Context, cfg config, server *http.Server) error {
 	s.log.Info("draining")
 	s.api.Drain()
@@ -66,22 +69,23 @@ func (s *service) drain(ctx context.Context, cfg config, server *http.Server) er
 	return nil
 }
 
-// newServer sets every limit that keeps a slow or greedy client from holding
-// on to the process. Writing may take as long as reading and work together.
+// newServer returns a server with every limit that bounds what a slow or
+// malicious client can occupy. The write timeout includes the time to read the
+// request and to handle it.
 func newServer(cfg config, api http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           api,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      20*time.Second + cfg.ClaimTimeout,
-		IdleTimeout:       75 * time.Second, // above nginx's 60, so that nginx is the one to close
+		IdleTimeout:       75 * time.Second, // above nginx's 60, so that nginx closes idle connections first
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
 
-// listen listens on host:port or unix:/path, after removing what an instance
-// that was killed left at the path.
+// listen listens on host:port or unix:/path. It removes a socket that a killed
+// instance has left at the path, but not one that is in use.
 func listen(address string) (net.Listener, error) {
 	path, unix := strings.CutPrefix(address, "unix:")
 	if !unix {

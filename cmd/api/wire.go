@@ -18,7 +18,7 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// service is what serve holds open.
+// service is the wired service that serve runs.
 type service struct {
 	log     *slog.Logger
 	db      *sqlx.DB
@@ -27,8 +27,8 @@ type service struct {
 	close   func()
 }
 
-// open wires the service by hand, from the pools outward. Nothing here
-// connects: a server that is away makes requests fail, not the start.
+// open wires the service, from the pools to the handler. It does not connect: an
+// unavailable server makes requests fail, not the start.
 func open(cfg config, log *slog.Logger) (*service, error) {
 	p, err := openPools(cfg)
 	if err != nil {
@@ -77,46 +77,46 @@ func (c config) strategy() order.Strategy {
 	return order.Strategy(c.Commit)
 }
 
-// pools are the connections to both servers. The probes have connections of
-// their own: a crowd that fills the pools must not make the instance look dead.
+// pools holds the connections to MySQL and Redis. The probes have pools of their
+// own, so that an instance whose pools are exhausted by load stays ready.
 type pools struct {
-	db, batches, askDB *sqlx.DB
-	rdb, askRDB        redis.UniversalClient
+	db, batches, probeDB *sqlx.DB
+	rdb, probeRDB        redis.UniversalClient
 }
 
 func openPools(cfg config) (p pools, err error) {
 	var errs [5]error
 	p.db, errs[0] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns)
-	p.askDB, errs[1] = connect.MySQL(cfg.MySQLDSN, 1)
+	p.probeDB, errs[1] = connect.MySQL(cfg.MySQLDSN, 1)
 	p.batches, errs[2] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns, connect.ManyStatements)
 	p.rdb, errs[3] = connect.Redis(cfg.RedisURL, cfg.RedisConns)
-	p.askRDB, errs[4] = connect.Redis(cfg.RedisURL, 1)
+	p.probeRDB, errs[4] = connect.Redis(cfg.RedisURL, 1)
 	return p, errors.Join(errs[:]...)
 }
 
 func (p pools) probes() []httpapi.Probe {
 	return []httpapi.Probe{
-		{Name: "mysql", Ask: p.askDB.PingContext},
-		{Name: "redis", Ask: func(ctx context.Context) error { return p.askRDB.Ping(ctx).Err() }},
+		{Name: "mysql", Ask: p.probeDB.PingContext},
+		{Name: "redis", Ask: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
 	}
 }
 
 func (p pools) close() {
-	_, _, _, _, _ = p.askDB.Close(), p.askRDB.Close(), p.db.Close(), p.batches.Close(), p.rdb.Close()
+	_, _, _, _, _ = p.probeDB.Close(), p.probeRDB.Close(), p.db.Close(), p.batches.Close(), p.rdb.Close()
 }
 
-// warn says loudly what this instance leaves out.
+// warn logs which protections the settings turn off.
 func (c config) warn(log *slog.Logger) {
 	if c.Lock == "local" || c.Lock == "none" {
-		log.Warn("LOCK holds nothing across instances; only the database keeps the promises", "lock", c.Lock)
+		log.Warn("this LOCK excludes nothing across instances; the database alone keeps the promises", "lock", c.Lock)
 	}
 	if c.Lab {
-		log.Warn("LAB is on: this is not a service for customers")
+		log.Warn("LAB is on: not for production")
 	}
 	if slices.Contains(c.GuardsOff, "stock") {
 		log.Warn("GUARD OFF: stock may be oversold")
 	}
 	if slices.Contains(c.GuardsOff, "unique") {
-		log.Warn("GUARD OFF: a user may get more than one")
+		log.Warn("GUARD OFF: a user may get several orders for a coupon")
 	}
 }

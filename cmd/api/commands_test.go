@@ -42,21 +42,21 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 	}
 }
 
-func TestMigrateAtOnceIsSafe(t *testing.T) {
+func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
 	t.Parallel()
 	env := settings(t, nil)
-	services := make([]*running, 4)
-	for i := range services {
-		services[i] = start(t, env)
+	instances := make([]*instance, 4)
+	for i := range instances {
+		instances[i] = start(t, env)
 	}
-	for _, r := range services {
-		r.ready(t)
+	for _, i := range instances {
+		i.ready(t)
 	}
 }
 
-func TestTokenOpensTheDoor(t *testing.T) {
+func TestPrintedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
-	r := start(t, settings(t, nil)).ready(t)
+	i := start(t, settings(t, nil)).ready(t)
 	secrets := from(map[string]string{"JWT_SECRET": secret})
 	for _, step := range []struct {
 		args []string
@@ -66,8 +66,8 @@ func TestTokenOpensTheDoor(t *testing.T) {
 		if err := run(t.Context(), step.args, secrets, &out, io.Discard); err != nil {
 			t.Fatal(err)
 		}
-		if a := r.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())); a.status != step.want {
-			t.Errorf("%v: %+v, want %d", step.args, a, step.want)
+		if r := i.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())); r.status != step.want {
+			t.Errorf("%v: %+v, want %d", step.args, r, step.want)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestIDIsExplained(t *testing.T) {
 	}
 }
 
-func TestHealthAsksItself(t *testing.T) {
+func TestHealthFollowsReadiness(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "s") // t.TempDir may be too long for a socket
 	if err != nil {
@@ -91,25 +91,25 @@ func TestHealthAsksItself(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	env := settings(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api")})
-	ask := func() error { return run(t.Context(), []string{"health"}, from(env), io.Discard, io.Discard) }
-	if err := ask(); err == nil {
-		t.Error("healthy before it runs")
+	health := func() error { return run(t.Context(), []string{"health"}, from(env), io.Discard, io.Discard) }
+	if err := health(); err == nil {
+		t.Error("health succeeds before the service runs")
 	}
-	// What a killed instance leaves behind must not keep the next from starting.
+	// The socket that a killed instance leaves must not stop the next one.
 	if err := os.WriteFile(filepath.Join(dir, "api"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, env)
-	eventually(t, func() bool { return ask() == nil })
+	i := start(t, env)
+	eventually(t, func() bool { return health() == nil })
 	if _, err := listen(env["HTTP_ADDR"]); err == nil {
-		t.Error("a second instance took the socket of a living one")
+		t.Error("a second instance took the socket of a running one")
 	}
-	r.stop()
-	if err := <-r.done; err != nil {
+	i.stop()
+	if err := <-i.done; err != nil {
 		t.Error(err)
 	}
-	if err := ask(); err == nil {
-		t.Error("healthy after its end")
+	if err := health(); err == nil {
+		t.Error("health succeeds after the service has ended")
 	}
 }
 
@@ -124,6 +124,6 @@ func TestWrongUsageIsAnError(t *testing.T) {
 		}
 	}
 	if err := run(t.Context(), []string{"token", "--user", "42"}, from(nil), io.Discard, io.Discard); err == nil {
-		t.Error("a token without a secret")
+		t.Error("a token is printed without JWT_SECRET")
 	}
 }

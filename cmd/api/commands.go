@@ -18,6 +18,7 @@ import (
 	"example.com/flashsale/migrations"
 )
 
+// migrate applies the missing migrations, or with "down" reverts all of them.
 func migrate(ctx context.Context, args []string, getenv func(string) string) error {
 	step := migrations.Up
 	switch {
@@ -34,18 +35,19 @@ func migrate(ctx context.Context, args []string, getenv func(string) string) err
 	return step(ctx, db.DB)
 }
 
+// token prints a bearer token signed with JWT_SECRET.
 func token(args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("token", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	user := flags.Int64("user", 0, "user `id`, 1 or more")
 	admin := flags.Bool("admin", false, "give the admin role")
-	ttl := flags.Duration("ttl", 24*time.Hour, "how long it is valid")
+	ttl := flags.Duration("ttl", 24*time.Hour, "lifetime of the token")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	secret := getenv("JWT_SECRET")
 	if len(secret) < 32 {
-		return errors.New("JWT_SECRET: want at least 32 bytes")
+		return errors.New("JWT_SECRET: must have at least 32 bytes")
 	}
 	if *user <= 0 || flags.NArg() > 0 {
 		return errors.New("usage: api token --user 42 [--admin] [--ttl 24h]")
@@ -58,13 +60,14 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 	return err
 }
 
-func explain(args []string, stdout io.Writer) error {
+// explainID prints what an order id encodes.
+func explainID(args []string, stdout io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("usage: api id 123")
 	}
 	id, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is not an id: want a whole number", args[0])
+		return fmt.Errorf("%q is not an id: it must be a whole number", args[0])
 	}
 	parts, err := idgen.Parse(id)
 	if err != nil {
@@ -74,7 +77,8 @@ func explain(args []string, stdout io.Writer) error {
 	return err
 }
 
-// health is the container's health check: the image has no shell and no curl.
+// health requests /readyz, and returns an error unless the service is ready. It
+// is the container's health check: the image has neither a shell nor curl.
 func health(ctx context.Context, getenv func(string) string) error {
 	address := getenv("HTTP_ADDR")
 	if address == "" {
