@@ -15,53 +15,53 @@ import (
 	"example.com/flashsale/internal/lock/zklock"
 )
 
-func take(tb testing.TB, l lock.Locker, key string) lock.Lease {
+func mustTryLock(tb testing.TB, l lock.Locker, key string) lock.Lease {
 	tb.Helper()
 	lease, err := l.TryLock(tb.Context(), key, time.Minute)
-	fine(tb, "TryLock", err)
+	noError(tb, "TryLock", err)
 	return lease
 }
 
-func fine(tb testing.TB, what string, err error) {
+func noError(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatalf("%s: %v", what, err)
 	}
 }
 
-func lost(tb testing.TB, what string, err error) {
+func wantLost(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if !errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want ErrLost", what, err)
 	}
 }
 
-func unknown(tb testing.TB, what string, err error) {
+func wantUnknown(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want an unknown outcome", what, err)
 	}
 }
 
-func soon(tb testing.TB, what string, so func() bool) {
+func eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			tb.Fatalf("in vain: %s", what)
+			tb.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// tree is a plain client.
-func tree(tb testing.TB, server *lab.ZooKeeper) *zk.Conn {
+// connect opens a plain ZooKeeper client.
+func connect(tb testing.TB, server *lab.ZooKeeper) *zk.Conn {
 	tb.Helper()
 	conn, _, err := zk.Connect([]string{server.Address}, 10*time.Second, zk.WithLogInfo(false))
-	fine(tb, "connect", err)
+	noError(tb, "connect", err)
 	tb.Cleanup(conn.Close)
 	return conn
 }
 
-// nodes are the names below a lock's directory.
+// nodes returns the names in a lock's directory.
 func nodes(tb testing.TB, conn *zk.Conn, key string) []string {
 	tb.Helper()
 	names, _, err := conn.Children("/locks/=" + key)
@@ -71,121 +71,120 @@ func nodes(tb testing.TB, conn *zk.Conn, key string) []string {
 	return names
 }
 
-// A client that hears nothing calls its leases lost before the server, which
-// hears nothing either, gives them to another.
-func TestSilenceIsLossInTime(t *testing.T) {
+// The client declares its leases lost before the server, which receives no
+// pings either, can grant them to another client.
+func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 	t.Parallel()
 	server := labtest.ZooKeeper(t)
 	const timeout = 3 * time.Second
 	l, key := open(t, server, timeout), labtest.Name(t)
-	lease := take(t, l, key)
-	time.Sleep(timeout / 2) // into the rhythm of pings
+	lease := mustTryLock(t, l, key)
+	time.Sleep(timeout / 2) // let the client send pings
 	server.Pause()
 	paused := time.Now()
 	<-lease.(lock.Watched).Lost()
 	if took := time.Since(paused); took > timeout {
-		t.Errorf("called lost after %s, the session's timeout is %s", took, timeout)
+		t.Errorf("lease lost %s after the last reply, want within the session timeout of %s", took, timeout)
 	}
 	server.Resume()
-	lost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	lost(t, "Release", lease.Release(t.Context()))
-	soon(t, "waited for the session's return", func() bool {
+	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	wantLost(t, "Release", lease.Release(t.Context()))
+	eventually(t, "the session to return", func() bool {
 		next, err := l.TryLock(t.Context(), key, time.Minute)
 		return err == nil && next.Extend(t.Context(), time.Minute) == nil
 	})
 }
 
-// A line that breaks and comes back within the grace takes nothing away.
-func TestInterruptionIsNotLoss(t *testing.T) {
+// A client that reconnects within the grace period keeps its leases.
+func TestBriefDisconnectKeepsTheLease(t *testing.T) {
 	t.Parallel()
-	line, err := faultproxy.New("tcp", labtest.SharedZooKeeper(t).Address)
-	fine(t, "proxy", err)
-	defer line.Close()
+	proxy, err := faultproxy.New("tcp", labtest.SharedZooKeeper(t).Address)
+	noError(t, "proxy", err)
+	defer proxy.Close()
 	const timeout = 10 * time.Second
-	l, err := zklock.Open([]string{line.Addr()}, timeout)
-	fine(t, "open", err)
+	l, err := zklock.Open([]string{proxy.Addr()}, timeout)
+	noError(t, "open", err)
 	defer l.Close()
-	lease := take(t, l, labtest.Name(t))
-	line.Disconnect()
-	soon(t, "waited for the line", func() bool { return lease.Extend(t.Context(), time.Minute) == nil })
+	lease := mustTryLock(t, l, labtest.Name(t))
+	proxy.Disconnect()
+	eventually(t, "the connection to return", func() bool { return lease.Extend(t.Context(), time.Minute) == nil })
 	select {
 	case <-lease.(lock.Watched).Lost():
-		t.Error("called lost")
-	case <-time.After(timeout/4 + time.Second): // longer than the grace
+		t.Error("the lease is lost, want it kept after a brief disconnect")
+	case <-time.After(timeout/4 + time.Second): // longer than the grace period
 	}
-	fine(t, "Release", lease.Release(t.Context()))
+	noError(t, "Release", lease.Release(t.Context()))
 }
 
-// through opens a locker whose line can be harmed.
-func through(t *testing.T, server *lab.ZooKeeper) (*zklock.Locker, *faultproxy.Proxy) {
+// openThroughProxy opens a locker and the proxy that it is connected through.
+func openThroughProxy(t *testing.T, server *lab.ZooKeeper) (*zklock.Locker, *faultproxy.Proxy) {
 	t.Helper()
-	line, err := faultproxy.New("tcp", server.Address)
-	fine(t, "proxy", err)
-	t.Cleanup(func() { _ = line.Close() })
-	l, err := zklock.Open([]string{line.Addr()}, time.Minute)
-	fine(t, "open", err)
+	proxy, err := faultproxy.New("tcp", server.Address)
+	noError(t, "proxy", err)
+	t.Cleanup(func() { _ = proxy.Close() })
+	l, err := zklock.Open([]string{proxy.Addr()}, time.Minute)
+	noError(t, "open", err)
 	t.Cleanup(l.Close)
-	return l, line
+	return l, proxy
 }
 
-func TestLostReplyYieldsTheLease(t *testing.T) {
+func TestTryLockSucceedsAfterALostReply(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
-	l, line := through(t, server)
-	fine(t, "Release", take(t, l, key).Release(t.Context())) // the directory is there now
-	line.Inject(faultproxy.LoseReply, "_c_", 1)
-	lease := take(t, l, key)
-	if line.Hits() == 0 {
-		t.Fatal("the fault did not strike")
+	l, proxy := openThroughProxy(t, server)
+	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context())) // creates the directory
+	proxy.Inject(faultproxy.LoseReply, "_c_", 1)
+	lease := mustTryLock(t, l, key)
+	if proxy.Hits() == 0 {
+		t.Fatal("the proxy injected no fault")
 	}
 	if _, err := open(t, server, time.Minute).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock by another: %v, want ErrLocked", err)
+		t.Errorf("TryLock by another client: %v, want ErrLocked", err)
 	}
-	fine(t, "Release", lease.Release(t.Context()))
+	noError(t, "Release", lease.Release(t.Context()))
 }
 
-// A node that could not be deleted at once is deleted later, and not left to
-// the end of the session.
-func TestFailedReleaseIsMadeGood(t *testing.T) {
+// A node whose deletion failed is deleted before its session ends.
+func TestFailedReleaseDeletesTheNodeLater(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
-	l, line := through(t, server)
-	conn := tree(t, server)
-	lease := take(t, l, key)
-	line.Inject(faultproxy.LoseRequest, key, 1)
-	unknown(t, "Release", lease.Release(t.Context()))
-	soon(t, "waited for the node to go", func() bool { return len(nodes(t, conn, key)) == 0 })
+	l, proxy := openThroughProxy(t, server)
+	conn := connect(t, server)
+	lease := mustTryLock(t, l, key)
+	proxy.Inject(faultproxy.LoseRequest, key, 1)
+	wantUnknown(t, "Release", lease.Release(t.Context()))
+	eventually(t, "the node to be deleted", func() bool { return len(nodes(t, conn, key)) == 0 })
 }
 
-func TestFailedGivingUpIsMadeGood(t *testing.T) {
+func TestCancelledLockDeletesTheNodeLater(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
-	l, line := through(t, server)
-	conn := tree(t, server)
-	take(t, open(t, server, time.Minute), key)
+	l, proxy := openThroughProxy(t, server)
+	conn := connect(t, server)
+	mustTryLock(t, open(t, server, time.Minute), key)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
 		_, err := l.Lock(ctx, key, time.Minute)
 		done <- err
 	}()
-	soon(t, "waited for the waiter", func() bool { return len(nodes(t, conn, key)) == 2 })
-	time.Sleep(50 * time.Millisecond) // its watch is set
-	line.Inject(faultproxy.LoseRequest, key, 1)
+	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
+	time.Sleep(50 * time.Millisecond) // let the waiter set its watch
+	proxy.Inject(faultproxy.LoseRequest, key, 1)
 	cancel()
 	if err := <-done; !errors.Is(err, lock.ErrLocked) {
 		t.Errorf("Lock: %v, want ErrLocked", err)
 	}
-	soon(t, "waited for the node to go", func() bool { return len(nodes(t, conn, key)) == 1 })
+	eventually(t, "the node to be deleted", func() bool { return len(nodes(t, conn, key)) == 1 })
 }
 
-// What a caller could not wait for goes away when it can, though the session
-// lives on.
-func TestUnknownOutcomesAreLetGo(t *testing.T) {
+// Nodes of requests that timed out are deleted when the server responds again,
+// although the session lives on.
+func TestUnknownOutcomesLeaveNoNodes(t *testing.T) {
 	t.Parallel()
 	server := labtest.ZooKeeper(t)
-	l, conn, key := open(t, server, 10*time.Second), tree(t, server), labtest.Name(t)
-	held := take(t, l, key)
+	l, conn, key := open(t, server, 10*time.Second), connect(t, server), labtest.Name(t)
+	held := mustTryLock(t, l, key)
 	server.Pause()
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -193,77 +192,77 @@ func TestUnknownOutcomesAreLetGo(t *testing.T) {
 		return ctx
 	}
 	_, err := l.TryLock(short(), key+"2", time.Minute)
-	unknown(t, "TryLock", err)
-	unknown(t, "Extend", held.Extend(short(), time.Minute))
-	unknown(t, "Release", held.Release(short()))
+	wantUnknown(t, "TryLock", err)
+	wantUnknown(t, "Extend", held.Extend(short(), time.Minute))
+	wantUnknown(t, "Release", held.Release(short()))
 	server.Resume()
-	soon(t, "waited for the nodes to go", func() bool {
+	eventually(t, "the nodes to be deleted", func() bool {
 		return len(nodes(t, conn, key)) == 0 && len(nodes(t, conn, key+"2")) == 0
 	})
 }
 
-func TestDeadServerIsUnknown(t *testing.T) {
+func TestDeadServerLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	server := labtest.ZooKeeper(t)
 	l, key := open(t, server, 30*time.Second), labtest.Name(t)
-	lease := take(t, l, key)
+	lease := mustTryLock(t, l, key)
 	server.Kill()
 	_, err := l.TryLock(t.Context(), labtest.Name(t), time.Minute)
-	unknown(t, "TryLock", err)
-	unknown(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	fine(t, "restart", server.Restart())
-	soon(t, "waited for the session's return", func() bool { return lease.Extend(t.Context(), time.Minute) == nil })
-	fine(t, "Release", lease.Release(t.Context()))
+	wantUnknown(t, "TryLock", err)
+	wantUnknown(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	noError(t, "restart", server.Restart())
+	eventually(t, "the session to return", func() bool { return lease.Extend(t.Context(), time.Minute) == nil })
+	noError(t, "Release", lease.Release(t.Context()))
 }
 
-func TestDeletedNodeIsLost(t *testing.T) {
+func TestDeletedNodeLosesTheLease(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedZooKeeper(t)
-	conn, key := tree(t, server), labtest.Name(t)
-	lease := take(t, open(t, server, 5*time.Second), key)
-	fine(t, "delete", conn.Delete("/locks/="+key+"/"+nodes(t, conn, key)[0], -1))
-	lost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	lost(t, "Release", lease.Release(t.Context()))
+	conn, key := connect(t, server), labtest.Name(t)
+	lease := mustTryLock(t, open(t, server, 5*time.Second), key)
+	noError(t, "delete", conn.Delete("/locks/="+key+"/"+nodes(t, conn, key)[0], -1))
+	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	wantLost(t, "Release", lease.Release(t.Context()))
 }
 
-func TestCloseEndsLeases(t *testing.T) {
+func TestCloseLosesAllLeases(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
 	l, err := zklock.Open([]string{server.Address}, 30*time.Second)
-	fine(t, "open", err)
-	lease := take(t, l, key)
+	noError(t, "open", err)
+	lease := mustTryLock(t, l, key)
 	l.Close()
 	select {
 	case <-lease.(lock.Watched).Lost():
 	case <-time.After(time.Second):
-		t.Error("Close did not call its leases lost")
+		t.Error("the lease is not lost after Close")
 	}
-	take(t, open(t, server, 5*time.Second), key)
+	mustTryLock(t, open(t, server, 5*time.Second), key)
 }
 
-func TestDirectoriesGoAway(t *testing.T) {
+func TestEmptyDirectoryIsDeletedAndTheFenceStillRises(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
-	conn, l := tree(t, server), open(t, server, 5*time.Second)
-	first := take(t, l, key)
-	fine(t, "Release", first.Release(t.Context()))
-	soon(t, "waited for the directory to go", func() bool {
-		there, _, err := conn.Exists("/locks/=" + key)
-		return err == nil && !there
+	conn, l := connect(t, server), open(t, server, 5*time.Second)
+	first := mustTryLock(t, l, key)
+	noError(t, "Release", first.Release(t.Context()))
+	eventually(t, "the directory to be deleted", func() bool {
+		exists, _, err := conn.Exists("/locks/=" + key)
+		return err == nil && !exists
 	})
-	if again := take(t, l, key); again.Fence() <= first.Fence() {
-		t.Errorf("fence %d after %d, whose directory has gone", again.Fence(), first.Fence())
+	if again := mustTryLock(t, l, key); again.Fence() <= first.Fence() {
+		t.Errorf("fence %d after %d and the deletion of the directory, want a higher one", again.Fence(), first.Fence())
 	}
 }
 
-func TestOddNamesAreNames(t *testing.T) {
+func TestKeysMayLookLikePaths(t *testing.T) {
 	t.Parallel()
 	l := open(t, labtest.SharedZooKeeper(t), 5*time.Second)
 	key := labtest.Name(t)
 	for _, key := range []string{".", "..", "/", "%2F", key + "/a", key, key + "/../" + key} {
-		fine(t, "Release "+key, take(t, l, key).Release(t.Context()))
+		noError(t, "Release "+key, mustTryLock(t, l, key).Release(t.Context()))
 	}
 	for _, key := range []string{key + "/", key + "%2F"} {
-		take(t, l, key)
+		mustTryLock(t, l, key)
 	}
 }

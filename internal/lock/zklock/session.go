@@ -9,29 +9,30 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A session is what is known of the locker's own.
+// A session tracks whether the locker's ZooKeeper session is alive.
 //
-// While the connection is interrupted, the session is in doubt: nobody tells a
-// client that its session has expired before it has come back. The client
-// notices silence after two thirds of the timeout at the latest; so it may
-// count on another grace of less than a third, after which all leases are
-// called lost.
+// While the client is disconnected, the session is suspended: the client is
+// told that its session has expired only after it has reconnected. The client
+// notices a silent server after two thirds of the session timeout at the
+// latest. So the session may count on a grace period of less than a third of
+// the timeout, after which it declares all its leases lost.
 type session struct {
-	mu    sync.Mutex
-	grace time.Duration
-	lost  chan struct{} // closed with the leases that were made under it
-	doubt *time.Timer   // nil unless in doubt
+	mu        sync.Mutex
+	grace     time.Duration
+	lost      chan struct{} // closed when the leases of this session are lost
+	suspended *time.Timer   // runs for grace; nil while connected
 }
 
-// current is closed when leases made from now on are lost.
-func (s *session) current() chan struct{} {
+// lostChan returns the channel that is closed when leases acquired from now on
+// are lost.
+func (s *session) lostChan() chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lost
 }
 
-// observe is called for every change of state.
-func (s *session) observe(e zk.Event) {
+// handleEvent is called by the client for every event.
+func (s *session) handleEvent(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
 	}
@@ -39,39 +40,40 @@ func (s *session) observe(e zk.Event) {
 	defer s.mu.Unlock()
 	switch e.State {
 	case zk.StateHasSession:
-		if s.doubt != nil {
-			s.doubt.Stop()
-			s.doubt = nil
+		if s.suspended != nil {
+			s.suspended.Stop()
+			s.suspended = nil
 		}
 		if isClosed(s.lost) {
 			s.lost = make(chan struct{})
 		}
 	case zk.StateDisconnected:
-		if s.doubt == nil {
-			s.doubt = time.AfterFunc(s.grace, s.despair)
+		if s.suspended == nil {
+			s.suspended = time.AfterFunc(s.grace, s.expireSuspended)
 		}
 	case zk.StateExpired:
-		s.end()
+		s.loseLeases()
 	}
 }
 
-// despair calls all leases lost, unless the doubt has been resolved meanwhile.
-func (s *session) despair() {
+// expireSuspended declares all leases lost, unless the client has reconnected
+// meanwhile.
+func (s *session) expireSuspended() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.doubt != nil {
-		s.end()
+	if s.suspended != nil {
+		s.loseLeases()
 	}
 }
 
 func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end()
+	s.loseLeases()
 }
 
-// end calls all leases lost. It is called with mu locked.
-func (s *session) end() {
+// loseLeases declares all leases lost. The caller holds mu.
+func (s *session) loseLeases() {
 	if !isClosed(s.lost) {
 		close(s.lost)
 	}
@@ -86,38 +88,40 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-// A greeting is a connection that listens for the session's timeout, which the
-// server settles and the client keeps to itself: the first message says length,
-// protocol and timeout, in four bytes each.
-type greeting struct {
+// A connectResponseReader is a connection that reads the session timeout,
+// which the server decides, from the server's first message: the client does
+// not expose it. The message begins with its length, the protocol version and
+// the timeout in milliseconds, of four bytes each.
+type connectResponseReader struct {
 	net.Conn
 	session *session
-	heard   []byte
+	header  []byte
 }
 
-const greeted = 12
+const connectResponseHeader = 12 // bytes
 
 func (s *session) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
 		return nil, err
 	}
-	return &greeting{Conn: conn, session: s}, nil
+	return &connectResponseReader{Conn: conn, session: s}, nil
 }
 
-func (g *greeting) Read(b []byte) (int, error) {
-	n, err := g.Conn.Read(b)
-	if len(g.heard) < greeted {
-		g.heard = append(g.heard, b[:n]...)
-		if len(g.heard) >= greeted {
-			g.session.settle(binary.BigEndian.Uint32(g.heard[8:greeted]))
+func (r *connectResponseReader) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	if len(r.header) < connectResponseHeader {
+		r.header = append(r.header, b[:n]...)
+		if len(r.header) >= connectResponseHeader {
+			r.session.setTimeout(binary.BigEndian.Uint32(r.header[8:connectResponseHeader]))
 		}
 	}
 	return n, err
 }
 
-// settle takes the timeout, unless it is the zero of a session that is over.
-func (s *session) settle(ms uint32) {
+// setTimeout derives the grace period from the session timeout. A timeout of
+// zero belongs to a session that has expired.
+func (s *session) setTimeout(ms uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ms > 0 {

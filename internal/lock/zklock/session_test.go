@@ -7,9 +7,10 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// The lab's servers allow a minute. Whoever counted on more would call a lease
-// its own that is another's.
-func TestServerSettlesTheTimeout(t *testing.T) {
+// The lab's servers limit the session timeout to a minute. A client that
+// counted on the hour it asked for would keep leases that the server has
+// already granted to others.
+func TestGracePeriodFollowsTheServersTimeout(t *testing.T) {
 	t.Parallel()
 	l, err := Open([]string{labtest.SharedZooKeeper(t).Address}, time.Hour)
 	if err != nil {
@@ -22,6 +23,6 @@ func TestServerSettlesTheTimeout(t *testing.T) {
 	l.session.mu.Lock()
 	defer l.session.mu.Unlock()
 	if l.session.grace != 15*time.Second {
-		t.Errorf("grace = %s, want a quarter of the server's minute", l.session.grace)
+		t.Errorf("grace period = %s, want 15s, a quarter of the server's minute", l.session.grace)
 	}
 }

@@ -1,12 +1,13 @@
-// Package zklock is a lock on ZooKeeper 3.5.3 or later: an ephemeral sequential
-// node for each lease, below the lock's directory; the first in sequence holds.
-// Waiters stand in line, each watching only the one before it.
+// Package zklock is a lock on ZooKeeper 3.5.3 or later. Each lease is an
+// ephemeral sequential node in the lock's directory. The node with the lowest
+// sequence number holds the lock. The others are the queue, in which each
+// waiter watches only its predecessor.
 //
-// A lease ends with its locker's session, and not by its ttl: a holder that is
-// alive and forgets to release keeps it. The fence is the id of the
-// transaction that made the node, which rises over all of ZooKeeper's data as
-// long as it keeps them. Directories are container nodes, which ZooKeeper
-// removes some time after they are empty.
+// A lease ends with the session of its locker, not after its ttl: a holder
+// that is alive and never releases keeps the lock. The fence is the id of the
+// transaction (zxid) that created the node. It rises over all of ZooKeeper's
+// data, as long as that data is kept. Directories are container nodes, which
+// ZooKeeper deletes some time after they have become empty.
 package zklock
 
 import (
@@ -22,98 +23,98 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// A Locker is one session, and keeps its nodes below /locks.
+// A Locker is one session. It keeps its nodes below /locks.
 type Locker struct {
 	conn    *zk.Conn
 	session session
 	closed  chan struct{}
 }
 
-// Open begins a session with an ensemble, which may settle for another timeout
-// than the one that is asked for: by default it allows 2 to 20 of its ticks.
-// Open does not wait for a server to answer; the locker keeps trying until
-// Close.
+// Open starts a session with an ensemble. The ensemble limits the session
+// timeout, by default to between 2 and 20 of its ticks. Open does not wait for
+// a server; the locker keeps connecting until Close.
 func Open(servers []string, timeout time.Duration) (*Locker, error) {
 	l := &Locker{session: session{grace: timeout / 4, lost: make(chan struct{})}, closed: make(chan struct{})}
 	var err error
 	l.conn, _, err = zk.Connect(servers, timeout,
-		zk.WithEventCallback(l.session.observe), zk.WithDialer(l.session.dial), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+		zk.WithEventCallback(l.session.handleEvent), zk.WithDialer(l.session.dial), zk.WithLogger(discardLogger{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
 	return l, nil
 }
 
-// Close ends the session, and with it all its leases.
+// Close ends the session and with it all leases of the locker.
 func (l *Locker) Close() {
 	close(l.closed)
 	l.conn.Close()
 	l.session.close()
 }
 
-type silent struct{}
+type discardLogger struct{}
 
-func (silent) Printf(string, ...any) {}
+func (discardLogger) Printf(string, ...any) {}
 
-// TryLock implements lock.Locker. Those who wait in line count as holders.
+// TryLock implements lock.Locker. A key with waiters is refused like a key
+// with a holder.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	return l.obtain(ctx, key, ttl, (*lease).try)
+	return l.acquire(ctx, key, ttl, (*lease).tryLock)
 }
 
-// Lock implements lock.BlockingLocker. Whoever loses the place in line, with the
-// session, stands in line again.
+// Lock implements lock.BlockingLocker. A waiter whose session is lost loses its place
+// and joins the queue again at its end.
 func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	for {
-		held, err := l.obtain(ctx, key, ttl, (*lease).wait)
-		if !errors.Is(err, errSession) {
+		held, err := l.acquire(ctx, key, ttl, (*lease).lock)
+		if !errors.Is(err, errSessionLost) {
 			return held, err
 		}
 	}
 }
 
-var errSession = errors.New("the session was lost")
+var errSessionLost = errors.New("session lost")
 
-func (l *Locker) obtain(ctx context.Context, key string, ttl time.Duration,
-	get func(*lease, context.Context) error) (lock.Lease, error) {
+func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
+	method func(*lease, context.Context) error) (lock.Lease, error) {
 	if err := errors.Join(lock.CheckKey(key), lock.CheckTTL(ttl), ctx.Err()); err != nil {
 		return nil, err
 	}
 	held := &lease{
-		locker: l, key: key, lost: l.session.current(),
-		dir: "/locks/=" + url.PathEscape(key), // "." alone is no name
+		locker: l, key: key, lost: l.session.lostChan(),
+		dir: "/locks/=" + url.PathEscape(key), // "=", because ZooKeeper forbids a node called "." or ".."
 		id:  "_c_" + rand.Text(),
 	}
-	err := get(held, ctx)
+	err := method(held, ctx)
 	if err == nil && isClosed(held.lost) {
-		err = errSession
+		err = errSessionLost
 	}
 	if err == nil {
 		return held, nil
 	}
-	held.abandon()
+	held.cleanUp()
 	if errors.Is(err, lock.ErrLocked) {
 		return nil, err
 	}
-	return nil, fmt.Errorf("zklock: take %s: %w", key, err)
+	return nil, fmt.Errorf("zklock: acquire %s: %w", key, err)
 }
 
-// await returns when op has, or when ctx has ended; the client knows no
-// contexts.
+// await runs op and returns its result, or the cause of ctx if ctx ends first.
+// The ZooKeeper client takes no contexts.
 func await[T any](ctx context.Context, op func() (T, error)) (T, error) {
-	var got T
+	var result T
 	done := make(chan error, 1)
 	go func() {
 		v, err := op()
 		if err == nil {
-			got = v
+			result = v
 		}
 		done <- err
 	}()
 	select {
 	case err := <-done:
-		return got, err
+		return result, err
 	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
+		var zero T
+		return zero, context.Cause(ctx)
 	}
 }

@@ -1,0 +1,110 @@
+package zklock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/zklock"
+)
+
+func TestWaitersAreServedInOrder(t *testing.T) {
+	t.Parallel()
+	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
+	conn := connect(t, server)
+	clients := []*zklock.Locker{open(t, server, 5*time.Second), open(t, server, 5*time.Second)}
+	held := mustTryLock(t, clients[0], key)
+	const n = 6
+	served := make(chan int, n)
+	var waiting sync.WaitGroup
+	for i := range n {
+		waiting.Go(func() {
+			lease, err := clients[i%2].Lock(t.Context(), key, time.Minute)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			served <- i
+			time.Sleep(10 * time.Millisecond) // gives a waiter that is out of order the time to show
+			if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == i+2 })
+	}
+	noError(t, "Release", held.Release(t.Context()))
+	waiting.Wait()
+	close(served)
+	want := 0
+	for got := range served {
+		if got != want {
+			t.Errorf("waiter %d was served in place %d", got, want)
+		}
+		want++
+	}
+}
+
+// When a waiter in the middle of the queue is cancelled, its successor goes on
+// waiting for the holder.
+func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
+	t.Parallel()
+	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
+	conn, l := connect(t, server), open(t, server, 5*time.Second)
+	held := mustTryLock(t, l, key)
+	middle, cancel := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = l.Lock(middle, key, time.Minute)
+	}()
+	eventually(t, "the middle waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
+	last := make(chan error, 1)
+	go func() {
+		lease, err := l.Lock(t.Context(), key, time.Minute)
+		if err == nil {
+			err = lease.Release(context.Background())
+		}
+		last <- err
+	}()
+	eventually(t, "the last waiter's node", func() bool { return len(nodes(t, conn, key)) == 3 })
+	cancel()
+	<-gone
+	select {
+	case err := <-last:
+		t.Errorf("Lock behind a cancelled waiter returned %v, want it to wait for the holder", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	noError(t, "Release", held.Release(t.Context()))
+	noError(t, "Lock by the last waiter", <-last)
+}
+
+func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
+	t.Parallel()
+	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
+	proxy, err := faultproxy.New("tcp", server.Address)
+	noError(t, "proxy", err)
+	defer proxy.Close()
+	l, err := zklock.Open([]string{proxy.Addr()}, 10*time.Second)
+	noError(t, "open", err)
+	defer l.Close()
+	conn := connect(t, server)
+	held := mustTryLock(t, open(t, server, 5*time.Second), key)
+	got := make(chan error, 1)
+	go func() {
+		_, err := l.Lock(t.Context(), key, time.Minute)
+		got <- err
+	}()
+	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
+	before := nodes(t, conn, key)
+	proxy.Disconnect()
+	time.Sleep(200 * time.Millisecond)
+	if after := nodes(t, conn, key); len(after) != 2 || after[0] != before[0] || after[1] != before[1] {
+		t.Errorf("the queue changed from %v to %v", before, after)
+	}
+	proxy.Inject(faultproxy.LoseRequest, key, 1) // the waiter's first request after its watch fires
+	noError(t, "Release", held.Release(t.Context()))
+	noError(t, "Lock", <-got)
+}
