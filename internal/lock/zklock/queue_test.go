@@ -98,6 +98,7 @@ func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
 		got <- err
 	}()
 	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
+	time.Sleep(50 * time.Millisecond) // let the waiter set its watch
 	before := nodes(t, conn, key)
 	proxy.Disconnect()
 	time.Sleep(200 * time.Millisecond)
