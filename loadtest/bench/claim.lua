@@ -1,5 +1,5 @@
--- wrk: every request claims for a user of its own.
--- args: the file of headers, bytes of each, how many, threads, then the paths to POST to in turn
+-- Script for wrk: each request claims for a different user.
+-- args: file of headers, bytes per header, number of headers, threads, then the paths to POST to in rotation
 
 local threads = {}
 
@@ -8,42 +8,42 @@ function setup(thread)
 	table.insert(threads, thread)
 end
 
-wrapped = 0 -- how often this thread has used all its users up
+wraps = 0 -- how often this thread has started over with its first user
 
-local file, width, first, share, left
-local heads, turn = {}, 0
+local file, width, first, usersPerThread, remaining
+local prefixes, index = {}, 0
 
 function init(args)
 	width = tonumber(args[2])
-	share = math.floor(tonumber(args[3]) / tonumber(args[4]))
-	first = number * share * width
+	usersPerThread = math.floor(tonumber(args[3]) / tonumber(args[4]))
+	first = number * usersPerThread * width
 	for i = 5, #args do
-		heads[#heads + 1] = "POST " .. args[i] .. " HTTP/1.1\r\nHost: bench\r\n"
+		prefixes[#prefixes + 1] = "POST " .. args[i] .. " HTTP/1.1\r\nHost: bench\r\n"
 	end
 	file = assert(io.open(args[1], "rb"))
 	file:setvbuf("full", 65536)
 	file:seek("set", first)
-	left = share
+	remaining = usersPerThread
 end
 
 function request()
-	if left == 0 then
+	if remaining == 0 then
 		file:seek("set", first)
-		left, wrapped = share, wrapped + 1
+		remaining, wraps = usersPerThread, wraps + 1
 	end
-	left = left - 1
-	turn = turn % #heads + 1
-	return heads[turn] .. file:read(width) .. "Content-Length: 0\r\n\r\n"
+	remaining = remaining - 1
+	index = index % #prefixes + 1
+	return prefixes[index] .. file:read(width) .. "Content-Length: 0\r\n\r\n"
 end
 
 function done(summary, latency, _)
-	local laps = 0
+	local most = 0
 	for _, thread in ipairs(threads) do
-		laps = math.max(laps, thread:get("wrapped"))
+		most = math.max(most, thread:get("wraps"))
 	end
 	local e = summary.errors
 	io.write(string.format(
-		'\n{"requests":%d,"refused":%d,"broken":%d,"laps":%d,"duration_us":%d,"p50_us":%d,"p99_us":%d,"max_us":%d}\n',
-		summary.requests, e.status, e.connect + e.read + e.write + e.timeout, laps,
+		'\n{"requests":%d,"refused":%d,"failed":%d,"wraps":%d,"duration_us":%d,"p50_us":%d,"p99_us":%d,"max_us":%d}\n',
+		summary.requests, e.status, e.connect + e.read + e.write + e.timeout, most,
 		summary.duration, latency:percentile(50), latency:percentile(99), latency.max))
 end

@@ -11,145 +11,150 @@ import (
 	"example.com/flashsale/loadtest/stack"
 )
 
-// claims measures the ways to commit: winners in a closed model, direct and
-// through nginx, then losers, then latency in an open model.
+// claims measures the commit strategies: accepted claims in a closed model,
+// direct and through nginx, then refused claims, then latency in an open model.
 func (b *bench) claims(ctx context.Context) error {
-	flows := []flow{b.empty(), b.byHand("by hand", interpolate)}
+	variants := []variant{b.empty(), b.baseline("by hand", interpolate)}
 	for _, commit := range commits {
-		flows = append(flows, b.service(commit))
+		variants = append(variants, b.service(commit))
 	}
-	var cells []cell
-	targets := map[string]target{}
-	for _, f := range flows {
-		t, err := b.direct(ctx, f)
+	var all []measurement
+	deployments := map[string]deployment{}
+	for _, v := range variants {
+		d, err := b.direct(ctx, v)
 		if err != nil {
 			return err
 		}
-		targets[f.name] = t
-		cells = append(cells, b.winners("claims/direct/", t, b.spell))
-		if f.name == "by hand" {
+		deployments[v.name] = d
+		all = append(all, b.acceptedClaims("claims/direct/", d, b.duration))
+		if v.name == "by hand" {
 			continue
 		}
-		if t, err = b.behindNginx(ctx, f); err != nil {
+		if d, err = b.behindNginx(ctx, v); err != nil {
 			return err
 		}
-		cells = append(cells, b.winners("claims/nginx/", t, b.spell))
+		all = append(all, b.acceptedClaims("claims/nginx/", d, b.duration))
 	}
-	losers, err := b.losers(ctx, targets["grouped"])
+	refused, err := b.refusedClaims(ctx, deployments["grouped"])
 	if err != nil {
 		return err
 	}
-	if err := b.turns(ctx, append(cells, losers...)); err != nil {
+	if err := b.interleave(ctx, append(all, refused...)); err != nil {
 		return err
 	}
-	return b.latency(ctx, targets["grouped"], targets["empty"])
+	return b.openModel(ctx, deployments["grouped"], deployments["empty"])
 }
 
+// commits are the values of COMMIT.
 var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
 
-func (b *bench) winners(prefix string, t target, d time.Duration) cell {
-	name := prefix + t.name
-	return cell{name, func(ctx context.Context) error {
-		l, err := b.win(ctx, t, crowd, d, 1)
+// acceptedClaims measures claims of a coupon that does not sell out, each by a
+// user without an order.
+func (b *bench) acceptedClaims(prefix string, d deployment, duration time.Duration) measurement {
+	name := prefix + d.name
+	return measurement{name, func(ctx context.Context) error {
+		r, err := b.claim(ctx, d, defaultConns, duration, 1)
 		if err != nil {
 			return err
 		}
-		b.Add(name, "1/s", l.perSecond(l.accepted()))
-		b.Add(name+" p99", "ms", float64(l.P99US)/1000)
-		b.Add(name+" refused", "%", 100*float64(l.Refused)/float64(l.Requests))
+		b.Add(name, "1/s", r.perSecond(r.accepted()))
+		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
+		b.Add(name+" refused", "%", 100*float64(r.Refused)/float64(r.Requests))
 		return nil
 	}}
 }
 
-// losers are those who get no coupon: it is sold out, or they have one.
-func (b *bench) losers(ctx context.Context, t target) ([]cell, error) {
-	soldOut, err := t.sale.OnSale(ctx, 0)
+// refusedClaims measures claims of a coupon that is sold out, and claims by
+// users who have an order already.
+func (b *bench) refusedClaims(ctx context.Context, d deployment) ([]measurement, error) {
+	soldOut, err := d.sale.OnSale(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := t.sale.OnSale(ctx, plenty)
+	claimed, err := d.sale.OnSale(ctx, unlimitedStock)
 	if err != nil {
 		return nil, err
 	}
-	few := *b.wrk // whose users all have one
-	few.headers.Count = 20_000
-	if err := t.sale.Sell(ctx, claimed, few.headers.Count); err != nil {
+	withOrders := *b.wrk // all its users have an order
+	withOrders.headers.Count = 20_000
+	if err := d.sale.Sell(ctx, claimed, withOrders.headers.Count); err != nil {
 		return nil, err
 	}
-	return []cell{
-		b.refusals("losers/sold out", "sold_out", t, b.wrk, soldOut),
-		b.refusals("losers/already claimed", "already_claimed", t, &few, claimed),
+	return []measurement{
+		b.refusals("losers/sold out", "sold_out", d, b.wrk, soldOut),
+		b.refusals("losers/already claimed", "already_claimed", d, &withOrders, claimed),
 	}, nil
 }
 
-func (b *bench) refusals(name, verdict string, t target, w *wrk, coupon int64) cell {
-	return cell{name, func(ctx context.Context) error {
-		if err := b.expect(ctx, t, coupon, verdict); err != nil {
+func (b *bench) refusals(name, code string, d deployment, w *wrk, coupon int64) measurement {
+	return measurement{name, func(ctx context.Context) error {
+		if err := b.checkCode(ctx, d, coupon, code); err != nil {
 			return err
 		}
-		l, err := w.run(ctx, t.address, crowd, b.spell, coupon)
+		r, err := w.run(ctx, d.address, defaultConns, b.duration, coupon)
 		if err != nil {
 			return err
 		}
-		if l.accepted() > 0 {
-			return fmt.Errorf("%d claims succeeded that could not", l.accepted())
+		if r.accepted() > 0 {
+			return fmt.Errorf("%d claims were accepted, want none", r.accepted())
 		}
-		b.Add(name, "1/s", l.perSecond(l.Refused))
-		b.Add(name+" p99", "ms", float64(l.P99US)/1000)
-		return b.expect(ctx, t, coupon, verdict)
+		b.Add(name, "1/s", r.perSecond(r.Refused))
+		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
+		return b.checkCode(ctx, d, coupon, code)
 	}}
 }
 
-// expect fails unless a claim gets this verdict: wrk only tells 2xx from 4xx.
-func (b *bench) expect(ctx context.Context, t target, coupon int64, verdict string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+t.address+claimPath(coupon), http.NoBody)
+// checkCode claims once and returns an error unless the reply is a conflict
+// with code. wrk itself only distinguishes 2xx from the rest.
+func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.address+claimPath(coupon), http.NoBody)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+b.Mint().Token(stack.User(0)))
 	req.Header.Set("X-User", strconv.FormatInt(stack.User(0), 10))
 	status, body, err := stack.Answer(http.DefaultClient, req)
-	if err == nil && (status != http.StatusConflict || !strings.Contains(body, `"`+verdict+`"`)) {
-		err = fmt.Errorf("want %s, got %d: %s", verdict, status, body)
+	if err == nil && (status != http.StatusConflict || !strings.Contains(body, `"`+code+`"`)) {
+		err = fmt.Errorf("want %s, got %d: %s", code, status, body)
 	}
 	return err
 }
 
-// latency lets claims arrive at half the rate that grouped has just reached at
-// its best, at it and at the empty handler.
-func (b *bench) latency(ctx context.Context, grouped, empty target) error {
+// openModel measures the latency of claims that arrive at a fixed rate: half
+// the highest rate that grouped has reached in this run.
+func (b *bench) openModel(ctx context.Context, grouped, empty deployment) error {
 	rate := b.Median("claims/direct/grouped") / 2
-	var cells []cell
-	for _, t := range []target{empty, grouped} {
-		cells = append(cells, b.arrivals("open/"+t.name, t, rate))
+	var all []measurement
+	for _, d := range []deployment{empty, grouped} {
+		all = append(all, b.latency("open/"+d.name, d, rate))
 	}
-	return b.turns(ctx, cells)
+	return b.interleave(ctx, all)
 }
 
-func (b *bench) arrivals(name string, t target, rate float64) cell {
-	return cell{name, func(ctx context.Context) error {
-		coupon, err := t.sale.OnSale(ctx, plenty)
+func (b *bench) latency(name string, d deployment, rate float64) measurement {
+	return measurement{name, func(ctx context.Context) error {
+		coupon, err := d.sale.OnSale(ctx, unlimitedStock)
 		if err != nil {
 			return err
 		}
-		a := arrivals{address: t.address, coupon: coupon, rate: rate, conns: crowd}
-		out, err := a.run(ctx, b.wrk.headers, b.spell)
+		load := openLoad{address: d.address, coupon: coupon, rate: rate, conns: defaultConns}
+		r, err := load.run(ctx, b.wrk.headers, b.duration)
 		if err != nil {
 			return err
 		}
-		if out.refused > 0 {
-			return fmt.Errorf("%d of %d claims refused", out.refused, out.refused+out.accepted)
+		if r.refused > 0 {
+			return fmt.Errorf("%d of %d claims refused", r.refused, r.refused+r.accepted)
 		}
 		b.Add(name+" rate", "1/s", rate)
 		for _, q := range []struct {
-			name string
-			of   []time.Duration
-			at   float64
+			name     string
+			samples  []time.Duration
+			fraction float64
 		}{
-			{" p50", out.latency, 0.5}, {" p99", out.latency, 0.99}, {" p99.9", out.latency, 0.999},
-			{" sent late p99", out.late, 0.99},
+			{" p50", r.latencies, 0.5}, {" p99", r.latencies, 0.99}, {" p99.9", r.latencies, 0.999},
+			{" sent late p99", r.sendDelays, 0.99},
 		} {
-			b.Add(name+q.name, "ms", float64(quantile(q.of, q.at))/float64(time.Millisecond))
+			b.Add(name+q.name, "ms", float64(quantile(q.samples, q.fraction))/float64(time.Millisecond))
 		}
 		return nil
 	}}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Figure is one thing that was measured, several times.
+// A Figure is one quantity with the values measured in each repetition.
 type Figure struct {
 	Name   string    `json:"name"` // what/where/how, as in claims/direct/grouped
 	Unit   string    `json:"unit"`
@@ -16,21 +16,21 @@ type Figure struct {
 	Values []float64 `json:"values"`
 }
 
-// Figures is all that was measured, in the order of its first appearance.
+// Figures is the list of all figures, in the order of their first value.
 type Figures struct {
-	all   []*Figure
-	named map[string]*Figure
+	all    []*Figure
+	byName map[string]*Figure
 }
 
-// Add notes one more measurement of the figure called name.
+// Add appends a value to the figure called name.
 func (f *Figures) Add(name, unit string, value float64) {
-	fig := f.named[name]
+	fig := f.byName[name]
 	if fig == nil {
-		if f.named == nil {
-			f.named = map[string]*Figure{}
+		if f.byName == nil {
+			f.byName = map[string]*Figure{}
 		}
 		fig = &Figure{Name: name, Unit: unit}
-		f.named[name] = fig
+		f.byName[name] = fig
 		f.all = append(f.all, fig)
 	}
 	fig.Values = append(fig.Values, value)
@@ -43,18 +43,19 @@ func median(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Median is that of the named figure, NaN if it was not measured.
+// Median returns the median of the named figure, or NaN if it was not measured.
 func (f *Figures) Median(name string) float64 {
-	if fig := f.named[name]; fig != nil {
+	if fig := f.byName[name]; fig != nil {
 		return fig.Median
 	}
 	return math.NaN()
 }
 
-// Ratio is that of two medians.
-func (f *Figures) Ratio(name, to string) float64 { return f.Median(name) / f.Median(to) }
+// Ratio returns the quotient of two medians.
+func (f *Figures) Ratio(name, divisor string) float64 { return f.Median(name) / f.Median(divisor) }
 
-// Best is the highest median of the named figures, NaN if none was measured.
+// Best returns the highest median of the named figures, or NaN if none was
+// measured.
 func (f *Figures) Best(names ...string) float64 {
 	best := math.NaN()
 	for _, name := range names {
@@ -65,8 +66,9 @@ func (f *Figures) Best(names ...string) float64 {
 	return best
 }
 
-// short is a number as people read it.
-func short(v float64) string {
+// formatNumber formats v with three significant digits, or as a whole number
+// from 100 on.
+func formatNumber(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"

@@ -6,75 +6,73 @@ import (
 	"time"
 )
 
-// growth measures grouped as things become many: orders in the table, coupons
-// on sale, connections; with the memory of the service at each.
+// growth measures grouped with more orders in the table, more coupons on sale
+// and more connections, and the service's memory in each case.
 func (b *bench) growth(ctx context.Context) error {
-	var cells []cell
-	for orders := 10_000; orders <= b.most; orders *= 10 {
-		t, err := b.direct(ctx, b.service("grouped"))
+	var all []measurement
+	for orders := 10_000; orders <= b.maxOrders; orders *= 10 {
+		d, err := b.direct(ctx, b.service("grouped"))
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
+		start := time.Now()
 		b.progress("preload %d orders", orders)
-		if err := t.sale.Preload(ctx, orders); err != nil {
+		if err := d.sale.Preload(ctx, orders); err != nil {
 			return err
 		}
 		name := fmt.Sprintf("growth/%d orders", orders)
-		b.Add(name+" preload", "s", time.Since(begun).Seconds())
-		cells = append(cells, b.amid(name, t, orders))
+		b.Add(name+" preload", "s", time.Since(start).Seconds())
+		all = append(all, b.withOrders(name, d, orders))
 	}
 	for _, coupons := range []int{1, 10, 1000} {
-		t, err := b.direct(ctx, b.service("grouped"))
+		d, err := b.direct(ctx, b.service("grouped"))
 		if err != nil {
 			return err
 		}
-		cells = append(cells, b.grown(fmt.Sprintf("growth/%d coupons", coupons), t, crowd, coupons))
+		all = append(all, b.withMemory(fmt.Sprintf("growth/%d coupons", coupons), d, defaultConns, coupons))
 	}
 	for _, conns := range []int{64, 256, 1024, 4096} {
-		t, err := b.direct(ctx, b.service("grouped"))
+		d, err := b.direct(ctx, b.service("grouped"))
 		if err != nil {
 			return err
 		}
-		cells = append(cells, b.grown(fmt.Sprintf("growth/%d connections", conns), t, conns, 1))
+		all = append(all, b.withMemory(fmt.Sprintf("growth/%d connections", conns), d, conns, 1))
 	}
-	return b.turns(ctx, cells)
+	return b.interleave(ctx, all)
 }
 
-// grown measures winners and, meanwhile, the memory of the service.
-func (b *bench) grown(name string, t target, conns, coupons int) cell {
-	return cell{name, func(ctx context.Context) error {
-		memory := watchMemory(t.instance.PID())
-		spell := max(b.less, time.Duration(conns/1000+1)*time.Second) // it takes a while to connect so many
-		l, err := b.win(ctx, t, conns, spell, coupons)
-		peak, memErr := memory()
+// withMemory measures accepted claims and the service's peak memory meanwhile.
+func (b *bench) withMemory(name string, d deployment, conns, coupons int) measurement {
+	return measurement{name, func(ctx context.Context) error {
+		stopSampling := sampleMemory(d.instance.PID())
+		duration := max(b.shortDuration, time.Duration(conns/1000+1)*time.Second) // connecting takes about a second per thousand
+		r, err := b.claim(ctx, d, conns, duration, coupons)
+		peak, memErr := stopSampling()
 		if err != nil {
 			return err
 		}
-		b.Add(name, "1/s", l.perSecond(l.accepted()))
-		b.Add(name+" p99", "ms", float64(l.P99US)/1000)
+		b.Add(name, "1/s", r.perSecond(r.accepted()))
+		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
 		b.Add(name+" memory", "MB", peak)
 		return memErr
 	}}
 }
 
-// amid is grown in a table of so many orders, which a smaller one is brought
-// back to before: a measurement adds some hundred thousand.
-func (b *bench) amid(name string, t target, orders int) cell {
-	c := b.grown(name, t, crowd, 1)
-	measure := c.run
-	c.run = func(ctx context.Context) error {
+// withOrders is withMemory on a table of that many orders. Each measurement
+// adds some hundred thousand orders, so small tables are restored first.
+func (b *bench) withOrders(name string, d deployment, orders int) measurement {
+	m := b.withMemory(name, d, defaultConns, 1)
+	return measurement{name, func(ctx context.Context) error {
 		if orders < 1_000_000 {
-			if err := t.sale.Preload(ctx, orders); err != nil {
+			if err := d.sale.Preload(ctx, orders); err != nil {
 				return err
 			}
 		}
 		var rows float64
-		if err := t.sale.DB.GetContext(ctx, &rows, "SELECT COUNT(*) FROM coupon_orders"); err != nil {
+		if err := d.sale.DB.GetContext(ctx, &rows, "SELECT COUNT(*) FROM coupon_orders"); err != nil {
 			return err
 		}
 		b.Add(name+" at the start", "rows", rows)
-		return measure(ctx)
-	}
-	return c
+		return m.run(ctx)
+	}}
 }

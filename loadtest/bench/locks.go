@@ -10,65 +10,68 @@ import (
 	"strconv"
 )
 
-// The locks that ours is compared with, and the least that one can do.
+// The names of the locks in bench-peers.
 var (
-	peers   = []string{"bsm redislock", "redsync", "rueidislock"}
-	mine    = "redislock"
-	batched = "redislock batched" // as the service uses it
-	floor   = "raw"
+	peerLocks   = []string{"bsm redislock", "redsync", "rueidislock"}
+	ownLock     = "redislock"
+	batchedLock = "redislock batched" // as the service uses it
+	rawLock     = "raw"               // SET NX and compare-and-delete, the least a lock with an owner can do
 )
 
 const (
-	contenders = 4  // processes
-	waiters    = 16 // in each
-	held       = 10_000
-	heldTTL    = "3s"
+	contendProcesses = 4
+	contendWaiters   = 16 // in each process
+	heldLocks        = 10_000
+	heldTTL          = "3s"
 )
 
-// lockSection measures our lock beside its peers, on the same Redis.
+// lockSection measures redislock and its peers on the same Redis.
 func (b *bench) lockSection(ctx context.Context) error {
-	var cells []cell
+	var all []measurement
 	for _, goroutines := range []int{1, 16, 128, 512} {
-		for _, lock := range append([]string{floor, mine, batched}, peers...) {
-			cells = append(cells, b.pairs(lock, goroutines))
+		for _, lock := range append([]string{rawLock, ownLock, batchedLock}, peerLocks...) {
+			all = append(all, b.pairs(lock, goroutines))
 		}
 	}
-	for _, lock := range append([]string{mine, batched}, peers...) {
-		cells = append(cells, b.contended(lock))
+	for _, lock := range append([]string{ownLock, batchedLock}, peerLocks...) {
+		all = append(all, b.contention(lock))
 	}
-	if err := b.turns(ctx, cells); err != nil {
+	if err := b.interleave(ctx, all); err != nil {
 		return err
 	}
-	return b.turns(ctx, []cell{b.held(mine), b.held("rueidislock")}) // the others do not renew
+	return b.interleave(ctx, []measurement{b.renewals(ownLock), b.renewals("rueidislock")}) // the others do not renew
 }
 
-func (b *bench) pairs(lock string, goroutines int) cell {
+// pairs measures acquire and release without contention.
+func (b *bench) pairs(lock string, goroutines int) measurement {
 	name := fmt.Sprintf("pairs/%d/%s", goroutines, lock)
-	return cell{name, func(ctx context.Context) error {
+	return measurement{name, func(ctx context.Context) error {
 		var r struct{ Pairs, Seconds float64 }
-		err := b.peer(ctx, &r, "pairs", lock, strconv.Itoa(goroutines), b.brief.String())
+		err := b.runPeers(ctx, &r, "pairs", lock, strconv.Itoa(goroutines), b.pairsDuration.String())
 		b.Add(name, "1/s", r.Pairs/r.Seconds)
 		return err
 	}}
 }
 
-func (b *bench) contended(lock string) cell {
+// contention measures how often the waiters of several processes hand one lock
+// over to each other.
+func (b *bench) contention(lock string) measurement {
 	name := "contended/" + lock
-	return cell{name, func(ctx context.Context) error {
+	return measurement{name, func(ctx context.Context) error {
 		var r struct {
-			Taken     float64
+			Acquired  float64
 			HandOvers float64 `json:"hand_overs"`
 			Seconds   float64
 			P99MS     float64 `json:"p99_ms"`
 			MaxMS     float64 `json:"max_ms"`
 			Calls     float64
 		}
-		err := b.peer(ctx, &r, "contend", lock, strconv.Itoa(contenders), strconv.Itoa(waiters), b.less.String())
+		err := b.runPeers(ctx, &r, "contend", lock, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters), b.shortDuration.String())
 		if err != nil {
 			return err
 		}
 		b.Add(name, "1/s", r.HandOvers/r.Seconds)
-		b.Add(name+" takings, the last holder's own too", "1/s", r.Taken/r.Seconds)
+		b.Add(name+" takings, the last holder's own too", "1/s", r.Acquired/r.Seconds)
 		b.Add(name+" wait p99", "ms", r.P99MS)
 		b.Add(name+" wait max", "ms", r.MaxMS)
 		if r.HandOvers > 0 {
@@ -78,21 +81,22 @@ func (b *bench) contended(lock string) cell {
 	}}
 }
 
-func (b *bench) held(lock string) cell {
+// renewals measures the calls to Redis that renew many held locks.
+func (b *bench) renewals(lock string) measurement {
 	name := "held/" + lock
-	return cell{name, func(ctx context.Context) error {
+	return measurement{name, func(ctx context.Context) error {
 		var r struct {
 			Calls float64 `json:"calls_per_third"`
 		}
-		err := b.peer(ctx, &r, "hold", lock, strconv.Itoa(held), heldTTL, "2s")
+		err := b.runPeers(ctx, &r, "hold", lock, strconv.Itoa(heldLocks), heldTTL, "2s")
 		b.Add(name, "calls per ttl/3 for 10,000", r.Calls)
 		return err
 	}}
 }
 
-// peer runs the program that knows all these locks and reads its answer.
-func (b *bench) peer(ctx context.Context, into any, args ...string) error {
-	cmd := exec.CommandContext(ctx, b.locks, args...)
+// runPeers runs bench-peers and decodes its output into result.
+func (b *bench) runPeers(ctx context.Context, result any, args ...string) error {
+	cmd := exec.CommandContext(ctx, b.peers, args...)
 	cmd.Env = append(os.Environ(), "REDIS_URL="+b.Redis.URL)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -101,5 +105,5 @@ func (b *bench) peer(ctx context.Context, into any, args ...string) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(out, into)
+	return json.Unmarshal(out, result)
 }

@@ -1,15 +1,15 @@
-// Command bench measures the service side by side with what bounds it and
-// with what it is compared to, in one run, and writes out/bench/bench.json and
+// Command bench measures the service, its theoretical bounds and the things it
+// is compared to in one run, and writes out/bench/bench.json and
 // out/bench/bench.md.
 //
 //	bench           all sections; BENCH=quick for fewer and shorter repetitions,
-//	                SECTIONS=claims,losers,… for some
-//	bench serve     one of the servers that it measures the service against
+//	                SECTIONS=claims,growth,… for some of them
+//	bench serve     one of the servers that the service is compared to
 //
-// Everything that is compared takes turns (A B C, A B C, …), so that a machine
-// that becomes slower becomes so for all. It runs at the root of the
-// repository, where make has built bin/. A bar that is missed is printed and
-// fails nothing; an answer that was wrong, or an order too many, fails the run.
+// Measurements that are compared alternate (A B C, A B C, …), so that a
+// slowdown of the machine affects all of them. Run bench at the root of the
+// repository, where make has built bin/. A missed target is reported and does
+// not fail the run. A wrong reply or an order too many fails the run.
 package main
 
 import (
@@ -44,21 +44,23 @@ func main() {
 type bench struct {
 	*stack.Stack
 	Figures
-	wrk   *wrk
-	self  string        // this program, which is also some of the servers
-	api   string        // the service's
-	locks string        // the one that knows the other locks
-	reps  int           // of everything
-	spell time.Duration // of one measurement of claims by a load generator
-	less  time.Duration // of one where many are compared
-	brief time.Duration // of one measurement of locks without contention
-	most  int           // orders to grow the table to
-	begun time.Time
+	wrk *wrk
+
+	self  string // path of this program, which also runs the servers of serve.go
+	api   string // path of the service
+	peers string // path of bench-peers
+
+	repetitions   int           // of each measurement
+	duration      time.Duration // of a measurement of claims
+	shortDuration time.Duration // of a measurement where many are compared
+	pairsDuration time.Duration // of a measurement of uncontended locks
+	maxOrders     int           // size of the largest order table
+	start         time.Time
 }
 
 const (
-	crowd  = 256       // connections, where nothing else is said
-	people = 1_000_000 // users with a token
+	defaultConns = 256       // connections of a load generator
+	users        = 1_000_000 // users with a token
 )
 
 var sections = []struct {
@@ -79,12 +81,13 @@ func measure(ctx context.Context) error {
 	}
 	bin := filepath.Join(root, "bin")
 	b := &bench{
-		self: filepath.Join(bin, "bench"), api: filepath.Join(bin, "api"), locks: filepath.Join(bin, "bench-peers"),
-		reps: 5, spell: 3 * time.Second, less: 2 * time.Second, brief: 700 * time.Millisecond, most: 10_000_000, begun: time.Now(),
+		self: filepath.Join(bin, "bench"), api: filepath.Join(bin, "api"), peers: filepath.Join(bin, "bench-peers"),
+		repetitions: 5, duration: 3 * time.Second, shortDuration: 2 * time.Second, pairsDuration: 700 * time.Millisecond,
+		maxOrders: 10_000_000, start: time.Now(),
 	}
 	if os.Getenv("BENCH") == "quick" {
-		b.reps, b.most = 2, 1_000_000
-		b.spell, b.less, b.brief = time.Second, time.Second, 300*time.Millisecond
+		b.repetitions, b.maxOrders = 2, 1_000_000
+		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
 	}
 	if b.Stack, err = stack.Start(); err != nil {
 		return err
@@ -92,40 +95,43 @@ func measure(ctx context.Context) error {
 	return errors.Join(b.run(ctx), b.Close())
 }
 
+// run runs the selected sections. A section that fails does not stop the next
+// one, and what was measured is reported in any case.
 func (b *bench) run(ctx context.Context) error {
-	headers, err := b.Headers(people)
+	headers, err := b.Headers(users)
 	if err != nil {
 		return err
 	}
 	if b.wrk, err = newWrk(b.Stack, headers); err != nil {
 		return err
 	}
-	only := strings.FieldsFunc(os.Getenv("SECTIONS"), func(r rune) bool { return r == ',' })
+	selected := strings.FieldsFunc(os.Getenv("SECTIONS"), func(r rune) bool { return r == ',' })
 	var errs []error
 	for _, s := range sections {
-		if ctx.Err() != nil || len(only) > 0 && !slices.Contains(only, s.name) {
+		if ctx.Err() != nil || len(selected) > 0 && !slices.Contains(selected, s.name) {
 			continue
 		}
 		if err := s.run(b, ctx); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
-	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...) // what was measured was measured
+	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...)
 }
 
-// A cell is one of several things that are measured in turn.
-type cell struct {
+// A measurement is run once per repetition and adds to the figures.
+type measurement struct {
 	name string
 	run  func(ctx context.Context) error
 }
 
-// turns measures every cell as often as the run repeats, one after the other.
-func (b *bench) turns(ctx context.Context, cells []cell) error {
-	for rep := range b.reps {
-		for _, c := range cells {
-			b.progress("%s, %d of %d", c.name, rep+1, b.reps)
-			if err := errors.Join(c.run(ctx), ctx.Err()); err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
+// interleave runs all measurements one after the other, and repeats that for
+// each repetition.
+func (b *bench) interleave(ctx context.Context, measurements []measurement) error {
+	for i := range b.repetitions {
+		for _, m := range measurements {
+			b.progress("%s, %d of %d", m.name, i+1, b.repetitions)
+			if err := errors.Join(m.run(ctx), ctx.Err()); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
 			}
 		}
 	}
@@ -133,5 +139,5 @@ func (b *bench) turns(ctx context.Context, cells []cell) error {
 }
 
 func (b *bench) progress(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%6.0fs  %s\n", time.Since(b.begun).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(os.Stderr, "%6.0fs  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }

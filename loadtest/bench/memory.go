@@ -10,34 +10,34 @@ import (
 	"time"
 )
 
-// watchMemory samples the resident memory of a process until the function that
-// it returns is called, which returns the highest sample in MB.
-func watchMemory(pid int) (peak func() (float64, error)) {
-	stop, result := make(chan struct{}), make(chan float64)
+// sampleMemory samples the resident memory of a process every 100 ms. Calling
+// stop ends that and returns the highest sample in MB.
+func sampleMemory(pid int) (stop func() (float64, error)) {
+	done, result := make(chan struct{}), make(chan float64)
 	var err error
 	go func() {
-		most := 0.0
+		peak := 0.0
 		for {
 			var mb float64
-			if mb, err = resident(pid); err == nil {
-				most = max(most, mb)
+			if mb, err = residentMB(pid); err == nil {
+				peak = max(peak, mb)
 			}
 			select {
-			case <-stop:
-				result <- most
+			case <-done:
+				result <- peak
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}()
 	return func() (float64, error) {
-		close(stop)
+		close(done)
 		return <-result, err
 	}
 }
 
-// resident is the memory of a process in MB.
-func resident(pid int) (float64, error) {
+// residentMB returns the resident memory of a process.
+func residentMB(pid int) (float64, error) {
 	if runtime.GOOS != "linux" {
 		out, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output()
 		if err != nil {

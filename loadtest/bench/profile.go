@@ -16,60 +16,60 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// profile says what bounds the claims: which process uses how much of the
-// machine meanwhile, and for the service, its CPU and allocation profiles in
-// out/bench. It is no part of the comparison: a profile costs time.
+// profile measures what limits the claims: the CPU time of each process, and
+// the service's CPU and allocation profiles, saved in out/bench. Its throughput
+// is not compared, because profiling slows the service down.
 func (b *bench) profile(ctx context.Context) error {
 	for _, commit := range []string{"each", "grouped"} {
-		t, err := b.direct(ctx, b.service(commit, "LAB=true"))
+		d, err := b.direct(ctx, b.service(commit, "LAB=true"))
 		if err != nil {
 			return err
 		}
 		b.progress("profile/%s", commit)
-		if err := b.profileOf(ctx, t); err != nil {
+		if err := b.profileDeployment(ctx, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-const profiling = 3 // seconds
+const profileSeconds = 3
 
-func (b *bench) profileOf(ctx context.Context, t target) error {
-	var all errgroup.Group
-	all.Go(func() error {
-		l, err := b.win(ctx, t, crowd, (profiling+2)*time.Second, 1)
-		b.Add("profile/"+t.name, "1/s", l.perSecond(l.accepted()))
+func (b *bench) profileDeployment(ctx context.Context, d deployment) error {
+	var group errgroup.Group
+	group.Go(func() error {
+		r, err := b.claim(ctx, d, defaultConns, (profileSeconds+2)*time.Second, 1)
+		b.Add("profile/"+d.name, "1/s", r.perSecond(r.accepted()))
 		return err
 	})
-	all.Go(func() error {
+	group.Go(func() error {
 		time.Sleep(time.Second)
-		before, err := b.ticks(t)
+		before, err := b.cpuTicks(d)
 		if err != nil {
 			return err
 		}
-		if err := fetch(ctx, t, "profile?seconds="+strconv.Itoa(profiling), t.name+".cpu.pb.gz"); err != nil {
+		if err := saveProfile(ctx, d, "profile?seconds="+strconv.Itoa(profileSeconds), d.name+".cpu.pb.gz"); err != nil {
 			return err
 		}
-		after, err := b.ticks(t)
+		after, err := b.cpuTicks(d)
 		if err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(after)) {
-			cores := float64(after[name]-before[name]) / ticksPerSecond / profiling
-			b.Add(fmt.Sprintf("profile/%s, cores used by %s", t.name, name), "cores", cores)
+			cores := float64(after[name]-before[name]) / ticksPerSecond / profileSeconds
+			b.Add(fmt.Sprintf("profile/%s, cores used by %s", d.name, name), "cores", cores)
 		}
 		return nil
 	})
-	if err := all.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	return fetch(ctx, t, "allocs", t.name+".allocs.pb.gz")
+	return saveProfile(ctx, d, "allocs", d.name+".allocs.pb.gz")
 }
 
-// fetch writes a profile of the service to out/bench.
-func fetch(ctx context.Context, t target, profile, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.instance.URL()+"/debug/pprof/"+profile, nil)
+// saveProfile downloads a profile of the service to out/bench.
+func saveProfile(ctx context.Context, d deployment, profile, file string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.instance.URL()+"/debug/pprof/"+profile, nil)
 	if err != nil {
 		return err
 	}
@@ -91,13 +91,14 @@ func fetch(ctx context.Context, t target, profile, file string) error {
 	return os.WriteFile(filepath.Join(outDir, file), body, 0o644)
 }
 
-// ticksPerSecond is USER_HZ, which Linux has fixed for all programs.
+// ticksPerSecond is USER_HZ, which is 100 on Linux.
 const ticksPerSecond = 100
 
-// ticks is the time that processes have used; nothing where there is no /proc.
-func (b *bench) ticks(t target) (map[string]int, error) {
-	all := map[string]int{}
-	for name, pid := range map[string]int{"service": t.instance.PID(), "database": b.MySQL.PID(), "Redis": b.Redis.PID()} {
+// cpuTicks returns the CPU time that each process has used. It returns an empty
+// map on a system without /proc.
+func (b *bench) cpuTicks(d deployment) (map[string]int, error) {
+	ticks := map[string]int{}
+	for name, pid := range map[string]int{"service": d.instance.PID(), "database": b.MySQL.PID(), "Redis": b.Redis.PID()} {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if os.IsNotExist(err) {
 			return nil, nil
@@ -105,7 +106,7 @@ func (b *bench) ticks(t target) (map[string]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The name in parentheses may hold spaces; utime and stime are 12th and 13th behind it.
+		// The process name in parentheses may contain spaces. After it, utime and stime are fields 12 and 13.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		user, err := strconv.Atoi(fields[11])
 		if err != nil {
@@ -115,7 +116,7 @@ func (b *bench) ticks(t target) (map[string]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[name] = user + system
+		ticks[name] = user + system
 	}
-	return all, nil
+	return ticks, nil
 }

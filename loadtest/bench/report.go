@@ -18,25 +18,25 @@ import (
 // A Report is bench.json.
 type Report struct {
 	stack.Circumstances
-	Quick       bool      `json:"quick"` // too short to be quoted
+	Quick       bool      `json:"quick"` // too short for figures to be published
 	Repetitions int       `json:"repetitions"`
-	Seconds     float64   `json:"seconds"` // that it took
+	Seconds     float64   `json:"seconds"` // duration of the run
 	Figures     []*Figure `json:"figures"`
-	Bars        []Bar     `json:"bars"`
+	Targets     []Target  `json:"bars"`
 }
 
-// outDir is where all files go.
+// outDir is the directory of all output files.
 var outDir = filepath.Join("out", "bench")
 
 // report writes the files and prints the table.
 func (b *bench) report(ctx context.Context) error {
-	at, err := b.Circumstances(ctx)
+	circumstances, err := b.Circumstances(ctx)
 	if err != nil {
 		return err
 	}
 	r := Report{
-		Circumstances: at, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.reps,
-		Seconds: time.Since(b.begun).Seconds(), Figures: b.all, Bars: bars(&b.Figures),
+		Circumstances: circumstances, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.repetitions,
+		Seconds: time.Since(b.start).Seconds(), Figures: b.all, Targets: targets(&b.Figures),
 	}
 	if err := os.MkdirAll(outDir, 0o755); err != nil {
 		return err
@@ -59,39 +59,39 @@ func (r Report) write(w io.Writer) {
 	fmt.Fprintf(w, "Measured %s at commit %.12s, %d repetitions, medians (lowest – highest), in one run of %.0f s",
 		r.Time.Format(time.DateOnly), r.Commit, r.Repetitions, r.Seconds)
 	if r.Quick {
-		fmt.Fprint(w, "; **a quick run, too short to be quoted**")
+		fmt.Fprint(w, "; **a quick run, too short for figures to be published**")
 	}
 	fmt.Fprintf(w, ".\n%s, %d cores, %s; load generators, service and servers share it.\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Mem)
 	fmt.Fprintf(w, "%s.\nDurability: %s.\n\n", pairs(r.Versions), pairs(r.Durability))
-	fmt.Fprint(w, "| bar | | wanted | |\n|---|--:|--:|---|\n")
-	for _, bar := range r.Bars {
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", bar.Name, short(bar.Value), bar.wanted(), bar.verdict())
+	fmt.Fprint(w, "| target | value | limit | |\n|---|--:|--:|---|\n")
+	for _, t := range r.Targets {
+		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", t.Name, formatNumber(t.Value), t.limit(), t.verdict())
 	}
 	section := ""
 	for _, f := range r.Figures {
 		if f.Max == 0 {
-			continue // nobody was refused
+			continue // no claim was refused
 		}
 		if s, _, _ := strings.Cut(f.Name, "/"); s != section {
 			section = s
 			fmt.Fprintf(w, "\n| %s | | median | lowest | highest |\n|---|---|--:|--:|--:|\n", section)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", strings.TrimPrefix(f.Name, section+"/"), f.Unit, short(f.Median), short(f.Min), short(f.Max))
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", strings.TrimPrefix(f.Name, section+"/"), f.Unit, formatNumber(f.Median), formatNumber(f.Min), formatNumber(f.Max))
 	}
 }
 
-func (b Bar) wanted() string {
-	if b.AtMost {
-		return "≤ " + short(b.Limit)
+func (t Target) limit() string {
+	if t.AtMost {
+		return "≤ " + formatNumber(t.Limit)
 	}
-	return "≥ " + short(b.Limit)
+	return "≥ " + formatNumber(t.Limit)
 }
 
-func (b Bar) verdict() string {
+func (t Target) verdict() string {
 	switch {
-	case math.IsNaN(b.Value):
+	case math.IsNaN(t.Value):
 		return "not measured"
-	case b.Met():
+	case t.Met():
 		return "met"
 	}
 	return "**missed**"

@@ -13,23 +13,22 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// serve runs one of the servers that the service is measured against, with the
-// service's own settings for where to listen, so that the stack starts it in
-// the service's place.
+// serve runs one of the servers that the service is compared to. It reads the
+// service's settings, so that the stack can start it instead of the service.
 func serve(ctx context.Context) error {
 	router := chi.NewRouter()
 	router.Get("/readyz", func(http.ResponseWriter, *http.Request) {})
-	switch flow := os.Getenv("FLOW"); flow {
+	switch name := os.Getenv("SERVER"); name {
 	case "empty":
 		router.Post("/coupons/{id}/orders", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
-	case "hand":
-		h, err := newHand()
+	case "baseline":
+		b, err := newBaseline()
 		if err != nil {
 			return err
 		}
-		router.Post("/coupons/{id}/orders", h.claim)
+		router.Post("/coupons/{id}/orders", b.handleClaim)
 	default:
-		return fmt.Errorf("FLOW=%s: there are empty and hand", flow)
+		return fmt.Errorf("SERVER=%s: want empty or baseline", name)
 	}
 	network, address := "tcp", os.Getenv("HTTP_ADDR")
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {

@@ -5,42 +5,42 @@ import (
 	"strings"
 )
 
-// techniques measures what each one brings: alone, added to the articles' flow
-// written by hand, and all that a claim by itself can use together. Grouping
-// is measured as the service has it, and the gate by those whom it keeps from
-// the lock and the transaction.
+// techniques measures what each technique brings: added alone to the baseline,
+// and all four together. Group commit is measured in the service. The coupon
+// cache is measured by sold-out replies, which it gives without the lock and
+// the transaction.
 func (b *bench) techniques(ctx context.Context) error {
 	single := []string{interpolate, insertFirst, idBlocks, pipelining}
-	flows := []flow{b.byHand("articles", "")}
+	variants := []variant{b.baseline("articles", "")}
 	for _, t := range single {
-		flows = append(flows, b.byHand("articles + "+t, t))
+		variants = append(variants, b.baseline("articles + "+t, t))
 	}
-	flows = append(flows, b.byHand("articles + all four", strings.Join(single, ",")), b.service("each"), b.service("grouped"))
-	var cells []cell
-	for _, f := range flows {
-		t, err := b.direct(ctx, f)
+	variants = append(variants, b.baseline("articles + all four", strings.Join(single, ",")), b.service("each"), b.service("grouped"))
+	var all []measurement
+	for _, v := range variants {
+		d, err := b.direct(ctx, v)
 		if err != nil {
 			return err
 		}
-		cells = append(cells, b.winners("techniques/", t, b.less))
+		all = append(all, b.acceptedClaims("techniques/", d, b.shortDuration))
 	}
-	for _, f := range []struct {
-		gate string
-		flow
+	for _, check := range []struct {
+		name string
+		variant
 	}{
-		{"no gate, by hand", b.byHand("by hand", interpolate)},
+		{"no gate, by hand", b.baseline("by hand", interpolate)},
 		{"a look at the coupon", b.service("grouped", "COUPON_CACHE=0s")},
 		{"the coupon cached", b.service("grouped")},
 	} {
-		t, err := b.direct(ctx, f.flow)
+		d, err := b.direct(ctx, check.variant)
 		if err != nil {
 			return err
 		}
-		coupon, err := t.sale.OnSale(ctx, 0)
+		coupon, err := d.sale.OnSale(ctx, 0)
 		if err != nil {
 			return err
 		}
-		cells = append(cells, b.refusals("techniques/sold out, "+f.gate, "sold_out", t, b.wrk, coupon))
+		all = append(all, b.refusals("techniques/sold out, "+check.name, "sold_out", d, b.wrk, coupon))
 	}
-	return b.turns(ctx, cells)
+	return b.interleave(ctx, all)
 }

@@ -1,5 +1,4 @@
--- Delete a lock that is still its owner's.
--- KEYS[1] the lock; ARGV[1] the owner
+-- Deletes the lock KEYS[1] if its value is still the owner ARGV[1].
 if redis.call('GET', KEYS[1]) == ARGV[1] then
 	return redis.call('DEL', KEYS[1])
 end

@@ -20,8 +20,8 @@ import (
 //go:embed claim.lua
 var claimLua []byte
 
-// A wrk is the closed load: each connection sends its next claim when the last
-// is answered.
+// wrk runs the load generator wrk, a closed model: each connection sends its
+// next claim after the reply to the previous one.
 type wrk struct {
 	path    string
 	script  string
@@ -39,27 +39,27 @@ func newWrk(s *stack.Stack, h stack.Headers) (*wrk, error) {
 	return &wrk{path, script, h}, os.WriteFile(script, claimLua, 0o644)
 }
 
-// A load is what one run of wrk has seen.
-type load struct {
+// A wrkResult is the output of claim.lua.
+type wrkResult struct {
 	Requests   int `json:"requests"`
 	Refused    int `json:"refused"` // 4xx and 5xx
-	Broken     int `json:"broken"`  // no answer at all
-	Laps       int `json:"laps"`    // how often the users were used up
+	Failed     int `json:"failed"`  // no reply
+	Wraps      int `json:"wraps"`   // how often the users started over
 	DurationUS int `json:"duration_us"`
 	P50US      int `json:"p50_us"`
 	P99US      int `json:"p99_us"`
 	MaxUS      int `json:"max_us"`
 }
 
-func (l load) accepted() int { return l.Requests - l.Refused }
+func (r wrkResult) accepted() int { return r.Requests - r.Refused }
 
-func (l load) perSecond(n int) float64 { return float64(n) / (float64(l.DurationUS) / 1e6) }
+func (r wrkResult) perSecond(n int) float64 { return float64(n) / (float64(r.DurationUS) / 1e6) }
 
-// run claims over conns connections from address (host:port) for a while, in
-// turn from each of coupons.
-func (w *wrk) run(ctx context.Context, address string, conns int, d time.Duration, coupons ...int64) (load, error) {
+// run claims over conns connections at address (host:port) for duration. The
+// requests go to the coupons in rotation.
+func (w *wrk) run(ctx context.Context, address string, conns int, duration time.Duration, coupons ...int64) (wrkResult, error) {
 	args := []string{
-		"-t", strconv.Itoa(wrkThreads), "-c", strconv.Itoa(conns), "-d", seconds(d), "--timeout", "10s",
+		"-t", strconv.Itoa(wrkThreads), "-c", strconv.Itoa(conns), "-d", wrkSeconds(duration), "--timeout", "10s",
 		"-s", w.script, "http://" + address, "--",
 		w.headers.Path, strconv.Itoa(w.headers.Width), strconv.Itoa(w.headers.Count), strconv.Itoa(wrkThreads),
 	}
@@ -68,23 +68,23 @@ func (w *wrk) run(ctx context.Context, address string, conns int, d time.Duratio
 	}
 	out, err := exec.CommandContext(ctx, w.path, args...).CombinedOutput()
 	if err != nil {
-		return load{}, fmt.Errorf("wrk: %w: %s", err, out)
+		return wrkResult{}, fmt.Errorf("wrk: %w: %s", err, out)
 	}
-	var l load
-	if err := json.Unmarshal(out[bytes.LastIndexByte(out, '{'):], &l); err != nil {
-		return load{}, fmt.Errorf("wrk: %w: %s", err, out)
+	var r wrkResult
+	if err := json.Unmarshal(out[bytes.LastIndexByte(out, '{'):], &r); err != nil {
+		return wrkResult{}, fmt.Errorf("wrk: %w: %s", err, out)
 	}
-	if l.Broken > 0 {
-		return l, fmt.Errorf("wrk: %d requests without an answer: %s", l.Broken, out)
+	if r.Failed > 0 {
+		return r, fmt.Errorf("wrk: %d requests without a reply: %s", r.Failed, out)
 	}
-	if l.Requests == 0 {
-		return l, errors.New("wrk: no answers")
+	if r.Requests == 0 {
+		return r, errors.New("wrk: no replies")
 	}
-	return l, nil
+	return r, nil
 }
 
-// seconds is d as wrk takes it: whole seconds, or its own unit.
-func seconds(d time.Duration) string {
+// wrkSeconds formats d in whole seconds, at least one: wrk accepts no fractions.
+func wrkSeconds(d time.Duration) string {
 	return strconv.Itoa(max(1, int(d.Round(time.Second).Seconds()))) + "s"
 }
 

@@ -15,29 +15,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A waited is what the waiters of one process have seen.
-type waited struct {
-	Taken     int   `json:"taken"`
-	HandOvers int   `json:"hand_overs"` // taken by another waiter than the last
+// A waitResult sums up the waiters of one process.
+type waitResult struct {
+	Acquired  int   `json:"acquired"`
+	HandOvers int   `json:"hand_overs"` // acquired by another waiter than the previous time
 	WaitsUS   []int `json:"waits_us,omitempty"`
 }
 
-// contention is what contend reports.
+// A contention is the output of contend.
 type contention struct {
-	waited
+	waitResult
 	Seconds float64 `json:"seconds"`
 	P99MS   float64 `json:"p99_ms"`
 	MaxMS   float64 `json:"max_ms"`
 	Calls   int     `json:"calls"`
 }
 
-// contend lets real processes of many waiters fight for one lock.
+// contend starts several processes with many waiters each, all for one lock.
 func contend(ctx context.Context, args []string) (any, error) {
 	l, err := open(args[0])
 	if err != nil {
 		return nil, err
 	}
-	n, d, err := numbers(args[1:])
+	n, d, err := parseArgs(args[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func contend(ctx context.Context, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now().Add(500 * time.Millisecond).UnixMilli() // when all processes are up; it also names the lock
-	seen, err := spawn(ctx, processes, []string{"wait", args[0], strconv.FormatInt(start, 10), args[2], d.String()})
+	start := time.Now().Add(500 * time.Millisecond).UnixMilli() // all processes are up by then; also part of the key
+	results, err := spawn(ctx, processes, []string{"wait", args[0], strconv.FormatInt(start, 10), args[2], d.String()})
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,13 @@ func contend(ctx context.Context, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return summed(seen, d, after-before), nil
+	return summarize(results, d, after-before), nil
 }
 
-func summed(seen []waited, d time.Duration, calls int) contention {
+func summarize(results []waitResult, d time.Duration, calls int) contention {
 	sum := contention{Seconds: d.Seconds(), Calls: calls}
-	for _, w := range seen {
-		sum.Taken += w.Taken
+	for _, w := range results {
+		sum.Acquired += w.Acquired
 		sum.HandOvers += w.HandOvers
 		sum.WaitsUS = append(sum.WaitsUS, w.WaitsUS...)
 	}
@@ -74,13 +74,13 @@ func summed(seen []waited, d time.Duration, calls int) contention {
 	return sum
 }
 
-// spawn runs this program several times at once.
-func spawn(ctx context.Context, processes int, args []string) ([]waited, error) {
+// spawn runs several processes of this program at the same time.
+func spawn(ctx context.Context, processes int, args []string) ([]waitResult, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	seen, errs := make([]waited, processes), make([]error, processes)
+	results, errs := make([]waitResult, processes), make([]error, processes)
 	var wg sync.WaitGroup
 	for i := range processes {
 		wg.Go(func() {
@@ -88,22 +88,23 @@ func spawn(ctx context.Context, processes int, args []string) ([]waited, error) 
 			cmd.Stderr = os.Stderr
 			out, err := cmd.Output()
 			if err == nil {
-				err = json.Unmarshal(out, &seen[i])
+				err = json.Unmarshal(out, &results[i])
 			}
 			errs[i] = err
 		})
 	}
 	wg.Wait()
-	return seen, errors.Join(errs...)
+	return results, errors.Join(errs...)
 }
 
-// wait is one process: its waiters take the lock again and again.
+// wait is the command of one process. Its waiters acquire the lock again and
+// again.
 func wait(ctx context.Context, args []string) (any, error) {
 	l, err := open(args[0])
 	if err != nil {
 		return nil, err
 	}
-	n, d, err := numbers(args[1:])
+	n, d, err := parseArgs(args[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -114,51 +115,51 @@ func wait(ctx context.Context, args []string) (any, error) {
 	start, key := time.UnixMilli(int64(n[0])), "contended:"+args[1]
 	ctx, cancel := context.WithDeadline(ctx, start.Add(d))
 	defer cancel()
-	all, errs := make([]waited, n[1]), make([]error, n[1])
+	results, errs := make([]waitResult, n[1]), make([]error, n[1])
 	time.Sleep(time.Until(start))
 	var wg sync.WaitGroup
-	for i := range all {
-		me := fmt.Sprintf("%d/%d", os.Getpid(), i)
-		wg.Go(func() { all[i], errs[i] = takeTurns(ctx, l, rdb, key, me) })
+	for i := range results {
+		waiter := fmt.Sprintf("%d/%d", os.Getpid(), i)
+		wg.Go(func() { results[i], errs[i] = acquireRepeatedly(ctx, l, rdb, key, waiter) })
 	}
 	wg.Wait()
-	sum := waited{WaitsUS: []int{}}
-	for _, w := range all {
-		sum.Taken += w.Taken
+	sum := waitResult{WaitsUS: []int{}}
+	for _, w := range results {
+		sum.Acquired += w.Acquired
 		sum.HandOvers += w.HandOvers
 		sum.WaitsUS = append(sum.WaitsUS, w.WaitsUS...)
 	}
 	return sum, errors.Join(errs...)
 }
 
-// takeTurns is one waiter, until ctx ends.
-func takeTurns(ctx context.Context, l locker, rdb *redis.Client, key, me string) (waited, error) {
-	var w waited
+// acquireRepeatedly is one waiter. It stops when ctx ends.
+func acquireRepeatedly(ctx context.Context, l locker, rdb *redis.Client, key, waiter string) (waitResult, error) {
+	var r waitResult
 	for {
-		asked := time.Now()
+		start := time.Now()
 		unlock, err := l.wait(ctx, key)
 		if ctx.Err() != nil {
 			if err == nil {
 				_ = unlock()
 			}
-			return w, nil
+			return r, nil
 		}
 		if err != nil {
-			return w, err
+			return r, err
 		}
-		w.WaitsUS = append(w.WaitsUS, int(time.Since(asked).Microseconds()))
-		last, err := work(context.WithoutCancel(ctx), rdb, key, me)
+		r.WaitsUS = append(r.WaitsUS, int(time.Since(start).Microseconds()))
+		previous, err := criticalSection(context.WithoutCancel(ctx), rdb, key, waiter)
 		if err := errors.Join(err, release(ctx, unlock)); err != nil {
-			return w, err
+			return r, err
 		}
-		w.Taken++
-		if last != me {
-			w.HandOvers++
+		r.Acquired++
+		if previous != waiter {
+			r.HandOvers++
 		}
 	}
 }
 
-// release does not mind that the time was up meanwhile.
+// release unlocks. It ignores an error if ctx has ended meanwhile.
 func release(ctx context.Context, unlock func() error) error {
 	if err := unlock(); err != nil && ctx.Err() == nil {
 		return err
@@ -166,14 +167,15 @@ func release(ctx context.Context, unlock func() error) error {
 	return nil
 }
 
-// work is what the lock protects: two round trips, which tell who was here
-// last, and fail if somebody still is.
-func work(ctx context.Context, rdb *redis.Client, key, me string) (last string, err error) {
+// criticalSection is the work that the lock protects, two round trips. It
+// returns the waiter that held the lock before, and an error if another one
+// holds it now.
+func criticalSection(ctx context.Context, rdb *redis.Client, key, waiter string) (previous string, err error) {
 	var inside *redis.IntCmd
-	var previous *redis.StringCmd
+	var last *redis.StringCmd
 	if _, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		inside = p.Incr(ctx, key+":inside")
-		previous = p.GetSet(ctx, key+":last", me)
+		last = p.GetSet(ctx, key+":last", waiter)
 		return nil
 	}); err != nil && !errors.Is(err, redis.Nil) {
 		return "", err
@@ -181,5 +183,5 @@ func work(ctx context.Context, rdb *redis.Client, key, me string) (last string, 
 	if n := inside.Val(); n != 1 {
 		return "", fmt.Errorf("%d holders at once", n)
 	}
-	return previous.Val(), rdb.Decr(ctx, key+":inside").Err()
+	return last.Val(), rdb.Decr(ctx, key+":inside").Err()
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// leaseTTL is the lease of a lock that is renewed while it is held.
+// leaseTTL is the TTL of locks that are renewed while they are held.
 var leaseTTL = ttl
 
-// hold takes many locks and leaves them alone; the library renews them every
-// third of ttl.
+// hold acquires many locks and counts the calls to Redis while the library
+// renews them every third of the TTL.
 func hold(ctx context.Context, args []string) (any, error) {
-	leases, err := strconv.Atoi(args[1])
+	n, err := strconv.Atoi(args[1])
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func hold(ctx context.Context, args []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	unlocks, err := takeMany(ctx, l, leases)
+	unlocks, err := acquireMany(ctx, l, n)
 	if err != nil {
 		return nil, err
 	}
@@ -45,30 +45,30 @@ func hold(ctx context.Context, args []string) (any, error) {
 	time.Sleep(d)
 	after, err := serverCalls(ctx, l.calls)
 	for _, unlock := range unlocks {
-		err = errors.Join(err, unlock()) // fails if it was lost
+		err = errors.Join(err, unlock()) // returns an error if the lock was lost
 	}
 	return struct {
 		CallsPerThird float64 `json:"calls_per_third"`
 	}{float64(after-before) / (d.Seconds() / (leaseTTL / 3).Seconds())}, err
 }
 
-func takeMany(ctx context.Context, l locker, n int) ([]func() error, error) {
-	const atOnce = 64
+func acquireMany(ctx context.Context, l locker, n int) ([]func() error, error) {
+	const concurrency = 64
 	unlocks, errs := make([]func() error, n), make([]error, n)
 	var wg sync.WaitGroup
-	turn := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, concurrency)
 	for i := range n {
-		turn <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
 			unlocks[i], errs[i] = l.wait(ctx, fmt.Sprintf("held:%d", i))
-			<-turn
+			<-slots
 		})
 	}
 	wg.Wait()
 	return unlocks, errors.Join(errs...)
 }
 
-// serverCalls is how often the server has had these commands.
+// serverCalls returns how often the server has run these commands.
 func serverCalls(ctx context.Context, commands []string) (int, error) {
 	rdb, err := goRedis(os.Getenv("REDIS_URL"))
 	if err != nil {
@@ -87,7 +87,7 @@ func calls(ctx context.Context, rdb *redis.Client, commands []string) (int, erro
 	for _, command := range commands {
 		line, ok := stats["Commandstats"]["cmdstat_"+command]
 		if !ok {
-			continue // never used
+			continue // the server has not run it
 		}
 		var n int
 		if _, err := fmt.Sscanf(line, "calls=%d,", &n); err != nil {

@@ -23,28 +23,28 @@ import (
 	"example.com/flashsale/internal/lock/redislock"
 )
 
-// A locker is one library as its documentation says to use it.
+// A locker is one library, used as its documentation says.
 type locker struct {
-	// try takes a key that nobody has.
+	// try acquires a free lock.
 	try func(ctx context.Context, key string) (unlock func() error, err error)
-	// wait takes a key when it is free.
+	// wait acquires a lock as soon as it is free.
 	wait func(ctx context.Context, key string) (unlock func() error, err error)
-	// calls are the commands that it sends to the server: those that INFO
-	// counts, without the ones inside its scripts.
+	// calls are the commands that the library sends, as INFO counts them,
+	// without the commands inside its scripts.
 	calls []string
 }
 
 const (
 	ttl = 30 * time.Second
-	// conns is what the service has by default; rueidis has one connection
-	// and puts everything on it.
+	// conns is the service's default pool size. rueidis sends everything over
+	// one connection.
 	conns = 32
 )
 
 var lockers = map[string]func(url string) (locker, error){
 	"raw":               raw,
-	"redislock":         ours,
-	"redislock batched": oursBatched,
+	"redislock":         own,
+	"redislock batched": ownBatched,
 	"bsm redislock":     bsmRedislock,
 	"redsync":           redsyncLock,
 	"rueidislock":       rueidisLock,
@@ -58,25 +58,25 @@ func open(name string) (locker, error) {
 	return library(os.Getenv("REDIS_URL"))
 }
 
-// ours is the driver; to wait for it is the policy's.
-func ours(url string) (locker, error) {
+// own is the driver redislock. Waiting is done by lock.Acquire.
+func own(url string) (locker, error) {
 	rdb, err := connect.Redis(url, conns)
 	if err != nil {
 		return locker{}, err
 	}
-	return driver(redislock.New(rdb), "set", "evalsha"), nil
+	return fromLocker(redislock.New(rdb), "set", "evalsha"), nil
 }
 
-// oursBatched is the driver as the service's claims use it.
-func oursBatched(url string) (locker, error) {
+// ownBatched is the batched driver, as the service's claims use it.
+func ownBatched(url string) (locker, error) {
 	rdb, err := connect.Redis(url, conns)
 	if err != nil {
 		return locker{}, err
 	}
-	return driver(redislock.Batched(rdb), "evalsha"), nil
+	return fromLocker(redislock.Batched(rdb), "evalsha"), nil
 }
 
-func driver(l lock.Locker, calls ...string) locker {
+func fromLocker(l lock.Locker, calls ...string) locker {
 	return locker{
 		try: func(ctx context.Context, key string) (func() error, error) {
 			lease, err := l.TryLock(ctx, key, ttl)
@@ -99,7 +99,8 @@ func driver(l lock.Locker, calls ...string) locker {
 //go:embed unlock.lua
 var unlockLua string
 
-// raw is the least that a lock with an owner can do, on the same client.
+// raw is SET NX and compare-and-delete on the same client: the least that a lock
+// with an owner can do.
 func raw(url string) (locker, error) {
 	rdb, err := connect.Redis(url, conns)
 	if err != nil {
@@ -108,11 +109,11 @@ func raw(url string) (locker, error) {
 	unlock := redis.NewScript(unlockLua)
 	return locker{try: func(ctx context.Context, key string) (func() error, error) {
 		owner := rand.Text()
-		switch got, err := rdb.SetNX(ctx, key, owner, ttl).Result(); {
+		switch locked, err := rdb.SetNX(ctx, key, owner, ttl).Result(); {
 		case err != nil:
 			return nil, err
-		case !got:
-			return nil, errors.New("held")
+		case !locked:
+			return nil, errors.New("already locked")
 		}
 		return func() error { return unlock.Run(ctx, rdb, []string{key}, owner).Err() }, nil
 	}}, nil
@@ -146,7 +147,7 @@ func redsyncLock(url string) (locker, error) {
 		return locker{}, err
 	}
 	l := redsync.New(goredis.NewPool(rdb))
-	take := func(tries int) func(context.Context, string) (func() error, error) {
+	acquire := func(tries int) func(context.Context, string) (func() error, error) {
 		return func(ctx context.Context, key string) (func() error, error) {
 			m := l.NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(tries))
 			if err := m.LockContext(ctx); err != nil {
@@ -158,10 +159,10 @@ func redsyncLock(url string) (locker, error) {
 			}, nil
 		}
 	}
-	return locker{try: take(1), wait: take(math.MaxInt), calls: []string{"set", "eval", "evalsha"}}, nil
+	return locker{try: acquire(1), wait: acquire(math.MaxInt), calls: []string{"set", "eval", "evalsha"}}, nil
 }
 
-// goRedis is a plain client with as many connections as ours.
+// goRedis returns a plain client with as many connections as the service's.
 func goRedis(url string) (*redis.Client, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -171,8 +172,8 @@ func goRedis(url string) (*redis.Client, error) {
 	return redis.NewClient(opts), nil
 }
 
-// rueidisLock asks one key, not the two out of three that are its default and
-// that one server gains nothing from.
+// rueidisLock locks one key. Its default, two keys of three, has no advantage on
+// a single server.
 func rueidisLock(url string) (locker, error) {
 	path, db, _ := strings.Cut(strings.TrimPrefix(url, "unix://"), "?db=")
 	n := 0
@@ -185,19 +186,19 @@ func rueidisLock(url string) (locker, error) {
 		KeyValidity:    leaseTTL,
 		ExtendInterval: leaseTTL / 3,
 		NoLoopTracking: true,
-		TryNextAfter:   time.Second, // its 20 ms are too short for a busy machine
+		TryNextAfter:   time.Second, // the default of 20 ms is too short for a busy machine
 	})
 	if err != nil {
 		return locker{}, err
 	}
-	take := func(with func(context.Context, string) (context.Context, context.CancelFunc, error)) func(context.Context, string) (func() error, error) {
+	acquire := func(lockContext func(context.Context, string) (context.Context, context.CancelFunc, error)) func(context.Context, string) (func() error, error) {
 		return func(ctx context.Context, key string) (func() error, error) {
-			_, cancel, err := with(ctx, key)
+			_, cancel, err := lockContext(ctx, key)
 			if err != nil {
 				return nil, err
 			}
 			return func() error { cancel(); return nil }, nil
 		}
 	}
-	return locker{try: take(l.TryWithContext), wait: take(l.WithContext), calls: []string{"eval", "evalsha"}}, nil
+	return locker{try: acquire(l.TryWithContext), wait: acquire(l.WithContext), calls: []string{"eval", "evalsha"}}, nil
 }

@@ -1,12 +1,12 @@
-// Command bench-peers measures our lock on Redis beside the ones that Go
-// services use, each through its own interface and on the same server. It is a
-// module of its own, so that the service never depends on them.
+// Command bench-peers compares redislock with the Redis locks that Go services
+// use, each through its own interface and on the same server. It is a separate
+// module so that the service does not depend on them.
 //
-//	bench-peers pairs   LOCK GOROUTINES DURATION           acquire and release, each goroutine its own key
-//	bench-peers contend LOCK PROCESSES WAITERS DURATION    all of them one key
-//	bench-peers hold    LOCK LEASES TTL DURATION           renew and do nothing else
+//	bench-peers pairs   LOCK GOROUTINES DURATION           acquire and release, one key for each goroutine
+//	bench-peers contend LOCK PROCESSES WAITERS DURATION    all waiters for one key
+//	bench-peers hold    LOCK LEASES TTL DURATION           hold many locks while the library renews them
 //
-// REDIS_URL names the server. Each prints one line of JSON.
+// REDIS_URL is the server. Each command prints one line of JSON.
 package main
 
 import (
@@ -20,13 +20,13 @@ import (
 	"time"
 )
 
-var verbs = map[string]struct {
+var commands = map[string]struct {
 	args int
 	run  func(ctx context.Context, args []string) (any, error)
 }{
 	"pairs":   {3, pairs},
 	"contend": {4, contend},
-	"wait":    {4, wait}, // what contend starts
+	"wait":    {4, wait}, // one process of contend
 	"hold":    {4, hold},
 }
 
@@ -43,23 +43,23 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("usage: bench-peers pairs | contend | hold …")
 	}
-	verb, ok := verbs[args[0]]
-	if !ok || len(args) != 1+verb.args {
-		return fmt.Errorf("%v: not a verb with its arguments", args)
+	command, ok := commands[args[0]]
+	if !ok || len(args) != 1+command.args {
+		return fmt.Errorf("%v: unknown command or wrong number of arguments", args)
 	}
-	result, err := verb.run(ctx, args[1:])
+	result, err := command.run(ctx, args[1:])
 	if err != nil {
 		return fmt.Errorf("%v: %w", args, err)
 	}
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// numbers reads the whole numbers and, last, the duration of a verb.
-func numbers(args []string) (ns []int, d time.Duration, err error) {
+// parseArgs parses the whole numbers and the final duration of a command.
+func parseArgs(args []string) (ns []int, d time.Duration, err error) {
 	for _, arg := range args[:len(args)-1] {
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 1 {
-			return nil, 0, fmt.Errorf("%q is not a number", arg)
+			return nil, 0, fmt.Errorf("%q is not a positive number", arg)
 		}
 		ns = append(ns, n)
 	}

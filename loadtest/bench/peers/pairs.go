@@ -8,37 +8,38 @@ import (
 	"time"
 )
 
-// pairs takes and releases locks that nobody else wants.
+// pairs acquires and releases locks without contention.
 func pairs(ctx context.Context, args []string) (any, error) {
 	l, err := open(args[0])
 	if err != nil {
 		return nil, err
 	}
-	n, d, err := numbers(args[1:])
+	n, d, err := parseArgs(args[1:])
 	if err != nil {
 		return nil, err
 	}
 	goroutines := n[0]
-	if _, err := spin(ctx, l, goroutines, d/10+50*time.Millisecond); err != nil { // connections and scripts
+	if _, err := repeatPairs(ctx, l, goroutines, d/10+50*time.Millisecond); err != nil { // opens connections, loads scripts
 		return nil, err
 	}
-	begun := time.Now()
-	done, err := spin(ctx, l, goroutines, d)
+	start := time.Now()
+	count, err := repeatPairs(ctx, l, goroutines, d)
 	return struct {
 		Pairs   int     `json:"pairs"`
 		Seconds float64 `json:"seconds"`
-	}{done, time.Since(begun).Seconds()}, err
+	}{count, time.Since(start).Seconds()}, err
 }
 
-// spin lets every goroutine make pairs for d, and counts them.
-func spin(ctx context.Context, l locker, goroutines int, d time.Duration) (int, error) {
+// repeatPairs has each goroutine acquire and release for d. It returns the number
+// of pairs.
+func repeatPairs(ctx context.Context, l locker, goroutines int, d time.Duration) (int, error) {
 	counts, errs := make([]int, goroutines), make([]error, goroutines)
 	var wg sync.WaitGroup
-	until := time.Now().Add(d)
+	deadline := time.Now().Add(d)
 	for i := range goroutines {
 		key := fmt.Sprintf("pair:%d", i)
 		wg.Go(func() {
-			for errs[i] == nil && time.Now().Before(until) {
+			for errs[i] == nil && time.Now().Before(deadline) {
 				unlock, err := l.try(ctx, key)
 				if err == nil {
 					err = unlock()

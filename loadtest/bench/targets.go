@@ -5,40 +5,39 @@ import (
 	"math"
 )
 
-// A Bar is what a ratio of medians of this run should reach. One that is
-// missed, or was not measured, is reported and nothing else.
-type Bar struct {
+// A Target is a limit for a median, or for a ratio of medians, of one run. A
+// missed target is reported and does not fail the run.
+type Target struct {
 	Name   string
-	Value  float64 // NaN if this run has not measured it
+	Value  float64 // NaN if not measured
 	Limit  float64
-	AtMost bool // otherwise at least
+	AtMost bool // the limit is a maximum, otherwise a minimum
 }
 
-// Met reports whether the bar is reached.
-func (b Bar) Met() bool {
-	if b.AtMost {
-		return b.Value <= b.Limit
+// Met reports whether the value is within the limit.
+func (t Target) Met() bool {
+	if t.AtMost {
+		return t.Value <= t.Limit
 	}
-	return b.Value >= b.Limit
+	return t.Value >= t.Limit
 }
 
-// MarshalJSON names the limit by its kind; a value that was not measured is
-// null.
-func (b Bar) MarshalJSON() ([]byte, error) {
-	limit := "at_least"
-	if b.AtMost {
-		limit = "at_most"
+// MarshalJSON encodes the limit as at_least or at_most, and NaN as null.
+func (t Target) MarshalJSON() ([]byte, error) {
+	kind := "at_least"
+	if t.AtMost {
+		kind = "at_most"
 	}
-	out := map[string]any{"name": b.Name, "value": b.Value, limit: b.Limit, "met": b.Met()}
-	if math.IsNaN(b.Value) {
-		out["value"] = nil
+	members := map[string]any{"name": t.Name, "value": t.Value, kind: t.Limit, "met": t.Met()}
+	if math.IsNaN(t.Value) {
+		members["value"] = nil
 	}
-	return json.Marshal(out)
+	return json.Marshal(members)
 }
 
-// bars are those that f can say something about.
-func bars(f *Figures) []Bar {
-	return []Bar{
+// targets returns all targets with their values in f.
+func targets(f *Figures) []Target {
+	return []Target{
 		{Name: "grouped / articles' flow, one instance", Value: f.Ratio("claims/direct/grouped", "claims/direct/each"), Limit: 10},
 		{Name: "grouped / empty handler, one instance", Value: f.Ratio("claims/direct/grouped", "claims/direct/empty"), Limit: 0.35},
 		{Name: "grouped / articles' flow, two instances behind nginx", Value: f.Ratio("claims/nginx/grouped", "claims/nginx/each"), Limit: 7},
@@ -49,15 +48,16 @@ func bars(f *Figures) []Bar {
 		{Name: "redislock pairs, batched, 128 goroutines / best peer", Value: f.Median("pairs/128/redislock batched") / bestPeer(f, "pairs/128/"), Limit: 1.7},
 		{Name: "redislock pairs, batched, 512 goroutines / best peer", Value: f.Median("pairs/512/redislock batched") / bestPeer(f, "pairs/512/"), Limit: 2.5},
 		{Name: "contended hand-overs / best peer", Value: f.Median("contended/redislock") / bestPeer(f, "contended/"), Limit: 1.2},
-		{Name: "lock calls per hand-over", Value: f.Median("contended/redislock calls"), Limit: contenders + 1, AtMost: true},
+		{Name: "lock calls per hand-over", Value: f.Median("contended/redislock calls"), Limit: contendProcesses + 1, AtMost: true},
 		{Name: "claims with 10^6 orders / with 10^4", Value: f.Ratio("growth/1000000 orders", "growth/10000 orders"), Limit: 0.85},
 		{Name: "service memory at 4,096 connections (MB)", Value: f.Median("growth/4096 connections memory"), Limit: 200, AtMost: true},
 	}
 }
 
+// bestPeer returns the highest median of the peers' figures.
 func bestPeer(f *Figures, prefix string) float64 {
 	var names []string
-	for _, peer := range peers {
+	for _, peer := range peerLocks {
 		names = append(names, prefix+peer)
 	}
 	return f.Best(names...)

@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// dialUnix makes rueidis speak to a socket.
+// dialUnix lets rueidis connect to a Unix socket.
 func dialUnix(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", path)
 }

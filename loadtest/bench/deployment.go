@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/loadtest/stack"
+)
+
+// A deployment is one server, or two behind nginx, on a sale of its own.
+type deployment struct {
+	name     string
+	address  string // host:port
+	sale     *stack.Sale
+	instance *stack.Instance // nil behind nginx
+}
+
+const unlimitedStock = 100_000_000 // no run claims so many
+
+// A variant is one implementation of the claim endpoint: a program with its
+// settings.
+type variant struct {
+	name     string
+	binary   string
+	settings []string
+}
+
+// empty replies 201 and does nothing else.
+func (b *bench) empty() variant { return variant{"empty", b.self, []string{"SERVER=empty"}} }
+
+// baseline is the articles' flow without the service around it.
+func (b *bench) baseline(name, techniques string) variant {
+	return variant{name, b.self, []string{"SERVER=baseline", "TECHNIQUES=" + techniques}}
+}
+
+// service is the service with the given setting of COMMIT.
+func (b *bench) service(commit string, settings ...string) variant {
+	return variant{commit, b.api, append([]string{"COMMIT=" + commit}, settings...)}
+}
+
+// direct starts one instance of v.
+func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
+	sale, err := b.Sale(ctx, v.settings...)
+	if err != nil {
+		return deployment{}, err
+	}
+	i, err := sale.Instance(v.binary, "a")
+	if err != nil {
+		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
+	}
+	return b.warmUp(ctx, deployment{v.name, i.Address, sale, i})
+}
+
+// behindNginx starts two instances of v behind nginx.
+func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) {
+	sale, err := b.Sale(ctx, v.settings...)
+	if err != nil {
+		return deployment{}, err
+	}
+	p, err := sale.Pair(v.binary)
+	if err != nil {
+		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
+	}
+	return b.warmUp(ctx, deployment{v.name, p.Address(), sale, nil})
+}
+
+// warmUp sends load to d for a second, so that connections, pools and heap have
+// grown before the first measurement.
+func (b *bench) warmUp(ctx context.Context, d deployment) (deployment, error) {
+	b.progress("start %s", d.name)
+	if _, err := b.claim(ctx, d, defaultConns, time.Second, 1); err != nil {
+		return d, fmt.Errorf("%s: %w", d.name, err)
+	}
+	return d, nil
+}
+
+// drainPause is for the last claim of each connection, whose reply wrk does not
+// wait for. Those claims must affect neither the audit nor the next measurement.
+const drainPause = 500 * time.Millisecond
+
+// claim runs wrk for duration on new coupons with unlimited stock, and compares
+// the acknowledged claims with the orders in the database.
+func (b *bench) claim(ctx context.Context, d deployment, conns int, duration time.Duration, coupons int) (wrkResult, error) {
+	ids := make([]int64, coupons)
+	for i := range ids {
+		var err error
+		if ids[i], err = d.sale.OnSale(ctx, unlimitedStock); err != nil {
+			return wrkResult{}, err
+		}
+	}
+	r, err := b.wrk.run(ctx, d.address, conns, duration, ids...)
+	if err != nil || d.name == "empty" {
+		return r, err
+	}
+	time.Sleep(drainPause)
+	if r.Wraps > 0 {
+		return r, fmt.Errorf("%d users are too few for this machine", users)
+	}
+	return r, d.audit(ctx, r, conns, ids)
+}
+
+// audit returns an error if an acknowledged order is missing, or if stock and
+// orders do not add up. There may be more orders than acknowledged claims: a
+// claim that timed out may have been committed, and wrk does not wait for the
+// replies to its last requests.
+func (d deployment) audit(ctx context.Context, r wrkResult, conns int, coupons []int64) error {
+	store, orders := order.NewStore(d.sale.DB), 0
+	for _, id := range coupons {
+		a, err := store.Audit(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.Oversold() > 0 || a.Duplicates() > 0 || a.Stock+a.Orders != a.InitialStock {
+			return fmt.Errorf("a promise is broken: %+v", a)
+		}
+		orders += a.Orders
+	}
+	if orders < r.accepted() || orders > r.Requests+conns {
+		return fmt.Errorf("%d claims were acknowledged, the database has %d orders", r.accepted(), orders)
+	}
+	return nil
+}
