@@ -1,16 +1,15 @@
-// Package order decides who gets a coupon, and proves it.
+// Package order decides which users get a coupon, and audits the result.
 //
-// Three promises, each kept by the database whatever a lock or a cache
-// believed:
+// The database keeps three promises, whatever a lock or a cache says:
 //
 //	I1  orders of a coupon <= its stock       UPDATE … WHERE stock >= n
 //	I2  orders of a user for a coupon <= 1    UNIQUE (coupon_id, user_id)
-//	I3  as long as there is demand all is sold, and no acknowledged order is
-//	    missing: one transaction, and gates that can only be too generous
+//	I3  all stock is sold if demand suffices, and no acknowledged order is
+//	    missing: one transaction, and caches in front of it that may admit
+//	    too many claims, never refuse too many
 //
-// The per-user lock in front of the transaction keeps a user's simultaneous
-// claims from contending in the database; with the unique key in place no
-// promise rests on it.
+// The per-user lock keeps concurrent claims of one user from contending in the
+// database. With the unique key in place no promise depends on the lock.
 package order
 
 import (
@@ -24,17 +23,17 @@ var (
 	ErrNotFound = errors.New("order: not found")
 	// ErrAlreadyClaimed says that the user has an order for the coupon.
 	ErrAlreadyClaimed = errors.New("order: already claimed")
-	// ErrClaimInProgress says that another claim of the user is running (with
-	// PerCoupon: others of the coupon were, for too long) and that this one
-	// was not made.
+	// ErrClaimInProgress says that another claim of the user is running, and
+	// that this one was not placed. With PerCoupon: the coupon's lock was not
+	// free within LockWait.
 	ErrClaimInProgress = errors.New("order: claim in progress")
-	// ErrUnavailable says that Redis or MySQL did not answer in time. It is
-	// no verdict: if the order was made after all, the next claim finds it as
+	// ErrUnavailable says that Redis or MySQL did not reply in time. The order
+	// may be committed nevertheless; the next claim then returns
 	// ErrAlreadyClaimed.
 	ErrUnavailable = errors.New("order: unavailable")
 )
 
-// An Order is one coupon for one user.
+// An Order gives one coupon to one user.
 type Order struct {
 	ID        int64     `db:"id"`
 	CouponID  int64     `db:"coupon_id"`
@@ -42,12 +41,12 @@ type Order struct {
 	CreatedAt time.Time `db:"created_at"` // to the millisecond, UTC
 }
 
-// AlreadyClaimedError is ErrAlreadyClaimed with the order that the user has.
+// AlreadyClaimedError is ErrAlreadyClaimed with the id of the user's order.
 type AlreadyClaimedError struct{ OrderID int64 }
 
 func (e *AlreadyClaimedError) Error() string {
 	return fmt.Sprintf("%v with order %d", ErrAlreadyClaimed, e.OrderID)
 }
 
-// Is makes errors.Is find ErrAlreadyClaimed.
+// Is reports whether target is ErrAlreadyClaimed.
 func (e *AlreadyClaimedError) Is(target error) bool { return target == ErrAlreadyClaimed }

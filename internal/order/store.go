@@ -14,7 +14,7 @@ import (
 // A Store reads orders from MySQL.
 type Store struct{ db *sqlx.DB }
 
-// NewStore returns the store in db's table coupon_orders.
+// NewStore returns a Store that reads db's table coupon_orders.
 func NewStore(db *sqlx.DB) *Store { return &Store{db} }
 
 // Find returns an order, or ErrNotFound.
@@ -31,8 +31,8 @@ func (s *Store) Find(ctx context.Context, id int64) (Order, error) {
 	return o, nil
 }
 
-// ListByUser returns up to limit orders of a user with ids below before, the
-// newest first; before 0 begins with the newest.
+// ListByUser returns up to limit orders of a user whose ids are below before,
+// newest first. If before is 0, it returns the newest.
 func (s *Store) ListByUser(ctx context.Context, userID, before int64, limit int) ([]Order, error) {
 	const q = `
 		SELECT id, coupon_id, user_id, created_at FROM coupon_orders
@@ -44,7 +44,7 @@ func (s *Store) ListByUser(ctx context.Context, userID, before int64, limit int)
 	return orders, nil
 }
 
-// An Audit is what the database says of one coupon, at one instant.
+// An Audit is a coupon's stock and orders at one instant.
 type Audit struct {
 	CouponID      int64 `db:"coupon_id"`
 	InitialStock  int   `db:"initial_stock"`
@@ -54,18 +54,20 @@ type Audit struct {
 	MostPerUser   int   `db:"most_per_user"`
 }
 
-// Oversold is by how many orders I1 is broken.
+// Oversold returns the number of orders beyond the initial stock. It is 0 if I1
+// holds.
 func (a Audit) Oversold() int { return max(0, a.Orders-a.InitialStock) }
 
-// Duplicates is by how many orders I2 is broken.
+// Duplicates returns the number of orders beyond one per user. It is 0 if I2
+// holds.
 func (a Audit) Duplicates() int { return a.Orders - a.DistinctUsers }
 
-// Undersold is how many units left the stock without becoming an order: at
-// rest, by how many I3 is broken.
+// Undersold returns the number of units that left the stock without becoming an
+// order. It is 0 if I3 holds; units still in stock do not count.
 func (a Audit) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-a.Orders) }
 
-// Audit counts a coupon's orders against its stock, or reports
-// coupon.ErrNotFound. It reads all of the coupon's orders.
+// Audit counts a coupon's orders, or returns coupon.ErrNotFound. It reads all of
+// the coupon's orders.
 func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
 	const q = `
 		SELECT c.id AS coupon_id, c.initial_stock, c.stock,
