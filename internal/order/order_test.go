@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m) }
 
-// A sale is a database and a Redis of its own, with any number of instances.
+// A sale is a database and a Redis, used by any number of instances.
 type sale struct {
 	t       *testing.T
 	dsn     string
@@ -63,7 +63,7 @@ func (s *sale) config() order.Config {
 	}
 }
 
-func without(l lock.Locker) func(*order.Config) {
+func withLocker(l lock.Locker) func(*order.Config) {
 	return func(c *order.Config) { c.Locker = l }
 }
 
@@ -75,17 +75,24 @@ func withStrategy(strategy order.Strategy) func(*order.Config) {
 
 var strategies = []order.Strategy{order.PerClaim, order.Optimistic, order.Pessimistic, order.GroupCommit}
 
+// coupon puts a coupon on sale and returns its id.
 func (s *sale) coupon(id int64, stock int) int64 {
 	s.t.Helper()
+	s.couponFrom(id, -time.Hour, time.Hour, stock)
+	return id
+}
+
+// couponFrom creates a coupon with begin and end counted from now.
+func (s *sale) couponFrom(id int64, begin, end time.Duration, stock int) {
+	s.t.Helper()
 	now := time.Now()
-	c, err := coupon.New(id, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
+	c, err := coupon.New(id, "a coupon", now.Add(begin), now.Add(end), stock, now)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	if err := s.coupons.Create(s.t.Context(), c); err != nil {
 		s.t.Fatal(err)
 	}
-	return id
 }
 
 func (s *sale) dropUniqueKey() {
@@ -104,12 +111,12 @@ func (s *sale) audit(couponID int64) order.Audit {
 	return a
 }
 
-// rush has every user claim times at once, in turn at the instances, and
-// returns how many claims were told that they have an order. Unexpected
-// answers fail the test.
+// rush sends times concurrent claims of every user, spread over the instances,
+// and returns how many returned an order. Errors other than the verdicts of a
+// sale fail the test.
 func (s *sale) rush(couponID int64, users, times int, instances ...*order.Claims) int {
 	s.t.Helper()
-	var made atomic.Int64
+	var accepted atomic.Int64
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for n := range users * times {
@@ -118,7 +125,7 @@ func (s *sale) rush(couponID int64, users, times int, instances ...*order.Claims
 			_, err := instances[n%len(instances)].Claim(s.t.Context(), int64(n%users)+1, couponID)
 			switch {
 			case err == nil:
-				made.Add(1)
+				accepted.Add(1)
 			case errors.Is(err, coupon.ErrSoldOut), errors.Is(err, order.ErrAlreadyClaimed), errors.Is(err, order.ErrClaimInProgress):
 			default:
 				s.t.Errorf("claim: %v", err)
@@ -127,18 +134,25 @@ func (s *sale) rush(couponID int64, users, times int, instances ...*order.Claims
 	}
 	close(start)
 	wg.Wait()
-	return int(made.Load())
+	return int(accepted.Load())
 }
 
-// everyStrategy is every way to commit, with the lock that is shipped and without
-// any: the promises rest on the database.
-func everyStrategy() map[string][]func(*order.Config) {
-	all := map[string][]func(*order.Config){}
+// forEveryStrategy runs test on two instances of a sale, for each strategy with
+// the shipped lock and without a lock: the promises must hold without one.
+func forEveryStrategy(t *testing.T, test func(t *testing.T, s *sale, a, b *order.Claims)) {
+	t.Parallel()
 	for _, strategy := range strategies {
-		all[string(strategy)+", user lock"] = []func(*order.Config){withStrategy(strategy)}
-		all[string(strategy)+", no lock"] = []func(*order.Config){withStrategy(strategy), without(lock.None())}
+		for name, change := range map[string][]func(*order.Config){
+			"user lock": {withStrategy(strategy)},
+			"no lock":   {withStrategy(strategy), withLocker(lock.None())},
+		} {
+			t.Run(string(strategy)+", "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newSale(t)
+				test(t, s, s.instance(change...), s.instance(change...))
+			})
+		}
 	}
-	return all
 }
 
 func TestNewRefusesAnIncompleteOrUnknownConfig(t *testing.T) {
@@ -161,86 +175,71 @@ func TestNewRefusesAnIncompleteOrUnknownConfig(t *testing.T) {
 }
 
 func TestClaimNeverOversells(t *testing.T) {
-	t.Parallel()
-	for name, change := range everyStrategy() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSale(t)
-			id := s.coupon(1, 100)
-			made := s.rush(id, 400, 1, s.instance(change...), s.instance(change...))
-			a := s.audit(id)
-			if made != 100 || a.Orders != 100 || a.Stock != 0 || a.Oversold() != 0 || a.Undersold() != 0 {
-				t.Errorf("%d told, audit %+v", made, a)
-			}
-		})
-	}
+	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
+		id := s.coupon(1, 100)
+		accepted := s.rush(id, 400, 1, a, b)
+		got := s.audit(id)
+		if accepted != 100 || got.Orders != 100 || got.Stock != 0 || got.Oversold() != 0 || got.Undersold() != 0 {
+			t.Errorf("%d accepted, audit %+v", accepted, got)
+		}
+	})
 }
 
 func TestClaimOncePerUser(t *testing.T) {
-	t.Parallel()
-	for name, change := range everyStrategy() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSale(t)
-			id := s.coupon(1, 50)
-			made := s.rush(id, 1, 200, s.instance(change...), s.instance(change...))
-			a := s.audit(id)
-			if made != 1 || a.Orders != 1 || a.MostPerUser != 1 || a.Stock != 49 {
-				t.Errorf("%d told, audit %+v", made, a)
-			}
-		})
-	}
+	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
+		id := s.coupon(1, 50)
+		accepted := s.rush(id, 1, 200, a, b)
+		got := s.audit(id)
+		if accepted != 1 || got.Orders != 1 || got.MostPerUser != 1 || got.Stock != 49 {
+			t.Errorf("%d accepted, audit %+v", accepted, got)
+		}
+	})
 }
 
 func TestEveryUnitIsSoldToRepeatedClaims(t *testing.T) {
-	t.Parallel()
-	for name, change := range everyStrategy() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSale(t)
-			id := s.coupon(1, 50)
-			made := s.rush(id, 100, 7, s.instance(change...), s.instance(change...))
-			a := s.audit(id)
-			if made != 50 || a.Orders != 50 || a.Stock != 0 || a.Duplicates() != 0 || a.Undersold() != 0 {
-				t.Errorf("%d told, audit %+v", made, a)
-			}
-		})
-	}
+	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
+		id := s.coupon(1, 50)
+		accepted := s.rush(id, 100, 7, a, b)
+		got := s.audit(id)
+		if accepted != 50 || got.Orders != 50 || got.Stock != 0 || got.Duplicates() != 0 || got.Undersold() != 0 {
+			t.Errorf("%d accepted, audit %+v", accepted, got)
+		}
+	})
 }
 
-// The controls: what is taken away must be missed, or the tests above prove
-// nothing.
+// The controls: each guard, taken away, must break its promise. Otherwise the
+// tests above produce no overlap and prove nothing.
 func TestWithoutGuardAPromiseBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("stock guard off", func(t *testing.T) {
 		t.Parallel()
 		s := newSale(t)
-		a, b := s.instance(unguardedStock), s.instance(unguardedStock) // with the per-user lock: it does not help
+		a, b := s.instance(unguardedStock), s.instance(unguardedStock) // the per-user lock does not help
 		for id := int64(1); id <= 20; id++ {
 			s.rush(s.coupon(id, 20), 200, 1, a, b)
 			if s.audit(id).Oversold() > 0 {
 				return
 			}
 		}
-		t.Error("20 rushes without the guard sold nothing twice: no overlap")
+		t.Error("20 rushes without the guard did not oversell: no overlap")
 	})
 	t.Run("unique key off", func(t *testing.T) {
 		t.Parallel()
 		s := newSale(t)
 		s.dropUniqueKey()
-		inEach := func() *order.Claims { return s.instance(withStrategy(order.PerClaim), without(lock.Local())) }
-		a, b := inEach(), inEach() // a mutex in each
+		perClaim := func() *order.Claims { return s.instance(withStrategy(order.PerClaim), withLocker(lock.Local())) }
+		a, b := perClaim(), perClaim() // each has a local lock of its own
 		for id := int64(1); id <= 50; id++ {
 			s.rush(s.coupon(id, 100), 1, 100, a, b)
 			if s.audit(id).Duplicates() > 0 {
 				return
 			}
 		}
-		t.Error("50 rushes of one user made no duplicate: no overlap")
+		t.Error("50 rushes of one user placed no duplicate: no overlap")
 	})
 }
 
-func TestLockAloneKeepsThePromiseInItsScope(t *testing.T) {
+func TestLockAloneKeepsThePromiseOfItsScope(t *testing.T) {
 	t.Parallel()
 	t.Run("per user, unique key off", func(t *testing.T) {
 		t.Parallel()

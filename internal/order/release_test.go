@@ -11,59 +11,58 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// A sticky lock is not let go of before it may.
-type sticky struct {
+// A slowLocker's leases block in Release until proceed is closed.
+type slowLocker struct {
 	lock.Locker
-	may chan struct{}
+	proceed chan struct{}
 }
 
-func (s *sticky) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	l, err := s.Locker.TryLock(ctx, key, ttl)
-	return stickyLease{l, s.may}, err
+func (l *slowLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	lease, err := l.Locker.TryLock(ctx, key, ttl)
+	return slowLease{lease, l.proceed}, err
 }
 
-type stickyLease struct {
+type slowLease struct {
 	lock.Lease
-	may chan struct{}
+	proceed chan struct{}
 }
 
-func (s stickyLease) Release(ctx context.Context) error {
-	<-s.may
-	return s.Lease.Release(ctx)
+func (l slowLease) Release(ctx context.Context) error {
+	<-l.proceed
+	return l.Lease.Release(ctx)
 }
 
-func TestAnOrderDoesNotWaitForItsLock(t *testing.T) {
+func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
-	locker := &sticky{lock.Local(), make(chan struct{})}
-	in := s.instance(without(locker), func(c *order.Config) {
-		c.Coupons = coupon.NewCache(s.coupons, time.Hour) // it looks unsold: all come to the lock
+	locker := &slowLocker{lock.Local(), make(chan struct{})}
+	claims := s.instance(withLocker(locker), func(c *order.Config) {
+		c.Coupons = coupon.NewCache(s.coupons, time.Hour) // keeps the stock of 1, so that both claims take the lock
 	})
 	id := s.coupon(1, 1)
-	if _, err := in.Claim(t.Context(), 42, id); err != nil {
+	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
 		t.Fatal(err)
 	}
-	// Who is refused waits, but not for longer than its time.
-	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := in.Claim(soon, 43, id); !errors.Is(err, coupon.ErrSoldOut) {
-		t.Errorf("the second: %v, want sold out", err)
+	if _, err := claims.Claim(ctx, 43, id); !errors.Is(err, coupon.ErrSoldOut) {
+		t.Errorf("second claim: %v, want ErrSoldOut", err)
 	}
-	if soon.Err() == nil {
-		t.Error("who was refused was told so before the lock was free")
+	if ctx.Err() == nil {
+		t.Error("the refusal returned before its lock was released and before its deadline")
 	}
 	closed := make(chan struct{})
-	go func() { in.Close(); close(closed) }()
+	go func() { claims.Close(); close(closed) }()
 	select {
 	case <-closed:
-		t.Error("closed with a lock left")
+		t.Error("Close returned before all locks were released")
 	case <-time.After(100 * time.Millisecond):
 	}
-	close(locker.may)
+	close(locker.proceed)
 	<-closed
 	for user := range int64(2) {
 		if _, err := locker.Locker.TryLock(t.Context(), order.UserKey(42+user), time.Minute); err != nil {
-			t.Errorf("user %d: %v", 42+user, err)
+			t.Errorf("lock of user %d after Close: %v", 42+user, err)
 		}
 	}
 }

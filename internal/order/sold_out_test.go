@@ -1,0 +1,98 @@
+package order_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+)
+
+// A winner whose reply was lost finds the order at either instance, also when
+// the coupon is sold out.
+func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	a, b := s.instance(), s.instance()
+	id := s.coupon(1, 2)
+	placed, err := a.Claim(t.Context(), 42, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Claim(t.Context(), 43, id); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSoldOut(t, a, id)
+	mustBeSoldOut(t, b, id)
+	for _, claims := range []*order.Claims{a, b} {
+		_, err := claims.Claim(t.Context(), 42, id)
+		if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != placed.ID {
+			t.Errorf("the winner's second claim: %v, want order %d", err, placed.ID)
+		}
+		if _, err := claims.Claim(t.Context(), 99, id); !errors.Is(err, coupon.ErrSoldOut) {
+			t.Errorf("another user's claim: %v, want ErrSoldOut", err)
+		}
+	}
+}
+
+// mustBeSoldOut checks that a new user's claim returns coupon.ErrSoldOut, which
+// claims remembers from then on.
+func mustBeSoldOut(t *testing.T, claims *order.Claims, couponID int64) {
+	t.Helper()
+	if _, err := claims.Claim(t.Context(), 1000, couponID); !errors.Is(err, coupon.ErrSoldOut) {
+		t.Fatalf("got %v, want ErrSoldOut", err)
+	}
+}
+
+// A batch that found no stock may mark the coupon sold out after a restock: the
+// orders that are loaded then are not complete.
+func TestLateSoldOutMarkHidesNoWinner(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	cache := coupon.NewCache(s.coupons, time.Hour)
+	a, b := s.instance(), s.instance(func(c *order.Config) { c.Coupons = cache })
+	id := s.coupon(1, 2)
+	if _, err := a.Claim(t.Context(), 1, id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cache.Find(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	cache.SoldOut(id)
+	mustBeSoldOut(t, b, id)
+	if _, err := a.Claim(t.Context(), 2, id); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSoldOut(t, b, id)
+	if _, err := b.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+		t.Errorf("the last winner's second claim: %v, want ErrAlreadyClaimed", err)
+	}
+}
+
+func TestRestockIsSold(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	a, b := s.instance(), s.instance()
+	id := s.coupon(1, 1)
+	if _, err := a.Claim(t.Context(), 1, id); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSoldOut(t, a, id)
+	mustBeSoldOut(t, b, id)
+	if _, err := s.coupons.Restock(t.Context(), id, 1); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Eventually(t, "the restock is sold", func() bool { // the sold-out mark expires with the cache entry, after 50 ms
+		_, err := b.Claim(t.Context(), 2, id)
+		if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
+			t.Fatalf("after the restock: %v", err)
+		}
+		return err == nil
+	})
+	mustBeSoldOut(t, a, id)
+	if _, err := a.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+		t.Errorf("the restock's winner, at the other instance: %v, want ErrAlreadyClaimed", err)
+	}
+}
