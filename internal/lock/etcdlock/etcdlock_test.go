@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return etcdlock.New(dial(tb, server)) })
 }
 
-func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
 	tb.Helper()
 	lease, err := l.TryLock(tb.Context(), key, ttl)
 	if err != nil {
@@ -49,41 +49,41 @@ func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Leas
 	return lease
 }
 
-// names are the keys of a lock, the oldest first.
-func names(tb testing.TB, cli *clientv3.Client, key string) []string {
+// etcdKeys returns the keys below a lock's prefix, the oldest first.
+func etcdKeys(tb testing.TB, cli *clientv3.Client, key string) []string {
 	tb.Helper()
 	resp, err := cli.Get(tb.Context(), "lock/"+key+" ", append(clientv3.WithLastCreate(), clientv3.WithLimit(0))...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var names []string
+	var keys []string
 	for _, kv := range resp.Kvs {
-		names = append([]string{string(kv.Key)}, names...)
+		keys = append([]string{string(kv.Key)}, keys...)
 	}
-	return names
+	return keys
 }
 
-func within(tb testing.TB, ch <-chan struct{}, what string) {
+func mustReceive(tb testing.TB, ch <-chan struct{}, what string) {
 	tb.Helper()
 	select {
 	case <-ch:
 	case <-time.After(20 * time.Second):
-		tb.Fatal("in vain: " + what)
+		tb.Fatalf("timed out waiting for %s", what)
 	}
 }
 
-func TestDeletedKeyIsLost(t *testing.T) {
+func TestDeletedKeyLosesTheLease(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
-	lease := take(t, etcdlock.New(cli), key, time.Minute)
+	lease := mustTryLock(t, etcdlock.New(cli), key, time.Minute)
 	lost := lease.(lock.Watched).Lost()
-	if _, err := cli.Delete(t.Context(), names(t, cli, key)[0]); err != nil {
+	if _, err := cli.Delete(t.Context(), etcdKeys(t, cli, key)[0]); err != nil {
 		t.Fatal(err)
 	}
-	within(t, lost, "waited to hear of the loss")
-	for ttl := range 2 { // the same ttl, and another
-		if err := lease.Extend(t.Context(), time.Minute+time.Duration(ttl)*time.Second); !errors.Is(err, lock.ErrLost) {
-			t.Errorf("Extend: %v, want ErrLost", err)
+	mustReceive(t, lost, "Lost after the key was deleted")
+	for _, ttl := range []time.Duration{time.Minute, time.Minute + time.Second} { // the same ttl, and another
+		if err := lease.Extend(t.Context(), ttl); !errors.Is(err, lock.ErrLost) {
+			t.Errorf("Extend to %s: %v, want ErrLost", ttl, err)
 		}
 	}
 	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
@@ -91,34 +91,34 @@ func TestDeletedKeyIsLost(t *testing.T) {
 	}
 }
 
-func TestExpiryIsLost(t *testing.T) {
+func TestExpiryLosesTheLease(t *testing.T) {
 	t.Parallel()
-	lease := take(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Second)
-	within(t, lease.(lock.Watched).Lost(), "waited for the end of the ttl")
+	lease := mustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Second)
+	mustReceive(t, lease.(lock.Watched).Lost(), "Lost after the ttl")
 }
 
-func TestReleaseIsNotLost(t *testing.T) {
+func TestReleaseDoesNotCloseLost(t *testing.T) {
 	t.Parallel()
-	lease := take(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Minute)
+	lease := mustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Minute)
 	lost := lease.(lock.Watched).Lost()
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-lost:
-		t.Error("a released lease was called lost")
+		t.Error("Lost was closed by Release")
 	case <-time.After(200 * time.Millisecond):
 	}
 }
 
-func TestReleaseSparesAKeyMadeAnew(t *testing.T) {
+func TestReleaseDeletesNoKeyCreatedAnew(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
-	lease := take(t, etcdlock.New(cli), key, time.Minute)
-	name := names(t, cli, key)[0]
-	_, err := cli.Delete(t.Context(), name)
+	lease := mustTryLock(t, etcdlock.New(cli), key, time.Minute)
+	etcdKey := etcdKeys(t, cli, key)[0]
+	_, err := cli.Delete(t.Context(), etcdKey)
 	if err == nil {
-		_, err = cli.Put(t.Context(), name, "another's")
+		_, err = cli.Put(t.Context(), etcdKey, "created anew")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -126,16 +126,16 @@ func TestReleaseSparesAKeyMadeAnew(t *testing.T) {
 	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release: %v, want ErrLost", err)
 	}
-	if left := names(t, cli, key); len(left) != 1 {
-		t.Errorf("keys = %v, want the one that is not ours", left)
+	if left := etcdKeys(t, cli, key); len(left) != 1 {
+		t.Errorf("keys = %v, want the one that was created anew", left)
 	}
 }
 
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestNoKeysOrLeasesAreLeft(t *testing.T) {
 	t.Parallel()
 	cli := dial(t, labtest.Etcd(t))
 	l, key := etcdlock.New(cli), labtest.Name(t)
-	held := take(t, l, key, time.Minute)
+	held := mustTryLock(t, l, key, time.Minute)
 	if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
 		t.Fatalf("TryLock: %v, want ErrLocked", err)
 	}
@@ -151,17 +151,17 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	leases, err := cli.Leases(t.Context())
-	if err != nil || len(leases.Leases) != 0 || len(names(t, cli, key)) != 0 {
-		t.Errorf("left: leases %v, keys %v (%v)", leases, names(t, cli, key), err)
+	if err != nil || len(leases.Leases) != 0 || len(etcdKeys(t, cli, key)) != 0 {
+		t.Errorf("left are leases %v and keys %v (%v), want none", leases, etcdKeys(t, cli, key), err)
 	}
 }
 
-// A key with a slash is not below the key without.
-func TestSlashMakesAnotherKey(t *testing.T) {
+// No key's prefix contains another key, even if that begins with it and a slash.
+func TestKeysWithSlashesAreIndependent(t *testing.T) {
 	t.Parallel()
 	l, key := etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t)
 	for _, key := range []string{key + "/b", key, key + "/", key + "/b/c"} {
-		take(t, l, key, time.Minute)
+		mustTryLock(t, l, key, time.Minute)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	l := etcdlock.New(cli)
-	held := take(t, l, key, time.Minute)
+	held := mustTryLock(t, l, key, time.Minute)
 	const n = 5
 	served := make(chan int, n)
 	var waiting sync.WaitGroup
@@ -181,12 +181,12 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 				return
 			}
 			served <- i
-			time.Sleep(10 * time.Millisecond) // whoever overtakes has time to
+			time.Sleep(10 * time.Millisecond) // gives a waiter that is out of order the time to show
 			if err := lease.Release(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
-		for len(names(t, cli, key)) < i+2 {
+		for len(etcdKeys(t, cli, key)) < i+2 {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -196,27 +196,27 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	waiting.Wait()
 	for want := range n {
 		if got := <-served; got != want {
-			t.Errorf("waiter %d was served as number %d", got, want)
+			t.Errorf("waiter %d was served in place %d", got, want)
 		}
 	}
 }
 
-// A waiter's etcd lease lives on while it stands in line, and its time begins
-// when it holds.
-func TestWaiterOutlivesItsTTL(t *testing.T) {
+// A waiter's etcd lease is kept alive in the queue, and its ttl starts when the
+// waiter becomes the holder.
+func TestWaiterKeepsItsPlaceBeyondItsTTL(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	l := etcdlock.New(cli)
-	held := take(t, l, key, time.Minute)
+	held := mustTryLock(t, l, key, time.Minute)
 	time.AfterFunc(2500*time.Millisecond, func() { _ = held.Release(context.Background()) })
-	place := make(chan string, 1)
-	time.AfterFunc(500*time.Millisecond, func() { place <- names(t, cli, key)[1] })
+	waiter := make(chan string, 1)
+	time.AfterFunc(500*time.Millisecond, func() { waiter <- etcdKeys(t, cli, key)[1] })
 	lease, err := l.Lock(t.Context(), key, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(t, cli, key)[0], <-place; got != want {
-		t.Errorf("%s holds, and %s stood in line", got, want)
+	if got, want := etcdKeys(t, cli, key)[0], <-waiter; got != want {
+		t.Errorf("the holder is %s, want the waiter %s", got, want)
 	}
 	time.Sleep(800 * time.Millisecond)
 	if err := lease.Release(t.Context()); err != nil {
@@ -226,40 +226,41 @@ func TestWaiterOutlivesItsTTL(t *testing.T) {
 
 func TestTTLIsRoundedUp(t *testing.T) {
 	t.Parallel()
-	lease := take(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), 1900*time.Millisecond)
+	lease := mustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), 1900*time.Millisecond)
 	time.Sleep(1700 * time.Millisecond)
 	if err := lease.Release(t.Context()); err != nil {
 		t.Errorf("Release within the ttl: %v", err)
 	}
 }
 
-// When the queue's middle goes, nobody gets the lock by it.
-func TestGivingUpMakesNobodyHolder(t *testing.T) {
+// When a waiter in the middle of the queue is cancelled, its successor goes on
+// waiting for the holder.
+func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	l := etcdlock.New(cli)
-	held := take(t, l, key, time.Minute)
-	middle, leave := context.WithCancel(t.Context())
+	held := mustTryLock(t, l, key, time.Minute)
+	middle, cancelMiddle := context.WithCancel(t.Context())
 	go func() { _, _ = l.Lock(middle, key, time.Minute) }()
-	for len(names(t, cli, key)) < 2 {
+	for len(etcdKeys(t, cli, key)) < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	last, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	time.AfterFunc(200*time.Millisecond, leave)
+	time.AfterFunc(200*time.Millisecond, cancelMiddle)
 	if _, err := l.Lock(last, key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("Lock behind one who gave up: %v, want ErrLocked", err)
+		t.Errorf("Lock behind a cancelled waiter: %v, want ErrLocked", err)
 	}
 	if err := held.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestLeaseSurvivesRestart(t *testing.T) {
+func TestLeaseSurvivesARestartOfTheServer(t *testing.T) {
 	t.Parallel()
 	server := labtest.Etcd(t)
 	l, key := etcdlock.New(dial(t, server)), labtest.Name(t)
-	lease := take(t, l, key, time.Minute)
+	lease := mustTryLock(t, l, key, time.Minute)
 	server.Kill()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

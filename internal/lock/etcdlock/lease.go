@@ -13,32 +13,32 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// cleanup bounds the attempt to let go of what is no longer wanted; should it
-// fail, the etcd lease's end is what lets go.
+// cleanup bounds the attempt to revoke an etcd lease. If that fails, the etcd
+// lease expires after its ttl.
 const cleanup = 2 * time.Second
 
-// A lease is one key and the etcd lease that it is bound to.
+// A lease is one key in etcd and the etcd lease that it is bound to.
 type lease struct {
 	cli      *clientv3.Client
-	key      string
+	key      string // of the lock
 	prefix   string
-	name     string
-	revision int64 // that made the key
+	etcdKey  string
+	revision int64 // at which etcdKey was created
 
-	mu  sync.Mutex // held while etcd is asked: one verb at a time
-	id  clientv3.LeaseID
-	ttl int64 // that id was granted for, in seconds; 0 if the key may be bound to another
+	mu      sync.Mutex // serializes Extend and Release, requests included
+	leaseID clientv3.LeaseID
+	ttl     int64 // of leaseID, in seconds; 0 if etcdKey may be bound to another etcd lease
 
-	watching sync.Once
-	stop     context.CancelFunc
-	lost     chan struct{}
+	watchOnce sync.Once
+	stopWatch context.CancelFunc
+	lost      chan struct{}
 }
 
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return uint64(l.revision) }
 
-// Extend keeps the etcd lease alive, which costs no commit. Only a ttl of
-// another number of seconds needs another etcd lease.
+// Extend implements lock.Lease. It keeps the etcd lease alive, which costs no
+// Raft commit. Only a ttl of another number of seconds needs a new etcd lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if err := lock.CheckTTL(ttl); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if seconds(ttl) == l.ttl {
 		err = l.keepAlive(ctx)
 	} else {
-		err = l.move(ctx, seconds(ttl))
+		err = l.changeTTL(ctx, seconds(ttl))
 	}
 	if err != nil && !errors.Is(err, lock.ErrLost) {
 		return fmt.Errorf("etcdlock: extend %s: %w", l.key, err)
@@ -58,29 +58,30 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 }
 
 func (l *lease) keepAlive(ctx context.Context) error {
-	_, err := l.cli.KeepAliveOnce(ctx, l.id)
+	_, err := l.cli.KeepAliveOnce(ctx, l.leaseID)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return lock.ErrLost
 	}
 	if err != nil {
 		return err
 	}
-	resp, err := l.cli.Get(ctx, l.name) // somebody may have deleted the key alone
+	resp, err := l.cli.Get(ctx, l.etcdKey) // the key may have been deleted without its etcd lease
 	if err == nil && resp.Count == 0 {
 		err = lock.ErrLost
 	}
 	return err
 }
 
-// move binds the key to a new etcd lease, which does not change who is oldest.
-func (l *lease) move(ctx context.Context, ttl int64) error {
+// changeTTL binds the key to a new etcd lease. That does not change the key's
+// create revision, and so not its place in the queue.
+func (l *lease) changeTTL(ctx context.Context, ttl int64) error {
 	granted, err := l.cli.Grant(ctx, ttl)
 	if err != nil {
 		return err
 	}
 	l.ttl = 0 // if the reply is lost, the next Extend must bind it again
-	put := clientv3.OpPut(l.name, "", clientv3.WithLease(granted.ID))
-	resp, err := l.cli.Txn(ctx).If(l.ours()).Then(put).Commit()
+	put := clientv3.OpPut(l.etcdKey, "", clientv3.WithLease(granted.ID))
+	resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(put).Commit()
 	if err != nil {
 		return err
 	}
@@ -88,74 +89,39 @@ func (l *lease) move(ctx context.Context, ttl int64) error {
 		l.revoke(ctx, granted.ID)
 		return lock.ErrLost
 	}
-	l.revoke(ctx, l.id)
-	l.id, l.ttl = granted.ID, ttl
+	l.revoke(ctx, l.leaseID)
+	l.leaseID, l.ttl = granted.ID, ttl
 	return nil
 }
 
-// Release deletes the key if it is still the one that we made: a delete by
-// name alone could, when repeated, take the next holder's (etcd#22082).
+// Release implements lock.Lease. It deletes the key only if the key still has
+// its create revision: an unconditional delete that the client repeats could
+// delete a key that was created anew in between (etcd#22082).
 func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.unwatch()
-	resp, err := l.cli.Txn(ctx).If(l.ours()).Then(clientv3.OpDelete(l.name)).Commit()
+	l.endWatch()
+	resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(clientv3.OpDelete(l.etcdKey)).Commit()
 	if err != nil {
 		return fmt.Errorf("etcdlock: release %s: %w", l.key, err)
 	}
-	l.revoke(ctx, l.id)
+	l.revoke(ctx, l.leaseID)
 	if !resp.Succeeded {
 		return lock.ErrLost
 	}
 	return nil
 }
 
-func (l *lease) ours() clientv3.Cmp {
-	return clientv3.Compare(clientv3.CreateRevision(l.name), "=", l.revision)
+// isOwner is the condition that the key exists and is the one that the lease
+// created.
+func (l *lease) isOwner() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(l.etcdKey), "=", l.revision)
 }
 
-// revoke ends an etcd lease, and its key if it has one, whatever has become
-// of ctx.
+// revoke revokes an etcd lease, which deletes the key bound to it. The end of
+// ctx does not stop it.
 func (l *lease) revoke(ctx context.Context, id clientv3.LeaseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	_, _ = l.cli.Revoke(ctx, id)
-}
-
-// Lost implements lock.Watched. It tells when etcd has deleted the key, and
-// nothing while etcd cannot be reached. The watch begins with the first call.
-func (l *lease) Lost() <-chan struct{} {
-	l.watching.Do(func() {
-		ctx, stop := context.WithCancel(l.cli.Ctx())
-		l.stop = stop
-		go l.watch(ctx)
-	})
-	return l.lost
-}
-
-// unwatch ends the watch, or sees to it that none begins.
-func (l *lease) unwatch() {
-	l.watching.Do(func() {})
-	if l.stop != nil {
-		l.stop()
-	}
-}
-
-func (l *lease) watch(ctx context.Context) {
-	for since := l.revision + 1; ctx.Err() == nil; {
-		_ = deleted(ctx, l.cli, l.name, since)
-		resp, err := l.cli.Get(ctx, l.name)
-		switch {
-		case err != nil: // etcd is away
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-		case resp.Count == 0:
-			close(l.lost)
-			return
-		default:
-			since = resp.Header.Revision + 1
-		}
-	}
 }

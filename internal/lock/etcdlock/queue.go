@@ -4,25 +4,24 @@ import (
 	"context"
 	"errors"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"example.com/flashsale/internal/lock"
 )
 
-// take puts the key where the prefix is empty.
-func (l *lease) take(ctx context.Context) error {
-	free := clientv3.Compare(clientv3.CreateRevision(l.prefix), "=", 0).WithPrefix()
-	return l.put(ctx, free)
+// tryLock puts the key if the prefix is empty.
+func (l *lease) tryLock(ctx context.Context) error {
+	empty := clientv3.Compare(clientv3.CreateRevision(l.prefix), "=", 0).WithPrefix()
+	return l.put(ctx, empty)
 }
 
-// queue puts the key behind the others and waits until it is the oldest.
-// The etcd lease is kept alive meanwhile, and its time begins anew at the end.
-func (l *lease) queue(ctx context.Context) error {
-	if err := l.put(ctx, clientv3.Compare(clientv3.CreateRevision(l.name), "=", 0)); err != nil {
+// lock puts the key and waits until it is the oldest of the prefix. The etcd
+// lease is kept alive meanwhile, and its ttl starts again at the end.
+func (l *lease) lock(ctx context.Context) error {
+	if err := l.put(ctx, clientv3.Compare(clientv3.CreateRevision(l.etcdKey), "=", 0)); err != nil {
 		return err
 	}
-	if err := l.wait(ctx); err != nil {
+	if err := l.waitForTurn(ctx); err != nil {
 		if ctx.Err() != nil {
 			return errors.Join(lock.ErrLocked, context.Cause(ctx))
 		}
@@ -31,11 +30,12 @@ func (l *lease) queue(ctx context.Context) error {
 	return l.keepAlive(ctx)
 }
 
-// put puts the key on a condition. If that is not met, the key may be there
-// already, by an attempt whose reply was lost.
-func (l *lease) put(ctx context.Context, cond clientv3.Cmp) error {
-	put := clientv3.OpPut(l.name, "", clientv3.WithLease(l.id))
-	resp, err := l.cli.Txn(ctx).If(cond).Then(put).Else(clientv3.OpGet(l.name)).Commit()
+// put puts the key if condition holds, and returns ErrLocked if not. When an
+// earlier attempt has put the key and its reply was lost, the condition fails
+// because of the lease's own key; put then succeeds.
+func (l *lease) put(ctx context.Context, condition clientv3.Cmp) error {
+	put := clientv3.OpPut(l.etcdKey, "", clientv3.WithLease(l.leaseID))
+	resp, err := l.cli.Txn(ctx).If(condition).Then(put).Else(clientv3.OpGet(l.etcdKey)).Commit()
 	if err != nil {
 		return err
 	}
@@ -43,41 +43,43 @@ func (l *lease) put(ctx context.Context, cond clientv3.Cmp) error {
 		l.revision = resp.Header.Revision
 		return nil
 	}
-	ours := resp.Responses[0].GetResponseRange().Kvs
-	if len(ours) == 0 {
+	own := resp.Responses[0].GetResponseRange().Kvs
+	if len(own) == 0 {
 		return lock.ErrLocked
 	}
-	l.revision = ours[0].CreateRevision
+	l.revision = own[0].CreateRevision
 	return nil
 }
 
-func (l *lease) wait(ctx context.Context) error {
+// waitForTurn returns when the lease has no predecessor.
+func (l *lease) waitForTurn(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	alive, err := l.cli.KeepAlive(ctx, l.id)
+	responses, err := l.cli.KeepAlive(ctx, l.leaseID)
 	if err != nil {
 		return err
 	}
 	go func() {
-		for range alive { // the client complains about replies that nobody takes
+		for range responses { // the client logs a warning when they are not received
 		}
 	}()
 	for {
-		ahead, now, err := l.ahead(ctx)
-		if err != nil || ahead == "" {
+		predecessor, revision, err := l.predecessor(ctx)
+		if err != nil || predecessor == "" {
 			return err
 		}
-		if err := deleted(ctx, l.cli, ahead, now+1); err != nil {
+		if err := waitDeleted(ctx, l.cli, predecessor, revision+1); err != nil {
 			return err
 		}
 	}
 }
 
-// ahead names the key before ours in the line, if there is one, as of a
-// revision; it reports ErrLost if ours is gone.
-func (l *lease) ahead(ctx context.Context) (name string, now int64, err error) {
-	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(l.revision-1), clientv3.WithKeysOnly())
-	resp, err := l.cli.Txn(ctx).Then(clientv3.OpGet(l.name), clientv3.OpGet(l.prefix, before...)).Commit()
+// predecessor returns the key that is next older than the lease's own, or "" if
+// there is none, and the revision at which that was so. It returns ErrLost if
+// the lease's own key does not exist.
+func (l *lease) predecessor(ctx context.Context) (etcdKey string, revision int64, err error) {
+	older := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(l.revision-1), clientv3.WithKeysOnly())
+	resp, err := l.cli.Txn(ctx).Then(clientv3.OpGet(l.etcdKey), clientv3.OpGet(l.prefix, older...)).Commit()
 	if err != nil {
 		return "", 0, err
 	}
@@ -85,23 +87,7 @@ func (l *lease) ahead(ctx context.Context) (name string, now int64, err error) {
 		return "", 0, lock.ErrLost
 	}
 	for _, kv := range resp.Responses[1].GetResponseRange().Kvs {
-		name = string(kv.Key)
+		etcdKey = string(kv.Key)
 	}
-	return name, resp.Header.Revision, nil
-}
-
-// deleted returns when name has been deleted at revision since or later, or
-// when that has become unknowable because etcd has forgotten that revision.
-func deleted(ctx context.Context, cli *clientv3.Client, name string, since int64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for resp := range cli.Watch(ctx, name, clientv3.WithRev(since), clientv3.WithFilterPut()) {
-		if err := resp.Err(); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-			return err
-		}
-		if len(resp.Events) > 0 || resp.CompactRevision > 0 {
-			return nil
-		}
-	}
-	return ctx.Err()
+	return etcdKey, resp.Header.Revision, nil
 }

@@ -1,0 +1,64 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Lost implements lock.Watched. The channel is closed when etcd has deleted the
+// key; it stays open while etcd is unavailable. The first call starts the watch.
+func (l *lease) Lost() <-chan struct{} {
+	l.watchOnce.Do(func() {
+		ctx, stop := context.WithCancel(l.cli.Ctx())
+		l.stopWatch = stop
+		go l.watch(ctx)
+	})
+	return l.lost
+}
+
+// endWatch ends the watch, or prevents a later call of Lost from starting one.
+func (l *lease) endWatch() {
+	l.watchOnce.Do(func() {})
+	if l.stopWatch != nil {
+		l.stopWatch()
+	}
+}
+
+func (l *lease) watch(ctx context.Context) {
+	for since := l.revision + 1; ctx.Err() == nil; {
+		_ = waitDeleted(ctx, l.cli, l.etcdKey, since)
+		resp, err := l.cli.Get(ctx, l.etcdKey)
+		switch {
+		case err != nil: // etcd is unavailable
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		case resp.Count == 0:
+			close(l.lost)
+			return
+		default:
+			since = resp.Header.Revision + 1
+		}
+	}
+}
+
+// waitDeleted returns when etcdKey has been deleted at revision since or later,
+// or when that cannot be known because etcd has compacted that revision.
+func waitDeleted(ctx context.Context, cli *clientv3.Client, etcdKey string, since int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for resp := range cli.Watch(ctx, etcdKey, clientv3.WithRev(since), clientv3.WithFilterPut()) {
+		if err := resp.Err(); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+			return err
+		}
+		if len(resp.Events) > 0 || resp.CompactRevision > 0 {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
