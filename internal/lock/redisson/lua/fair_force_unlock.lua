@@ -1,5 +1,6 @@
--- Take an RFairLock from whoever holds it and wake the next in its queue.
--- KEYS as above; ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel without owner
+-- Delete an RFairLock without regard to its holder and notify the next waiter.
+-- KEYS as in fair_queue.lua
+-- ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel without owner
 if redis.call('del', KEYS[1]) == 1 then
 	local first = head()
 	if first then

@@ -1,40 +1,44 @@
--- The queue of an RFairLock.
--- KEYS[1] the lock, KEYS[2] who waits (list of owners, next first), KEYS[3] until
--- when each does (owner -> deadline in unix ms)
+-- Functions for the queue of an RFairLock. They come before the other fair_*
+-- scripts.
+-- KEYS[1] the lock (hash of owner -> hold count)
+-- KEYS[2] the queue (list of owners, the next first)
+-- KEYS[3] the deadlines (zset of owner -> unix ms); an expired waiter is removed
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local patience = 3000 -- ms that a waiter of ours is ahead of its deadline, at least
+local go_timeout = 3000 -- ms; a Go waiter that sends nothing for so long is removed
 
--- ours tells Go's waiters, whose UUIDs are of version 8, from Java's.
-local function ours(owner)
+-- is_go reports whether owner is a Go waiter. Go clients have UUIDs of
+-- version 8, Java clients of version 4.
+local function is_go(owner)
 	return string.sub(owner, 15, 15) == '8'
 end
 
--- head drops waiters whose deadline has passed and returns the first that is
--- left (or false), its deadline, and whether any was dropped. Without a
--- deadline, one is left alone, as by Redisson. One of ours at the head needs
--- no more than its own patience, whatever it needed behind others.
+-- head removes expired waiters from the head of the queue. It returns the
+-- first waiter that is left (or false), its deadline, and whether it removed
+-- any. As in Redisson, a waiter without a deadline is not removed. The deadline
+-- of a Go waiter at the head is at most go_timeout ahead, even if it had to be
+-- later while Java waiters were before it.
 local function head()
-	local dropped = false
+	local removed = false
 	while true do
 		local owner = redis.call('lindex', KEYS[2], 0)
-		local deadline = owner and tonumber(redis.call('zscore', KEYS[3], owner) or now + patience)
-		if owner and ours(owner) and deadline > now + patience then
-			deadline = now + patience
+		local deadline = owner and tonumber(redis.call('zscore', KEYS[3], owner) or now + go_timeout)
+		if owner and is_go(owner) and deadline > now + go_timeout then
+			deadline = now + go_timeout
 			redis.call('zadd', KEYS[3], 'xx', deadline, owner)
 		end
 		if not owner or deadline > now then
-			return owner, deadline, dropped
+			return owner, deadline, removed
 		end
 		redis.call('lpop', KEYS[2])
 		redis.call('zrem', KEYS[3], owner)
-		dropped = true
+		removed = true
 	end
 end
 
--- leave takes owner out of the queue.
-local function leave(owner)
+-- dequeue removes owner from the queue.
+local function dequeue(owner)
 	if redis.call('zrem', KEYS[3], owner) == 1 then
 		redis.call('lrem', KEYS[2], 1, owner)
 	end

@@ -1,8 +1,8 @@
--- Let go of an RFairLock, or of our place in its queue, and wake the next.
--- KEYS as above
+-- Release an RFairLock, leave its queue, and notify the next waiter.
+-- KEYS as in fair_queue.lua
 -- ARGV[1] owner, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel without owner
--- Returns 1 if the lock was let go, 0 if it was not the owner's.
-leave(ARGV[1])
+-- Returns 1 if released, 0 if the owner did not hold the lock.
+dequeue(ARGV[1])
 local released = redis.call('hexists', KEYS[1], ARGV[1])
 if released == 1 then
 	redis.call('del', KEYS[1])

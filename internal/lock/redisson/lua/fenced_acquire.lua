@@ -1,8 +1,8 @@
--- Take an RFencedLock and mint its token; a retry by the same owner gets the
--- same one.
+-- Acquire an RFencedLock and issue its token. A second call by the same owner
+-- returns the same token.
 -- KEYS[1] the lock, KEYS[2] the last token
 -- ARGV[1] ttl in ms, ARGV[2] owner
--- Returns the token if taken, -1 if held by another.
+-- Returns the token if acquired, -1 if another owner holds the lock.
 if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
 	redis.call('pexpire', KEYS[1], ARGV[1])
 	return tonumber(redis.call('get', KEYS[2]))
@@ -12,10 +12,10 @@ end
 redis.call('hset', KEYS[1], ARGV[2], 1)
 redis.call('pexpire', KEYS[1], ARGV[1])
 local token = redis.call('incr', KEYS[2])
-local now = redis.call('time')
-local clock = now[1] * 1000000 + now[2] -- below 2^53 until the year 2255
-if token < clock then
-	token = clock
+local time = redis.call('time')
+local now_us = time[1] * 1000000 + time[2] -- below 2^53 until the year 2255
+if token < now_us then
+	token = now_us
 	redis.call('set', KEYS[2], string.format('%.0f', token), 'keepttl')
 end
 return token

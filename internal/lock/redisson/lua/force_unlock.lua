@@ -1,5 +1,6 @@
--- Take a lock from whoever holds it and wake those who wait.
--- KEYS[1] the lock; ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel, ARGV[3] message
+-- Delete a lock without regard to its holder and notify its waiters.
+-- KEYS[1] the lock
+-- ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel, ARGV[3] message
 if redis.call('del', KEYS[1]) == 1 then
 	redis.call(ARGV[1], ARGV[2], ARGV[3])
 end

@@ -1,10 +1,12 @@
--- Count down; the last count opens the latch.
--- KEYS[1] the counts that are missing; ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel
-local missing = redis.call('decr', KEYS[1])
-if missing <= 0 then
+-- Subtract one from the count of an RCountDownLatch. At zero, delete the latch
+-- and notify its waiters.
+-- KEYS[1] the count
+-- ARGV[1] PUBLISH or SPUBLISH, ARGV[2] channel
+local count = redis.call('decr', KEYS[1])
+if count <= 0 then
 	redis.call('del', KEYS[1])
 end
-if missing == 0 then
+if count == 0 then
 	redis.call(ARGV[1], ARGV[2], '0')
 end
 return 1

@@ -1,15 +1,16 @@
--- Take one permit, after taking back those whose time is up; a retry with the
--- same id takes nothing twice.
--- KEYS[1] free permits, KEYS[2] taken ones (id -> end in unix ms)
+-- Acquire one permit of an RPermitExpirableSemaphore, after returning the
+-- expired ones. A second call with the same id changes only the ttl.
+-- KEYS[1] the number of free permits
+-- KEYS[2] the acquired permits (zset of id -> end in unix ms)
 -- ARGV[1] ttl in ms, ARGV[2] id, ARGV[3] PUBLISH or SPUBLISH, ARGV[4] channel
--- Returns 0 if taken, -1 if none is free.
+-- Returns 0 if acquired, -1 if no permit is free.
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if not redis.call('zscore', KEYS[2], ARGV[2]) then
-	local ended = redis.call('zremrangebyscore', KEYS[2], 0, now)
+	local expired = redis.call('zremrangebyscore', KEYS[2], 0, now)
 	local free = tonumber(redis.call('get', KEYS[1]) or 0)
-	if ended > 0 then
-		free = redis.call('incrby', KEYS[1], ended)
+	if expired > 0 then
+		free = redis.call('incrby', KEYS[1], expired)
 		redis.call(ARGV[3], ARGV[4], free)
 	end
 	if free < 1 then
@@ -18,8 +19,8 @@ if not redis.call('zscore', KEYS[2], ARGV[2]) then
 	redis.call('decr', KEYS[1])
 end
 redis.call('zadd', KEYS[2], now + ARGV[1], ARGV[2])
-local left = redis.call('pttl', KEYS[1])
-if left > 0 then
-	redis.call('pexpire', KEYS[2], left)
+local ttl = redis.call('pttl', KEYS[1])
+if ttl > 0 then
+	redis.call('pexpire', KEYS[2], ttl)
 end
 return 0

@@ -1,8 +1,8 @@
--- Take the read side of an RReadWriteLock; a retry by the same owner takes
--- nothing twice.
--- KEYS[1] the lock, KEYS[2] the end of this hold, KEYS[3] set while a Go writer waits
+-- Acquire the read lock of an RReadWriteLock. A second call by the same owner
+-- changes only the ttl.
+-- KEYS[1] the lock, KEYS[2] the hold, KEYS[3] exists while a Go writer waits
 -- ARGV[1] ttl in ms, ARGV[2] owner
--- Returns 0 if taken, -1 if a writer holds it, -2 if one waits for it.
+-- Returns 0 if acquired, -1 if a writer holds the lock, -2 if a Go writer waits.
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
 	if redis.call('hget', KEYS[1], 'mode') == 'write' then
 		return -1

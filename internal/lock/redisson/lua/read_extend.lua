@@ -1,7 +1,7 @@
--- Set the end of every read hold that has not ended yet.
--- KEYS three for each lease: the lock, the end of the hold, not used
+-- Set the ttl of every read hold that has not expired.
+-- KEYS three for each lease: the lock, the hold, one that is not used
 -- ARGV[1] ttl in ms, ARGV[i+1] the owner of the i-th lease
--- Returns for each 1 if extended, 0 if it has ended.
+-- Returns an array with 1 (extended) or 0 (expired) for each lease.
 local extended = {}
 for i = 2, #ARGV do
 	local lock, hold = KEYS[3 * i - 5], KEYS[3 * i - 4]

@@ -1,25 +1,27 @@
--- The readers of an RReadWriteLock that still live.
--- KEYS[1] the lock: a hash of mode -> read | write, reader -> holds,
--- writer:write -> holds. Each hold of a reader has a key that ends with it.
+-- Functions for the read holds of an RReadWriteLock. They come before other
+-- scripts.
+-- KEYS[1] the lock: a hash of mode -> read | write, reader -> hold count,
+-- writer:write -> hold count. Each hold of a reader is also a key of its own,
+-- which expires with the hold.
 
 -- Redisson's rule for side keys: the name is their hash tag, unless it has one.
 local tag = string.find(KEYS[1], '{', 1, true) and KEYS[1] or '{' .. KEYS[1] .. '}'
 
--- longest drops the readers whose holds have all ended, and returns the longest
--- time in ms that one of the others has left; 0 if there are none.
-local function longest()
-	local fields, most = redis.call('hgetall', KEYS[1]), 0
+-- longest_hold removes the readers whose holds have all expired. It returns
+-- the longest ttl in ms of the other holds, or 0 if there are none.
+local function longest_hold()
+	local fields, longest = redis.call('hgetall', KEYS[1]), 0
 	for i = 1, #fields, 2 do
 		if fields[i] ~= 'mode' then
-			local left = 0
+			local ttl = 0
 			for hold = 1, tonumber(fields[i + 1]) do
-				left = math.max(left, redis.call('pttl', tag .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold))
+				ttl = math.max(ttl, redis.call('pttl', tag .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold))
 			end
-			if left <= 0 then
+			if ttl <= 0 then
 				redis.call('hdel', KEYS[1], fields[i])
 			end
-			most = math.max(most, left)
+			longest = math.max(longest, ttl)
 		end
 	end
-	return most
+	return longest
 end

@@ -1,20 +1,20 @@
--- Let go of the read side; the last reader that lives also frees the lock of
--- the dead ones, and wakes who waits.
--- KEYS[1] the lock, KEYS[2] the end of this hold, KEYS[3] set while a Go writer waits
+-- Release a read hold. If every other hold has expired, delete the lock and
+-- notify its waiters.
+-- KEYS[1] the lock, KEYS[2] the hold, KEYS[3] exists while a Go writer waits
 -- ARGV[1] owner, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
--- Returns 1 if let go, 0 if it was not the owner's.
-local held = redis.call('hdel', KEYS[1], ARGV[1])
-local lived = redis.call('del', KEYS[2])
-if held == 0 then
+-- Returns 1 if released, 0 if the owner had no hold.
+local was_reader = redis.call('hdel', KEYS[1], ARGV[1])
+local released = redis.call('del', KEYS[2])
+if was_reader == 0 then
 	return 0
 end
 if redis.call('hget', KEYS[1], 'mode') == 'read' then
-	local left = longest()
-	if left > 0 then
-		redis.call('pexpire', KEYS[1], left)
+	local ttl = longest_hold()
+	if ttl > 0 then
+		redis.call('pexpire', KEYS[1], ttl)
 	else
 		redis.call('del', KEYS[1])
 		redis.call(ARGV[2], ARGV[3], '0')
 	end
 end
-return lived
+return released

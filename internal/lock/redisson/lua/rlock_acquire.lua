@@ -1,7 +1,7 @@
--- Take an RLock; a retry by the same owner takes nothing twice.
--- KEYS[1] the lock (hash of owner -> holds)
+-- Acquire an RLock. A second call by the same owner changes only the ttl.
+-- KEYS[1] the lock (hash of owner -> hold count)
 -- ARGV[1] ttl in ms, ARGV[2] owner
--- Returns 0 if taken, -1 if held by another.
+-- Returns 0 if acquired, -1 if another owner holds the lock.
 if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
 	return -1
 end

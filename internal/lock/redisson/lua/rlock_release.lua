@@ -1,7 +1,7 @@
--- Let go of an RLock and wake those who wait for it.
+-- Release an RLock and notify its waiters.
 -- KEYS[1] the lock
 -- ARGV[1] owner, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
--- Returns 1 if let go, 0 if it was not the owner's.
+-- Returns 1 if released, 0 if the owner did not hold the lock.
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 	return 0
 end

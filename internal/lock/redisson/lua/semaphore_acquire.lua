@@ -1,6 +1,7 @@
--- Take permits if enough are free.
--- KEYS[1] free permits; ARGV[1] how many
--- Returns 1 if taken, 0 if not.
+-- Acquire permits of an RSemaphore if enough are free.
+-- KEYS[1] the number of free permits
+-- ARGV[1] how many to acquire
+-- Returns 1 if acquired, 0 if not.
 if tonumber(redis.call('get', KEYS[1]) or 0) < tonumber(ARGV[1]) then
 	return 0
 end

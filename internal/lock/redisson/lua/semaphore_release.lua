@@ -1,4 +1,5 @@
--- Give permits back, or add some.
--- KEYS[1] free permits; ARGV[1] how many, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
+-- Add permits to an RSemaphore and notify its waiters.
+-- KEYS[1] the number of free permits
+-- ARGV[1] how many to add, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
 redis.call(ARGV[2], ARGV[3], redis.call('incrby', KEYS[1], ARGV[1]))
 return 1

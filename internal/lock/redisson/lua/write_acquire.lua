@@ -1,11 +1,11 @@
--- Take the write side of an RReadWriteLock; a retry by the same owner takes
--- nothing twice.
--- KEYS[1] the lock, KEYS[2] set while a Go writer waits
--- ARGV[1] ttl in ms, ARGV[2] owner:write, ARGV[5] how long new Go readers are
--- to stay away in ms, if readers hold it now
--- Returns 0 if taken, -1 if held.
+-- Acquire the write lock of an RReadWriteLock. A second call by the same owner
+-- changes only the ttl.
+-- KEYS[1] the lock, KEYS[2] exists while a Go writer waits
+-- ARGV[1] ttl in ms, ARGV[2] owner:write, ARGV[5] for how many ms to refuse new
+-- Go readers if readers hold the lock now
+-- Returns 0 if acquired, -1 if another owner holds the lock.
 local mode = redis.call('hget', KEYS[1], 'mode')
-if mode == 'read' and longest() == 0 then
+if mode == 'read' and longest_hold() == 0 then
 	redis.call('del', KEYS[1])
 	mode = false
 end

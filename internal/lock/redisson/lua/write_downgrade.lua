@@ -1,8 +1,8 @@
--- Turn a write hold into a read hold of the same owner, and let readers in; a
--- retry finds it done.
--- KEYS[1] the lock, KEYS[2] the end of the read hold, KEYS[3] not used
+-- Turn a write hold into a read hold of the same owner and notify the waiting
+-- readers. A second call by the same owner changes nothing.
+-- KEYS[1] the lock, KEYS[2] the read hold, KEYS[3] not used
 -- ARGV[1] ttl in ms, ARGV[2] owner, ARGV[3] PUBLISH or SPUBLISH, ARGV[4] channel
--- Returns 1 if the owner reads now, 0 if it wrote no longer.
+-- Returns 1 if the owner has the read hold now, 0 if it had no write hold.
 if redis.call('hdel', KEYS[1], ARGV[2] .. ':write') == 0 then
 	return redis.call('hexists', KEYS[1], ARGV[2])
 end

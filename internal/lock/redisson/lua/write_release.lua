@@ -1,7 +1,7 @@
--- Let go of the write side and wake all who wait.
--- KEYS[1] the lock, KEYS[2] set while a Go writer waits
+-- Release the write lock of an RReadWriteLock and notify all waiters.
+-- KEYS[1] the lock, KEYS[2] exists while a Go writer waits
 -- ARGV[1] owner:write, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
--- Returns 1 if let go, 0 if it was not the owner's.
+-- Returns 1 if released, 0 if the owner did not hold the lock.
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 	return 0
 end
