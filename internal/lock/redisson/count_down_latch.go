@@ -15,38 +15,39 @@ var (
 	latchCountDownScript = script("latch_count_down.lua")
 )
 
-// An RCountDownLatch is Redisson's RCountDownLatch: it opens when it has been counted
-// down to zero, and is gone then. In a cluster its name must not have a hash
-// tag, for Redisson's channel would be in another slot.
+// An RCountDownLatch is Redisson's RCountDownLatch: goroutines wait until its
+// count is zero. A count of zero is not stored. In a cluster the name must not
+// have a hash tag, because Redisson's channel would then be in another slot.
 //
-// Its changes are not idempotent, so each is sent once only: after an error it
-// may or may not have happened.
+// The changes are not idempotent, so each is sent only once. After an error the
+// change may or may not have happened.
 type RCountDownLatch struct {
 	c    *Client
 	name string
 }
 
-// CountDownLatch names a latch; TrySetCount closes it.
+// CountDownLatch returns the latch with the given name.
 func (c *Client) CountDownLatch(name string) RCountDownLatch { return RCountDownLatch{c, name} }
 
-// channel has braces of its own, whatever the name.
+// channel returns Redisson's channel, which has braces even if the name has
+// some.
 func (l RCountDownLatch) channel() string {
 	return "redisson_countdownlatch__channel__{" + l.name + "}"
 }
 
-// TrySetCount closes an open latch for n counts, and reports whether it was
-// open.
+// TrySetCount sets the count to n. It reports false, and changes nothing, if
+// the count is not zero.
 func (l RCountDownLatch) TrySetCount(ctx context.Context, n int) (bool, error) {
 	set, err := l.run(ctx, latchSetCountScript, n).Bool()
-	return set, l.wrap("set", err)
+	return set, l.wrap("set count", err)
 }
 
-// CountDown counts once; on an open latch it does nothing.
+// CountDown decrements the count. It does nothing if the count is zero.
 func (l RCountDownLatch) CountDown(ctx context.Context) error {
 	return l.wrap("count down", l.run(ctx, latchCountDownScript).Err())
 }
 
-// Count is how many counts are missing; zero if the latch is open.
+// Count returns the current count.
 func (l RCountDownLatch) Count(ctx context.Context) (int, error) {
 	n, err := l.c.rdb.Get(ctx, l.name).Int()
 	if errors.Is(err, redis.Nil) {
@@ -55,8 +56,8 @@ func (l RCountDownLatch) Count(ctx context.Context) (int, error) {
 	return n, l.wrap("read", err)
 }
 
-// Await returns when the latch is open; at once, if nobody has closed it. When
-// ctx ends before, it returns lock.ErrLocked with the cause of ctx.
+// Await waits until the count is zero. When ctx ends first, it returns
+// lock.ErrLocked with the cause of ctx.
 func (l RCountDownLatch) Await(ctx context.Context) error {
 	return l.c.waitFor(ctx, l.channel(), func(ctx context.Context) error {
 		n, err := l.Count(ctx)
@@ -77,9 +78,9 @@ func (l RCountDownLatch) run(ctx context.Context, script *redis.Script, args ...
 	return script.Run(ctx, noRetryClient{l.c.rdb}, []string{l.name}, append([]any{publish, l.channel()}, args...)...)
 }
 
-func (l RCountDownLatch) wrap(what string, err error) error {
+func (l RCountDownLatch) wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("redisson: latch %s: %s: %w", l.name, what, err)
+	return fmt.Errorf("redisson: latch %s: %s: %w", l.name, operation, err)
 }

@@ -9,8 +9,9 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// heartbeat is how often a waiter puts its deadline off, and so also how late it
-// learns of a wake-up that was lost. Its patience, in fair_queue.lua, is 3 s.
+// heartbeat is how often a waiter moves its deadline in the queue, which is 3 s
+// ahead (go_timeout in fair_queue.lua). It also bounds the delay after a lost
+// message.
 const heartbeat = time.Second
 
 var fairLockType = lockType{
@@ -20,25 +21,28 @@ var fairLockType = lockType{
 	keys: func(name, _ string) []string {
 		return []string{name, prefixed("redisson_lock_queue", name), prefixed("redisson_lock_timeout", name)}
 	},
-	channel: lockChannel, // a waiter's own is this, a colon and its owner
+	channel: lockChannel, // a waiter's channel is this, a colon and its owner
 	member:  identity,
 }
 
-// FairLock is Redisson's RFairLock: whoever waits is served in the order in
-// which the server saw them, Go and Java alike.
+// FairLock returns Redisson's fair lock. Its waiters, in Go and in Java, get
+// the lock in the order in which their first requests reached the server.
 //
-// A Go waiter that dies leaves the queue 3 s after it has become its head, and
-// so does one that is out of reach for that long: it queues anew. With only
-// Java left to look, one that died behind Java waiters may stay for their wait
-// time, by default 5 minutes, as Java's own dead do. Deadlines are by the
-// server's clock, Java's by its own: keep them together.
+// A Go waiter that dies, or cannot reach the server, is removed from the queue
+// 3 s after it has become the head. A waiter that was removed while it lived
+// joins the queue again at its end. When all other waiters are in Java, a dead
+// Go waiter that was behind a Java waiter can stay for that waiter's wait time
+// (5 minutes by default), as a dead Java waiter does.
+//
+// Go writes deadlines by the clock of the server, Java by its own. Keep these
+// clocks synchronized.
 func (c *Client) FairLock() RFairLock { return RFairLock{locker{c, &fairLockType}} }
 
-// An RFairLock waits by itself (lock.BlockingLocker). Its TryLock does not queue, and
-// does not overtake those who do.
+// An RFairLock is a lock.BlockingLocker and a lock.BatchExtender.
 type RFairLock struct{ locker }
 
-// TryLock implements lock.Locker.
+// TryLock implements lock.Locker. It does not join the queue, and is refused
+// while the queue is not empty.
 func (f RFairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := f.try(ctx, key, f.c.newOwner(), ttl, 0)
 	if err != nil {
@@ -47,17 +51,18 @@ func (f RFairLock) TryLock(ctx context.Context, key string, ttl time.Duration) (
 	return lease, nil
 }
 
-// Lock implements lock.BlockingLocker. An error of the server ends the waiting too.
+// Lock implements lock.BlockingLocker. An error of the server also ends the
+// wait.
 func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	owner := f.c.newOwner()
 	wake := make(chan struct{}, 1)
 	for listening := false; ; {
-		got, retry, err := f.try(ctx, key, owner, ttl, 1)
+		lease, reply, err := f.try(ctx, key, owner, ttl, 1)
 		switch {
 		case err == nil:
-			return got, nil
+			return lease, nil
 		case ctx.Err() != nil:
-			return nil, f.giveUp(ctx, key, owner)
+			return nil, f.leaveQueue(ctx, key, owner)
 		case !errors.Is(err, lock.ErrLocked):
 			return nil, err // try has left the queue
 		}
@@ -67,36 +72,38 @@ func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (loc
 		}
 		select {
 		case <-wake:
-		case <-time.After(min(time.Duration(-retry)*time.Millisecond, heartbeat)):
+		case <-time.After(min(time.Duration(-reply)*time.Millisecond, heartbeat)):
 		case <-ctx.Done():
-			return nil, f.giveUp(ctx, key, owner)
+			return nil, f.leaveQueue(ctx, key, owner)
 		}
 	}
 }
 
-// giveUp leaves the queue, whatever has become of ctx.
-func (f RFairLock) giveUp(ctx context.Context, key, owner string) error {
-	held := fmt.Errorf("%w: %w", lock.ErrLocked, context.Cause(ctx))
+// leaveQueue removes owner from the queue after ctx has ended. It returns
+// lock.ErrLocked with the cause of ctx, or the error of the removal.
+func (f RFairLock) leaveQueue(ctx context.Context, key, owner string) error {
+	locked := fmt.Errorf("%w: %w", lock.ErrLocked, context.Cause(ctx))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	waiter := &lease{locker: f.locker, key: key, owner: owner}
 	if _, err := waiter.drop(ctx); err != nil {
 		return fmt.Errorf("redisson: leave the queue of %s: %w", key, err)
 	}
-	return held
+	return locked
 }
 
-// Queue lists the owners that wait for key, the next one first.
+// Queue returns the owners that wait for key, the next one first.
 func (f RFairLock) Queue(ctx context.Context, key string) ([]string, error) {
 	return f.c.rdb.LRange(ctx, prefixed("redisson_lock_queue", key), 0, -1).Result()
 }
 
-// Inspect tells who holds key.
+// Inspect returns the holder of key.
 func (f RFairLock) Inspect(ctx context.Context, key string) (Info, error) {
 	return f.c.inspect(ctx, key)
 }
 
-// ForceUnlock takes key from whoever holds it, and wakes the next in the queue.
+// ForceUnlock frees key without regard to its holder, and notifies the next
+// waiter in the queue.
 func (f RFairLock) ForceUnlock(ctx context.Context, key string) error {
-	return f.c.force(ctx, fairForceUnlockScript, f.typ.keys(key, ""), f.typ.channel(key))
+	return f.c.forceUnlock(ctx, fairForceUnlockScript, f.typ.keys(key, ""), f.typ.channel(key))
 }

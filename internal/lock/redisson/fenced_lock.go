@@ -11,11 +11,12 @@ var fencedLockType = lockType{
 	member:  identity,
 }
 
-// FencedLock is Redisson's RFencedLock: an RLock whose leases carry a fence
-// that rises in Go and Java alike, for both count with the same key.
+// FencedLock returns Redisson's RFencedLock: an RLock whose leases have a
+// fence, which Redisson calls a token. Go and Java increment the same counter,
+// so fences rise across both.
 //
-// Go never mints below the server's clock in microseconds, so that fences rise
-// even after Redis has lost its data, as long as Go mints first: Java would
-// begin at 1 again. As in Redisson the counter is never deleted: one small key
-// for every name ever locked.
+// A fence issued by Go is at least the server's time in microseconds. Fences
+// therefore rise even after Redis has lost its data, unless Java then acquires
+// the lock first: it starts at 1. As in Redisson the counter is never deleted,
+// which leaves one small key for every name that was ever locked.
 func (c *Client) FencedLock() RLock { return RLock{locker{c, &fencedLockType}} }

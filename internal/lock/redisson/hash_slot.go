@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// slot groups keys that one script may touch: by hash slot in a cluster, all
-// together elsewhere.
+// slot returns the hash slot of key in a cluster, else 0. One script can use
+// only keys of the same slot.
 func (c *Client) slot(key string) int {
 	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster {
 		return 0
@@ -15,8 +15,8 @@ func (c *Client) slot(key string) int {
 	return hashSlot(key)
 }
 
-// hashSlot is Redis Cluster's: CRC-16/XMODEM of the hash tag, or of the whole
-// key if it has none, modulo 16384.
+// hashSlot returns the slot of key in Redis Cluster: CRC-16/XMODEM of the hash
+// tag, or of the whole key if it has none, modulo 16384.
 func hashSlot(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {

@@ -16,41 +16,26 @@ var (
 	permitForceUnlockScript = script("permit_force_unlock.lua")
 )
 
-// Info is what the server knew about a lock at one moment.
+// Info is the state of a lock at one moment.
 type Info struct {
-	Holders []Holder      // none: the lock is free
-	TTL     time.Duration // until the last hold ends, unless extended
+	Holders []Holder      // empty if the lock is free
+	TTL     time.Duration // until the last hold ends, unless it is extended
 }
 
-// A Holder is one owner: <client's UUID>:<number of the lease, or of Java's thread>.
+// A Holder is one owner of a lock.
 type Holder struct {
-	Owner     string
-	HoldCount int  // holds; a Go lease has one
-	Write     bool // holds the write side of a read-write lock
+	Owner     string // <client's UUID>:<number of the lease>, or :<threadId> in Java
+	HoldCount int    // always 1 for a Go lease
+	Write     bool   // whether it is the writer of a read-write lock
 }
 
-// Inspect tells who holds key.
-func (l RLock) Inspect(ctx context.Context, key string) (Info, error) {
-	return l.c.inspect(ctx, key)
-}
-
-// ForceUnlock takes key from whoever holds it, both sides of a read-write
-// lock, and wakes those who wait. The holder learns of it by its next Extend.
-func (l RLock) ForceUnlock(ctx context.Context, key string) error {
-	message := "0"
-	if l.typ == &writeLockType || l.typ == &readLockType {
-		message = "1" // wakes all
-	}
-	return l.c.force(ctx, forceUnlockScript, []string{key}, l.typ.channel(key), message)
-}
-
-func (c *Client) force(ctx context.Context, s *redis.Script, keys []string, channel string, more ...any) error {
+func (c *Client) forceUnlock(ctx context.Context, s *redis.Script, keys []string, channel string, more ...any) error {
 	publish, err := c.publishCommand(ctx)
 	if err == nil {
 		err = s.Run(ctx, c.rdb, keys, append([]any{publish, channel}, more...)...).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("redisson: force %s: %w", keys[0], err)
+		return fmt.Errorf("redisson: force unlock %s: %w", keys[0], err)
 	}
 	return nil
 }
@@ -72,7 +57,7 @@ func (c *Client) inspect(ctx context.Context, key string) (Info, error) {
 		}
 		count, err := strconv.Atoi(value)
 		if err != nil {
-			return Info{}, fmt.Errorf("redisson: inspect %s: %s is no count of holds", key, strconv.Quote(value))
+			return Info{}, fmt.Errorf("redisson: inspect %s: %q is not a hold count", key, value)
 		}
 		owner, write := strings.CutSuffix(field, ":write")
 		info.Holders = append(info.Holders, Holder{Owner: owner, HoldCount: count, Write: write})

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// cleanupTimeout bounds the attempt to let go of what an unknown outcome may
-	// have left.
+	// cleanupTimeout bounds the release after an acquisition whose outcome is
+	// unknown.
 	cleanupTimeout = 500 * time.Millisecond
 	// maxBatch is how many leases one script extends, as in Redisson.
 	maxBatch = 100
@@ -20,16 +20,11 @@ const (
 
 var errForeign = errors.New("redisson: not a lease of this locker")
 
-// A locker is what all lease-giving types have in common.
+// A locker is the part that all lock types share.
 type locker struct {
 	c   *Client
 	typ *lockType
 }
-
-// An RLock is a lock.Locker that can say when to try again (lock.Notifier) and
-// extend many leases at once (lock.BatchExtender). Locks of the same client
-// and kind are equal.
-type RLock struct{ locker }
 
 // TryLock implements lock.Locker.
 func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
@@ -40,7 +35,8 @@ func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (loc
 	return lease, nil
 }
 
-// try asks once; if the lock is held, it returns the script's answer too.
+// try sends the acquire script once. With lock.ErrLocked it also returns the
+// script's reply.
 func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, wait any) (*lease, int64, error) {
 	if err := lock.CheckTTL(ttl); err != nil {
 		return nil, 0, err
@@ -49,15 +45,15 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 		return nil, 0, err
 	}
 	lease := &lease{locker: l, key: key, owner: owner, valid: time.Now().Add(ttl)}
-	answer, err := l.acquire(ctx, lease, ttl, wait)
+	reply, err := l.acquire(ctx, lease, ttl, wait)
 	switch {
 	case err != nil:
 		lease.abandon(ctx)
-		return nil, 0, fmt.Errorf("redisson: take %s: %w", key, err)
-	case answer < 0:
-		return nil, answer, lock.ErrLocked
+		return nil, 0, fmt.Errorf("redisson: acquire %s: %w", key, err)
+	case reply < 0:
+		return nil, reply, lock.ErrLocked
 	}
-	lease.fence = uint64(answer)
+	lease.fence = uint64(reply)
 	return lease, 0, nil
 }
 
@@ -68,12 +64,6 @@ func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wa
 	}
 	return l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
 		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait).Int64()
-}
-
-// Notify implements lock.Notifier. It costs the client one subscription per
-// key, on one connection (one per shard where messages are sharded).
-func (l RLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
-	return l.c.hub.listen(l.typ.channel(key), wake), nil
 }
 
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases (in a

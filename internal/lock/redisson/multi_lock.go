@@ -1,6 +1,7 @@
 package redisson
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,22 +11,24 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// A Part is one of the locks that an RMultiLock takes together.
+// A Part is one of the locks of an RMultiLock.
 type Part struct {
 	Locker lock.Locker
-	Key    string // empty: the key that the RMultiLock is asked for
+	Key    string // empty: the key that is passed to the RMultiLock
 }
 
-// An RMultiLock is Redisson's RMultiLock: all of its parts or none. It has no
-// key on the server, so any locks will do, on one server or on several.
+// An RMultiLock is Redisson's RMultiLock: it acquires all of its parts or none.
+// It has no key of its own, so the parts can be any locks, on one or several
+// servers. Its leases have no fence.
 //
-// The parts are taken in the order given, one after another. Since none waits
-// while it holds another, two callers with different orders cannot block each
-// other for good, but they can keep each other busy: give the same order
-// everywhere, in Java too. Its leases have no fence.
+// The parts are acquired one after another in the given order, and none waits
+// while another is held. Two callers with different orders cannot deadlock, but
+// they can refuse each other repeatedly. Use the same order everywhere, in Java
+// too.
 type RMultiLock struct{ parts []Part }
 
-// NewMultiLock joins parts, at least one. A part that is given twice counts once.
+// NewMultiLock returns a lock of the parts, at least one. A part that is given
+// twice counts once.
 func NewMultiLock(parts ...Part) *RMultiLock {
 	m := &RMultiLock{}
 	for _, part := range parts {
@@ -36,30 +39,32 @@ func NewMultiLock(parts ...Part) *RMultiLock {
 	return m
 }
 
-// TryLock implements lock.Locker; it costs each part two calls. With parts that bring their own keys, key is
-// only the name by which callers queue.
+// TryLock implements lock.Locker. It sends two requests per part. When every
+// part has a Key of its own, key only names the local queue of package lock.
 func (m *RMultiLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	var held multiLease
+	var acquired multiLease
 	for _, part := range m.parts {
 		lease, err := part.Locker.TryLock(ctx, part.key(key), ttl)
 		if err != nil {
-			held.abandon(ctx)
+			acquired.abandon(ctx)
 			return nil, err
 		}
-		held.parts = append(held.parts, lease)
+		acquired.parts = append(acquired.parts, lease)
 	}
-	// The first part must not be the first to end either.
-	if err := held.Extend(ctx, ttl); err != nil {
-		held.abandon(ctx)
-		return nil, fmt.Errorf("redisson: take all of %s: %v", key, err) // no verdict, not even if lost
+	// The parts were acquired at different times. Extend them all, so that the
+	// ttl is counted from the same time.
+	if err := acquired.Extend(ctx, ttl); err != nil {
+		acquired.abandon(ctx)
+		// %v: a part that was lost is an unknown outcome here, not ErrLost.
+		return nil, fmt.Errorf("redisson: acquire all parts of %s: %v", key, err)
 	}
-	return &held, nil
+	return &acquired, nil
 }
 
-// Notify implements lock.Notifier for the parts that do.
+// Notify implements lock.Notifier for the parts that implement it.
 func (m *RMultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	var stops []func()
-	all := func() {
+	stopAll := func() {
 		for _, stop := range stops {
 			stop()
 		}
@@ -69,26 +74,22 @@ func (m *RMultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err 
 		if !ok {
 			continue
 		}
-		one, err := notifier.Notify(part.key(key), wake)
+		stop, err := notifier.Notify(part.key(key), wake)
 		if err != nil {
-			all()
+			stopAll()
 			return nil, err
 		}
-		stops = append(stops, one)
+		stops = append(stops, stop)
 	}
-	return all, nil
+	return stopAll, nil
 }
 
-func (p Part) key(asked string) string {
-	if p.Key == "" {
-		return asked
-	}
-	return p.Key
-}
+func (p Part) key(multiLockKey string) string { return cmp.Or(p.Key, multiLockKey) }
 
-// A multiLease is lost when one of its parts is.
+// A multiLease is lost when one of its parts is lost.
 type multiLease struct{ parts []lock.Lease }
 
+// Fence implements lock.Lease: there is none.
 func (*multiLease) Fence() uint64 { return 0 }
 
 // Extend implements lock.Lease.
@@ -96,22 +97,23 @@ func (m *multiLease) Extend(ctx context.Context, ttl time.Duration) error {
 	return m.each(func(part lock.Lease) error { return part.Extend(ctx, ttl) })
 }
 
-// Release lets go of every part, also when one of them is lost.
+// Release releases every part, also when one of them is lost.
 func (m *multiLease) Release(ctx context.Context) error {
 	return m.each(func(part lock.Lease) error { return part.Release(ctx) })
 }
 
-// each goes backwards, so that the part which others ask for first is the last
-// one to be free, and joins what the parts say: a loss beside an unknown outcome
-// is a loss.
-func (m *multiLease) each(do func(lock.Lease) error) error {
+// each calls f for every part in reverse order: others acquire the first part
+// first, so it is released last. It joins the errors; one lost part makes the
+// result lock.ErrLost.
+func (m *multiLease) each(f func(lock.Lease) error) error {
 	var errs []error
 	for _, part := range slices.Backward(m.parts) {
-		errs = append(errs, do(part))
+		errs = append(errs, f(part))
 	}
 	return errors.Join(errs...)
 }
 
+// abandon tries to release the parts, also when ctx has ended.
 func (m *multiLease) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()

@@ -23,25 +23,28 @@ var permitType = lockType{
 
 var permitSetPermitsScript = script("permit_set_permits.lua")
 
-// permitID is the 16 bytes that Redisson shows as 32 hex digits. The owner of
-// a permit is a UUID of its own.
+// permitID returns the id of a permit in Redis: 16 bytes, which Redisson shows
+// as 32 hex digits. The owner of a permit is a UUID made by newID.
 func permitID(owner string) string {
-	id, _ := hex.DecodeString(strings.ReplaceAll(owner, "-", "")) // newID's own text
+	id, _ := hex.DecodeString(strings.ReplaceAll(owner, "-", ""))
 	return string(id)
 }
 
-// PermitExpirableSemaphore is Redisson's RPermitExpirableSemaphore as a lock: each lease is one
-// of the permits of its key, which SetPermits has made, and returns by itself
-// when its time is up. It needs the server's clock and Java's to agree, for
-// Java writes its own into Redis.
+// PermitExpirableSemaphore returns Redisson's RPermitExpirableSemaphore as a
+// lock.Locker. A lease is one of the permits of its key, and is returned when
+// it expires. SetPermits sets the number of permits.
+//
+// Go writes the ends of permits by the clock of the server, Java by its own.
+// Keep these clocks synchronized.
 func (c *Client) PermitExpirableSemaphore() RPermitExpirableSemaphore {
 	return RPermitExpirableSemaphore{RLock{locker{c, &permitType}}}
 }
 
-// RPermitExpirableSemaphore implements the interfaces of Lock, but is not exclusive.
+// An RPermitExpirableSemaphore implements the interfaces of an RLock, but a key
+// can have several leases at a time.
 type RPermitExpirableSemaphore struct{ RLock }
 
-// TryLock implements lock.Locker: it takes one permit.
+// TryLock implements lock.Locker. It acquires one permit.
 func (p RPermitExpirableSemaphore) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	lease, _, err := p.try(ctx, key, newID(), ttl, "")
 	if err != nil {
@@ -50,8 +53,8 @@ func (p RPermitExpirableSemaphore) TryLock(ctx context.Context, key string, ttl 
 	return lease, nil
 }
 
-// SetPermits makes n the number of permits, taken ones included. Taking away
-// more than are free leaves a debt, which releases pay first.
+// SetPermits sets the number of permits of key to n, acquired ones included.
+// When more than n are acquired, the number of free permits becomes negative.
 func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n int) error {
 	publish, err := p.c.publishCommand(ctx)
 	if err != nil {
@@ -64,10 +67,10 @@ func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n
 	return nil
 }
 
-// Inspect tells who holds permits, by their ids as Java shows them; TTL is the
-// time to the last one's end.
+// Inspect returns the acquired permits of key. The Owner of each is its permit
+// id, as Java shows it. TTL is the time until the last permit expires.
 func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Info, error) {
-	held, err := p.c.rdb.ZRangeByScoreWithScores(ctx, suffixed(key, "timeout"), &redis.ZRangeBy{Min: "-inf", Max: "+inf"}).Result()
+	permits, err := p.c.rdb.ZRangeByScoreWithScores(ctx, suffixed(key, "timeout"), &redis.ZRangeBy{Min: "-inf", Max: "+inf"}).Result()
 	if err != nil {
 		return Info{}, fmt.Errorf("redisson: inspect %s: %w", key, err)
 	}
@@ -76,16 +79,17 @@ func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Inf
 		return Info{}, fmt.Errorf("redisson: inspect %s: %w", key, err)
 	}
 	var info Info
-	for _, permit := range held {
-		if left := time.UnixMilli(int64(permit.Score)).Sub(now); left > 0 {
+	for _, permit := range permits {
+		if ttl := time.UnixMilli(int64(permit.Score)).Sub(now); ttl > 0 {
 			info.Holders = append(info.Holders, Holder{Owner: hex.EncodeToString([]byte(permit.Member.(string))), HoldCount: 1})
-			info.TTL = left
+			info.TTL = ttl
 		}
 	}
 	return info, nil
 }
 
-// ForceUnlock takes every permit back from its holder.
+// ForceUnlock returns every acquired permit of key without regard to its
+// holder, and notifies the waiters.
 func (p RPermitExpirableSemaphore) ForceUnlock(ctx context.Context, key string) error {
-	return p.c.force(ctx, permitForceUnlockScript, permitType.keys(key, ""), semaphoreChannel(key))
+	return p.c.forceUnlock(ctx, permitForceUnlockScript, permitType.keys(key, ""), semaphoreChannel(key))
 }

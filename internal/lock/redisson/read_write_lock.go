@@ -14,7 +14,7 @@ var readLockType = lockType{
 	release: script("read_holds.lua", "read_release.lua"),
 	extend:  script("read_extend.lua"),
 	keys: func(name, owner string) []string {
-		return []string{name, suffixed(name, owner+":rwlock_timeout:1"), writerWaits(name)}
+		return []string{name, suffixed(name, owner+":rwlock_timeout:1"), writerWaitsKey(name)}
 	},
 	channel: rwChannel,
 	member:  identity,
@@ -24,7 +24,7 @@ var writeLockType = lockType{
 	acquire: script("read_holds.lua", "write_acquire.lua"),
 	release: script("write_release.lua"),
 	extend:  rlockType.extend,
-	keys:    func(name, _ string) []string { return []string{name, writerWaits(name)} },
+	keys:    func(name, _ string) []string { return []string{name, writerWaitsKey(name)} },
 	channel: rwChannel,
 	member:  func(owner string) string { return owner + ":write" },
 }
@@ -33,39 +33,38 @@ var downgradeScript = script("write_downgrade.lua")
 
 func rwChannel(name string) string { return prefixed("redisson_rwlock", name) }
 
-// writerWaits names a key that Redisson does not know: it is there while a Go
-// writer waits for readers to leave.
-func writerWaits(name string) string { return suffixed(name, "rwlock_writer_waits") }
+// writerWaitsKey returns a key that Redisson does not have. It exists while a
+// Go writer waits for readers.
+func writerWaitsKey(name string) string { return suffixed(name, "rwlock_writer_waits") }
 
-// writerPatience is how long a writer that was refused holds new readers back,
-// unless it asks again.
-const writerPatience = 2 * time.Second
+// writerWaitsTTL is how long new Go readers are refused after a waiting writer
+// was refused. The writer's next attempt starts the time again.
+const writerWaitsTTL = 2 * time.Second
 
-// ReadLock is the read side of Redisson's RReadWriteLock. Its leases exclude
-// writers, not each other.
+// ReadLock returns the read lock of Redisson's RReadWriteLock. Its leases
+// exclude writers, but not each other.
 //
-// While a Go writer waits for readers to leave, new Go readers are refused
-// too, so that they do not starve it; a chain of calls that takes the same
-// read lock twice can therefore wait for its own first hold, unless re-entry
-// goes through the context. Java's readers do not see the waiting writer and
-// still join: no key of Redisson's format would hold them back.
+// While a Go writer waits, new Go readers are refused, so that they do not
+// starve the writer. Code that acquires a read lock twice can therefore wait
+// for its own first hold, unless it uses lock.Options.Reentrant. New Java
+// readers are not refused: Redisson's format has no key for that.
 func (c *Client) ReadLock() RLock { return RLock{locker{c, &readLockType}} }
 
-// WriteLock is the write side of Redisson's RReadWriteLock. Readers whose time
-// is up do not hinder it, even if they died without letting go.
+// WriteLock returns the write lock of Redisson's RReadWriteLock. Expired read
+// holds do not block it, also when their holders died without a release.
 func (c *Client) WriteLock() RWriteLock { return RWriteLock{RLock{locker{c, &writeLockType}}} }
 
-// An RWriteLock is an RLock whose waiters hold back new readers.
+// An RWriteLock is an RLock whose waiters keep new Go readers out.
 type RWriteLock struct{ RLock }
 
-// TryLock implements lock.Locker. Only if somebody of this client waits for
-// key, by Notify, does a refusal hold back new readers.
+// TryLock implements lock.Locker. A refused call keeps new Go readers out only
+// if a goroutine of this client waits for key by Notify.
 func (w RWriteLock) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	var wait int64
+	var refuseReaders int64 // ms
 	if w.c.waitingWriters.has(key) {
-		wait = writerPatience.Milliseconds()
+		refuseReaders = writerWaitsTTL.Milliseconds()
 	}
-	lease, _, err := w.try(ctx, key, w.c.newOwner(), ttl, wait)
+	lease, _, err := w.try(ctx, key, w.c.newOwner(), ttl, refuseReaders)
 	if err != nil {
 		return nil, err
 	}
@@ -74,22 +73,23 @@ func (w RWriteLock) TryLock(ctx context.Context, key string, ttl time.Duration) 
 
 // Notify implements lock.Notifier.
 func (w RWriteLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
-	deaf, err := w.RLock.Notify(key, wake)
+	unsubscribe, err := w.RLock.Notify(key, wake)
 	if err != nil {
 		return nil, err
 	}
 	w.c.waitingWriters.add(key, 1)
 	return sync.OnceFunc(func() {
-		deaf()
+		unsubscribe()
 		w.c.waitingWriters.add(key, -1)
 	}), nil
 }
 
-// Downgrade turns a lease of this lock into one of ReadLock with nobody in
-// between, and wakes the readers that wait, which Redisson forgets to do.
-// After an error that is not lock.ErrLost, the write lease may still hold.
-func (w RWriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.Duration) (lock.Lease, error) {
-	own, ok := writing.(*lease)
+// Downgrade turns a write lease of this lock into a read lease in one step, so
+// that no other writer can acquire the lock between them. It notifies the
+// waiting readers, which Redisson does not. After an error other than
+// lock.ErrLost, the write lease may still be valid.
+func (w RWriteLock) Downgrade(ctx context.Context, write lock.Lease, ttl time.Duration) (lock.Lease, error) {
+	own, ok := write.(*lease)
 	if !ok || own.locker != w.locker {
 		return nil, errForeign
 	}
@@ -100,7 +100,7 @@ func (w RWriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.
 	if err != nil {
 		return nil, err
 	}
-	reading := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner, valid: time.Now().Add(ttl)}
+	read := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner, valid: time.Now().Add(ttl)}
 	done, err := downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
 		ttl.Milliseconds(), own.owner, publish, rwChannel(own.key)).Bool()
 	if err != nil {
@@ -110,5 +110,5 @@ func (w RWriteLock) Downgrade(ctx context.Context, writing lock.Lease, ttl time.
 	if !done {
 		return nil, lock.ErrLost
 	}
-	return reading, nil
+	return read, nil
 }

@@ -1,19 +1,34 @@
-// Package redisson speaks the wire format of Redisson (3.24 to 4.7), so that
-// Go and Java share locks, semaphores and latches: the same keys, the same
-// types, the same messages.
+// Package redisson implements the locks, semaphores and latches of Redisson
+// (3.24 to 4.7) in Redisson's wire format: the same keys, value types and
+// messages. Go and Java processes can share each of them.
 //
-// A lease is the owner <client's UUID>:<number>, a new number for each, so
-// that every hold has the absolute count 1: a script whose reply is lost and
-// which is sent again changes nothing. Re-entry is the policy's (see package
-// lock), and never on the wire. Java reads only its own counts.
+//	Java: RedissonClient           Go: Client
+//	getLock, getSpinLock           Lock
+//	getFairLock                    FairLock
+//	getFencedLock                  FencedLock
+//	getReadWriteLock               ReadLock, WriteLock
+//	getPermitExpirableSemaphore    PermitExpirableSemaphore
+//	getSemaphore                   Semaphore
+//	getCountDownLatch              CountDownLatch
+//	getMultiLock                   NewMultiLock
 //
-// It promises no more than Redis can: a failover to a replica that has not
-// seen a lock, or a restart without it, frees the lock under its holder. A
-// request that the network holds back until after its lease was given up may
-// still take the lock, which then stays taken for one ttl.
+// A lock in Java is bound to one name. Here it is a lock.Locker, which takes
+// the name as the key of each call. Package lock adds what Java's RLock does
+// beyond one attempt: waiting, renewal by a watchdog, and reentrancy.
 //
-// Redisson's unlock latch (redisson_unlock_latch:…) matters only to whoever
-// writes it; here the lease itself knows what became of its release.
+// In Java the owner of a lock is <client's UUID>:<threadId>. Here it is
+// <client's UUID>:<number>, with a new number for each lease. The hold count
+// of a lease is therefore always 1, and a script that is sent again after a
+// lost reply changes nothing. Reentrancy is not visible in Redis.
+//
+// A failover to a replica that has not received a lock, or a restart of Redis
+// without its data, frees the lock while its holder still uses it. A request
+// that the network delays until its caller has given up may still acquire the
+// lock, which is then locked for one ttl.
+//
+// Redisson's unlock latch (redisson_unlock_latch:…) is not written: only the
+// Java client that wrote it reads it. Here the lease keeps the result of its
+// release.
 package redisson
 
 import (
@@ -27,8 +42,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A Client is one party to the locks, as a RedissonClient is one in Java. It
-// needs no closing: without waiters it holds no connection and no goroutine.
+// A Client is to Go what a RedissonClient is to Java. It has a UUID, which is
+// part of the owner of each of its leases. It need not be closed: without
+// waiters it has no connection and no goroutine beside those of rdb.
 type Client struct {
 	rdb       redis.UniversalClient
 	id        string
@@ -36,24 +52,24 @@ type Client struct {
 	hub       hub
 	acquiring keyedMutex // one goroutine per semaphore waits at the server
 
-	waitingWriters waiterCount // by lock name
+	waitingWriters waiterCount // goroutines that wait for a write lock
 
 	mu      sync.Mutex
-	publish string // PUBLISH or SPUBLISH; empty until known
+	publish string // publish or spublish; empty until the server was asked
 }
 
-// PubSub is how messages travel. All parties to a lock must agree.
+// PubSub selects Redis's plain or sharded pub/sub for the messages to waiters.
+// It is Redisson's shardedSubscriptionMode. All clients that share a lock must
+// use the same, in Java too: otherwise they miss each other's messages.
 type PubSub int
 
 const (
-	// Auto does what Redisson does by itself: sharded in a cluster of
-	// Redis 7 or later, else plain.
-	Auto PubSub = iota
-	Plain
-	Sharded
+	Auto    PubSub = iota // Redisson's default: Sharded in a cluster of Redis 7 or later, else Plain
+	Plain                 // SUBSCRIBE and PUBLISH
+	Sharded               // SSUBSCRIBE and SPUBLISH
 )
 
-// New returns a client with a UUID of its own.
+// New returns a client of rdb with a new UUID.
 func New(rdb redis.UniversalClient, mode PubSub) *Client {
 	c := &Client{rdb: rdb, id: newID()}
 	switch _, cluster := rdb.(*redis.ClusterClient); {
@@ -66,8 +82,10 @@ func New(rdb redis.UniversalClient, mode PubSub) *Client {
 	return c
 }
 
-// newID is a UUID of version 8, where Java's are of version 4: so the fair
-// lock's scripts can tell whose waiters keep their deadlines fresh.
+// newID returns a random UUID with the version digit 8, which RFC 9562 leaves
+// to the application. Java's UUIDs have version 4. The fair lock's scripts tell
+// Go waiters from Java waiters by this digit: a Go waiter sends a heartbeat
+// every second and can be removed after 3 s of silence, a Java waiter cannot.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -76,12 +94,14 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// newOwner names a lease.
+// newOwner returns the owner of a new lease.
 func (c *Client) newOwner() string {
 	return fmt.Sprintf("%s:%d", c.id, c.seq.Add(1))
 }
 
-// publishCommand is the command that the scripts publish with.
+// publishCommand returns the command by which the scripts send messages. In
+// the mode Auto it asks the server of a cluster once whether it has sharded
+// pub/sub.
 func (c *Client) publishCommand(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,10 +109,10 @@ func (c *Client) publishCommand(ctx context.Context) (string, error) {
 		return c.publish, nil
 	}
 	err := c.rdb.Do(ctx, "pubsub", "shardnumsub").Err()
-	switch _, refused := err.(redis.Error); {
+	switch _, errorReply := err.(redis.Error); {
 	case err == nil:
 		c.publish = "spublish"
-	case refused:
+	case errorReply:
 		c.publish = "publish"
 	default:
 		return "", fmt.Errorf("redisson: ask for sharded pub/sub: %w", err)
@@ -100,8 +120,8 @@ func (c *Client) publishCommand(ctx context.Context) (string, error) {
 	return c.publish, nil
 }
 
-// prefixed and suffixed are Redisson's rule for side keys and channels: the
-// name becomes their hash tag, unless it brings one.
+// prefixed and suffixed return the names of a lock's side keys and channels, by
+// Redisson's rule: the lock's name becomes their hash tag, unless it has one.
 func prefixed(prefix, name string) string { return prefix + ":" + tagged(name) }
 func suffixed(name, suffix string) string { return tagged(name) + ":" + suffix }
 

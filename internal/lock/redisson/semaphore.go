@@ -18,28 +18,31 @@ var (
 
 func semaphoreChannel(name string) string { return prefixed("redisson_sc", name) }
 
-// An RSemaphore is Redisson's RSemaphore: a number of permits without owners. A
-// holder that dies keeps its permits for ever, and nothing stops a release of
-// more than was taken; RPermitExpirableSemaphore has neither flaw.
+// An RSemaphore is Redisson's RSemaphore: a number of permits without owners.
+// The permits of a holder that dies are never returned, and a holder can
+// release more than it acquired. An RPermitExpirableSemaphore has neither
+// problem.
 //
-// Its changes are not idempotent, so each is sent once only: after an error
-// (other than lock.ErrLocked) it may or may not have happened.
+// The changes are not idempotent, so each is sent only once. After an error
+// other than lock.ErrLocked the change may or may not have happened.
 type RSemaphore struct {
 	c    *Client
 	name string
 }
 
-// Semaphore names a semaphore; TrySetPermits makes it.
+// Semaphore returns the semaphore with the given name. TrySetPermits creates it
+// in Redis.
 func (c *Client) Semaphore(name string) RSemaphore { return RSemaphore{c, name} }
 
-// TrySetPermits gives a semaphore that is not there n permits, and reports
-// whether it was so.
+// TrySetPermits creates the semaphore with n permits. It reports false, and
+// changes nothing, if the semaphore exists.
 func (s RSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
 	set, err := s.run(ctx, semaphoreSetPermitsScript, n).Bool()
 	return set, s.wrap("set permits", err)
 }
 
-// AvailablePermits is how many permits are free; none, if there is no semaphore.
+// AvailablePermits returns the number of free permits, 0 if the semaphore does
+// not exist.
 func (s RSemaphore) AvailablePermits(ctx context.Context) (int, error) {
 	n, err := s.c.rdb.Get(ctx, s.name).Int()
 	if errors.Is(err, redis.Nil) {
@@ -48,21 +51,22 @@ func (s RSemaphore) AvailablePermits(ctx context.Context) (int, error) {
 	return n, s.wrap("read", err)
 }
 
-// TryAcquire takes n permits if that many are free, else it takes none and
-// returns lock.ErrLocked.
+// TryAcquire acquires n permits at once. It acquires none and returns
+// lock.ErrLocked if fewer than n are free.
 func (s RSemaphore) TryAcquire(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	taken, err := s.run(ctx, semaphoreAcquireScript, n).Bool()
-	if err == nil && !taken {
+	acquired, err := s.run(ctx, semaphoreAcquireScript, n).Bool()
+	if err == nil && !acquired {
 		return lock.ErrLocked
 	}
 	return s.wrap("acquire", err)
 }
 
-// Acquire waits until it has taken n permits, or returns lock.ErrLocked with the
-// cause of ctx. Goroutines of one client are served in their order.
+// Acquire waits until it has acquired n permits. When ctx ends first, it returns
+// lock.ErrLocked with the cause of ctx. Goroutines of one client acquire in the
+// order of their calls, and only the first of them sends requests.
 func (s RSemaphore) Acquire(ctx context.Context, n int) error {
 	unlock, err := s.c.acquiring.lock(ctx, s.name)
 	if err != nil {
@@ -72,12 +76,13 @@ func (s RSemaphore) Acquire(ctx context.Context, n int) error {
 	return s.c.waitFor(ctx, semaphoreChannel(s.name), func(ctx context.Context) error { return s.TryAcquire(ctx, n) })
 }
 
-// Release gives n permits back, and makes the semaphore if it is not there.
+// Release returns n permits. It creates the semaphore if it does not exist.
 func (s RSemaphore) Release(ctx context.Context, n int) error {
 	return s.wrap("release", s.run(ctx, semaphoreReleaseScript, n).Err())
 }
 
-// AddPermits adds n permits, or takes -n away, even below zero.
+// AddPermits changes the number of free permits by n. The number can become
+// negative.
 func (s RSemaphore) AddPermits(ctx context.Context, n int) error {
 	return s.Release(ctx, n)
 }
@@ -92,9 +97,9 @@ func (s RSemaphore) run(ctx context.Context, script *redis.Script, n int) *redis
 	return script.Run(ctx, noRetryClient{s.c.rdb}, []string{s.name}, n, publish, semaphoreChannel(s.name))
 }
 
-func (s RSemaphore) wrap(what string, err error) error {
+func (s RSemaphore) wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("redisson: semaphore %s: %s: %w", s.name, what, err)
+	return fmt.Errorf("redisson: semaphore %s: %s: %w", s.name, operation, err)
 }
