@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/internal/httpapi"
+	"example.com/flashsale/internal/auth"
 )
 
 // A Service is the sale as its clients see it.
@@ -92,5 +92,9 @@ func (s Service) call(ctx context.Context, method, path, token string, body any,
 
 // token is user's identity, or the admin's, for a day.
 func token(secret string, user int64, admin bool) (string, error) {
-	return httpapi.Mint([]byte(secret), user, admin, 24*time.Hour)
+	id := auth.Identity{UserID: user}
+	if admin {
+		id.Role = auth.RoleAdmin
+	}
+	return auth.Sign([]byte(secret), id, 24*time.Hour)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/internal/httpapi"
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -138,9 +138,9 @@ func (i *instance) do(tb testing.TB, method, path, token, body string) response 
 	return r
 }
 
-func tokenFor(tb testing.TB, user int64, admin bool) string {
+func tokenFor(tb testing.TB, user int64, role auth.Role) string {
 	tb.Helper()
-	t, err := httpapi.Mint([]byte(secret), user, admin, time.Hour)
+	t, err := auth.Sign([]byte(secret), auth.Identity{UserID: user, Role: role}, time.Hour)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func tokenFor(tb testing.TB, user int64, admin bool) string {
 // createCoupon creates a coupon that is on sale now and returns its id.
 func (i *instance) createCoupon(tb testing.TB, stock int) string {
 	tb.Helper()
-	r := i.post(tb, "/coupons", tokenFor(tb, 1, true), fmt.Sprintf(
+	r := i.post(tb, "/coupons", tokenFor(tb, 1, auth.RoleAdmin), fmt.Sprintf(
 		`{"name":"100 off","begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":%d}`, stock))
 	if r.status != 201 {
 		tb.Fatalf("create coupon: %d %s", r.status, r.text)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
-	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/migrations"
 )
@@ -46,13 +46,17 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 		return err
 	}
 	secret := getenv("JWT_SECRET")
-	if len(secret) < 32 {
-		return errors.New("JWT_SECRET: must have at least 32 bytes")
+	if len(secret) < auth.MinSecret {
+		return fmt.Errorf("JWT_SECRET: must have at least %d bytes", auth.MinSecret)
 	}
 	if *user <= 0 || flags.NArg() > 0 {
 		return errors.New("usage: api token --user 42 [--admin] [--ttl 24h]")
 	}
-	t, err := httpapi.Mint([]byte(secret), *user, *admin, *ttl)
+	id := auth.Identity{UserID: *user}
+	if *admin {
+		id.Role = auth.RoleAdmin
+	}
+	t, err := auth.Sign([]byte(secret), id, *ttl)
 	if err != nil {
 		return err
 	}

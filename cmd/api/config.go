@@ -14,6 +14,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 )
 
@@ -127,7 +128,7 @@ func (c config) check() []settingError {
 	require(c.RedisURL == "" || canOpen(connect.Redis(c.RedisURL, 1)), "REDIS_URL", "must be redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
 	require(c.MySQLConns > 0, "MYSQL_CONNS", "must be at least 1")
 	require(c.RedisConns > 0, "REDIS_CONNS", "must be at least 1")
-	require(len(c.JWTSecret) >= 32, "JWT_SECRET", "must have at least 32 bytes")
+	require(len(c.JWTSecret) >= auth.MinSecret, "JWT_SECRET", fmt.Sprintf("must have at least %d bytes", auth.MinSecret))
 	require(slices.Contains(locks, c.Lock), "LOCK", "must be one of "+strings.Join(locks, ", "))
 	require(c.Lock != "redlock" || len(c.RedlockURLs)%2 == 1, "REDLOCK_URLS", "must have an odd number of URLs for LOCK=redlock")
 	for _, url := range c.RedlockURLs {

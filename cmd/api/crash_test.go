@@ -12,8 +12,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -64,7 +64,7 @@ func deploy(t *testing.T, commit string) *deployment {
 // claim claims coupon 1 for a user. It returns the verdict: "made", the code of a
 // problem, or "" if there was no response.
 func (d *deployment) claim(user int64) string {
-	token, err := httpapi.Mint([]byte(secret), user, false, time.Hour)
+	token, err := auth.Sign([]byte(secret), auth.Identity{UserID: user}, time.Hour)
 	if err != nil {
 		d.t.Error(err)
 		return ""

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -46,7 +47,7 @@ func (o *outageTest) restart(tb testing.TB) {
 
 func (o *outageTest) claim(tb testing.TB, user int64) response {
 	tb.Helper()
-	return o.post(tb, "/coupons/"+o.coupon+"/orders", tokenFor(tb, user, false), "")
+	return o.post(tb, "/coupons/"+o.coupon+"/orders", tokenFor(tb, user, auth.RoleUser), "")
 }
 
 // wantUnavailable checks that, without one of its servers, the instance replies

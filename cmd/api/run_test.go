@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -33,15 +34,15 @@ func TestServeServesClaims(t *testing.T) {
 	i := start(t, settings(t, nil)).ready(t)
 	id := i.createCoupon(t, 1)
 
-	made := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "")
+	made := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), "")
 	if made.status != 201 || made.header.Get("X-Instance") != "a" {
 		t.Fatalf("claim: %+v", made)
 	}
-	duplicate := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "")
+	duplicate := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), "")
 	if duplicate.status != 409 || duplicate.body["order_id"] != made.body["id"] {
 		t.Errorf("duplicate claim: %+v", duplicate)
 	}
-	late := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 43, false), "")
+	late := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 43, auth.RoleUser), "")
 	if late.status != 409 || late.body["code"] != "sold_out" {
 		t.Errorf("claim of another user: %+v", late)
 	}
@@ -64,7 +65,7 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 	tx.MustExec("UPDATE coupons SET version = version + 1 WHERE id = ?", id)
 
 	claimed := make(chan response)
-	go func() { claimed <- i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, false), "") }()
+	go func() { claimed <- i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), "") }()
 	eventually(t, func() bool { // the claim waits for the row
 		var waiting int
 		const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE coupons SET stock%'`

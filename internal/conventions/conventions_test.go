@@ -51,6 +51,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 		"internal/coupon":  {"net/http", module + "internal/order", module + "internal/httpapi", module + "internal/lock/", module + "internal/lab"},
 		"internal/order":   {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/lab"},
 		"internal/idgen":   {"net/http", module},
+		"internal/auth":    {"net/http", module},
 		"internal/lock":    drivers,
 		"internal/connect": {"net/http", module},
 		"internal/httpapi": {module + "internal/lock/", module + "internal/lab", "testing"},

@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
@@ -101,11 +102,11 @@ func (f *fixture) claim(couponID, token string) answer {
 	return f.do("POST", "/coupons/"+couponID+"/orders", token, "")
 }
 
-func user(tb testing.TB, id int64) string { return mint(tb, id, false) }
-func boss(tb testing.TB) string           { return mint(tb, 1, true) }
-func mint(tb testing.TB, id int64, admin bool) string {
+func user(tb testing.TB, id int64) string { return sign(tb, auth.Identity{UserID: id}) }
+func boss(tb testing.TB) string           { return sign(tb, auth.Identity{UserID: 1, Role: auth.RoleAdmin}) }
+func sign(tb testing.TB, id auth.Identity) string {
 	tb.Helper()
-	t, err := Mint(secret, id, admin, time.Hour)
+	t, err := auth.Sign(secret, id, time.Hour)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -38,16 +38,16 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 
 // claimBy claims what r asks for.
 func (a *API) claimBy(ctx context.Context, r *http.Request) (order.Order, error) {
-	who, problem := a.identify(r.Header.Get("Authorization"))
-	if problem != nil {
-		return order.Order{}, problem
+	id, err := a.verifier.Authenticate(r.Header.Get("Authorization"))
+	if err != nil {
+		return order.Order{}, err
 	}
 	var couponID ID
 	if err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id"))); err != nil {
 		return order.Order{}, invalid(BadField{"path", "id", err.Error()})
 	}
 	begun := time.Now()
-	o, err := a.inPlace(ctx, who.user, couponID.n)
+	o, err := a.inPlace(ctx, id.UserID, couponID.n)
 	a.metrics.claim(begun, err)
 	return o, err
 }

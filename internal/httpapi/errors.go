@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lock"
@@ -23,6 +24,8 @@ var verdicts = []struct {
 	err     error
 	problem *Problem
 }{
+	{auth.ErrNoToken, unauthorized},
+	{auth.ErrInvalidToken, badToken},
 	{coupon.ErrSoldOut, refusal(409, "sold_out", "All of this coupon are gone.")},
 	{order.ErrAlreadyClaimed, refusal(409, "already_claimed", "You already have this coupon.")},
 	{order.ErrClaimInProgress, retry(refusal(409, "claim_in_progress", "Another claim that excludes yours is still running; yours was not made."))},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/order"
@@ -27,7 +28,7 @@ type Config struct {
 	Claims    *order.Claims
 	Orders    *order.Store
 
-	Secret   []byte        // signs and verifies tokens
+	Secret   []byte        // verifies tokens
 	Instance string        // what X-Instance says
 	Timeout  time.Duration // the longest that a client waits for an answer
 	Probes   []Probe       // what /readyz asks
@@ -40,12 +41,12 @@ type Config struct {
 // 503, since nobody has looked at the database yet.
 type API struct {
 	Config
-	handler http.Handler
-	tokens  *tokens
-	metrics *metrics
-	places  chan struct{} // full when claimsAtOnce claims are worked on
-	quiet   atomic.Int64  // unix second of the last complaint about a missing server
-	phase   atomic.Int32
+	handler  http.Handler
+	verifier *auth.Verifier
+	metrics  *metrics
+	places   chan struct{} // full when claimsAtOnce claims are worked on
+	quiet    atomic.Int64  // unix second of the last complaint about a missing server
+	phase    atomic.Int32
 }
 
 // The life of an API, in order.
@@ -57,7 +58,7 @@ const (
 
 // New makes an API that is starting.
 func New(c Config) *API {
-	a := &API{Config: c, tokens: newTokens(c.Secret), metrics: newMetrics(c.Metrics), places: make(chan struct{}, claimsAtOnce)}
+	a := &API{Config: c, verifier: auth.NewVerifier(c.Secret), metrics: newMetrics(c.Metrics), places: make(chan struct{}, claimsAtOnce)}
 	a.handler = a.routes()
 	return a
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
+
+	"example.com/flashsale/internal/auth"
 )
 
 // maxBody bounds every request body.
@@ -30,14 +32,14 @@ func document() huma.Config {
 }
 
 // operation describes one route, written as "METHOD /path".
-func operation(who role, route, summary string) huma.Operation {
+func operation(role auth.Role, route, summary string) huma.Operation {
 	method, path, _ := strings.Cut(route, " ")
 	return huma.Operation{
 		OperationID:  strings.ReplaceAll(strings.ToLower(summary), " ", "-"),
 		Method:       method,
 		Path:         path,
 		Summary:      summary,
-		Tags:         []string{who.String()},
+		Tags:         []string{role.String()},
 		Security:     []map[string][]string{{"token": {}}},
 		MaxBodyBytes: maxBody + 1, // huma refuses the limit itself
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/order"
 )
 
@@ -43,7 +44,7 @@ func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderAnswer, error
 	if err != nil {
 		return nil, err
 	}
-	if who := callerFrom(ctx); o.UserID != who.user && who.role != admin {
+	if caller := identityFrom(ctx); o.UserID != caller.UserID && caller.Role != auth.RoleAdmin {
 		return nil, order.ErrNotFound
 	}
 	return &orderAnswer{orderOf(o)}, nil
@@ -57,7 +58,7 @@ type orderList struct {
 }
 
 func (a *API) listOrders(ctx context.Context, in *page) (*orderList, error) {
-	found, err := a.Orders.ListByUser(ctx, callerFrom(ctx).user, in.Before.n, in.Limit)
+	found, err := a.Orders.ListByUser(ctx, identityFrom(ctx).UserID, in.Before.n, in.Limit)
 	if err != nil {
 		return nil, err
 	}

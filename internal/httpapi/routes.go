@@ -11,6 +11,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"example.com/flashsale/internal/auth"
 )
 
 // routes is the whole API on one screen.
@@ -30,26 +32,26 @@ func (a *API) routes() http.Handler {
 	}
 
 	sale := humachi.New(r, document())
-	handle(a, sale, anyone, claimRoute, "Claim a coupon", a.claim) // documented here,
-	r.Post("/coupons/{id}/orders", a.serveClaim)                   // answered there
-	handle(a, sale, anyone, "GET /coupons", "List coupons", a.listCoupons)
-	handle(a, sale, anyone, "GET /coupons/{id}", "Read a coupon", a.readCoupon)
-	handle(a, sale, anyone, "GET /orders", "List my orders", a.listOrders)
-	handle(a, sale, anyone, "GET /orders/{id}", "Read an order", a.readOrder)
-	handle(a, sale, admin, "POST /coupons", "Create a coupon", a.createCoupon)
-	handle(a, sale, admin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock)
-	handle(a, sale, admin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit)
+	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim) // documented here,
+	r.Post("/coupons/{id}/orders", a.serveClaim)                          // answered there
+	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
+	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon)
+	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
+	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder)
+	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon)
+	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock)
+	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit)
 	return r
 }
 
 // handle registers one operation behind its identity check and deadline. The
 // operation returns plain errors; this is where they become answers.
-func handle[I, O any](a *API, sale huma.API, who role, route, summary string, do func(context.Context, *I) (*O, error)) {
-	op := operation(who, route, summary)
+func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string, do func(context.Context, *I) (*O, error)) {
+	op := operation(role, route, summary)
 	if _, made := reflect.TypeFor[O]().FieldByName("Location"); made {
 		op.DefaultStatus = http.StatusCreated
 	}
-	op.Middlewares = huma.Middlewares{a.admit(who)}
+	op.Middlewares = huma.Middlewares{a.authorize(role)}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, a.work())
 		defer cancel()
