@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -14,55 +15,66 @@ const (
 	slots   = 16384
 )
 
-// cluster starts six nodes and joins them. The bus of each has a port of its
-// own choice, which is not always the usual one of 10,000 more.
+// cluster starts six nodes and joins them to a cluster.
 func (l *Lab) cluster() (*Topology, error) {
 	t := &Topology{}
+	var addrs []string
 	for range 2 * masters {
-		r, err := l.redisTCP(func() ([]string, error) {
-			bus, err := FreePort()
-			return append([]string{
-				"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "1000",
-				"--cluster-allow-replica-migration", "no",
-			}, quick...), err
-		})
+		r, err := WithFreePort(l.clusterNode)
 		if err != nil {
 			return nil, err
 		}
-		t.Nodes = append(t.Nodes, r)
+		t.Nodes, addrs = append(t.Nodes, r), append(addrs, r.Address)
 	}
-	t.URL = "redis+cluster://" + t.Nodes[0].Address
-	for _, r := range t.Nodes[1:] {
-		t.URL += map[bool]string{true: "?", false: "&"}[r == t.Nodes[1]] + "addr=" + r.Address
-	}
-	for _, step := range []struct {
-		do   func(context.Context, *Topology) error
-		then []string // what all nodes must know before the next step
-	}{
-		{meet, []string{"cluster_known_nodes:6"}},
-		{share, []string{"cluster_slots_assigned:16384"}},
-		{replicate, []string{"cluster_state:ok", "cluster_size:3"}},
-	} {
-		if err := step.do(context.Background(), t); err != nil {
-			return nil, err
-		}
-		if err := eventually(func(ctx context.Context) error { return t.all(ctx, step.then...) }); err != nil {
-			return nil, err
-		}
-	}
-	return t, eventually(t.replicated)
+	t.URL = "redis+cluster://" + addrs[0] + "?addr=" + strings.Join(addrs[1:], "&addr=")
+	return t, t.join()
 }
 
-// meet introduces all nodes to the first, each with its bus's port, and gives
-// the masters epochs of their own, over which they would otherwise quarrel.
-func meet(ctx context.Context, t *Topology) error {
+// clusterNode starts a node with a free port for its cluster bus as well. The
+// bus's usual port, 10,000 above the client port, may be taken or out of range.
+func (l *Lab) clusterNode(port int) (*Redis, error) {
+	bus, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	return l.redisOnPort(port, append([]string{
+		"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "1000",
+		"--cluster-allow-replica-migration", "no",
+	}, syncAtOnce...))
+}
+
+// join makes a cluster of the nodes. Each step ends when every node reports
+// the step's result in CLUSTER INFO.
+func (t *Topology) join() error {
+	for _, step := range []struct {
+		run    func(context.Context, *Topology) error
+		result []string
+	}{
+		{clusterMeet, []string{"cluster_known_nodes:6"}},
+		{assignSlots, []string{"cluster_slots_assigned:16384"}},
+		{assignReplicas, []string{"cluster_state:ok", "cluster_size:3"}},
+	} {
+		if err := step.run(context.Background(), t); err != nil {
+			return err
+		}
+		if err := eventually(func(ctx context.Context) error { return t.expectInfo(ctx, step.result) }); err != nil {
+			return err
+		}
+	}
+	return eventually(t.expectReplicated)
+}
+
+// clusterMeet introduces all nodes to the first one, each with its bus port. It
+// gives every node a config epoch of its own, so that the masters need not
+// resolve a collision of epochs first.
+func clusterMeet(ctx context.Context, t *Topology) error {
 	for i, r := range t.Nodes {
 		host, port, err := net.SplitHostPort(r.Address)
 		if err != nil {
 			return err
 		}
 		var bus string
-		err = r.ask(ctx, func(rdb *redis.Client) error {
+		err = r.withClient(func(rdb *redis.Client) error {
 			set, err := rdb.ConfigGet(ctx, "cluster-port").Result()
 			bus = set["cluster-port"]
 			return errors.Join(err, rdb.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err())
@@ -70,7 +82,9 @@ func meet(ctx context.Context, t *Topology) error {
 		if err != nil {
 			return err
 		}
-		err = t.Nodes[0].ask(ctx, func(rdb *redis.Client) error { return rdb.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err() })
+		err = t.Nodes[0].withClient(func(rdb *redis.Client) error {
+			return rdb.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err()
+		})
 		if err != nil {
 			return err
 		}
@@ -78,11 +92,11 @@ func meet(ctx context.Context, t *Topology) error {
 	return nil
 }
 
-// share gives the slots to the masters.
-func share(ctx context.Context, t *Topology) error {
+// assignSlots divides the slots among the masters.
+func assignSlots(ctx context.Context, t *Topology) error {
 	for i, r := range t.Nodes[:masters] {
 		from, to := i*slots/masters, (i+1)*slots/masters-1
-		err := r.ask(ctx, func(rdb *redis.Client) error {
+		err := r.withClient(func(rdb *redis.Client) error {
 			return rdb.ClusterAddSlotsRange(ctx, from, to).Err()
 		})
 		if err != nil {
@@ -92,38 +106,40 @@ func share(ctx context.Context, t *Topology) error {
 	return nil
 }
 
-// replicate gives each master one of the others.
-func replicate(ctx context.Context, t *Topology) error {
+// assignReplicas makes each of the other nodes the replica of one master.
+func assignReplicas(ctx context.Context, t *Topology) error {
 	for i, r := range t.Nodes[masters:] {
 		var id string
-		err := t.Nodes[i].ask(ctx, func(rdb *redis.Client) (err error) {
+		err := t.Nodes[i].withClient(func(rdb *redis.Client) (err error) {
 			id, err = rdb.ClusterMyID(ctx).Result()
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if err := r.ask(ctx, func(rdb *redis.Client) error { return rdb.ClusterReplicate(ctx, id).Err() }); err != nil {
+		if err := r.withClient(func(rdb *redis.Client) error { return rdb.ClusterReplicate(ctx, id).Err() }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// replicated checks that every master has its replica.
-func (t *Topology) replicated(ctx context.Context) error {
+// expectReplicated checks that every master's replica has acknowledged all
+// writes.
+func (t *Topology) expectReplicated(ctx context.Context) error {
 	for _, r := range t.Nodes[:masters] {
-		if err := r.acknowledged(ctx, 1); err != nil {
+		if err := r.expectReplicas(ctx, 1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// all checks that every node says these words of the cluster.
-func (t *Topology) all(ctx context.Context, words ...string) error {
+// expectInfo checks that the CLUSTER INFO of every node contains all parts.
+func (t *Topology) expectInfo(ctx context.Context, parts []string) error {
 	for _, r := range t.Nodes {
-		if err := r.ask(ctx, func(rdb *redis.Client) error { return says(rdb.ClusterInfo(ctx), words...) }); err != nil {
+		err := r.withClient(func(rdb *redis.Client) error { return expect(rdb.ClusterInfo(ctx), parts...) })
+		if err != nil {
 			return err
 		}
 	}

@@ -5,12 +5,13 @@ import "path/filepath"
 // Etcd is a running etcd of one member.
 type Etcd struct {
 	*Server
-	// Endpoint is what an etcd client takes.
+	// Endpoint is the endpoint for an etcd client.
 	Endpoint string
 }
 
-// Etcd starts a server on a Unix socket. Its election is so short that it is
-// up at once and grants leases of one second, the shortest there are.
+// Etcd starts a server on a Unix socket. A short election timeout makes it
+// ready at once, and makes it grant leases as short as one second, etcd's
+// minimum.
 func (l *Lab) Etcd() (*Etcd, error) {
 	path, err := LookPath("etcd")
 	if err != nil {
@@ -20,18 +21,18 @@ func (l *Lab) Etcd() (*Etcd, error) {
 	if err != nil {
 		return nil, err
 	}
-	// etcd takes a socket only as host:port, and makes a file of that name.
+	// etcd requires host:port for a socket too, and creates a file of that name.
 	socket := filepath.Join(dir, "s:1")
 	s, err := l.Start(Program{
 		Name: "etcd", Path: "/bin/sh", Dir: dir,
 		Args: []string{
-			"-c", `rm -f s:1 p:1; exec "$0" "$@"`, path, // a killed one leaves its sockets, and chokes on them
+			"-c", `rm -f s:1 p:1; exec "$0" "$@"`, path, // etcd does not start on the sockets that a killed etcd left
 			"--data-dir=data", "--log-level=error", "--heartbeat-interval=20", "--election-timeout=200",
 			"--listen-client-urls=unix://s:1", "--advertise-client-urls=unix://s:1",
 			"--listen-peer-urls=unix://p:1", "--initial-advertise-peer-urls=unix://p:1",
 			"--initial-cluster=default=unix://p:1",
 		},
-		Ready: dialable("unix", socket), // what a client asks then waits for the leader
+		Ready: accepts("unix", socket), // the first request then waits for the leader
 	})
 	return &Etcd{Server: s, Endpoint: "unix://" + socket}, err
 }

@@ -1,15 +1,18 @@
 // Package lab starts private real servers (MariaDB or MySQL, Redis, nginx, the
-// service itself) as child processes in a temporary directory of their own.
+// service itself) as child processes in a temporary directory.
 //
-// It promises that nothing outlives its process: Close stops every child and
-// removes the directory; if the process is killed instead, the kernel ends the
-// children with it, and the next lab sweeps up the directory. Servers listen
-// on Unix sockets, or on a free loopback port where a client needs TCP.
+// No server or file outlives the process that opened the lab. Close stops
+// every server and removes the directory. If the process is killed instead,
+// its servers are signalled to end, and the next Open removes the directory.
 //
-// The variables LAB_MYSQLD and LAB_REDIS, each the absolute path of a server's
-// executable, choose the servers over what is found on PATH.
+// Servers listen on Unix sockets, or on a free loopback port where a client
+// needs TCP.
 //
-// It is for tests and for loadtest; a test keeps it out of the service.
+// The environment variables LAB_MYSQLD and LAB_REDIS, each the absolute path of
+// an executable, override the servers found on PATH.
+//
+// Only tests and the load tests may import lab; a test checks that the service
+// does not.
 package lab
 
 import (
@@ -21,49 +24,50 @@ import (
 	"syscall"
 )
 
-// prefix is short because a Unix socket's path may have only 104 bytes.
+// prefix is short because the path of a Unix socket is limited to 104 bytes.
 const prefix = "flashlab-"
 
-// lockFile is held by the process that a lab belongs to.
-const lockFile = "lab.lock"
+// lockName is the name of the file that the process of a lab keeps locked.
+const lockName = "lab.lock"
 
-// A Lab is a temporary directory and the servers that live in it.
+// A Lab is a temporary directory and the servers that run in it.
 type Lab struct {
 	dir  string
-	held *os.File
+	lock *os.File
 
 	mu      sync.Mutex
 	servers []*Server
 	count   int
 }
 
-// Open makes an empty lab, after removing what killed labs left behind.
+// Open creates an empty lab. It first removes the directories of labs whose
+// process was killed.
 func Open() (*Lab, error) {
-	sweep()
+	removeAbandoned()
 	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
 		return nil, err
 	}
-	held, err := claim(dir)
+	lock, err := createLock(dir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Lab{dir: dir, held: held}, nil
+	return &Lab{dir: dir, lock: lock}, nil
 }
 
-// claim puts the lock file into dir. It is locked before it gets its name:
-// under that name, a lab that opens at this moment would take it for a dead
-// one's.
-func claim(dir string) (*os.File, error) {
-	making := filepath.Join(dir, "making")
-	f, err := hold(making, os.O_CREATE)
+// createLock creates the lock file of dir. It locks the file before renaming
+// it to lockName: a file of that name that is not locked marks an abandoned
+// lab, which another process may remove at any time.
+func createLock(dir string) (*os.File, error) {
+	temporary := filepath.Join(dir, lockName+".new")
+	f, err := flock(temporary, os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	return f, os.Rename(making, filepath.Join(dir, lockFile))
+	return f, os.Rename(temporary, filepath.Join(dir, lockName))
 }
 
-// Close stops the servers, the youngest first, and removes all they wrote.
+// Close stops the servers, the last started first, and removes the directory.
 func (l *Lab) Close() error {
 	l.mu.Lock()
 	servers := l.servers
@@ -73,10 +77,10 @@ func (l *Lab) Close() error {
 	for i := len(servers) - 1; i >= 0; i-- {
 		errs = append(errs, servers[i].Stop())
 	}
-	return errors.Join(append(errs, os.RemoveAll(l.dir), l.held.Close())...)
+	return errors.Join(append(errs, os.RemoveAll(l.dir), l.lock.Close())...)
 }
 
-// Dir makes a new empty directory in the lab.
+// Dir creates a new empty directory in the lab. Its name begins with name.
 func (l *Lab) Dir(name string) (string, error) {
 	l.mu.Lock()
 	l.count++
@@ -85,9 +89,10 @@ func (l *Lab) Dir(name string) (string, error) {
 	return dir, os.Mkdir(dir, 0o755)
 }
 
-// hold takes the file lock that tells a living lab from a dead one.
-func hold(path string, create int) (*os.File, error) {
-	f, err := os.OpenFile(path, create|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
+// flock opens the file at path with the additional flag and locks it. It fails
+// if another process has locked the file.
+func flock(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +102,14 @@ func hold(path string, create int) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the directories of labs whose process is gone. A directory
-// without a lock file may be one that is just being made, and is left alone.
-func sweep() {
+// removeAbandoned removes the directories of labs whose process has ended. A
+// directory without a lock file stays: Open may be creating it.
+func removeAbandoned() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, dir := range dirs {
-		// Not created: a lab that closes at this moment could not remove it.
-		if f, err := hold(filepath.Join(dir, lockFile), 0); err == nil {
+		// Without O_CREATE: a new file would make the RemoveAll of a lab that is
+		// closing fail.
+		if f, err := flock(filepath.Join(dir, lockName), 0); err == nil {
 			_ = os.RemoveAll(dir)
 			_ = f.Close()
 		}

@@ -21,8 +21,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("LAB_VICTIM") != "" {
-		if err := victim(); err != nil {
+	if os.Getenv("LAB_TEST_CHILD") != "" {
+		if err := runUntilKilled(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		os.Exit(1)
@@ -30,15 +30,15 @@ func TestMain(m *testing.M) {
 	labtest.Main(m)
 }
 
-// A trace is what a killed lab could leave behind.
-type trace struct {
+// resources are what a lab could leave behind when its process is killed.
+type resources struct {
 	Dir       string
 	Addresses [][2]string // network, address
 }
 
-// victim runs one server of each kind, says where they are, and waits for its
-// end.
-func victim() error {
+// runUntilKilled opens a lab, starts a MySQL, a Redis and an nginx in it,
+// prints the lab's resources and blocks.
+func runUntilKilled() error {
 	l, err := lab.Open()
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func victim() error {
 		return err
 	}
 	socket := strings.TrimSuffix(strings.TrimPrefix(db.DSN(""), "root@unix("), ")/")
-	err = json.NewEncoder(os.Stdout).Encode(trace{Dir: dir, Addresses: [][2]string{
+	err = json.NewEncoder(os.Stdout).Encode(resources{Dir: dir, Addresses: [][2]string{
 		{"unix", socket}, {"unix", strings.TrimPrefix(redis.URL, "unix://")}, {"tcp", strings.TrimPrefix(nginx.URL, "http://")},
 	}})
 	if err != nil {
@@ -69,10 +69,10 @@ func victim() error {
 	select {}
 }
 
-func TestNothingOutlivesKilledLab(t *testing.T) {
+func TestKilledLabLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "LAB_VICTIM=1")
+	cmd.Env = append(os.Environ(), "LAB_TEST_CHILD=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -85,21 +85,21 @@ func TestNothingOutlivesKilledLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var left trace
+	var left resources
 	if err := json.Unmarshal(line, &left); err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range left.Addresses {
-		if !listening(a) {
-			t.Fatalf("%v: nothing listens before the kill", a)
+	for _, address := range left.Addresses {
+		if !listening(address) {
+			t.Fatalf("%v: no server listens before the kill", address)
 		}
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for _, a := range left.Addresses {
-		eventually(t, fmt.Sprintf("%v is free", a), func() bool { return !listening(a) })
+	for _, address := range left.Addresses {
+		eventually(t, fmt.Sprintf("%v is free", address), func() bool { return !listening(address) })
 	}
-	eventually(t, "the next lab swept the directory", func() bool {
+	eventually(t, "the next lab removes the directory", func() bool {
 		next, err := lab.Open()
 		if err != nil {
 			t.Fatal(err)
@@ -110,32 +110,32 @@ func TestNothingOutlivesKilledLab(t *testing.T) {
 	})
 }
 
-func TestSweepSparesLivingLab(t *testing.T) {
+func TestOpenKeepsDirectoryOfOpenLab(t *testing.T) {
 	t.Parallel()
-	mine, err := lab.Open()
+	first, err := lab.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer mine.Close()
-	dir, err := mine.Dir("x")
+	defer first.Close()
+	dir, err := first.Dir("x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := lab.Open()
+	second, err := lab.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
+	defer second.Close()
 	if _, err := os.Stat(dir); err != nil {
-		t.Errorf("a living lab's directory: %v", err)
+		t.Errorf("the directory of an open lab: %v", err)
 	}
 }
 
-func TestLabsOpenAtOnce(t *testing.T) {
+func TestLabsOpenConcurrently(t *testing.T) {
 	t.Parallel()
-	var all errgroup.Group
+	var group errgroup.Group
 	for range 8 {
-		all.Go(func() error {
+		group.Go(func() error {
 			for range 50 {
 				l, err := lab.Open()
 				if err != nil {
@@ -151,12 +151,12 @@ func TestLabsOpenAtOnce(t *testing.T) {
 			return nil
 		})
 	}
-	if err := all.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestRunReportsFailureWithLog(t *testing.T) {
+func TestRunReturnsExitStatusAndLog(t *testing.T) {
 	t.Parallel()
 	p := lab.Program{Name: "sh", Path: "/bin/sh", Args: []string{"-c", "echo what went wrong; exit 3"}, Dir: t.TempDir()}
 	err := lab.Run(t.Context(), p)
@@ -166,24 +166,24 @@ func TestRunReportsFailureWithLog(t *testing.T) {
 	}
 }
 
-func listening(a [2]string) bool {
-	conn, err := net.DialTimeout(a[0], a[1], time.Second)
+func listening(address [2]string) bool {
+	conn, err := net.DialTimeout(address[0], address[1], time.Second)
 	if err == nil {
 		_ = conn.Close()
 	}
 	return err == nil
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("not within 20 s: %s", what)
 		}
 	}
 }
 
-func TestPausedServerAnswersNothing(t *testing.T) {
+func TestPausedServerSendsNoReply(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	rdb := labtest.Dial(t, server)
@@ -191,7 +191,7 @@ func TestPausedServerAnswersNothing(t *testing.T) {
 		server.Pause()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := rdb.Ping(ctx).Err(); err == nil {
-			t.Error("a paused server answered")
+			t.Error("a paused server replied")
 		}
 		cancel()
 		server.Resume()
@@ -200,10 +200,10 @@ func TestPausedServerAnswersNothing(t *testing.T) {
 		}
 	}
 	server.Kill()
-	server.Pause() // of what has ended must not block
+	server.Pause() // must not block after the server has ended
 }
 
-func TestVariablesChooseServers(t *testing.T) {
+func TestVariablesOverridePath(t *testing.T) {
 	for variable, names := range map[string][]string{
 		"LAB_MYSQLD": {"mariadbd", "mysqld"}, "LAB_REDIS": {"redis-server", "valkey-server"},
 	} {
@@ -213,7 +213,7 @@ func TestVariablesChooseServers(t *testing.T) {
 		}
 		t.Setenv(variable, filepath.Join(t.TempDir(), "absent"))
 		if path, err := lab.LookPath(names...); err == nil {
-			t.Errorf("%s names nothing, and %q runs instead", variable, path)
+			t.Errorf("%s names no file, and LookPath returned %q", variable, path)
 		}
 	}
 }

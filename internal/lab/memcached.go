@@ -9,7 +9,7 @@ type Memcached struct {
 	Address string
 }
 
-// Memcached starts a server of 64 MB on a Unix socket.
+// Memcached starts a server with 64 MB of memory on a Unix socket.
 func (l *Lab) Memcached() (*Memcached, error) {
 	path, err := LookPath("memcached")
 	if err != nil {
@@ -23,7 +23,7 @@ func (l *Lab) Memcached() (*Memcached, error) {
 	s, err := l.Start(Program{
 		Name: "memcached", Path: path, Dir: dir,
 		Args:  []string{"-s", socket, "-u", osUser(), "-m", "64", "-t", "2"},
-		Ready: dialable("unix", socket),
+		Ready: accepts("unix", socket),
 	})
 	return &Memcached{Server: s, Address: socket}, err
 }

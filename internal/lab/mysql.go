@@ -19,15 +19,15 @@ type MySQL struct {
 	socket string
 }
 
-// MySQL starts the server that this machine has, MariaDB before MySQL, with
-// full durability (every commit is on disk before it is answered) and args
-// added to its command line.
+// MySQL starts MariaDB, or MySQL if MariaDB is not installed, with args added
+// to its command line. The server is fully durable: a commit returns after it
+// has reached the disk.
 func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 	path, err := LookPath("mariadbd", "mysqld")
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := preparedData(path)
+	template, err := dataTemplate(path)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(prepared)); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(template)); err != nil {
 		return nil, err
 	}
 	m := &MySQL{socket: filepath.Join(dir, "s")}
@@ -43,9 +43,9 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 		Name: "mysql", Path: path, Dir: dir,
 		Args: append([]string{
 			"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--socket=" + m.socket,
-			"--tmpdir=" + dir, // in a shared one, a server that starts removes the temporary tables of all others
+			"--tmpdir=" + dir, // in a shared directory, a starting server removes the temporary tables of the others
 			"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--user=" + osUser(),
-			"--secure-file-priv=" + dir, // a Debian MySQL without its packaged default directory refuses to start
+			"--secure-file-priv=" + dir, // Debian's MySQL does not start if the packaged default directory is missing
 			"--loose-mysqlx=OFF",        // all servers of a machine would use the same socket
 			"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
 		}, args...),
@@ -54,12 +54,12 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 	return m, err
 }
 
-// DSN is what MYSQL_DSN takes for the named database.
+// DSN returns the value of MYSQL_DSN for the named database.
 func (m *MySQL) DSN(database string) string {
 	return fmt.Sprintf("root@unix(%s)/%s", m.socket, database)
 }
 
-// Create makes an empty database and returns its DSN.
+// Create creates an empty database and returns its DSN.
 func (m *MySQL) Create(ctx context.Context, database string) (string, error) {
 	db, err := sql.Open("mysql", m.DSN(""))
 	if err != nil {
@@ -75,7 +75,7 @@ func ping(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	cfg.Logger = &mysql.NopLogger{} // refusals are expected until it is up
+	cfg.Logger = &mysql.NopLogger{} // errors are expected until the server is ready
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return err
@@ -85,9 +85,10 @@ func ping(ctx context.Context, dsn string) error {
 	return db.PingContext(ctx)
 }
 
-// preparedData returns an initialised data directory, made once per machine
-// and server version: initialising takes half a second, copying some 20 ms.
-func preparedData(server string) (string, error) {
+// dataTemplate returns an initialised data directory to copy. It is created
+// once per user and server version: initialising takes half a second, copying
+// about 20 ms.
+func dataTemplate(server string) (string, error) {
 	version, err := exec.Command(server, "--no-defaults", "--version").Output()
 	if err != nil {
 		return "", fmt.Errorf("lab: %s --version: %w", server, err)
@@ -105,21 +106,21 @@ func preparedData(server string) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
-	tmp, err := os.MkdirTemp(cache, "making-")
+	tmp, err := os.MkdirTemp(cache, "new-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
 	initialise := initialiseMySQL
-	if strings.Contains(string(version), "MariaDB") { // which may be called mysqld too
+	if strings.Contains(string(version), "MariaDB") { // its executable may be called mysqld too
 		initialise = initialiseMariaDB
 	}
 	if out, err := initialise(server, filepath.Join(tmp, "data")).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("lab: initialise %s: %w: %s", server, err, out)
 	}
 	err = os.Rename(filepath.Join(tmp, "data"), data)
-	if _, gone := os.Stat(data); gone == nil {
-		err = nil // another process was faster; its copy is as good
+	if _, statErr := os.Stat(data); statErr == nil {
+		err = nil // another process has created the same directory meanwhile
 	}
 	return data, err
 }
@@ -132,12 +133,4 @@ func initialiseMySQL(server, data string) *exec.Cmd {
 func initialiseMariaDB(_, data string) *exec.Cmd {
 	return exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+data, "--user="+osUser(),
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M")
-}
-
-// osUser is the account that the database runs as: ours.
-func osUser() string {
-	if Root() {
-		return "root"
-	}
-	return os.Getenv("USER")
 }

@@ -15,64 +15,56 @@ import (
 // Nginx is a running nginx.
 type Nginx struct {
 	*Server
-	// URL is where clients reach it, without a path.
+	// URL is the base URL for clients, without a path.
 	URL string
 }
 
-// Nginx starts nginx on a free loopback port with the nginx.conf of conf, in
-// front of upstreams: host:port or unix:/path, as nginx writes them.
+// Nginx starts nginx on a free loopback port with the nginx.conf of the
+// directory conf, in front of upstreams: host:port or unix:/path, as in nginx's
+// server directive.
 func (l *Lab) Nginx(conf string, upstreams ...string) (*Nginx, error) {
 	path, err := LookPath("nginx")
 	if err != nil {
 		return nil, err
 	}
-	for range 5 { // another process may take the port first
-		var n *Nginx
-		if n, err = l.nginx(path, conf, upstreams); err == nil {
-			return n, nil
-		}
-	}
-	return nil, err
+	return WithFreePort(func(port int) (*Nginx, error) { return l.nginx(path, port, conf, upstreams) })
 }
 
-func (l *Lab) nginx(path, conf string, upstreams []string) (*Nginx, error) {
+func (l *Lab) nginx(path string, port int, conf string, upstreams []string) (*Nginx, error) {
 	dir, err := l.Dir("nginx")
 	if err != nil {
 		return nil, err
 	}
-	port, err := FreePort()
-	if err != nil {
-		return nil, err
-	}
 	listen := fmt.Sprintf("127.0.0.1:%d", port)
-	mark := "/" + rand.Text() // so that whoever took the port before us is not mistaken for ours
-	if err := site(dir, conf, listen, mark, upstreams); err != nil {
+	readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
+	if err := writeConfig(dir, conf, listen, readyPath, upstreams); err != nil {
 		return nil, err
 	}
 	s, err := l.Start(Program{
 		Name: "nginx", Path: path, Dir: dir,
-		Args:  []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g", nginxMain()},
-		Ready: answers(http.DefaultTransport, "http://"+listen+mark, http.StatusNoContent),
+		Args:  []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g", globalDirectives()},
+		Ready: respondsWith(http.StatusNoContent, http.DefaultTransport, "http://"+listen+readyPath),
 	})
 	return &Nginx{Server: s, URL: "http://" + listen}, err
 }
 
-// nginxMain is what the command line adds to nginx.conf: stay a child, and as
-// root keep workers that may open the instances' sockets.
-func nginxMain() string {
-	if Root() {
+// globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
+// this process, and under root its workers may open the instances' sockets.
+func globalDirectives() string {
+	if isRoot() {
 		return "daemon off; user root;"
 	}
 	return "daemon off;"
 }
 
-// site puts conf's nginx.conf into dir, with the two files that it includes.
-func site(dir, conf, listen, mark string, upstreams []string) error {
+// writeConfig writes conf's nginx.conf to dir, with the two files that it
+// includes. readyPath gets the status 204.
+func writeConfig(dir, conf, listen, readyPath string, upstreams []string) error {
 	main, err := os.ReadFile(filepath.Join(conf, "nginx.conf"))
 	if err != nil {
 		return err
 	}
-	server := fmt.Sprintf("listen %s backlog=4096;\nlocation = %s { return 204; }\n", listen, mark)
+	server := fmt.Sprintf("listen %s backlog=4096;\nlocation = %s { return 204; }\n", listen, readyPath)
 	var servers strings.Builder
 	for _, u := range upstreams {
 		fmt.Fprintf(&servers, "server %s max_fails=3 fail_timeout=2s;\n", u)
@@ -84,21 +76,22 @@ func site(dir, conf, listen, mark string, upstreams []string) error {
 		os.WriteFile(filepath.Join(dir, "site", "upstream.conf"), []byte(servers.String()), 0o644))
 }
 
-// answers is a readiness check: a GET of url has this status.
-func answers(via http.RoundTripper, url string, status int) func(context.Context) error {
+// respondsWith returns a readiness check that sends a GET of url by transport
+// and expects status.
+func respondsWith(status int, transport http.RoundTripper, url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
 			return err
 		}
-		resp, err := via.RoundTrip(req)
+		resp, err := transport.RoundTrip(req)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 1000))
 		if resp.StatusCode != status {
-			return fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+			return fmt.Errorf("%s responds with %s: %s", url, resp.Status, body)
 		}
 		return err
 	}

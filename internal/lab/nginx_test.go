@@ -20,18 +20,25 @@ import (
 
 const conf = "../../deploy/nginx"
 
-// backend is a tiny instance on a Unix socket; kill it to lose it.
-func backend(t *testing.T, h http.HandlerFunc) (address string, kill func()) {
+// listenUnix listens on a new Unix socket and returns the socket's path too.
+func listenUnix(t *testing.T) (l net.Listener, socket string) {
 	t.Helper()
-	dir, err := labtest.Lab(t).Dir("backend")
+	dir, err := labtest.Lab(t).Dir("instance")
 	if err != nil {
 		t.Fatal(err)
 	}
-	socket := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
+	socket = filepath.Join(dir, "s")
+	if l, err = net.Listen("unix", socket); err != nil {
 		t.Fatal(err)
 	}
+	return l, socket
+}
+
+// startInstance serves h on a Unix socket. kill closes the listener and all
+// connections.
+func startInstance(t *testing.T, h http.HandlerFunc) (upstream string, kill func()) {
+	t.Helper()
+	l, socket := listenUnix(t)
 	srv := httptest.NewUnstartedServer(h)
 	_ = srv.Listener.Close()
 	srv.Listener = l
@@ -44,7 +51,7 @@ func backend(t *testing.T, h http.HandlerFunc) (address string, kill func()) {
 	return "unix:" + socket, kill
 }
 
-func proxy(t *testing.T, upstreams ...string) *lab.Nginx {
+func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
 	n, err := labtest.Lab(t).Nginx(conf, upstreams...)
 	if err != nil {
@@ -69,78 +76,78 @@ func post(t *testing.T, url, body string, header http.Header) *http.Response {
 	return resp
 }
 
-func TestDeadInstanceFailsNoClaim(t *testing.T) {
+func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
 	t.Parallel()
 	var a, b atomic.Int64
-	addrA, killA := backend(t, func(w http.ResponseWriter, _ *http.Request) { a.Add(1); w.WriteHeader(201) })
-	addrB, _ := backend(t, func(w http.ResponseWriter, _ *http.Request) { b.Add(1); w.WriteHeader(201) })
-	url := proxy(t, addrA, addrB).URL
-	claims := func(n int) {
+	addrA, killA := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { a.Add(1); w.WriteHeader(201) })
+	addrB, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { b.Add(1); w.WriteHeader(201) })
+	url := startNginx(t, addrA, addrB).URL
+	sendClaims := func(n int) {
 		for i := range n {
 			if resp := post(t, url+"/coupons/1/orders", "", nil); resp.StatusCode != 201 {
 				t.Fatalf("claim %d: %s", i, resp.Status)
 			}
 		}
 	}
-	claims(40)
+	sendClaims(40)
 	if a.Load() == 0 || b.Load() == 0 {
-		t.Fatalf("a answered %d, b %d: both should have had a share", a.Load(), b.Load())
+		t.Fatalf("a got %d claims, b %d: want some at both", a.Load(), b.Load())
 	}
 	before := b.Load()
 	killA()
-	claims(200)
+	sendClaims(200)
 	if got := b.Load() - before; got != 200 {
-		t.Errorf("b answered %d of 200 after a had died", got)
+		t.Errorf("b got %d of 200 claims after a was killed", got)
 	}
 }
 
-func TestSentClaimIsNeverRepeated(t *testing.T) {
+func TestSentClaimIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	var seen atomic.Int64
-	hangUp := func(http.ResponseWriter, *http.Request) {
-		seen.Add(1)
+	var requests atomic.Int64
+	abort := func(http.ResponseWriter, *http.Request) {
+		requests.Add(1)
 		panic(http.ErrAbortHandler)
 	}
-	addrA, _ := backend(t, hangUp)
-	addrB, _ := backend(t, hangUp)
-	resp := post(t, proxy(t, addrA, addrB).URL+"/coupons/1/orders", "", nil)
-	if seen.Load() != 1 {
-		t.Errorf("the instances saw the claim %d times, want once", seen.Load())
+	addrA, _ := startInstance(t, abort)
+	addrB, _ := startInstance(t, abort)
+	resp := post(t, startNginx(t, addrA, addrB).URL+"/coupons/1/orders", "", nil)
+	if requests.Load() != 1 {
+		t.Errorf("the instances got the claim %d times, want once", requests.Load())
 	}
 	problem := struct{ Code string }{}
 	if err := json.NewDecoder(resp.Body).Decode(&problem); err != nil {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != 503 || problem.Code != "unavailable" || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("answer %s, code %q, Retry-After %q", resp.Status, problem.Code, resp.Header.Get("Retry-After"))
+		t.Errorf("status %s, code %q, Retry-After %q", resp.Status, problem.Code, resp.Header.Get("Retry-After"))
 	}
 }
 
-func TestClientCannotForgeItsAddress(t *testing.T) {
+func TestClientCannotForgeAddress(t *testing.T) {
 	t.Parallel()
-	addr, _ := backend(t, func(w http.ResponseWriter, r *http.Request) {
+	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-For")+" "+r.Header.Get("X-Real-IP"))
 	})
-	resp := post(t, proxy(t, addr).URL, "", http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
+	resp := post(t, startNginx(t, addr).URL, "", http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
 	body, _ := io.ReadAll(resp.Body)
 	if string(body) != "127.0.0.1 127.0.0.1" {
-		t.Errorf("the instance is told %q", body)
+		t.Errorf("the instance gets the addresses %q", body)
 	}
 }
 
-func TestOversizedBodyStopsAtProxy(t *testing.T) {
+func TestNginxRefusesOversizedBody(t *testing.T) {
 	t.Parallel()
-	addr, _ := backend(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
-	resp := post(t, proxy(t, addr).URL, strings.Repeat("x", 65<<10), nil)
+	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
+	resp := post(t, startNginx(t, addr).URL, strings.Repeat("x", 65<<10), nil)
 	if resp.StatusCode != 413 || resp.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("answer %s, %s", resp.Status, resp.Header.Get("Content-Type"))
+		t.Errorf("status %s, %s", resp.Status, resp.Header.Get("Content-Type"))
 	}
 }
 
-func TestWhatTheProxyRefusesIsAProblem(t *testing.T) {
+func TestNginxRefusesWithProblemDocument(t *testing.T) {
 	t.Parallel()
-	addr, _ := backend(t, func(http.ResponseWriter, *http.Request) { t.Error("the request reached the instance") })
-	url := proxy(t, addr).URL
+	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the request reached the instance") })
+	url := startNginx(t, addr).URL
 	for _, c := range []struct {
 		path   string
 		header http.Header
@@ -158,37 +165,30 @@ func TestWhatTheProxyRefusesIsAProblem(t *testing.T) {
 	}
 }
 
-func TestConnectionsToInstancesAreReused(t *testing.T) {
+func TestNginxReusesConnectionsToInstances(t *testing.T) {
 	t.Parallel()
-	remote := make(chan net.Conn, 300)
-	dir, err := labtest.Lab(t).Dir("backend")
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := make(chan net.Conn, 300)
+	l, socket := listenUnix(t)
 	srv := &http.Server{ConnState: func(c net.Conn, s http.ConnState) {
 		if s == http.StateNew {
-			remote <- c
+			opened <- c
 		}
 	}}
 	go func() { _ = srv.Serve(l) }()
 	t.Cleanup(func() { _ = srv.Close() })
-	url := proxy(t, "unix:"+socket).URL
+	url := startNginx(t, "unix:"+socket).URL
 	for range 200 {
 		post(t, url, "", nil)
 	}
-	if n := len(remote); n > 10 {
-		t.Errorf("200 requests in a row opened %d connections", n)
+	if n := len(opened); n > 10 {
+		t.Errorf("200 sequential requests opened %d connections", n)
 	}
 }
 
-// The lab's form of the configuration is tested by every test here; compose's
-// form names hosts that exist only there, so they are given an address first.
-func TestComposeFormIsValid(t *testing.T) {
+// The other tests here cover the configuration with the lab's site files. This
+// one covers compose's site files, with addresses for the hosts that exist only
+// in compose.
+func TestComposeSiteFilesAreValid(t *testing.T) {
 	t.Parallel()
 	path, err := lab.LookPath("nginx")
 	if err != nil {

@@ -3,41 +3,63 @@ package lab
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a running redis-server (or valkey-server).
+// Redis is a running redis-server or valkey-server.
 type Redis struct {
 	*Server
-	// URL is what REDIS_URL takes.
+	// URL is the value of REDIS_URL.
 	URL string
-	// Address is its host:port, if it has one.
+	// Address is the host:port, or empty on a Unix socket.
 	Address string
 }
 
-// Redis starts a server on a Unix socket that keeps nothing on disk, with args
-// added to its command line.
+// Redis starts a server on a Unix socket, with args added to its command line.
+// The server does not persist its data unless args say so.
 func (l *Lab) Redis(args ...string) (*Redis, error) {
-	path, err := LookPath("redis-server", "valkey-server")
-	if err != nil {
-		return nil, err
-	}
 	dir, err := l.Dir("redis")
 	if err != nil {
 		return nil, err
 	}
 	socket := filepath.Join(dir, "s")
-	url := "unix://" + socket
-	s, err := l.Start(Program{
-		Name: "redis", Path: path, Dir: dir,
-		Args:  append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir}, args...),
-		Ready: func(ctx context.Context) error { return pingRedis(ctx, url) },
-	})
-	return &Redis{Server: s, URL: url}, err
+	args = append([]string{"--port", "0", "--unixsocket", socket}, args...)
+	return l.startRedis(dir, &Redis{URL: "unix://" + socket}, args)
 }
+
+// RedisTCP starts a server on a free loopback port, for clients that cannot
+// use a Unix socket.
+func (l *Lab) RedisTCP(args ...string) (*Redis, error) {
+	return WithFreePort(func(port int) (*Redis, error) { return l.redisOnPort(port, args) })
+}
+
+func (l *Lab) redisOnPort(port int, args []string) (*Redis, error) {
+	dir, err := l.Dir("redis")
+	if err != nil {
+		return nil, err
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	args = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, args...)
+	return l.startRedis(dir, &Redis{URL: "redis://" + address, Address: address}, args)
+}
+
+// startRedis starts the server of r in dir and sets r.Server.
+func (l *Lab) startRedis(dir string, r *Redis, args []string) (*Redis, error) {
+	path, err := redisExecutable()
+	if err != nil {
+		return nil, err
+	}
+	r.Server, err = l.Start(Program{
+		Name: "redis", Path: path, Dir: dir,
+		Args:  append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...),
+		Ready: func(ctx context.Context) error { return pingRedis(ctx, r.URL) },
+	})
+	return r, err
+}
+
+func redisExecutable() (string, error) { return LookPath("redis-server", "valkey-server") }
 
 func pingRedis(ctx context.Context, url string) error {
 	opts, err := redis.ParseURL(url)
@@ -48,49 +70,3 @@ func pingRedis(ctx context.Context, url string) error {
 	defer rdb.Close()
 	return rdb.Ping(ctx).Err()
 }
-
-// RedisTCP starts a server on a free loopback port, for clients that cannot
-// use a Unix socket.
-func (l *Lab) RedisTCP(args ...string) (*Redis, error) {
-	return l.redisTCP(func() ([]string, error) { return args, nil })
-}
-
-// redisTCP asks for more anew with every port that it tries.
-func (l *Lab) redisTCP(more func() ([]string, error)) (r *Redis, err error) {
-	for range 5 { // another process may take the port first
-		var args []string
-		if args, err = more(); err != nil {
-			return nil, err
-		}
-		if r, err = l.redisOnPort(args); err == nil {
-			return r, nil
-		}
-	}
-	return nil, err
-}
-
-func (l *Lab) redisOnPort(args []string) (*Redis, error) {
-	path, err := LookPath("redis-server", "valkey-server")
-	if err != nil {
-		return nil, err
-	}
-	port, err := FreePort()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := l.Dir("redis")
-	if err != nil {
-		return nil, err
-	}
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	url := "redis://" + address
-	s, err := l.Start(Program{
-		Name: "redis", Path: path, Dir: dir,
-		Args:  append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--save", "", "--appendonly", "no", "--dir", dir}, args...),
-		Ready: func(ctx context.Context) error { return pingRedis(ctx, url) },
-	})
-	return &Redis{Server: s, URL: url, Address: address}, err
-}
-
-// Root reports whether servers must be told that they may run as root.
-func Root() bool { return os.Geteuid() == 0 }

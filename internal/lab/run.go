@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// Run runs p to its end, with its output in its log; p's Ready is not used.
-// It dies with this process, and with ctx. An exit status other than zero is
-// an *exec.ExitError, wrapped with the end of the log.
+// Run runs p, with its output in its log, and returns when it has ended. Run
+// does not use p.Ready. The process is killed when ctx or this process ends.
+// The error for an exit status other than zero wraps an *exec.ExitError and
+// includes the end of the log.
 func Run(ctx context.Context, p Program) error {
 	log, err := os.Create(p.log())
 	if err != nil {
@@ -21,12 +22,11 @@ func Run(ctx context.Context, p Program) error {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	cmd.Env = append(os.Environ(), p.Env...)
-	cmd.SysProcAttr = mortal(syscall.SIGKILL)
-	untie, err := spawn(cmd, syscall.SIGKILL)
+	stopWatch, err := startChild(cmd, syscall.SIGKILL)
 	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", p.Name, err)
 	}
-	defer untie()
+	defer stopWatch()
 	if err := cmd.Wait(); err != nil {
 		return errors.Join(fmt.Errorf("lab: %s: %w: %s", p.Name, err, tail(p.log())), ctx.Err())
 	}

@@ -14,16 +14,16 @@ import (
 // ZooKeeper is a running ZooKeeper of one server.
 type ZooKeeper struct {
 	*Server
-	// Address is what a ZooKeeper client takes.
+	// Address is the host:port for a ZooKeeper client.
 	Address string
 }
 
-// zookeeperJar is where Debian's libzookeeper-java puts it. Its manifest
-// names the jars that it needs.
+// zookeeperJar is the path in Debian's package libzookeeper-java. The jar's
+// manifest names the jars that it depends on.
 const zookeeperJar = "/usr/share/java/zookeeper.jar"
 
-// ZooKeeper starts a server on a free loopback port, for it knows no Unix
-// sockets. Sessions may take from 200 ms to a minute.
+// ZooKeeper starts a server on a free loopback port, because ZooKeeper has no
+// Unix sockets. It grants session timeouts from 200 ms to a minute.
 func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
 	java, err := LookPath("java")
 	if err != nil {
@@ -32,20 +32,10 @@ func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
 	if _, err := os.Stat(zookeeperJar); err != nil {
 		return nil, fmt.Errorf("lab: ZooKeeper is not installed: %w", err)
 	}
-	for range 5 { // another process may take the port first
-		var z *ZooKeeper
-		if z, err = l.zookeeper(java); err == nil {
-			return z, nil
-		}
-	}
-	return nil, err
+	return WithFreePort(func(port int) (*ZooKeeper, error) { return l.zookeeper(java, port) })
 }
 
-func (l *Lab) zookeeper(java string) (*ZooKeeper, error) {
-	port, err := FreePort()
-	if err != nil {
-		return nil, err
-	}
+func (l *Lab) zookeeper(java string, port int) (*ZooKeeper, error) {
 	dir, err := l.Dir("zookeeper")
 	if err != nil {
 		return nil, err
@@ -63,28 +53,29 @@ func (l *Lab) zookeeper(java string) (*ZooKeeper, error) {
 			"-Dznode.container.checkIntervalMs=500",
 			"-cp", zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg",
 		},
-		Ready: func(ctx context.Context) error { return serving(ctx, z.Address) },
+		Ready: func(ctx context.Context) error { return zookeeperReady(ctx, z.Address) },
 	})
 	return z, err
 }
 
-// serving asks ZooKeeper whether it serves: it listens before it does.
-func serving(ctx context.Context, address string) error {
+// zookeeperReady sends the command srvr, because ZooKeeper accepts connections
+// before it serves requests.
+func zookeeperReady(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	// What it accepts too early it sometimes never answers.
+	// ZooKeeper sometimes never replies on a connection that it accepted too early.
 	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(conn, "srvr"); err != nil {
 		return err
 	}
-	answer, err := io.ReadAll(conn)
-	if err == nil && !strings.HasPrefix(string(answer), "Zookeeper version") {
-		err = fmt.Errorf("answered %q", answer)
+	reply, err := io.ReadAll(conn)
+	if err == nil && !strings.HasPrefix(string(reply), "Zookeeper version") {
+		err = fmt.Errorf("srvr replied %q", reply)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Package labtest gives tests real servers with data of their own.
+// Package labtest starts real servers for tests, each test with its own data.
 package labtest
 
 import (
@@ -20,13 +20,13 @@ import (
 )
 
 var (
-	shared   *lab.Lab
-	database = sync.OnceValues(func() (*lab.MySQL, error) { return shared.MySQL() })
-	counter  atomic.Int64
+	shared  *lab.Lab
+	mysql   = sync.OnceValues(func() (*lab.MySQL, error) { return shared.MySQL() })
+	counter atomic.Int64
 )
 
-// Main is the body of TestMain in every package that uses this one: it opens
-// the lab of this test binary and closes it, with all servers, at the end.
+// Main is the body of TestMain in a package that uses labtest. It opens the
+// test binary's lab, runs the tests, and closes the lab with all its servers.
 func Main(m *testing.M) {
 	l, err := lab.Open()
 	if err != nil {
@@ -42,7 +42,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Lab is the lab of this test binary.
+// Lab returns the test binary's lab.
 func Lab(tb testing.TB) *lab.Lab {
 	tb.Helper()
 	if shared == nil {
@@ -51,7 +51,7 @@ func Lab(tb testing.TB) *lab.Lab {
 	return shared
 }
 
-// Redis starts a Redis that belongs to this test alone.
+// Redis starts a Redis for this test alone, with args added to its command line.
 func Redis(tb testing.TB, args ...string) *lab.Redis {
 	tb.Helper()
 	r, err := Lab(tb).Redis(args...)
@@ -62,13 +62,14 @@ func Redis(tb testing.TB, args ...string) *lab.Redis {
 	return r
 }
 
-// Dial opens a client of r.
+// Dial returns a client of r that is closed when the test ends.
 func Dial(tb testing.TB, r *lab.Redis) redis.UniversalClient {
 	tb.Helper()
 	return DialURL(tb, r.URL)
 }
 
-// DialURL opens a client as the service does.
+// DialURL returns a client of the Redis at url, configured as in the service and
+// closed when the test ends.
 func DialURL(tb testing.TB, url string) redis.UniversalClient {
 	tb.Helper()
 	rdb, err := connect.Redis(url, 64)
@@ -79,8 +80,8 @@ func DialURL(tb testing.TB, url string) redis.UniversalClient {
 	return rdb
 }
 
-// MySQL starts a database server that belongs to this test alone, for tests
-// that stop or pause it. Others share one by DSN or DB.
+// MySQL starts a database server for this test alone. Only tests that stop or
+// pause the server need it; the others share one server by DSN or DB.
 func MySQL(tb testing.TB) *lab.MySQL {
 	tb.Helper()
 	m, err := Lab(tb).MySQL()
@@ -91,7 +92,7 @@ func MySQL(tb testing.TB) *lab.MySQL {
 	return m
 }
 
-// EmptyDatabase makes a database without tables in m and returns its DSN.
+// EmptyDatabase creates a database without tables in m and returns its DSN.
 func EmptyDatabase(tb testing.TB, m *lab.MySQL) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -104,11 +105,12 @@ func EmptyDatabase(tb testing.TB, m *lab.MySQL) string {
 	return dsn
 }
 
-// DSN makes a migrated database of its own in this binary's server.
+// DSN creates a migrated database for this test alone in the test binary's
+// shared server, and returns its DSN.
 func DSN(tb testing.TB) string {
 	tb.Helper()
 	Lab(tb)
-	m, err := database()
+	m, err := mysql()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func DSN(tb testing.TB) string {
 	return dsn
 }
 
-// Migrate brings db's schema up to date.
+// Migrate applies all migrations to db.
 func Migrate(tb testing.TB, db *sqlx.DB) {
 	tb.Helper()
 	if err := migrations.Up(context.Background(), db.DB); err != nil {
@@ -125,13 +127,13 @@ func Migrate(tb testing.TB, db *sqlx.DB) {
 	}
 }
 
-// DB is an open pool on a migrated database of its own.
+// DB returns a connection pool of a migrated database for this test alone.
 func DB(tb testing.TB) *sqlx.DB {
 	tb.Helper()
 	return Open(tb, DSN(tb))
 }
 
-// Open opens a pool that the test closes at its end.
+// Open returns a connection pool that is closed when the test ends.
 func Open(tb testing.TB, dsn string, options ...connect.Option) *sqlx.DB {
 	tb.Helper()
 	db, err := connect.MySQL(dsn, 32, options...)
@@ -142,7 +144,8 @@ func Open(tb testing.TB, dsn string, options ...connect.Option) *sqlx.DB {
 	return db
 }
 
-// Name is a key of at most 40 bytes that no other test of this binary uses.
+// Name returns a name of at most 40 bytes, unique in the test binary. It serves
+// as a lock key.
 func Name(tb testing.TB) string {
 	base := strings.NewReplacer("/", ".", " ", "_").Replace(tb.Name())
 	return fmt.Sprintf("%.30s.%d", base, counter.Add(1))

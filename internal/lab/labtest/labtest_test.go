@@ -8,7 +8,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m) }
 
-func TestServersAreReal(t *testing.T) {
+func TestMySQLAndRedisServeRequests(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)
 	var isolation string

@@ -7,59 +7,62 @@ import (
 	"example.com/flashsale/internal/lab"
 )
 
-// The servers that a test binary's tests share, if they leave them alone.
+// Servers that the tests of a test binary share.
 var (
 	memcached = sync.OnceValues(func() (*lab.Memcached, error) { return shared.Memcached() })
 	etcd      = sync.OnceValues(func() (*lab.Etcd, error) { return shared.Etcd() })
 	zookeeper = sync.OnceValues(func() (*lab.ZooKeeper, error) { return shared.ZooKeeper() })
 )
 
-// SharedMemcached is this binary's memcached, for tests that leave it alone.
+// SharedMemcached returns the test binary's memcached. Tests must not stop or
+// pause it.
 func SharedMemcached(tb testing.TB) *lab.Memcached {
 	tb.Helper()
 	Lab(tb)
-	return started(tb, memcached)
+	return mustStart(tb, memcached)
 }
 
-// SharedEtcd is this binary's etcd, for tests that leave it alone.
+// SharedEtcd returns the test binary's etcd. Tests must not stop or pause it.
 func SharedEtcd(tb testing.TB) *lab.Etcd {
 	tb.Helper()
 	Lab(tb)
-	return started(tb, etcd)
+	return mustStart(tb, etcd)
 }
 
-// SharedZooKeeper is this binary's ZooKeeper, for tests that leave it alone.
+// SharedZooKeeper returns the test binary's ZooKeeper. Tests must not stop or
+// pause it.
 func SharedZooKeeper(tb testing.TB) *lab.ZooKeeper {
 	tb.Helper()
 	Lab(tb)
-	return started(tb, zookeeper)
+	return mustStart(tb, zookeeper)
 }
 
-// Memcached starts a memcached that belongs to this test alone.
+// Memcached starts a memcached for this test alone.
 func Memcached(tb testing.TB) *lab.Memcached {
 	tb.Helper()
-	s := started(tb, Lab(tb).Memcached)
+	s := mustStart(tb, Lab(tb).Memcached)
 	tb.Cleanup(s.Kill)
 	return s
 }
 
-// Etcd starts an etcd that belongs to this test alone.
+// Etcd starts an etcd for this test alone.
 func Etcd(tb testing.TB) *lab.Etcd {
 	tb.Helper()
-	s := started(tb, Lab(tb).Etcd)
+	s := mustStart(tb, Lab(tb).Etcd)
 	tb.Cleanup(s.Kill)
 	return s
 }
 
-// ZooKeeper starts a ZooKeeper that belongs to this test alone.
+// ZooKeeper starts a ZooKeeper for this test alone.
 func ZooKeeper(tb testing.TB) *lab.ZooKeeper {
 	tb.Helper()
-	s := started(tb, Lab(tb).ZooKeeper)
+	s := mustStart(tb, Lab(tb).ZooKeeper)
 	tb.Cleanup(s.Kill)
 	return s
 }
 
-func started[S any](tb testing.TB, start func() (S, error)) S {
+// mustStart calls start and fails the test on an error.
+func mustStart[S any](tb testing.TB, start func() (S, error)) S {
 	tb.Helper()
 	s, err := start()
 	if err != nil {
@@ -68,11 +71,11 @@ func started[S any](tb testing.TB, start func() (S, error)) S {
 	return s
 }
 
-// Topology starts a Redis of the shape called name (see lab.Shapes) that belongs
-// to this test alone.
+// Topology starts Redis in the named topology (see lab.Topologies) for this
+// test alone.
 func Topology(tb testing.TB, name string) *lab.Topology {
 	tb.Helper()
-	t := started(tb, func() (*lab.Topology, error) { return Lab(tb).Topology(name) })
+	t := mustStart(tb, func() (*lab.Topology, error) { return Lab(tb).Topology(name) })
 	tb.Cleanup(t.Kill)
 	return t
 }

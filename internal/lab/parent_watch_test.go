@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// group starts a sleeper in a process group of its own.
-func group(t *testing.T) *exec.Cmd {
+// startGroup starts sleep in a process group of its own.
+func startGroup(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -21,19 +21,19 @@ func group(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-func TestWatcherEndsChildWhenPipeBreaks(t *testing.T) {
+func TestWatcherSignalsChildWhenPipeCloses(t *testing.T) {
 	t.Parallel()
-	child := group(t)
-	watch := exec.Command("/bin/sh", "-c", watcher, "sh", "15", strconv.Itoa(child.Process.Pid))
-	stdin, err := watch.StdinPipe()
+	child := startGroup(t)
+	watcher := exec.Command("/bin/sh", "-c", watcherScript, "sh", "15", strconv.Itoa(child.Process.Pid))
+	stdin, err := watcher.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := watch.Start(); err != nil {
+	if err := watcher.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = stdin.Close() // what the kernel does for a process that is killed
-	_ = watch.Wait()
+	_ = stdin.Close() // as the kernel does when the parent is killed
+	_ = watcher.Wait()
 	_ = child.Wait()
 	status := child.ProcessState.Sys().(syscall.WaitStatus)
 	if status.Signal() != syscall.SIGTERM {
@@ -41,14 +41,14 @@ func TestWatcherEndsChildWhenPipeBreaks(t *testing.T) {
 	}
 }
 
-func TestUntieLeavesGroupAlone(t *testing.T) {
+func TestStoppedWatchLeavesChildRunning(t *testing.T) {
 	t.Parallel()
-	child := group(t)
-	untie, err := tie(child.Process.Pid, syscall.SIGTERM)
+	child := startGroup(t)
+	stopWatch, err := parentWatch(child.Process.Pid, syscall.SIGTERM)
 	if err != nil {
 		t.Fatal(err)
 	}
-	untie() // waits for the watcher: had it a signal to send, it has sent it
+	stopWatch() // returns after the shell has exited: a signal, if any, has been sent
 	done := make(chan *os.ProcessState, 1)
 	go func() {
 		state, _ := child.Process.Wait()
