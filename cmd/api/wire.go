@@ -14,6 +14,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/order"
 )
@@ -39,16 +40,17 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 		return nil, err
 	}
 	metrics := registry(p)
-	locks, err := lockmetrics.New(metrics)
+	lockMetrics, err := lockmetrics.New(metrics)
 	if err != nil {
 		return nil, err
 	}
+	locks := lock.New(locker, lock.WithObserver(lockMetrics.Observe))
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims, err := order.New(order.Config{
 		DB: p.db, BatchDB: p.batches, Coupons: cache, CouponStore: store, IDs: idgen.New(p.rdb, "order"),
-		Locker: locker, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Strategy: cfg.strategy(), Observe: locks.Observe,
+		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
+		Strategy: cfg.strategy(),
 	})
 	if err != nil {
 		return nil, err
@@ -58,12 +60,13 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
-	handler, closeDebug, err := withDebug(cfg, api, p, locker, locks.Observe)
+	handler, closeDebug, err := withDebug(cfg, api, p, locks, lockMetrics.Observe)
 	if err != nil {
 		return nil, err
 	}
 	return &service{log: log, db: p.db, api: api, handler: handler, close: func() {
 		claims.Close()
+		locks.Close()
 		closeDebug()
 		closeLocker()
 		p.close()

@@ -66,14 +66,14 @@ func (u *users) recover(t *testing.T) {
 	began := time.Now()
 	for name := range u.lockers {
 		u.await(t, name, func(ctx context.Context) error {
-			return lock.Do(ctx, u.lockers[name], "lock0", lock.Options{TTL: time.Second}, nothing)
+			return lock.New(u.lockers[name]).Do(ctx, "lock0", lock.Options{TTL: time.Second}, nothing)
 		})
 	}
 	u.await(t, "ids", func(ctx context.Context) error { _, err := u.ids.Next(ctx); return err })
 	t.Logf("away for %s", time.Since(began))
 }
 
-func nothing(context.Context, *lock.Held) error { return nil }
+func nothing(context.Context, *lock.Lock) error { return nil }
 
 func (u *users) await(t *testing.T, name string, ok func(context.Context) error) {
 	t.Helper()
@@ -117,11 +117,12 @@ func (u *users) work(t *testing.T) {
 func (u *users) count(t *testing.T, name string, l lock.Locker, key string) {
 	t.Helper()
 	const crowd = 16
+	c := lock.New(l)
 	counter := 0 // the race detector watches it too
 	var all sync.WaitGroup
 	for range crowd {
 		all.Go(func() {
-			err := lock.Do(t.Context(), l, key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, func(context.Context, *lock.Held) error {
+			err := c.Do(t.Context(), key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, func(context.Context, *lock.Lock) error {
 				counter++
 				return nil
 			})
@@ -157,7 +158,7 @@ func (u *users) wakes(t *testing.T, name string, l lock.Locker) {
 			drained = true
 		}
 	}
-	if err := lock.Do(t.Context(), l, "lock0", lock.Options{TTL: time.Minute, Wait: 20 * time.Second}, nothing); err != nil {
+	if err := lock.New(l).Do(t.Context(), "lock0", lock.Options{TTL: time.Minute, Wait: 20 * time.Second}, nothing); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	awaitWake(t, name, wake)

@@ -48,7 +48,7 @@ func newFixtureOn(tb testing.TB, dsn string) *fixture {
 	cache := coupon.NewCache(store, time.Hour) // what must be seen sooner, must be told
 	claims, err := order.New(order.Config{
 		DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, CouponStore: store,
-		IDs: idgen.New(rdb, "order"), Locker: f.locker, Scope: order.PerUser, LockTTL: 30 * time.Second,
+		IDs: idgen.New(rdb, "order"), Locks: lock.New(f.locker), Scope: order.PerUser, LockTTL: 30 * time.Second,
 		Strategy: order.GroupCommit,
 	})
 	if err != nil {

@@ -38,6 +38,8 @@ var verdicts = []struct {
 	{lock.ErrLocked, unavailable}, // whatever it guards, it was not claimed
 	{lock.ErrLost, unavailable},
 	{lock.ErrReleased, unavailable},
+	{lock.ErrClosed, unavailable},
+	{lock.ErrInvalid, internal},
 	{lock.ErrReentry, internal}, // a mistake of ours
 	{context.DeadlineExceeded, unavailable},
 	{context.Canceled, unavailable}, // the client hung up; nobody will read it

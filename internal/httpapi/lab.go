@@ -15,8 +15,8 @@ import (
 // PageViews holds what the routes of the page-view counter need.
 type PageViews struct {
 	Counter  *pageview.Counter
-	Locker   lock.Locker // the lock of version 3
-	Redlock  lock.Locker // the lock of version 4; nil omits that route
+	Locks    *lock.Client // the lock of version 3
+	Redlock  *lock.Client // the lock of version 4; nil omits that route
 	Options  lock.Options
 	Instance string // the value of X-Instance
 }
@@ -37,7 +37,7 @@ func WithLabRoutes(api http.Handler, views PageViews) http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("POST /v1/pview", views.serve(views.Counter.CountUnlocked))
 	mux.HandleFunc("POST /v2/pview", views.serve(views.Counter.CountWithMutex))
-	mux.HandleFunc("POST /v3/pview", views.serve(views.countUnder(views.Locker)))
+	mux.HandleFunc("POST /v3/pview", views.serve(views.countUnder(views.Locks)))
 	if views.Redlock != nil {
 		mux.HandleFunc("POST /v4/pview", views.serve(views.countUnder(views.Redlock)))
 	}
@@ -46,9 +46,9 @@ func WithLabRoutes(api http.Handler, views PageViews) http.Handler {
 
 type countFunc func(ctx context.Context, think time.Duration) (pageview.View, error)
 
-func (v PageViews) countUnder(l lock.Locker) countFunc {
+func (v PageViews) countUnder(locks *lock.Client) countFunc {
 	return func(ctx context.Context, think time.Duration) (pageview.View, error) {
-		return v.Counter.CountLocked(ctx, l, v.Options, think)
+		return v.Counter.CountLocked(ctx, locks, v.Options, think)
 	}
 }
 

@@ -2,29 +2,29 @@ package lock
 
 import "time"
 
-// A Kind says what an Event tells.
-type Kind uint8
+// An EventKind says what an Event reports.
+type EventKind uint8
 
-// Every Acquire ends in one of the first four; every lock it got, unless it was
-// re-entered, in EventReleased, EventReleaseUnknown or EventLost.
+// Every Acquire ends in one of the first four. Every lock that was acquired and
+// not re-entered ends in EventReleased, EventReleaseUnknown or EventLost.
 const (
-	EventAcquired       Kind = iota // Wait is how long it took
-	EventRefused                    // another held it all the time; Wait
-	EventUnknown                    // asking had no certain outcome, or was refused; Wait, Err
-	EventReentered                  // the context's own hold was entered again
-	EventWaiting                    // an Acquire begins to wait
-	EventWaited                     // and has stopped waiting
-	EventRenewed                    // the lease was extended
-	EventRenewalUnknown             // an extension failed and will be tried again; Err
-	EventReleased                   // Hold is how long it was held
-	EventReleaseUnknown             // letting go had no certain outcome; Hold, Err
-	EventLost                       // Hold, Err
+	EventAcquired       EventKind = iota // Wait is the time it took
+	EventRefused                         // another holder had the key; Wait, Err
+	EventUnknown                         // the request failed or its outcome is unknown; Wait, Err
+	EventReentered                       // the context's own lock was shared
+	EventWaiting                         // an Acquire begins to wait
+	EventWaited                          // it has stopped waiting
+	EventRenewed                         // the lease was extended
+	EventRenewalUnknown                  // an extension failed and will be repeated; Err
+	EventReleased                        // Hold is the time the lock was held
+	EventReleaseUnknown                  // the outcome of the release is unknown; Hold, Err
+	EventLost                            // Hold, Err
 )
 
-// An Event is something to count. It names the class of the lock, never the
+// An Event is something to count. It has the class of the lock and never the
 // key, so that it can label a metric.
 type Event struct {
-	Kind  Kind
+	Kind  EventKind
 	Class string
 	Wait  time.Duration
 	Hold  time.Duration

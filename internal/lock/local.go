@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Local locks within this process and nowhere else, as a language's own mutex
-// does: two instances of a service exclude nobody from each other. It is the
-// contract at its plainest, with fences and wake-ups.
+// Local returns a locker that excludes within this process only, as a mutex
+// does. Two instances of a service do not exclude each other with it. Its leases
+// expire and have fences, and it is a Notifier.
 func Local() Locker {
 	return &local{leases: map[string]*localLease{}, waiters: map[string]map[chan<- struct{}]int{}}
 }
 
 type local struct {
 	mu      sync.Mutex
-	leases  map[string]*localLease // the holders
-	waiters map[string]map[chan<- struct{}]int
-	fence   uint64 // the last one given, to any key
+	leases  map[string]*localLease             // by key
+	waiters map[string]map[chan<- struct{}]int // by key; how often each channel listens
+	fence   uint64                             // of the latest lease of any key
 }
 
 type localLease struct {
@@ -29,9 +29,6 @@ type localLease struct {
 
 func (l *local) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := CheckTTL(ttl); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -49,9 +46,6 @@ func (l *local) TryLock(ctx context.Context, key string, ttl time.Duration) (Lea
 func (l *localLease) Fence() uint64 { return l.fence }
 
 func (l *localLease) Extend(_ context.Context, ttl time.Duration) error {
-	if err := CheckTTL(ttl); err != nil {
-		return err
-	}
 	l.locker.mu.Lock()
 	defer l.locker.mu.Unlock()
 	if l.locker.leases[l.key] != l || !l.expiry.Reset(ttl) {
@@ -65,8 +59,8 @@ func (l *localLease) Release(context.Context) error {
 	return l.end()
 }
 
-// end takes the lease out of the table, unless it is out, and wakes those who
-// wait for it.
+// end removes the lease, unless it has ended, and notifies the waiters of its
+// key.
 func (l *localLease) end() error {
 	l.locker.mu.Lock()
 	defer l.locker.mu.Unlock()
@@ -75,12 +69,12 @@ func (l *localLease) end() error {
 	}
 	delete(l.locker.leases, l.key)
 	for wake := range l.locker.waiters[l.key] {
-		nudge(wake)
+		notify(wake)
 	}
 	return nil
 }
 
-// Notify tells of every release and expiry.
+// Notify implements Notifier. It reports every release and expiry.
 func (l *local) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,11 +82,11 @@ func (l *local) Notify(key string, wake chan<- struct{}) (stop func(), err error
 		l.waiters[key] = map[chan<- struct{}]int{}
 	}
 	l.waiters[key][wake]++
-	nudge(wake)
-	return sync.OnceFunc(func() { l.forget(key, wake) }), nil
+	notify(wake)
+	return sync.OnceFunc(func() { l.stopNotify(key, wake) }), nil
 }
 
-func (l *local) forget(key string, wake chan<- struct{}) {
+func (l *local) stopNotify(key string, wake chan<- struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.waiters[key][wake]--; l.waiters[key][wake] == 0 {
@@ -100,13 +94,5 @@ func (l *local) forget(key string, wake chan<- struct{}) {
 	}
 	if len(l.waiters[key]) == 0 {
 		delete(l.waiters, key)
-	}
-}
-
-// nudge leaves a wake-up that one receiver will find, without ever blocking.
-func nudge(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
 	}
 }

@@ -1,14 +1,14 @@
 // Package lock is a distributed lock: the contract that every driver keeps,
-// and the policy (waiting, renewing, losing, letting go) written once for all
-// of them.
+// and a Client that adds waiting, renewal, loss and release to any driver.
 //
-// A lease is a promise with an end, not a mutex: a process that is paused past
-// its lease (garbage collection, SIGSTOP, a slow disk) still believes it holds
-// it. The lock makes that rare and visible; only the resource itself, by a
-// fence, a unique key or a conditional write, can make it harmless.
+// A lease is a promise with an end, not a mutex. A process that is paused past
+// the end of its lease (garbage collection, SIGSTOP, a slow disk) still
+// believes that it holds the lock. The Client makes that rare and reports it;
+// only the protected resource can make it harmless, by a fence, a unique key or
+// a conditional write.
 //
-// The core knows no driver. Drivers are sub-packages, and locktest is the
-// contract as a suite that each of them runs.
+// The package knows no driver. Drivers are sub-packages, package driver holds
+// what they share, and package locktest checks that each keeps the contract.
 package lock
 
 import (
@@ -18,99 +18,98 @@ import (
 	"time"
 )
 
-// The two verdicts. Every other error means that the outcome is unknown.
+// The two verdicts of a driver. Every other error leaves the outcome unknown.
 var (
 	// ErrLocked reports that another holder has the key.
 	ErrLocked = errors.New("lock: held by another")
-	// ErrLost says that the lease is no longer ours: released, expired,
-	// taken over, or gone with the server's data.
+	// ErrLost reports that the lease has ended: it was released, it expired,
+	// another holder took the key, or the server lost its data.
 	ErrLost = errors.New("lock: lost")
 )
 
-// A Locker asks one lock service for leases. It is safe for concurrent use,
-// and comparable: the policy keeps one queue per locker and key.
+// A Locker requests leases from one lock service. It is safe for concurrent
+// use.
 type Locker interface {
-	// TryLock asks once for key and never waits for a holder. It returns a
-	// lease that ends after ttl unless extended, ErrLocked, or an error that
-	// leaves the outcome unknown; the driver then has already tried to let go
-	// of whatever it may have got. A lost reply that the client retries must
-	// still yield the lease. A cancelled ctx grants nothing. A ttl that fails
-	// CheckTTL is refused; one finer than the service can keep is rounded up.
+	// TryLock requests the key once and does not wait for a holder. It returns
+	// a lease that ends after ttl unless it is extended, ErrLocked, or an
+	// error that leaves the outcome unknown; in that case the driver has
+	// already tried to release what it may have got. A request that the client
+	// repeats because a reply was lost still yields the lease. A cancelled ctx
+	// yields none. A ttl finer than the service's clock is rounded up.
+	//
+	// The key and the ttl are valid: the Client has checked them.
 	TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
 
-// A Lease is one grant of one key to one holder. No two leases share an owner.
+// A Lease is one grant of one key to one owner. No two leases share an owner.
 // It is safe for concurrent use: it may be released while it is extended.
 type Lease interface {
-	// Fence rises strictly from lease to lease of the same key. Zero means
-	// that the driver cannot promise that.
+	// Fence increases strictly from lease to lease of the same key. It is zero
+	// if the driver cannot promise that.
 	Fence() uint64
-	// Extend sets the lease's end to ttl from now, or reports ErrLost and
-	// leaves the next holder alone.
+	// Extend moves the end of the lease to ttl from now. It returns ErrLost if
+	// the lease has ended, and then leaves the next holder's lease unchanged.
 	Extend(ctx context.Context, ttl time.Duration) error
-	// Release lets go, or reports ErrLost if there was nothing of ours left
-	// to let go of. It never frees another's lease. A second Release is
-	// ErrLost.
+	// Release ends the lease. It returns ErrLost if the lease had already
+	// ended, and never ends the lease of another owner. A second Release
+	// returns ErrLost.
 	Release(ctx context.Context) error
 }
 
-// A Notifier is a Locker that can tell when a key may have become free.
+// A Notifier is a Locker that reports when a key may have become free.
 type Notifier interface {
 	Locker
-	// Notify sends on wake, without ever blocking, whenever key may have
-	// become free, once when it begins to listen and again after each
-	// interruption, until stop is called. A hint may be missing or too many;
-	// it is never the lock itself.
+	// Notify sends on wake whenever key may have become free, once when it
+	// begins to listen, and once after each interruption, until stop is
+	// called. It never blocks, neither on wake nor on the network. A
+	// notification may be missing or superfluous.
 	Notify(key string, wake chan<- struct{}) (stop func(), err error)
 }
 
-// A BlockingLocker is a Locker that can wait for a key in its own service, in that
-// service's own order.
+// A BlockingLocker is a Locker whose service queues waiters itself, in its own
+// order.
 type BlockingLocker interface {
 	Locker
-	// Lock waits until it has the lease or ctx ends; it then returns an
-	// error that wraps ErrLocked and the cause of ctx, and is no longer queued.
+	// Lock blocks until it has the lease or ctx ends. In the second case it
+	// returns an error that wraps ErrLocked and the cause of ctx, and is no
+	// longer queued.
 	Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
 
 // A BatchExtender is a Locker that extends many leases in few round trips.
 type BatchExtender interface {
 	Locker
-	// ExtendAll extends leases that this locker gave, to ttl from now, and
-	// returns one result for each: nil, ErrLost or unknown.
+	// ExtendAll extends leases of this locker to ttl from now. It returns one
+	// result for each lease: nil, ErrLost, or an error that leaves the outcome
+	// unknown.
 	ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error
 }
 
-// A Watched lease learns of its own loss without being asked, as one bound to
-// a session does. The channel is closed when the lease is lost.
-type Watched interface {
+// A WatchedLease detects its own loss without a request, as a lease that is
+// bound to a session does.
+type WatchedLease interface {
 	Lease
+	// Lost returns a channel that is closed when the lease is lost.
 	Lost() <-chan struct{}
 }
 
-// MaxKey is the longest key that every driver takes: the meet of memcached's
-// and GET_LOCK's limits.
+// MaxKey is the length of the longest key that every driver accepts. memcached
+// and GET_LOCK set the limit.
 const MaxKey = 64
 
-// CheckKey reports why key cannot be a lock's name: it must be 1 to 64
-// printable ASCII bytes without a space.
-func CheckKey(key string) error {
+// ErrInvalid reports a key or an option that no driver can work with. It is a
+// mistake of the caller.
+var ErrInvalid = errors.New("lock: invalid")
+
+// checkKey accepts 1 to MaxKey printable ASCII bytes without a space.
+func checkKey(key string) error {
 	if len(key) == 0 || len(key) > MaxKey {
-		return fmt.Errorf("lock: key of %d bytes, want 1 to %d", len(key), MaxKey)
+		return fmt.Errorf("%w: key of %d bytes, want 1 to %d", ErrInvalid, len(key), MaxKey)
 	}
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] > '~' {
-			return fmt.Errorf("lock: key %q has a byte that is not printable ASCII", key)
+			return fmt.Errorf("%w: key %q has a byte that is not printable ASCII", ErrInvalid, key)
 		}
-	}
-	return nil
-}
-
-// CheckTTL reports why ttl cannot be the time of a lease: it must be at least
-// a millisecond, for less would be gone before its owner heard of it.
-func CheckTTL(ttl time.Duration) error {
-	if ttl < time.Millisecond {
-		return fmt.Errorf("lock: ttl of %s, want at least 1ms", ttl)
 	}
 	return nil
 }

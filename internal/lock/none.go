@@ -6,35 +6,32 @@ import (
 	"time"
 )
 
-// None admits everybody: the control of every experiment, and what a service
-// that needs no lock runs with.
+// None returns a locker that excludes no one. It is the control of the
+// experiments, and the choice of a service that needs no lock.
 func None() Locker { return none{} }
 
 type none struct{}
 
-func (none) TryLock(ctx context.Context, _ string, ttl time.Duration) (Lease, error) {
+func (none) TryLock(ctx context.Context, _ string, _ time.Duration) (Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := CheckTTL(ttl); err != nil {
-		return nil, err
-	}
-	return &pass{}, nil
+	return &noneLease{}, nil
 }
 
-type pass struct{ released atomic.Bool }
+type noneLease struct{ released atomic.Bool }
 
-func (p *pass) Fence() uint64 { return 0 }
+func (l *noneLease) Fence() uint64 { return 0 }
 
-func (p *pass) Extend(_ context.Context, ttl time.Duration) error {
-	if p.released.Load() {
+func (l *noneLease) Extend(context.Context, time.Duration) error {
+	if l.released.Load() {
 		return ErrLost
 	}
-	return CheckTTL(ttl)
+	return nil
 }
 
-func (p *pass) Release(context.Context) error {
-	if p.released.Swap(true) {
+func (l *noneLease) Release(context.Context) error {
+	if l.released.Swap(true) {
 		return ErrLost
 	}
 	return nil

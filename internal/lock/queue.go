@@ -9,198 +9,215 @@ import (
 	"time"
 )
 
-// Queues let one goroutine of this process at a time contend for a key; the
-// others stand behind it, in the order of their coming, and cost the server
-// nothing.
+// queues let one goroutine of this process at a time contend for a key. The
+// others wait behind it, in the order of arrival, without requests to the
+// server.
 type queues struct {
-	mu     sync.Mutex
-	byName map[name]*queue
+	mu    sync.Mutex
+	byKey map[string]*queue
 }
 
-type name struct {
-	locker Locker
-	key    string
-}
-
-// A queue exists as long as somebody stands in it.
+// A queue exists while at least one waiter is in it.
 type queue struct {
-	turns list.List     // of chan struct{}, closed when it is that one's turn
-	wake  chan struct{} // a hint that the key may be free
-	stop  func()        // nil unless it listens; the contender's own
+	waiters list.List     // of chan struct{}; closed when the waiter comes first
+	wake    chan struct{} // receives when the key may be free
+	stop    func()        // stops the notifications; nil before they are started; used by the first waiter only
 }
 
 const (
-	// backup is how often a contender asks that hears of no release: the
-	// holder may have died, or the hint been lost.
-	backup = time.Second
-	// Without hints it asks after pauses that grow from first to last.
+	// backupPoll is how often a waiter polls that gets notifications: the
+	// holder may have died, or a notification been lost.
+	backupPoll = time.Second
+	// Without notifications it polls after pauses that double from first to
+	// last.
 	firstPause = 2 * time.Millisecond
 	lastPause  = 200 * time.Millisecond
+	// lastRequest is how long before the end of a wait the waiter requests the
+	// lock for the last time: a lease may have expired since the last poll,
+	// and no notification reports that.
+	lastRequest = 10 * time.Millisecond
 )
 
-var errWaited = errors.New("the time to wait is over")
+var errWaitEnded = errors.New("the time to wait is over")
 
-// wait takes the lease within the limits of its options.
-func (h *hold) wait(ctx context.Context) error {
-	h.o.observe(Event{Kind: EventWaiting})
-	defer h.o.observe(Event{Kind: EventWaited})
-	limited := ctx
-	if h.o.Wait > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, h.o.Wait, errWaited)
-		defer cancel()
-	}
-	q := &h.policy.queues
-	at, place, first := q.enter(h)
-	defer q.leave(h, at, place)
+// wait obtains the lease within the limits of the options.
+func (g *grant) wait(ctx context.Context) error {
+	g.report(Event{Kind: EventWaiting})
+	defer g.report(Event{Kind: EventWaited})
+	limited, cancel := g.limit(ctx)
+	defer cancel()
+	queues := &g.client.queues
+	q, place, first := queues.join(g.key)
+	defer queues.leave(g.key, q, place)
 	select {
 	case <-place.Value.(chan struct{}):
 	case <-limited.Done():
-		return gaveUp(limited, h)
+		return g.waitEnded(limited)
 	}
-	if w, ok := h.locker.(BlockingLocker); ok {
-		return h.lock(limited, w)
+	if l, ok := g.client.locker.(BlockingLocker); ok {
+		return g.lockBlocking(limited, l)
 	}
-	return at.contend(ctx, limited, h, first)
+	return q.contend(ctx, limited, g, first)
 }
 
-// enter stands h in its queue, and reports whether it is alone there.
-func (q *queues) enter(h *hold) (at *queue, place *list.Element, first bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.byName == nil {
-		q.byName = map[name]*queue{}
+// limit returns ctx with the limits of a wait: Options.Wait and Client.Close.
+func (g *grant) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	closing := g.client.closing
+	limited, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(closing, func() { cancel(context.Cause(closing)) })
+	cancelTimeout := func() {}
+	if g.options.Wait > 0 {
+		limited, cancelTimeout = context.WithTimeoutCause(limited, g.options.Wait, errWaitEnded)
 	}
-	at = q.byName[h.name()]
-	if at == nil {
-		at = &queue{wake: make(chan struct{}, 1)}
-		q.byName[h.name()] = at
+	return limited, func() {
+		stop()
+		cancelTimeout()
+		cancel(nil)
+	}
+}
+
+// join appends a waiter to the queue of key, and reports whether it is the
+// first.
+func (qs *queues) join(key string) (q *queue, place *list.Element, first bool) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.byKey == nil {
+		qs.byKey = map[string]*queue{}
+	}
+	q = qs.byKey[key]
+	if q == nil {
+		q = &queue{wake: make(chan struct{}, 1)}
+		qs.byKey[key] = q
 	}
 	turn := make(chan struct{})
-	place = at.turns.PushBack(turn)
-	if first = at.turns.Len() == 1; first {
+	place = q.waiters.PushBack(turn)
+	if first = q.waiters.Len() == 1; first {
 		close(turn)
 	}
-	return at, place, first
+	return q, place, first
 }
 
-// leave takes h out of its queue and gives the next one its turn; the last one
-// stops listening.
-func (q *queues) leave(h *hold, at *queue, place *list.Element) {
-	q.mu.Lock()
-	contended := at.turns.Front() == place
-	at.turns.Remove(place)
-	next := at.turns.Front()
+// leave removes a waiter and lets the next one contend. The last waiter stops
+// the notifications.
+func (qs *queues) leave(key string, q *queue, place *list.Element) {
+	qs.mu.Lock()
+	contended := q.waiters.Front() == place
+	q.waiters.Remove(place)
+	next := q.waiters.Front()
 	if next == nil {
-		delete(q.byName, h.name())
+		delete(qs.byKey, key)
 	} else if contended {
 		close(next.Value.(chan struct{}))
 	}
-	q.mu.Unlock()
-	if next == nil && at.stop != nil {
-		at.stop()
+	qs.mu.Unlock()
+	if next == nil && q.stop != nil {
+		q.stop()
 	}
 }
 
-// released wakes the next one in this process where the service wakes nobody.
-func (q *queues) released(h *hold) {
-	if _, ok := h.locker.(Notifier); ok {
-		return // to ask twice would be one call too many
+// wakeNext wakes this process's next waiter after a release where the service
+// sends no notifications.
+func (qs *queues) wakeNext(g *grant) {
+	if _, ok := g.client.locker.(Notifier); ok {
+		return // the notification wakes it; a second request would be superfluous
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if at := q.byName[h.name()]; at != nil {
-		nudge(at.wake)
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if q := qs.byKey[g.key]; q != nil {
+		notify(q.wake)
 	}
 }
 
-// contend asks whenever the key may have become free. A contender who follows
-// another one waits for a hint first, for it knows that the key is held.
-func (at *queue) contend(ctx, limited context.Context, h *hold, ask bool) error {
+// contend requests the lock whenever the key may have become free. A waiter
+// that comes after another one first waits for a notification, because it knows
+// that the key is held.
+func (q *queue) contend(ctx, limited context.Context, g *grant, request bool) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if ask {
-			if err := h.try(ctx); !errors.Is(err, ErrLocked) {
+		if request {
+			if err := g.tryLock(ctx); !errors.Is(err, ErrLocked) {
 				if err != nil {
-					nudge(at.wake) // the next one has to ask for itself
+					notify(q.wake) // the next waiter has to request for itself
 				}
 				return err
 			}
 		}
-		ask = true
-		if at.listen(h) {
-			pause = backup
+		request = true
+		if q.listen(g) {
+			pause = backupPoll
 		}
-		if err := at.rest(limited, h, beforeEnd(limited, jitter(pause))); err != nil {
+		if err := q.pause(limited, g, beforeEnd(limited, jitter(pause))); err != nil {
 			return err
 		}
 	}
 }
 
-// listen makes sure that the driver's hints arrive, and reports whether it has
-// any.
-func (at *queue) listen(h *hold) bool {
-	if at.stop != nil {
+// listen starts the notifications of the key once, and reports whether there
+// are any.
+func (q *queue) listen(g *grant) bool {
+	if q.stop != nil {
 		return true
 	}
-	n, ok := h.locker.(Notifier)
+	notifier, ok := g.client.locker.(Notifier)
 	if !ok {
 		return false
 	}
-	stop, err := n.Notify(h.key, at.wake)
+	stop, err := notifier.Notify(g.key, q.wake)
 	if err != nil {
 		return false
 	}
-	at.stop = stop
+	q.stop = stop
 	return true
 }
 
-// rest waits for a hint, for at most the time of a pause.
-func (at *queue) rest(ctx context.Context, h *hold, pause time.Duration) error {
-	timer := time.NewTimer(pause)
+// pause blocks until a notification, or for d at most.
+func (q *queue) pause(ctx context.Context, g *grant, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-at.wake:
+	case <-q.wake:
 		return nil
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return gaveUp(ctx, h)
+		return g.waitEnded(ctx)
 	}
 }
-
-// lastAsk is how long before the end of a wait the contender asks for the last
-// time: a holder's lease may have run out since, and nobody tells of that.
-const lastAsk = 10 * time.Millisecond
 
 // beforeEnd shortens a pause that would outlast the wait.
 func beforeEnd(ctx context.Context, pause time.Duration) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
-		if left := time.Until(end) - lastAsk; left > lastAsk {
+		if left := time.Until(end) - lastRequest; left > lastRequest {
 			return min(pause, left)
 		}
 	}
 	return pause
 }
 
-func gaveUp(ctx context.Context, h *hold) error {
-	return fmt.Errorf("lock %s: %w: %w", h.key, ErrLocked, context.Cause(ctx))
+func (g *grant) waitEnded(ctx context.Context) error {
+	return fmt.Errorf("lock %s: %w: %w", g.key, ErrLocked, context.Cause(ctx))
 }
 
-func (h *hold) name() name { return name{h.locker, h.key} }
-
-// lock waits in the service. When that took long, nobody knows when the lease
-// began; so it is begun anew.
-func (h *hold) lock(ctx context.Context, w BlockingLocker) (err error) {
-	h.asked = time.Now()
-	if h.lease, err = w.Lock(ctx, h.key, h.o.TTL); err != nil {
-		return fmt.Errorf("lock %s: %w", h.key, err)
+// lockBlocking waits in the service. After a long wait it is unknown when the
+// lease began, so the lease is extended to its full length.
+func (g *grant) lockBlocking(ctx context.Context, l BlockingLocker) (err error) {
+	g.requestedAt = time.Now()
+	if g.lease, err = l.Lock(ctx, g.key, g.options.TTL); err != nil {
+		return fmt.Errorf("lock %s: %w", g.key, err)
 	}
-	if time.Since(h.asked) < h.o.TTL/10 {
+	if time.Since(g.requestedAt) < g.options.TTL/10 {
 		return nil
 	}
-	h.asked = time.Now()
-	if err := h.lease.Extend(ctx, h.o.TTL); err != nil {
-		return fmt.Errorf("lock %s: %w", h.key, errors.Join(err, h.letGo(ctx)))
+	g.requestedAt = time.Now()
+	if err := g.lease.Extend(ctx, g.options.TTL); err != nil {
+		return fmt.Errorf("lock %s: %w", g.key, errors.Join(err, g.releaseLease(ctx)))
 	}
 	return nil
+}
+
+// notify sends on wake without blocking. One pending notification is enough.
+func notify(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
 }

@@ -11,48 +11,48 @@ import (
 	"time"
 )
 
-// counted is Local with its calls counted, behind a switch.
-type counted struct {
+// countingLocker is Local with a switch. It counts its requests.
+type countingLocker struct {
 	*local
 	tries atomic.Int64
 	down  atomic.Bool
 }
 
-func newCounted() *counted { return &counted{local: Local().(*local)} }
+func newCountingLocker() *countingLocker { return &countingLocker{local: Local().(*local)} }
 
-func (c *counted) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	c.tries.Add(1)
-	if c.down.Load() {
+func (cl *countingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	cl.tries.Add(1)
+	if cl.down.Load() {
 		return nil, errDown
 	}
-	return c.local.TryLock(ctx, key, ttl)
+	return cl.local.TryLock(ctx, key, ttl)
 }
 
-// mute hides the wake-ups of its locker.
-type mute struct{ Locker }
+// pollingLocker hides the notifications of its locker.
+type pollingLocker struct{ Locker }
 
 func (q *queues) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.byName)
+	return len(q.byKey)
 }
 
-func TestQueueServesInTheOrderOfComing(t *testing.T) {
+func TestQueueServesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	t.Run("notified", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, Local()) }) })
-	t.Run("polling", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, mute{Local()}) }) })
+	t.Run("polling", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, pollingLocker{Local()}) }) })
 }
 
 func inOrder(t *testing.T, l Locker) {
 	var (
-		p     policy
+		c     = New(l)
 		order []int
 		group sync.WaitGroup
 	)
-	first := mustAcquire(t, &p, t.Context(), l, Options{})
+	first := mustAcquire(t, c, t.Context(), Options{})
 	for i := range 50 {
 		group.Go(func() {
-			err := p.do(t.Context(), l, "k", Options{Wait: -1}, func(context.Context, *Held) error {
+			err := c.Do(t.Context(), "k", Options{Wait: -1}, func(context.Context, *Lock) error {
 				order = append(order, i)
 				time.Sleep(time.Millisecond)
 				return nil
@@ -68,27 +68,29 @@ func inOrder(t *testing.T, l Locker) {
 	if len(order) != 50 || !slices.IsSorted(order) {
 		t.Errorf("served %v", order)
 	}
-	if p.queues.len() != 0 {
-		t.Error("a queue is left without anybody in it")
+	if c.queues.len() != 0 {
+		t.Error("an empty queue is left")
 	}
 }
 
-// Three processes with a crowd each hand a lock on: every release may cost one
-// attempt in each process, and no more.
+// A release may cost one request in each process that waits, and no more.
 func TestHandOverCostsOneAttemptPerProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const processes, crowd = 3, 40
+		const processes, waiters = 3, 40
 		var (
-			l     = newCounted()
-			ps    [processes]policy
+			l     = newCountingLocker()
+			cs    [processes]*Client
 			group sync.WaitGroup
 		)
-		first := mustAcquire(t, &ps[0], t.Context(), l, Options{})
-		for i := range ps {
-			for range crowd {
+		for i := range cs {
+			cs[i] = New(l)
+		}
+		first := mustAcquire(t, cs[0], t.Context(), Options{})
+		for _, c := range cs {
+			for range waiters {
 				group.Go(func() {
-					err := ps[i].do(t.Context(), l, "k", Options{Wait: -1}, func(context.Context, *Held) error {
+					err := c.Do(t.Context(), "k", Options{Wait: -1}, func(context.Context, *Lock) error {
 						time.Sleep(time.Millisecond)
 						return nil
 					})
@@ -102,23 +104,22 @@ func TestHandOverCostsOneAttemptPerProcess(t *testing.T) {
 		l.tries.Store(0)
 		_ = first.Release(t.Context())
 		group.Wait()
-		if n := l.tries.Load(); n > processes*processes*crowd {
-			t.Errorf("%d attempts for %d hand-overs between %d processes", n, processes*crowd, processes)
+		if n := l.tries.Load(); n > processes*processes*waiters {
+			t.Errorf("%d requests for %d hand-overs between %d processes", n, processes*waiters, processes)
 		}
 	})
 }
 
-func TestFiveThousandWaitersNeitherSpinNorLeak(t *testing.T) {
+func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const crowd = 5000
+		const waiters = 5000
 		var (
-			p             policy
-			l             = newCounted()
+			l             = newCountingLocker()
 			group         sync.WaitGroup
 			waiting, most atomic.Int64
 		)
-		watch := func(e Event) {
+		count := func(e Event) {
 			switch e.Kind {
 			case EventWaiting:
 				most.Store(max(most.Load(), waiting.Add(1)))
@@ -126,40 +127,40 @@ func TestFiveThousandWaitersNeitherSpinNorLeak(t *testing.T) {
 				waiting.Add(-1)
 			}
 		}
-		first := mustAcquire(t, &p, t.Context(), l, Options{})
-		for range crowd {
+		c := New(l, WithObserver(count))
+		first := mustAcquire(t, c, t.Context(), Options{})
+		for range waiters {
 			group.Go(func() {
-				_, err := p.acquire(t.Context(), l, "k", Options{Wait: time.Minute, Observe: watch})
-				if !errors.Is(err, ErrLocked) || !errors.Is(err, errWaited) {
+				_, err := c.Acquire(t.Context(), "k", Options{Wait: time.Minute})
+				if !errors.Is(err, ErrLocked) || !errors.Is(err, errWaitEnded) {
 					t.Error(err)
 				}
 			})
 		}
 		group.Wait()
 		if n := l.tries.Load(); n > 130 {
-			t.Errorf("%d attempts in a minute of waiting", n)
+			t.Errorf("%d requests in a minute of waiting", n)
 		}
-		if most.Load() != crowd || waiting.Load() != 0 {
-			t.Errorf("%d waiters at most and %d at the end, want %d and 0", most.Load(), waiting.Load(), crowd)
+		if most.Load() != waiters || waiting.Load() != 0 {
+			t.Errorf("%d waiters at most and %d at the end, want %d and 0", most.Load(), waiting.Load(), waiters)
 		}
-		if p.queues.len() != 0 || len(l.waiters) != 0 {
+		if c.queues.len() != 0 || len(l.waiters) != 0 {
 			t.Error("a queue or a listener is left")
 		}
 		_ = first.Release(t.Context())
 	}) // which also fails if a goroutine is left
 }
 
-// The holder dies, and no hint comes.
-func TestWaiterFindsAnExpiredLeaseByItself(t *testing.T) {
+func TestWaiterFindsAnExpiredLeaseWithoutNotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p policy
-		l := &deafening{Local().(*local)}
+		l := &silentLocker{Local().(*local)}
+		c := New(l)
 		if _, err := l.TryLock(t.Context(), "k", 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		h := mustAcquire(t, &p, t.Context(), l, Options{Wait: -1})
+		h := mustAcquire(t, c, t.Context(), Options{Wait: -1})
 		if took := time.Since(start); took > 12*time.Second {
 			t.Errorf("found it after %s", took)
 		}
@@ -167,24 +168,24 @@ func TestWaiterFindsAnExpiredLeaseByItself(t *testing.T) {
 	})
 }
 
-// deafening takes listeners and tells them nothing.
-type deafening struct{ *local }
+// silentLocker is Local whose notifications are lost.
+type silentLocker struct{ *local }
 
-func (deafening) Notify(string, chan<- struct{}) (func(), error) { return func() {}, nil }
+func (silentLocker) Notify(string, chan<- struct{}) (func(), error) { return func() {}, nil }
 
 func TestWaitEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p policy
 		l := Local()
-		first := mustAcquire(t, &p, t.Context(), l, Options{})
+		c := New(l)
+		first := mustAcquire(t, c, t.Context(), Options{})
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
 			time.Sleep(time.Second)
 			cancel(why)
 		}()
-		_, err := p.acquire(ctx, l, "k", Options{Wait: time.Hour})
+		_, err := c.Acquire(ctx, "k", Options{Wait: time.Hour})
 		if !errors.Is(err, ErrLocked) || !errors.Is(err, why) {
 			t.Errorf("%v, want ErrLocked and the cause", err)
 		}
@@ -192,22 +193,22 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// An outage is told to the one who asked, at once, and the next one in the
-// queue asks for itself.
-func TestOutageIsNoReasonToWait(t *testing.T) {
+// The waiter whose request fails gets the error at once, and the next waiter
+// then makes its own request.
+func TestOutageEndsAWaitAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var (
-			p     policy
-			l     = newCounted()
+			l     = newCountingLocker()
+			c     = New(l)
 			group sync.WaitGroup
 		)
-		first := mustAcquire(t, &p, t.Context(), l, Options{})
+		first := mustAcquire(t, c, t.Context(), Options{})
 		start := time.Now()
 		for range 10 {
 			group.Go(func() {
-				if _, err := p.acquire(t.Context(), l, "k", Options{Wait: -1}); !errors.Is(err, errDown) || errors.Is(err, ErrLocked) {
-					t.Errorf("%v, want the outage and no verdict", err)
+				if _, err := c.Acquire(t.Context(), "k", Options{Wait: -1}); !errors.Is(err, errDown) || errors.Is(err, ErrLocked) {
+					t.Errorf("%v, want the outage and not ErrLocked", err)
 				}
 			})
 		}
@@ -222,16 +223,16 @@ func TestOutageIsNoReasonToWait(t *testing.T) {
 	})
 }
 
-// native waits in its own service.
-type native struct {
+// blockingLocker is a BlockingLocker over Local.
+type blockingLocker struct {
 	*local
 	waited atomic.Int64
 }
 
-func (n *native) Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	n.waited.Add(1)
+func (b *blockingLocker) Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	b.waited.Add(1)
 	for {
-		lease, err := n.TryLock(context.WithoutCancel(ctx), key, ttl)
+		lease, err := b.TryLock(context.WithoutCancel(ctx), key, ttl)
 		if !errors.Is(err, ErrLocked) {
 			return lease, err
 		}
@@ -243,53 +244,52 @@ func (n *native) Lock(ctx context.Context, key string, ttl time.Duration) (Lease
 	}
 }
 
-func TestWaiterWaitsInItsService(t *testing.T) {
+func TestBlockingLockerQueuesTheWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p policy
-		l := &native{local: Local().(*local)}
-		first := mustAcquire(t, &p, t.Context(), l, Options{TTL: time.Minute})
-		if _, err := p.acquire(t.Context(), l, "k", Options{Wait: time.Second}); !errors.Is(err, ErrLocked) || !errors.Is(err, errWaited) {
+		l := &blockingLocker{local: Local().(*local)}
+		c := New(l)
+		first := mustAcquire(t, c, t.Context(), Options{TTL: time.Minute})
+		if _, err := c.Acquire(t.Context(), "k", Options{Wait: time.Second}); !errors.Is(err, ErrLocked) || !errors.Is(err, errWaitEnded) {
 			t.Errorf("%v, want ErrLocked and the cause", err)
 		}
 		go func() {
 			time.Sleep(30 * time.Second)
 			_ = first.Release(t.Context())
 		}()
-		h := mustAcquire(t, &p, t.Context(), l, Options{Wait: -1, TTL: time.Minute})
+		h := mustAcquire(t, c, t.Context(), Options{Wait: -1, TTL: time.Minute})
 		if n := l.waited.Load(); n != 2 {
-			t.Errorf("waited %d times in the service, want 2", n)
+			t.Errorf("%d waits in the service, want 2", n)
 		}
 		if left := time.Until(h.Deadline()); left < 55*time.Second {
-			t.Errorf("a lease of a minute, gained after a wait, is certain for %s", left)
+			t.Errorf("a lease of a minute, gained after a wait, is safe for %s", left)
 		}
 		_ = h.Release(t.Context())
 	})
 }
 
-// session is a lease that ends with something else.
-type session struct {
+// sessionLease is a lease that ends with a session.
+type sessionLease struct {
 	Lease
 	lost chan struct{}
 }
 
-func (s session) Lost() <-chan struct{} { return s.lost }
+func (s sessionLease) Lost() <-chan struct{} { return s.lost }
 
-type sessions struct{ Locker }
+type sessionLocker struct{ Locker }
 
-var _ Watched = session{}
+var _ WatchedLease = sessionLease{}
 
-func (s sessions) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+func (s sessionLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
 	lease, err := s.Locker.TryLock(ctx, key, ttl)
-	return session{lease, make(chan struct{})}, err
+	return sessionLease{lease, make(chan struct{})}, err
 }
 
-func TestHolderHearsThatItsSessionEnded(t *testing.T) {
+func TestHolderIsToldThatItsSessionEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p policy
-		h := mustAcquire(t, &p, t.Context(), sessions{Local()}, Options{})
-		close(h.hold.lease.(session).lost)
+		h := mustAcquire(t, New(sessionLocker{Local()}), t.Context(), Options{})
+		close(h.grant.lease.(sessionLease).lost)
 		synctest.Wait()
 		if err := h.Err(); !errors.Is(err, ErrLost) {
 			t.Errorf("%v, want ErrLost", err)
@@ -298,21 +298,16 @@ func TestHolderHearsThatItsSessionEnded(t *testing.T) {
 	})
 }
 
-// silent is a locker whose hints get lost.
-type silent struct{ Locker }
-
-func (silent) Notify(string, chan<- struct{}) (func(), error) { return func() {}, nil }
-
-// A wait shorter than the back-up timer still finds a lease that has run out.
+// A wait that is shorter than the backup poll still finds an expired lease.
 func TestShortWaitOutlastsADeadHolder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p policy
-		l := silent{Local()}
+		l := &silentLocker{Local().(*local)}
+		c := New(l)
 		if _, err := l.TryLock(t.Context(), "k", 300*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
-		h, err := p.acquire(t.Context(), l, "k", Options{Wait: 400 * time.Millisecond})
+		h, err := c.Acquire(t.Context(), "k", Options{Wait: 400 * time.Millisecond})
 		if err != nil {
 			t.Fatalf("after 400 ms of a lease of 300: %v", err)
 		}

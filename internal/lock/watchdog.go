@@ -9,91 +9,88 @@ import (
 	"time"
 )
 
-// A watchdog renews the leases of one process and ends the holds whose time
-// has run out. It is one heap and one timer, and no goroutine while nothing is
-// due; each batch that is due has one of its own, so that a server that does
-// not answer delays nobody else's.
+// A watchdog renews the leases of one client and ends the grants that were not
+// extended in time. It is one heap and one timer. Each batch of renewals has a
+// goroutine of its own, so that a slow reply delays no other batch.
 type watchdog struct {
-	mu    sync.Mutex
-	holds agenda
-	timer *time.Timer
-	armed time.Time // when timer fires; zero if it does not
+	locker Locker
+
+	mu      sync.Mutex
+	grants  renewalHeap
+	timer   *time.Timer
+	firesAt time.Time // of the timer; zero if it is not set
+	closed  bool
 }
 
-// A schedule is what the watchdog knows of a hold.
-type schedule struct {
-	deadline time.Time // until when the hold is certain
-	last     time.Time // when MaxHold ends it; zero if nothing does
-	due      time.Time // of the next renewal, or the deadline
-	renews   bool      // which of the two it is
-	place    int       // in the agenda, -1 when out of it
-}
+// batchSize is how many leases one request extends.
+const batchSize = 100
 
-// batch is how many leases one call extends.
-const batch = 100
-
-// certain is how long after asking a lease of ttl is ours without a doubt:
-// redlock's allowance for clocks that run at different speeds, and for
+// safeTTL is how long after the request a lease of ttl is certainly held. The
+// margin is Redlock's: for clocks that run at different speeds, and for
 // expiries that are counted in whole milliseconds.
-func certain(ttl time.Duration) time.Duration {
+func safeTTL(ttl time.Duration) time.Duration {
 	return ttl - ttl/100 - min(2*time.Millisecond, ttl/10)
 }
 
-func (w *watchdog) add(h *hold) {
+// add begins to watch g, or returns ErrClosed.
+func (w *watchdog) add(g *grant) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if h.o.MaxHold > 0 {
-		h.last = h.asked.Add(h.o.MaxHold)
+	if w.closed {
+		return ErrClosed
 	}
-	h.extended(h.asked)
-	heap.Push(&w.holds, h)
-	w.arm()
+	g.start = time.Now()
+	g.extendedAt(g.requestedAt, g.options)
+	heap.Push(&w.grants, g)
+	w.setTimer()
+	return nil
 }
 
-func (w *watchdog) remove(h *hold) {
+func (w *watchdog) remove(g *grant) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if h.place >= 0 {
-		heap.Remove(&w.holds, h.place)
+	w.removeLocked(g)
+}
+
+func (w *watchdog) removeLocked(g *grant) {
+	if g.index >= 0 {
+		heap.Remove(&w.grants, g.index)
 	}
 }
 
-func (w *watchdog) deadlineOf(h *hold) time.Time {
+func (w *watchdog) deadlineOf(g *grant) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return h.deadline
+	return g.deadline
 }
 
-// extended notes a lease of full length, asked for at the time asked.
-func (h *hold) extended(asked time.Time) {
-	h.deadline = asked.Add(certain(h.o.TTL))
-	if !h.last.IsZero() && h.last.Before(h.deadline) {
-		h.deadline = h.last
+// close releases all grants and refuses new ones.
+func (w *watchdog) close() {
+	w.mu.Lock()
+	w.closed = true
+	grants := make([]*grant, 0, len(w.grants))
+	for len(w.grants) > 0 {
+		grants = append(grants, heap.Pop(&w.grants).(*grant))
 	}
-	h.renewAt(asked.Add(h.o.TTL / 3))
-}
-
-// renewAt makes the hold due at that time, or at its deadline if there is
-// nothing to renew before it.
-func (h *hold) renewAt(at time.Time) {
-	h.renews = !h.o.NoRenewal && at.Before(h.deadline)
-	h.due = h.deadline
-	if h.renews {
-		h.due = at
+	w.mu.Unlock()
+	var releases sync.WaitGroup
+	for _, g := range grants {
+		releases.Go(func() { _ = g.release(context.Background(), ErrClosed) })
 	}
+	releases.Wait()
 }
 
-// arm sets the timer for the first hold of the agenda. One that is set for an
-// earlier time stays: it will find nothing due and arm itself again.
-func (w *watchdog) arm() {
-	if len(w.holds) == 0 {
+// setTimer sets the timer for the first grant. A timer that is set for an
+// earlier time stays: wake will find nothing due and set it again.
+func (w *watchdog) setTimer() {
+	if len(w.grants) == 0 {
 		return
 	}
-	due := w.holds[0].due
-	if !w.armed.IsZero() && !due.Before(w.armed) {
+	due := w.grants[0].due
+	if !w.firesAt.IsZero() && !due.Before(w.firesAt) {
 		return
 	}
-	w.armed = due
+	w.firesAt = due
 	if w.timer == nil {
 		w.timer = time.AfterFunc(time.Until(due), w.wake)
 	} else {
@@ -101,43 +98,36 @@ func (w *watchdog) arm() {
 	}
 }
 
-// wake deals with all that is due.
+// wake ends the grants that are late and renews those that are due.
 func (w *watchdog) wake() {
 	w.mu.Lock()
-	w.armed = time.Time{}
+	w.firesAt = time.Time{}
 	late, due := w.collect(time.Now())
-	w.arm()
+	w.setTimer()
 	w.mu.Unlock()
-	for _, h := range late {
-		h.lose("not extended in time")
+	for _, g := range late {
+		g.lose("not extended in time")
 	}
-	for group, holds := range due {
-		group.renew(w, holds)
+	for ttl, grants := range due {
+		w.renew(ttl, grants)
 	}
 }
 
-// A group is renewed in one call.
-type group struct {
-	locker Locker
-	ttl    time.Duration
-}
-
-// collect takes the holds out whose time is over, and groups those that are to
-// be renewed now. So that leases of different age come to be renewed together,
-// a renewal may come early, by a sixth of the ttl.
-func (w *watchdog) collect(now time.Time) (late []*hold, due map[group][]*hold) {
-	due = map[group][]*hold{}
-	for len(w.holds) > 0 {
-		h := w.holds[0]
+// collect removes the grants whose deadline is over, and groups by ttl those
+// that are to be renewed now. A renewal may come early, by a sixth of the ttl,
+// so that leases of different age are renewed together.
+func (w *watchdog) collect(now time.Time) (late []*grant, due map[time.Duration][]*grant) {
+	due = map[time.Duration][]*grant{}
+	for len(w.grants) > 0 {
+		g, ttl := w.grants[0], w.grants[0].options.TTL
 		switch {
-		case !h.deadline.After(now):
-			heap.Remove(&w.holds, 0)
-			late = append(late, h)
-		case h.renews && !h.due.After(now.Add(h.o.TTL/6)):
-			h.renewAt(h.deadline) // no other one while this is under way
-			heap.Fix(&w.holds, 0)
-			g := group{h.locker, h.o.TTL}
-			due[g] = append(due[g], h)
+		case !g.deadline.After(now):
+			heap.Remove(&w.grants, 0)
+			late = append(late, g)
+		case g.renews && !g.due.After(now.Add(ttl/6)):
+			g.renewAt(g.deadline, g.options) // none more while this one is running
+			heap.Fix(&w.grants, 0)
+			due[ttl] = append(due[ttl], g)
 		default:
 			return late, due
 		}
@@ -145,103 +135,76 @@ func (w *watchdog) collect(now time.Time) (late []*hold, due map[group][]*hold) 
 	return late, due
 }
 
-// renew extends holds in batches, and returns at once.
-func (g group) renew(w *watchdog, holds []*hold) {
+// renew starts the renewal of grants, in batches where the driver has them.
+func (w *watchdog) renew(ttl time.Duration, grants []*grant) {
 	size := 1
-	if _, ok := g.locker.(BatchExtender); ok {
-		size = batch
+	if _, ok := w.locker.(BatchExtender); ok {
+		size = batchSize
 	}
-	for len(holds) > 0 {
-		n := min(size, len(holds))
-		go g.renewBatch(w, holds[:n:n])
-		holds = holds[n:]
+	for len(grants) > 0 {
+		n := min(size, len(grants))
+		go w.renewBatch(ttl, grants[:n:n])
+		grants = grants[n:]
 	}
 }
 
-// renewBatch gives the server a fifth of the ttl to answer, so that there is
-// time for a second and a third attempt.
-func (g group) renewBatch(w *watchdog, holds []*hold) {
-	ctx, cancel := context.WithTimeout(context.Background(), g.ttl/5)
+// renewBatch gives the server a fifth of the ttl to reply, which leaves time
+// for a second and a third attempt.
+func (w *watchdog) renewBatch(ttl time.Duration, grants []*grant) {
+	ctx, cancel := context.WithTimeout(context.Background(), ttl/5)
 	defer cancel()
-	asked := time.Now()
-	errs := g.extend(ctx, holds)
-	for i, h := range holds {
-		w.renewed(h, asked, errs[i])
+	requestedAt := time.Now()
+	errs := w.extend(ctx, ttl, grants)
+	for i, g := range grants {
+		w.renewed(g, requestedAt, errs[i])
 	}
 }
 
-func (g group) extend(ctx context.Context, holds []*hold) []error {
-	l, ok := g.locker.(BatchExtender)
+func (w *watchdog) extend(ctx context.Context, ttl time.Duration, grants []*grant) []error {
+	extender, ok := w.locker.(BatchExtender)
 	if !ok {
-		return []error{holds[0].lease.Extend(ctx, g.ttl)}
+		return []error{grants[0].lease.Extend(ctx, ttl)}
 	}
-	leases := make([]Lease, len(holds))
-	for i, h := range holds {
-		leases[i] = h.lease
+	leases := make([]Lease, len(grants))
+	for i, g := range grants {
+		leases[i] = g.lease
 	}
-	return l.ExtendAll(ctx, g.ttl, leases)
+	return extender.ExtendAll(ctx, ttl, leases)
 }
 
-// renewed takes the answer to a renewal, unless the hold has ended meanwhile.
-func (w *watchdog) renewed(h *hold, asked time.Time, err error) {
+// renewed records the result of a renewal, unless the grant has ended
+// meanwhile.
+func (w *watchdog) renewed(g *grant, requestedAt time.Time, err error) {
 	w.mu.Lock()
-	if h.place < 0 {
+	if g.index < 0 {
 		w.mu.Unlock()
 		return
 	}
 	switch {
 	case err == nil:
-		h.extended(asked)
-		heap.Fix(&w.holds, h.place)
+		g.extendedAt(requestedAt, g.options)
+		heap.Fix(&w.grants, g.index)
 	case errors.Is(err, ErrLost):
-		heap.Remove(&w.holds, h.place)
+		heap.Remove(&w.grants, g.index)
 	default:
-		h.renewAt(time.Now().Add(jitter(h.o.TTL / 20)))
-		heap.Fix(&w.holds, h.place)
+		g.renewAt(time.Now().Add(jitter(g.options.TTL/20)), g.options)
+		heap.Fix(&w.grants, g.index)
 	}
-	w.arm()
+	w.setTimer()
 	w.mu.Unlock()
-	h.tellRenewal(err)
+	g.reportRenewal(err)
 }
 
-func (h *hold) tellRenewal(err error) {
+func (g *grant) reportRenewal(err error) {
 	switch {
 	case err == nil:
-		h.o.observe(Event{Kind: EventRenewed})
+		g.report(Event{Kind: EventRenewed})
 	case errors.Is(err, ErrLost):
-		h.lose("taken away")
+		g.lose("the server has ended it or given it to another")
 	default:
-		h.o.observe(Event{Kind: EventRenewalUnknown, Err: err})
+		g.report(Event{Kind: EventRenewalUnknown, Err: err})
 	}
 }
 
-// jitter is a random time between half of d and one and a half.
+// jitter returns a random duration between half of d and one and a half.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d+1) }
-
-// An agenda is a heap of holds, the next one due first.
-type agenda []*hold
-
-func (a agenda) Len() int           { return len(a) }
-func (a agenda) Less(i, j int) bool { return a[i].due.Before(a[j].due) }
-
-func (a agenda) Swap(i, j int) {
-	a[i], a[j] = a[j], a[i]
-	a[i].place, a[j].place = i, j
-}
-
-// Push implements heap.Interface.
-func (a *agenda) Push(x any) {
-	h := x.(*hold)
-	h.place = len(*a)
-	*a = append(*a, h)
-}
-
-// Pop implements heap.Interface.
-func (a *agenda) Pop() any {
-	last := len(*a) - 1
-	h := (*a)[last]
-	(*a)[last] = nil
-	*a = (*a)[:last]
-	h.place = -1
-	return h
-}

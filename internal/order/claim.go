@@ -21,7 +21,7 @@ type Claims struct {
 	ids      *idgen.Worker
 	strategy committer
 	winners  *winners
-	locker   lock.Locker
+	locks    *lock.Client
 	key      func(userID, couponID int64) string
 	lock     lock.Options
 	releaser releaser
@@ -34,12 +34,11 @@ type Config struct {
 	Coupons     *coupon.Cache
 	CouponStore *coupon.Store // reads a coupon past the cache
 	IDs         *idgen.Worker
-	Locker      lock.Locker
+	Locks       *lock.Client
 
-	Scope    Scope            // what a claim locks
-	LockTTL  time.Duration    // after which the lock of a crashed instance expires
-	LockWait time.Duration    // longest wait for the lock with PerCoupon
-	Observe  func(lock.Event) // may be nil
+	Scope    Scope         // what a claim locks
+	LockTTL  time.Duration // after which the lock of a crashed instance expires
+	LockWait time.Duration // longest wait for the lock with PerCoupon
 
 	Strategy Strategy // how orders are committed
 }
@@ -57,7 +56,7 @@ const (
 // New returns Claims as configured, or an error if c lacks a dependency or
 // names an unknown Scope or Strategy.
 func New(c Config) (*Claims, error) {
-	if c.DB == nil || c.Coupons == nil || c.CouponStore == nil || c.IDs == nil || c.Locker == nil {
+	if c.DB == nil || c.Coupons == nil || c.CouponStore == nil || c.IDs == nil || c.Locks == nil {
 		return nil, errors.New("order: the Config lacks a dependency")
 	}
 	strategy, err := newCommitter(c.Strategy, c.DB, c.BatchDB)
@@ -65,10 +64,10 @@ func New(c Config) (*Claims, error) {
 		return nil, err
 	}
 	claims := &Claims{
-		coupons: c.Coupons, ids: c.IDs, locker: c.Locker,
+		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
 		strategy: strategy,
 		winners:  newWinners(c.DB, c.CouponStore),
-		lock:     lock.Options{TTL: c.LockTTL, Class: "claim", Observe: c.Observe},
+		lock:     lock.Options{TTL: c.LockTTL, Class: "claim"},
 	}
 	switch c.Scope {
 	case PerUser:
@@ -91,10 +90,15 @@ func couponKey(_, couponID int64) string {
 // wraps ErrUnavailable if the outcome is not known when ctx ends.
 func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
 	o, err := c.claim(ctx, userID, couponID)
-	if err != nil && !isVerdict(err) {
+	if err != nil && !isVerdict(err) && !isMistake(err) {
 		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, userID, err)
 	}
 	return o, err
+}
+
+// isMistake reports whether err is a wrong use of the lock by this package.
+func isMistake(err error) bool {
+	return errors.Is(err, lock.ErrReentry) || errors.Is(err, lock.ErrInvalid)
 }
 
 func isVerdict(err error) bool {
@@ -118,7 +122,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 	if err := c.precheck(ctx, cp, userID, now); err != nil {
 		return Order{}, err
 	}
-	held, err := lock.Acquire(ctx, c.locker, c.key(userID, couponID), c.lock)
+	held, err := c.locks.Acquire(ctx, c.key(userID, couponID), c.lock)
 	if errors.Is(err, lock.ErrLocked) {
 		return Order{}, ErrClaimInProgress
 	}

@@ -58,13 +58,13 @@ func (s *sale) config() order.Config {
 	return order.Config{
 		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.ManyStatements),
 		Coupons: coupon.NewCache(store, 50*time.Millisecond), CouponStore: store, IDs: idgen.New(rdb, "order"),
-		Locker: redislock.New(rdb), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
+		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 		Strategy: order.GroupCommit,
 	}
 }
 
 func withLocker(l lock.Locker) func(*order.Config) {
-	return func(c *order.Config) { c.Locker = l }
+	return func(c *order.Config) { c.Locks = lock.New(l) }
 }
 
 func unguardedStock(c *order.Config) { c.Strategy = order.Unguarded }

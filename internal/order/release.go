@@ -18,7 +18,7 @@ type releaser struct {
 
 // release starts the release of held, and closes released when it has ended.
 // After close it releases before it returns.
-func (r *releaser) release(held *lock.Held) (released <-chan struct{}) {
+func (r *releaser) release(held *lock.Lock) (released <-chan struct{}) {
 	done := make(chan struct{})
 	run := func() {
 		_ = held.Release(context.Background())

@@ -69,15 +69,15 @@ func (c *Counter) CountWithMutex(ctx context.Context, think time.Duration) (View
 	return View{n, wait}, err
 }
 
-// CountLocked counts a view under the lock LockKey of l. It writes even if the
+// CountLocked counts a view under the lock LockKey. It writes even if the
 // lock has been lost meanwhile, as code does that never checks: then only the
-// fence, if l has fences, prevents it from overwriting a later holder's count.
-func (c *Counter) CountLocked(ctx context.Context, l lock.Locker, o lock.Options, think time.Duration) (v View, err error) {
+// fence, if the driver has fences, prevents it from overwriting a later holder's count.
+func (c *Counter) CountLocked(ctx context.Context, locks *lock.Client, o lock.Options, think time.Duration) (v View, err error) {
 	start := time.Now()
-	err = lock.Do(ctx, l, LockKey, o, func(_ context.Context, h *lock.Held) error {
+	err = locks.Do(ctx, LockKey, o, func(_ context.Context, l *lock.Lock) error {
 		v.Wait = time.Since(start)
 		var err error
-		v.Count, err = c.increment(ctx, think, h.Fence())
+		v.Count, err = c.increment(ctx, think, l.Fence())
 		return err
 	})
 	return v, err

@@ -55,26 +55,26 @@ func TestOnlyADistributedLockCountsEveryView(t *testing.T) {
 	const think = time.Millisecond // so that the views overlap
 	for name, c := range map[string]struct {
 		complete bool
-		count    func(context.Context, *pageview.Counter, lock.Locker) error
+		count    func(context.Context, *pageview.Counter, *lock.Client) error
 	}{
-		"none": {false, func(ctx context.Context, c *pageview.Counter, _ lock.Locker) error {
+		"none": {false, func(ctx context.Context, c *pageview.Counter, _ *lock.Client) error {
 			_, err := c.CountUnlocked(ctx, think)
 			return err
 		}},
-		"mutex": {false, func(ctx context.Context, c *pageview.Counter, _ lock.Locker) error {
+		"mutex": {false, func(ctx context.Context, c *pageview.Counter, _ *lock.Client) error {
 			_, err := c.CountWithMutex(ctx, think)
 			return err
 		}},
-		"lock": {true, func(ctx context.Context, c *pageview.Counter, l lock.Locker) error {
-			_, err := c.CountLocked(ctx, l, lock.Options{Wait: time.Minute}, think)
+		"lock": {true, func(ctx context.Context, c *pageview.Counter, locks *lock.Client) error {
+			_, err := c.CountLocked(ctx, locks, lock.Options{Wait: time.Minute}, think)
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := labtest.Redis(t).URL
-			next, l := twoCounters(t, url), redislock.New(labtest.DialURL(t, url))
-			got := countViews(t, url, func(ctx context.Context) error { return c.count(ctx, next(), l) })
+			next, locks := twoCounters(t, url), lock.New(redislock.New(labtest.DialURL(t, url)))
+			got := countViews(t, url, func(ctx context.Context) error { return c.count(ctx, next(), locks) })
 			if (got == views) != c.complete {
 				t.Errorf("counted %d of %d views", got, views)
 			}
@@ -97,7 +97,7 @@ func TestStaleFenceIsRefused(t *testing.T) {
 			}
 			late := make(chan error)
 			go func() {
-				_, err := c.CountLocked(t.Context(), newLocker(rdb), lock.Options{TTL: time.Second, NoRenewal: true}, 3*time.Second)
+				_, err := c.CountLocked(t.Context(), lock.New(newLocker(rdb)), lock.Options{TTL: time.Second, NoRenewal: true}, 3*time.Second)
 				late <- err
 			}()
 			for rdb.Exists(t.Context(), pageview.LockKey).Val() == 0 {
@@ -105,7 +105,7 @@ func TestStaleFenceIsRefused(t *testing.T) {
 			}
 			o := lock.Options{Wait: 10 * time.Second}
 			for range 2 {
-				if _, err := c.CountLocked(t.Context(), newLocker(labtest.DialURL(t, url)), o, 0); err != nil {
+				if _, err := c.CountLocked(t.Context(), lock.New(newLocker(labtest.DialURL(t, url))), o, 0); err != nil {
 					t.Fatal(err)
 				}
 			}

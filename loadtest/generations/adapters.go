@@ -54,13 +54,13 @@ func (m *replicatedMutex) TryLock(ctx context.Context, ttl time.Duration) (bool,
 	return ok, err
 }
 
-// acquireMutex adapts lock.Acquire to mutex. The context of the lock acquired
+// acquireMutex adapts lock.Client to mutex. The context of the lock acquired
 // last, if any, is the parent of the next TryLock, which makes it a re-entry.
 type acquireMutex struct {
-	locker  lock.Locker
+	client  *lock.Client
 	key     string
 	options lock.Options
-	held    []*lock.Held
+	held    []*lock.Lock
 }
 
 func (m *acquireMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
@@ -68,7 +68,7 @@ func (m *acquireMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, er
 		ctx = m.held[n-1].Context()
 	}
 	m.options.TTL = ttl
-	h, err := lock.Acquire(ctx, m.locker, m.key, m.options)
+	h, err := m.client.Acquire(ctx, m.key, m.options)
 	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		return false, nil
 	}

@@ -49,19 +49,19 @@ var (
 	gRedisson = generation{"redisson", 1, func(p *process, key string) mutex {
 		return &lockerMutex{locker: redisson.New(p.nodes[0], redisson.Auto).Lock(), key: key}
 	}}
-	gAcquire         = generation{"lock.Acquire: renewed", 1, withOptions(lock.Options{})}
-	gReenter         = generation{"lock.Acquire, Reentrant", 1, withOptions(lock.Options{Reentrant: true, NoRenewal: true})}
-	gRedissonReenter = generation{"redisson, lock.Acquire, Reentrant", 1, func(p *process, key string) mutex {
-		return &acquireMutex{locker: redisson.New(p.nodes[0], redisson.Auto).Lock(), key: key, options: lock.Options{Reentrant: true, NoRenewal: true}}
+	gAcquire         = generation{"lock.Client: renewed", 1, withOptions(lock.Options{})}
+	gReenter         = generation{"lock.Client, Reentrant", 1, withOptions(lock.Options{Reentrant: true, NoRenewal: true})}
+	gRedissonReenter = generation{"redisson, lock.Client, Reentrant", 1, func(p *process, key string) mutex {
+		return &acquireMutex{client: lock.New(redisson.New(p.nodes[0], redisson.Auto).Lock()), key: key, options: lock.Options{Reentrant: true, NoRenewal: true}}
 	}}
 	gRedissonFair = generation{"redisson, fair", 1, func(p *process, key string) mutex {
-		return &acquireMutex{locker: redisson.New(p.nodes[0], redisson.Auto).FairLock(), key: key, options: lock.Options{Wait: -1}}
+		return &acquireMutex{client: lock.New(redisson.New(p.nodes[0], redisson.Auto).FairLock()), key: key, options: lock.Options{Wait: -1}}
 	}}
 	gReplicated = generation{"redislock.Replicated (WAIT)", 1, func(p *process, key string) mutex { return &replicatedMutex{p: p, lockerMutex: lockerMutex{key: key}} }}
 	gRedlock    = generation{"redlock", 5, func(p *process, key string) mutex {
-		return &acquireMutex{locker: newRedlock(p), key: key, options: lock.Options{NoRenewal: true}}
+		return &acquireMutex{client: lock.New(newRedlock(p)), key: key, options: lock.Options{NoRenewal: true}}
 	}}
-	gQueue = generation{"lock.Acquire, Wait", 1, withOptions(lock.Options{Wait: -1})}
+	gQueue = generation{"lock.Client, Wait", 1, withOptions(lock.Options{Wait: -1})}
 )
 
 // newLuaLock returns a luaLock with an owner of its own.
@@ -78,6 +78,6 @@ func newRedlock(p *process) *redlock.Locker {
 // withOptions opens lock.Acquire on redislock with o.
 func withOptions(o lock.Options) func(p *process, key string) mutex {
 	return func(p *process, key string) mutex {
-		return &acquireMutex{locker: redislock.New(p.nodes[0]), key: key, options: o}
+		return &acquireMutex{client: lock.New(redislock.New(p.nodes[0])), key: key, options: o}
 	}
 }

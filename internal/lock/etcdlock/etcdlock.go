@@ -51,7 +51,7 @@ func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.
 // anything.
 func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	method func(*lease, context.Context) error) (lock.Lease, error) {
-	if err := errors.Join(lock.CheckKey(key), lock.CheckTTL(ttl), ctx.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	granted, err := l.cli.Grant(ctx, seconds(ttl))

@@ -76,7 +76,7 @@ func TestDeletedKeyLosesTheLease(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	lease := mustTryLock(t, etcdlock.New(cli), key, time.Minute)
-	lost := lease.(lock.Watched).Lost()
+	lost := lease.(lock.WatchedLease).Lost()
 	if _, err := cli.Delete(t.Context(), etcdKeys(t, cli, key)[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -94,13 +94,13 @@ func TestDeletedKeyLosesTheLease(t *testing.T) {
 func TestExpiryLosesTheLease(t *testing.T) {
 	t.Parallel()
 	lease := mustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Second)
-	mustReceive(t, lease.(lock.Watched).Lost(), "Lost after the ttl")
+	mustReceive(t, lease.(lock.WatchedLease).Lost(), "Lost after the ttl")
 }
 
 func TestReleaseDoesNotCloseLost(t *testing.T) {
 	t.Parallel()
 	lease := mustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Minute)
-	lost := lease.(lock.Watched).Lost()
+	lost := lease.(lock.WatchedLease).Lost()
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Lost implements lock.Watched. The channel is closed when etcd has deleted the
+// Lost implements lock.WatchedLease. The channel is closed when etcd has deleted the
 // key; it stays open while etcd is unavailable. The first call starts the watch.
 func (l *lease) Lost() <-chan struct{} {
 	l.watchOnce.Do(func() {

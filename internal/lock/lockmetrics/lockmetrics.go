@@ -46,7 +46,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Observe goes into lock.Options.
+// Observe counts an event. Pass it to lock.WithObserver.
 func (m *Metrics) Observe(e lock.Event) {
 	switch e.Kind {
 	case lock.EventAcquired:

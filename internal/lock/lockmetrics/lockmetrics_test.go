@@ -20,16 +20,23 @@ func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, o := lock.Local(), lock.Options{Class: "claim", Observe: m.Observe}
-	h, err := lock.Acquire(t.Context(), l, "secret", o)
+	lost := make(chan struct{})
+	c := lock.New(lock.Local(), lock.WithObserver(func(e lock.Event) {
+		m.Observe(e)
+		if e.Kind == lock.EventLost {
+			close(lost)
+		}
+	}))
+	o := lock.Options{Class: "claim"}
+	h, err := c.Acquire(t.Context(), "secret", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock.Acquire(t.Context(), l, "secret", o); !errors.Is(err, lock.ErrLocked) {
+	if _, err := c.Acquire(t.Context(), "secret", o); !errors.Is(err, lock.ErrLocked) {
 		t.Fatal(err)
 	}
 	o.Reentrant = true
-	inner, err := lock.Acquire(h.Context(), l, "secret", o)
+	inner, err := c.Acquire(h.Context(), "secret", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,22 +45,15 @@ func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := lock.Acquire(ctx, l, "secret", o); err == nil {
+	if _, err := c.Acquire(ctx, "secret", o); err == nil {
 		t.Fatal("acquired with a cancelled context")
 	}
-	told := make(chan struct{})
 	o.NoRenewal, o.TTL = true, 10*time.Millisecond
-	o.Observe = func(e lock.Event) {
-		m.Observe(e)
-		if e.Kind == lock.EventLost {
-			close(told)
-		}
-	}
-	short, err := lock.Acquire(t.Context(), l, "secret", o)
+	short, err := c.Acquire(t.Context(), "secret", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-told
+	<-lost
 	_ = short.Release(t.Context())
 	want := map[string]float64{
 		"lock_acquires_total claim acquired": 2, "lock_acquires_total claim held": 1,

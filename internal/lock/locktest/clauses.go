@@ -17,7 +17,7 @@ func (s suite) kinds(t *testing.T) {
 	_, notifies := l.(lock.Notifier)
 	_, waits := l.(lock.BlockingLocker)
 	_, batches := l.(lock.BatchExtender)
-	_, watches := take(t, l, key(), long).(lock.Watched)
+	_, watches := take(t, l, key(), long).(lock.WatchedLease)
 	got := Promises{Notifies: notifies, Waits: waits, Batches: batches, Watches: watches}
 	want := Promises{Notifies: s.p.Notifies, Waits: s.p.Waits, Batches: s.p.Batches, Watches: s.p.Watches}
 	if got != want {
@@ -193,21 +193,6 @@ func (s suite) cancelled(t *testing.T) {
 		t.Errorf("TryLock of a free key with a cancelled context: %v, which is a verdict", err)
 	}
 	take(t, b, k, long)
-}
-
-func (s suite) noTTL(t *testing.T) {
-	t.Parallel()
-	l, k := s.open(t), key()
-	for _, ttl := range []time.Duration{-time.Second, 0, time.Microsecond} {
-		if _, err := l.TryLock(t.Context(), k, ttl); err == nil || errors.Is(err, lock.ErrLocked) {
-			t.Errorf("TryLock for %s: %v, want a refusal", ttl, err)
-		}
-	}
-	lease := take(t, l, k, long)
-	if err := lease.Extend(t.Context(), 0); err == nil || errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend to 0: %v, want a refusal", err)
-	}
-	fine(t, "release", lease.Release(t.Context()))
 }
 
 func (s suite) fences(t *testing.T) {

@@ -33,7 +33,7 @@ type Promises struct {
 	Notifies bool // the locker is a lock.Notifier
 	Waits    bool // the locker is a lock.BlockingLocker
 	Batches  bool // the locker is a lock.BatchExtender
-	Watches  bool // its leases are lock.Watched
+	Watches  bool // its leases are lock.WatchedLease
 
 	// Tick is the coarsest step of the service's clock: a lease may end this
 	// much after its ttl, never before it.
@@ -58,7 +58,6 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("LateReleaseSparesNextHolder", s.lateRelease)
 	t.Run("LateExtendSparesNextHolder", s.lateExtend)
 	t.Run("CancelledContextGrantsNothing", s.cancelled)
-	t.Run("RefusesNoTTL", s.noTTL)
 	t.Run("FenceRises", s.fences)
 	t.Run("FenceStays", s.fenceStays)
 	t.Run("ExtendAllJudgesEachLease", s.extendAll)

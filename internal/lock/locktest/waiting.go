@@ -163,7 +163,7 @@ func (s suite) lockGivesUp(t *testing.T) {
 	take(t, s.open(t), k, long) // nobody who gave up stands in the queue
 }
 
-// acquireExcludes counts by read-modify-write under lock.Do, in a crowd of
+// acquireExcludes counts by read-modify-write under Client.Do, in a crowd of
 // which each client has a part.
 func (s suite) acquireExcludes(t *testing.T) {
 	t.Parallel()
@@ -177,10 +177,10 @@ func (s suite) acquireExcludes(t *testing.T) {
 		group sync.WaitGroup
 	)
 	for range clients {
-		l := s.open(t)
+		c := lock.New(s.open(t))
 		for range each {
 			group.Go(func() {
-				err := lock.Do(t.Context(), l, k, lock.Options{TTL: long, Wait: long}, func(context.Context, *lock.Held) error {
+				err := c.Do(t.Context(), k, lock.Options{TTL: long, Wait: long}, func(context.Context, *lock.Lock) error {
 					seen := count.Load()
 					time.Sleep(200 * time.Microsecond)
 					count.Store(seen + 1)

@@ -27,7 +27,7 @@ func New(mc *memcache.Client) *Locker { return &Locker{mc} }
 // TryLock implements lock.Locker.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	end, err := expiration(ttl)
-	if err := errors.Join(err, lock.CheckKey(key), ctx.Err()); err != nil {
+	if err := errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	held := &lease{mc: l.mc, key: key, token: rand.Text()}
@@ -105,5 +105,5 @@ func expiration(ttl time.Duration) (int32, error) {
 	if ttl > most-time.Second {
 		return 0, fmt.Errorf("memcachelock: ttl of %s, want less than %s", ttl, most)
 	}
-	return int32((ttl+time.Second-1)/time.Second) + 1, lock.CheckTTL(ttl)
+	return int32((ttl+time.Second-1)/time.Second) + 1, nil
 }

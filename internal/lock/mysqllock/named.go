@@ -104,9 +104,6 @@ func (n *Named) interrupt(id uint64, done <-chan struct{}) {
 }
 
 func (n *Named) conn(ctx context.Context, key string, ttl time.Duration) (*sql.Conn, error) {
-	if err := errors.Join(lock.CheckKey(key), lock.CheckTTL(ttl)); err != nil {
-		return nil, err
-	}
 	conn, err := n.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("mysqllock: take %s: %w", key, err)

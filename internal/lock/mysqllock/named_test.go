@@ -25,7 +25,7 @@ func TestKilledConnectionIsLost(t *testing.T) {
 	dsn, key := labtest.DSN(t), labtest.Name(t)
 	l := open(t, dsn)
 	lease := take(t, l, key, time.Minute)
-	told := lease.(lock.Watched).Lost()
+	told := lease.(lock.WatchedLease).Lost()
 	_, err := labtest.Open(t, dsn).ExecContext(t.Context(), "KILL ?", holder(t, dsn, key))
 	fine(t, "kill", err)
 	select {
@@ -41,7 +41,7 @@ func TestKilledConnectionIsLost(t *testing.T) {
 func TestReleaseIsNotLost(t *testing.T) {
 	t.Parallel()
 	lease := take(t, open(t, labtest.DSN(t)), labtest.Name(t), time.Minute)
-	told := lease.(lock.Watched).Lost()
+	told := lease.(lock.WatchedLease).Lost()
 	fine(t, "release", lease.Release(t.Context()))
 	select {
 	case <-told:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -35,7 +34,7 @@ func (l *named) Fence() uint64 { return 0 }
 // of the lock. A question without an answer is a loss: the driver gives up the
 // connection with it, and the server the lock with the connection.
 func (l *named) Extend(ctx context.Context, ttl time.Duration) error {
-	if err := errors.Join(lock.CheckTTL(ttl), ctx.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	const q = "SELECT IS_USED_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256)) <=> CONNECTION_ID()"
@@ -88,7 +87,7 @@ func (l *named) ended() bool {
 	}
 }
 
-// Lost implements lock.Watched: it tells of a connection's death within two
+// Lost implements lock.WatchedLease: it tells of a connection's death within two
 // pulses. The watch begins with the first call.
 func (l *named) Lost() <-chan struct{} {
 	l.watching.Do(func() { go l.watch() })

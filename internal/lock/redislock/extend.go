@@ -36,9 +36,6 @@ func (l *Locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock
 }
 
 func (l *Locker) extendOurs(ctx context.Context, ttl time.Duration, leases []*lease) []error {
-	if err := lock.CheckTTL(ttl); err != nil {
-		return slices.Repeat([]error{err}, len(leases))
-	}
 	errs := make([]error, 0, len(leases))
 	for part := range slices.Chunk(leases, l.batch) {
 		end := time.Now().Add(ttl)

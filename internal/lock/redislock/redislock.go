@@ -85,9 +85,6 @@ func Fenced(rdb redis.UniversalClient) *Locker {
 
 // TryLock implements lock.Locker.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	if err := lock.CheckTTL(ttl); err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func TestHolderHearsThatTheServerForgot(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	l := redislock.Fenced(quick(t, server.URL))
-	h, err := lock.Acquire(t.Context(), l, "k", lock.Options{TTL: 3 * time.Second})
+	h, err := lock.New(l).Acquire(t.Context(), "k", lock.Options{TTL: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestHolderHearsThatTheServerForgot(t *testing.T) {
 func TestHolderOutlivesAShortOutage(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	h, err := lock.Acquire(t.Context(), redislock.New(quick(t, server.URL)), "k", lock.Options{TTL: 3 * time.Second})
+	h, err := lock.New(redislock.New(quick(t, server.URL))).Acquire(t.Context(), "k", lock.Options{TTL: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	}
 	server := labtest.Redis(t)
 	rdb := labtest.Dial(t, server)
-	l := redislock.New(rdb)
+	c := lock.New(redislock.New(rdb))
 	before := runtime.NumGoroutine()
 	var group sync.WaitGroup
 	for worker := range workers {
@@ -122,7 +122,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 				if i%100 == 0 {
 					key, o.Wait = "shared", -1
 				}
-				err := lock.Do(t.Context(), l, key, o, func(context.Context, *lock.Held) error { return nil })
+				err := c.Do(t.Context(), key, o, func(context.Context, *lock.Lock) error { return nil })
 				if err != nil {
 					t.Error(err)
 					return

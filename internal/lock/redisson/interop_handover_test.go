@@ -122,10 +122,10 @@ func (a arena) goCompete(ctx context.Context, take taking, name, me string) (min
 // keep equal, until they are done.
 func (a arena) readMeanwhile(t *testing.T, name string) (reads int) {
 	t.Helper()
-	th, l := a.thread(t), a.client().ReadLock()
+	th, l := a.thread(t), lock.New(a.client().ReadLock())
 	for {
 		th.says(t, "ok", "read", "read", name)
-		held, err := lock.Acquire(t.Context(), l, name, lock.Options{Wait: long})
+		held, err := l.Acquire(t.Context(), name, lock.Options{Wait: long})
 		ok(t, err)
 		is, err := readProtectee(t.Context(), a.rdb, name)
 		ok(t, err)

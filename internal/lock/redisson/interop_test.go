@@ -24,10 +24,11 @@ import (
 // A taking holds what a primitive protects until release.
 type taking func(ctx context.Context, name string, o lock.Options) (release func() error, err error)
 
-// locking makes a taking of a locker, with the policy of package lock.
+// locking makes a taking of a locker, by a lock.Client.
 func locking(l lock.Locker) taking {
+	client := lock.New(l)
 	return func(ctx context.Context, name string, o lock.Options) (func() error, error) {
-		held, err := lock.Acquire(ctx, l, name, o)
+		held, err := client.Acquire(ctx, name, o)
 		if err != nil {
 			return nil, err
 		}

@@ -38,9 +38,6 @@ func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (loc
 // try sends the acquire script once. With lock.ErrLocked it also returns the
 // script's reply.
 func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, wait any) (*lease, int64, error) {
-	if err := lock.CheckTTL(ttl); err != nil {
-		return nil, 0, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
@@ -69,9 +66,6 @@ func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wa
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases (in a
 // cluster: of one slot).
 func (l locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
-	if err := lock.CheckTTL(ttl); err != nil {
-		return slices.Repeat([]error{err}, len(leases))
-	}
 	errs := make([]error, len(leases))
 	slots := make(map[int][]int) // indexes into leases
 	for i, le := range leases {

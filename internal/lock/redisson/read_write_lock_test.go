@@ -35,10 +35,10 @@ func TestReadersDoNotStarveWriter(t *testing.T) {
 	defer readers.Wait()
 	defer stop()
 	for i := range 6 {
-		l := client(t, server).ReadLock()
+		l := lock.New(client(t, server).ReadLock())
 		readers.Go(func() {
 			for reading.Err() == nil {
-				held, err := lock.Acquire(reading, l, "rw", lock.Options{Wait: long})
+				held, err := l.Acquire(reading, "rw", lock.Options{Wait: long})
 				if err != nil {
 					continue
 				}
@@ -48,7 +48,7 @@ func TestReadersDoNotStarveWriter(t *testing.T) {
 		})
 	}
 	time.Sleep(600 * time.Millisecond)
-	held, err := lock.Acquire(t.Context(), client(t, server).WriteLock(), "rw", lock.Options{Wait: 3 * time.Second})
+	held, err := lock.New(client(t, server).WriteLock()).Acquire(t.Context(), "rw", lock.Options{Wait: 3 * time.Second})
 	ok(t, err)
 	ok(t, held.Release(t.Context()))
 }

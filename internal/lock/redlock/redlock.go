@@ -39,7 +39,7 @@ var errSplit = errors.New("redlock: split vote")
 // after a random pause, a few times. Whoever got none is refused, though there
 // may be no holder yet: nodes do not say whom they refuse for.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	if err := errors.Join(lock.CheckKey(key), lock.CheckTTL(ttl), ctx.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	for pause := time.Millisecond; ; pause *= 2 {

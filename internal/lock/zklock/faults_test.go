@@ -82,7 +82,7 @@ func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 	time.Sleep(timeout / 2) // let the client send pings
 	server.Pause()
 	paused := time.Now()
-	<-lease.(lock.Watched).Lost()
+	<-lease.(lock.WatchedLease).Lost()
 	if took := time.Since(paused); took > timeout {
 		t.Errorf("lease lost %s after the last reply, want within the session timeout of %s", took, timeout)
 	}
@@ -109,7 +109,7 @@ func TestBriefDisconnectKeepsTheLease(t *testing.T) {
 	proxy.Disconnect()
 	eventually(t, "the connection to return", func() bool { return lease.Extend(t.Context(), time.Minute) == nil })
 	select {
-	case <-lease.(lock.Watched).Lost():
+	case <-lease.(lock.WatchedLease).Lost():
 		t.Error("the lease is lost, want it kept after a brief disconnect")
 	case <-time.After(timeout/4 + time.Second): // longer than the grace period
 	}
@@ -233,7 +233,7 @@ func TestCloseLosesAllLeases(t *testing.T) {
 	lease := mustTryLock(t, l, key)
 	l.Close()
 	select {
-	case <-lease.(lock.Watched).Lost():
+	case <-lease.(lock.WatchedLease).Lost():
 	case <-time.After(time.Second):
 		t.Error("the lease is not lost after Close")
 	}

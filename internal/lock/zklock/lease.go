@@ -31,15 +31,12 @@ type lease struct {
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Lost implements lock.Watched. The channel is closed when the session is lost.
+// Lost implements lock.WatchedLease. The channel is closed when the session is lost.
 func (l *lease) Lost() <-chan struct{} { return l.lost }
 
 // Extend implements lock.Lease. The lease has no end that could be moved, so
 // Extend only checks that session and node still exist.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	if err := lock.CheckTTL(ttl); err != nil {
-		return err
-	}
 	if l.released.Load() || isClosed(l.lost) {
 		return lock.ErrLost
 	}

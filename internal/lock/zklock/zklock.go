@@ -76,7 +76,7 @@ var errSessionLost = errors.New("session lost")
 
 func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	method func(*lease, context.Context) error) (lock.Lease, error) {
-	if err := errors.Join(lock.CheckKey(key), lock.CheckTTL(ttl), ctx.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	held := &lease{

@@ -77,6 +77,7 @@ func ownBatched(url string) (locker, error) {
 }
 
 func fromLocker(l lock.Locker, calls ...string) locker {
+	client := lock.New(l)
 	return locker{
 		try: func(ctx context.Context, key string) (func() error, error) {
 			lease, err := l.TryLock(ctx, key, ttl)
@@ -86,7 +87,7 @@ func fromLocker(l lock.Locker, calls ...string) locker {
 			return func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 		},
 		wait: func(ctx context.Context, key string) (func() error, error) {
-			held, err := lock.Acquire(ctx, l, key, lock.Options{TTL: leaseTTL, Wait: -1})
+			held, err := client.Acquire(ctx, key, lock.Options{TTL: leaseTTL, Wait: -1})
 			if err != nil {
 				return nil, err
 			}

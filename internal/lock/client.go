@@ -1,0 +1,149 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Client takes locks from one Locker and keeps them: it queues the waiters of
+// this process, renews leases, and tells a holder when its lock is lost. It is
+// safe for concurrent use. While no lock is held or waited for, it has neither
+// goroutine nor timer.
+type Client struct {
+	locker   Locker
+	observe  func(Event)
+	queues   queues
+	watchdog watchdog
+
+	closing context.Context // cancelled by Close, with ErrClosed
+	close   context.CancelCauseFunc
+}
+
+// An Option configures a Client.
+type Option func(*Client)
+
+// WithObserver reports every event of the client's locks to observe. Observe
+// must be fast and must not use the client; several goroutines may call it at
+// once.
+func WithObserver(observe func(Event)) Option {
+	return func(c *Client) { c.observe = observe }
+}
+
+// New returns a client of locker, which remains the caller's to close.
+func New(locker Locker, options ...Option) *Client {
+	c := &Client{locker: locker, observe: func(Event) {}}
+	c.watchdog.locker = locker
+	c.closing, c.close = context.WithCancelCause(context.Background())
+	for _, option := range options {
+		option(c)
+	}
+	return c
+}
+
+// Options say how to take a lock and how to keep it.
+type Options struct {
+	// TTL is the length of the lease: how long the lock outlives a holder that
+	// died. Zero means 30 seconds.
+	TTL time.Duration
+	// Wait is how long to wait for another holder. Zero does not wait; a
+	// negative value waits until the context ends.
+	Wait time.Duration
+	// NoRenewal lets the lock end with its first lease. Otherwise the client
+	// extends the lease every third of TTL.
+	NoRenewal bool
+	// MaxHold, if positive, ends a renewed lock after this time.
+	MaxHold time.Duration
+	// Reentrant shares the lock of this key that the context carries, if it
+	// carries one of this client.
+	Reentrant bool
+	// Class labels the events of this lock.
+	Class string
+}
+
+const (
+	defaultTTL = 30 * time.Second
+	minTTL     = time.Millisecond // a shorter lease would end before its owner has the reply
+)
+
+func (o *Options) check() error {
+	if o.TTL == 0 {
+		o.TTL = defaultTTL
+	}
+	if o.TTL < minTTL {
+		return fmt.Errorf("%w: ttl of %s, want at least %s", ErrInvalid, o.TTL, minTTL)
+	}
+	return nil
+}
+
+var (
+	// ErrReentry reports that the context already carries a lock of this key.
+	// To wait for it would be a deadlock.
+	ErrReentry = errors.New("lock: the context already holds the key")
+	// ErrClosed reports that the client is closed.
+	ErrClosed = errors.New("lock: client closed")
+)
+
+// errLate reports a lease that may have ended before its reply arrived.
+var errLate = errors.New("the reply came after the end of the lease")
+
+// Acquire takes the lock of key. It returns
+//   - ErrLocked, wrapped, with the cause of ctx if that ended the wait;
+//   - ErrLost if ctx carries a lock of this key that has ended;
+//   - ErrReentry if ctx carries one that is held and o.Reentrant is not set;
+//   - ErrInvalid if the key or an option cannot work, or ErrClosed;
+//   - any other error if the outcome is unknown: the driver has then tried to
+//     release the key.
+//
+// The client serves its own waiters in the order of arrival. Between processes
+// no order is promised.
+func (c *Client) Acquire(ctx context.Context, key string, o Options) (*Lock, error) {
+	if err := errors.Join(checkKey(key), o.check()); err != nil {
+		return nil, err
+	}
+	if outer := carriedGrant(ctx, c, key); outer != nil {
+		return outer.reenter(ctx, o)
+	}
+	start := time.Now()
+	g := &grant{client: c, key: key, options: o, references: 1}
+	if err := g.obtain(ctx); err != nil {
+		c.refused(o, err, time.Since(start))
+		return nil, err
+	}
+	g.report(Event{Kind: EventAcquired, Wait: time.Since(start)})
+	return &Lock{grant: g, parent: ctx}, nil
+}
+
+// Do runs fn while it holds the lock of key, which it takes as Acquire does.
+// The context of fn carries the lock and is cancelled, with ErrLost as its
+// cause, before another holder can have the key. Do returns the error of fn,
+// joined with ErrLost if the lock was lost or with the error of the release.
+func (c *Client) Do(ctx context.Context, key string, o Options, fn func(ctx context.Context, l *Lock) error) (err error) {
+	l, err := c.Acquire(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := l.Release(ctx); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	return fn(l.Context(), l)
+}
+
+// Close ends the client's waits with ErrClosed, refuses new ones, and releases
+// the locks that are still held; their holders see ErrClosed. It returns when
+// each release has ended or its time is over. A second Close does nothing.
+func (c *Client) Close() {
+	c.close(ErrClosed)
+	c.watchdog.close()
+}
+
+func (c *Client) refused(o Options, err error, wait time.Duration) {
+	kind := EventUnknown
+	if errors.Is(err, ErrLocked) {
+		kind = EventRefused
+	}
+	c.observe(Event{Kind: kind, Class: o.Class, Wait: wait, Err: err})
+}

@@ -1,0 +1,380 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// flakyLocker is Local with a switch: while it is down, TryLock and Extend fail
+// with an unknown outcome.
+type flakyLocker struct {
+	Locker
+	down    atomic.Bool
+	extends atomic.Int64
+}
+
+var errDown = errors.New("down")
+
+type flakyLease struct {
+	Lease
+	locker *flakyLocker
+}
+
+func (f *flakyLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	if f.down.Load() {
+		return nil, errDown
+	}
+	lease, err := f.Locker.TryLock(ctx, key, ttl)
+	return &flakyLease{lease, f}, err
+}
+
+func (l *flakyLease) Extend(ctx context.Context, ttl time.Duration) error {
+	l.locker.extends.Add(1)
+	if l.locker.down.Load() {
+		return errDown
+	}
+	return l.Lease.Extend(ctx, ttl)
+}
+
+func (l *flakyLease) Release(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.Lease.Release(ctx)
+}
+
+func mustAcquire(t *testing.T, c *Client, ctx context.Context, o Options) *Lock {
+	t.Helper()
+	l, err := c.Acquire(ctx, "k", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestWatchdogKeepsALockForAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &flakyLocker{Locker: Local()}
+		c := New(l)
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+		time.Sleep(time.Hour + time.Second)
+		if err := h.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
+			t.Errorf("another's try: %v, want ErrLocked", err)
+		}
+		if n := l.extends.Load(); n < 350 || n > 370 {
+			t.Errorf("%d extensions in an hour, want one every 10 seconds", n)
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		calls := l.extends.Load()
+		time.Sleep(time.Minute)
+		if l.extends.Load() != calls {
+			t.Error("renewed after its release")
+		}
+	})
+}
+
+func TestRenewalSurvivesAShortOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &flakyLocker{Locker: Local()}
+		c := New(l)
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+		time.Sleep(9 * time.Second)
+		l.down.Store(true)
+		time.Sleep(18 * time.Second)
+		l.down.Store(false)
+		time.Sleep(time.Minute)
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestHolderIsToldOfItsLossBeforeTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &flakyLocker{Locker: Local()}
+		c := New(l)
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 10 * time.Second})
+		ctx, start := h.Context(), time.Now()
+		l.down.Store(true)
+		<-ctx.Done()
+		if took := time.Since(start); took >= 10*time.Second || took < 9*time.Second {
+			t.Errorf("lost after %s of a lease of 10s", took)
+		}
+		<-h.Done()
+		for what, err := range map[string]error{"Err": h.Err(), "cause": context.Cause(ctx), "Release": h.Release(ctx), "again": h.Release(ctx)} {
+			if !errors.Is(err, ErrLost) {
+				t.Errorf("%s = %v, want ErrLost", what, err)
+			}
+		}
+	})
+}
+
+func TestHolderIsToldThatAnotherTookTheKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := Local()
+		c := New(l)
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+		_ = h.grant.lease.Release(t.Context()) // as if another had taken it
+		start := time.Now()
+		<-h.Done()
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("told after %s, want the next renewal", took)
+		}
+	})
+}
+
+func TestMaxHoldEndsARenewedLock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		h := mustAcquire(t, New(Local()), t.Context(), Options{TTL: 30 * time.Second, MaxHold: 5 * time.Minute})
+		<-h.Done()
+		if took := time.Since(start); took != 5*time.Minute {
+			t.Errorf("lost after %s, want 5m", took)
+		}
+		if err := h.Err(); !errors.Is(err, ErrLost) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNoRenewalEndsWithTheLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &flakyLocker{Locker: Local()}
+		c := New(l)
+		start := time.Now()
+		h := mustAcquire(t, c, t.Context(), Options{TTL: time.Minute, NoRenewal: true})
+		<-h.Done()
+		if took := time.Since(start); took >= time.Minute || l.extends.Load() != 0 {
+			t.Errorf("lost after %s and %d extensions", took, l.extends.Load())
+		}
+	})
+}
+
+func TestSlowServerDelaysNoOtherClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow, fast := New(&hangingLocker{Local()}), New(Local())
+		var onSlow, onFast []*Lock
+		for i := range 10 {
+			onSlow = append(onSlow, mustAcquireKey(t, slow, fmt.Sprint(i)))
+			onFast = append(onFast, mustAcquireKey(t, fast, fmt.Sprint(i)))
+		}
+		time.Sleep(time.Minute)
+		for i := range onSlow {
+			if err := onSlow[i].Err(); !errors.Is(err, ErrLost) {
+				t.Errorf("on the slow server: %v, want ErrLost", err)
+			}
+			if err := onFast[i].Release(t.Context()); err != nil {
+				t.Errorf("on the other server: %v", err)
+			}
+			_ = onSlow[i].Release(t.Context())
+		}
+	})
+}
+
+func mustAcquireKey(t *testing.T, c *Client, key string) *Lock {
+	t.Helper()
+	l, err := c.Acquire(t.Context(), key, Options{TTL: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// hangingLocker grants leases whose extensions hang until their context ends.
+type hangingLocker struct{ Locker }
+
+type hangingLease struct{ Lease }
+
+func (h *hangingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	lease, err := h.Locker.TryLock(ctx, key, ttl)
+	return hangingLease{lease}, err
+}
+
+func (hangingLease) Extend(ctx context.Context, _ time.Duration) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestReentryNeedsNoServer(t *testing.T) {
+	t.Parallel()
+	l := &flakyLocker{Locker: Local()}
+	c := New(l)
+	h := mustAcquire(t, c, t.Context(), Options{})
+	l.down.Store(true)
+	inner := mustAcquire(t, c, h.Context(), Options{Reentrant: true})
+	if inner.Fence() != h.Fence() {
+		t.Errorf("fence %d inside %d", inner.Fence(), h.Fence())
+	}
+	if err := h.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := inner.Err(); err != nil {
+		t.Errorf("after the outer release: %v", err)
+	}
+	if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
+		t.Errorf("another's try while one shares it: %v, want ErrLocked", err)
+	}
+	if err := inner.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); err != nil {
+		t.Errorf("another's try after both releases: %v", err)
+	}
+}
+
+func TestReentryWithoutTheOptionFailsAtOnce(t *testing.T) {
+	t.Parallel()
+	l := Local()
+	c := New(l)
+	h := mustAcquire(t, c, t.Context(), Options{})
+	if _, err := c.Acquire(h.Context(), "k", Options{Wait: -1}); !errors.Is(err, ErrReentry) {
+		t.Errorf("%v, want ErrReentry", err)
+	}
+	other := mustAcquire(t, New(Local()), h.Context(), Options{Wait: -1}) // k of another client is another lock
+	if _, err := c.Acquire(other.Context(), "k", Options{Wait: -1}); !errors.Is(err, ErrReentry) {
+		t.Errorf("through an inner lock: %v, want ErrReentry", err)
+	}
+	_ = other.Release(t.Context())
+	_ = h.Release(t.Context())
+}
+
+func TestContextOfAReleasedLockIsLost(t *testing.T) {
+	t.Parallel()
+	l := Local()
+	c := New(l)
+	h := mustAcquire(t, c, t.Context(), Options{})
+	stale := context.WithoutCancel(h.Context())
+	_ = h.Release(t.Context())
+	if _, err := c.Acquire(stale, "k", Options{Reentrant: true}); !errors.Is(err, ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+	if cause := context.Cause(h.Context()); !errors.Is(cause, ErrReleased) {
+		t.Errorf("cause after release = %v, want ErrReleased", cause)
+	}
+}
+
+func TestDoReportsALossThatItsFunctionDidNotSee(t *testing.T) {
+	t.Parallel()
+	l := Local()
+	c := New(l)
+	work := errors.New("work")
+	err := c.Do(t.Context(), "k", Options{}, func(_ context.Context, h *Lock) error {
+		_ = h.grant.lease.Release(t.Context())
+		return work
+	})
+	if !errors.Is(err, ErrLost) || !errors.Is(err, work) {
+		t.Errorf("%v, want ErrLost and the work's error", err)
+	}
+}
+
+func TestDoReleasesWhenItsFunctionPanics(t *testing.T) {
+	t.Parallel()
+	l := Local()
+	c := New(l)
+	func() {
+		defer func() { _ = recover() }()
+		_ = c.Do(t.Context(), "k", Options{}, func(context.Context, *Lock) error { panic("work") })
+	}()
+	mustAcquire(t, c, t.Context(), Options{})
+}
+
+func TestReleaseWorksAfterItsContextEnded(t *testing.T) {
+	t.Parallel()
+	l := &flakyLocker{Locker: Local()}
+	c := New(l)
+	ctx, cancel := context.WithCancel(t.Context())
+	h := mustAcquire(t, c, ctx, Options{})
+	cancel()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if err := h.Release(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	mustAcquire(t, c, t.Context(), Options{})
+}
+
+func TestInvalidKeyOrTTLIsRefusedBeforeTheDriver(t *testing.T) {
+	t.Parallel()
+	c := New(nil) // a request would panic
+	for _, key := range []string{"", "a b", "ключ", strings.Repeat("k", MaxKey+1)} {
+		if _, err := c.Acquire(t.Context(), key, Options{}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("key %q: %v, want ErrInvalid", key, err)
+		}
+	}
+	for _, ttl := range []time.Duration{-time.Second, time.Microsecond} {
+		if _, err := c.Acquire(t.Context(), "k", Options{TTL: ttl}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("ttl %s: %v, want ErrInvalid", ttl, err)
+		}
+	}
+}
+
+func TestCloseReleasesHeldLocksAndEndsWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := Local()
+		c := New(l)
+		held := mustAcquire(t, c, t.Context(), Options{})
+		ctx, waited := held.Context(), make(chan error)
+		go func() {
+			_, err := c.Acquire(t.Context(), "k", Options{Wait: -1})
+			waited <- err
+		}()
+		synctest.Wait()
+		c.Close()
+		if err := <-waited; !errors.Is(err, ErrClosed) {
+			t.Errorf("the waiter: %v, want ErrClosed", err)
+		}
+		<-ctx.Done()
+		for what, err := range map[string]error{"Err": held.Err(), "cause": context.Cause(ctx), "Release": held.Release(t.Context())} {
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("%s = %v, want ErrClosed", what, err)
+			}
+		}
+		if _, err := c.Acquire(t.Context(), "other", Options{}); !errors.Is(err, ErrClosed) {
+			t.Errorf("Acquire after Close: %v, want ErrClosed", err)
+		}
+		for _, key := range []string{"k", "other"} {
+			if _, err := l.TryLock(t.Context(), key, time.Second); err != nil {
+				t.Errorf("another's try for %s after Close: %v", key, err)
+			}
+		}
+	})
+}
+
+func TestReleasedReentriesLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	c := New(Local())
+	outer := mustAcquire(t, c, t.Context(), Options{})
+	for range 1000 {
+		inner := mustAcquire(t, c, outer.Context(), Options{Reentrant: true})
+		_ = inner.Context()
+		_ = inner.Release(t.Context())
+	}
+	if n := len(outer.grant.contexts); n != 1 {
+		t.Errorf("%d contexts after 1000 released re-entries, want the outer one", n)
+	}
+	_ = outer.Release(t.Context())
+}

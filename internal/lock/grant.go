@@ -1,0 +1,196 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// releaseTimeout bounds a release, which the caller's cancellation does not
+// stop.
+const releaseTimeout = 2 * time.Second
+
+// A grant is one lease and the Locks that share it by re-entry.
+type grant struct {
+	client      *Client
+	key         string
+	options     Options
+	lease       Lease
+	requestedAt time.Time // before the request that began or extended the lease
+	start       time.Time
+
+	mu         sync.Mutex
+	references int           // Locks that are not released
+	err        error         // why the grant has ended; nil while it is held
+	done       chan struct{} // nil until a Lock needs it
+	contexts   []*Lock       // those whose context is to be cancelled at the end
+
+	renewal // guarded by the watchdog
+}
+
+// obtain gets the lease and starts its renewal.
+func (g *grant) obtain(ctx context.Context) error {
+	request := g.tryLock
+	if g.options.Wait != 0 {
+		request = g.wait
+	}
+	if err := request(ctx); err != nil {
+		return err
+	}
+	err := errLate
+	if time.Since(g.requestedAt) < safeTTL(g.options.TTL) {
+		err = g.client.watchdog.add(g)
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", g.key, errors.Join(err, g.releaseLease(ctx)))
+	}
+	if lease, ok := g.lease.(WatchedLease); ok {
+		go g.watch(lease)
+	}
+	return nil
+}
+
+// tryLock requests the lease once.
+func (g *grant) tryLock(ctx context.Context) (err error) {
+	g.requestedAt = time.Now()
+	if g.lease, err = g.client.locker.TryLock(ctx, g.key, g.options.TTL); err != nil {
+		return fmt.Errorf("lock %s: %w", g.key, err)
+	}
+	return nil
+}
+
+// leave drops one reference. The last reference releases the lease.
+func (g *grant) leave(ctx context.Context) error {
+	g.mu.Lock()
+	g.references--
+	last := g.references == 0
+	g.mu.Unlock()
+	if !last {
+		return g.ended()
+	}
+	g.client.watchdog.remove(g)
+	return g.release(ctx, ErrReleased)
+}
+
+// release ends the grant for cause and releases the lease. It returns why the
+// grant had ended before, if it had, whatever the server replies.
+func (g *grant) release(ctx context.Context, cause error) error {
+	wasHeld := g.end(cause)
+	err := g.releaseLease(ctx)
+	g.client.queues.wakeNext(g)
+	if !wasHeld {
+		return g.ended()
+	}
+	return g.released(err)
+}
+
+func (g *grant) releaseLease(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	return g.lease.Release(ctx)
+}
+
+// released reports the driver's result of a release and wraps it.
+func (g *grant) released(err error) error {
+	e := Event{Kind: EventReleased, Hold: time.Since(g.start), Err: err}
+	switch {
+	case errors.Is(err, ErrLost):
+		e.Kind = EventLost
+		err = fmt.Errorf("lock %s: %w", g.key, err)
+	case err != nil:
+		e.Kind = EventReleaseUnknown
+		err = fmt.Errorf("lock %s: release: %w", g.key, err)
+	}
+	g.report(e)
+	return err
+}
+
+// lose ends the grant because its lease is lost.
+func (g *grant) lose(reason string) {
+	err := fmt.Errorf("lock %s: %w: %s", g.key, ErrLost, reason)
+	if g.end(err) {
+		g.report(Event{Kind: EventLost, Hold: time.Since(g.start), Err: err})
+	}
+}
+
+// end records why the grant has ended and tells its holders. It returns false
+// if the grant had already ended.
+func (g *grant) end(err error) bool {
+	g.mu.Lock()
+	if g.err != nil {
+		g.mu.Unlock()
+		return false
+	}
+	g.err = err
+	if g.done != nil {
+		close(g.done)
+	}
+	contexts := g.contexts
+	g.contexts = nil
+	g.mu.Unlock()
+	for _, l := range contexts {
+		l.cancel(err)
+	}
+	return true
+}
+
+// ended returns why the grant has ended, or nil while it is held.
+func (g *grant) ended() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// doneChannel returns the channel that is closed when the grant ends.
+func (g *grant) doneChannel() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done == nil {
+		g.done = make(chan struct{})
+		if g.err != nil {
+			close(g.done)
+		}
+	}
+	return g.done
+}
+
+// cancelAtEnd cancels the context of l when the grant ends, or now if it has.
+func (g *grant) cancelAtEnd(l *Lock) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		l.cancel(g.err)
+		return
+	}
+	g.contexts = append(g.contexts, l)
+}
+
+// forgetContext undoes cancelAtEnd. The latest contexts end first as a rule.
+func (g *grant) forgetContext(l *Lock) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, other := range slices.Backward(g.contexts) {
+		if other == l {
+			g.contexts = slices.Delete(g.contexts, i, i+1)
+			return
+		}
+	}
+}
+
+// watch ends the grant when its lease reports its own loss.
+func (g *grant) watch(lease WatchedLease) {
+	select {
+	case <-lease.Lost():
+		g.client.watchdog.remove(g)
+		g.lose("its session ended")
+	case <-g.doneChannel():
+	}
+}
+
+func (g *grant) report(e Event) {
+	e.Class = g.options.Class
+	g.client.observe(e)
+}

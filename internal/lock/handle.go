@@ -1,0 +1,96 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrReleased reports that a lock is no longer held because its holder released
+// it.
+var ErrReleased = errors.New("lock: released")
+
+// A Lock is a lock that this process holds, until Release or its loss. It is
+// safe for concurrent use.
+type Lock struct {
+	grant  *grant
+	parent context.Context // of Acquire
+
+	mu       sync.Mutex
+	ctx      context.Context // nil until Context is called
+	cancel   context.CancelCauseFunc
+	released bool
+	result   error // of Release
+	once     sync.Once
+}
+
+// Fence returns the fence of the lease, or zero if the driver has none. Locks
+// that share a lease by re-entry share the fence.
+func (l *Lock) Fence() uint64 { return l.grant.lease.Fence() }
+
+// Key returns the key of the lock.
+func (l *Lock) Key() string { return l.grant.key }
+
+// Deadline returns the time until which the lock is certainly held if it is not
+// extended. It is counted from before the request was sent, by this process's
+// monotonic clock, less a margin for clock drift.
+func (l *Lock) Deadline() time.Time { return l.grant.client.watchdog.deadlineOf(l.grant) }
+
+// Done returns a channel that is closed when the lock is lost, or when all who
+// share it have released it.
+func (l *Lock) Done() <-chan struct{} { return l.grant.doneChannel() }
+
+// Err returns nil while the lock is held, ErrReleased after Release, ErrClosed
+// after the client's Close, and ErrLost, wrapped with the reason, after a loss.
+func (l *Lock) Err() error {
+	if err := l.grant.ended(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.released {
+		return ErrReleased
+	}
+	return nil
+}
+
+// Context returns the context of Acquire, which also carries the lock for
+// re-entry. It is cancelled when the lock ends, with the cause that Err
+// returns.
+func (l *Lock) Context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx == nil {
+		l.ctx, l.cancel = context.WithCancelCause(carry(l.parent, l.grant))
+		if l.released {
+			l.cancel(ErrReleased)
+		} else {
+			l.grant.cancelAtEnd(l)
+		}
+	}
+	return l.ctx
+}
+
+// Release releases the lock. It returns ErrLost, with the reason, if the lock
+// was lost before, and another error if the outcome is unknown: the lock then
+// ends with its lease. Cancelling ctx does not stop the release. Every further
+// call returns the result of the first.
+func (l *Lock) Release(ctx context.Context) error {
+	l.once.Do(func() {
+		cancel := l.markReleased()
+		l.result = l.grant.leave(ctx)
+		if cancel != nil {
+			cancel(ErrReleased)
+			l.grant.forgetContext(l)
+		}
+	})
+	return l.result
+}
+
+func (l *Lock) markReleased() context.CancelCauseFunc {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.released = true
+	return l.cancel
+}
