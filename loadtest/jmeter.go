@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // demoJMeter runs the one-user and many-users experiments with JMeter, or
@@ -36,7 +36,7 @@ func jmeter(ctx context.Context, dir string, t Target, w Workload) (Burst, error
 	if err := writeClaims(claims, t, w); err != nil {
 		return Burst{}, err
 	}
-	err := stack.JMeter(ctx, dir, "claim.jmx", results, t.URL, "claims="+claims,
+	err := rig.JMeter(ctx, dir, "claim.jmx", results, t.URL, "claims="+claims,
 		fmt.Sprintf("burst=%d", w.AtOnce()), fmt.Sprintf("rounds=%d", w.Rounds), "sample_variables=order,verdict,instance")
 	if err != nil {
 		return Burst{}, err

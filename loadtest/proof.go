@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A Proof is proof.json: what was run on what, and what came of it.
 type Proof struct {
-	stack.Circumstances
+	rig.Circumstances
 	Runs []Run `json:"runs"`
 	Pass bool  `json:"pass"`
 }
@@ -44,7 +44,7 @@ type Run struct {
 }
 
 func newProof(ctx context.Context, server *lab.MySQL, results []Result) (Proof, error) {
-	at, err := stack.Describe(ctx, server)
+	at, err := rig.Describe(ctx, server)
 	p := Proof{Circumstances: at, Pass: len(results) > 0}
 	for _, r := range results {
 		p.Runs = append(p.Runs, r.run())

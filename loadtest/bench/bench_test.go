@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 func TestFiguresHaveMedianAndSpread(t *testing.T) {
@@ -67,7 +67,7 @@ func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(server.Close)
-	h := stack.Headers{Path: filepath.Join(t.TempDir(), "headers"), Count: rate, Width: 10}
+	h := rig.Headers{Path: filepath.Join(t.TempDir(), "headers"), Count: rate, Width: 10}
 	if err := os.WriteFile(h.Path, []byte(strings.Repeat("X-A: bcd\r\n", rate)), 0o600); err != nil {
 		t.Fatal(err)
 	}

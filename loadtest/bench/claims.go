@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // claims measures the commit strategies: accepted claims in a closed model,
@@ -111,9 +111,9 @@ func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code 
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+b.Mint().Token(stack.User(0)))
-	req.Header.Set("X-User", strconv.FormatInt(stack.User(0), 10))
-	status, body, err := stack.Answer(http.DefaultClient, req)
+	req.Header.Set("Authorization", "Bearer "+b.Mint().Token(rig.User(0)))
+	req.Header.Set("X-User", strconv.FormatInt(rig.User(0), 10))
+	status, body, err := rig.Answer(http.DefaultClient, req)
 	if err == nil && (status != http.StatusConflict || !strings.Contains(body, `"`+code+`"`)) {
 		err = fmt.Errorf("want %s, got %d: %s", code, status, body)
 	}

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/order"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A deployment is one server, or two behind nginx, on a sale of its own.
 type deployment struct {
 	name     string
 	address  string // host:port
-	sale     *stack.Sale
-	instance *stack.Instance // nil behind nginx
+	sale     *rig.Sale
+	instance *rig.Instance // nil behind nginx
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many

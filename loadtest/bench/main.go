@@ -24,7 +24,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 
 // A bench is one run.
 type bench struct {
-	*stack.Stack
+	*rig.Stack
 	Figures
 	wrk *wrk
 
@@ -89,7 +89,7 @@ func measure(ctx context.Context) error {
 		b.repetitions, b.maxOrders = 2, 1_000_000
 		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
 	}
-	if b.Stack, err = stack.Start(); err != nil {
+	if b.Stack, err = rig.Start(); err != nil {
 		return err
 	}
 	return errors.Join(b.run(ctx), b.Close())

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // openLoad is an open model: claims arrive at a fixed rate, whether or not
@@ -40,7 +40,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 }
 
 // run claims for the given duration.
-func (l openLoad) run(ctx context.Context, h stack.Headers, duration time.Duration) (openResult, error) {
+func (l openLoad) run(ctx context.Context, h rig.Headers, duration time.Duration) (openResult, error) {
 	n := int(l.rate * duration.Seconds())
 	headers, err := readHeaders(h, n)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l openLoad) schedule(arrivals chan<- arrival, headers [][]byte) {
 }
 
 // readHeaders reads the first n users' headers.
-func readHeaders(h stack.Headers, n int) ([][]byte, error) {
+func readHeaders(h rig.Headers, n int) ([][]byte, error) {
 	f, err := os.Open(h.Path)
 	if err != nil {
 		return nil, err

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A Report is bench.json.
 type Report struct {
-	stack.Circumstances
+	rig.Circumstances
 	Quick       bool      `json:"quick"` // too short for figures to be published
 	Repetitions int       `json:"repetitions"`
 	Seconds     float64   `json:"seconds"` // duration of the run

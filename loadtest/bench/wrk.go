@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 //go:embed claim.lua
@@ -25,12 +25,12 @@ var claimLua []byte
 type wrk struct {
 	path    string
 	script  string
-	headers stack.Headers
+	headers rig.Headers
 }
 
 const wrkThreads = 2
 
-func newWrk(s *stack.Stack, h stack.Headers) (*wrk, error) {
+func newWrk(s *rig.Stack, h rig.Headers) (*wrk, error) {
 	path, err := lab.LookPath("wrk")
 	if err != nil {
 		return nil, err

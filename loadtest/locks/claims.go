@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A Claim is one as its client saw it.
@@ -22,7 +22,7 @@ type Claim struct {
 
 // claim sends a round for each coupon, a second apart, and returns all claims
 // in the order of their answers.
-func claim(ctx context.Context, s *stack.Stack, sv *Service, coupons []int64) ([]Claim, error) {
+func claim(ctx context.Context, s *rig.Stack, sv *Service, coupons []int64) ([]Claim, error) {
 	dir, err := s.Dir("claims")
 	if err != nil {
 		return nil, err

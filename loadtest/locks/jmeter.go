@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strconv"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // jmeter sends the views by the plan loadtest/jmeter/pview.jmx.
 func (v *Views) jmeter(ctx context.Context, dir, target string) error {
 	results := filepath.Join(dir, "results.csv")
-	err := stack.JMeter(ctx, dir, "pview.jmx", results, target,
+	err := rig.JMeter(ctx, dir, "pview.jmx", results, target,
 		fmt.Sprintf("burst=%d", atOnce), "version="+v.Version, "sample_variables=wait,instance")
 	if err != nil {
 		return err

@@ -18,10 +18,10 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
-var verbs = map[string]func(context.Context, *stack.Stack) error{"pview": pageViews, "topologies": topologies}
+var verbs = map[string]func(context.Context, *rig.Stack) error{"pview": pageViews, "topologies": topologies}
 
 // errNotProven is what a run ends with that printed a failed verdict.
 var errNotProven = errors.New("not proven: see the rows that say NO")
@@ -40,8 +40,8 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, verb func(context.Context, *stack.Stack) error) error {
-	s, err := stack.Start()
+func run(ctx context.Context, verb func(context.Context, *rig.Stack) error) error {
+	s, err := rig.Start()
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func run(ctx context.Context, verb func(context.Context, *stack.Stack) error) er
 }
 
 // save writes v, with the circumstances of the run, to out/name/name.json.
-func save(ctx context.Context, s *stack.Stack, name string, rows any, pass bool) error {
+func save(ctx context.Context, s *rig.Stack, name string, rows any, pass bool) error {
 	c, err := s.Circumstances(ctx)
 	if err != nil {
 		return err
 	}
 	b, err := json.MarshalIndent(struct {
-		stack.Circumstances
+		rig.Circumstances
 		Rows any  `json:"rows"`
 		Pass bool `json:"pass"`
 	}{c, rows, pass}, "", "\t")

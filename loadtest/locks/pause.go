@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/pageview"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // pausing are the drivers whose holder is stopped: one without a fence, as the
@@ -30,7 +30,7 @@ type Pauses struct {
 
 // pause stops instance a, a real process, while it holds the lock and has
 // read the count; lets b count three times; and wakes a up again.
-func pause(ctx context.Context, s *stack.Stack, driver, expect string) (Pauses, error) {
+func pause(ctx context.Context, s *rig.Stack, driver, expect string) (Pauses, error) {
 	p := Pauses{Lock: driver, Expect: expect}
 	sv, err := start(ctx, s, "single", driver, "CLAIM_TIMEOUT=60s")
 	if err != nil {
@@ -89,7 +89,7 @@ func post(ctx context.Context, c *http.Client, path string) (status int, err err
 	if err != nil {
 		return 0, err
 	}
-	status, _, err = stack.Answer(c, req)
+	status, _, err = rig.Answer(c, req)
 	return status, err
 }
 

@@ -9,19 +9,19 @@ import (
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A Service is two instances behind nginx, on a Redis of their own.
 type Service struct {
-	*stack.Sale
-	*stack.Pair
+	*rig.Sale
+	*rig.Pair
 	Redis *lab.Topology
 	rdb   redis.UniversalClient
 }
 
 // start starts the service with its lock, on Redis of the given shape.
-func start(ctx context.Context, s *stack.Stack, shape, driver string, settings ...string) (*Service, error) {
+func start(ctx context.Context, s *rig.Stack, shape, driver string, settings ...string) (*Service, error) {
 	api, err := binary("api")
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (sv *Service) Stop() error {
 
 // needs starts what a driver needs beside MySQL and Redis. It ends with the
 // stack.
-func needs(s *stack.Stack, driver string) ([]string, error) {
+func needs(s *rig.Stack, driver string) ([]string, error) {
 	switch driver {
 	case "redlock":
 		nodes, err := s.IndependentRedis(5)

@@ -11,7 +11,7 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/order"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 const (
@@ -36,7 +36,7 @@ type Sale struct {
 	Pass       bool    `json:"pass"`
 }
 
-func topologies(ctx context.Context, s *stack.Stack) error {
+func topologies(ctx context.Context, s *rig.Stack) error {
 	var report struct {
 		Sales []Sale  `json:"sales"`
 		Views []Views `json:"views"`
@@ -75,7 +75,7 @@ func topologies(ctx context.Context, s *stack.Stack) error {
 	return save(ctx, s, "topologies", report, pass)
 }
 
-func sell(ctx context.Context, s *stack.Stack, shape string, fails bool) (Sale, error) {
+func sell(ctx context.Context, s *rig.Stack, shape string, fails bool) (Sale, error) {
 	sale := Sale{Shape: shape, Failover: fails, Rounds: 1}
 	if fails {
 		sale.Rounds = failover
@@ -88,7 +88,7 @@ func sell(ctx context.Context, s *stack.Stack, shape string, fails bool) (Sale, 
 	return sale, errors.Join(err, sv.Stop())
 }
 
-func (sale *Sale) run(ctx context.Context, s *stack.Stack, sv *Service) error {
+func (sale *Sale) run(ctx context.Context, s *rig.Stack, sv *Service) error {
 	var coupons []int64
 	for range sale.Rounds {
 		id, err := sv.OnSale(ctx, stock)

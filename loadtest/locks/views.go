@@ -14,7 +14,7 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/pageview"
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 const atOnce = 666
@@ -52,7 +52,7 @@ type summary struct {
 }
 
 // view sends 666 views at once and counts what has arrived.
-func view(ctx context.Context, s *stack.Stack, sender, shape, version, driver, expect string) (Views, error) {
+func view(ctx context.Context, s *rig.Stack, sender, shape, version, driver, expect string) (Views, error) {
 	v := Views{Sender: sender, Shape: shape, Version: version, Lock: driver, Expect: expect}
 	sv, err := start(ctx, s, shape, driver, "CLAIM_TIMEOUT=60s")
 	if err != nil {
@@ -62,7 +62,7 @@ func view(ctx context.Context, s *stack.Stack, sender, shape, version, driver, e
 	return v, errors.Join(err, sv.Stop())
 }
 
-func (v *Views) send(ctx context.Context, s *stack.Stack, sv *Service) error {
+func (v *Views) send(ctx context.Context, s *rig.Stack, sv *Service) error {
 	dir, err := s.Dir("pview")
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func k6(ctx context.Context, dir, script string, env ...string) error {
 // drivers are the exclusive ones, of version 3.
 var drivers = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache"}
 
-func pageViews(ctx context.Context, s *stack.Stack) error {
+func pageViews(ctx context.Context, s *rig.Stack) error {
 	type trial struct{ sender, version, driver, expect string }
 	trials := []trial{{"k6", "v1", "none", "break"}, {"k6", "v2", "local", "break"}}
 	for _, driver := range drivers {

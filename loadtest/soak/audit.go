@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // An account is one coupon at one instant.
@@ -144,7 +144,7 @@ func (w *world) sellOut(ctx context.Context, coupon int64) error {
 		go func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			verdicts <- w.claim(ctx, purchase{stack.User(town + 1<<20 + i), coupon}).verdict()
+			verdicts <- w.claim(ctx, purchase{rig.User(town + 1<<20 + i), coupon}).verdict()
 		}()
 	}
 	count := map[string]int{}

@@ -9,17 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A client speaks to the service through nginx, in anybody's name.
 type client struct {
 	url  string
 	http *http.Client
-	mint stack.Mint
+	mint rig.Mint
 }
 
-func newClient(url string, mint stack.Mint) client {
+func newClient(url string, mint rig.Mint) client {
 	return client{url, &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * crowd},
 		Timeout:   10 * time.Second,
@@ -74,7 +74,7 @@ func (c client) do(ctx context.Context, method, path, token, body string) answer
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	status, text, err := stack.Answer(c.http, req)
+	status, text, err := rig.Answer(c.http, req)
 	if err != nil {
 		return answer{}
 	}

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 func main() {
@@ -39,14 +39,14 @@ func run(ctx context.Context) error {
 			return errors.New("SOAK: want a duration of at least 20s, such as 5m")
 		}
 	}
-	s, err := stack.Start()
+	s, err := rig.Start()
 	if err != nil {
 		return err
 	}
 	return errors.Join(soak(ctx, s, length), s.Close())
 }
 
-func soak(ctx context.Context, s *stack.Stack, length time.Duration) error {
+func soak(ctx context.Context, s *rig.Stack, length time.Duration) error {
 	binary, err := filepath.Abs(filepath.Join("bin", "api"))
 	if err != nil {
 		return err
@@ -68,9 +68,9 @@ func soak(ctx context.Context, s *stack.Stack, length time.Duration) error {
 
 // A world is the sale, those who want something of it, and what they know.
 type world struct {
-	stack  *stack.Stack
-	sale   *stack.Sale
-	pair   *stack.Pair
+	stack  *rig.Stack
+	sale   *rig.Sale
+	pair   *rig.Pair
 	client client
 	begun  time.Time
 	length time.Duration
@@ -80,7 +80,7 @@ type world struct {
 	faults faults
 }
 
-func newWorld(s *stack.Stack, sale *stack.Sale, p *stack.Pair, length time.Duration) *world {
+func newWorld(s *rig.Stack, sale *rig.Sale, p *rig.Pair, length time.Duration) *world {
 	return &world{
 		stack: s, sale: sale, pair: p, client: newClient(p.Nginx.URL, s.Mint()),
 		begun: time.Now(), length: length, ledger: newLedger(),

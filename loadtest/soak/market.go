@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A market is the coupons that the crowd knows of, the newest last.
@@ -81,7 +81,7 @@ func (w *world) restock(ctx context.Context) error {
 	if err != nil {
 		return nil // the database is being restarted
 	}
-	newcomer := purchase{stack.User(town + rand.N(1<<20)), coupon}
+	newcomer := purchase{rig.User(town + rand.N(1<<20)), coupon}
 	a := w.claim(ctx, newcomer)
 	still, err := w.left(ctx, coupon)
 	if err == nil && left > 0 && still > 0 && a.Code == "sold_out" {

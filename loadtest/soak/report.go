@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A Report is soak.json.
 type Report struct {
-	stack.Circumstances
+	rig.Circumstances
 	Seconds      float64        `json:"seconds"`
 	Coupons      int            `json:"coupons"`
 	Orders       int            `json:"orders"`

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"example.com/flashsale/loadtest/stack"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // expected are the answers to a claim that a promise allows at any time.
@@ -18,7 +18,7 @@ var expected = []string{"accepted", "sold_out", "already_claimed", "claim_in_pro
 // once, at times looks at an order, and never hurries.
 func (w *world) shop(ctx context.Context) error {
 	for pause(ctx, rand.N(20*time.Millisecond)) {
-		p := purchase{stack.User(rand.N(town)), w.market.pick()}
+		p := purchase{rig.User(rand.N(town)), w.market.pick()}
 		if p.coupon == 0 {
 			continue
 		}

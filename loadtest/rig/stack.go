@@ -1,6 +1,6 @@
-// Package stack runs what the benchmark and the soak test measure: a private
+// Package rig runs what the benchmark and the soak test measure: a private
 // database server and Redis, and instances of the service over them.
-package stack
+package rig
 
 import (
 	"context"
