@@ -23,7 +23,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 			s.log.Info("ready")
 			return nil
 		}
-		if !connect.Away(err) {
+		if !connect.IsUnavailable(err) {
 			return err
 		}
 		s.log.Warn("waiting for MySQL", "error", err.Error())

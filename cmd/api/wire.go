@@ -91,7 +91,7 @@ func openPools(cfg config) (p pools, err error) {
 	var errs [5]error
 	p.db, errs[0] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns)
 	p.probeDB, errs[1] = connect.MySQL(cfg.MySQLDSN, 1)
-	p.batches, errs[2] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns, connect.ManyStatements)
+	p.batches, errs[2] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements)
 	p.rdb, errs[3] = connect.Redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = connect.Redis(cfg.RedisURL, 1)
 	return p, errors.Join(errs[:]...)

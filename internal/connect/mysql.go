@@ -1,6 +1,6 @@
-// Package connect opens the pools to MySQL and Redis, in one way for the
-// service, the tests and the lab. Opening does not connect: a server that is
-// away makes the calls fail, not the start.
+// Package connect opens pools to MySQL and Redis, in the same way for the
+// service, the tests and the lab. Opening a pool does not connect: if a server
+// is unavailable, calls fail, not the start.
 package connect
 
 import (
@@ -15,16 +15,18 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// MySQL opens a pool of at most conns connections, all of which may stay idle:
-// database/sql keeps two by default, and a burst would spend itself dialling.
+// MySQL opens a pool of at most conns connections. All of them may stay idle:
+// database/sql keeps two by default, and a burst would spend its time dialling.
 //
-// Whatever dsn says, times are UTC, arguments are interpolated (one round trip
-// for each statement instead of two) and transactions read committed rows: the
-// claim's guards are conditional writes and unique keys, which need no
-// snapshot, and gap locks on the unique key would only add deadlocks. Rows that
-// a statement leaves as they were are not counted as affected.
+// It overrides these settings of dsn:
+//   - times are UTC;
+//   - arguments are interpolated: one round trip per statement instead of two;
+//   - transactions read committed rows. The claim is guarded by conditional
+//     updates and a unique key, which need no snapshot, and gap locks on the
+//     unique key would only add deadlocks;
+//   - rows that a statement leaves unchanged do not count as affected.
 //
-// An error never quotes dsn, which may hold a password.
+// An error does not quote dsn, which may hold a password.
 func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -42,31 +44,31 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	for _, option := range options {
 		option(cfg)
 	}
-	cfg.Logger = &mysql.NopLogger{} // every error it would print is returned as well
+	cfg.Logger = &mysql.NopLogger{} // it would print errors that are also returned
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 2 * time.Second
 	}
-	dialer, err := mysql.NewConnector(cfg)
+	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	db := sqlx.NewDb(sql.OpenDB(readCommitted{dialer}), "mysql")
+	db := sqlx.NewDb(sql.OpenDB(readCommitted{connector}), "mysql")
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	db.SetConnMaxLifetime(3 * time.Minute) // below the five minutes after which middle boxes drop idle ones
+	db.SetConnMaxLifetime(3 * time.Minute) // middleboxes drop idle connections after five
 	return db, nil
 }
 
-// An Option changes what MySQL opens.
+// An Option changes the configuration of a MySQL pool.
 type Option func(*mysql.Config)
 
-// ManyStatements lets several statements travel together. It is for the pool of
-// those who need it: elsewhere it would make an injection worse.
-func ManyStatements(c *mysql.Config) { c.MultiStatements = true }
+// MultiStatements lets one call send several statements. It is for a separate
+// pool: in any other it would make an SQL injection worse.
+func MultiStatements(c *mysql.Config) { c.MultiStatements = true }
 
-// readCommitted sets each new connection's isolation by statement: the
-// variable that would do it in the DSN has different names in MySQL and in
-// MariaDB 10.
+// readCommitted is a connector that sets the isolation level of each new
+// connection by a statement: the variable that the DSN could set is named
+// differently in MySQL and in MariaDB 10.
 type readCommitted struct{ driver.Connector }
 
 func (c readCommitted) Connect(ctx context.Context) (driver.Conn, error) {

@@ -9,43 +9,44 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// go-redis prints what its calls return as well, and has one global for it.
+// go-redis logs errors that its calls also return. Its logger is a global.
 func init() { logging.Disable() }
 
 var errRedisURL = errors.New("not a Redis URL (redis://user:password@host:6379/0, redis+sentinel://host:26379/0?master_name=name, redis+cluster://host:6379)")
 
 const (
-	redisDial    = 2 * time.Second
-	redisAnswer  = time.Second // to read, or to write
-	redisRetries = 1
-	// clusterState is how old the client's map of the cluster may be. A dead
-	// master redirects nobody, and go-redis would look again after a minute.
-	clusterState = 500 * time.Millisecond
+	dialTimeout = 2 * time.Second
+	ioTimeout   = time.Second // of a read, and of a write
+	maxRetries  = 1
+	// clusterReload is how often the client reloads the cluster's state. A
+	// dead master sends no redirection, and go-redis's default is a minute.
+	clusterReload = 500 * time.Millisecond
 )
 
-// Redis opens a pool of at most conns connections (in a cluster: to each
-// node). The scheme of url says which shape Redis has:
+// Redis opens a pool of at most conns connections; in a cluster, to each node.
+// The scheme of url names the topology:
 //
-//	redis://user:password@host:6379/0                one server, or the master of some replicas
-//	unix:///path?db=0                                one server on a socket
+//	redis://user:password@host:6379/0                one server, or the master of replicas
+//	unix:///path?db=0                                one server on a Unix socket
 //	redis+sentinel://host:26379/0?master_name=main   the master that Sentinel names
 //	redis+cluster://user:password@host:6379          a cluster; host is one of its nodes
 //
-// With rediss for redis it speaks TLS. More sentinels, or more nodes of the
-// cluster, follow as &addr=host:port. For Sentinel, user and password before
-// the @ are the sentinels' own; the server's are &username= and &password=.
-// Other parameters are those of go-redis, as far as they are not set here.
-// Everything is asked of masters; replicas are there to take their place.
+// The scheme rediss instead of redis uses TLS. Parameters &addr=host:port add
+// sentinels or nodes of the cluster. For Sentinel, user and password before the
+// @ are the sentinels' own; the server's are &username= and &password=. Other
+// parameters are those of go-redis, except for the options set here.
 //
-// An error never quotes url, which may hold a password.
+// All commands go to masters; replicas are for failover only.
+//
+// An error does not quote url, which may hold a password.
 func Redis(url string, conns int) (redis.UniversalClient, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		return nil, errRedisURL
 	}
-	scheme, shape, _ := strings.Cut(scheme, "+")
+	scheme, topology, _ := strings.Cut(scheme, "+")
 	url = scheme + "://" + rest
-	switch shape {
+	switch topology {
 	case "":
 		return single(url, conns)
 	case "sentinel":
@@ -62,9 +63,9 @@ func single(url string, conns int) (redis.UniversalClient, error) {
 		return nil, errRedisURL
 	}
 	o.PoolSize = conns
-	o.ContextTimeoutEnabled = true // a caller's deadline ends the call, not only the wait for a connection
-	o.DialTimeout = redisDial
-	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = redisAnswer, redisAnswer, redisRetries
+	o.ContextTimeoutEnabled = true // the caller's deadline ends the call, not only the wait for a connection
+	o.DialTimeout = dialTimeout
+	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
 	return redis.NewClient(o), nil
 }
 
@@ -75,13 +76,13 @@ func sentinel(url string, conns int) (redis.UniversalClient, error) {
 	}
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true
-	o.DialTimeout = redisDial
-	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = redisAnswer, redisAnswer, redisRetries
+	o.DialTimeout = dialTimeout
+	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
 	return redis.NewFailoverClient(o), nil
 }
 
-// cluster leaves the retries at go-redis's three: in a cluster they are also
-// the redirections.
+// cluster keeps go-redis's default of three retries: in a cluster they include
+// redirections.
 func cluster(url string, conns int) (redis.UniversalClient, error) {
 	o, err := redis.ParseClusterURL(url)
 	if err != nil || strings.HasPrefix(url, "unix") {
@@ -89,8 +90,8 @@ func cluster(url string, conns int) (redis.UniversalClient, error) {
 	}
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true
-	o.DialTimeout = redisDial
-	o.ReadTimeout, o.WriteTimeout = redisAnswer, redisAnswer
-	o.ClusterStateReloadInterval = clusterState
+	o.DialTimeout = dialTimeout
+	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
+	o.ClusterStateReloadInterval = clusterReload
 	return redis.NewClusterClient(o), nil
 }

@@ -47,7 +47,7 @@ func newFixtureOn(tb testing.TB, dsn string) *fixture {
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // what must be seen sooner, must be told
 	claims, err := order.New(order.Config{
-		DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.ManyStatements), Coupons: cache, CouponStore: store,
+		DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.MultiStatements), Coupons: cache, CouponStore: store,
 		IDs: idgen.New(rdb, "order"), Locks: lock.New(f.locker), Scope: order.PerUser, LockTTL: 30 * time.Second,
 		Strategy: order.GroupCommit,
 	})

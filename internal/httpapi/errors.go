@@ -152,7 +152,7 @@ func problemOf(err error) *Problem {
 			return detailed(v.problem, err)
 		}
 	}
-	if connect.Away(err) {
+	if connect.IsUnavailable(err) {
 		return unavailable
 	}
 	return internal

@@ -56,7 +56,7 @@ func (s *sale) config() order.Config {
 	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
 	store := coupon.NewStore(db)
 	return order.Config{
-		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.ManyStatements),
+		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.MultiStatements),
 		Coupons: coupon.NewCache(store, 50*time.Millisecond), CouponStore: store, IDs: idgen.New(rdb, "order"),
 		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 		Strategy: order.GroupCommit,

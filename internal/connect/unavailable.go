@@ -12,16 +12,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Away reports whether err says that MySQL or Redis could not be reached, did
-// not answer in time, or turned us away because it is starting, stopping or
-// full: the same call may succeed later. Whether it took effect is unknown.
-func Away(err error) bool {
-	for _, gone := range []error{
+// IsUnavailable reports whether err says that MySQL or Redis could not be
+// reached, did not reply in time, or refused the call because it is starting,
+// stopping or overloaded. The call may succeed later. Whether it took effect is
+// unknown.
+func IsUnavailable(err error) bool {
+	for _, target := range []error{
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 		driver.ErrBadConn, sql.ErrConnDone, mysql.ErrInvalidConn, mysql.ErrMalformPkt,
 		redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
 	} {
-		if errors.Is(err, gone) {
+		if errors.Is(err, target) {
 			return true
 		}
 	}
@@ -29,13 +30,13 @@ func Away(err error) bool {
 		return true
 	}
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return awayNumbers[e.Number]
+		return unavailableNumbers[e.Number]
 	}
 	return redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) || redis.IsMaxClientsError(err) ||
 		redis.IsClusterDownError(err) || redis.IsTryAgainError(err)
 }
 
-var awayNumbers = map[uint16]bool{
+var unavailableNumbers = map[uint16]bool{
 	1040: true, // too many connections
 	1053: true, // shutdown in progress
 	1205: true, // lock wait timeout

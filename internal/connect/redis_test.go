@@ -1,0 +1,50 @@
+package connect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestURLSetsUserPasswordAndTLS(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"rediss://user:secret@localhost:1", "rediss+sentinel://localhost:1?master_name=m&username=user&password=secret",
+		"rediss+cluster://user:secret@localhost:1",
+	} {
+		rdb := labtest.DialURL(t, url)
+		var got redis.Options
+		switch rdb := rdb.(type) {
+		case *redis.Client:
+			got = *rdb.Options()
+		case *redis.ClusterClient:
+			o := rdb.Options()
+			got = redis.Options{Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}
+		}
+		if got.Username != "user" || got.Password != "secret" || got.TLSConfig == nil {
+			t.Errorf("%s: user %q, password %q, TLS %v", url, got.Username, got.Password, got.TLSConfig != nil)
+		}
+	}
+}
+
+func TestBadRedisURLIsAnErrorWithoutThePassword(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"", "redis", "http://user:hunter2@host", "redis+ring://user:hunter2@host:1",
+		"redis+sentinel://user:hunter2@host:1", "redis+sentinel://user:hunter2@host:1?master_name=m&nonsense=1",
+		"redis+cluster://user:hunter2@host:1?nonsense=1", "unix+cluster:///path?password=hunter2", "redis://user:hunter2@host:1/x",
+		"redis://:hunter2@[::1",
+	} {
+		rdb, err := connect.Redis(url, 1)
+		if err == nil {
+			_ = rdb.Close()
+			t.Errorf("%s is accepted", url)
+		} else if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error quotes a password: %v", err)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package connect_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/lock/redisson"
+)
+
+// The test also kills the master of the keys in use, if the topology replaces
+// it.
+func TestLocksAndIDsWorkInEveryTopology(t *testing.T) {
+	t.Parallel()
+	for _, topology := range lab.Topologies {
+		t.Run(topology, func(t *testing.T) {
+			t.Parallel()
+			server := labtest.Topology(t, topology)
+			c := newClients(t, server.URL)
+			c.work(t)
+			if topology == "single" || topology == "replicas" {
+				return
+			}
+			master, err := server.Master(t.Context(), "lock0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			master.Kill()
+			c.recover(t)
+			c.work(t)
+		})
+	}
+}
+
+// clients are the lock drivers and the id worker on one Redis.
+type clients struct {
+	rdb     redis.UniversalClient
+	ids     *idgen.Worker
+	seen    map[int64]bool
+	lockers map[string]lock.Locker
+}
+
+func newClients(t *testing.T, url string) *clients {
+	rdb := labtest.DialURL(t, url)
+	client := redisson.New(rdb, redisson.Auto)
+	return &clients{rdb, idgen.New(rdb, "order"), map[int64]bool{}, map[string]lock.Locker{
+		"redislock": redislock.New(rdb), "fenced": redislock.Fenced(rdb), "batched": redislock.Batched(rdb),
+		"redisson": client.Lock(), "redisson fair": client.FairLock(), "redisson fenced": client.FencedLock(),
+	}}
+}
+
+// recover waits until the id worker and every lock driver succeed again.
+func (c *clients) recover(t *testing.T) {
+	t.Helper()
+	start := time.Now()
+	for name := range c.lockers {
+		c.await(t, name, func(ctx context.Context) error {
+			return lock.New(c.lockers[name]).Do(ctx, "lock0", lock.Options{TTL: time.Second}, nothing)
+		})
+	}
+	c.await(t, "ids", func(ctx context.Context) error { _, err := c.ids.Next(ctx); return err })
+	t.Logf("unavailable for %s", time.Since(start))
+}
+
+func nothing(context.Context, *lock.Lock) error { return nil }
+
+func (c *clients) await(t *testing.T, name string, call func(context.Context) error) {
+	t.Helper()
+	start := time.Now()
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := call(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("%s still fails after 30 s: %v", name, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// work increments a counter under each lock, on keys of several slots, and takes
+// ids.
+func (c *clients) work(t *testing.T) {
+	t.Helper()
+	for name, l := range c.lockers {
+		for k := range 3 {
+			c.count(t, name, l, fmt.Sprint("lock", k))
+		}
+		c.checkWakeUp(t, name, l)
+	}
+	for range 2000 {
+		id, err := c.ids.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.seen[id] {
+			t.Fatalf("id %d was given twice", id)
+		}
+		c.seen[id] = true
+	}
+}
+
+func (c *clients) count(t *testing.T, name string, l lock.Locker, key string) {
+	t.Helper()
+	const goroutines = 16
+	locks := lock.New(l)
+	counter := 0 // not atomic: the race detector checks the lock as well
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			err := locks.Do(t.Context(), key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, func(context.Context, *lock.Lock) error {
+				counter++
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	wg.Wait()
+	if counter != goroutines {
+		t.Errorf("%s: counted %d, want %d", name, counter, goroutines)
+	}
+}
+
+// checkWakeUp checks that a waiter is notified of a release.
+func (c *clients) checkWakeUp(t *testing.T, name string, l lock.Locker) {
+	t.Helper()
+	n, ok := l.(lock.Notifier)
+	if !ok {
+		return
+	}
+	wake := make(chan struct{}, 1)
+	stop, err := n.Notify("lock0", wake)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer stop()
+	awaitWake(t, name, wake) // the subscription exists
+	for drained := false; !drained; {
+		select {
+		case <-wake:
+		case <-time.After(100 * time.Millisecond):
+			drained = true
+		}
+	}
+	if err := lock.New(l).Do(t.Context(), "lock0", lock.Options{TTL: time.Minute, Wait: 20 * time.Second}, nothing); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	awaitWake(t, name, wake)
+}
+
+func awaitWake(t *testing.T, name string, wake <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-wake:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: no notification in 10 s", name)
+	}
+}
