@@ -11,14 +11,14 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// Guard reports ErrLost if key has a later holder than the one with fence, and
-// sees to it that there is none until tx ends: the check and what tx changes
-// are one step, however long the holder was paused before it. A lease that has
-// merely expired passes. Whoever asks for the lock waits for tx meanwhile, so
-// let it be short.
+// Guard returns ErrLost if key has had a holder with a higher fence, and
+// prevents any until tx ends. So the check and the changes of tx are atomic,
+// however long the holder was paused before. Guard accepts a lease that has
+// expired, as long as no other holder has followed. TryLock of the same key
+// blocks until tx ends, so keep tx short.
 //
-// Where lock and data are not in one database, the data must keep the fence
-// itself: UPDATE … SET …, fence = ? WHERE … AND fence <= ?.
+// If lock and data are in different databases, keep the fence with the data:
+// UPDATE … SET …, fence = ? WHERE … AND fence <= ?.
 func Guard(ctx context.Context, tx *sqlx.Tx, key string, fence uint64) error {
 	const q = `SELECT fence FROM locks WHERE name = ? AND fence <= ? FOR UPDATE`
 	err := tx.GetContext(ctx, new(uint64), q, key, fence)
@@ -31,10 +31,10 @@ func Guard(ctx context.Context, tx *sqlx.Tx, key string, fence uint64) error {
 	return nil
 }
 
-// sweep deletes some rows that nobody has held for a day. A fence must not
-// fall when its row has gone, and does not, for no statement that began before
-// the last holder came is still under way then, and no server's clock steps
-// back that far.
+// sweep deletes some of the rows that have not been held for a day. The next
+// fence of such a key is still higher than its last one: it is the time at
+// which its statement began, and neither does a statement run for a day nor a
+// server's clock step back by one.
 func sweep(ctx context.Context, db sqlx.ExtContext) error {
 	const old = `SELECT name FROM locks WHERE expires_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY ORDER BY name LIMIT 500`
 	var names []string

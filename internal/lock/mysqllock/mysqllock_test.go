@@ -27,17 +27,17 @@ func TestRowsConformance(t *testing.T) {
 	locktest.Run(t, rowsPromises, func(tb testing.TB) lock.Locker { return mysqllock.NewRows(labtest.Open(tb, dsn)) })
 }
 
-// The DSN's timeouts are what gives up on a silent line.
+// The timeouts of the DSN end requests on a connection that hangs.
 func TestRowsFaults(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.DSN(t)
 	cfg, err := mysql.ParseDSN(dsn)
-	fine(t, "parse", err)
+	noError(t, "parse", err)
 	locktest.RunFaults(t, rowsPromises, false, cfg.Net, cfg.Addr, func(tb testing.TB, hostport string) lock.Locker {
-		through := cfg.Clone()
-		through.Net, through.Addr = "tcp", hostport
-		through.Timeout, through.ReadTimeout = time.Second, time.Second // a busy disk may take half of it
-		return mysqllock.NewRows(labtest.Open(tb, through.FormatDSN()))
+		cfg := cfg.Clone()
+		cfg.Net, cfg.Addr = "tcp", hostport
+		cfg.Timeout, cfg.ReadTimeout = time.Second, time.Second // a commit on a busy disk may take half of it
+		return mysqllock.NewRows(labtest.Open(tb, cfg.FormatDSN()))
 	})
 }
 
@@ -58,7 +58,7 @@ func open(tb testing.TB, dsn string) *mysqllock.Named {
 	return l
 }
 
-func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
 	tb.Helper()
 	lease, err := l.TryLock(tb.Context(), key, ttl)
 	if err != nil {
@@ -67,32 +67,32 @@ func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Leas
 	return lease
 }
 
-func lost(tb testing.TB, what string, err error) {
+func wantLost(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if !errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want ErrLost", what, err)
 	}
 }
 
-func fine(tb testing.TB, what string, err error) {
+func noError(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatalf("%s: %v", what, err)
 	}
 }
 
-// account makes a table that a lock guards.
-func account(t *testing.T, db *sqlx.DB) {
+// createAccount creates a table that a lock guards.
+func createAccount(t *testing.T, db *sqlx.DB) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), "CREATE TABLE account (id INT PRIMARY KEY, amount INT NOT NULL)")
-	fine(t, "create", err)
+	noError(t, "create", err)
 	_, err = db.ExecContext(t.Context(), "INSERT INTO account VALUES (1, 0)")
-	fine(t, "insert", err)
+	noError(t, "insert", err)
 }
 
-// deposit writes what its caller has worked out under the lock, if nobody has
-// come after it. meanwhile runs between the check and the change.
-func deposit(ctx context.Context, db *sqlx.DB, key string, fence uint64, amount int, meanwhile func()) error {
+// setAmount writes amount unless Guard rejects fence. It calls guarded between
+// Guard and the write.
+func setAmount(ctx context.Context, db *sqlx.DB, key string, fence uint64, amount int, guarded func()) error {
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func deposit(ctx context.Context, db *sqlx.DB, key string, fence uint64, amount 
 	if err := mysqllock.Guard(ctx, tx, key, fence); err != nil {
 		return err
 	}
-	meanwhile()
+	guarded()
 	if _, err := tx.ExecContext(ctx, "UPDATE account SET amount = ? WHERE id = 1", amount); err != nil {
 		return err
 	}
@@ -111,127 +111,125 @@ func deposit(ctx context.Context, db *sqlx.DB, key string, fence uint64, amount 
 func TestPausedHolderCannotOverwrite(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
-	account(t, db)
+	createAccount(t, db)
 	l := mysqllock.NewRows(db)
-	paused := take(t, l, key, time.Millisecond) // and does not notice
+	paused := mustTryLock(t, l, key, time.Millisecond) // expires without its holder's notice
 	time.Sleep(5 * time.Millisecond)
-	next := take(t, l, key, time.Minute)
-	fine(t, "deposit", deposit(t.Context(), db, key, next.Fence(), 2, func() {}))
-	lost(t, "late deposit", deposit(t.Context(), db, key, paused.Fence(), 1, func() {}))
+	next := mustTryLock(t, l, key, time.Minute)
+	noError(t, "write by the next holder", setAmount(t.Context(), db, key, next.Fence(), 2, func() {}))
+	wantLost(t, "write by the paused holder", setAmount(t.Context(), db, key, paused.Fence(), 1, func() {}))
 	var amount int
-	fine(t, "read", db.GetContext(t.Context(), &amount, "SELECT amount FROM account WHERE id = 1"))
+	noError(t, "read", db.GetContext(t.Context(), &amount, "SELECT amount FROM account WHERE id = 1"))
 	if amount != 2 {
-		t.Errorf("amount = %d, want the later holder's 2", amount)
+		t.Errorf("amount = %d, want the next holder's 2", amount)
 	}
 }
 
-// Nobody comes in between the check of the fence and the commit.
+// The lock cannot be acquired between Guard and the commit.
 func TestGuardHoldsUntilCommit(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
-	account(t, db)
+	createAccount(t, db)
 	l := mysqllock.NewRows(db)
-	expired := take(t, l, key, time.Millisecond)
+	expired := mustTryLock(t, l, key, time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
 	var next sync.WaitGroup
-	err := deposit(t.Context(), db, key, expired.Fence(), 1, func() {
-		came := make(chan struct{})
+	err := setAmount(t.Context(), db, key, expired.Fence(), 1, func() {
+		acquired := make(chan struct{})
 		next.Go(func() {
-			take(t, l, key, time.Minute)
-			close(came)
+			mustTryLock(t, l, key, time.Minute)
+			close(acquired)
 		})
 		select {
-		case <-came:
-			t.Error("the next holder came between check and change")
+		case <-acquired:
+			t.Error("the next holder acquired the lock between Guard and the commit")
 		case <-time.After(200 * time.Millisecond):
 		}
 	})
-	fine(t, "deposit", err)
+	noError(t, "write under Guard", err)
 	next.Wait()
 }
 
-// A row that nobody has held for a day goes away, and the fence rises on.
-func TestOldRowsGoAwayAndFencesRise(t *testing.T) {
+func TestOldRowsAreDeletedAndTheFenceStillRises(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
 	l := mysqllock.NewRows(db)
-	first := take(t, l, key, time.Minute)
-	fine(t, "release", first.Release(t.Context()))
-	held := take(t, l, key+"held", time.Minute)
-	young := take(t, l, key+"young", time.Minute)
-	fine(t, "release", young.Release(t.Context()))
+	first := mustTryLock(t, l, key, time.Minute)
+	noError(t, "release", first.Release(t.Context()))
+	held := mustTryLock(t, l, key+"held", time.Minute)
+	young := mustTryLock(t, l, key+"young", time.Minute)
+	noError(t, "release", young.Release(t.Context()))
 	const age = "UPDATE locks SET expires_at = expires_at - INTERVAL 25 HOUR WHERE name = ?"
 	_, err := db.ExecContext(t.Context(), age, key)
-	fine(t, "age", err)
+	noError(t, "age", err)
 	count := func(key string) (n int) {
-		fine(t, "count", db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
+		noError(t, "count", db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
 		return n
 	}
 	for i := 0; count(key) > 0; i++ {
-		if i == 5000 { // one release in a hundred sweeps
-			t.Fatal("the old row stays")
+		if i == 5000 { // on average one release in a hundred sweeps
+			t.Fatal("the old row was not deleted")
 		}
-		fine(t, "release", take(t, l, "other", time.Minute).Release(t.Context()))
+		noError(t, "release", mustTryLock(t, l, "other", time.Minute).Release(t.Context()))
 	}
 	if count(key+"young") != 1 || count(key+"held") != 1 {
-		t.Error("a row went away before its time")
+		t.Error("a row that was held less than a day ago was deleted")
 	}
-	fine(t, "release", held.Release(t.Context()))
-	if again := take(t, l, key, time.Minute); again.Fence() <= first.Fence() {
-		t.Errorf("fence %d after %d, whose row has gone", again.Fence(), first.Fence())
+	noError(t, "release", held.Release(t.Context()))
+	if again := mustTryLock(t, l, key, time.Minute); again.Fence() <= first.Fence() {
+		t.Errorf("fence %d after %d and the deletion of the row, want a higher one", again.Fence(), first.Fence())
 	}
 }
 
-// The server's clock may step back; the fence does not.
-func TestFenceRisesThoughTheClockSteps(t *testing.T) {
+func TestFenceRisesWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
-	db.SetMaxOpenConns(1) // SET timestamp is the connection's
+	db.SetMaxOpenConns(1) // SET timestamp affects one connection
 	l := mysqllock.NewRows(db)
-	first := take(t, l, key, time.Minute)
-	fine(t, "release", first.Release(t.Context()))
+	first := mustTryLock(t, l, key, time.Minute)
+	noError(t, "release", first.Release(t.Context()))
 	_, err := db.ExecContext(t.Context(), "SET timestamp = UNIX_TIMESTAMP() - 3600")
-	fine(t, "step", err)
-	second := take(t, l, key, time.Minute)
+	noError(t, "step", err)
+	second := mustTryLock(t, l, key, time.Minute)
 	if second.Fence() != first.Fence()+1 {
-		t.Errorf("fence %d after %d, with the clock an hour back", second.Fence(), first.Fence())
+		t.Errorf("fence %d after %d, with the clock an hour back, want one more", second.Fence(), first.Fence())
 	}
 }
 
-// A database restored from a backup has old fences.
+// A database that was restored from a backup has old fences.
 func TestFenceRisesAfterARestore(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
 	l := mysqllock.NewRows(db)
-	first := take(t, l, key, time.Minute)
+	first := mustTryLock(t, l, key, time.Minute)
 	_, err := db.ExecContext(t.Context(), "UPDATE locks SET fence = 1, owner = ''")
-	fine(t, "restore", err)
-	if second := take(t, l, key, time.Minute); second.Fence() <= first.Fence() {
-		t.Errorf("fence %d after %d", second.Fence(), first.Fence())
+	noError(t, "restore", err)
+	if second := mustTryLock(t, l, key, time.Minute); second.Fence() <= first.Fence() {
+		t.Errorf("fence %d after %d, want a higher one", second.Fence(), first.Fence())
 	}
 }
 
-// An end is an end, though nobody else has come.
+// An expired lease is lost even if the key has not been acquired since.
 func TestExpiredLeaseIsLost(t *testing.T) {
 	t.Parallel()
-	lease := take(t, mysqllock.NewRows(labtest.DB(t)), labtest.Name(t), time.Millisecond)
+	lease := mustTryLock(t, mysqllock.NewRows(labtest.DB(t)), labtest.Name(t), time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
-	lost(t, "extend", lease.Extend(t.Context(), time.Minute))
-	lost(t, "release", lease.Release(t.Context()))
+	wantLost(t, "extend", lease.Extend(t.Context(), time.Minute))
+	wantLost(t, "release", lease.Release(t.Context()))
 }
 
-// Ends are the server's time, whatever the time zone of those who ask.
-func TestTimeZonesAgree(t *testing.T) {
+// The expiry is stored in UTC, whatever the time zones of the connections.
+func TestExpiryIsIndependentOfTheTimeZone(t *testing.T) {
 	t.Parallel()
 	dsn, key := labtest.DSN(t), labtest.Name(t)
-	home, abroad := labtest.Open(t, dsn), labtest.Open(t, dsn)
-	abroad.SetMaxOpenConns(1)
+	local, remote := labtest.Open(t, dsn), labtest.Open(t, dsn)
+	remote.SetMaxOpenConns(1)
 	for _, zone := range []string{"+13:00", "-11:00"} {
-		_, err := abroad.ExecContext(t.Context(), "SET time_zone = ?", zone)
-		fine(t, "set time zone", err)
-		for _, dbs := range [][2]*sqlx.DB{{home, abroad}, {abroad, home}} {
+		_, err := remote.ExecContext(t.Context(), "SET time_zone = ?", zone)
+		noError(t, "set time zone", err)
+		for _, dbs := range [][2]*sqlx.DB{{local, remote}, {remote, local}} {
 			key += "x"
-			take(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
+			mustTryLock(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
 			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
 				t.Errorf("TryLock from another time zone (%s): %v, want ErrLocked", zone, err)
 			}
@@ -239,12 +237,13 @@ func TestTimeZonesAgree(t *testing.T) {
 	}
 }
 
-// What a paused server had not yet read, it still runs when it goes on.
-func TestPausedServerGrantsNothingLater(t *testing.T) {
+// A server that is resumed still executes the statements that it had received,
+// although their clients have given up.
+func TestPausedServerLeavesNoLease(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
 	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
-	fine(t, "migrate", migrations.Up(t.Context(), db.DB))
+	noError(t, "migrate", migrations.Up(t.Context(), db.DB))
 	l, key := mysqllock.NewRows(db), labtest.Name(t)
 	server.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -252,7 +251,7 @@ func TestPausedServerGrantsNothingLater(t *testing.T) {
 	if _, err := l.TryLock(ctx, key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock of a paused server: %v, want an unknown outcome", err)
 	}
-	time.Sleep(2500 * time.Millisecond) // an order to let go would have been given up by now
+	time.Sleep(2500 * time.Millisecond) // longer than the driver would try to release
 	server.Resume()
 	time.Sleep(100 * time.Millisecond)
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -264,13 +263,13 @@ func TestPausedServerGrantsNothingLater(t *testing.T) {
 	}
 }
 
-func TestDeadServerIsUnknown(t *testing.T) {
+func TestDeadServerLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
 	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
-	fine(t, "migrate", migrations.Up(t.Context(), db.DB))
+	noError(t, "migrate", migrations.Up(t.Context(), db.DB))
 	l, key := mysqllock.NewRows(db), labtest.Name(t)
-	lease := take(t, l, key, time.Minute)
+	lease := mustTryLock(t, l, key, time.Minute)
 	server.Kill()
 	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
@@ -278,6 +277,6 @@ func TestDeadServerIsUnknown(t *testing.T) {
 	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
 		t.Errorf("Extend without a server: %v, want an unknown outcome", err)
 	}
-	fine(t, "restart", server.Restart())
-	fine(t, "release after a restart", lease.Release(t.Context()))
+	noError(t, "restart", server.Restart())
+	noError(t, "release after a restart", lease.Release(t.Context()))
 }

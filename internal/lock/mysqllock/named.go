@@ -13,19 +13,19 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// Named locks with GET_LOCK. A lease lives as long as its connection: it has
-// no end of its own, whatever its ttl, and no fence. Holders and waiters each
-// keep a connection for themselves, which is why Named has a pool of its own.
+// Named is a locker that uses GET_LOCK. A lease lasts as long as its
+// connection: it never expires, whatever its ttl, and it has no fence. Each
+// holder and each waiter occupies a connection, so Named has a pool of its own.
 //
-// Names are hashed together with the database's: GET_LOCK's are the whole
-// server's, and do not tell a from A.
+// Keys are hashed together with the name of the database, because the names of
+// GET_LOCK are server-wide and case-insensitive.
 type Named struct {
 	db      *sqlx.DB
-	control *sqlx.DB // never waits for a holder
+	control *sqlx.DB // for KILL QUERY; never exhausted by holders and waiters
 }
 
-// OpenNamed opens a locker on at most conns connections. Whoever finds all of
-// them taken waits for one as long as its context allows, TryLock too.
+// OpenNamed opens a locker with at most conns connections. While all of them
+// are in use, Lock and also TryLock wait for one until their context ends.
 func OpenNamed(dsn string, conns int) (*Named, error) {
 	db, err := connect.MySQL(dsn, conns)
 	if err != nil {
@@ -38,46 +38,47 @@ func OpenNamed(dsn string, conns int) (*Named, error) {
 	return &Named{db, control}, nil
 }
 
-// Close closes the connections, which ends the leases.
+// Close closes the connections, and with them all leases end.
 func (n *Named) Close() error { return errors.Join(n.db.Close(), n.control.Close()) }
 
 // TryLock implements lock.Locker.
-func (n *Named) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	conn, err := n.conn(ctx, key, ttl)
+func (n *Named) TryLock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
+	conn, err := n.conn(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return finish(conn, key, getLock(ctx, conn, key, 0))
+	return newNamedLease(conn, key, getLock(ctx, conn, key, 0))
 }
 
-// Lock implements lock.BlockingLocker. When ctx ends, another connection interrupts the
-// wait: the server would not look at this one before the wait is over.
-func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	conn, err := n.conn(ctx, key, ttl)
+// Lock implements lock.BlockingLocker. When ctx ends, it interrupts GET_LOCK
+// through another connection, because the server reads nothing from the waiting
+// one.
+func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
+	conn, err := n.conn(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	var id uint64
 	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-		return finish(conn, key, errors.Join(err, context.Cause(ctx)))
+		return newNamedLease(conn, key, errors.Join(err, context.Cause(ctx)))
 	}
-	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	uncancelled, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	done, interrupted := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		n.interrupt(id, done)
+		n.killQuery(id, done)
 		cancel()
 		close(interrupted)
 	})
 	const forever = 365 * 24 * time.Hour
-	err = getLock(waiting, conn, key, forever)
+	err = getLock(uncancelled, conn, key, forever)
 	if stop() {
-		return finish(conn, key, err)
+		return newNamedLease(conn, key, err)
 	}
 	close(done)
 	<-interrupted
-	if err == nil { // it came at the same moment
-		held, _ := finish(conn, key, nil)
+	if err == nil { // GET_LOCK succeeded just before the interrupt
+		held, _ := newNamedLease(conn, key, nil)
 		_ = held.Release(context.WithoutCancel(ctx))
 	} else {
 		discard(conn)
@@ -85,10 +86,11 @@ func (n *Named) Lock(ctx context.Context, key string, ttl time.Duration) (lock.L
 	return nil, errors.Join(lock.ErrLocked, context.Cause(ctx))
 }
 
-// interrupt ends the query of a connection. It must not end the connection:
-// its client would hear of that before the server has left the queue. One that
-// comes before the query is to no effect, and is repeated until done.
-func (n *Named) interrupt(id uint64, done <-chan struct{}) {
+// killQuery ends the query of connection id, but not the connection: its client
+// would be notified of that before the server has left the lock's queue. KILL
+// QUERY has no effect before the query has begun, so killQuery repeats it until
+// done is closed.
+func (n *Named) killQuery(id uint64, done <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
 	defer cancel()
 	for {
@@ -103,15 +105,15 @@ func (n *Named) interrupt(id uint64, done <-chan struct{}) {
 	}
 }
 
-func (n *Named) conn(ctx context.Context, key string, ttl time.Duration) (*sql.Conn, error) {
+func (n *Named) conn(ctx context.Context, key string) (*sql.Conn, error) {
 	conn, err := n.db.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("mysqllock: take %s: %w", key, err)
+		return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, err)
 	}
 	return conn, nil
 }
 
-// getLock waits in the server for at most wait, in seconds.
+// getLock calls GET_LOCK, which waits for at most wait, in whole seconds.
 func getLock(ctx context.Context, conn *sql.Conn, key string, wait time.Duration) error {
 	const q = "SELECT GET_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256), ?)"
 	var got sql.NullBool
@@ -120,20 +122,21 @@ func getLock(ctx context.Context, conn *sql.Conn, key string, wait time.Duration
 	case err != nil:
 		return err
 	case !got.Valid:
-		return errors.New("GET_LOCK gave NULL")
+		return errors.New("GET_LOCK returned NULL")
 	case !got.Bool:
 		return lock.ErrLocked
 	}
 	return nil
 }
 
-// finish makes a lease of the connection, or gives it up, and with it whatever
-// it may have got.
-func finish(conn *sql.Conn, key string, err error) (lock.Lease, error) {
+// newNamedLease returns a lease on conn if err, the outcome of GET_LOCK, is nil.
+// If the lock is held by another, conn goes back to the pool. Otherwise the
+// outcome is unknown, and closing conn frees the lock in case conn has it.
+func newNamedLease(conn *sql.Conn, key string, err error) (lock.Lease, error) {
 	switch {
 	case err == nil:
-		return &named{conn: conn, key: key, over: make(chan struct{}), lost: make(chan struct{})}, nil
-	case err == lock.ErrLocked: // a plain no: the connection is as good as new
+		return &namedLease{conn: conn, key: key, ended: make(chan struct{}), lost: make(chan struct{})}, nil
+	case err == lock.ErrLocked:
 		_ = conn.Close()
 		return nil, err
 	}
@@ -141,5 +144,5 @@ func finish(conn *sql.Conn, key string, err error) (lock.Lease, error) {
 	if errors.Is(err, lock.ErrLocked) {
 		return nil, err
 	}
-	return nil, fmt.Errorf("mysqllock: take %s: %w", key, err)
+	return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, err)
 }

@@ -11,36 +11,37 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// pulse is how often the connection of a watched lease is tried, and how long
-// it may take to answer.
-const pulse = 2 * time.Second
+// checkInterval is how often a watched lease checks its connection, and how
+// long each check may take.
+const checkInterval = 2 * time.Second
 
-// A named is one connection that has one name locked.
-type named struct {
+// A namedLease is one connection that has locked one name.
+type namedLease struct {
 	key string
 
-	mu   sync.Mutex // one question at a time
-	conn *sql.Conn
-	over chan struct{} // closed when released or lost
+	mu    sync.Mutex // serializes the statements on conn
+	conn  *sql.Conn
+	ended chan struct{} // closed when released or lost
 
-	watching sync.Once
-	lost     chan struct{}
+	watchOnce sync.Once
+	lost      chan struct{}
 }
 
 // Fence implements lock.Lease: there is none.
-func (l *named) Fence() uint64 { return 0 }
+func (l *namedLease) Fence() uint64 { return 0 }
 
-// Extend implements lock.Lease. There is no end to move, so it only makes sure
-// of the lock. A question without an answer is a loss: the driver gives up the
-// connection with it, and the server the lock with the connection.
-func (l *named) Extend(ctx context.Context, ttl time.Duration) error {
+// Extend implements lock.Lease. The lease has no end that could be moved, so
+// Extend only checks that the connection still has the lock. A check that fails
+// is a loss: the driver closes the connection, and then the server frees the
+// lock.
+func (l *namedLease) Extend(ctx context.Context, _ time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	const q = "SELECT IS_USED_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256)) <=> CONNECTION_ID()"
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended() {
+	if l.hasEnded() {
 		return lock.ErrLost
 	}
 	var held bool
@@ -49,23 +50,23 @@ func (l *named) Extend(ctx context.Context, ttl time.Duration) error {
 	}
 	discard(l.conn)
 	close(l.lost)
-	close(l.over)
+	close(l.ended)
 	return lock.ErrLost
 }
 
-// Release implements lock.Lease. If its outcome is unknown, the connection
-// ends, and so does the lock when the server notices.
-func (l *named) Release(ctx context.Context) error {
+// Release implements lock.Lease. If the outcome is unknown, Release closes the
+// connection, and the server frees the lock when it notices that.
+func (l *namedLease) Release(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	const q = "SELECT RELEASE_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256)) <=> 1"
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended() {
+	if l.hasEnded() {
 		return lock.ErrLost
 	}
-	close(l.over)
+	close(l.ended)
 	var released bool
 	if err := l.conn.QueryRowContext(ctx, q, l.key).Scan(&released); err != nil {
 		discard(l.conn)
@@ -78,37 +79,37 @@ func (l *named) Release(ctx context.Context) error {
 	return nil
 }
 
-func (l *named) ended() bool {
+func (l *namedLease) hasEnded() bool {
 	select {
-	case <-l.over:
+	case <-l.ended:
 		return true
 	default:
 		return false
 	}
 }
 
-// Lost implements lock.WatchedLease: it tells of a connection's death within two
-// pulses. The watch begins with the first call.
-func (l *named) Lost() <-chan struct{} {
-	l.watching.Do(func() { go l.watch() })
+// Lost implements lock.WatchedLease. The channel is closed at most two check
+// intervals after the connection has broken. The first call starts the checks.
+func (l *namedLease) Lost() <-chan struct{} {
+	l.watchOnce.Do(func() { go l.watch() })
 	return l.lost
 }
 
-func (l *named) watch() {
+func (l *namedLease) watch() {
 	for {
 		select {
-		case <-l.over:
+		case <-l.ended:
 			return
-		case <-time.After(pulse):
+		case <-time.After(checkInterval):
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), pulse)
-		_ = l.Extend(ctx, pulse)
+		ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
+		_ = l.Extend(ctx, checkInterval)
 		cancel()
 	}
 }
 
-// discard closes the connection instead of giving it back to the pool, where
-// the next one would find our lock on it.
+// discard closes conn instead of returning it to the pool, because conn may
+// still have the lock.
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()

@@ -11,8 +11,8 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// Whoever asks again, because the reply was lost, has the lease that it had.
-func TestLostReplyYieldsTheLease(t *testing.T) {
+// A repeated acquire returns the same lease and fence, with the new ttl.
+func TestAcquireMayBeRepeatedAfterALostReply(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)
 	held, err := NewRows(db).TryLock(t.Context(), labtest.Name(t), 100*time.Millisecond)
@@ -20,17 +20,17 @@ func TestLostReplyYieldsTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	fence := held.Fence()
-	if err := held.(*row).take(t.Context(), time.Minute); err != nil || held.Fence() != fence {
-		t.Errorf("repeated: %v, fence %d after %d", err, held.Fence(), fence)
+	if err := held.(*rowLease).acquire(t.Context(), time.Minute); err != nil || held.Fence() != fence {
+		t.Errorf("repeated acquire: %v, fence %d after %d, want the same", err, held.Fence(), fence)
 	}
 	time.Sleep(110 * time.Millisecond)
 	if err := held.Release(t.Context()); err != nil {
-		t.Errorf("Release within the repeated request's ttl: %v", err)
+		t.Errorf("Release within the ttl of the repeated acquire: %v", err)
 	}
 }
 
-// A caller who gives up leaves no lease behind, whenever that is.
-func TestGivingUpLeavesNothingBehind(t *testing.T) {
+// A TryLock leaves no lease behind, at whichever moment its context ends.
+func TestCancelledTryLockLeavesNoLease(t *testing.T) {
 	t.Parallel()
 	l := NewRows(labtest.DB(t))
 	var group sync.WaitGroup
@@ -48,12 +48,12 @@ func TestGivingUpLeavesNothingBehind(t *testing.T) {
 			case errors.Is(err, lock.ErrLocked):
 				t.Error(err)
 			}
-			for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 				if _, err = l.TryLock(t.Context(), key, time.Minute); err == nil {
 					return
 				}
-				if time.Now().After(end) {
-					t.Errorf("TryLock after a try with %s: %v", time.Duration(i)*20*time.Microsecond, err)
+				if time.Now().After(deadline) {
+					t.Errorf("TryLock after a TryLock with a timeout of %s: %v", time.Duration(i)*20*time.Microsecond, err)
 					return
 				}
 			}
