@@ -1,5 +1,5 @@
-# The service and nothing else: a static binary that runs as nobody in
-# particular. docker buildx build --platform linux/amd64,linux/arm64 .
+# The service's image: one static binary that runs as an unprivileged user.
+# For both architectures: docker buildx build --platform linux/amd64,linux/arm64 .
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Installs what is missing for the parts named: servers, tests, jmeter, bench,
-# interop.
-# Does nothing, quickly, when everything is there. Leaves no system service
-# running: the lab starts its own servers, as children.
+# Installs the missing programs of the named groups: servers, tests, jmeter,
+# bench, interop. The default is servers.
+# Leaves no system service running: internal/lab starts its own servers as child
+# processes.
 set -eu
 
-instead="or run it in containers: docker compose up"
+alternative="or run the service in containers: docker compose up"
 
-has() { # has NAME...: one of these programs is on the PATH, or where servers hide
+# has NAME... succeeds if one of the programs is on PATH or in a directory that
+# PATH often lacks.
+has() {
 	for name; do
 		for dir in $(echo "$PATH" | tr ':' ' ') /usr/sbin /usr/local/sbin /opt/homebrew/bin /opt/homebrew/sbin; do
 			[ -x "$dir/$name" ] && return 0
@@ -16,11 +18,14 @@ has() { # has NAME...: one of these programs is on the PATH, or where servers hi
 	return 1
 }
 
-zookeeper() { # the jar, wherever the distribution keeps it
+# has_zookeeper succeeds if the jar is where Debian or Homebrew installs it.
+has_zookeeper() {
 	ls /usr/share/java/zookeeper.jar /opt/homebrew/opt/zookeeper/libexec/lib/zookeeper-[0-9]*.jar 2>/dev/null | grep -q .
 }
 
-debian="" mac="" # packages still to install
+debian="" mac="" # packages to install
+
+# need DEBIAN MAC adds the package of each package manager.
 need() {
 	debian="$debian $1"
 	mac="$mac $2"
@@ -31,7 +36,7 @@ has go || need golang-go go
 for part; do
 	case $part in
 	servers)
-		# mariadb-install-db wants my_print_defaults, which comes with the client.
+		# mariadb-install-db needs my_print_defaults, which is in the client package.
 		has mariadbd mysqld || need "mariadb-server-core mariadb-client-core" mariadb
 		has redis-server valkey-server || need redis-server redis
 		has nginx || need nginx-light nginx
@@ -39,7 +44,7 @@ for part; do
 	tests)
 		has memcached || need memcached memcached
 		has etcd || need etcd-server etcd
-		zookeeper || need libzookeeper-java zookeeper
+		has_zookeeper || need libzookeeper-java zookeeper
 		has java || need default-jre-headless openjdk
 		;;
 	jmeter)
@@ -60,10 +65,10 @@ as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# While /usr/sbin/policy-rc.d says 101, Debian's packages do not start their
-# services; those that would start at the next boot are disabled as well.
+# While /usr/sbin/policy-rc.d exits with 101, Debian's packages do not start
+# their services. Services that would start at the next boot are disabled.
 debian_install() {
-	echo "installing by apt-get:$debian"
+	echo "installing with apt-get:$debian"
 	policy=/usr/sbin/policy-rc.d
 	if [ ! -e $policy ]; then
 		printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
@@ -71,7 +76,7 @@ debian_install() {
 		trap 'as_root rm -f $policy' EXIT
 	fi
 	as_root apt-get update -qq
-	# shellcheck disable=SC2086 # a list of words
+	# shellcheck disable=SC2086 # several packages
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
 		service=${package%-light}
@@ -86,18 +91,18 @@ if [ -n "$debian" ]; then
 	if has apt-get; then
 		debian_install
 	elif has brew; then
-		echo "installing by brew:$mac"
-		# shellcheck disable=SC2086
+		echo "installing with brew:$mac"
+		# shellcheck disable=SC2086 # several packages
 		brew install -q $mac
 	else
-		echo "missing (by their Debian names):$debian; please install them, $instead" >&2
+		echo "missing, by Debian package name:$debian; install them, $alternative" >&2
 		exit 1
 	fi
 fi
 
-# Go fetches the toolchain that go.mod names by itself from 1.21 on.
+# Go 1.21 and later download the toolchain that go.mod names.
 minor=$(go env GOVERSION | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
 if [ "${minor:-0}" -lt 21 ]; then
-	echo "the installed Go is too old to fetch Go 1.26 by itself: install Go 1.21 or later, $instead" >&2
+	echo "the installed Go is too old to download Go 1.26: install Go 1.21 or later, $alternative" >&2
 	exit 1
 fi

@@ -1,5 +1,5 @@
-// Package compose keeps docker-compose.yml and the Dockerfile honest where no
-// container engine is at hand.
+// Package compose tests docker-compose.yml and the Dockerfile without a
+// container engine.
 package compose
 
 import (
@@ -18,8 +18,8 @@ import (
 
 const root = "../.."
 
-// project is the file as Compose understands it: its schema, references and
-// dependencies are checked in loading.
+// project loads docker-compose.yml with Compose's loader, which checks the
+// schema, references and dependencies.
 func project(t *testing.T) *types.Project {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
@@ -43,8 +43,8 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// all are the first groups of pattern's matches in text.
-func all(pattern, text string) []string {
+// firstGroups returns the first group of every match of pattern in text.
+func firstGroups(pattern, text string) []string {
 	var found []string
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])
@@ -55,9 +55,9 @@ func all(pattern, text string) []string {
 func TestServiceReadsWhatComposeSets(t *testing.T) {
 	p := project(t)
 	config := read(t, "cmd/api/config.go")
-	known, required := all(`env:"([A-Z_]+)`, config), all(`env:"([A-Z_]+),required`, config)
+	known, required := firstGroups(`env:"([A-Z_]+)`, config), firstGroups(`env:"([A-Z_]+),required`, config)
 	if len(known) < 10 || len(required) < 3 {
-		t.Fatalf("config.go names %d settings, %d of them required: is it still where they are?", len(known), len(required))
+		t.Fatalf("config.go has %d settings, %d of them required: have they moved?", len(known), len(required))
 	}
 	for _, name := range []string{"api-a", "api-b", "migrate"} {
 		for key := range p.Services[name].Environment {
@@ -74,23 +74,24 @@ func TestServiceReadsWhatComposeSets(t *testing.T) {
 			}
 		}
 		if secret := env["JWT_SECRET"]; secret != nil && len(*secret) < 32 {
-			t.Errorf("%s: the default JWT_SECRET has %d bytes, the service wants 32", name, len(*secret))
+			t.Errorf("%s: the default JWT_SECRET has %d bytes, the service requires 32", name, len(*secret))
 		}
 	}
 }
 
-// What the lab measures is what is deployed.
-func TestLabsRuntimeIsComposes(t *testing.T) {
+// The load tests measure instances with the same Go runtime settings as the
+// deployed ones.
+func TestLabSetsSameRuntimeAsCompose(t *testing.T) {
 	env := project(t).Services["api-a"].Environment
-	said := all(`"(GO[A-Z]+=[^"]+)"`, read(t, "internal/lab/api.go"))
-	for _, setting := range said {
+	settings := firstGroups(`"(GO[A-Z]+=[^"]+)"`, read(t, "internal/lab/api.go"))
+	for _, setting := range settings {
 		key, value, _ := strings.Cut(setting, "=")
 		if env[key] == nil || *env[key] != value {
 			t.Errorf("the lab sets %s, compose does not", setting)
 		}
 	}
-	if len(said) != 2 {
-		t.Errorf("the lab sets %q: is it still where it was?", said)
+	if len(settings) != 2 {
+		t.Errorf("lab.RuntimeEnv sets %q: has it moved?", settings)
 	}
 }
 
@@ -117,7 +118,7 @@ func TestScriptsReadWhatComposeSets(t *testing.T) {
 		}
 		scripts.Write(b)
 	}
-	known := all(`__ENV\.([A-Z_0-9]+)`, scripts.String())
+	known := firstGroups(`__ENV\.([A-Z_0-9]+)`, scripts.String())
 	k6 := project(t).Services["k6"]
 	for key := range k6.Environment {
 		if !slices.Contains(known, key) {
@@ -129,12 +130,12 @@ func TestScriptsReadWhatComposeSets(t *testing.T) {
 	if !slices.Equal(k6.Profiles, []string{"load"}) {
 		t.Errorf("k6 runs in the profiles %v", k6.Profiles)
 	}
-	if pinned := all(`go\.k6\.io/k6 v(\S+)`, read(t, "loadtest/k6/build/go.mod")); k6.Image != "grafana/k6:"+pinned[0] {
+	if pinned := firstGroups(`go\.k6\.io/k6 v(\S+)`, read(t, "loadtest/k6/build/go.mod")); k6.Image != "grafana/k6:"+pinned[0] {
 		t.Errorf("compose runs %s, make builds %s", k6.Image, pinned[0])
 	}
 }
 
-func TestProxyRunsTheLabsConfiguration(t *testing.T) {
+func TestNginxRunsTestedConfiguration(t *testing.T) {
 	p := project(t)
 	nginx := p.Services["nginx"]
 	dir, err := filepath.Abs(filepath.Join(root, "deploy/nginx"))
@@ -144,20 +145,20 @@ func TestProxyRunsTheLabsConfiguration(t *testing.T) {
 	if v := nginx.Volumes; len(v) != 1 || v[0].Source != dir || v[0].Target != "/etc/nginx" {
 		t.Errorf("nginx mounts %v", v)
 	}
-	for _, server := range all(`(?m)^server (\S+)`, read(t, "deploy/nginx/site/upstream.conf")) {
+	for _, server := range firstGroups(`(?m)^server (\S+)`, read(t, "deploy/nginx/site/upstream.conf")) {
 		host, port, _ := strings.Cut(server, ":")
 		api, ok := p.Services[host]
 		if !ok || *api.Environment["HTTP_ADDR"] != ":"+port {
-			t.Errorf("nginx passes claims to %s, which is no instance", server)
+			t.Errorf("nginx forwards claims to %s, which is not an instance", server)
 		}
 	}
-	listen := all(`(?m)^listen (\d+)`, read(t, "deploy/nginx/site/listen.conf"))
+	listen := firstGroups(`(?m)^listen (\d+)`, read(t, "deploy/nginx/site/listen.conf"))
 	if len(listen) != 1 || len(nginx.Ports) != 1 || listen[0] != "8080" || nginx.Ports[0].Target != 8080 {
 		t.Errorf("nginx listens on %v and publishes %v", listen, nginx.Ports)
 	}
 }
 
-func TestNothingStartsBeforeWhatItNeeds(t *testing.T) {
+func TestServicesWaitForTheirDependencies(t *testing.T) {
 	p := project(t)
 	const healthy, done = types.ServiceConditionHealthy, types.ServiceConditionCompletedSuccessfully
 	for name, needs := range map[string]map[string]string{
@@ -178,13 +179,13 @@ func TestNothingStartsBeforeWhatItNeeds(t *testing.T) {
 	}
 }
 
-// The image's own line is run here, for the architecture that make has not
-// built for anyway.
+// The test runs the Dockerfile's build command, for arm64, which make does not
+// build.
 func TestImageBuildsStatically(t *testing.T) {
 	dockerfile := read(t, "Dockerfile")
-	build := all(`(?m)^RUN (CGO_ENABLED=0 .*go build .*)$`, dockerfile)
+	build := firstGroups(`(?m)^RUN (CGO_ENABLED=0 .*go build .*)$`, dockerfile)
 	if len(build) != 1 || !strings.Contains(dockerfile, "\nUSER 65532:65532\n") || !strings.Contains(dockerfile, "\nFROM scratch\n") {
-		t.Fatalf("the Dockerfile builds by %q; want one static build, from scratch, not as root", build)
+		t.Fatalf("the Dockerfile builds with %q; want one static build, from scratch, not as root", build)
 	}
 	binary := filepath.Join(t.TempDir(), "api")
 	cmd := exec.Command("sh", "-c", strings.Replace(build[0], "-o /api", "-o "+binary, 1))
@@ -199,6 +200,6 @@ func TestImageBuildsStatically(t *testing.T) {
 	}
 	defer file.Close()
 	if file.Machine != elf.EM_AARCH64 || file.Section(".interp") != nil {
-		t.Errorf("a %v binary, dynamic loader wanted: %v", file.Machine, file.Section(".interp") != nil)
+		t.Errorf("the binary is for %v, dynamically linked: %v; want static for arm64", file.Machine, file.Section(".interp") != nil)
 	}
 }

@@ -1,5 +1,5 @@
-// What checks docker-compose.yml needs Compose's own loader, which is not the
-// service's business.
+// The tests of docker-compose.yml use Compose's own loader. Its requirements
+// stay out of the service's module.
 module example.com/flashsale/deploy/compose
 
 go 1.26.0
