@@ -2,9 +2,10 @@ package main
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
+
+	"example.com/flashsale/loadtest/stats"
 )
 
 // A Span is one claim on its way: from the first byte sent to the last byte
@@ -62,17 +63,8 @@ func (b Burst) Latency(q float64) time.Duration {
 	for _, s := range b.Spans {
 		all = append(all, s.Answered.Sub(s.Sent))
 	}
-	return quantile(all, q)
+	return stats.Quantile(all, q)
 }
 
 // Skew is how late the last claim left.
-func (b Burst) Skew() time.Duration { return quantile(b.Skews, 1) }
-
-// quantile is the nearest-rank one; zero of nothing.
-func quantile(all []time.Duration, q float64) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
-}
+func (b Burst) Skew() time.Duration { return stats.Quantile(b.Skews, 1) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
 )
 
 // claims measures the commit strategies: accepted claims in a closed model,
@@ -154,7 +155,7 @@ func (b *bench) latency(name string, d deployment, rate float64) measurement {
 			{" p50", r.latencies, 0.5}, {" p99", r.latencies, 0.99}, {" p99.9", r.latencies, 0.999},
 			{" sent late p99", r.sendDelays, 0.99},
 		} {
-			b.Add(name+q.name, "ms", float64(quantile(q.samples, q.fraction))/float64(time.Millisecond))
+			b.Add(name+q.name, "ms", float64(stats.Quantile(q.samples, q.fraction))/float64(time.Millisecond))
 		}
 		return nil
 	}}

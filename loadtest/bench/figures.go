@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"example.com/flashsale/loadtest/stats"
 )
 
 // A Figure is one quantity with the values measured in each repetition.
@@ -34,13 +36,7 @@ func (f *Figures) Add(name, unit string, value float64) {
 		f.all = append(f.all, fig)
 	}
 	fig.Values = append(fig.Values, value)
-	sorted := slices.Sorted(slices.Values(fig.Values))
-	fig.Min, fig.Median, fig.Max = sorted[0], median(sorted), sorted[len(sorted)-1]
-}
-
-func median(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	fig.Min, fig.Median, fig.Max = slices.Min(fig.Values), stats.Quantile(fig.Values, 0.5), slices.Max(fig.Values)
 }
 
 // Median returns the median of the named figure, or NaN if it was not measured.

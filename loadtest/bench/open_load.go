@@ -29,14 +29,10 @@ type openLoad struct {
 
 // An openResult holds the samples of one run.
 type openResult struct {
-	latencies  []time.Duration // sorted
-	sendDelays []time.Duration // from due until sent, sorted
+	latencies  []time.Duration
+	sendDelays []time.Duration // from due until sent
 	accepted   int
 	refused    int
-}
-
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
 // run claims for the given duration.
@@ -113,7 +109,5 @@ func merge(conns []connection) openResult {
 		sum.accepted += r.accepted
 		sum.refused += r.refused
 	}
-	slices.Sort(sum.latencies)
-	slices.Sort(sum.sendDelays)
 	return sum
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
 )
 
 // jmeter sends the views by the plan loadtest/jmeter/pview.jmx.
@@ -69,8 +70,7 @@ func (v *Views) read(rows [][]string) error {
 		}
 	}
 	if len(waits) > 0 {
-		slices.Sort(waits)
-		v.WaitP50, v.WaitP99 = waits[len(waits)/2], waits[len(waits)*99/100]
+		v.WaitP50, v.WaitP99 = stats.Quantile(waits, 0.5), stats.Quantile(waits, 0.99)
 		v.PerSecond = float64(v.Answered) / max(0.001, (last-first)/1000)
 	}
 	return nil

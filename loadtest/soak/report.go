@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
 )
 
 // A Report is soak.json.
@@ -65,14 +65,11 @@ func (w *world) result(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	l := &w.ledger
-	slices.Sort(l.latency)
 	r := Report{
 		Circumstances: at, Seconds: w.length.Seconds(), Coupons: len(accounts), Acknowledged: len(l.acks),
 		Verdicts: l.verdicts, LongestGap: l.gap.Seconds(), Events: w.events.all, Faults: w.faults.list(),
 	}
-	if n := len(l.latency); n > 0 {
-		r.P50, r.P99 = ms(l.latency[n/2]), ms(l.latency[n*99/100])
-	}
+	r.P50, r.P99 = ms(stats.Quantile(l.latency, 0.5)), ms(stats.Quantile(l.latency, 0.99))
 	for _, a := range accounts {
 		r.Orders += a.Orders
 	}

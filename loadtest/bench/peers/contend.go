@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/loadtest/stats"
 )
 
 // A waitResult sums up the waiters of one process.
@@ -65,11 +66,8 @@ func summarize(results []waitResult, d time.Duration, calls int) contention {
 		sum.HandOvers += w.HandOvers
 		sum.WaitsUS = append(sum.WaitsUS, w.WaitsUS...)
 	}
-	slices.Sort(sum.WaitsUS)
-	if n := len(sum.WaitsUS); n > 0 {
-		sum.P99MS = float64(sum.WaitsUS[n*99/100]) / 1000
-		sum.MaxMS = float64(sum.WaitsUS[n-1]) / 1000
-	}
+	sum.P99MS = float64(stats.Quantile(sum.WaitsUS, 0.99)) / 1000
+	sum.MaxMS = float64(stats.Quantile(sum.WaitsUS, 1)) / 1000
 	sum.WaitsUS = nil
 	return sum
 }
