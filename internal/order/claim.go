@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
@@ -23,69 +20,11 @@ type Claims struct {
 	winners  *winners
 	locks    *lock.Client
 	key      func(userID, couponID int64) string
-	lock     lock.Options
+	options  lock.Options
 	releaser releaser
 }
 
-// Config says how Claims locks and commits.
-type Config struct {
-	DB          *sqlx.DB
-	BatchDB     *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only
-	Coupons     *coupon.Cache
-	CouponStore *coupon.Store // reads a coupon past the cache
-	IDs         *idgen.Worker
-	Locks       *lock.Client
-
-	Scope    Scope         // what a claim locks
-	LockTTL  time.Duration // after which the lock of a crashed instance expires
-	LockWait time.Duration // longest wait for the lock with PerCoupon
-
-	Strategy Strategy // how orders are committed
-}
-
-// Scope is what a claim locks.
-type Scope string
-
-// PerUser locks the user: a concurrent claim of the same user is refused.
-// PerCoupon locks the coupon: concurrent claims of the coupon wait.
-const (
-	PerUser   Scope = "user"
-	PerCoupon Scope = "coupon"
-)
-
-// New returns Claims as configured, or an error if c lacks a dependency or
-// names an unknown Scope or Strategy.
-func New(c Config) (*Claims, error) {
-	if c.DB == nil || c.Coupons == nil || c.CouponStore == nil || c.IDs == nil || c.Locks == nil {
-		return nil, errors.New("order: the Config lacks a dependency")
-	}
-	strategy, err := newCommitter(c.Strategy, c.DB, c.BatchDB)
-	if err != nil {
-		return nil, err
-	}
-	claims := &Claims{
-		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
-		strategy: strategy,
-		winners:  newWinners(c.DB, c.CouponStore),
-		lock:     lock.Options{TTL: c.LockTTL, Class: "claim"},
-	}
-	switch c.Scope {
-	case PerUser:
-		claims.key = userKey
-	case PerCoupon:
-		claims.key, claims.lock.Wait = couponKey, c.LockWait
-	default:
-		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
-	}
-	return claims, nil
-}
-
-func userKey(userID, _ int64) string { return "redis_lock:userId:" + strconv.FormatInt(userID, 10) }
-func couponKey(_, couponID int64) string {
-	return "redis_lock:couponId:" + strconv.FormatInt(couponID, 10)
-}
-
-// Claim places a user's order for one coupon. It returns once the order is durable.
+// Claim places a user's order for one coupon, and returns it once it is durable.
 // Otherwise the error is a verdict of this package or of package coupon, or
 // wraps ErrUnavailable if the outcome is not known when ctx ends.
 func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
@@ -122,7 +61,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 	if err := c.precheck(ctx, cp, userID, now); err != nil {
 		return Order{}, err
 	}
-	held, err := c.locks.Acquire(ctx, c.key(userID, couponID), c.lock)
+	l, err := c.locks.Acquire(ctx, c.key(userID, couponID), c.options)
 	if errors.Is(err, lock.ErrLocked) {
 		return Order{}, ErrClaimInProgress
 	}
@@ -130,7 +69,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		return Order{}, err
 	}
 	defer func() {
-		released := c.releaser.release(held)
+		released := c.releaser.release(l)
 		if isVerdict(err) {
 			select { // a refused user may claim again at once, at another instance
 			case <-released:
@@ -138,7 +77,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 			}
 		}
 	}()
-	return c.place(held.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	return c.place(l.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
 }
 
 // precheck returns the verdict that needs no transaction, or nil. A user who
@@ -166,7 +105,7 @@ func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, n
 // id twice, except after the double faults that its package names.
 const maxIDAttempts = 3
 
-// place gives o an id, commits it, and updates the caches by the result.
+// place gives o an id and commits it.
 func (c *Claims) place(ctx context.Context, o Order) (Order, error) {
 	var err error
 	for attempt := 0; attempt == 0 || errors.Is(err, errIDTaken) && attempt < maxIDAttempts; attempt++ {
@@ -175,17 +114,24 @@ func (c *Claims) place(ctx context.Context, o Order) (Order, error) {
 		}
 		err = c.strategy.Commit(ctx, o)
 	}
-	if errors.Is(err, coupon.ErrSoldOut) {
-		c.coupons.SoldOut(o.CouponID)
-	}
-	if claimed, ok := errors.AsType[*AlreadyClaimedError](err); ok {
-		c.winners.add(o.CouponID, Order{ID: claimed.OrderID, UserID: o.UserID})
-	}
+	c.updateCaches(o, err)
 	if err != nil {
 		return Order{}, err
 	}
-	c.winners.add(o.CouponID, o)
 	return o, nil
+}
+
+// updateCaches notes the result of o's commit for the prechecks of later claims.
+func (c *Claims) updateCaches(o Order, err error) {
+	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
+	switch {
+	case err == nil:
+		c.winners.add(o.CouponID, o)
+	case ok:
+		c.winners.add(o.CouponID, Order{ID: claimed.OrderID, UserID: o.UserID})
+	case errors.Is(err, coupon.ErrSoldOut):
+		c.coupons.SoldOut(o.CouponID)
+	}
 }
 
 // Close returns when no transaction is running and all locks are released. A

@@ -16,12 +16,12 @@ type releaser struct {
 	running sync.WaitGroup
 }
 
-// release starts the release of held, and closes released when it has ended.
+// release starts the release of l, and closes released when it has ended.
 // After close it releases before it returns.
-func (r *releaser) release(held *lock.Lock) (released <-chan struct{}) {
+func (r *releaser) release(l *lock.Lock) (released <-chan struct{}) {
 	done := make(chan struct{})
 	run := func() {
-		_ = held.Release(context.Background())
+		_ = l.Release(context.Background())
 		close(done)
 	}
 	r.mu.Lock()

@@ -1,0 +1,75 @@
+package order
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lock"
+)
+
+// Config says how Claims locks and commits.
+type Config struct {
+	DB          *sqlx.DB
+	BatchDB     *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only
+	Coupons     *coupon.Cache
+	CouponStore *coupon.Store // reads a coupon past the cache
+	IDs         *idgen.Worker
+	Locks       *lock.Client
+
+	Scope    Scope         // what a claim locks
+	LockTTL  time.Duration // after which the lock of a crashed instance expires
+	LockWait time.Duration // longest wait for the lock with PerCoupon
+
+	Strategy Strategy // how orders are committed
+}
+
+// Scope is what a claim locks.
+type Scope string
+
+// PerUser locks the user: a concurrent claim of the same user is refused.
+// PerCoupon locks the coupon: concurrent claims of the coupon wait.
+const (
+	PerUser   Scope = "user"
+	PerCoupon Scope = "coupon"
+)
+
+// New returns Claims as configured, or an error if c lacks a dependency or
+// names an unknown Scope or Strategy.
+func New(c Config) (*Claims, error) {
+	if c.DB == nil || c.Coupons == nil || c.CouponStore == nil || c.IDs == nil || c.Locks == nil {
+		return nil, errors.New("order: the Config lacks a dependency")
+	}
+	strategy, err := newCommitter(c.Strategy, c.DB, c.BatchDB)
+	if err != nil {
+		return nil, err
+	}
+	claims := &Claims{
+		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
+		strategy: strategy,
+		winners:  newWinners(c.DB, c.CouponStore),
+		options:  lock.Options{TTL: c.LockTTL, Class: "claim"},
+	}
+	switch c.Scope {
+	case PerUser:
+		claims.key = userKey
+	case PerCoupon:
+		claims.key, claims.options.Wait = couponKey, c.LockWait
+	default:
+		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
+	}
+	return claims, nil
+}
+
+func userKey(userID, _ int64) string {
+	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)
+}
+
+func couponKey(_, couponID int64) string {
+	return "redis_lock:couponId:" + strconv.FormatInt(couponID, 10)
+}
