@@ -9,44 +9,45 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// A Cache spares the store all but one read of a coupon per ttl and instance.
+// A Cache reads each coupon from the store at most once per TTL.
 //
-// What it returns is up to ttl old: a coupon that was restocked elsewhere may
-// look sold out for that long, and no longer. It is a gate before the order's
-// transaction, which decides.
+// Its coupons are up to one TTL old: a coupon that another instance has
+// restocked may look sold out for that long. The cache only filters claims; the
+// order's transaction decides.
 type Cache struct {
 	store *Store
 	ttl   time.Duration
 
 	mu      sync.RWMutex
 	entries map[int64]entry
-	flight  singleflight.Group
+	loads   singleflight.Group
 }
 
 type entry struct {
-	coupon Coupon
-	until  time.Time
+	coupon    Coupon
+	expiresAt time.Time
 }
 
-// maxEntries is how many coupons are kept before the stale ones are dropped.
+// maxEntries is the number of coupons at which expired entries are evicted.
 const maxEntries = 4096
 
-// fetchTimeout bounds a read that several callers may be waiting for, none of
-// which may cancel it for the others.
-const fetchTimeout = 2 * time.Second
+// loadTimeout bounds a read of the store. Several callers may wait for the same
+// read, so no caller's context may cancel it.
+const loadTimeout = 2 * time.Second
 
-// NewCache returns a cache over store.
+// NewCache returns a cache of store. A ttl of 0 caches nothing; concurrent Finds
+// of a coupon share one read even so.
 func NewCache(store *Store, ttl time.Duration) *Cache {
 	return &Cache{store: store, ttl: ttl, entries: map[int64]entry{}}
 }
 
-// Find is Store.Find, up to ttl late.
+// Find returns what Store.Find returned at most one TTL ago. It caches no errors.
 func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
-	if coupon, ok := c.fresh(id); ok {
+	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
 	select {
-	case r := <-c.flight.DoChan(key(id), func() (any, error) { return c.fetch(context.WithoutCancel(ctx), id) }):
+	case r := <-c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) }):
 		if r.Err != nil {
 			return Coupon{}, r.Err
 		}
@@ -56,9 +57,9 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	}
 }
 
-// SoldOut notes that the store has just been seen without stock. Like
-// everything here, the note is forgotten after ttl.
-func (c *Cache) SoldOut(id int64) {
+// MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
+// found none. Like any entry, it expires.
+func (c *Cache) MarkSoldOut(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries[id]; ok {
@@ -67,30 +68,31 @@ func (c *Cache) SoldOut(id int64) {
 	}
 }
 
-// Forget makes the next Find read the store.
-func (c *Cache) Forget(id int64) {
+// Invalidate removes a coupon, so that the next Find reads the store.
+func (c *Cache) Invalidate(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.entries, id)
-	c.flight.Forget(key(id))
+	c.loads.Forget(key(id))
 }
 
-func (c *Cache) fresh(id int64) (Coupon, bool) {
+// cached returns an entry that has not expired.
+func (c *Cache) cached(id int64) (Coupon, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e, ok := c.entries[id]
-	return e.coupon, ok && time.Now().Before(e.until)
+	return e.coupon, ok && time.Now().Before(e.expiresAt)
 }
 
-// fetch looks once more before it reads: the flight that the caller missed may
-// have landed between its look and this one.
-func (c *Cache) fetch(ctx context.Context, id int64) (Coupon, error) {
-	if coupon, ok := c.fresh(id); ok {
+// load reads a coupon from the store and caches it. It checks the cache again
+// first: another load may have ended since the caller's check.
+func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
+	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	until := time.Now().Add(c.ttl) // counted from before the read
+	expiresAt := time.Now().Add(c.ttl) // counted from before the read
 	coupon, err := c.store.Find(ctx, id)
 	if err != nil {
 		return Coupon{}, err
@@ -98,16 +100,16 @@ func (c *Cache) fetch(ctx context.Context, id int64) (Coupon, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.entries) >= maxEntries {
-		c.dropStale()
+		c.evictExpired()
 	}
-	c.entries[id] = entry{coupon, until}
+	c.entries[id] = entry{coupon, expiresAt}
 	return coupon, nil
 }
 
-func (c *Cache) dropStale() {
+func (c *Cache) evictExpired() {
 	now := time.Now()
 	for id, e := range c.entries {
-		if now.After(e.until) {
+		if now.After(e.expiresAt) {
 			delete(c.entries, id)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package coupon knows what is on sale: from when to when, and how many are
-// left. It never learns who got one; that is package order.
+// Package coupon holds what is on sale: each coupon's window and stock. Which
+// users get one is decided by package order.
 package coupon
 
 import (
@@ -19,7 +19,7 @@ var (
 	ErrInvalid    = errors.New("coupon: invalid")
 )
 
-// MaxStock bounds a coupon's stock, and MaxName its name in characters.
+// MaxStock bounds a coupon's initial stock, and MaxName its name in characters.
 const (
 	MaxStock = 1_000_000_000
 	MaxName  = 100
@@ -29,35 +29,35 @@ const (
 type Coupon struct {
 	ID           int64     `db:"id"`
 	Name         string    `db:"name"`
-	BeginTime    time.Time `db:"begin_time"` // to the millisecond, UTC, as all times here
+	BeginTime    time.Time `db:"begin_time"` // all times are in UTC, to the millisecond
 	EndTime      time.Time `db:"end_time"`
-	InitialStock int       `db:"initial_stock"` // all that was ever put on sale
-	Stock        int       `db:"stock"`         // what is left
+	InitialStock int       `db:"initial_stock"` // all units ever put on sale
+	Stock        int       `db:"stock"`         // units left
 	CreatedAt    time.Time `db:"created_at"`
 }
 
-// NotStartedError is ErrNotStarted with the time to come back.
+// NotStartedError is ErrNotStarted with the time at which the window begins.
 type NotStartedError struct{ BeginTime time.Time }
 
 func (e *NotStartedError) Error() string {
 	return fmt.Sprintf("%v before %s", ErrNotStarted, e.BeginTime.Format(time.RFC3339))
 }
 
-// Is makes errors.Is find ErrNotStarted.
+// Is reports whether target is ErrNotStarted.
 func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
 
-// InvalidError is ErrInvalid with the field that is wrong, by its name in JSON.
+// InvalidError is ErrInvalid with the JSON name of the invalid field.
 type InvalidError struct{ Field, Message string }
 
 func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%v: %s %s", ErrInvalid, e.Field, e.Message)
 }
 
-// Is makes errors.Is find ErrInvalid.
+// Is reports whether target is ErrInvalid.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
-// New makes a coupon, or reports the first field that is wrong by an
-// *InvalidError. Its times are cut to the millisecond that the table keeps.
+// New returns a coupon, or an *InvalidError for the first invalid field. It
+// truncates the times to milliseconds, the precision of the table.
 func New(id int64, name string, begin, end time.Time, stock int, now time.Time) (Coupon, error) {
 	begin, end = begin.UTC().Truncate(time.Millisecond), end.UTC().Truncate(time.Millisecond)
 	name = strings.TrimSpace(name)
@@ -79,10 +79,10 @@ func New(id int64, name string, begin, end time.Time, stock int, now time.Time) 
 	}, nil
 }
 
-// Open reports why c cannot be claimed at now: not begun, over or, as far as
-// this copy of it knows, sold out. Nil is no promise; the order's transaction
-// decides.
-func (c Coupon) Open(now time.Time) error {
+// CheckOpen returns nil if c can be claimed at now, or else a *NotStartedError,
+// ErrEnded or ErrSoldOut. Nil is no promise: this copy of the stock may be old,
+// and the order's transaction decides.
+func (c Coupon) CheckOpen(now time.Time) error {
 	switch {
 	case now.Before(c.BeginTime):
 		return &NotStartedError{BeginTime: c.BeginTime}

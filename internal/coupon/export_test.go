@@ -1,9 +1,9 @@
 package coupon
 
-// MaxEntries is when stale entries are dropped.
+// MaxEntries is the number of coupons at which expired entries are evicted.
 const MaxEntries = maxEntries
 
-// Entries is how many coupons the cache holds.
+// Entries returns the number of cached coupons.
 func Entries(c *Cache) int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -12,10 +12,10 @@ import (
 // A Store keeps coupons in MySQL.
 type Store struct{ db *sqlx.DB }
 
-// NewStore returns the store in db's table coupons.
+// NewStore returns a Store in db's table coupons.
 func NewStore(db *sqlx.DB) *Store { return &Store{db} }
 
-// Create adds c, whose id must be new.
+// Create inserts c. It is an error if a coupon has the id already.
 func (s *Store) Create(ctx context.Context, c Coupon) error {
 	const q = `
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
@@ -42,8 +42,8 @@ func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
 	return c, nil
 }
 
-// List returns up to limit coupons with ids below before, the newest first;
-// before 0 begins with the newest.
+// List returns up to limit coupons whose ids are below before, newest first. If
+// before is 0, it returns the newest.
 func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, error) {
 	const q = `
 		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
@@ -55,8 +55,9 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 	return coupons, nil
 }
 
-// Restock puts add more on sale and returns the coupon as it is then, or
-// ErrNotFound, or an *InvalidError where that is too many or less than one.
+// Restock adds add units to stock and initial stock, and returns the coupon
+// afterwards. The error is ErrNotFound, or an *InvalidError if add is less than
+// 1 or the initial stock would exceed MaxStock.
 func (s *Store) Restock(ctx context.Context, id int64, add int) (Coupon, error) {
 	if add < 1 || add > MaxStock {
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}

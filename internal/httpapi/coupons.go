@@ -83,7 +83,7 @@ func (a *API) restock(ctx context.Context, in *restockInput) (*couponAnswer, err
 	if err != nil {
 		return nil, err
 	}
-	a.Cache.Forget(in.ID.n)
+	a.Cache.Invalidate(in.ID.n)
 	return &couponAnswer{couponOf(c)}, nil
 }
 

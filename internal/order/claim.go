@@ -84,7 +84,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 // has an order gets ErrAlreadyClaimed even if the coupon is sold out: the reply
 // to the winning claim may have been lost.
 func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
-	err := cp.Open(now)
+	err := cp.CheckOpen(now)
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *Claims) updateCaches(o Order, err error) {
 	case ok:
 		c.winners.add(o.CouponID, Order{ID: claimed.OrderID, UserID: o.UserID})
 	case errors.Is(err, coupon.ErrSoldOut):
-		c.coupons.SoldOut(o.CouponID)
+		c.coupons.MarkSoldOut(o.CouponID)
 	}
 }
 

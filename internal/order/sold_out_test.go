@@ -60,7 +60,7 @@ func TestLateSoldOutMarkHidesNoWinner(t *testing.T) {
 	if _, err := cache.Find(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	cache.SoldOut(id)
+	cache.MarkSoldOut(id)
 	mustBeSoldOut(t, b, id)
 	if _, err := a.Claim(t.Context(), 2, id); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,114 @@
+package coupon_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 5)
+	cache := coupon.NewCache(s, time.Hour)
+	before := countSelects(t, db)
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			if c, err := cache.Find(t.Context(), 1); err != nil || c.Stock != 5 {
+				t.Errorf("%+v, %v", c, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := countSelects(t, db) - before; n != 1 {
+		t.Errorf("%d SELECTs, want 1", n)
+	}
+}
+
+func TestSoldOutMarkExpiresAndCanBeInvalidated(t *testing.T) {
+	t.Parallel()
+	s := coupon.NewStore(labtest.DB(t))
+	mustCreate(t, s, 1, 5)
+	stock := func(c *coupon.Cache) int {
+		got, err := c.Find(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Stock
+	}
+
+	short := coupon.NewCache(s, 10*time.Millisecond)
+	stock(short)
+	short.MarkSoldOut(1)
+	labtest.Eventually(t, "the mark expires", func() bool { return stock(short) > 0 })
+
+	cache := coupon.NewCache(s, time.Hour)
+	stock(cache)
+	cache.MarkSoldOut(1)
+	if got := stock(cache); got != 0 {
+		t.Errorf("stock %d after MarkSoldOut, want 0", got)
+	}
+	cache.Invalidate(1)
+	if got := stock(cache); got != 5 {
+		t.Errorf("stock %d after Invalidate, want 5", got)
+	}
+}
+
+func TestCacheKeepsNoErrors(t *testing.T) {
+	t.Parallel()
+	s := coupon.NewStore(labtest.DB(t))
+	cache := coupon.NewCache(s, time.Hour)
+	if _, err := cache.Find(t.Context(), 1); !errors.Is(err, coupon.ErrNotFound) {
+		t.Fatalf("unknown coupon: %v", err)
+	}
+	mustCreate(t, s, 1, 5)
+	if _, err := cache.Find(t.Context(), 1); err != nil {
+		t.Errorf("after its creation: %v", err)
+	}
+}
+
+// countSelects returns the number of SELECTs sent on db so far. It limits db to
+// one connection, because the counter is the session's.
+func countSelects(t *testing.T, db *sqlx.DB) int {
+	t.Helper()
+	db.SetMaxOpenConns(1)
+	var row struct {
+		Name  string `db:"Variable_name"`
+		Value int    `db:"Value"`
+	}
+	if err := db.GetContext(t.Context(), &row, `SHOW SESSION STATUS LIKE 'Com_select'`); err != nil {
+		t.Fatal(err)
+	}
+	return row.Value
+}
+
+func TestExpiredEntriesAreEvicted(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	const q = `INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
+		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
+	var coupons []coupon.Coupon
+	for id := range int64(coupon.MaxEntries + 1) {
+		coupons = append(coupons, mustNew(t, id+1, 1))
+	}
+	if _, err := db.NamedExecContext(t.Context(), q, coupons); err != nil {
+		t.Fatal(err)
+	}
+	cache := coupon.NewCache(coupon.NewStore(db), 0)
+	for _, c := range coupons {
+		if _, err := cache.Find(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := coupon.Entries(cache); n > coupon.MaxEntries {
+		t.Errorf("%d coupons are cached, want at most %d", n, coupon.MaxEntries)
+	}
+}
