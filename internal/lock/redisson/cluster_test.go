@@ -18,30 +18,28 @@ import (
 	"example.com/flashsale/internal/lock/redisson"
 )
 
-// A pair is a cluster of two masters.
-type pair [2]*redis.Client
-
-func cluster(t *testing.T) (addresses []string, nodes pair) {
+// startCluster starts a cluster of two masters with half of the slots each.
+func startCluster(t *testing.T) (addresses []string, nodes [2]*redis.Client) {
 	t.Helper()
-	var buses [2]int
+	var busPorts [2]int
 	for i := range nodes {
-		bus, err := lab.FreePort()
-		ok(t, err)
-		server, err := labtest.Lab(t).RedisTCP("--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "2000")
-		ok(t, err)
+		busPort, err := lab.FreePort()
+		noError(t, err)
+		server, err := labtest.Lab(t).RedisTCP("--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(busPort), "--cluster-node-timeout", "2000")
+		noError(t, err)
 		t.Cleanup(server.Kill)
-		at, err := url.Parse(server.URL)
-		ok(t, err)
-		addresses, buses[i] = append(addresses, at.Host), bus
-		nodes[i] = redis.NewClient(&redis.Options{Addr: at.Host})
+		u, err := url.Parse(server.URL)
+		noError(t, err)
+		addresses, busPorts[i] = append(addresses, u.Host), busPort
+		nodes[i] = redis.NewClient(&redis.Options{Addr: u.Host})
 		t.Cleanup(func() { _ = nodes[i].Close() })
-		ok(t, nodes[i].ClusterAddSlotsRange(t.Context(), 8192*i, 8192*i+8191).Err())
+		noError(t, nodes[i].ClusterAddSlotsRange(t.Context(), 8192*i, 8192*i+8191).Err())
 	}
 	host, port, err := net.SplitHostPort(addresses[1])
-	ok(t, err)
-	ok(t, nodes[0].Do(t.Context(), "cluster", "meet", host, port, buses[1]).Err())
+	noError(t, err)
+	noError(t, nodes[0].Do(t.Context(), "cluster", "meet", host, port, busPorts[1]).Err())
 	for _, node := range nodes {
-		eventually(t, "the cluster is whole", func() bool {
+		eventually(t, "the cluster is complete", func() bool {
 			info := node.ClusterInfo(t.Context()).Val()
 			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:2")
 		})
@@ -56,9 +54,9 @@ func dialCluster(tb testing.TB, addresses []string, mode redisson.PubSub) *redis
 	return redisson.New(rdb, mode)
 }
 
-func TestClusterConforms(t *testing.T) {
+func TestClusterConformance(t *testing.T) {
 	t.Parallel()
-	addresses, _ := cluster(t)
+	addresses, _ := startCluster(t)
 	fenced, fair := promises, promises
 	fenced.Fences = true
 	fair.Notifies, fair.Waits = false, true
@@ -76,10 +74,10 @@ func TestClusterConforms(t *testing.T) {
 	})
 }
 
-// TestClusterSpeaksShardedPubSub by itself, on one connection per shard.
-func TestClusterSpeaksShardedPubSub(t *testing.T) {
+// The mode Auto uses sharded pub/sub in a cluster, on one connection per shard.
+func TestClusterUsesShardedPubSub(t *testing.T) {
 	t.Parallel()
-	addresses, nodes := cluster(t)
+	addresses, nodes := startCluster(t)
 	c, other := dialCluster(t, addresses, redisson.Auto), dialCluster(t, addresses, redisson.Auto)
 	wakes := make(map[string]chan struct{})
 	for i := range 20 {
@@ -91,43 +89,43 @@ func TestClusterSpeaksShardedPubSub(t *testing.T) {
 	sharded := 0
 	for _, node := range nodes {
 		channels, err := node.PubSubShardChannels(t.Context(), "redisson_lock__channel:*").Result()
-		ok(t, err)
+		noError(t, err)
 		if n := ears(t, node); n != 1 || len(channels) == 0 {
-			t.Errorf("%d connections for %d channels on one shard, want 1 for some", n, len(channels))
+			t.Errorf("a shard has %d pub/sub connections for %d channels, want 1 for at least 1", n, len(channels))
 		}
 		sharded += len(channels)
 	}
 	if sharded != len(wakes) {
-		t.Errorf("%d sharded channels, want %d", sharded, len(wakes))
+		t.Errorf("the shards have %d channels, want %d", sharded, len(wakes))
 	}
 	for key, wake := range wakes {
-		ok(t, take(t, other.Lock(), key, long).Release(t.Context()))
-		woken(t, "by a release in its shard", wake)
+		noError(t, mustTryLock(t, other.Lock(), key, longTTL).Release(t.Context()))
+		woken(t, "after a release in its shard", wake)
 	}
 	sem := c.Semaphore("s")
-	got := make(chan error, 1)
-	go func() { got <- sem.Acquire(t.Context(), 1) }()
+	acquired := make(chan error, 1)
+	go func() { acquired <- sem.Acquire(t.Context(), 1) }()
 	time.Sleep(20 * time.Millisecond)
-	ok(t, other.Semaphore("s").Release(t.Context(), 1))
-	ok(t, <-got)
+	noError(t, other.Semaphore("s").Release(t.Context(), 1))
+	noError(t, <-acquired)
 }
 
-// TestMovedSlotIsHeardAgain where it has moved to.
-func TestMovedSlotIsHeardAgain(t *testing.T) {
+func TestClientSubscribesAgainAfterASlotHasMoved(t *testing.T) {
 	t.Parallel()
-	const key, slot = "foo", 12182 // of the second node
-	addresses, nodes := cluster(t)
+	const key, slot = "foo", 12182 // a slot of the second node
+	addresses, nodes := startCluster(t)
 	c, other := dialCluster(t, addresses, redisson.Auto), dialCluster(t, addresses, redisson.Auto)
 	wake, stop := notify(t, c.Lock(), key)
 	defer stop()
-	to, err := nodes[0].Do(t.Context(), "cluster", "myid").Text()
-	ok(t, err)
+	target, err := nodes[0].Do(t.Context(), "cluster", "myid").Text()
+	noError(t, err)
 	for _, node := range nodes {
-		ok(t, node.Do(t.Context(), "cluster", "setslot", slot, "node", to).Err())
+		noError(t, node.Do(t.Context(), "cluster", "setslot", slot, "node", target).Err())
 	}
-	// A waiter asks now and then, which also tells its client of the move.
-	eventually(t, "heard on the other node", func() bool {
-		lease, err := c.Lock().TryLock(t.Context(), key, long)
+	// A waiter tries again at intervals. The reply MOVED tells its client of the
+	// move.
+	eventually(t, "the other node has the subscription", func() bool {
+		lease, err := c.Lock().TryLock(t.Context(), key, longTTL)
 		if err == nil {
 			err = lease.Release(t.Context())
 		}
@@ -135,13 +133,13 @@ func TestMovedSlotIsHeardAgain(t *testing.T) {
 			t.Log(err)
 		}
 		n, err := nodes[0].PubSubShardNumSub(t.Context(), "redisson_lock__channel:{"+key+"}").Result()
-		ok(t, err)
+		noError(t, err)
 		return n["redisson_lock__channel:{"+key+"}"] == 1
 	})
 	select {
 	case <-wake:
 	default:
 	}
-	ok(t, take(t, other.Lock(), key, long).Release(t.Context()))
-	woken(t, "by a release on the other node", wake)
+	noError(t, mustTryLock(t, other.Lock(), key, longTTL).Release(t.Context()))
+	woken(t, "after a release on the other node", wake)
 }

@@ -18,71 +18,71 @@ import (
 func TestMain(m *testing.M) { labtest.Main(m) }
 
 const (
-	long     = time.Minute
-	patience = 20 * time.Second
+	longTTL     = time.Minute
+	testTimeout = 20 * time.Second
 )
 
 var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tick: 10 * time.Millisecond}
 
-func client(tb testing.TB, server *lab.Redis) *redisson.Client {
+func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
 	tb.Helper()
 	return redisson.New(labtest.Dial(tb, server), redisson.Auto)
 }
 
-// conforms runs the contract's suite on the locks that open makes.
-func conforms(t *testing.T, p locktest.Promises, open func(*redisson.Client) lock.Locker) {
+// testConformance runs the conformance suite on the lockers that open returns.
+func testConformance(t *testing.T, p locktest.Promises, open func(*redisson.Client) lock.Locker) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return open(client(tb, server)) })
+	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return open(newClient(tb, server)) })
 }
 
-func TestLockConforms(t *testing.T) {
-	conforms(t, promises, func(c *redisson.Client) lock.Locker { return c.Lock() })
+func TestRLockConformance(t *testing.T) {
+	testConformance(t, promises, func(c *redisson.Client) lock.Locker { return c.Lock() })
 }
 
-func TestFencedLockConforms(t *testing.T) {
+func TestFencedLockConformance(t *testing.T) {
 	p := promises
 	p.Fences = true
-	conforms(t, p, func(c *redisson.Client) lock.Locker { return c.FencedLock() })
+	testConformance(t, p, func(c *redisson.Client) lock.Locker { return c.FencedLock() })
 }
 
-func TestFairLockConforms(t *testing.T) {
+func TestFairLockConformance(t *testing.T) {
 	p := promises
 	p.Notifies, p.Waits = false, true
-	conforms(t, p, func(c *redisson.Client) lock.Locker { return c.FairLock() })
+	testConformance(t, p, func(c *redisson.Client) lock.Locker { return c.FairLock() })
 }
 
-func TestWriteLockConforms(t *testing.T) {
-	conforms(t, promises, func(c *redisson.Client) lock.Locker { return c.WriteLock() })
+func TestWriteLockConformance(t *testing.T) {
+	testConformance(t, promises, func(c *redisson.Client) lock.Locker { return c.WriteLock() })
 }
 
-func TestMultiLockConforms(t *testing.T) {
+func TestMultiLockConformance(t *testing.T) {
 	p := promises
 	p.Batches = false
 	t.Parallel()
-	one, two := labtest.Redis(t), labtest.Redis(t)
+	server1, server2 := labtest.Redis(t), labtest.Redis(t)
 	locktest.Run(t, p, func(tb testing.TB) lock.Locker {
-		return redisson.NewMultiLock(redisson.Part{Locker: client(tb, one).Lock()}, redisson.Part{Locker: client(tb, two).FencedLock()})
+		return redisson.NewMultiLock(redisson.Part{Locker: newClient(tb, server1).Lock()}, redisson.Part{Locker: newClient(tb, server2).FencedLock()})
 	})
 }
 
-// single is a semaphore of one permit, which is a lock.
-type single struct {
+// A singlePermit is a semaphore of one permit, and so an exclusive lock.
+type singlePermit struct {
 	redisson.RPermitExpirableSemaphore
 }
 
-func (s single) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (s singlePermit) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	if err := s.SetPermits(context.WithoutCancel(ctx), key, 1); err != nil {
 		return nil, err
 	}
 	return s.RPermitExpirableSemaphore.TryLock(ctx, key, ttl)
 }
 
-func TestSinglePermitConforms(t *testing.T) {
-	conforms(t, promises, func(c *redisson.Client) lock.Locker { return single{c.PermitExpirableSemaphore()} })
+func TestSinglePermitConformance(t *testing.T) {
+	testConformance(t, promises, func(c *redisson.Client) lock.Locker { return singlePermit{c.PermitExpirableSemaphore()} })
 }
 
-func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
 	tb.Helper()
 	lease, err := l.TryLock(tb.Context(), key, ttl)
 	if err != nil {
@@ -91,34 +91,35 @@ func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Leas
 	return lease
 }
 
-func refused(tb testing.TB, l lock.Locker, key string) {
+func wantLocked(tb testing.TB, l lock.Locker, key string) {
 	tb.Helper()
-	if _, err := l.TryLock(tb.Context(), key, long); !errors.Is(err, lock.ErrLocked) {
-		tb.Fatalf("TryLock of a held key: %v, want ErrLocked", err)
+	if _, err := l.TryLock(tb.Context(), key, longTTL); !errors.Is(err, lock.ErrLocked) {
+		tb.Fatalf("TryLock of a locked key: %v, want ErrLocked", err)
 	}
 }
 
-func ok(tb testing.TB, err error) {
+func noError(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// eventually waits for what must become true.
-func eventually(tb testing.TB, what string, is func() bool) {
+// eventually waits until condition is true.
+func eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if is() {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if condition() {
 			return
 		}
 	}
-	tb.Fatalf("not within %s: %s", patience, what)
+	tb.Fatalf("after %s it is still not true that %s", testTimeout, what)
 }
 
-func subscribers(tb testing.TB, rdb redis.UniversalClient) int {
+// channelCount returns the number of channels with a subscription.
+func channelCount(tb testing.TB, rdb redis.UniversalClient) int {
 	tb.Helper()
 	channels, err := rdb.PubSubChannels(tb.Context(), "*").Result()
-	ok(tb, err)
+	noError(tb, err)
 	return len(channels)
 }

@@ -14,90 +14,93 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// A court is a fair lock with its keys.
-type court struct {
+// A fairFixture is a fair lock with one key, alone on a server.
+type fairFixture struct {
 	RFairLock
 	t             *testing.T
 	rdb           redis.UniversalClient
-	name          string
-	queue, scores string
+	key           string
+	queue, scores string // the side keys of the lock
 }
 
-func newCourt(t *testing.T) *court {
+func newFairFixture(t *testing.T) *fairFixture {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	f := New(rdb, Auto).FairLock()
-	keys := f.typ.keys("court", "")
-	return &court{f, t, rdb, "court", keys[1], keys[2]}
+	l := New(rdb, Auto).FairLock()
+	keys := l.typ.keys("fair", "")
+	return &fairFixture{l, t, rdb, "fair", keys[1], keys[2]}
 }
 
-func (c *court) take() lock.Lease {
-	c.t.Helper()
-	lease, err := c.TryLock(c.t.Context(), c.name, time.Minute)
-	c.must(err)
+func (f *fairFixture) mustTryLock() lock.Lease {
+	f.t.Helper()
+	lease, err := f.TryLock(f.t.Context(), f.key, time.Minute)
+	f.noError(err)
 	return lease
 }
 
-func (c *court) must(err error) {
-	c.t.Helper()
+func (f *fairFixture) noError(err error) {
+	f.t.Helper()
 	if err != nil {
-		c.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
-// waiter joins the queue in the background and reports its end.
-func (c *court) waiter(ctx context.Context) <-chan error {
-	c.t.Helper()
-	before := c.length()
+// waiter starts a goroutine that acquires and releases the lock, and returns
+// when the goroutine has joined the queue. The channel gets its result.
+func (f *fairFixture) waiter(ctx context.Context) <-chan error {
+	f.t.Helper()
+	before := len(f.mustQueue())
 	done := make(chan error, 1)
 	go func() {
-		lease, err := c.Lock(ctx, c.name, time.Minute)
+		lease, err := f.Lock(ctx, f.key, time.Minute)
 		if err == nil {
 			err = lease.Release(context.Background())
 		}
 		done <- err
 	}()
-	for c.length() == before {
+	for len(f.mustQueue()) == before {
 		time.Sleep(time.Millisecond)
 	}
 	return done
 }
 
-func (c *court) length() int {
-	c.t.Helper()
-	queue, err := c.Queue(c.t.Context(), c.name)
-	c.must(err)
-	return len(queue)
+func (f *fairFixture) mustQueue() []string {
+	f.t.Helper()
+	queue, err := f.Queue(f.t.Context(), f.key)
+	f.noError(err)
+	return queue
 }
 
-// corpse queues an owner that never asks again.
-func (c *court) corpse() string {
-	c.t.Helper()
-	owner := c.c.newOwner()
-	if _, _, err := c.try(c.t.Context(), c.name, owner, time.Minute, 1); !errors.Is(err, lock.ErrLocked) {
-		c.t.Fatal(err)
+// deadWaiter adds an owner to the queue that sends no further request.
+func (f *fairFixture) deadWaiter() string {
+	f.t.Helper()
+	owner := f.c.newOwner()
+	if _, _, err := f.try(f.t.Context(), f.key, owner, time.Minute, 1); !errors.Is(err, lock.ErrLocked) {
+		f.t.Fatal(err)
 	}
 	return owner
 }
 
-// javas queues a Java waiter as Redisson does, with its clock's deadline.
-func (c *court) javas(n int, wait time.Duration) string {
-	c.t.Helper()
+// javaWaiter adds a Java waiter to the queue as Redisson does, with a deadline by
+// the local clock.
+func (f *fairFixture) javaWaiter(n int, wait time.Duration) string {
+	f.t.Helper()
 	owner := fmt.Sprintf("b983c153-7421-469a-addb-44fb92259a1b:%d", n)
-	ctx := c.t.Context()
-	_, err := c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.RPush(ctx, c.queue, owner)
-		p.ZAdd(ctx, c.scores, redis.Z{Score: float64(time.Now().Add(wait).UnixMilli()), Member: owner})
+	ctx := f.t.Context()
+	_, err := f.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.RPush(ctx, f.queue, owner)
+		p.ZAdd(ctx, f.scores, redis.Z{Score: float64(time.Now().Add(wait).UnixMilli()), Member: owner})
 		return nil
 	})
-	c.must(err)
+	f.noError(err)
 	return owner
 }
 
-// javaLeaves does what Redisson's scripts do when a waiter leaves the queue, at
-// once as they do: our waiters may ask at any moment.
-func (c *court) javaLeaves(owner string, wait time.Duration) {
-	c.t.Helper()
+// javaWaiterLeaves does what Redisson's scripts do when a waiter leaves the
+// queue. It is one script, as in Redisson, because Go waiters send requests
+// meanwhile.
+func (f *fairFixture) javaWaiterLeaves(owner string, wait time.Duration) {
+	f.t.Helper()
 	const script = `
 		redis.call('lrem', KEYS[1], 1, ARGV[1])
 		redis.call('zrem', KEYS[2], ARGV[1])
@@ -105,142 +108,138 @@ func (c *court) javaLeaves(owner string, wait time.Duration) {
 			redis.call('zincrby', KEYS[2], -tonumber(ARGV[2]), other)
 		end
 		return 1`
-	c.must(c.rdb.Eval(c.t.Context(), script, []string{c.queue, c.scores}, owner, wait.Milliseconds()).Err())
+	f.noError(f.rdb.Eval(f.t.Context(), script, []string{f.queue, f.scores}, owner, wait.Milliseconds()).Err())
 }
 
-func (c *court) within(what string, limit time.Duration, done <-chan error) {
-	c.t.Helper()
+// wantDone fails unless the waiter succeeds within limit.
+func (f *fairFixture) wantDone(waiter string, limit time.Duration, done <-chan error) {
+	f.t.Helper()
 	select {
 	case err := <-done:
-		c.must(err)
+		f.noError(err)
 	case <-time.After(limit):
-		c.t.Fatalf("%s: not within %s", what, limit)
+		f.t.Fatalf("%s: no lock within %s", waiter, limit)
 	}
 }
 
-// scripts is how many scripts the server has run.
-func (c *court) scripts() (n int) {
-	c.t.Helper()
-	for line := range strings.Lines(c.rdb.Info(c.t.Context(), "commandstats").Val()) {
+// scriptCalls returns how many scripts the server has run.
+func (f *fairFixture) scriptCalls() (n int) {
+	f.t.Helper()
+	for line := range strings.Lines(f.rdb.Info(f.t.Context(), "commandstats").Val()) {
 		_, _ = fmt.Sscanf(line, "cmdstat_evalsha:calls=%d", &n)
 	}
 	return n
 }
 
-func TestDeadFairWaiterLeavesWithinSeconds(t *testing.T) {
-	c := newCourt(t)
-	held := c.take()
-	c.corpse()
-	next := c.waiter(t.Context())
-	c.must(held.Release(t.Context()))
-	c.within("the one behind the dead waiter", 6*time.Second, next)
+func TestDeadGoWaiterIsRemovedWithinSeconds(t *testing.T) {
+	f := newFairFixture(t)
+	holder := f.mustTryLock()
+	f.deadWaiter()
+	next := f.waiter(t.Context())
+	f.noError(holder.Release(t.Context()))
+	f.wantDone("the waiter behind the dead one", 6*time.Second, next)
 }
 
-// TestLivingFairWaiterKeepsItsPlace for longer than its patience.
-func TestLivingFairWaiterKeepsItsPlace(t *testing.T) {
-	c := newCourt(t)
-	held := c.take()
-	first := c.waiter(t.Context())
-	queue, err := c.Queue(t.Context(), c.name)
-	c.must(err)
-	second := c.waiter(t.Context())
+// The wait is longer than go_timeout in fair_queue.lua.
+func TestLiveGoWaiterKeepsItsPlace(t *testing.T) {
+	f := newFairFixture(t)
+	holder := f.mustTryLock()
+	first := f.waiter(t.Context())
+	before := f.mustQueue()
+	second := f.waiter(t.Context())
 	time.Sleep(4500 * time.Millisecond)
-	now, err := c.Queue(t.Context(), c.name)
-	c.must(err)
-	if len(now) != 2 || now[0] != queue[0] {
-		t.Errorf("queue %v, began with %v", now, queue)
+	after := f.mustQueue()
+	if len(after) != 2 || after[0] != before[0] {
+		t.Errorf("queue %v, want 2 waiters, first %s", after, before[0])
 	}
-	c.must(held.Release(t.Context()))
-	c.within("the first", 3*time.Second, first)
-	c.within("the second", 3*time.Second, second)
+	f.noError(holder.Release(t.Context()))
+	f.wantDone("the first", 3*time.Second, first)
+	f.wantDone("the second", 3*time.Second, second)
 }
 
-func TestCancelledFairWaiterLeavesAtOnce(t *testing.T) {
-	c := newCourt(t)
-	c.take()
+func TestCancelledGoWaiterLeavesTheQueueAtOnce(t *testing.T) {
+	f := newFairFixture(t)
+	f.mustTryLock()
 	ctx, cancel := context.WithCancel(t.Context())
-	gone := c.waiter(ctx)
-	stays := c.waiter(t.Context())
+	cancelled := f.waiter(ctx)
+	other := f.waiter(t.Context())
 	cancel()
-	if err := <-gone; !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
-		t.Errorf("gave up with %v", err)
+	if err := <-cancelled; !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock after cancel: %v, want ErrLocked and Canceled", err)
 	}
-	if n := c.length(); n != 1 {
-		t.Errorf("%d in the queue, want the one that stays", n)
+	if n := len(f.mustQueue()); n != 1 {
+		t.Errorf("%d waiters in the queue, want 1", n)
 	}
-	c.must(c.ForceUnlock(t.Context(), c.name))
-	c.within("the one that stays", time.Second, stays)
+	f.noError(f.ForceUnlock(t.Context(), f.key))
+	f.wantDone("the other waiter", time.Second, other)
 }
 
-// TestLeavingHeadWakesTheNext when the lock is free already.
-func TestLeavingHeadWakesTheNext(t *testing.T) {
-	c := newCourt(t)
-	held := c.take()
-	head := c.corpse()
-	next := c.waiter(t.Context())
-	time.Sleep(1500 * time.Millisecond) // it has asked again, and listens
-	c.must(held.Release(t.Context()))
-	_, err := (&lease{locker: c.locker, key: c.name, owner: head}).drop(t.Context())
-	c.must(err)
-	c.within("the next", 400*time.Millisecond, next) // its heartbeat is a second
+func TestHeadThatLeavesAFreeLockNotifiesTheNext(t *testing.T) {
+	f := newFairFixture(t)
+	holder := f.mustTryLock()
+	head := f.deadWaiter()
+	next := f.waiter(t.Context())
+	time.Sleep(1500 * time.Millisecond) // it has subscribed by now
+	f.noError(holder.Release(t.Context()))
+	_, err := (&lease{locker: f.locker, key: f.key, owner: head}).drop(t.Context())
+	f.noError(err)
+	f.wantDone("the next", 400*time.Millisecond, next) // sooner than by its heartbeat of 1 s
 }
 
 func TestTryLockDoesNotOvertake(t *testing.T) {
-	c := newCourt(t)
-	held := c.take()
-	c.corpse()
-	c.must(held.Release(t.Context()))
-	if _, err := c.TryLock(t.Context(), c.name, time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock while another is next: %v, want ErrLocked", err)
+	f := newFairFixture(t)
+	holder := f.mustTryLock()
+	f.deadWaiter()
+	f.noError(holder.Release(t.Context()))
+	if _, err := f.TryLock(t.Context(), f.key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock while another owner is next: %v, want ErrLocked", err)
 	}
-	if n := c.length(); n != 1 {
-		t.Errorf("%d in the queue after a TryLock, want 1", n)
+	if n := len(f.mustQueue()); n != 1 {
+		t.Errorf("%d waiters in the queue after a TryLock, want 1", n)
 	}
 }
 
-// TestFairWaiterDoesNotSpin while a head that does not come blocks a free lock,
-// where Redisson's script says to ask again after 0 ms.
-func TestFairWaiterDoesNotSpin(t *testing.T) {
-	c := newCourt(t)
-	head := c.javas(1, 5*time.Minute)
-	next := c.waiter(t.Context())
-	before := c.scripts()
+// The lock is free, but the head of the queue does not acquire it. Redisson's
+// script then tells the other waiters to try again after 0 ms.
+func TestWaiterBehindAnAbsentHeadDoesNotSpin(t *testing.T) {
+	f := newFairFixture(t)
+	head := f.javaWaiter(1, 5*time.Minute)
+	next := f.waiter(t.Context())
+	before := f.scriptCalls()
 	time.Sleep(3 * time.Second)
-	if n := c.scripts() - before; n < 2 || n > 5 {
-		t.Errorf("%d scripts in 3 s, want one per heartbeat", n)
+	if n := f.scriptCalls() - before; n < 2 || n > 5 {
+		t.Errorf("%d scripts in 3 s, want 2 to 5, one per heartbeat", n)
 	}
-	c.javaLeaves(head, 5*time.Minute)
-	c.within("the next", 2*time.Second, next)
+	f.javaWaiterLeaves(head, 5*time.Minute)
+	f.wantDone("the next", 2*time.Second, next)
 }
 
-// TestJavaLeavingSparesGoWaiters: it takes minutes off their deadlines.
-func TestJavaLeavingSparesGoWaiters(t *testing.T) {
-	c := newCourt(t)
-	held := c.take()
-	one, two := c.javas(1, 5*time.Minute), c.javas(2, 10*time.Minute)
-	c.waiter(t.Context())
-	before, err := c.Queue(t.Context(), c.name)
-	c.must(err)
-	c.javaLeaves(one, 5*time.Minute)
-	c.javaLeaves(two, 5*time.Minute)
-	c.corpse() // whoever asks drops those whose time is up
-	after, err := c.Queue(t.Context(), c.name)
-	c.must(err)
+// A Java waiter that leaves subtracts minutes from the deadlines of the others.
+func TestGoWaiterKeepsItsPlaceWhenJavaWaitersLeave(t *testing.T) {
+	f := newFairFixture(t)
+	holder := f.mustTryLock()
+	java1, java2 := f.javaWaiter(1, 5*time.Minute), f.javaWaiter(2, 10*time.Minute)
+	f.waiter(t.Context())
+	before := f.mustQueue()
+	f.javaWaiterLeaves(java1, 5*time.Minute)
+	f.javaWaiterLeaves(java2, 5*time.Minute)
+	f.deadWaiter() // its request removes expired waiters
+	after := f.mustQueue()
 	if len(after) != 2 || after[0] != before[2] {
-		t.Errorf("queue %v, want the Go waiter %s to keep its place", after, before[2])
+		t.Errorf("queue %v, want the Go waiter %s first", after, before[2])
 	}
-	c.must(held.Release(t.Context()))
+	f.noError(holder.Release(t.Context()))
 }
 
-// TestDeadWaiterBehindJavaLeavesWithinSeconds of becoming the head, though its
-// deadline had to be far.
-func TestDeadWaiterBehindJavaLeavesWithinSeconds(t *testing.T) {
-	c := newCourt(t)
-	held := c.take()
-	java := c.javas(1, time.Minute)
-	c.corpse()
-	next := c.waiter(t.Context())
-	c.must(held.Release(t.Context()))
-	c.javaLeaves(java, time.Second) // it took off less than was allowed for
-	c.within("the one behind the dead waiter", 6*time.Second, next)
+// The deadline of a waiter behind a Java waiter is minutes ahead. It is moved
+// when the waiter becomes the head.
+func TestDeadGoWaiterBehindJavaIsRemovedWithinSeconds(t *testing.T) {
+	f := newFairFixture(t)
+	holder := f.mustTryLock()
+	java := f.javaWaiter(1, time.Minute)
+	f.deadWaiter()
+	next := f.waiter(t.Context())
+	f.noError(holder.Release(t.Context()))
+	f.javaWaiterLeaves(java, time.Second) // it subtracts less than the allowance
+	f.wantDone("the waiter behind the dead one", 6*time.Second, next)
 }

@@ -2,8 +2,8 @@ package redisson
 
 import "testing"
 
-// The first is the check value of CRC-16/XMODEM, the others are what
-// CLUSTER KEYSLOT answers.
+// The first value is the check value of CRC-16/XMODEM, the others are replies of
+// CLUSTER KEYSLOT.
 func TestHashSlot(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]int{
@@ -15,7 +15,7 @@ func TestHashSlot(t *testing.T) {
 	}
 }
 
-func TestNamesFollowRedisson(t *testing.T) {
+func TestSideKeysFollowRedissonsRule(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][2]string{
 		"plain":   {"p:{plain}", "{plain}:s"},
@@ -23,7 +23,7 @@ func TestNamesFollowRedisson(t *testing.T) {
 		"a{b":     {"p:a{b", "a{b:s"},
 	} {
 		if got := [2]string{prefixed("p", name), suffixed(name, "s")}; got != want {
-			t.Errorf("names beside %s: %q, want %q", name, got, want)
+			t.Errorf("side keys of %s: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (p protectee) takenBy(who string) protectee {
 func (a arena) compete(t *testing.T, p primitive) {
 	start := time.Now()
 	name := a.name(t, p)
-	ok(t, a.rdb.MSet(t.Context(), name+":protected", "0 0 nobody 0", name+":copy", "0 0 nobody 0").Err())
+	noError(t, a.rdb.MSet(t.Context(), name+":protected", "0 0 nobody 0", name+":copy", "0 0 nobody 0").Err())
 	var group sync.WaitGroup
 	var takings atomic.Int64
 	for i := range competitors {
@@ -84,7 +84,7 @@ func (a arena) compete(t *testing.T, p primitive) {
 	}
 	group.Wait()
 	end, err := readProtectee(t.Context(), a.rdb, name)
-	ok(t, err)
+	noError(t, err)
 	if int64(end.taken) != takings.Load() || end.handed < handovers {
 		t.Errorf("%d takings, of which %d were counted, with %d hand-overs, want %d", takings.Load(), end.taken, end.handed, handovers)
 	}
@@ -95,7 +95,7 @@ func (a arena) compete(t *testing.T, p primitive) {
 
 func (a arena) goCompete(ctx context.Context, take taking, name, me string) (mine int, err error) {
 	for ; ; mine++ {
-		release, err := take(ctx, name, lock.Options{Wait: long})
+		release, err := take(ctx, name, lock.Options{Wait: longTTL})
 		if err != nil {
 			return mine, err
 		}
@@ -125,13 +125,13 @@ func (a arena) readMeanwhile(t *testing.T, name string) (reads int) {
 	th, l := a.thread(t), lock.New(a.client().ReadLock())
 	for {
 		th.says(t, "ok", "read", "read", name)
-		held, err := l.Acquire(t.Context(), name, lock.Options{Wait: long})
-		ok(t, err)
+		held, err := l.Acquire(t.Context(), name, lock.Options{Wait: longTTL})
+		noError(t, err)
 		is, err := readProtectee(t.Context(), a.rdb, name)
-		ok(t, err)
+		noError(t, err)
 		text, err := a.rdb.Get(t.Context(), name+":copy").Result()
-		ok(t, err)
-		ok(t, held.Release(t.Context()))
+		noError(t, err)
+		noError(t, held.Release(t.Context()))
 		if is.String() != text {
 			t.Fatalf("torn: %s / %s", is, text)
 		}

@@ -26,20 +26,20 @@ type java struct{ address string }
 func startJava(t *testing.T, redis *lab.Redis) java {
 	t.Helper()
 	jvm, err := lab.LookPath("java")
-	ok(t, err)
+	noError(t, err)
 	maven, err := lab.LookPath("mvn")
-	ok(t, err)
+	noError(t, err)
 	project, err := filepath.Abs("testdata/interop")
-	ok(t, err)
+	noError(t, err)
 	dir, err := labtest.Lab(t).Dir("java")
-	ok(t, err)
+	noError(t, err)
 	// No deadline but the test's own: the first time, Maven downloads.
-	ok(t, lab.Run(t.Context(), lab.Program{
+	noError(t, lab.Run(t.Context(), lab.Program{
 		Name: "maven", Path: maven, Dir: dir,
 		Args: []string{"-q", "-B", "-f", filepath.Join(project, "pom.xml"), "compile", "dependency:copy-dependencies"},
 	}))
 	port, err := lab.FreePort()
-	ok(t, err)
+	noError(t, err)
 	j := java{fmt.Sprintf("127.0.0.1:%d", port)}
 	target := filepath.Join(project, "target")
 	server, err := labtest.Lab(t).Start(lab.Program{
@@ -56,7 +56,7 @@ func startJava(t *testing.T, redis *lab.Redis) java {
 			return err
 		},
 	})
-	ok(t, err)
+	noError(t, err)
 	t.Cleanup(server.Kill)
 	return j
 }
@@ -70,7 +70,7 @@ type thread struct {
 func (j java) thread(t *testing.T) *thread {
 	t.Helper()
 	conn, err := net.Dial("tcp", j.address)
-	ok(t, err)
+	noError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &thread{conn, bufio.NewReader(conn)}
 }
@@ -111,7 +111,7 @@ func soon(t *testing.T, what string, answer <-chan string, want string) {
 		if got != want {
 			t.Fatalf("%s: %q, want %q", what, got, want)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatalf("%s: no answer", what)
 	}
 }

@@ -102,7 +102,7 @@ type row struct {
 func TestInterop(t *testing.T) {
 	needInterop(t)
 	server, err := labtest.Lab(t).RedisTCP()
-	ok(t, err)
+	noError(t, err)
 	t.Cleanup(server.Kill)
 	a := arena{startJava(t, server), labtest.Dial(t, server), &report{Redisson: version(t), ByKind: map[string]row{}}}
 	t.Cleanup(func() { a.out.write(t) })
@@ -152,7 +152,7 @@ func (a arena) javaFirst(t *testing.T, p primitive) {
 		}
 		got := make(chan error, 1)
 		go func() {
-			release, err := take(t.Context(), name, lock.Options{Wait: patience})
+			release, err := take(t.Context(), name, lock.Options{Wait: testTimeout})
 			if err == nil {
 				err = release()
 			}
@@ -161,7 +161,7 @@ func (a arena) javaFirst(t *testing.T, p primitive) {
 		time.Sleep(100 * time.Millisecond) // most likely it waits now
 		start := time.Now()
 		th.says(t, "ok", "unlock", p.java, name)
-		ok(t, <-got)
+		noError(t, <-got)
 		waited += time.Since(start)
 	}
 	// Without messages, the timers would take half a second each on average.
@@ -176,13 +176,13 @@ func (a arena) goFirst(t *testing.T, p primitive) {
 	name, th := a.name(t, p), a.thread(t)
 	take := p.taking(a.client(), name)
 	for range 3 {
-		release, err := take(t.Context(), name, lock.Options{TTL: long})
-		ok(t, err)
+		release, err := take(t.Context(), name, lock.Options{TTL: longTTL})
+		noError(t, err)
 		th.says(t, "held", "lock", p.java, name, 0)
-		got := th.later("lock", p.java, name, long.Milliseconds())
+		got := th.later("lock", p.java, name, longTTL.Milliseconds())
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
-		ok(t, release())
+		noError(t, release())
 		soon(t, "Java waits", got, "ok")
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("Java got the lock %s after Go's release: not woken by it", took)
@@ -196,11 +196,11 @@ func (a arena) renewal(t *testing.T, p primitive) {
 	name, th := a.name(t, p), a.thread(t)
 	take := p.taking(a.client(), name)
 	release, err := take(t.Context(), name, lock.Options{TTL: 600 * time.Millisecond})
-	ok(t, err)
+	noError(t, err)
 	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
 		th.says(t, "held", "lock", p.java, name, 0)
 	}
-	ok(t, release())
+	noError(t, release())
 	if p.java == "permit" {
 		return // Java has no watchdog for permits
 	}
@@ -222,17 +222,17 @@ func (a arena) force(t *testing.T, p primitive) {
 	c, name := a.client(), a.name(t, p)
 	l := p.locker(c, name)
 	th := a.thread(t)
-	held := take(t, l, name, long)
+	held := mustTryLock(t, l, name, longTTL)
 	th.says(t, "true", "force", p.java, name)
-	if err := held.Extend(t.Context(), long); !errors.Is(err, lock.ErrLost) {
+	if err := held.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Extend after Java's force: %v, want ErrLost", err)
 	}
 	if err := held.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release after Java's force: %v, want ErrLost", err)
 	}
 	th.says(t, "ok", "lock", p.java, name, 0)
-	ok(t, l.(forcer).ForceUnlock(t.Context(), name))
-	ok(t, take(t, l, name, long).Release(t.Context()))
+	noError(t, l.(forcer).ForceUnlock(t.Context(), name))
+	noError(t, mustTryLock(t, l, name, longTTL).Release(t.Context()))
 	// Java's fair lock forgives the unlock of a lock that is gone.
 	if answer, err := th.ask("unlock", p.java, name); err != nil || p.java != "fair" && !strings.Contains(answer, "IllegalMonitorState") {
 		t.Errorf("Java's unlock after Go's force: %q, %v", answer, err)
@@ -251,18 +251,18 @@ func (a arena) latch(t *testing.T) {
 		} else {
 			one.says(t, "true", "count", "latch", name, 2)
 		}
-		javaOpen := two.later("await", "latch", name, long.Milliseconds())
+		javaOpen := two.later("await", "latch", name, longTTL.Milliseconds())
 		goOpen := make(chan string, 1)
 		go func() { goOpen <- fmt.Sprint(l.Await(t.Context())) }()
 		time.Sleep(50 * time.Millisecond)
-		ok(t, l.CountDown(t.Context()))
+		noError(t, l.CountDown(t.Context()))
 		if n, err := l.Count(t.Context()); err != nil || n != 1 {
 			t.Fatalf("%d missing, %v, want 1", n, err)
 		}
 		if setter == "Go" {
 			one.says(t, "ok", "down", "latch", name)
 		} else {
-			ok(t, l.CountDown(t.Context()))
+			noError(t, l.CountDown(t.Context()))
 		}
 		soon(t, "Java awaits", javaOpen, "ok")
 		soon(t, "Go waits", goOpen, "<nil>")
@@ -273,28 +273,28 @@ func (a arena) latch(t *testing.T) {
 func (a arena) readers(t *testing.T) {
 	name, th, other, c := labtest.Name(t), a.thread(t), a.thread(t), a.client()
 	th.says(t, "ok", "lock", "read", name, 0)
-	reading := take(t, c.ReadLock(), name, long)
-	refused(t, c.WriteLock(), name)
+	reading := mustTryLock(t, c.ReadLock(), name, longTTL)
+	wantLocked(t, c.WriteLock(), name)
 	other.says(t, "held", "lock", "write", name, 0)
 	th.says(t, "ok", "unlock", "read", name)
 	other.says(t, "held", "lock", "write", name, 0) // Go still reads
-	waiting := other.later("lock", "write", name, long.Milliseconds())
+	waiting := other.later("lock", "write", name, longTTL.Milliseconds())
 	time.Sleep(50 * time.Millisecond)
-	ok(t, reading.Release(t.Context()))
+	noError(t, reading.Release(t.Context()))
 	soon(t, "Java waits to write", waiting, "ok")
-	refused(t, c.ReadLock(), name)
+	wantLocked(t, c.ReadLock(), name)
 	other.says(t, "ok", "unlock", "write", name)
 
-	writing := take(t, c.WriteLock(), name, long)
-	joining := th.later("lock", "read", name, long.Milliseconds())
+	writing := mustTryLock(t, c.WriteLock(), name, longTTL)
+	joining := th.later("lock", "read", name, longTTL.Milliseconds())
 	time.Sleep(50 * time.Millisecond)
-	downgraded, err := c.WriteLock().Downgrade(t.Context(), writing, long)
-	ok(t, err)
+	downgraded, err := c.WriteLock().Downgrade(t.Context(), writing, longTTL)
+	noError(t, err)
 	soon(t, "Java waits to read, beside the downgraded writer", joining, "ok")
 	other.says(t, "held", "lock", "write", name, 0)
-	ok(t, downgraded.Release(t.Context()))
+	noError(t, downgraded.Release(t.Context()))
 	th.says(t, "ok", "unlock", "read", name)
-	ok(t, take(t, c.WriteLock(), name, long).Release(t.Context()))
+	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
 }
 
 // fences: tokens rise from language to language.
@@ -302,12 +302,12 @@ func (a arena) fences(t *testing.T) {
 	name, th, l := labtest.Name(t), a.thread(t), a.client().FencedLock()
 	var last uint64
 	for range 20 {
-		held := take(t, l, name, long)
+		held := mustTryLock(t, l, name, longTTL)
 		if held.Fence() <= last {
 			t.Fatalf("Go's fence %d after %d", held.Fence(), last)
 		}
 		last = held.Fence()
-		ok(t, held.Release(t.Context()))
+		noError(t, held.Release(t.Context()))
 		th.says(t, "ok", "lock", "fenced", name, 0)
 		last++ // Java counts on
 		th.says(t, fmt.Sprint(last), "token", "fenced", name)
@@ -325,7 +325,7 @@ func (a arena) fairOrder(t *testing.T) {
 	for i := range 2 * each {
 		if i%2 == 0 {
 			group.Go(func() {
-				lease, err := c.FairLock().Lock(t.Context(), name, long)
+				lease, err := c.FairLock().Lock(t.Context(), name, longTTL)
 				order <- i
 				if err != nil || lease.Release(t.Context()) != nil {
 					t.Errorf("waiter %d: %v", i, err)
@@ -334,7 +334,7 @@ func (a arena) fairOrder(t *testing.T) {
 		} else {
 			waiter := a.thread(t)
 			group.Go(func() {
-				answer, err := waiter.ask("lock", "fair", name, long.Milliseconds())
+				answer, err := waiter.ask("lock", "fair", name, longTTL.Milliseconds())
 				order <- i
 				if released, err2 := waiter.ask("unlock", "fair", name); answer != "ok" || released != "ok" {
 					t.Errorf("waiter %d: %s, %v, %s, %v", i, answer, err, released, err2)
@@ -343,11 +343,11 @@ func (a arena) fairOrder(t *testing.T) {
 		}
 		eventually(t, "it queues", func() bool {
 			queue, err := c.FairLock().Queue(t.Context(), name)
-			ok(t, err)
+			noError(t, err)
 			return len(queue) == i+1
 		})
 	}
-	time.Sleep(4 * time.Second) // longer than Go's patience
+	time.Sleep(4 * time.Second) // longer than Go's testTimeout
 	th.says(t, "ok", "unlock", "fair", name)
 	group.Wait()
 	for i := range 2 * each {
@@ -387,7 +387,7 @@ func (r *report) write(t *testing.T) {
 func version(t *testing.T) string {
 	t.Helper()
 	pom, err := os.ReadFile("testdata/interop/pom.xml")
-	ok(t, err)
+	noError(t, err)
 	_, rest, _ := strings.Cut(string(pom), "<artifactId>redisson</artifactId>")
 	_, rest, _ = strings.Cut(rest, "<version>")
 	version, _, found := strings.Cut(rest, "</version>")

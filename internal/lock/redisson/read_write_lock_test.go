@@ -13,115 +13,115 @@ import (
 
 func TestReadersShareAndExcludeWriters(t *testing.T) {
 	t.Parallel()
-	c, name := client(t, labtest.Redis(t)), "rw"
-	one, two := take(t, c.ReadLock(), name, long), take(t, c.ReadLock(), name, long)
-	refused(t, c.WriteLock(), name)
-	ok(t, one.Release(t.Context()))
-	refused(t, c.WriteLock(), name)
-	ok(t, two.Release(t.Context()))
-	writing := take(t, c.WriteLock(), name, long)
-	refused(t, c.WriteLock(), name)
-	refused(t, c.ReadLock(), name)
-	ok(t, writing.Release(t.Context()))
+	c, name := newClient(t, labtest.Redis(t)), "rw"
+	read1, read2 := mustTryLock(t, c.ReadLock(), name, longTTL), mustTryLock(t, c.ReadLock(), name, longTTL)
+	wantLocked(t, c.WriteLock(), name)
+	noError(t, read1.Release(t.Context()))
+	wantLocked(t, c.WriteLock(), name)
+	noError(t, read2.Release(t.Context()))
+	write := mustTryLock(t, c.WriteLock(), name, longTTL)
+	wantLocked(t, c.WriteLock(), name)
+	wantLocked(t, c.ReadLock(), name)
+	noError(t, write.Release(t.Context()))
 }
 
-// TestReadersDoNotStarveWriter: they overlap for as long as they are let in.
+// The holds of the readers overlap for as long as new readers are admitted.
 func TestReadersDoNotStarveWriter(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	reading, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
 	for i := range 6 {
-		l := lock.New(client(t, server).ReadLock())
+		l := lock.New(newClient(t, server).ReadLock())
 		readers.Go(func() {
-			for reading.Err() == nil {
-				held, err := l.Acquire(reading, "rw", lock.Options{Wait: long})
+			for ctx.Err() == nil {
+				lease, err := l.Acquire(ctx, "rw", lock.Options{Wait: longTTL})
 				if err != nil {
 					continue
 				}
 				time.Sleep(time.Duration(60+35*i) * time.Millisecond)
-				ok(t, held.Release(t.Context()))
+				noError(t, lease.Release(t.Context()))
 			}
 		})
 	}
 	time.Sleep(600 * time.Millisecond)
-	held, err := lock.New(client(t, server).WriteLock()).Acquire(t.Context(), "rw", lock.Options{Wait: 3 * time.Second})
-	ok(t, err)
-	ok(t, held.Release(t.Context()))
+	lease, err := lock.New(newClient(t, server).WriteLock()).Acquire(t.Context(), "rw", lock.Options{Wait: 3 * time.Second})
+	noError(t, err)
+	noError(t, lease.Release(t.Context()))
 }
 
-// TestTriedWriteHoldsNobodyBack: only one who waits does.
-func TestTriedWriteHoldsNobodyBack(t *testing.T) {
+func TestWriterThatDoesNotWaitRefusesNoReader(t *testing.T) {
 	t.Parallel()
-	c, name := client(t, labtest.Redis(t)), "rw"
-	take(t, c.ReadLock(), name, long)
-	refused(t, c.WriteLock(), name)
-	take(t, c.ReadLock(), name, long)
+	c, name := newClient(t, labtest.Redis(t)), "rw"
+	mustTryLock(t, c.ReadLock(), name, longTTL)
+	wantLocked(t, c.WriteLock(), name)
+	mustTryLock(t, c.ReadLock(), name, longTTL)
 }
 
-// TestDeadReaderIsDropped with the last living one, or when it was the last.
-func TestDeadReaderIsDropped(t *testing.T) {
+func TestExpiredReadHoldDoesNotBlockAWriter(t *testing.T) {
 	t.Parallel()
-	c, name := client(t, labtest.Redis(t)), "rw"
-	dead := take(t, c.ReadLock(), name, 50*time.Millisecond)
-	living := take(t, c.ReadLock(), name, long)
+	c, name := newClient(t, labtest.Redis(t)), "rw"
+	expired := mustTryLock(t, c.ReadLock(), name, 50*time.Millisecond)
+	live := mustTryLock(t, c.ReadLock(), name, longTTL)
 	time.Sleep(100 * time.Millisecond)
-	if err := dead.Extend(t.Context(), long); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend of a read lease that ended beside another: %v, want ErrLost", err)
+	if err := expired.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Extend of an expired read lease beside another: %v, want ErrLost", err)
 	}
-	ok(t, living.Release(t.Context()))
+	noError(t, live.Release(t.Context()))
+	// The release must have removed the expired hold: Java's writers do not look
+	// at the ends of read holds.
 	if info, err := c.ReadLock().Inspect(t.Context(), name); err != nil || len(info.Holders) != 0 {
-		t.Errorf("%+v, %v, want nobody: Java's writers look at no reader's end", info, err)
+		t.Errorf("%+v, %v, want no holders", info, err)
 	}
-	ok(t, take(t, c.WriteLock(), name, long).Release(t.Context()))
+	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
 
-	lasting := take(t, c.ReadLock(), name, long)
-	take(t, c.ReadLock(), name, 50*time.Millisecond)
+	live = mustTryLock(t, c.ReadLock(), name, longTTL)
+	mustTryLock(t, c.ReadLock(), name, 50*time.Millisecond)
 	time.Sleep(100 * time.Millisecond)
-	refused(t, c.WriteLock(), name) // the short one has not shortened the other
-	ok(t, lasting.Release(t.Context()))
+	wantLocked(t, c.WriteLock(), name) // the short hold has not shortened the other
+	noError(t, live.Release(t.Context()))
 
-	shortened := take(t, c.ReadLock(), name, long)
-	ok(t, shortened.Extend(t.Context(), 50*time.Millisecond))
+	shortened := mustTryLock(t, c.ReadLock(), name, longTTL)
+	noError(t, shortened.Extend(t.Context(), 50*time.Millisecond))
 	time.Sleep(100 * time.Millisecond)
-	ok(t, take(t, c.WriteLock(), name, long).Release(t.Context()))
+	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
 	if err := shortened.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release of a read lease that ended: %v, want ErrLost", err)
+		t.Errorf("Release of an expired read lease: %v, want ErrLost", err)
 	}
 }
 
-func TestReadersExtendTogether(t *testing.T) {
+func TestReadLeasesAreExtendedInOneBatch(t *testing.T) {
 	t.Parallel()
-	c := client(t, labtest.Redis(t))
+	c := newClient(t, labtest.Redis(t))
 	l := c.ReadLock()
-	one, two, gone := take(t, l, "a", 300*time.Millisecond), take(t, l, "b", 300*time.Millisecond), take(t, l, "a", long)
-	ok(t, gone.Release(t.Context()))
-	errs := l.ExtendAll(t.Context(), long, []lock.Lease{one, gone, two})
+	a, b, released := mustTryLock(t, l, "a", 300*time.Millisecond), mustTryLock(t, l, "b", 300*time.Millisecond), mustTryLock(t, l, "a", longTTL)
+	noError(t, released.Release(t.Context()))
+	errs := l.ExtendAll(t.Context(), longTTL, []lock.Lease{a, released, b})
 	if errs[0] != nil || !errors.Is(errs[1], lock.ErrLost) || errs[2] != nil {
 		t.Errorf("%v, want ErrLost for the second only", errs)
 	}
 	time.Sleep(400 * time.Millisecond)
-	refused(t, c.WriteLock(), "a")
-	refused(t, c.WriteLock(), "b")
+	wantLocked(t, c.WriteLock(), "a")
+	wantLocked(t, c.WriteLock(), "b")
 }
 
-func TestDowngradeLetsNobodyBetween(t *testing.T) {
+func TestDowngradeAdmitsNoOtherWriter(t *testing.T) {
 	t.Parallel()
-	c, name := client(t, labtest.Redis(t)), "rw"
-	writing := take(t, c.WriteLock(), name, long)
-	reading, err := c.WriteLock().Downgrade(t.Context(), writing, long)
-	ok(t, err)
-	if err := writing.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+	c, name := newClient(t, labtest.Redis(t)), "rw"
+	write := mustTryLock(t, c.WriteLock(), name, longTTL)
+	read, err := c.WriteLock().Downgrade(t.Context(), write, longTTL)
+	noError(t, err)
+	if err := write.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release of the downgraded lease: %v, want ErrLost", err)
 	}
-	refused(t, c.WriteLock(), name)
-	ok(t, take(t, c.ReadLock(), name, long).Release(t.Context()))
-	ok(t, reading.Release(t.Context()))
-	ok(t, take(t, c.WriteLock(), name, long).Release(t.Context()))
-	if _, err := c.WriteLock().Downgrade(t.Context(), writing, long); !errors.Is(err, lock.ErrLost) {
+	wantLocked(t, c.WriteLock(), name)
+	noError(t, mustTryLock(t, c.ReadLock(), name, longTTL).Release(t.Context()))
+	noError(t, read.Release(t.Context()))
+	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
+	if _, err := c.WriteLock().Downgrade(t.Context(), write, longTTL); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("second downgrade: %v, want ErrLost", err)
 	}
 }

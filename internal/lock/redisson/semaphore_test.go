@@ -12,125 +12,123 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// TestSemaphoreAdmitsItsPermits to a crowd of two clients, and never more.
-func TestSemaphoreAdmitsItsPermits(t *testing.T) {
+func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
 	t.Parallel()
-	const permits, crowd = 3, 60
+	const permits, goroutines = 3, 60
 	server := labtest.Redis(t)
-	sem, other := client(t, server).Semaphore("s"), client(t, server).Semaphore("s")
-	if set, err := sem.TrySetPermits(t.Context(), permits); err != nil || !set {
+	sem1, sem2 := newClient(t, server).Semaphore("s"), newClient(t, server).Semaphore("s")
+	if set, err := sem1.TrySetPermits(t.Context(), permits); err != nil || !set {
 		t.Fatal(set, err)
 	}
-	var inside, most atomic.Int64
+	var holders, maxHolders atomic.Int64
 	var group sync.WaitGroup
-	for i := range crowd {
-		mine := sem
+	for i := range goroutines {
+		sem := sem1
 		if i%2 == 0 {
-			mine = other
+			sem = sem2
 		}
 		group.Go(func() {
-			ok(t, mine.Acquire(t.Context(), 1))
-			now := inside.Add(1)
-			for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
+			noError(t, sem.Acquire(t.Context(), 1))
+			n := holders.Add(1)
+			for old := maxHolders.Load(); n > old && !maxHolders.CompareAndSwap(old, n); old = maxHolders.Load() {
 			}
 			time.Sleep(time.Millisecond)
-			inside.Add(-1)
-			ok(t, mine.Release(t.Context(), 1))
+			holders.Add(-1)
+			noError(t, sem.Release(t.Context(), 1))
 		})
 	}
 	group.Wait()
-	if n, err := sem.AvailablePermits(t.Context()); err != nil || n != permits || most.Load() > permits {
-		t.Errorf("%d permits at the end, %d inside at most, %v", n, most.Load(), err)
+	if n, err := sem1.AvailablePermits(t.Context()); err != nil || n != permits || maxHolders.Load() > permits {
+		t.Errorf("%d free permits at the end, at most %d holders, %v, want %d", n, maxHolders.Load(), err, permits)
 	}
 }
 
-// TestSemaphoreCrowdCostsOneContender per client: the others stand in line.
-func TestSemaphoreCrowdCostsOneContender(t *testing.T) {
+func TestOneWaiterPerClientSendsRequests(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	c := newCounter(t, server)
-	sem := client(t, server).Semaphore("s")
+	sem := newClient(t, server).Semaphore("s")
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for range 500 {
 		group.Go(func() {
 			if err := sem.Acquire(ctx, 1); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
-				t.Errorf("gave up with %v", err)
+				t.Errorf("Acquire after cancel: %v, want ErrLocked and Canceled", err)
 			}
 		})
 	}
 	time.Sleep(2 * time.Second)
 	if n := c.scripts(); n > 12 {
-		t.Errorf("%d scripts in 2 s by a crowd that waits", n)
+		t.Errorf("500 waiters sent %d scripts in 2 s, want at most 12", n)
 	}
 	cancel()
 	group.Wait()
 }
 
-func TestDeadHolderReturnsItsPermit(t *testing.T) {
+func TestExpiredPermitIsReturned(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	c, other := client(t, server).PermitExpirableSemaphore(), client(t, server).PermitExpirableSemaphore()
-	ok(t, c.SetPermits(t.Context(), "s", 2))
-	dead := take(t, c, "s", 200*time.Millisecond)
-	kept := take(t, c, "s", 200*time.Millisecond)
-	refused(t, other, "s")
-	ok(t, kept.Extend(t.Context(), long))
+	sem, other := newClient(t, server).PermitExpirableSemaphore(), newClient(t, server).PermitExpirableSemaphore()
+	noError(t, sem.SetPermits(t.Context(), "s", 2))
+	expired := mustTryLock(t, sem, "s", 200*time.Millisecond)
+	extended := mustTryLock(t, sem, "s", 200*time.Millisecond)
+	wantLocked(t, other, "s")
+	noError(t, extended.Extend(t.Context(), longTTL))
 	time.Sleep(300 * time.Millisecond)
-	take(t, other, "s", long)
-	refused(t, other, "s")
-	if err := dead.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release of a permit whose time was up: %v, want ErrLost", err)
+	mustTryLock(t, other, "s", longTTL)
+	wantLocked(t, other, "s")
+	if err := expired.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Release of an expired permit: %v, want ErrLost", err)
 	}
-	if err := dead.Extend(t.Context(), long); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend of a permit whose time was up: %v, want ErrLost", err)
+	if err := expired.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Extend of an expired permit: %v, want ErrLost", err)
 	}
-	info, err := c.Inspect(t.Context(), "s")
+	info, err := sem.Inspect(t.Context(), "s")
 	if err != nil || len(info.Holders) != 2 {
 		t.Errorf("%+v, %v, want two holders", info, err)
 	}
-	ok(t, c.ForceUnlock(t.Context(), "s"))
-	take(t, other, "s", long)
-	take(t, other, "s", long)
-	refused(t, other, "s")
+	noError(t, sem.ForceUnlock(t.Context(), "s"))
+	mustTryLock(t, other, "s", longTTL)
+	mustTryLock(t, other, "s", longTTL)
+	wantLocked(t, other, "s")
 }
 
-func TestSetPermitsCountsTakenOnes(t *testing.T) {
+func TestSetPermitsCountsAcquiredPermits(t *testing.T) {
 	t.Parallel()
-	p := client(t, labtest.Redis(t)).PermitExpirableSemaphore()
-	refused(t, p, "s") // there are none yet
-	ok(t, p.SetPermits(t.Context(), "s", 1))
-	held := take(t, p, "s", long)
-	ok(t, p.SetPermits(t.Context(), "s", 2))
-	take(t, p, "s", long)
-	refused(t, p, "s")
-	ok(t, p.SetPermits(t.Context(), "s", 1)) // one too many is taken
-	ok(t, held.Release(t.Context()))
-	refused(t, p, "s")
+	sem := newClient(t, labtest.Redis(t)).PermitExpirableSemaphore()
+	wantLocked(t, sem, "s") // no permits yet
+	noError(t, sem.SetPermits(t.Context(), "s", 1))
+	permit := mustTryLock(t, sem, "s", longTTL)
+	noError(t, sem.SetPermits(t.Context(), "s", 2))
+	mustTryLock(t, sem, "s", longTTL)
+	wantLocked(t, sem, "s")
+	noError(t, sem.SetPermits(t.Context(), "s", 1)) // two are acquired
+	noError(t, permit.Release(t.Context()))
+	wantLocked(t, sem, "s")
 }
 
-func TestLatchOpensForAll(t *testing.T) {
+func TestLatchAwaitsZeroInEveryClient(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	l, other := client(t, server).CountDownLatch("l"), client(t, server).CountDownLatch("l")
-	ok(t, l.Await(t.Context())) // nobody has closed it
-	if set, err := l.TrySetCount(t.Context(), 2); err != nil || !set {
+	latch, other := newClient(t, server).CountDownLatch("l"), newClient(t, server).CountDownLatch("l")
+	noError(t, latch.Await(t.Context())) // the count is zero
+	if set, err := latch.TrySetCount(t.Context(), 2); err != nil || !set {
 		t.Fatal(set, err)
 	}
 	if set, err := other.TrySetCount(t.Context(), 5); err != nil || set {
-		t.Errorf("closed again: %t, %v", set, err)
+		t.Errorf("TrySetCount of a count that is not zero: %t, %v, want false", set, err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := l.Await(short); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("gave up with %v", err)
+	if err := latch.Await(ctx); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Await after the deadline: %v, want ErrLocked and DeadlineExceeded", err)
 	}
 	var group sync.WaitGroup
 	for range 20 {
-		group.Go(func() { ok(t, l.Await(t.Context())) })
-		group.Go(func() { ok(t, other.Await(t.Context())) })
+		group.Go(func() { noError(t, latch.Await(t.Context())) })
+		group.Go(func() { noError(t, other.Await(t.Context())) })
 	}
-	ok(t, l.CountDown(t.Context()))
-	ok(t, other.CountDown(t.Context()))
+	noError(t, latch.CountDown(t.Context()))
+	noError(t, other.CountDown(t.Context()))
 	group.Wait()
 }
