@@ -19,9 +19,9 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// TestWire lets Go live Redisson's stories and compares, step by step, every
-// key and every message with what Redisson left: see testdata/wire.txt, also
-// for what differs and is left out.
+// TestWire runs the scenarios of testdata/wire.txt in Go. After each step it
+// compares every key and every message with those of Redisson. The file says
+// which differences are allowed.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/wire.txt")
@@ -33,19 +33,19 @@ func TestWire(t *testing.T) {
 		name, body, _ := strings.Cut(section, "\n")
 		want[name] = strings.ReplaceAll(strings.TrimSpace(body), " only Go\n", "\n")
 	}
-	stories := map[string]func(*stage){
-		"lock": lockStory, "fenced": fencedStory, "fair": fairStory, "read-write": rwStory,
-		"semaphore": semaphoreStory, "permits": permitsStory, "latch": latchStory,
+	scenarios := map[string]func(*recorder){
+		"lock": lockScenario, "fenced": fencedScenario, "fair": fairScenario, "read-write": readWriteScenario,
+		"semaphore": semaphoreScenario, "permits": permitsScenario, "latch": latchScenario,
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(stories))); diff != "" {
-		t.Fatalf("stories (-told +lived):\n%s", diff)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(scenarios))); diff != "" {
+		t.Fatalf("scenarios (-wire.txt +test):\n%s", diff)
 	}
-	for name, live := range stories {
+	for name, run := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			live(s)
-			if diff := cmp.Diff(want[name], strings.TrimSpace(s.told.String())); diff != "" {
+			r := newRecorder(t)
+			run(r)
+			if diff := cmp.Diff(want[name], strings.TrimSpace(r.recorded.String())); diff != "" {
 				t.Errorf("(-Redisson +Go):\n%s", diff)
 			}
 		})
@@ -53,252 +53,254 @@ func TestWire(t *testing.T) {
 }
 
 const (
-	subject = "myLock"
-	ttl     = 30 * time.Second
+	lockName = "myLock"
+	ttl      = 30 * time.Second
 )
 
-func lockStory(s *stage) {
-	a := s.takes("A locks", s.c.Lock())
-	s.step("B is refused", s.refused(s.c.Lock()))
-	s.step("A unlocks", a.Release)
+func lockScenario(r *recorder) {
+	a := r.tryLock("A locks", r.c.Lock())
+	r.step("B is refused", r.refused(r.c.Lock()))
+	r.step("A unlocks", a.Release)
 }
 
-func fencedStory(s *stage) {
-	a := s.takes("A locks", s.c.FencedLock())
-	s.step("B is refused", s.refused(s.c.FencedLock()))
-	s.step("A unlocks", a.Release)
-	s.takes("B locks", s.c.FencedLock())
+func fencedScenario(r *recorder) {
+	a := r.tryLock("A locks", r.c.FencedLock())
+	r.step("B is refused", r.refused(r.c.FencedLock()))
+	r.step("A unlocks", a.Release)
+	r.tryLock("B locks", r.c.FencedLock())
 }
 
-func fairStory(s *stage) {
-	f := s.c.FairLock()
-	b, c := s.c.newOwner(), s.c.newOwner()
+func fairScenario(r *recorder) {
+	f := r.c.FairLock()
+	b, c := r.c.newOwner(), r.c.newOwner()
 	waits := func(owner string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, _, err := f.try(ctx, subject, owner, ttl, 1)
-			return held(err)
+			_, _, err := f.try(ctx, lockName, owner, ttl, 1)
+			return wantLocked(err)
 		}
 	}
-	a := s.takes("A locks", f)
-	s.step("B waits", waits(b))
-	s.step("C waits", waits(c))
-	s.step("B tries again", waits(b))
-	s.step("A unlocks", a.Release)
-	s.step("C tries again", waits(c))
-	s.step("B gives up", func(ctx context.Context) error {
-		_, err := (&lease{locker: f.locker, key: subject, owner: b}).drop(ctx)
+	a := r.tryLock("A locks", f)
+	r.step("B waits", waits(b))
+	r.step("C waits", waits(c))
+	r.step("B tries again", waits(b))
+	r.step("A unlocks", a.Release)
+	r.step("C tries again", waits(c))
+	r.step("B stops waiting", func(ctx context.Context) error {
+		_, err := (&lease{locker: f.locker, key: lockName, owner: b}).drop(ctx)
 		return err
 	})
-	s.step("C locks", func(ctx context.Context) error {
-		_, _, err := f.try(ctx, subject, c, ttl, 1)
+	r.step("C locks", func(ctx context.Context) error {
+		_, _, err := f.try(ctx, lockName, c, ttl, 1)
 		return err
 	})
 }
 
-func rwStory(s *stage) {
-	read, write := s.c.ReadLock(), s.c.WriteLock()
-	a := s.takes("A reads", read)
-	b := s.takes("B reads", read)
-	s.step("C is refused to write", s.refused(write))
-	s.step("A has read", a.Release)
-	s.step("B has read", b.Release)
-	c := s.takes("C writes", write)
-	s.step("C downgrades", func(ctx context.Context) (err error) {
+func readWriteScenario(r *recorder) {
+	read, write := r.c.ReadLock(), r.c.WriteLock()
+	a := r.tryLock("A locks for reading", read)
+	b := r.tryLock("B locks for reading", read)
+	r.step("C is refused the write lock", r.refused(write))
+	r.step("A unlocks", a.Release)
+	r.step("B unlocks", b.Release)
+	c := r.tryLock("C locks for writing", write)
+	r.step("C downgrades", func(ctx context.Context) (err error) {
 		c, err = write.Downgrade(ctx, c, ttl)
 		return err
 	})
-	s.step("C has read", c.Release)
-	d := s.takes("D writes", write)
-	s.step("D has written", d.Release)
+	r.step("C unlocks", c.Release)
+	d := r.tryLock("D locks for writing", write)
+	r.step("D unlocks", d.Release)
 }
 
-func semaphoreStory(s *stage) {
-	sem := s.c.Semaphore(subject)
-	s.step("trySetPermits(3)", func(ctx context.Context) error { return first(sem.TrySetPermits(ctx, 3)) })
-	s.step("tryAcquire(2)", func(ctx context.Context) error { return sem.TryAcquire(ctx, 2) })
-	s.step("tryAcquire(2) is refused", func(ctx context.Context) error { return held(sem.TryAcquire(ctx, 2)) })
-	s.step("release(2)", func(ctx context.Context) error { return sem.Release(ctx, 2) })
-	s.step("addPermits(-1)", func(ctx context.Context) error { return sem.AddPermits(ctx, -1) })
+func semaphoreScenario(r *recorder) {
+	sem := r.c.Semaphore(lockName)
+	r.step("trySetPermits(3)", func(ctx context.Context) error { return wantTrue(sem.TrySetPermits(ctx, 3)) })
+	r.step("tryAcquire(2)", func(ctx context.Context) error { return sem.TryAcquire(ctx, 2) })
+	r.step("tryAcquire(2) is refused", func(ctx context.Context) error { return wantLocked(sem.TryAcquire(ctx, 2)) })
+	r.step("release(2)", func(ctx context.Context) error { return sem.Release(ctx, 2) })
+	r.step("addPermits(-1)", func(ctx context.Context) error { return sem.AddPermits(ctx, -1) })
 }
 
-func permitsStory(s *stage) {
-	p := s.c.PermitExpirableSemaphore()
-	s.step("trySetPermits(1)", func(ctx context.Context) error { return p.SetPermits(ctx, subject, 1) })
-	a := s.takes("A takes it", p)
-	s.step("B is refused", s.refused(p))
-	if err := a.Extend(s.t.Context(), time.Millisecond); err != nil {
-		s.t.Fatal(err)
+func permitsScenario(r *recorder) {
+	p := r.c.PermitExpirableSemaphore()
+	r.step("trySetPermits(1)", func(ctx context.Context) error { return p.SetPermits(ctx, lockName, 1) })
+	a := r.tryLock("A acquires", p)
+	r.step("B is refused", r.refused(p))
+	if err := a.Extend(r.t.Context(), time.Millisecond); err != nil {
+		r.t.Fatal(err)
 	}
 	time.Sleep(20 * time.Millisecond)
-	b := s.takes("B takes it, as A's time is up", p)
-	s.step("B gives it back", b.Release)
+	b := r.tryLock("B acquires, as A's permit has expired", p)
+	r.step("B releases", b.Release)
 }
 
-func latchStory(s *stage) {
-	l := s.c.CountDownLatch(subject)
-	s.step("trySetCount(2)", func(ctx context.Context) error { return first(l.TrySetCount(ctx, 2)) })
-	s.step("trySetCount again is refused", func(ctx context.Context) error {
-		if first(l.TrySetCount(ctx, 2)) == nil {
-			return errors.New("it was set")
+func latchScenario(r *recorder) {
+	l := r.c.CountDownLatch(lockName)
+	r.step("trySetCount(2)", func(ctx context.Context) error { return wantTrue(l.TrySetCount(ctx, 2)) })
+	r.step("trySetCount again is refused", func(ctx context.Context) error {
+		if wantTrue(l.TrySetCount(ctx, 2)) == nil {
+			return errors.New("true, want false")
 		}
 		return nil
 	})
-	s.step("countDown", l.CountDown)
-	s.step("countDown to zero", l.CountDown)
-	s.step("countDown past zero", l.CountDown)
+	r.step("countDown", l.CountDown)
+	r.step("countDown to zero", l.CountDown)
+	r.step("countDown past zero", l.CountDown)
 }
 
-func first(done bool, err error) error {
-	if err == nil && !done {
-		return errors.New("it was not the first")
+func wantTrue(result bool, err error) error {
+	if err == nil && !result {
+		return errors.New("false, want true")
 	}
 	return err
 }
 
-// held turns the expected refusal into success.
-func held(err error) error {
+// wantLocked returns nil if err is lock.ErrLocked.
+func wantLocked(err error) error {
 	if errors.Is(err, lock.ErrLocked) {
 		return nil
 	}
 	return fmt.Errorf("%w, want ErrLocked", err)
 }
 
-// A stage is an empty Redis on which one story is lived and told.
-type stage struct {
-	t      *testing.T
-	c      *Client
-	rdb    redis.UniversalClient
-	heard  *redis.PubSub
-	owners map[string]string // as they are called in the story
-	tokens []string
-	told   strings.Builder
+// A recorder runs the steps of one scenario on a Redis of its own and records
+// the keys and messages after each.
+type recorder struct {
+	t        *testing.T
+	c        *Client
+	rdb      redis.UniversalClient
+	pubsub   *redis.PubSub
+	letters  map[string]string // by owner
+	tokens   []string
+	recorded strings.Builder
 }
 
-func newStage(t *testing.T) *stage {
+func newRecorder(t *testing.T) *recorder {
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	s := &stage{t: t, c: New(rdb, Auto), rdb: rdb, owners: make(map[string]string)}
-	s.heard = rdb.PSubscribe(t.Context(), "*")
-	t.Cleanup(func() { _ = s.heard.Close() })
-	if _, err := s.heard.Receive(t.Context()); err != nil {
+	r := &recorder{t: t, c: New(rdb, Auto), rdb: rdb, letters: make(map[string]string)}
+	r.pubsub = rdb.PSubscribe(t.Context(), "*")
+	t.Cleanup(func() { _ = r.pubsub.Close() })
+	if _, err := r.pubsub.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return r
 }
 
-func (s *stage) takes(what string, l lock.Locker) (lease lock.Lease) {
-	s.t.Helper()
-	s.step(what, func(ctx context.Context) (err error) {
-		lease, err = l.TryLock(ctx, subject, ttl)
+func (r *recorder) tryLock(step string, l lock.Locker) (lease lock.Lease) {
+	r.t.Helper()
+	r.step(step, func(ctx context.Context) (err error) {
+		lease, err = l.TryLock(ctx, lockName, ttl)
 		return err
 	})
 	return lease
 }
 
-func (s *stage) refused(l lock.Locker) func(context.Context) error {
+func (r *recorder) refused(l lock.Locker) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := l.TryLock(ctx, subject, ttl)
-		return held(err)
+		_, err := l.TryLock(ctx, lockName, ttl)
+		return wantLocked(err)
 	}
 }
 
-func (s *stage) step(what string, do func(context.Context) error) {
-	s.t.Helper()
-	if err := do(s.t.Context()); err != nil {
-		s.t.Fatalf("%s: %v", what, err)
+func (r *recorder) step(step string, f func(context.Context) error) {
+	r.t.Helper()
+	if err := f(r.t.Context()); err != nil {
+		r.t.Fatalf("%s: %v", step, err)
 	}
-	fmt.Fprintf(&s.told, "> %s\n", what)
-	keys, err := s.rdb.Keys(s.t.Context(), "*").Result()
+	fmt.Fprintf(&r.recorded, "> %s\n", step)
+	keys, err := r.rdb.Keys(r.t.Context(), "*").Result()
 	if err != nil {
-		s.t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	var lines []string
 	for _, key := range keys {
-		lines = append(lines, s.name(key+" "+s.state(key)))
+		lines = append(lines, r.replaceOwners(key+" "+r.state(key)))
 	}
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(sortable(a), sortable(b)) })
-	for _, line := range append(lines, s.messages()...) {
-		fmt.Fprintln(&s.told, line)
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(sortKey(a), sortKey(b)) })
+	for _, line := range append(lines, r.messages()...) {
+		fmt.Fprintln(&r.recorded, line)
 	}
 }
 
-// sortable puts the lock itself before its side keys.
-func sortable(line string) string { return strings.TrimPrefix(line, subject) }
+// sortKey makes the lock itself the first of its keys.
+func sortKey(line string) string { return strings.TrimPrefix(line, lockName) }
 
-var owner = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}:[0-9]+`)
+var ownerPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}:[0-9]+`)
 
-// name calls owners by letters.
-func (s *stage) name(text string) string {
-	return owner.ReplaceAllStringFunc(text, func(owner string) string {
-		if s.owners[owner] == "" {
-			s.owners[owner] = string(rune('A' + len(s.owners)))
+// replaceOwners replaces each owner by a letter: A is the first to appear.
+func (r *recorder) replaceOwners(text string) string {
+	return ownerPattern.ReplaceAllStringFunc(text, func(owner string) string {
+		if r.letters[owner] == "" {
+			r.letters[owner] = string(rune('A' + len(r.letters)))
 		}
-		return s.owners[owner]
+		return r.letters[owner]
 	})
 }
 
-func (s *stage) state(key string) string {
-	ctx := s.t.Context()
-	kind, left := s.rdb.Type(ctx, key).Val(), s.rdb.PTTL(ctx, key).Val()
-	end := "none"
-	if left > 0 {
-		end = fmt.Sprint((left + 9*time.Second).Truncate(10 * time.Second))
+// state returns the type, the ttl and the value of key.
+func (r *recorder) state(key string) string {
+	ctx := r.t.Context()
+	typ, pttl := r.rdb.Type(ctx, key).Val(), r.rdb.PTTL(ctx, key).Val()
+	ttl := "none"
+	if pttl > 0 {
+		ttl = fmt.Sprint((pttl + 9*time.Second).Truncate(10 * time.Second))
 	}
-	return kind + " " + end + " " + s.value(key, kind)
+	return typ + " " + ttl + " " + r.value(key, typ)
 }
 
-func (s *stage) value(key, kind string) string {
-	ctx := s.t.Context()
-	switch kind {
+func (r *recorder) value(key, typ string) string {
+	ctx := r.t.Context()
+	switch typ {
 	case "hash":
-		fields := s.rdb.HGetAll(ctx, key).Val()
+		fields := r.rdb.HGetAll(ctx, key).Val()
 		var pairs []string
 		for field, value := range fields {
-			pairs = append(pairs, s.name(field+"="+value))
+			pairs = append(pairs, r.replaceOwners(field+"="+value))
 		}
 		slices.Sort(pairs)
 		return strings.Join(pairs, " ")
 	case "list":
-		return strings.Join(s.rdb.LRange(ctx, key, 0, -1).Val(), " ")
+		return strings.Join(r.rdb.LRange(ctx, key, 0, -1).Val(), " ")
 	case "zset":
-		members := s.rdb.ZRange(ctx, key, 0, -1).Val()
+		members := r.rdb.ZRange(ctx, key, 0, -1).Val()
 		for i, member := range members {
-			if !owner.MatchString(member) {
+			if !ownerPattern.MatchString(member) {
 				members[i] = fmt.Sprintf("%d bytes", len(member))
 			} else {
-				members[i] = s.name(member)
+				members[i] = r.replaceOwners(member)
 			}
 		}
-		slices.Sort(members) // their order is the deadlines'
+		slices.Sort(members) // the deadlines are not compared
 		return strings.Join(members, " ")
 	}
-	value := s.rdb.Get(ctx, key).Val()
+	value := r.rdb.Get(ctx, key).Val()
 	if strings.HasPrefix(key, "redisson_lock_token") {
-		return s.token(value)
+		return r.token(value)
 	}
 	return value
 }
 
-// token is the rank of a fence.
-func (s *stage) token(value string) string {
-	if n := len(s.tokens); n == 0 || len(value) == len(s.tokens[n-1]) && value > s.tokens[n-1] {
-		s.tokens = append(s.tokens, value)
+// token returns the rank of a fence among those seen before.
+func (r *recorder) token(value string) string {
+	if n := len(r.tokens); n == 0 || len(value) == len(r.tokens[n-1]) && value > r.tokens[n-1] {
+		r.tokens = append(r.tokens, value)
 	}
-	return fmt.Sprintf("token %d", 1+slices.Index(s.tokens, value))
+	return fmt.Sprintf("token %d", 1+slices.Index(r.tokens, value))
 }
 
-// messages are what was published since the last step.
-func (s *stage) messages() (lines []string) {
-	if err := s.rdb.Publish(s.t.Context(), "end of step", "").Err(); err != nil {
-		s.t.Fatal(err)
+// messages returns the messages that were published since the last step.
+func (r *recorder) messages() (lines []string) {
+	if err := r.rdb.Publish(r.t.Context(), "end of step", "").Err(); err != nil {
+		r.t.Fatal(err)
 	}
 	for {
-		m, err := s.heard.ReceiveMessage(s.t.Context())
+		m, err := r.pubsub.ReceiveMessage(r.t.Context())
 		if err != nil {
-			s.t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		if m.Channel == "end of step" {
 			return lines
 		}
-		lines = append(lines, s.name("PUBLISH "+m.Channel+" "+m.Payload))
+		lines = append(lines, r.replaceOwners("PUBLISH "+m.Channel+" "+m.Payload))
 	}
 }
