@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"example.com/flashsale/loadtest/stats"
 )
@@ -22,6 +22,15 @@ type Figure struct {
 type Figures struct {
 	all    []*Figure
 	byName map[string]*Figure
+}
+
+// figuresByName returns the Figures of a report.
+func figuresByName(all []*Figure) Figures {
+	f := Figures{all: all, byName: map[string]*Figure{}}
+	for _, fig := range all {
+		f.byName[fig.Name] = fig
+	}
+	return f
 }
 
 // Add appends a value to the figure called name.
@@ -62,16 +71,20 @@ func (f *Figures) Best(names ...string) float64 {
 	return best
 }
 
-// formatNumber formats v with three significant digits, or as a whole number
-// from 100 on.
+const notMeasured = "–"
+
+// formatNumber formats v with three significant digits, and from 100 on as a
+// whole number with commas.
 func formatNumber(v float64) string {
 	switch {
 	case math.IsNaN(v):
-		return "–"
-	case v >= 10_000:
-		return fmt.Sprintf("%d,%03d", int(v)/1000, int(v)%1000)
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
+		return notMeasured
+	case v < 100:
+		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return fmt.Sprintf("%.3g", v)
+	digits := strconv.FormatFloat(v, 'f', 0, 64)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

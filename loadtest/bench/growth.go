@@ -6,11 +6,21 @@ import (
 	"time"
 )
 
+// The counts that growth measures.
+var (
+	growthOrders  = []int{10_000, 100_000, 1_000_000, 10_000_000}
+	growthCoupons = []int{1, 10, 1000}
+	growthConns   = []int{64, 256, 1024, 4096}
+)
+
 // growth measures grouped with more orders in the table, more coupons on sale
 // and more connections, and the service's memory in each case.
 func (b *bench) growth(ctx context.Context) error {
 	var all []measurement
-	for orders := 10_000; orders <= b.maxOrders; orders *= 10 {
+	for _, orders := range growthOrders {
+		if orders > b.maxOrders {
+			break
+		}
 		d, err := b.direct(ctx, b.service("grouped"))
 		if err != nil {
 			return err
@@ -24,14 +34,14 @@ func (b *bench) growth(ctx context.Context) error {
 		b.Add(name+" preload", "s", time.Since(start).Seconds())
 		all = append(all, b.withOrders(name, d, orders))
 	}
-	for _, coupons := range []int{1, 10, 1000} {
+	for _, coupons := range growthCoupons {
 		d, err := b.direct(ctx, b.service("grouped"))
 		if err != nil {
 			return err
 		}
 		all = append(all, b.withMemory(fmt.Sprintf("growth/%d coupons", coupons), d, defaultConns, coupons))
 	}
-	for _, conns := range []int{64, 256, 1024, 4096} {
+	for _, conns := range growthConns {
 		d, err := b.direct(ctx, b.service("grouped"))
 		if err != nil {
 			return err

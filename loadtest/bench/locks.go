@@ -18,6 +18,9 @@ var (
 	rawLock     = "raw"               // SET NX and compare-and-delete, the least a lock with an owner can do
 )
 
+// pairGoroutines are the numbers of goroutines that pairs is measured with.
+var pairGoroutines = []int{1, 16, 128, 512}
+
 const (
 	contendProcesses = 4
 	contendWaiters   = 16 // in each process
@@ -28,7 +31,7 @@ const (
 // lockSection measures redislock and its peers on the same Redis.
 func (b *bench) lockSection(ctx context.Context) error {
 	var all []measurement
-	for _, goroutines := range []int{1, 16, 128, 512} {
+	for _, goroutines := range pairGoroutines {
 		for _, lock := range append([]string{rawLock, ownLock, batchedLock}, peerLocks...) {
 			all = append(all, b.pairs(lock, goroutines))
 		}

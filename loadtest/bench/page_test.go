@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+func TestPageShowsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	var f Figures
+	for _, v := range []float64{19_000, 21_000, 20_000} {
+		f.Add("claims/direct/grouped", "1/s", v)
+	}
+	f.Add("claims/direct/grouped p99", "ms", 23.4)
+	report := Report{
+		Circumstances: rig.Circumstances{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2}, Versions: map[string]string{"redis": "7", "go": "1"}},
+		Repetitions:   3, Figures: f.all, Targets: targets(&f),
+	}
+	for _, want := range []string{
+		"| **`grouped`** | 20,000 (19,000–21,000) | 23.4 ms | – | – |\n",
+		"- Commit: `abc`\n", "- CPU: a CPU, 2 cores\n", "- Versions: go 1, redis 7\n",
+		"| grouped / empty handler, one instance | – | ≥ 0.35 | not measured |\n",
+		"median of 3 repetitions",
+	} {
+		if got := pageOf(t, report); !strings.Contains(got, want) {
+			t.Errorf("the page lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestPageWarnsOfAQuickRun(t *testing.T) {
+	t.Parallel()
+	const warning = "This was a quick run"
+	if got := pageOf(t, Report{}); strings.Contains(got, warning) {
+		t.Error("the page of a full run has the warning")
+	}
+	if got := pageOf(t, Report{Quick: true}); !strings.Contains(got, warning) {
+		t.Error("the page of a quick run has no warning")
+	}
+}
+
+func pageOf(t *testing.T, r Report) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	markdown, err := page(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return markdown
+}
+
+func TestFormatNumber(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{
+		0: "0", 0.3162: "0.316", 12.34: "12.3", 100.4: "100", 1_718: "1,718", 19_216: "19,216", 10_000_000: "10,000,000",
+		math.NaN(): "–",
+	} {
+		if got := formatNumber(v); got != want {
+			t.Errorf("%v: got %s, want %s", v, got, want)
+		}
+	}
+}
