@@ -2,9 +2,9 @@
 # work on a fresh machine; everything they start is private and ends with them.
 
 K6 := bin/k6
-SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' \) -print) go.mod go.sum
+SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' \) -print) go.mod go.sum
 
-.PHONY: pview topologies generations help install demo test up load demo-jmeter bench soak interop
+.PHONY: docs pview topologies generations help install demo test up load demo-jmeter bench soak interop
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN 
 bench: bin/api bin/bench bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
 	@deploy/install.sh servers bench
 	@bin/bench
+
+docs: bin/bench ## docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json
+	@bin/bench docs
 
 soak: install bin/api bin/soak ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
 	@bin/soak

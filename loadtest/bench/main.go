@@ -4,6 +4,8 @@
 //
 //	bench           all sections; BENCH=quick for fewer and shorter repetitions,
 //	                SECTIONS=claims,growth,… for some of them
+//	bench docs      docs/benchmarks.md, and docs/benchmarks.json if there is a new
+//	                out/bench/bench.json
 //	bench serve     one of the servers that the service is compared to
 //
 // Measurements that are compared alternate (A B C, A B C, …), so that a
@@ -27,12 +29,18 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
+var commands = map[string]func(context.Context) error{"docs": docs, "serve": serve}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := measure
-	if len(os.Args) > 1 && os.Args[1] == "serve" {
-		run = serve
+	if len(os.Args) > 1 {
+		run = commands[os.Args[1]]
+	}
+	if run == nil {
+		fmt.Fprintln(os.Stderr, "usage: bench [docs | serve]")
+		os.Exit(2)
 	}
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// docs writes docs/benchmarks.md from docs/benchmarks.json. If there is an
+// out/bench/bench.json, docs copies it to docs/benchmarks.json first. It returns
+// an error if that is of a quick run or misses a target's figure.
+func docs(context.Context) error {
+	latest, err := os.ReadFile(filepath.Join(outDir, "bench.json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return writePage("docs")
+	case err != nil:
+		return err
+	}
+	if err := publishable(latest); err != nil {
+		return err
+	}
+	if err := os.MkdirAll("docs", 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join("docs", "benchmarks.json"), latest, 0o644); err != nil {
+		return err
+	}
+	return writePage("docs")
+}
+
+// writePage generates benchmarks.md from benchmarks.json in dir.
+func writePage(dir string) error {
+	figures, err := os.ReadFile(filepath.Join(dir, "benchmarks.json"))
+	if err != nil {
+		return err
+	}
+	markdown, err := page(figures)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(markdown), 0o644)
+}
+
+// publishable returns an error unless benchJSON is of a full run.
+func publishable(benchJSON []byte) error {
+	var r Report
+	if err := json.Unmarshal(benchJSON, &r); err != nil {
+		return err
+	}
+	if r.Quick {
+		return errors.New("out/bench/bench.json is of a quick run: run make bench without BENCH=quick")
+	}
+	for _, t := range r.Targets {
+		if !t.measured() {
+			return errors.New("out/bench/bench.json is of a partial run: run make bench without SECTIONS")
+		}
+	}
+	return nil
+}
