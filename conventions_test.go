@@ -1,0 +1,175 @@
+// Package flashsale_test checks the rules of this repository that the compiler
+// does not check: which package may depend on which, and package comments.
+package flashsale_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "example.com/flashsale/"
+
+// forbidden lists what a package must not depend on, directly or indirectly.
+// The arrows are cmd/api → httpapi → order → coupon. The domain has no HTTP, and
+// the service links no test code.
+var forbidden = map[string][]string{
+	"internal/coupon":   {"net/http", module + "internal/order", module + "internal/httpapi", module + "internal/lock/"},
+	"internal/order":    {"net/http", module + "internal/httpapi", module + "internal/lock/"},
+	"internal/idgen":    {"net/http", module},
+	"internal/pageview": {"net/http", module + "internal/lock/", module + "internal/order", module + "internal/coupon"},
+	"internal/lock":     {"net/http", "database/sql"},
+	"internal/connect":  {"net/http", module},
+	"internal/httpapi":  {module + "internal/lock/"},
+	"cmd/api":           {"testing", module + "internal/lab", module + "internal/faultproxy", module + "loadtest"},
+}
+
+// onlyDepends lists packages that depend on the standard library and the given
+// packages only. For the core of lock this excludes the drivers, the parts that
+// drivers share, and every server's client library.
+var onlyDepends = map[string][]string{
+	"internal/lock":       {},
+	"internal/faultproxy": {},
+	"internal/auth":       {"github.com/golang-jwt/jwt/v5"},
+}
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	t.Parallel()
+	pkgs := list(t)
+	for path, bans := range forbidden {
+		for _, dep := range find(t, pkgs, path).Deps {
+			if slices.ContainsFunc(bans, func(ban string) bool { return within(dep, ban) }) {
+				t.Errorf("%s depends on %s", path, dep)
+			}
+		}
+	}
+	for path, allowed := range onlyDepends {
+		for _, dep := range find(t, pkgs, path).Deps {
+			if !isStandard(dep) && !slices.Contains(allowed, dep) {
+				t.Errorf("%s depends on %s", path, dep)
+			}
+		}
+	}
+}
+
+// Only the tests of drivers start servers. The core of lock, its tests and the
+// drivers' test suite can be copied without the lab.
+func TestLockDoesNotDependOnLab(t *testing.T) {
+	t.Parallel()
+	const lab = module + "internal/lab"
+	pkgs := list(t)
+	for _, path := range []string{"internal/lock", "internal/lock/locktest"} {
+		p := find(t, pkgs, path)
+		for _, dep := range slices.Concat(p.Deps, p.TestImports, p.XTestImports) {
+			if within(dep, lab) {
+				t.Errorf("%s or its test depends on %s", path, dep)
+			}
+		}
+	}
+	for _, p := range pkgs {
+		if within(p.ImportPath, module+"internal/lock") && slices.ContainsFunc(p.Deps, func(dep string) bool { return within(dep, lab) }) {
+			t.Errorf("%s depends on internal/lab", p.ImportPath)
+		}
+	}
+}
+
+func TestEveryPackageHasOneComment(t *testing.T) {
+	t.Parallel()
+	pkgs := list(t)
+	if len(pkgs) < 8 {
+		t.Fatalf("only %d packages", len(pkgs))
+	}
+	for _, p := range pkgs {
+		files := p.GoFiles
+		if len(files) == 0 { // only tests
+			files = slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+		}
+		if comments := packageComments(t, p.Dir, files); len(comments) != 1 {
+			t.Errorf("%s has %d package comments, want one: %.60q", p.ImportPath, len(comments), comments)
+		}
+	}
+}
+
+// A pkg is a package as go list describes it. Deps are its dependencies, direct
+// and indirect, without those of its tests.
+type pkg struct {
+	Dir, ImportPath, Name              string
+	Deps                               []string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	TestImports, XTestImports          []string
+}
+
+func list(tb testing.TB) (pkgs []pkg) {
+	tb.Helper()
+	cmd := exec.Command("go", "list", "-json", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func find(tb testing.TB, pkgs []pkg, path string) pkg {
+	tb.Helper()
+	for _, p := range pkgs {
+		if p.ImportPath == module+path && len(p.Deps) > 0 {
+			return p
+		}
+	}
+	tb.Fatalf("no package %s", path)
+	return pkg{}
+}
+
+// within reports whether path is the package or directory tree root. A root
+// that ends in a slash excludes the package root itself.
+func within(path, root string) bool {
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
+
+// isStandard reports whether path belongs to the standard library: the first
+// element of another module's path contains a dot.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// packageComments returns the package comments of files. It reports comments
+// that do not begin with "Package" and the package's name, or with "Command".
+func packageComments(tb testing.TB, dir string, files []string) (comments []string) {
+	tb.Helper()
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if file.Doc == nil {
+			continue
+		}
+		want := "Package " + file.Name.Name + " "
+		if file.Name.Name == "main" {
+			want = "Command "
+		}
+		if !strings.HasPrefix(file.Doc.Text(), want) {
+			tb.Errorf("%s: the package comment does not begin with %q", filepath.Join(dir, name), want)
+		}
+		comments = append(comments, file.Doc.Text())
+	}
+	return comments
+}
