@@ -99,8 +99,8 @@ func openPools(cfg config) (p pools, err error) {
 
 func (p pools) probes() []httpapi.Probe {
 	return []httpapi.Probe{
-		{Name: "mysql", Ask: p.probeDB.PingContext},
-		{Name: "redis", Ask: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
+		{Name: "mysql", Check: p.probeDB.PingContext},
+		{Name: "redis", Check: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
 	}
 }
 

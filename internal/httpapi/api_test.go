@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 var secret = []byte("a secret of thirty-two bytes, or more")
 
-// fixture is an open API on a database and a Redis of its own.
+// A fixture is an open API with a database and a Redis of its own.
 type fixture struct {
 	*API
 	db     *sqlx.DB
@@ -37,15 +37,15 @@ type fixture struct {
 
 func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	return newFixtureOn(tb, labtest.DSN(tb))
+	return newFixtureWith(tb, labtest.DSN(tb))
 }
 
-func newFixtureOn(tb testing.TB, dsn string) *fixture {
+func newFixtureWith(tb testing.TB, dsn string) *fixture {
 	tb.Helper()
 	f := &fixture{db: labtest.Open(tb, dsn), locker: lock.Local(), log: new(bytes.Buffer)}
 	rdb := labtest.Dial(tb, labtest.Redis(tb))
 	store := coupon.NewStore(f.db)
-	cache := coupon.NewCache(store, time.Hour) // what must be seen sooner, must be told
+	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
 	claims, err := order.New(order.Config{
 		DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.MultiStatements), Coupons: cache, CouponStore: store,
 		IDs: idgen.New(rdb, "order"), Locks: lock.New(f.locker), Scope: order.PerUser, LockTTL: 30 * time.Second,
@@ -65,45 +65,47 @@ func newFixtureOn(tb testing.TB, dsn string) *fixture {
 	return f
 }
 
-// answer is what came back, with the body's members if it was a JSON object.
-type answer struct {
+// A response holds one HTTP response. body is nil unless it is a JSON object.
+type response struct {
 	*httptest.ResponseRecorder
 	body map[string]any
 }
 
-func (a answer) String() string { return fmt.Sprintf("%d %v %s", a.Code, a.Header(), a.Body) }
+func (r response) String() string { return fmt.Sprintf("%d %v %s", r.Code, r.Header(), r.Body) }
 
-// id is a member of the body that is an id.
-func (a answer) id(name string) string {
-	s, _ := a.body[name].(string)
+// id returns a member of the body that holds an id.
+func (r response) id(name string) string {
+	s, _ := r.body[name].(string)
 	return s
 }
 
-func (f *fixture) send(r *http.Request) answer {
-	a := answer{ResponseRecorder: httptest.NewRecorder()}
-	f.ServeHTTP(a, r)
-	_ = json.Unmarshal(a.Body.Bytes(), &a.body)
-	return a
+func (f *fixture) send(req *http.Request) response {
+	r := response{ResponseRecorder: httptest.NewRecorder()}
+	f.ServeHTTP(r, req)
+	_ = json.Unmarshal(r.Body.Bytes(), &r.body)
+	return r
 }
 
-// do sends one request; a body is JSON, and no token means none.
-func (f *fixture) do(method, path, token, body string) answer {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+// do sends one request. An empty token or body is left out.
+func (f *fixture) do(method, path, token, body string) response {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	return f.send(r)
+	return f.send(req)
 }
 
-func (f *fixture) claim(couponID, token string) answer {
+func (f *fixture) claim(couponID, token string) response {
 	return f.do("POST", "/coupons/"+couponID+"/orders", token, "")
 }
 
-func user(tb testing.TB, id int64) string { return sign(tb, auth.Identity{UserID: id}) }
-func boss(tb testing.TB) string           { return sign(tb, auth.Identity{UserID: 1, Role: auth.RoleAdmin}) }
+func userToken(tb testing.TB, id int64) string { return sign(tb, auth.Identity{UserID: id}) }
+func adminToken(tb testing.TB) string {
+	return sign(tb, auth.Identity{UserID: 1, Role: auth.RoleAdmin})
+}
 func sign(tb testing.TB, id auth.Identity) string {
 	tb.Helper()
 	t, err := auth.Sign(secret, id, time.Hour)
@@ -113,37 +115,38 @@ func sign(tb testing.TB, id auth.Identity) string {
 	return t
 }
 
-// created makes a coupon that is on sale from begin to end, relative to now.
-func (f *fixture) created(tb testing.TB, begin, end time.Duration, stock int) string {
+// createCouponFrom creates a coupon whose window is relative to now.
+func (f *fixture) createCouponFrom(tb testing.TB, begin, end time.Duration, stock int) string {
 	tb.Helper()
 	now := time.Now()
-	a := f.do("POST", "/coupons", boss(tb), fmt.Sprintf(`{"name":"100 off","begin_time":%q,"end_time":%q,"stock":%d}`,
+	r := f.do("POST", "/coupons", adminToken(tb), fmt.Sprintf(`{"name":"100 off","begin_time":%q,"end_time":%q,"stock":%d}`,
 		now.Add(begin).Format(time.RFC3339Nano), now.Add(end).Format(time.RFC3339Nano), stock))
-	if a.Code != 201 || a.Header().Get("Location") != "/coupons/"+a.id("id") {
-		tb.Fatalf("create coupon: %v", a)
+	if r.Code != 201 || r.Header().Get("Location") != "/coupons/"+r.id("id") {
+		tb.Fatalf("create coupon: %v", r)
 	}
-	return a.id("id")
+	return r.id("id")
 }
 
-func (f *fixture) onSale(tb testing.TB, stock int) string {
+// createCoupon creates a coupon that is on sale and returns its id.
+func (f *fixture) createCoupon(tb testing.TB, stock int) string {
 	tb.Helper()
-	return f.created(tb, -time.Hour, time.Hour, stock)
+	return f.createCouponFrom(tb, -time.Hour, time.Hour, stock)
 }
 
-// wantProblem checks everything that every problem promises.
-func wantProblem(tb testing.TB, a answer, status int, code string) {
+// wantProblem checks the members and headers that all problems have.
+func wantProblem(tb testing.TB, r response, status int, code string) {
 	tb.Helper()
-	if a.Code != status || a.body["code"] != code {
-		tb.Errorf("got %v, want %d %s", a, status, code)
+	if r.Code != status || r.body["code"] != code {
+		tb.Errorf("got %v, want %d %s", r, status, code)
 	}
-	if got := a.Header().Get("Content-Type"); got != "application/problem+json" {
+	if got := r.Header().Get("Content-Type"); got != "application/problem+json" {
 		tb.Errorf("Content-Type %q", got)
 	}
-	if a.body["status"] != float64(status) || a.body["title"] != http.StatusText(status) || a.body["type"] != "about:blank" {
-		tb.Errorf("not a problem: %s", a.Body)
+	if r.body["status"] != float64(status) || r.body["title"] != http.StatusText(status) || r.body["type"] != "about:blank" {
+		tb.Errorf("not a problem: %s", r.Body)
 	}
-	if a.Header().Get("X-Instance") != "a" {
-		tb.Errorf("no X-Instance: %v", a.Header())
+	if r.Header().Get("X-Instance") != "a" {
+		tb.Errorf("no X-Instance: %v", r.Header())
 	}
 }
 

@@ -13,31 +13,30 @@ import (
 
 const claimRoute = "POST /coupons/{id}/orders"
 
-// claimsAtOnce bounds how many claims an instance works on. The others wait
-// where a waiting goroutine is small: with thousands of connections most of
-// the memory would be the stacks of claims that wait for the same commit.
-const claimsAtOnce = 1024
+// maxConcurrentClaims bounds the claims that an instance processes at a time.
+// With thousands of connections, the stacks of claims that wait for the same
+// commit would take most of the memory; here they wait on a small stack.
+const maxConcurrentClaims = 1024
 
-// serveClaim answers the operation claim, as routes documents it, without the
-// layers that find out at run time what it needs: it takes no body and one
-// path parameter. In a burst they would cost as much as the claim itself.
+// serveClaim serves the operation that routes documents as claim. It bypasses
+// huma, which inspects inputs and outputs at run time.
 func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 	if a.phase.Load() == starting {
 		unavailable.write(w)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.work())
+	ctx, cancel := context.WithTimeout(r.Context(), a.workTimeout())
 	defer cancel()
-	o, err := a.claimBy(ctx, r)
+	o, err := a.claimFor(ctx, r)
 	if err != nil {
-		a.answer(ctx, claimRoute, err).write(w)
+		a.problem(ctx, claimRoute, err).write(w)
 		return
 	}
 	writeOrder(w, o)
 }
 
-// claimBy claims what r asks for.
-func (a *API) claimBy(ctx context.Context, r *http.Request) (order.Order, error) {
+// claimFor makes the claim that r requests.
+func (a *API) claimFor(ctx context.Context, r *http.Request) (order.Order, error) {
 	id, err := a.verifier.Authenticate(r.Header.Get("Authorization"))
 	if err != nil {
 		return order.Order{}, err
@@ -46,24 +45,24 @@ func (a *API) claimBy(ctx context.Context, r *http.Request) (order.Order, error)
 	if err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id"))); err != nil {
 		return order.Order{}, invalid(BadField{"path", "id", err.Error()})
 	}
-	begun := time.Now()
-	o, err := a.inPlace(ctx, id.UserID, couponID.n)
-	a.metrics.claim(begun, err)
+	start := time.Now()
+	o, err := a.withSlot(ctx, id.UserID, couponID.n)
+	a.metrics.claim(start, err)
 	return o, err
 }
 
-// inPlace claims when it is one of claimsAtOnce, or not at all.
-func (a *API) inPlace(ctx context.Context, userID, couponID int64) (order.Order, error) {
+// withSlot makes one claim when a slot is free, or returns the cause of ctx.
+func (a *API) withSlot(ctx context.Context, userID, couponID int64) (order.Order, error) {
 	select {
-	case a.places <- struct{}{}:
-		defer func() { <-a.places }()
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
 		return a.Claims.Claim(ctx, userID, couponID)
 	case <-ctx.Done():
 		return order.Order{}, context.Cause(ctx)
 	}
 }
 
-// writeOrder writes what json.Marshal would make of Order.
+// writeOrder writes o as json.Encoder would write an Order.
 func writeOrder(w http.ResponseWriter, o order.Order) {
 	b := make([]byte, 0, 160)
 	b = append(b, `{"id":"`...)

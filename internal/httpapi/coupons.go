@@ -8,18 +8,18 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
-// Coupon is a coupon as clients see it.
+// A Coupon is the JSON form of a coupon.
 type Coupon struct {
 	ID           ID        `json:"id"`
 	Name         string    `json:"name"`
 	BeginTime    time.Time `json:"begin_time"`
 	EndTime      time.Time `json:"end_time"`
-	InitialStock int       `json:"initial_stock" doc:"All that was ever put on sale"`
-	Stock        int       `json:"stock" doc:"What is left"`
+	InitialStock int       `json:"initial_stock" doc:"Everything that was ever put on sale"`
+	Stock        int       `json:"stock" doc:"What is left of it"`
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-func couponOf(c coupon.Coupon) Coupon {
+func newCoupon(c coupon.Coupon) Coupon {
 	return Coupon{
 		ID: ID{c.ID}, Name: c.Name, BeginTime: c.BeginTime, EndTime: c.EndTime,
 		InitialStock: c.InitialStock, Stock: c.Stock, CreatedAt: c.CreatedAt,
@@ -30,10 +30,10 @@ type (
 	couponPath struct {
 		ID ID `path:"id"`
 	}
-	couponAnswer struct {
+	couponOutput struct {
 		Body Coupon
 	}
-	couponCreated struct {
+	createdCouponOutput struct {
 		Location string `header:"Location"`
 		Body     Coupon
 	}
@@ -48,7 +48,7 @@ type createInput struct {
 	}
 }
 
-func (a *API) createCoupon(ctx context.Context, in *createInput) (*couponCreated, error) {
+func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCouponOutput, error) {
 	id, err := a.CouponIDs.Next(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("coupon id: %w", err)
@@ -60,15 +60,15 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*couponCreated
 	if err := a.Coupons.Create(ctx, c); err != nil {
 		return nil, err
 	}
-	return &couponCreated{fmt.Sprintf("/coupons/%d", id), couponOf(c)}, nil
+	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", id), newCoupon(c)}, nil
 }
 
-func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponAnswer, error) {
+func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponOutput, error) {
 	c, err := a.Coupons.Find(ctx, in.ID.n)
 	if err != nil {
 		return nil, err
 	}
-	return &couponAnswer{couponOf(c)}, nil
+	return &couponOutput{newCoupon(c)}, nil
 }
 
 type restockInput struct {
@@ -78,34 +78,34 @@ type restockInput struct {
 	}
 }
 
-func (a *API) restock(ctx context.Context, in *restockInput) (*couponAnswer, error) {
+func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, error) {
 	c, err := a.Coupons.Restock(ctx, in.ID.n, in.Body.Add)
 	if err != nil {
 		return nil, err
 	}
 	a.Cache.Invalidate(in.ID.n)
-	return &couponAnswer{couponOf(c)}, nil
+	return &couponOutput{newCoupon(c)}, nil
 }
 
-// page is what every list takes.
+// A page holds the parameters of every list.
 type page struct {
-	Before ID  `query:"before" doc:"Continue below this id: the last answer's next"`
+	Before ID  `query:"before" doc:"Continue below this id, which is next in the previous response"`
 	Limit  int `query:"limit" minimum:"1" maximum:"100" default:"20"`
 }
 
-// next is the cursor after a page whose last id is given, or nothing if the
-// page was not full.
-func (p page) next(got int, last func() int64) *ID {
-	if got < p.Limit {
+// next returns the cursor after a page of n items that ends with lastID, or nil
+// if the page is not full and the list therefore ends.
+func (p page) next(n int, lastID func() int64) *ID {
+	if n < p.Limit {
 		return nil
 	}
-	return &ID{last()}
+	return &ID{lastID()}
 }
 
 type couponList struct {
 	Body struct {
 		Coupons []Coupon `json:"coupons" nullable:"false"`
-		Next    *ID      `json:"next,omitempty" doc:"Pass as before to go on; absent at the end"`
+		Next    *ID      `json:"next,omitempty" doc:"Pass it as before to continue; absent at the end"`
 	}
 }
 
@@ -117,7 +117,7 @@ func (a *API) listCoupons(ctx context.Context, in *page) (*couponList, error) {
 	out := new(couponList)
 	out.Body.Coupons = make([]Coupon, 0, len(found))
 	for _, c := range found {
-		out.Body.Coupons = append(out.Body.Coupons, couponOf(c))
+		out.Body.Coupons = append(out.Body.Coupons, newCoupon(c))
 	}
 	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
 	return out, nil

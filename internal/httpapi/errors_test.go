@@ -16,9 +16,9 @@ import (
 	"example.com/flashsale/migrations"
 )
 
-// TestEverySentinelHasAnAnswer reads the sources, because a sentinel that
-// nobody thought of is one that no list of values would hold.
-func TestEverySentinelHasAnAnswer(t *testing.T) {
+// The test reads the sources to find the sentinels, because a list of values
+// could be incomplete.
+func TestEverySentinelHasAProblem(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("errors.go")
 	if err != nil {
@@ -34,16 +34,16 @@ func TestEverySentinelHasAnAnswer(t *testing.T) {
 		}
 	}
 	if found < 10 {
-		t.Errorf("found only %d sentinels: the test looks in the wrong place", found)
+		t.Errorf("found only %d sentinels, so the test reads the wrong files", found)
 	}
-	for _, v := range verdicts {
+	for _, v := range problems {
 		if got := problemOf(fmt.Errorf("somewhere: %w", v.err)); got.Code != v.problem.Code {
 			t.Errorf("%v: got %s, want %s", v.err, got.Code, v.problem.Code)
 		}
 	}
 }
 
-// sentinels are the exported Err… variables of the package in dir.
+// sentinels returns the exported Err… variables of the package in dir.
 func sentinels(tb testing.TB, dir string) (names []string) {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -68,10 +68,10 @@ func sentinels(tb testing.TB, dir string) (names []string) {
 	return names
 }
 
-func TestUnknownErrorIsNoVerdict(t *testing.T) {
+func TestUnknownErrorIsInternal(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]*Problem{
-		errors.New("who knows"): internal,
+		errors.New("unknown"): internal,
 		fmt.Errorf("coupon 1: find: %w", context.DeadlineExceeded): unavailable,
 	} {
 		if got := problemOf(err); got != want {
@@ -80,62 +80,62 @@ func TestUnknownErrorIsNoVerdict(t *testing.T) {
 	}
 }
 
-func TestCauseStaysInTheLog(t *testing.T) {
+func TestCauseIsLoggedAndNotSent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	if _, err := f.db.Exec("DROP TABLE coupons"); err != nil {
 		t.Fatal(err)
 	}
-	a := f.do("GET", "/coupons/1", user(t, 42), "")
-	wantProblem(t, a, 500, "internal")
-	if strings.Contains(a.Body.String(), "coupons") || strings.Contains(a.Body.String(), "1146") {
-		t.Errorf("the cause leaked: %s", a.Body)
+	r := f.do("GET", "/coupons/1", userToken(t, 42), "")
+	wantProblem(t, r, 500, "internal")
+	if strings.Contains(r.Body.String(), "coupons") || strings.Contains(r.Body.String(), "1146") {
+		t.Errorf("the cause was sent: %s", r.Body)
 	}
 	if !strings.Contains(f.log.String(), "1146") || strings.Count(f.log.String(), "\n") != 1 {
-		t.Errorf("the log must hold the cause, once: %s", f.log)
+		t.Errorf("the log must contain the cause once: %s", f.log)
 	}
 }
 
-func TestPanicIsAProblem(t *testing.T) {
+func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.Coupons = nil
-	a := f.do("GET", "/coupons/1", user(t, 42), "")
-	wantProblem(t, a, 500, "internal")
+	r := f.do("GET", "/coupons/1", userToken(t, 42), "")
+	wantProblem(t, r, 500, "internal")
 	if !strings.Contains(f.log.String(), "coupons.go") {
 		t.Errorf("no stack in the log: %s", f.log)
 	}
 }
 
-func TestMissingServerIsUnavailable(t *testing.T) {
+func TestUnavailableServerIsA503(t *testing.T) {
 	t.Parallel()
 	server := labtest.MySQL(t)
 	dsn := labtest.EmptyDatabase(t, server)
-	f := newFixtureOn(t, dsn)
+	f := newFixtureWith(t, dsn)
 	if err := migrations.Up(t.Context(), f.db.DB); err != nil {
 		t.Fatal(err)
 	}
-	id := f.onSale(t, 1)
+	id := f.createCoupon(t, 1)
 	server.Kill()
-	for _, a := range []answer{
-		f.claim(id, user(t, 42)),
-		f.do("GET", "/coupons/"+id, user(t, 42), ""),
-		f.do("GET", "/orders", user(t, 42), ""),
+	for _, r := range []response{
+		f.claim(id, userToken(t, 42)),
+		f.do("GET", "/coupons/"+id, userToken(t, 42), ""),
+		f.do("GET", "/orders", userToken(t, 42), ""),
 	} {
-		wantProblem(t, a, 503, "unavailable")
-		if a.Header().Get("Retry-After") == "" {
-			t.Errorf("no Retry-After: %v", a)
+		wantProblem(t, r, 503, "unavailable")
+		if r.Header().Get("Retry-After") == "" {
+			t.Errorf("no Retry-After: %v", r)
 		}
 	}
 	if n := strings.Count(f.log.String(), "msg=unavailable"); n < 1 || n > 2 {
-		t.Errorf("%d complaints in the log, want one for each second: %s", n, f.log)
+		t.Errorf("%d log entries, want one per second: %s", n, f.log)
 	}
 }
 
 func TestBadInputNamesTheField(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.onSale(t, 1)
+	id := f.createCoupon(t, 1)
 	const good = `"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1`
 	huge := strings.Repeat("9", 30)
 	for _, step := range []struct{ method, path, body, in, field string }{
@@ -166,11 +166,11 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "yesterday", 1) + `}`, "body", "begin_time"},
 		{"POST", "/coupons", `{` + good + `,"price":1}`, "body", "price"},
 	} {
-		a := f.do(step.method, step.path, boss(t), step.body)
-		wantProblem(t, a, 422, "invalid_input")
-		fields, _ := a.body["errors"].([]any)
+		r := f.do(step.method, step.path, adminToken(t), step.body)
+		wantProblem(t, r, 422, "invalid_input")
+		fields, _ := r.body["errors"].([]any)
 		if len(fields) != 1 {
-			t.Errorf("%s %s %s: want one entry: %v", step.method, step.path, step.body, a)
+			t.Errorf("%s %s %s: want one entry: %v", step.method, step.path, step.body, r)
 			continue
 		}
 		if e := fields[0].(map[string]any); e["in"] != step.in || e["field"] != step.field || e["message"] == "" {
@@ -179,14 +179,14 @@ func TestBadInputNamesTheField(t *testing.T) {
 	}
 }
 
-func TestEveryFieldIsReported(t *testing.T) {
+func TestEveryBadFieldIsReported(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	a := f.do("POST", "/coupons", boss(t), `{"name":7,"begin_time":"x","stock":-1}`)
-	wantProblem(t, a, 422, "invalid_input")
+	r := f.do("POST", "/coupons", adminToken(t), `{"name":7,"begin_time":"x","stock":-1}`)
+	wantProblem(t, r, 422, "invalid_input")
 	for _, field := range []string{"name", "begin_time", "end_time", "stock"} {
-		if !strings.Contains(a.Body.String(), `"field":"`+field+`"`) {
-			t.Errorf("%s is missing: %s", field, a.Body)
+		if !strings.Contains(r.Body.String(), `"field":"`+field+`"`) {
+			t.Errorf("%s is missing: %s", field, r.Body)
 		}
 	}
 }
@@ -210,29 +210,29 @@ func TestBadBodiesAreProblems(t *testing.T) {
 		"huge chunked": {"application/json", long, true, 413, "body_too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := request("POST", "/coupons", boss(t), step.body, step.contentType)
+			r := request("POST", "/coupons", adminToken(t), step.body, step.contentType)
 			if step.chunked {
 				r.ContentLength = -1
 			}
 			wantProblem(t, f.send(r), step.status, step.code)
 		})
 	}
-	r := request("POST", "/coupons/1/orders", user(t, 1), long, "application/json")
+	r := request("POST", "/coupons/1/orders", userToken(t, 1), long, "application/json")
 	wantProblem(t, f.send(r), 413, "body_too_large")
 }
 
-func TestRouterSpeaksProblems(t *testing.T) {
+func TestRoutingErrorsAreProblems(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")
-	a := f.do("DELETE", "/coupons", "", "")
-	wantProblem(t, a, 405, "method_not_allowed")
-	if got := a.Header()["Allow"]; len(got) != 2 || got[0] != "GET" || got[1] != "POST" {
+	r := f.do("DELETE", "/coupons", "", "")
+	wantProblem(t, r, 405, "method_not_allowed")
+	if got := r.Header()["Allow"]; len(got) != 2 || got[0] != "GET" || got[1] != "POST" {
 		t.Errorf("Allow: %v, want GET and POST", got)
 	}
-	if a := f.do("HEAD", "/livez", "", ""); a.Code != 200 {
-		t.Errorf("HEAD: %v", a)
+	if r := f.do("HEAD", "/livez", "", ""); r.Code != 200 {
+		t.Errorf("HEAD: %v", r)
 	}
 }

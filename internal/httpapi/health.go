@@ -7,52 +7,52 @@ import (
 	"time"
 )
 
-// A Probe asks one server that the service cannot work without.
+// A Probe checks one server that the service needs. Check returns an error if
+// the server is unavailable.
 type Probe struct {
-	Name string
-	Ask  func(context.Context) error
+	Name  string
+	Check func(context.Context) error
 }
 
-// probeTimeout is short: a server that answers later than this is not one to
-// send a crowd to.
+// probeTimeout bounds the probes. A server that needs longer to reply cannot
+// serve a burst.
 const probeTimeout = time.Second
 
-// livez says that the process answers, and nothing more: restarting it would
-// not bring a database back.
+// livez reports that the process serves HTTP. It probes no server, because a
+// restart of the process would not bring one back.
 func (a *API) livez(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readyz says whether requests should be sent here.
+// readyz reports whether a load balancer should send requests to this instance.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 	defer cancel()
-	checks, ok := a.probe(ctx)
+	checks, ready := a.probe(ctx)
 	switch a.phase.Load() {
 	case starting:
-		checks["service"], ok = "starting", false
+		checks["service"], ready = "starting", false
 	case draining:
-		checks["service"], ok = "draining", false
+		checks["service"], ready = "draining", false
 	}
 	status := http.StatusOK
-	if !ok {
+	if !ready {
 		status = http.StatusServiceUnavailable
 	}
-	writeJSON(w, status, map[string]any{"ready": ok, "checks": checks})
+	writeJSON(w, status, map[string]any{"ready": ready, "checks": checks})
 }
 
-// probe asks all servers at once. Why one is away is for the log of the
-// operations that need it, not for whoever asks here.
-func (a *API) probe(ctx context.Context) (map[string]string, bool) {
+// probe runs all probes at once and returns their results by name. The errors
+// are left out, because /readyz is open to strangers.
+func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
 	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		ok     = true
-		checks = map[string]string{}
+		wg sync.WaitGroup
+		mu sync.Mutex
 	)
+	checks, ok = map[string]string{}, true
 	for _, p := range a.Probes {
 		wg.Go(func() {
-			err := p.Ask(ctx)
+			err := p.Check(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			checks[p.Name] = "ok"

@@ -1,9 +1,9 @@
-// Package httpapi speaks HTTP for the flash sale: routes, operations,
-// identity, and the one table that turns errors into answers.
+// Package httpapi serves the flash sale over HTTP: its routes, operations and
+// authorization, and the one table that maps errors to responses.
 //
-// Every answer that is not a success is an application/problem+json document
-// with a stable code, and every answer names the instance that gave it. The
-// package holds no state of the sale: what it says, coupon and order decided.
+// Every response that is not a success is an application/problem+json document
+// with a stable code, and every response names its instance. The package holds
+// no state of the sale; packages coupon and order decide.
 package httpapi
 
 import (
@@ -20,45 +20,45 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// Config is what the API is made of. Every field is required.
+// Config holds what an API needs. Every field is required.
 type Config struct {
 	Coupons   *coupon.Store
-	Cache     *coupon.Cache // told of changes, so that this instance sees them at once
+	Cache     *coupon.Cache // invalidated by changes, so that this instance sees them at once
 	CouponIDs *idgen.Worker
 	Claims    *order.Claims
 	Orders    *order.Store
 
 	Secret   []byte        // verifies tokens
-	Instance string        // what X-Instance says
-	Timeout  time.Duration // the longest that a client waits for an answer
-	Probes   []Probe       // what /readyz asks
+	Instance string        // the value of X-Instance
+	Timeout  time.Duration // the longest time until a response
+	Probes   []Probe       // what /readyz checks
 
 	Metrics *prometheus.Registry
 	Log     *slog.Logger
 }
 
-// An API answers HTTP requests. Until Open it answers the sale's routes with
-// 503, since nobody has looked at the database yet.
+// An API is the HTTP handler of the service. Until Open is called it replies to
+// the routes of the sale with 503, because the database has not been checked.
 type API struct {
 	Config
-	handler  http.Handler
-	verifier *auth.Verifier
-	metrics  *metrics
-	places   chan struct{} // full when claimsAtOnce claims are worked on
-	quiet    atomic.Int64  // unix second of the last complaint about a missing server
-	phase    atomic.Int32
+	handler         http.Handler
+	verifier        *auth.Verifier
+	metrics         *metrics
+	slots           chan struct{} // holds one element for each claim that is processed
+	lastUnavailable atomic.Int64  // the Unix second of the last log entry about an unavailable server
+	phase           atomic.Int32
 }
 
-// The life of an API, in order.
+// The phases of an API, in order.
 const (
 	starting int32 = iota
 	serving
 	draining
 )
 
-// New makes an API that is starting.
+// New returns an API that is starting.
 func New(c Config) *API {
-	a := &API{Config: c, verifier: auth.NewVerifier(c.Secret), metrics: newMetrics(c.Metrics), places: make(chan struct{}, claimsAtOnce)}
+	a := &API{Config: c, verifier: auth.NewVerifier(c.Secret), metrics: newMetrics(c.Metrics), slots: make(chan struct{}, maxConcurrentClaims)}
 	a.handler = a.routes()
 	return a
 }
@@ -66,9 +66,10 @@ func New(c Config) *API {
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// Open lets requests through. It does nothing if the API is already draining.
+// Open makes a starting API serve the routes of the sale. It has no effect on an
+// API that is draining.
 func (a *API) Open() { a.phase.CompareAndSwap(starting, serving) }
 
-// Drain takes readiness away and asks clients to close their connections with
-// the next answer. Requests are still answered as ever.
+// Drain makes /readyz reply 503 and closes each client's connection after its
+// next response. Requests are still served.
 func (a *API) Drain() { a.phase.Store(draining) }

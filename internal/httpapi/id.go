@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// An ID is a positive int64 that travels as a JSON string, because many
-// clients keep numbers as doubles and would round it beyond 2^53.
+// An ID is a positive int64. JSON carries it as a string, because many clients
+// hold numbers as doubles, which are not exact beyond 2^53.
 type ID struct{ n int64 }
 
 var errID = errors.New("must be a whole number from 1 to 9223372036854775807")

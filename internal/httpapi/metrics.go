@@ -16,13 +16,13 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "http_requests_total", Help: "Answers by route pattern and status.",
+			Name: "http_requests_total", Help: "Responses by route pattern and status.",
 		}, []string{"method", "route", "status"}),
 		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "flashsale_claims_total", Help: "Claims by verdict.",
 		}, []string{"verdict"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "flashsale_claim_duration_seconds", Help: "Time from identity to answer of a claim: made, refused or failed.",
+			Name: "flashsale_claim_duration_seconds", Help: "Time to process a claim, by class: made, refused or failed.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 13), // 0.1 ms to 6 s
 		}, []string{"class"}),
 	}
@@ -30,8 +30,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// request counts an answer. A path that matched no route counts as such:
-// clients must not be able to make up label values.
+// request counts a response. Requests that match no route share one label, so
+// that clients cannot create label values.
 func (m *metrics) request(method, pattern string, status int) {
 	if pattern == "" {
 		method, pattern = "any", "unmatched"
@@ -39,8 +39,8 @@ func (m *metrics) request(method, pattern string, status int) {
 	m.requests.WithLabelValues(method, pattern, strconv.Itoa(status)).Inc()
 }
 
-// claim counts a claim; err is its error, if any.
-func (m *metrics) claim(begun time.Time, err error) {
+// claim counts a claim that ended with err.
+func (m *metrics) claim(start time.Time, err error) {
 	verdict, class := "made", "made"
 	if err != nil {
 		p := problemOf(err)
@@ -50,5 +50,5 @@ func (m *metrics) claim(begun time.Time, err error) {
 		}
 	}
 	m.claims.WithLabelValues(verdict).Inc()
-	m.duration.WithLabelValues(class).Observe(time.Since(begun).Seconds())
+	m.duration.WithLabelValues(class).Observe(time.Since(start).Seconds())
 }

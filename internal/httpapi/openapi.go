@@ -19,19 +19,20 @@ import (
 // maxBody bounds every request body.
 const maxBody = 64 << 10
 
-// document is the head of the OpenAPI document; the operations add themselves.
+// document returns the configuration of the OpenAPI document, to which handle
+// adds the operations.
 func document() huma.Config {
 	doc := huma.DefaultConfig("Coupon flash sale", "1.0.0")
-	doc.CreateHooks = nil // no $schema member and no Link header in every answer
+	doc.CreateHooks = nil // adds neither a $schema member nor a Link header to responses
 	doc.DocsPath, doc.SchemasPath = "", ""
 	doc.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "HS256, sub = user id; made by `api token`"},
+		"token": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "HS256, sub = user id; printed by `api token`"},
 	}
 	return doc
 }
 
-// operation describes one route, written as "METHOD /path".
+// operation describes one route, which is written as "METHOD /path".
 func operation(role auth.Role, route, summary string) huma.Operation {
 	method, path, _ := strings.Cut(route, " ")
 	return huma.Operation{
@@ -41,13 +42,13 @@ func operation(role auth.Role, route, summary string) huma.Operation {
 		Summary:      summary,
 		Tags:         []string{role.String()},
 		Security:     []map[string][]string{{"token": {}}},
-		MaxBodyBytes: maxBody + 1, // huma refuses the limit itself
+		MaxBodyBytes: maxBody + 1, // huma refuses a body of exactly MaxBodyBytes
 	}
 }
 
-// jsonFormat encodes before it writes, so that an error of the encoder and a
-// client that hung up are not taken for each other; the latter is nobody's
-// error. Problems that never vary are encoded already.
+// jsonFormat encodes before it writes, and returns errors of the encoder only.
+// huma panics on every error, but a failed write only means that the client has
+// disconnected.
 var jsonFormat = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		b, err := encode(v)
@@ -60,8 +61,9 @@ var jsonFormat = huma.Format{
 	Unmarshal: unmarshal,
 }
 
-// unmarshal names the member that holds a number which is whole and yet no
-// integer to Go, like 1e3 or 1.0: the validation lets those pass.
+// unmarshal names the member in errors about numbers like 1e3 or 1.0. They are
+// whole, so the validation accepts them, but encoding/json does not decode them
+// into an int.
 func unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -72,6 +74,7 @@ func unmarshal(data []byte, v any) error {
 
 const msgPlainDigits = "expected property %s to be written in plain digits"
 
+// encode returns v as JSON. A Problem may hold its encoding.
 func encode(v any) ([]byte, error) {
 	if p, ok := v.(*Problem); ok && p.encoded != nil {
 		return p.encoded, nil
@@ -83,11 +86,11 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// docFiles are the parts of the page, the page itself first.
+// docFiles lists the files under /docs/. The first is the page.
 var docFiles = []string{"", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-32x32.png", "favicon-16x16.png"}
 
-// docs is Swagger UI from the binary. The policy makes the browser itself
-// refuse anything from elsewhere.
+// docs serves Swagger UI from files in the binary. The Content-Security-Policy
+// makes the browser refuse files from other hosts.
 func docs() http.Handler {
 	page := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title: "Coupon flash sale", SwaggerJSON: "/openapi.json", BasePath: "/docs/",

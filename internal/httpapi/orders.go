@@ -8,7 +8,7 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// Order is an order as clients see it.
+// An Order is the JSON form of an order.
 type Order struct {
 	ID        ID        `json:"id"`
 	CouponID  ID        `json:"coupon_id"`
@@ -16,7 +16,7 @@ type Order struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-func orderOf(o order.Order) Order {
+func newOrder(o order.Order) Order {
 	return Order{ID{o.ID}, ID{o.CouponID}, ID{o.UserID}, o.CreatedAt}
 }
 
@@ -24,22 +24,23 @@ type (
 	orderPath struct {
 		ID ID `path:"id"`
 	}
-	orderAnswer struct {
+	orderOutput struct {
 		Body Order
 	}
-	orderCreated struct {
+	createdOrderOutput struct {
 		Location string `header:"Location"`
 		Body     Order
 	}
 )
 
-// claim stands for serveClaim in the document: same parameters, same answers.
-func (a *API) claim(context.Context, *couponPath) (*orderCreated, error) {
+// claim documents serveClaim: it has the same parameters and responses, and is
+// never called.
+func (a *API) claim(context.Context, *couponPath) (*createdOrderOutput, error) {
 	return nil, internal
 }
 
-// readOrder does not tell another user's order from none at all.
-func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderAnswer, error) {
+// readOrder replies to a request for another user's order as if there were none.
+func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderOutput, error) {
 	o, err := a.Orders.Find(ctx, in.ID.n)
 	if err != nil {
 		return nil, err
@@ -47,13 +48,13 @@ func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderAnswer, error
 	if caller := identityFrom(ctx); o.UserID != caller.UserID && caller.Role != auth.RoleAdmin {
 		return nil, order.ErrNotFound
 	}
-	return &orderAnswer{orderOf(o)}, nil
+	return &orderOutput{newOrder(o)}, nil
 }
 
 type orderList struct {
 	Body struct {
 		Orders []Order `json:"orders" nullable:"false"`
-		Next   *ID     `json:"next,omitempty" doc:"Pass as before to go on; absent at the end"`
+		Next   *ID     `json:"next,omitempty" doc:"Pass it as before to continue; absent at the end"`
 	}
 }
 
@@ -65,13 +66,13 @@ func (a *API) listOrders(ctx context.Context, in *page) (*orderList, error) {
 	out := new(orderList)
 	out.Body.Orders = make([]Order, 0, len(found))
 	for _, o := range found {
-		out.Body.Orders = append(out.Body.Orders, orderOf(o))
+		out.Body.Orders = append(out.Body.Orders, newOrder(o))
 	}
 	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
 	return out, nil
 }
 
-// Audit is what the database says about the promises.
+// An Audit is the JSON form of order.Audit.
 type Audit struct {
 	CouponID      ID  `json:"coupon_id"`
 	InitialStock  int `json:"initial_stock"`
@@ -81,19 +82,19 @@ type Audit struct {
 	MostPerUser   int `json:"most_per_user"`
 	Oversold      int `json:"oversold" doc:"Orders beyond the initial stock"`
 	Duplicates    int `json:"duplicates" doc:"Orders beyond one for each user"`
-	Undersold     int `json:"undersold" doc:"Stock that left without an order"`
+	Undersold     int `json:"undersold" doc:"Units that left the stock without an order"`
 }
 
-type auditAnswer struct {
+type auditOutput struct {
 	Body Audit
 }
 
-func (a *API) audit(ctx context.Context, in *couponPath) (*auditAnswer, error) {
+func (a *API) audit(ctx context.Context, in *couponPath) (*auditOutput, error) {
 	found, err := a.Orders.Audit(ctx, in.ID.n)
 	if err != nil {
 		return nil, err
 	}
-	return &auditAnswer{Audit{
+	return &auditOutput{Audit{
 		CouponID: ID{found.CouponID}, InitialStock: found.InitialStock, Stock: found.Stock,
 		Orders: found.Orders, DistinctUsers: found.DistinctUsers, MostPerUser: found.MostPerUser,
 		Oversold: found.Oversold(), Duplicates: found.Duplicates(), Undersold: found.Undersold(),

@@ -15,10 +15,10 @@ import (
 	"example.com/flashsale/internal/auth"
 )
 
-// routes is the whole API on one screen.
+// routes returns the handler of all routes.
 func (a *API) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(a.edge, middleware.GetHead)
+	r.Use(a.middleware, middleware.GetHead)
 	r.NotFound(a.routeNotFound)
 	r.MethodNotAllowed(a.methodNotAllowed(r))
 
@@ -32,8 +32,8 @@ func (a *API) routes() http.Handler {
 	}
 
 	sale := humachi.New(r, document())
-	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim) // documented here,
-	r.Post("/coupons/{id}/orders", a.serveClaim)                          // answered there
+	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim) // documents the route
+	r.Post("/coupons/{id}/orders", a.serveClaim)                          // serves it
 	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
 	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon)
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
@@ -44,26 +44,26 @@ func (a *API) routes() http.Handler {
 	return r
 }
 
-// handle registers one operation behind its identity check and deadline. The
-// operation returns plain errors; this is where they become answers.
-func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string, do func(context.Context, *I) (*O, error)) {
+// handle registers an operation that requires the role and has a deadline. It
+// turns the error that the operation returns into a problem.
+func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string, serve func(context.Context, *I) (*O, error)) {
 	op := operation(role, route, summary)
-	if _, made := reflect.TypeFor[O]().FieldByName("Location"); made {
+	if _, creates := reflect.TypeFor[O]().FieldByName("Location"); creates {
 		op.DefaultStatus = http.StatusCreated
 	}
 	op.Middlewares = huma.Middlewares{a.authorize(role)}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, a.work())
+		ctx, cancel := context.WithTimeout(ctx, a.workTimeout())
 		defer cancel()
-		out, err := do(ctx, in)
+		out, err := serve(ctx, in)
 		if err != nil {
-			return nil, a.answer(ctx, route, err)
+			return nil, a.problem(ctx, route, err)
 		}
 		return out, nil
 	})
 }
 
-// work is how long an operation may work, two thirds of the time: when it is
-// cut short, the rest is for letting go of locks and for finding out whether a
-// commit was made.
-func (a *API) work() time.Duration { return a.Timeout * 2 / 3 }
+// workTimeout returns the deadline of an operation: two thirds of the time until
+// the response. After the deadline, the rest is for releasing the lock and for
+// reading back a commit whose outcome is unknown.
+func (a *API) workTimeout() time.Duration { return a.Timeout * 2 / 3 }

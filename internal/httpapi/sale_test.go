@@ -13,29 +13,29 @@ func TestClaimVerdicts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 
-	id := f.onSale(t, 1)
-	made := f.claim(id, user(t, 42))
+	id := f.createCoupon(t, 1)
+	made := f.claim(id, userToken(t, 42))
 	if made.Code != 201 || made.Header().Get("Location") != "/orders/"+made.id("id") || made.id("coupon_id") != id || made.id("user_id") != "42" {
 		t.Fatalf("claim: %v", made)
 	}
-	read := f.do("GET", made.Header().Get("Location"), user(t, 42), "")
+	read := f.do("GET", made.Header().Get("Location"), userToken(t, 42), "")
 	if diff := cmp.Diff(made.body, read.body); diff != "" {
 		t.Errorf("the order at Location differs: %s", diff)
 	}
 
-	other := f.onSale(t, 5)
-	first := f.claim(other, user(t, 42))
-	again := f.claim(other, user(t, 42))
-	wantProblem(t, again, 409, "already_claimed")
-	if again.id("order_id") != first.id("id") {
-		t.Errorf("order_id %q, want %q", again.id("order_id"), first.id("id"))
+	other := f.createCoupon(t, 5)
+	first := f.claim(other, userToken(t, 42))
+	duplicate := f.claim(other, userToken(t, 42))
+	wantProblem(t, duplicate, 409, "already_claimed")
+	if duplicate.id("order_id") != first.id("id") {
+		t.Errorf("order_id %q, want %q", duplicate.id("order_id"), first.id("id"))
 	}
 
-	wantProblem(t, f.claim(id, user(t, 43)), 409, "sold_out")
-	wantProblem(t, f.claim("7", user(t, 42)), 404, "coupon_not_found")
-	wantProblem(t, f.claim(f.created(t, -2*time.Hour, -time.Hour, 5), user(t, 42)), 409, "ended")
+	wantProblem(t, f.claim(id, userToken(t, 43)), 409, "sold_out")
+	wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found")
+	wantProblem(t, f.claim(f.createCouponFrom(t, -2*time.Hour, -time.Hour, 5), userToken(t, 42)), 409, "ended")
 
-	early := f.claim(f.created(t, time.Hour, 2*time.Hour, 5), user(t, 42))
+	early := f.claim(f.createCouponFrom(t, time.Hour, 2*time.Hour, 5), userToken(t, 42))
 	wantProblem(t, early, 409, "not_started")
 	begin, err := time.Parse(time.RFC3339, fmt.Sprint(early.body["begin_time"]))
 	if until := time.Until(begin); err != nil || until < 59*time.Minute || until > time.Hour {
@@ -43,88 +43,88 @@ func TestClaimVerdicts(t *testing.T) {
 	}
 }
 
-func TestSecondClaimAtOnceIsToldToRetry(t *testing.T) {
+func TestSimultaneousClaimIsRefusedWithRetryAfter(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.onSale(t, 5)
+	id := f.createCoupon(t, 5)
 	held, err := f.locker.TryLock(t.Context(), "redis_lock:userId:42", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := f.claim(id, user(t, 42))
-	wantProblem(t, a, 409, "claim_in_progress")
-	if a.Header().Get("Retry-After") != "1" {
-		t.Errorf("no Retry-After: %v", a)
+	r := f.claim(id, userToken(t, 42))
+	wantProblem(t, r, 409, "claim_in_progress")
+	if r.Header().Get("Retry-After") != "1" {
+		t.Errorf("no Retry-After: %v", r)
 	}
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if a := f.claim(id, user(t, 42)); a.Code != 201 {
-		t.Errorf("after the other ended: %v", a)
+	if r := f.claim(id, userToken(t, 42)); r.Code != 201 {
+		t.Errorf("after the other claim has ended: %v", r)
 	}
 }
 
-func TestOrdersAreTheirUsersOwn(t *testing.T) {
+func TestUsersReadTheirOwnOrdersOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.claim(f.onSale(t, 5), user(t, 42))
+	made := f.claim(f.createCoupon(t, 5), userToken(t, 42))
 	path := "/orders/" + made.id("id")
-	if a := f.do("GET", path, user(t, 42), ""); a.Code != 200 {
-		t.Errorf("my own: %v", a)
+	if r := f.do("GET", path, userToken(t, 42), ""); r.Code != 200 {
+		t.Errorf("own order: %v", r)
 	}
-	if a := f.do("GET", path, boss(t), ""); a.Code != 200 {
-		t.Errorf("as admin: %v", a)
+	if r := f.do("GET", path, adminToken(t), ""); r.Code != 200 {
+		t.Errorf("as admin: %v", r)
 	}
-	foreign := f.do("GET", path, user(t, 43), "")
+	foreign := f.do("GET", path, userToken(t, 43), "")
 	wantProblem(t, foreign, 404, "order_not_found")
-	if diff := cmp.Diff(f.do("GET", "/orders/7", user(t, 43), "").body, foreign.body); diff != "" {
-		t.Errorf("another's order can be told from none: %s", diff)
+	if diff := cmp.Diff(f.do("GET", "/orders/7", userToken(t, 43), "").body, foreign.body); diff != "" {
+		t.Errorf("another user's order can be told from no order: %s", diff)
 	}
-	if a := f.do("GET", "/orders", user(t, 43), ""); a.Body.String() != `{"orders":[]}`+"\n" {
-		t.Errorf("another's list: %v", a)
+	if r := f.do("GET", "/orders", userToken(t, 43), ""); r.Body.String() != `{"orders":[]}`+"\n" {
+		t.Errorf("another user's list: %v", r)
 	}
 }
 
-func TestRestockIsSeenAtOnce(t *testing.T) {
+func TestRestockTakesEffectAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.onSale(t, 1)
-	f.claim(id, user(t, 42))
-	wantProblem(t, f.claim(id, user(t, 43)), 409, "sold_out")
-	a := f.do("POST", "/coupons/"+id+"/stock", boss(t), `{"add":2}`)
-	if a.Code != 200 || a.body["stock"] != 2.0 || a.body["initial_stock"] != 3.0 {
-		t.Errorf("restock: %v", a)
+	id := f.createCoupon(t, 1)
+	f.claim(id, userToken(t, 42))
+	wantProblem(t, f.claim(id, userToken(t, 43)), 409, "sold_out")
+	r := f.do("POST", "/coupons/"+id+"/stock", adminToken(t), `{"add":2}`)
+	if r.Code != 200 || r.body["stock"] != 2.0 || r.body["initial_stock"] != 3.0 {
+		t.Errorf("restock: %v", r)
 	}
-	if a := f.claim(id, user(t, 43)); a.Code != 201 {
-		t.Errorf("claim after the restock: %v", a)
+	if r := f.claim(id, userToken(t, 43)); r.Code != 201 {
+		t.Errorf("claim after the restock: %v", r)
 	}
-	wantProblem(t, f.do("POST", "/coupons/7/stock", boss(t), `{"add":1}`), 404, "coupon_not_found")
+	wantProblem(t, f.do("POST", "/coupons/7/stock", adminToken(t), `{"add":1}`), 404, "coupon_not_found")
 }
 
 func TestAuditCounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.onSale(t, 5)
+	id := f.createCoupon(t, 5)
 	for u := range int64(3) {
-		f.claim(id, user(t, u+1))
+		f.claim(id, userToken(t, u+1))
 	}
 	want := map[string]any{
 		"coupon_id": id, "initial_stock": 5.0, "stock": 2.0, "orders": 3.0, "distinct_users": 3.0,
 		"most_per_user": 1.0, "oversold": 0.0, "duplicates": 0.0, "undersold": 0.0,
 	}
-	if diff := cmp.Diff(want, f.do("GET", "/coupons/"+id+"/audit", boss(t), "").body); diff != "" {
+	if diff := cmp.Diff(want, f.do("GET", "/coupons/"+id+"/audit", adminToken(t), "").body); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestListsPageToTheEnd(t *testing.T) {
+func TestListsContinueToTheEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var coupons, orders []string
 	for range 5 {
-		id := f.onSale(t, 1)
+		id := f.createCoupon(t, 1)
 		coupons = append(coupons, id)
-		orders = append(orders, f.claim(id, user(t, 42)).id("id"))
+		orders = append(orders, f.claim(id, userToken(t, 42)).id("id"))
 	}
 	slices.Reverse(coupons)
 	slices.Reverse(orders)
@@ -136,18 +136,18 @@ func TestListsPageToTheEnd(t *testing.T) {
 	}
 }
 
-// pages walks a list two at a time.
+// pages returns the ids of a list, which it reads two at a time.
 func (f *fixture) pages(tb testing.TB, list string) (ids []string) {
 	tb.Helper()
 	for path := "/" + list + "?limit=2"; ; {
-		a := f.do("GET", path, user(tb, 42), "")
-		if a.Code != 200 {
-			tb.Fatalf("%s: %v", path, a)
+		r := f.do("GET", path, userToken(tb, 42), "")
+		if r.Code != 200 {
+			tb.Fatalf("%s: %v", path, r)
 		}
-		for _, item := range a.body[list].([]any) {
+		for _, item := range r.body[list].([]any) {
 			ids = append(ids, item.(map[string]any)["id"].(string))
 		}
-		next := a.id("next")
+		next := r.id("next")
 		if next == "" || len(ids) > 10 {
 			return ids
 		}

@@ -11,26 +11,26 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// edge surrounds every request: it names the instance, bounds the body, turns
-// a panic into an answer, and counts it. Only at level debug is it logged.
-func (a *API) edge(next http.Handler) http.Handler {
+// middleware handles what all requests have in common: it names the instance,
+// bounds the body, recovers from panics, and counts responses by status.
+func (a *API) middleware(next http.Handler) http.Handler {
 	instance := []string{a.Instance}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := recorders.Get().(*recorder)
 		rec.ResponseWriter, rec.status = w, 0
-		begun := time.Now()
+		start := time.Now()
 		w.Header()["X-Instance"] = instance
 		if a.phase.Load() == draining {
 			w.Header().Set("Connection", "close")
 		}
 		defer func() {
 			if p := recover(); p != nil {
-				a.panicked(rec, r, p)
+				a.recoverPanic(rec, r, p)
 			}
 			pattern := chi.RouteContext(r.Context()).RoutePattern()
 			a.metrics.request(r.Method, pattern, rec.status)
 			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
-				a.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.status, "took", time.Since(begun))
+				a.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.status, "took", time.Since(start))
 			}
 			rec.ResponseWriter = nil
 			recorders.Put(rec)
@@ -39,14 +39,16 @@ func (a *API) edge(next http.Handler) http.Handler {
 			tooLarge.write(rec)
 			return
 		}
-		if r.ContentLength < 0 { // chunked: nobody knows yet
+		if r.ContentLength < 0 { // chunked, of unknown length
 			r.Body = http.MaxBytesReader(rec, r.Body, maxBody+1)
 		}
 		next.ServeHTTP(rec, r)
 	})
 }
 
-func (a *API) panicked(rec *recorder, r *http.Request, p any) {
+// recoverPanic logs a panic and replies with a 500. It repeats the panic that
+// net/http reserves for aborting a response.
+func (a *API) recoverPanic(rec *recorder, r *http.Request, p any) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
@@ -59,8 +61,8 @@ func (a *API) panicked(rec *recorder, r *http.Request, p any) {
 
 func (a *API) routeNotFound(w http.ResponseWriter, _ *http.Request) { noRoute.write(w) }
 
-// methodNotAllowed answers with the methods that the path does have, which chi
-// only tells its own handler.
+// methodNotAllowed returns the handler of requests whose path exists for other
+// methods, which it lists in the header Allow.
 func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, method := range []string{"GET", "POST"} {
@@ -72,7 +74,7 @@ func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	}
 }
 
-// A recorder remembers the status of an answer.
+// A recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -96,5 +98,5 @@ func (rec *recorder) Write(b []byte) (int, error) {
 	return rec.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController and huma reach the connection.
+// Unwrap lets http.ResponseController reach the connection.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

@@ -17,28 +17,28 @@ func TestReadyOnlyWhileServing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.phase.Store(starting)
-	if a := f.do("GET", "/readyz", "", ""); a.Code != 503 {
-		t.Errorf("starting: %v", a)
+	if r := f.do("GET", "/readyz", "", ""); r.Code != 503 {
+		t.Errorf("starting: %v", r)
 	}
-	wantProblem(t, f.do("GET", "/coupons", user(t, 42), ""), 503, "unavailable")
+	wantProblem(t, f.do("GET", "/coupons", userToken(t, 42), ""), 503, "unavailable")
 	f.Open()
-	if a := f.do("GET", "/readyz", "", ""); a.Code != 200 || a.body["checks"].(map[string]any)["mysql"] != "ok" {
-		t.Errorf("serving: %v", a)
+	if r := f.do("GET", "/readyz", "", ""); r.Code != 200 || r.body["checks"].(map[string]any)["mysql"] != "ok" {
+		t.Errorf("serving: %v", r)
 	}
 	f.Drain()
-	f.Open() // too late
-	if a := f.do("GET", "/readyz", "", ""); a.Code != 503 {
-		t.Errorf("draining: %v", a)
+	f.Open() // without effect on a draining API
+	if r := f.do("GET", "/readyz", "", ""); r.Code != 503 {
+		t.Errorf("draining: %v", r)
 	}
-	if a := f.do("GET", "/coupons", user(t, 42), ""); a.Code != 200 || a.Header().Get("Connection") != "close" {
-		t.Errorf("request while draining: %v", a)
+	if r := f.do("GET", "/coupons", userToken(t, 42), ""); r.Code != 200 || r.Header().Get("Connection") != "close" {
+		t.Errorf("request while draining: %v", r)
 	}
-	if a := f.do("GET", "/livez", "", ""); a.Code != 200 {
-		t.Errorf("livez: %v", a)
+	if r := f.do("GET", "/livez", "", ""); r.Code != 200 {
+		t.Errorf("livez: %v", r)
 	}
 }
 
-func TestReadyzNamesWhoIsAway(t *testing.T) {
+func TestReadyzNamesUnavailableServers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.Probes = append(f.Probes,
@@ -51,28 +51,28 @@ func TestReadyzNamesWhoIsAway(t *testing.T) {
 			return context.Canceled
 		}},
 	)
-	begun := time.Now()
-	a := f.do("GET", "/readyz", "", "")
-	if took := time.Since(begun); took > 5*probeTimeout {
+	start := time.Now()
+	r := f.do("GET", "/readyz", "", "")
+	if took := time.Since(start); took > 5*probeTimeout {
 		t.Errorf("readyz took %s", took)
 	}
-	checks, _ := a.body["checks"].(map[string]any)
-	if a.Code != 503 || checks["mysql"] != "ok" || checks["redis"] != "away" || checks["hung"] != "away" {
-		t.Errorf("got %v", a)
+	checks, _ := r.body["checks"].(map[string]any)
+	if r.Code != 503 || checks["mysql"] != "ok" || checks["redis"] != "away" || checks["hung"] != "away" {
+		t.Errorf("got %v", r)
 	}
-	if strings.Contains(a.Body.String(), "10.0.0.7") {
-		t.Errorf("readyz tells strangers addresses: %s", a.Body)
+	if strings.Contains(r.Body.String(), "10.0.0.7") {
+		t.Errorf("readyz reveals addresses: %s", r.Body)
 	}
 }
 
-func TestMetricsCount(t *testing.T) {
+func TestMetricsCountClaimsAndResponses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.onSale(t, 1)
-	f.claim(id, user(t, 42))
-	f.claim(id, user(t, 43))
-	f.claim(id, user(t, 44))
-	f.do("GET", "/a-path-of-the-clients-own", "", "")
+	id := f.createCoupon(t, 1)
+	f.claim(id, userToken(t, 42))
+	f.claim(id, userToken(t, 43))
+	f.claim(id, userToken(t, 44))
+	f.do("GET", "/made-up-path", "", "")
 	f.do("BREW", "/coupons", "", "")
 	text := f.do("GET", "/metrics", "", "").Body.String()
 	for _, want := range []string{
@@ -88,8 +88,8 @@ func TestMetricsCount(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "BREW") || strings.Contains(text, "own") {
-		t.Error("clients can make up label values")
+	if strings.Contains(text, "BREW") || strings.Contains(text, "made-up") {
+		t.Error("clients can create label values")
 	}
 }
 
@@ -121,27 +121,27 @@ func TestOpenAPIHasEveryRouteOfTheSale(t *testing.T) {
 		t.Error(err)
 	}
 	if required := strings.Join(doc.Components.Schemas["Problem"].Required, " "); !strings.Contains(required, "code") {
-		t.Errorf("problems need not have a code: %s", required)
+		t.Errorf("code is not a required member of problems: %s", required)
 	}
 }
 
-func TestDocsNeedNothingFromElsewhere(t *testing.T) {
+func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if a := f.do("GET", "/docs", "", ""); a.Header().Get("Location") != "/docs/" {
-		t.Errorf("/docs: %v", a)
+	if r := f.do("GET", "/docs", "", ""); r.Header().Get("Location") != "/docs/" {
+		t.Errorf("/docs: %v", r)
 	}
 	page := f.do("GET", "/docs/", "", "")
 	refs := regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page.Body.String(), -1)
 	if len(refs) < 3 || !strings.Contains(page.Body.String(), `"/openapi.json"`) {
-		t.Fatalf("not the page: %v", page)
+		t.Fatalf("not the documentation page: %v", page)
 	}
 	for _, ref := range refs {
-		if a := f.do("GET", ref[1], "", ""); !strings.HasPrefix(ref[1], "/") || strings.HasPrefix(ref[1], "//") || a.Code != 200 {
-			t.Errorf("%s: %d", ref[1], a.Code)
+		if r := f.do("GET", ref[1], "", ""); !strings.HasPrefix(ref[1], "/") || strings.HasPrefix(ref[1], "//") || r.Code != 200 {
+			t.Errorf("%s: %d", ref[1], r.Code)
 		}
 	}
 	if csp := page.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "http") {
-		t.Errorf("the page may load from elsewhere: %q", csp)
+		t.Errorf("the page may load from other hosts: %q", csp)
 	}
 }

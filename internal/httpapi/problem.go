@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+)
+
+// A Problem is the body of every response that is not a success, as RFC 9457
+// defines it. It is also an error, so that operations can return it.
+type Problem struct {
+	Type      string     `json:"type" example:"about:blank"`
+	Title     string     `json:"title" example:"Conflict" doc:"The meaning of the status"`
+	Status    int        `json:"status" example:"409"`
+	Code      string     `json:"code" example:"sold_out" doc:"A stable code for programs"`
+	Detail    string     `json:"detail,omitempty" doc:"An explanation for people"`
+	BeginTime *time.Time `json:"begin_time,omitempty" doc:"With not_started: when the sale starts"`
+	OrderID   *ID        `json:"order_id,omitempty" doc:"With already_claimed: the order that the user has"`
+	Errors    []BadField `json:"errors,omitempty" doc:"With invalid_input: one entry for each field"`
+
+	header  http.Header
+	encoded []byte // the JSON, if no member varies
+}
+
+// A BadField says what is wrong with one part of the request.
+type BadField struct {
+	In      string `json:"in" example:"body" doc:"body, path or query"`
+	Field   string `json:"field,omitempty" example:"stock" doc:"Absent if the message is about the whole part"`
+	Message string `json:"message"`
+}
+
+func newProblem(status int, code, detail string) *Problem {
+	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+	p.encoded, _ = encode(p)
+	return p
+}
+
+func withHeader(p *Problem, name, value string) *Problem {
+	p.header = http.Header{name: {value}}
+	return p
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Code }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders implements huma.HeadersError.
+func (p *Problem) GetHeaders() http.Header { return p.header }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// write writes p for handlers that bypass huma.
+func (p *Problem) write(w http.ResponseWriter) {
+	for name, values := range p.header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	b, _ := encode(p)
+	_, _ = w.Write(b)
+}
