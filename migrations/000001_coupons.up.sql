@@ -4,8 +4,8 @@ CREATE TABLE coupons (
     begin_time    DATETIME(3)  NOT NULL,
     end_time      DATETIME(3)  NOT NULL,
     initial_stock INT          NOT NULL,
-    -- Signed and without a CHECK: the guard is the statement that takes the
-    -- stock. The lab takes that guard away and must be able to see the damage.
+    -- Signed and without a CHECK: the UPDATE that decrements it is the guard.
+    -- The experiments remove that guard, and a stock below 0 must then be seen.
     stock         INT          NOT NULL,
     version       BIGINT       NOT NULL DEFAULT 0,
     created_at    DATETIME(3)  NOT NULL,

@@ -1,6 +1,6 @@
 CREATE TABLE locks (
     name       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-    -- Empty when released. The row stays, to remember the fence.
+    -- Empty when released. The row is kept because it holds the last fence.
     owner      VARCHAR(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     fence      BIGINT UNSIGNED NOT NULL,
     expires_at DATETIME(6) NOT NULL,

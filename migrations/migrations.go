@@ -1,6 +1,6 @@
-// Package migrations carries the schema inside the binary, so that service,
-// tests and lab all run the same bytes. Each file holds one statement, so that
-// nothing is ever half applied and the DSN needs no multiStatements.
+// Package migrations embeds the schema, so that the service, the tests and the
+// lab apply the same files. Each file holds one statement: a migration cannot
+// be applied in part, and the DSN needs no multiStatements.
 package migrations
 
 import (
@@ -18,13 +18,13 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Up applies what is missing. Any number of instances may call it at once:
-// golang-migrate serialises them with GET_LOCK.
+// Up applies the missing migrations. Concurrent calls are safe: golang-migrate
+// serialises them with GET_LOCK.
 func Up(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, (*migrate.Migrate).Up)
 }
 
-// Down takes everything away, with all data.
+// Down reverts all migrations. All data is lost.
 func Down(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, (*migrate.Migrate).Down)
 }
@@ -38,8 +38,7 @@ func run(ctx context.Context, db *sql.DB, step func(*migrate.Migrate) error) err
 	if err != nil {
 		return fmt.Errorf("migrations: connect: %w", err)
 	}
-	// WithConnection leaves the pool open when the migrator is closed;
-	// WithInstance would close it.
+	// Unlike WithInstance, WithConnection does not close db with the migrator.
 	driver, err := mysql.WithConnection(ctx, conn, &mysql.Config{})
 	if err != nil {
 		return errors.Join(fmt.Errorf("migrations: %w", err), conn.Close())
