@@ -1,8 +1,8 @@
--- Take a block of sequence numbers of one day.
--- KEYS[1] the day's hash: n = last number taken, s = last second stamped
--- ARGV[1] how many   ARGV[2] first second of that day (Unix)   ARGV[3] seconds to keep the key
--- returns {last number of the block, second to stamp it with (Unix)}
---         {0, second}   that second is in another day: ask again, for that day
+-- Reserves a block of sequence numbers of one UTC day.
+-- KEYS[1] the day's hash: n = last number reserved, s = last second used
+-- ARGV[1] size of the block   ARGV[2] first second of the day (Unix)   ARGV[3] the key's TTL in seconds
+-- Returns {last number of the block, second of its ids (Unix)}
+--         {0, second}   the second is in another day: call again for that day
 --         {-1, second}  the day's 2^32 numbers are used up
 local now, day = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2])
 local last = tonumber(redis.call('HGET', KEYS[1], 's') or nil)
@@ -10,7 +10,7 @@ local second
 if last then
   second = math.max(now, last) -- the clock may have stepped back
 else
-  second = now + 1 -- what a lost counter gave out was stamped now or earlier
+  second = now + 1 -- ids of a lost counter have this second or an earlier one
 end
 if second < day or second >= day + 86400 then
   local today = now >= day and now < day + 86400

@@ -1,24 +1,26 @@
-// Package idgen makes 64-bit order ids out of a counter in Redis:
+// Package idgen makes 64-bit ids from a counter in Redis:
 //
 //	 0 | seconds since 2026-01-01 UTC | number within the UTC day
 //	63   62 ...... 31 bits ...... 32    31 ...... 32 bits ..... 0
 //
-// Ids are positive, rise by the second across all instances, and fit a BIGINT;
-// they exceed 2^53, so JSON must carry them as strings. The seconds last until
-// 2094, the numbers for 4.29 billion ids a day.
+// Ids are positive, increase from second to second across all instances, and
+// fit a BIGINT. They exceed 2^53, so JSON must carry them as strings. The
+// seconds last until 2094, the numbers for 4.29 billion ids a day.
 //
-// What makes an id unique is Redis alone: number and second come from one
-// script, so the clocks of the instances do not matter. No id is given twice
+// Redis alone makes ids unique: one script returns both number and second, so
+// the clocks of the instances do not matter. No id is given twice
 //   - by any number of instances;
-//   - when Redis's clock steps back, by up to the two days that a day's counter
-//     is kept: the second never falls below the last one stamped;
-//   - when Redis loses its data: a new counter stamps its first block with the
-//     next second, which no lost one has used. Twice within one second is too
-//     often for that; so is losing the data while the clock steps back, and a
-//     replica promoted within a second of writes it never saw. The table's
-//     primary key is the guard behind all three.
+//   - when Redis's clock steps back by up to two days, the lifetime of a day's
+//     counter: the second never falls below the last one used;
+//   - when Redis loses its data: a new counter starts with the next second,
+//     which no lost counter has used.
 //
-// Not promised: no gaps, and no order within a second between instances.
+// An id may be given twice if Redis loses its data twice within one second,
+// loses it while its clock steps back, or promotes a replica within a second of
+// writes that the replica did not receive. The table's primary key guards
+// against these cases.
+//
+// Ids may have gaps, and ids of one second are not ordered between instances.
 package idgen
 
 import (
@@ -32,9 +34,10 @@ import (
 )
 
 var (
-	// ErrExhausted says that the day's numbers or the seconds are used up.
+	// ErrExhausted says that the numbers of the day, or all seconds, are used
+	// up.
 	ErrExhausted = errors.New("idgen: exhausted")
-	// ErrInvalid says that a number cannot be an id.
+	// ErrInvalid says that a number is not an id.
 	ErrInvalid = errors.New("idgen: not an id")
 )
 
@@ -46,11 +49,11 @@ const (
 	maxSequence  = 1<<sequenceBits - 1
 	maxSecond    = 1<<31 - 1
 	maxBlock     = 1000
-	keep         = 48 * time.Hour
+	counterTTL   = 48 * time.Hour
 	day          = 24 * time.Hour
-	// fresh is how long a block may be used: an id is at most this much
-	// younger than the second in it.
-	fresh = time.Second
+	// blockTTL is how long a block may be used: the second in an id is at most
+	// this much older than the id.
+	blockTTL = time.Second
 )
 
 //go:embed block.lua
@@ -58,43 +61,44 @@ var blockLua string
 
 // A Worker gives out ids of one kind. It is safe for concurrent use.
 //
-// It takes numbers in blocks: of one while it is idle, of up to a thousand
-// while ids are wanted quickly, so that neither round trips nor gaps pile up.
+// It reserves numbers in blocks of up to a thousand. The size follows the
+// demand: an idle worker reserves single numbers and leaves no gaps; a busy one
+// needs few round trips.
 type Worker struct {
 	rdb    redis.Scripter
 	name   string
 	script *redis.Script
 
-	turn  chan struct{} // holds one token: a mutex that a context can leave
+	mutex chan struct{} // a mutex with one token: waiting for it can be cancelled
 	block block
 }
 
-// block is a run of numbers with the second that they are stamped with; the
-// zero block is empty.
+// A block is a range of reserved numbers, all with the same second. The zero
+// block is empty.
 type block struct {
 	second    int64 // since Epoch
-	next, end int64 // numbers left: next..end-1
+	next, end int64 // the numbers left are next to end-1
 	size      int64
-	until     time.Time
+	expiresAt time.Time
 }
 
-// New returns a worker that counts in the keys icr:name:yyyy:MM:dd.
+// New returns a worker whose counters are the keys icr:name:yyyy:MM:dd.
 func New(rdb redis.Scripter, name string) *Worker {
-	w := &Worker{rdb: rdb, name: name, script: redis.NewScript(blockLua), turn: make(chan struct{}, 1)}
-	w.turn <- struct{}{}
+	w := &Worker{rdb: rdb, name: name, script: redis.NewScript(blockLua), mutex: make(chan struct{}, 1)}
+	w.mutex <- struct{}{}
 	return w
 }
 
-// Next returns a new id. Without Redis there is none: the error is ErrExhausted
-// or whatever kept Redis from answering before ctx ended.
+// Next returns a new id. It may block until ctx ends. The error is
+// ErrExhausted, the cause of ctx, or Redis's error.
 func (w *Worker) Next(ctx context.Context) (int64, error) {
 	select {
-	case <-w.turn:
+	case <-w.mutex:
 	case <-ctx.Done():
 		return 0, fmt.Errorf("idgen: %s: %w", w.name, context.Cause(ctx))
 	}
-	defer func() { w.turn <- struct{}{} }()
-	if b := &w.block; b.next == b.end || time.Now().After(b.until) {
+	defer func() { w.mutex <- struct{}{} }()
+	if b := &w.block; b.next == b.end || time.Now().After(b.expiresAt) {
 		if err := w.refill(ctx); err != nil {
 			return 0, fmt.Errorf("idgen: %s: %w", w.name, err)
 		}
@@ -104,46 +108,47 @@ func (w *Worker) Next(ctx context.Context) (int64, error) {
 	return id, nil
 }
 
-// refill takes the next block: as long as what was used of the last, twice as
-// long if that was all of it and within its time.
+// refill reserves the next block. Its size is the count of numbers used of the
+// last block, doubled if the last block was used up before it expired.
 func (w *Worker) refill(ctx context.Context) error {
-	asked := time.Now()
+	now := time.Now() // before the request, so that blockTTL includes the round trip
 	size := w.block.size - (w.block.end - w.block.next)
-	if asked.Before(w.block.until) {
+	if now.Before(w.block.expiresAt) {
 		size *= 2
 	}
 	size = min(max(1, size), maxBlock)
-	for today := asked.UTC().Truncate(day); ; {
-		last, second, err := w.take(ctx, size, today)
+	for today := now.UTC().Truncate(day); ; {
+		last, second, err := w.reserve(ctx, size, today)
 		switch since := second - Epoch.Unix(); {
 		case err != nil:
 			return err
 		case last < 0 || since < 0 || since > maxSecond:
 			return ErrExhausted
 		case last > 0:
-			w.block = block{second: since, next: last - size + 1, end: last + 1, size: size, until: asked.Add(fresh)}
+			w.block = block{second: since, next: last - size + 1, end: last + 1, size: size, expiresAt: now.Add(blockTTL)}
 			return nil
 		}
 		today = time.Unix(second, 0).UTC().Truncate(day)
 	}
 }
 
-func (w *Worker) take(ctx context.Context, size int64, today time.Time) (last, second int64, err error) {
+// reserve runs block.lua for one day.
+func (w *Worker) reserve(ctx context.Context, size int64, today time.Time) (last, second int64, err error) {
 	key := "icr:" + w.name + ":" + today.Format("2006:01:02")
-	answer, err := w.script.Run(ctx, w.rdb, []string{key}, size, today.Unix(), int64(keep.Seconds())).Int64Slice()
+	reply, err := w.script.Run(ctx, w.rdb, []string{key}, size, today.Unix(), int64(counterTTL.Seconds())).Int64Slice()
 	if err != nil {
 		return 0, 0, err
 	}
-	return answer[0], answer[1], nil
+	return reply[0], reply[1], nil
 }
 
-// Parts is what an id says.
+// Parts are the fields of an id.
 type Parts struct {
-	Time     time.Time // when its block was taken, to the second, UTC
+	Time     time.Time // when its block was reserved, to the second, UTC
 	Sequence int64     // its number within that UTC day
 }
 
-// Parse takes an id apart, or reports ErrInvalid.
+// Parse returns the fields of an id, or ErrInvalid.
 func Parse(id int64) (Parts, error) {
 	if id <= 0 || id&maxSequence == 0 {
 		return Parts{}, fmt.Errorf("%w: %d", ErrInvalid, id)

@@ -3,7 +3,6 @@ package idgen
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -15,9 +14,9 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m) }
 
-// atClock makes w see the time in the Redis key "clock" instead of the
-// server's own: the script stays as it is, its TIME is replaced.
-func atClock(w *Worker) *Worker {
+// withClock makes w's script read the time from the Redis key "clock". It
+// replaces TIME and leaves the rest of the script unchanged.
+func withClock(w *Worker) *Worker {
 	const shim = `local server = redis
 local redis = {call = function(name, ...)
   if name == 'TIME' then return {server.call('GET', 'clock'), '0'} end
@@ -28,9 +27,9 @@ end}
 	return w
 }
 
-func setClock(t *testing.T, rdb redis.UniversalClient, at time.Time) {
+func setClock(t *testing.T, rdb redis.UniversalClient, now time.Time) {
 	t.Helper()
-	if err := rdb.Set(t.Context(), "clock", at.Unix(), 0).Err(); err != nil {
+	if err := rdb.Set(t.Context(), "clock", now.Unix(), 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -55,46 +54,46 @@ func mustParse(t *testing.T, id int64) Parts {
 	return parts
 }
 
-// drop makes the worker forget its block, so that the next id asks Redis.
-func drop(w *Worker) { w.block = block{} }
+// dropBlock makes w reserve a new block for its next id.
+func dropBlock(w *Worker) { w.block = block{} }
 
-func TestAMillionIDsOfTwoInstancesHaveNoTwin(t *testing.T) {
+func TestAMillionIDsOfTwoInstancesAreUnique(t *testing.T) {
 	t.Parallel()
-	const each, goroutines = 500_000, 8
+	const perInstance, goroutines = 500_000, 8
 	server := labtest.Redis(t)
-	ids := make([][]int64, 2*goroutines)
+	results := make([][]int64, 2*goroutines)
 	var wg sync.WaitGroup
 	for instance := range 2 {
 		w := New(labtest.Dial(t, server), "order")
 		for g := range goroutines {
-			mine := &ids[instance*goroutines+g]
+			ids := &results[instance*goroutines+g]
 			wg.Go(func() {
-				for range each / goroutines {
+				for range perInstance / goroutines {
 					id, err := w.Next(t.Context())
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					*mine = append(*mine, id)
+					*ids = append(*ids, id)
 				}
 			})
 		}
 	}
 	wg.Wait()
-	seen := make(map[int64]bool, 2*each)
-	for _, mine := range ids {
-		for i, id := range mine {
+	seen := make(map[int64]bool, 2*perInstance)
+	for _, ids := range results {
+		for i, id := range ids {
 			if seen[id] {
 				t.Fatalf("id %d was given twice", id)
 			}
-			if i > 0 && id <= mine[i-1] {
-				t.Fatalf("id %d came after %d in one goroutine", id, mine[i-1])
+			if i > 0 && id <= ids[i-1] {
+				t.Fatalf("id %d came after %d in one goroutine", id, ids[i-1])
 			}
 			seen[id] = true
 		}
 	}
-	if len(seen) != 2*each {
-		t.Errorf("%d ids, want %d", len(seen), 2*each)
+	if len(seen) != 2*perInstance {
+		t.Errorf("%d ids, want %d", len(seen), 2*perInstance)
 	}
 }
 
@@ -105,11 +104,11 @@ func TestClockSteppingBackGivesNoIDTwice(t *testing.T) {
 		t.Run(back.String(), func(t *testing.T) {
 			t.Parallel()
 			rdb := labtest.Dial(t, labtest.Redis(t))
-			w := atClock(New(rdb, "order"))
+			w := withClock(New(rdb, "order"))
 			seen, last := map[int64]bool{}, int64(0)
-			for _, at := range []time.Time{noon.Add(-back), noon, noon.Add(-back), noon} {
-				setClock(t, rdb, at)
-				drop(w)
+			for _, now := range []time.Time{noon.Add(-back), noon, noon.Add(-back), noon} {
+				setClock(t, rdb, now)
+				dropBlock(w)
 				for range 50 {
 					id := mustNext(t, w)
 					if seen[id] {
@@ -125,17 +124,17 @@ func TestClockSteppingBackGivesNoIDTwice(t *testing.T) {
 	}
 }
 
-// One instance goes on using a block of the lost counter while the other takes
-// from the new one, in the same second.
-func TestRedisEmptiedGivesNoIDTwice(t *testing.T) {
+// One instance continues to use a block of the lost counter while the other
+// reserves blocks of the new one, in the same second.
+func TestLossOfRedisDataGivesNoIDTwice(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	old, renewed := atClock(New(rdb, "order")), atClock(New(rdb, "order"))
+	old, renewed := withClock(New(rdb, "order")), withClock(New(rdb, "order"))
 	noon := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 	seen := map[int64]bool{}
 	for second := range 20 {
-		at := noon.Add(time.Duration(second) * time.Second)
-		setClock(t, rdb, at)
+		now := noon.Add(time.Duration(second) * time.Second)
+		setClock(t, rdb, now)
 		for range 200 {
 			for _, w := range []*Worker{old, renewed} {
 				id := mustNext(t, w)
@@ -148,78 +147,78 @@ func TestRedisEmptiedGivesNoIDTwice(t *testing.T) {
 		if err := rdb.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		setClock(t, rdb, at)
-		drop(renewed)
+		setClock(t, rdb, now)
+		dropBlock(renewed)
 	}
 }
 
-func TestDayRollsOver(t *testing.T) {
+func TestNumbersRestartEachDay(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	w := atClock(New(rdb, "order"))
+	w := withClock(New(rdb, "order"))
 	midnight := time.Date(2027, 5, 2, 0, 0, 0, 0, time.UTC)
 	setClock(t, rdb, midnight.Add(-time.Hour))
 	for range 5 {
 		mustNext(t, w)
-		drop(w)
+		dropBlock(w)
 	}
 	setClock(t, rdb, midnight.Add(-time.Second))
 	before := mustParse(t, mustNext(t, w))
 	if before.Sequence != 6 || !before.Time.Equal(midnight.Add(-time.Second)) {
-		t.Errorf("last of the day = %+v", before)
+		t.Errorf("last id of the day: %+v", before)
 	}
-	drop(w)
+	dropBlock(w)
 	setClock(t, rdb, midnight)
 	after := mustParse(t, mustNext(t, w))
 	if after.Sequence != 1 || !after.Time.Equal(midnight.Add(time.Second)) {
-		t.Errorf("first of the next day = %+v", after)
+		t.Errorf("first id of the next day: %+v", after)
 	}
 	ttl, err := rdb.TTL(t.Context(), "icr:order:2027:05:01").Result()
-	if err != nil || ttl < 47*time.Hour || ttl > keep {
-		t.Errorf("yesterday's counter is kept for %v, %v; want two days", ttl, err)
+	if err != nil || ttl < 47*time.Hour || ttl > counterTTL {
+		t.Errorf("TTL of yesterday's counter: %v, %v; want two days", ttl, err)
 	}
 }
 
-// A counter that begins in the last second of a day stamps the first second of
-// the next one, and so must be the next one's.
-func TestCounterThatBeginsAtMidnightIsTheNextDays(t *testing.T) {
+// A new counter starts with the next second. In the last second of a day that
+// is a second of the next day, whose counter must be used.
+func TestNewCounterBeforeMidnightBelongsToTheNextDay(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	midnight := time.Date(2027, 5, 2, 0, 0, 0, 0, time.UTC)
 	setClock(t, rdb, midnight.Add(-time.Second))
-	w := atClock(New(rdb, "order"))
+	w := withClock(New(rdb, "order"))
 	first := mustParse(t, mustNext(t, w))
 	if !first.Time.Equal(midnight) || first.Sequence != 1 {
-		t.Errorf("first = %+v, want number 1 of %s", first, midnight)
+		t.Errorf("first id: %+v, want number 1 of %s", first, midnight)
 	}
 	setClock(t, rdb, midnight)
-	drop(w)
+	dropBlock(w)
 	if second := mustParse(t, mustNext(t, w)); !second.Time.Equal(midnight) || second.Sequence != 2 {
-		t.Errorf("second = %+v, want number 2 of %s", second, midnight)
+		t.Errorf("second id: %+v, want number 2 of %s", second, midnight)
 	}
 }
 
 func TestInstanceClockDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	far := time.Date(2031, 1, 1, 6, 0, 0, 0, time.UTC) // Redis's time; this machine's is another
-	setClock(t, rdb, far)
-	if p := mustParse(t, mustNext(t, atClock(New(rdb, "order")))); !p.Time.Equal(far.Add(time.Second)) {
-		t.Errorf("stamped %s, want %s", p.Time, far.Add(time.Second))
+	redisTime := time.Date(2031, 1, 1, 6, 0, 0, 0, time.UTC) // years ahead of this instance's clock
+	setClock(t, rdb, redisTime)
+	if p := mustParse(t, mustNext(t, withClock(New(rdb, "order")))); !p.Time.Equal(redisTime.Add(time.Second)) {
+		t.Errorf("time of the id: %s, want %s", p.Time, redisTime.Add(time.Second))
 	}
 }
 
-func TestLimitsOfBothFields(t *testing.T) {
+func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	w := atClock(New(rdb, "order"))
+	w := withClock(New(rdb, "order"))
 	now := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 	setClock(t, rdb, now)
 	if err := rdb.HSet(t.Context(), "icr:order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if p := mustParse(t, mustNext(t, w)); p.Sequence != maxSequence || !p.Time.Equal(now) {
-		t.Errorf("the day's last id = %+v", p)
+		t.Errorf("the day's last id: %+v", p)
 	}
 	for range 2 {
 		if id, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
@@ -228,22 +227,22 @@ func TestLimitsOfBothFields(t *testing.T) {
 	}
 	setClock(t, rdb, Epoch.Add((maxSecond-1)*time.Second))
 	if id := mustNext(t, w); id <= 0 || id>>sequenceBits != maxSecond {
-		t.Errorf("id of the last second = %d", id)
+		t.Errorf("id of the last second: %d", id)
 	}
-	drop(w)
+	dropBlock(w)
 	setClock(t, rdb, Epoch.Add((maxSecond+1)*time.Second))
 	if id, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
 		t.Errorf("after the last second: %d, %v, want ErrExhausted", id, err)
 	}
 }
 
-func TestWithoutRedisThereIsNoID(t *testing.T) {
+func TestNextFailsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	w := New(labtest.Dial(t, server), "order")
 	mustNext(t, w)
 	server.Kill()
-	drop(w)
+	dropBlock(w)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if id, err := w.Next(ctx); err == nil {
@@ -262,23 +261,17 @@ func TestIdleWorkerLeavesNoGaps(t *testing.T) {
 		if got := mustParse(t, mustNext(t, w)).Sequence; got != n {
 			t.Errorf("number %d, want %d", got, n)
 		}
-		w.block.until = time.Time{} // as if more than a second passed
+		w.block.expiresAt = time.Time{} // as after a second
 	}
 }
 
-func TestParseRefusesWhatIsNoID(t *testing.T) {
+func TestParseOfANumberThatIsNoIDIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, id := range []int64{0, -1, -1 << 63, 7 << sequenceBits} {
 		if _, err := Parse(id); !errors.Is(err, ErrInvalid) {
 			t.Errorf("Parse(%d) = %v, want ErrInvalid", id, err)
 		}
 	}
-}
-
-func ExampleParse() {
-	parts, _ := Parse(120347448945147905)
-	fmt.Println(parts.Time.Format(time.RFC3339), parts.Sequence)
-	// Output: 2026-11-21T07:29:34Z 1
 }
 
 func BenchmarkNext(b *testing.B) {
