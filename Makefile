@@ -19,7 +19,7 @@ demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a dis
 	@deploy/install.sh jmeter
 	@bin/loadtest jmeter
 
-generations: install ## how locks grow up: each generation broken, and the next one under the same
+generations: install ## each generation of the articles' lock under the fault that breaks it, and the next one under the same
 	@go run ./loadtest/generations
 
 pview: bin/api bin/locks $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json

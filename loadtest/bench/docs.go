@@ -11,12 +11,12 @@ import (
 
 // docs writes docs/benchmarks.md from docs/benchmarks.json. If there is an
 // out/bench/bench.json, docs copies it to docs/benchmarks.json first. It returns
-// an error if that is of a quick run or misses a target's figure.
+// an error if that is of a quick run, or lacks the value of a target.
 func docs(context.Context) error {
 	latest, err := os.ReadFile(filepath.Join(outDir, "bench.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return writePage("docs")
+		return writePage()
 	case err != nil:
 		return err
 	}
@@ -29,12 +29,12 @@ func docs(context.Context) error {
 	if err := os.WriteFile(filepath.Join("docs", "benchmarks.json"), latest, 0o644); err != nil {
 		return err
 	}
-	return writePage("docs")
+	return writePage()
 }
 
-// writePage generates benchmarks.md from benchmarks.json in dir.
-func writePage(dir string) error {
-	figures, err := os.ReadFile(filepath.Join(dir, "benchmarks.json"))
+// writePage generates docs/benchmarks.md from docs/benchmarks.json.
+func writePage() error {
+	figures, err := os.ReadFile(filepath.Join("docs", "benchmarks.json"))
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func writePage(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(markdown), 0o644)
+	return os.WriteFile(filepath.Join("docs", "benchmarks.md"), []byte(markdown), 0o644)
 }
 
 // publishable returns an error unless benchJSON is of a full run.

@@ -68,22 +68,22 @@ func (m *acquireMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, er
 		ctx = m.held[n-1].Context()
 	}
 	m.options.TTL = ttl
-	h, err := m.client.Acquire(ctx, m.key, m.options)
+	acquired, err := m.client.Acquire(ctx, m.key, m.options)
 	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	m.held = append(m.held, h)
+	m.held = append(m.held, acquired)
 	return true, nil
 }
 
 func (m *acquireMutex) Unlock(ctx context.Context) error {
 	last := len(m.held) - 1
-	h := m.held[last]
+	innermost := m.held[last]
 	m.held = m.held[:last]
-	if err := h.Release(ctx); !errors.Is(err, lock.ErrLost) {
+	if err := innermost.Release(ctx); !errors.Is(err, lock.ErrLost) {
 		return err
 	}
 	return nil

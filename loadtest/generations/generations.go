@@ -75,7 +75,7 @@ func newRedlock(p *process) *redlock.Locker {
 	return redlock.New(nodes...)
 }
 
-// withOptions opens lock.Acquire on redislock with o.
+// withOptions opens a lock.Client on redislock that acquires with o.
 func withOptions(o lock.Options) func(p *process, key string) mutex {
 	return func(p *process, key string) mutex {
 		return &acquireMutex{client: lock.New(redislock.New(p.nodes[0])), key: key, options: o}

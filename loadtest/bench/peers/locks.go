@@ -58,7 +58,7 @@ func open(name string) (locker, error) {
 	return library(os.Getenv("REDIS_URL"))
 }
 
-// own is the driver redislock. Waiting is done by lock.Acquire.
+// own is the driver redislock. fromLocker adds the waiting.
 func own(url string) (locker, error) {
 	rdb, err := connect.Redis(url, conns)
 	if err != nil {
@@ -76,6 +76,7 @@ func ownBatched(url string) (locker, error) {
 	return fromLocker(redislock.Batched(rdb), "evalsha"), nil
 }
 
+// fromLocker waits with a lock.Client, as the service does.
 func fromLocker(l lock.Locker, calls ...string) locker {
 	client := lock.New(l)
 	return locker{
@@ -87,11 +88,11 @@ func fromLocker(l lock.Locker, calls ...string) locker {
 			return func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 		},
 		wait: func(ctx context.Context, key string) (func() error, error) {
-			held, err := client.Acquire(ctx, key, lock.Options{TTL: leaseTTL, Wait: -1})
+			acquired, err := client.Acquire(ctx, key, lock.Options{TTL: leaseTTL, Wait: -1})
 			if err != nil {
 				return nil, err
 			}
-			return func() error { return held.Release(context.WithoutCancel(ctx)) }, nil
+			return func() error { return acquired.Release(context.WithoutCancel(ctx)) }, nil
 		},
 		calls: append(calls, "subscribe", "unsubscribe"),
 	}
@@ -128,11 +129,11 @@ func bsmRedislock(url string) (locker, error) {
 	l := bsm.New(rdb)
 	obtain := func(o *bsm.Options) func(context.Context, string) (func() error, error) {
 		return func(ctx context.Context, key string) (func() error, error) {
-			held, err := l.Obtain(ctx, key, ttl, o)
+			obtained, err := l.Obtain(ctx, key, ttl, o)
 			if err != nil {
 				return nil, err
 			}
-			return func() error { return held.Release(context.WithoutCancel(ctx)) }, nil
+			return func() error { return obtained.Release(context.WithoutCancel(ctx)) }, nil
 		}
 	}
 	return locker{
