@@ -1,6 +1,10 @@
--- Take a lock and mint its fence; a retry by the same owner gets the same one.
--- KEYS[1] the lock, KEYS[2] its last fence
--- ARGV[1] our token, ARGV[2] ttl in ms, ARGV[3] how long to remember the fence, in ms
+-- Acquire a lock and give it a fence. A retry with the same token gets the same
+-- fence.
+-- KEYS[1]  the lock
+-- KEYS[2]  its last fence
+-- ARGV[1]  our token
+-- ARGV[2]  ttl in ms
+-- ARGV[3]  how long to store the fence, in ms
 -- Returns the fence, or 0 if another holds the lock.
 local holder = redis.call("GET", KEYS[1])
 local last = tonumber(redis.call("GET", KEYS[2]) or 0)

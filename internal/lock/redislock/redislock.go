@@ -1,9 +1,10 @@
-// Package redislock is a lock on one string key of Redis 7 or later: the value
-// is a random token of the lease, the key's expiry is its end.
+// Package redislock is a lock on one string key of Redis 7 or later. The value
+// of the key is a random token of the lease, and its expiry is the lease's end.
 //
-// It is as safe as the Redis behind it: a failover to a replica that has not
-// yet seen the key, or a restart without it, frees the lock under its holder.
-// Guard what must not happen twice with a fence or in the database.
+// The lock is as safe as its Redis. A failover to a replica that has not yet
+// received the key, or a restart without it, frees the lock while its holder
+// still uses it. What must not happen twice needs a fence or a guard in the
+// database.
 package redislock
 
 import (
@@ -18,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 var (
@@ -32,51 +34,44 @@ var (
 	extendScript = redis.NewScript(extendLua)
 )
 
-const (
-	// cleanup bounds the attempt to let go of what an unknown outcome may
-	// have left.
-	cleanup = 500 * time.Millisecond
-	// memory is how long a fence outlives its last holder. After that the
-	// server's clock alone keeps the next one higher.
-	memory = 24 * time.Hour
-)
+// fenceMemory is how long a fence is stored after its lease was acquired. After
+// that the server's clock alone makes the next fence larger.
+const fenceMemory = 24 * time.Hour
 
-// A Locker takes keys as they are given. It owns no resource but, while
-// somebody waits, one pub/sub connection (in a cluster: one per node).
+// A Locker locks the keys it is given, without a prefix. It has no resources of
+// its own, except one pub/sub connection while anyone waits (in a cluster: one
+// to each node).
 type Locker struct {
-	rdb     redis.UniversalClient
-	send    sender
-	rounds  *rounds // of Batched; otherwise each question goes out by itself
-	fenced  bool
-	publish string // the command that wakes waiters
-	batch   int    // how many leases one script extends
-	hub     hub
+	rdb      redis.UniversalClient
+	set      setter
+	batcher  *batcher // of Batched; nil sends each request by itself
+	fenced   bool
+	publish  string // the command that notifies waiters
+	messages *driver.Subscriber
 }
 
-// New returns a locker whose TryLock costs one plain SET. Its leases have no
-// fence.
-func New(rdb redis.UniversalClient) *Locker {
-	l := &Locker{rdb: rdb, send: rdb, publish: "publish", batch: 100}
-	if _, ok := rdb.(*redis.ClusterClient); ok {
-		l.publish = "spublish" // stays on the key's own shard
-		l.batch = 1            // a script must not leave its slot
-	}
-	return l
-}
-
-// A sender is how commands reach Redis: every client is one.
-type sender interface {
-	redis.Scripter
+// A setter sends the SET that acquires a lock. Every client is one.
+type setter interface {
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
-// Fenced returns a locker whose leases carry a fence: the server's time in
-// microseconds, or one more than the key's last fence if that is higher. So it
-// rises after a loss of data too, as long as the server's clock does not step
-// back meanwhile, and the last fence is remembered for a day only.
+// New returns a locker whose TryLock is one plain SET. Its leases have no fence.
+func New(rdb redis.UniversalClient) *Locker {
+	l := &Locker{rdb: rdb, set: rdb, publish: "publish"}
+	_, cluster := rdb.(*redis.ClusterClient)
+	if cluster {
+		l.publish = "spublish" // stays on the key's own node
+	}
+	l.messages = driver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
+	return l
+}
+
+// Fenced returns a locker whose leases have a fence: the server's time in
+// microseconds, or the key's last fence plus one if that is larger. Fences
+// increase even after a loss of data, unless the server's clock steps back
+// meanwhile. The last fence is stored in FenceKey(key) for a day.
 //
-// The fence is kept in FenceKey(key). Fenced and unfenced lockers exclude each
-// other.
+// Fenced and other lockers of the same key exclude each other.
 func Fenced(rdb redis.UniversalClient) *Locker {
 	l := New(rdb)
 	l.fenced = true
@@ -88,8 +83,9 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lease := &lease{locker: l, key: key, token: rand.Text(), valid: time.Now().Add(ttl)}
-	err := l.ask(ctx, lease, ttl)
+	lease := &lease{locker: l, key: key, token: rand.Text()}
+	lease.expiry.Begin(time.Now().Add(ttl))
+	err := l.request(ctx, lease, ttl)
 	if err == nil {
 		return lease, nil
 	}
@@ -97,40 +93,40 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 		return nil, lock.ErrLocked
 	}
 	lease.abandon(ctx)
-	return nil, fmt.Errorf("redislock: take %s: %w", key, err)
+	return nil, fmt.Errorf("redislock: acquire %s: %w", key, err)
 }
 
-// ask sends the one command that may make lease the holder of its key.
-func (l *Locker) ask(ctx context.Context, lease *lease, ttl time.Duration) error {
+// request sends the one command that acquires the key for lease.
+func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) error {
 	switch {
 	case l.fenced:
-		return l.askFenced(ctx, lease, ttl)
-	case l.rounds != nil:
-		return l.askInRound(ctx, lease, ttl)
+		return l.requestFenced(ctx, lease, ttl)
+	case l.batcher != nil:
+		return l.requestBatched(ctx, lease, ttl)
 	}
-	holder, err := l.send.Do(ctx, "set", lease.key, lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
+	holder, err := l.set.Do(ctx, "set", lease.key, lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
 	switch {
 	case errors.Is(err, redis.Nil): // there was no holder
 		return nil
 	case err != nil:
 		return err
-	case holder == lease.token: // a retry, after the first reply was lost
+	case holder == lease.token: // a retry after the first reply was lost
 		return nil
 	}
 	return lock.ErrLocked
 }
 
-func (l *Locker) askInRound(ctx context.Context, lease *lease, ttl time.Duration) error {
-	ours, err := l.rounds.take(ctx, lease.key, lease.token, ttl)
-	if err == nil && !ours {
+func (l *Locker) requestBatched(ctx context.Context, lease *lease, ttl time.Duration) error {
+	acquired, err := l.batcher.acquire(ctx, lease.key, lease.token, ttl)
+	if err == nil && !acquired {
 		return lock.ErrLocked
 	}
 	return err
 }
 
-func (l *Locker) askFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
-	fence, err := acquireScript.Run(ctx, l.send, []string{lease.key, FenceKey(lease.key)},
-		lease.token, ttl.Milliseconds(), memory.Milliseconds()).Uint64()
+func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
+	fence, err := acquireScript.Run(ctx, l.rdb, []string{lease.key, FenceKey(lease.key)},
+		lease.token, ttl.Milliseconds(), fenceMemory.Milliseconds()).Uint64()
 	if err == nil && fence == 0 {
 		return lock.ErrLocked
 	}
@@ -138,9 +134,24 @@ func (l *Locker) askFenced(ctx context.Context, lease *lease, ttl time.Duration)
 	return err
 }
 
-// FenceKey names the key beside key, in the same slot of a cluster, that holds
-// its last fence. (A key with a brace but no hash tag has no such neighbour;
-// fenced locks on it fail in a cluster.)
+// Notify implements lock.Notifier. The channel of a key has the key's name, so
+// that it is in the same slot of a cluster.
+func (l *Locker) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
+	return l.messages.Listen(key, wake), nil
+}
+
+// ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
+// cluster one to each node.
+func (l *Locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
+	return driver.ExtendAll(ctx, l.rdb, extendScript, ttl, leases, func(other lock.Lease) (*lease, bool) {
+		own, ok := other.(*lease)
+		return own, ok && own.locker == l
+	})
+}
+
+// FenceKey returns the key that stores the last fence of key, in the same slot
+// of a cluster. For a key with an opening brace but no hash tag there is no such
+// key; fenced locks on it fail in a cluster.
 func FenceKey(key string) string {
 	_, tag, ok := strings.Cut(key, "{")
 	if ok && strings.IndexByte(tag, '}') > 0 {

@@ -1,7 +1,9 @@
--- Let go of a lock that is still ours, and wake those who wait for it.
--- KEYS[1] the lock and its channel; ARGV[1] our token, ARGV[2] PUBLISH or SPUBLISH
--- (ARGV[3] counts the attempts for the client.)
--- Returns 1 if let go, 0 if not ours.
+-- Release a lock if it has our token, and notify its waiters.
+-- KEYS[1]  the lock, which is also its channel
+-- ARGV[1]  our token
+-- ARGV[2]  PUBLISH or SPUBLISH
+-- ARGV[3]  counts the attempts, for the client only
+-- Returns 1 if released, 0 if the lock does not have our token.
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
 	return 0
 end

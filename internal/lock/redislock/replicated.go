@@ -9,59 +9,59 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnreplicated says that a lock was not granted because too few replicas
-// had it in time. The driver has tried to let go of it again.
+// ErrUnreplicated reports that too few replicas had the lock in time. The driver
+// has then tried to release it.
 var ErrUnreplicated = errors.New("redislock: too few replicas")
 
 // Replicated returns a locker like New's that grants a lock only when at least
-// replicas of the server's replicas have it too, within timeout (by WAIT);
-// otherwise TryLock returns ErrUnreplicated.
+// replicas of the server's replicas have received it within timeout, by WAIT.
+// Otherwise TryLock returns ErrUnreplicated.
 //
-// That makes it rarer that a failover loses a lock, and no more: nothing keeps
-// a replica without it from being promoted, unless replicas is all of them,
-// and neither extensions nor releases are waited for. What must not happen
-// twice needs a fence still.
+// That makes the loss of a lock in a failover less likely, and does not prevent
+// it: a replica without the key may be promoted unless replicas is all of them,
+// and extensions and releases do not wait. What must not happen twice still
+// needs a fence.
 //
-// Timeout must be below the client's read timeout. A server without WAIT, and
-// a cluster, whose client cannot tie WAIT to the write before it, are errors
-// here and not later.
+// Timeout must be less than the client's read timeout. Replicated returns an
+// error for a server without WAIT, and for a cluster, whose client cannot send
+// WAIT on the connection of the write before it.
 func Replicated(ctx context.Context, rdb redis.UniversalClient, replicas int, timeout time.Duration) (*Locker, error) {
 	client, ok := rdb.(*redis.Client)
 	if !ok {
-		return nil, errors.New("redislock: WAIT needs one master, not a cluster")
+		return nil, errors.New("redislock: WAIT needs a single master")
 	}
-	if answer := client.Options().ReadTimeout; replicas < 1 || timeout < time.Millisecond || timeout >= answer {
-		return nil, fmt.Errorf("redislock: %d replicas within %s, want at least 1 within 1ms to the client's %s", replicas, timeout, answer)
+	if limit := client.Options().ReadTimeout; replicas < 1 || timeout < time.Millisecond || timeout >= limit {
+		return nil, fmt.Errorf("redislock: %d replicas within %s, want at least 1 within 1ms to the client's %s", replicas, timeout, limit)
 	}
 	if err := client.Do(ctx, "wait", 0, 1).Err(); err != nil {
 		return nil, fmt.Errorf("redislock: WAIT: %w", err)
 	}
 	l := New(rdb)
-	l.send = acknowledged{client, replicas, timeout}
+	l.set = replicatedSetter{client, replicas, timeout}
 	return l, nil
 }
 
-// acknowledged is how SET is sent: with WAIT behind it on its connection.
-type acknowledged struct {
-	*redis.Client
+// A replicatedSetter sends SET and WAIT on one connection.
+type replicatedSetter struct {
+	client   *redis.Client
 	replicas int
 	timeout  time.Duration
 }
 
-// Do sends "set key token …" (see ask). Who did not get the lock has nothing
-// to wait for.
-func (a acknowledged) Do(ctx context.Context, args ...any) *redis.Cmd {
-	pipe := a.Pipeline()
+// Do sends "set key token …" and WAIT after it. The result of WAIT matters only
+// if the SET acquired the lock.
+func (s replicatedSetter) Do(ctx context.Context, args ...any) *redis.Cmd {
+	pipe := s.client.Pipeline()
 	set := pipe.Do(ctx, args...)
-	acks := redis.NewIntCmd(ctx, "wait", a.replicas, a.timeout.Milliseconds())
-	_ = pipe.Process(ctx, acks)
-	_, _ = pipe.Exec(ctx) // both have their own errors
-	switch granted := errors.Is(set.Err(), redis.Nil) || set.Val() == args[2]; {
-	case !granted:
-	case acks.Err() != nil:
-		set.SetErr(acks.Err())
-	case acks.Val() < int64(a.replicas):
-		set.SetErr(fmt.Errorf("%w: %d of %d", ErrUnreplicated, acks.Val(), a.replicas))
+	wait := redis.NewIntCmd(ctx, "wait", s.replicas, s.timeout.Milliseconds())
+	_ = pipe.Process(ctx, wait)
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	switch acquired := errors.Is(set.Err(), redis.Nil) || set.Val() == args[2]; {
+	case !acquired:
+	case wait.Err() != nil:
+		set.SetErr(wait.Err())
+	case wait.Val() < int64(s.replicas):
+		set.SetErr(fmt.Errorf("%w: %d of %d", ErrUnreplicated, wait.Val(), s.replicas))
 	}
 	return set
 }

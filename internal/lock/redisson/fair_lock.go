@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // heartbeat is how often a waiter moves its deadline in the queue, which is 3 s
@@ -68,7 +69,7 @@ func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (loc
 		}
 		if !listening {
 			listening = true
-			defer f.c.hub.listen(f.typ.channel(key)+":"+owner, wake)()
+			defer f.c.messages.Listen(f.typ.channel(key)+":"+owner, wake)()
 		}
 		select {
 		case <-wake:
@@ -83,10 +84,10 @@ func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (loc
 // lock.ErrLocked with the cause of ctx, or the error of the removal.
 func (f RFairLock) leaveQueue(ctx context.Context, key, owner string) error {
 	locked := fmt.Errorf("%w: %w", lock.ErrLocked, context.Cause(ctx))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	ctx, cancel := driver.Cleanup(ctx, cleanupTimeout)
 	defer cancel()
 	waiter := &lease{locker: f.locker, key: key, owner: owner}
-	if _, err := waiter.drop(ctx); err != nil {
+	if _, err := waiter.remove(ctx); err != nil {
 		return fmt.Errorf("redisson: leave the queue of %s: %w", key, err)
 	}
 	return locked

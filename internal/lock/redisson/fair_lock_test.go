@@ -181,7 +181,7 @@ func TestHeadThatLeavesAFreeLockNotifiesTheNext(t *testing.T) {
 	next := f.waiter(t.Context())
 	time.Sleep(1500 * time.Millisecond) // it has subscribed by now
 	f.noError(holder.Release(t.Context()))
-	_, err := (&lease{locker: f.locker, key: f.key, owner: head}).drop(t.Context())
+	_, err := (&lease{locker: f.locker, key: f.key, owner: head}).remove(t.Context())
 	f.noError(err)
 	f.wantDone("the next", 400*time.Millisecond, next) // sooner than by its heartbeat of 1 s
 }

@@ -2,23 +2,16 @@ package redisson
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
-const (
-	// cleanupTimeout bounds the release after an acquisition whose outcome is
-	// unknown.
-	cleanupTimeout = 500 * time.Millisecond
-	// maxBatch is how many leases one script extends, as in Redisson.
-	maxBatch = 100
-)
-
-var errForeign = errors.New("redisson: not a lease of this locker")
+// cleanupTimeout bounds the release after an acquisition whose outcome is
+// unknown.
+const cleanupTimeout = 500 * time.Millisecond
 
 // A locker is the part that all lock types share.
 type locker struct {
@@ -41,7 +34,8 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
-	lease := &lease{locker: l, key: key, owner: owner, valid: time.Now().Add(ttl)}
+	lease := &lease{locker: l, key: key, owner: owner}
+	lease.expiry.Begin(time.Now().Add(ttl))
 	reply, err := l.acquire(ctx, lease, ttl, wait)
 	switch {
 	case err != nil:
@@ -63,52 +57,11 @@ func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wa
 		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait).Int64()
 }
 
-// ExtendAll implements lock.BatchExtender: one round trip for 100 leases (in a
-// cluster: of one slot).
+// ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
+// cluster one to each node.
 func (l locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
-	errs := make([]error, len(leases))
-	slots := make(map[int][]int) // indexes into leases
-	for i, le := range leases {
-		own, ok := le.(*lease)
-		switch {
-		case !ok || own.locker != l:
-			errs[i] = errForeign
-		case own.ended():
-			errs[i] = lock.ErrLost
-		default:
-			slot := l.c.slot(own.key)
-			slots[slot] = append(slots[slot], i)
-		}
-	}
-	for _, slot := range slots {
-		for part := range slices.Chunk(slot, maxBatch) {
-			l.extendPart(ctx, ttl, leases, part, errs)
-		}
-	}
-	return errs
-}
-
-// extendPart extends the leases with the given indexes by one script.
-func (l locker) extendPart(ctx context.Context, ttl time.Duration, leases []lock.Lease, part []int, errs []error) {
-	var keys []string
-	args := []any{ttl.Milliseconds()}
-	end := time.Now().Add(ttl)
-	for _, i := range part {
-		own := leases[i].(*lease)
-		own.expect(end)
-		keys = append(keys, l.typ.keys(own.key, own.owner)...)
-		args = append(args, l.typ.member(own.owner))
-	}
-	extended, err := l.typ.extend.Run(ctx, l.c.rdb, keys, args...).BoolSlice()
-	if err == nil && len(extended) != len(part) {
-		err = fmt.Errorf("%d answers to %d questions", len(extended), len(part))
-	}
-	for n, i := range part {
-		own := leases[i].(*lease)
-		if err != nil {
-			errs[i] = fmt.Errorf("redisson: extend %s: %w", own.key, err)
-		} else {
-			errs[i] = own.extended(extended[n], end)
-		}
-	}
+	return driver.ExtendAll(ctx, l.c.rdb, l.typ.extend, ttl, leases, func(other lock.Lease) (*lease, bool) {
+		own, ok := other.(*lease)
+		return own, ok && own.locker == l
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A Part is one of the locks of an RMultiLock.
@@ -115,7 +116,7 @@ func (m *multiLease) each(f func(lock.Lease) error) error {
 
 // abandon tries to release the parts, also when ctx has ended.
 func (m *multiLease) abandon(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	ctx, cancel := driver.Cleanup(ctx, cleanupTimeout)
 	defer cancel()
 	_ = m.Release(ctx)
 }

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -91,22 +92,23 @@ func (w RWriteLock) Notify(key string, wake chan<- struct{}) (stop func(), err e
 func (w RWriteLock) Downgrade(ctx context.Context, write lock.Lease, ttl time.Duration) (lock.Lease, error) {
 	own, ok := write.(*lease)
 	if !ok || own.locker != w.locker {
-		return nil, errForeign
+		return nil, errors.New("redisson: not a write lease of this client")
 	}
-	if own.ended() {
+	if own.expiry.Ended() {
 		return nil, lock.ErrLost
 	}
 	publish, err := w.c.publishCommand(ctx)
 	if err != nil {
 		return nil, err
 	}
-	read := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner, valid: time.Now().Add(ttl)}
+	read := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner}
+	read.expiry.Begin(time.Now().Add(ttl))
 	done, err := downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
 		ttl.Milliseconds(), own.owner, publish, rwChannel(own.key)).Bool()
 	if err != nil {
 		return nil, fmt.Errorf("redisson: downgrade %s: %w", own.key, err)
 	}
-	own.end()
+	own.expiry.End()
 	if !done {
 		return nil, lock.ErrLost
 	}

@@ -40,6 +40,8 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A Client is to Go what a RedissonClient is to Java. It has a UUID, which is
@@ -49,7 +51,7 @@ type Client struct {
 	rdb       redis.UniversalClient
 	id        string
 	seq       atomic.Int64
-	hub       hub
+	messages  *driver.Subscriber
 	acquiring keyedMutex // one goroutine per semaphore waits at the server
 
 	waitingWriters waiterCount // goroutines that wait for a write lock
@@ -78,7 +80,10 @@ func New(rdb redis.UniversalClient, mode PubSub) *Client {
 	case mode == Plain || !cluster:
 		c.publish = "publish"
 	}
-	c.hub.dialer = c
+	c.messages = driver.NewSubscriber(rdb, func(ctx context.Context) (bool, error) {
+		publish, err := c.publishCommand(ctx)
+		return publish == "spublish", err
+	})
 	return c
 }
 

@@ -25,7 +25,7 @@ type RLock struct{ locker }
 // connection (one per shard with sharded pub/sub) with one subscription per
 // key.
 func (l RLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
-	return l.c.hub.listen(l.typ.channel(key), wake), nil
+	return l.c.messages.Listen(l.typ.channel(key), wake), nil
 }
 
 // Inspect returns the holders of key.

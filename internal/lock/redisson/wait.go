@@ -24,7 +24,7 @@ func (c *Client) waitFor(ctx context.Context, channel string, try func(context.C
 		return err
 	}
 	wake := make(chan struct{}, 1)
-	defer c.hub.listen(channel, wake)()
+	defer c.messages.Listen(channel, wake)()
 	for errors.Is(err, lock.ErrLocked) {
 		select {
 		case <-wake:

@@ -86,7 +86,7 @@ func fairScenario(r *recorder) {
 	r.step("A unlocks", a.Release)
 	r.step("C tries again", waits(c))
 	r.step("B stops waiting", func(ctx context.Context) error {
-		_, err := (&lease{locker: f.locker, key: lockName, owner: b}).drop(ctx)
+		_, err := (&lease{locker: f.locker, key: lockName, owner: b}).remove(ctx)
 		return err
 	})
 	r.step("C locks", func(ctx context.Context) error {

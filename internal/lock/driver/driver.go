@@ -1,0 +1,16 @@
+// Package driver holds what the lock drivers share: the context of a cleanup,
+// the state of a lease that expires, scripts in one round trip, ExtendAll, and
+// notifications by Redis pub/sub. A driver that needs none of it need not use
+// it.
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Cleanup returns a context for the release of a lease that is no longer
+// wanted. It has the values of ctx and not its end, and ends after timeout.
+func Cleanup(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), timeout)
+}

@@ -1,0 +1,110 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// A ScriptLease is a lease in Redis that a script extends.
+type ScriptLease interface {
+	lock.Lease
+	// Keys returns the keys of the lease, all in one slot of a cluster.
+	Keys() []string
+	// Owner returns what the server stores to identify the owner.
+	Owner() string
+	// State returns the lease's Expiry.
+	State() *Expiry
+}
+
+// MaxBatch is how many leases one script extends, as in Redisson. More would
+// block Redis for longer than other clients should wait.
+const MaxBatch = 100
+
+var errForeign = errors.New("not a lease of this locker")
+
+// ExtendAll extends leases to ttl from now by script, MaxBatch of them in one
+// call and all calls in one round trip. In a cluster, where a script must not
+// leave its slot, each slot has its own call, and each node one round trip. Own
+// returns a lease as the locker's own, if it is one.
+//
+// The script gets the keys of all leases as KEYS, the ttl in milliseconds as
+// ARGV[1] and their owners after it. It returns an array with 1 for each
+// extended lease and 0 for each that its owner has no longer.
+func ExtendAll[L ScriptLease](ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration,
+	leases []lock.Lease, own func(lock.Lease) (L, bool)) []error {
+	errs := make([]error, len(leases))
+	held := make([]ScriptLease, 0, len(leases))
+	indexes := make([]int, 0, len(leases)) // of held in leases
+	for i, lease := range leases {
+		switch l, ok := own(lease); {
+		case !ok:
+			errs[i] = errForeign
+		case l.State().Ended():
+			errs[i] = lock.ErrLost
+		default:
+			held, indexes = append(held, l), append(indexes, i)
+		}
+	}
+	_, cluster := rdb.(*redis.ClusterClient)
+	for i, err := range extend(ctx, rdb, script, ttl, held, cluster) {
+		errs[indexes[i]] = err
+	}
+	return errs
+}
+
+// extend extends leases and returns one result for each.
+func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease, cluster bool) []error {
+	batches := batches(leases, cluster)
+	calls := make([]*ScriptCall, len(batches))
+	end := time.Now().Add(ttl)
+	for i, batch := range batches {
+		calls[i] = &ScriptCall{Args: []any{ttl.Milliseconds()}}
+		for _, n := range batch {
+			leases[n].State().Extending(end)
+			calls[i].Keys = append(calls[i].Keys, leases[n].Keys()...)
+			calls[i].Args = append(calls[i].Args, leases[n].Owner())
+		}
+	}
+	Call(ctx, rdb, script, calls...)
+	errs := make([]error, len(leases))
+	for i, batch := range batches {
+		extended, err := replies(calls[i].Reply, len(batch))
+		for j, n := range batch {
+			if errs[n] = err; err == nil {
+				errs[n] = leases[n].State().Extended(extended[j], end)
+			}
+		}
+	}
+	return errs
+}
+
+// batches returns the indexes of the leases that share a call.
+func batches(leases []ScriptLease, cluster bool) (all [][]int) {
+	bySlot := map[int][]int{}
+	for i, l := range leases {
+		slot := 0
+		if cluster {
+			slot = Slot(l.Keys()[0])
+		}
+		bySlot[slot] = append(bySlot[slot], i)
+	}
+	for _, indexes := range bySlot {
+		all = slices.AppendSeq(all, slices.Chunk(indexes, MaxBatch))
+	}
+	return all
+}
+
+func replies(reply *redis.Cmd, want int) ([]bool, error) {
+	got, err := reply.BoolSlice()
+	if err == nil && len(got) != want {
+		err = fmt.Errorf("%d results for %d leases", len(got), want)
+	}
+	return got, err
+}

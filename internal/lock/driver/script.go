@@ -1,0 +1,73 @@
+package driver
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A ScriptCall is one call of a script and its reply.
+type ScriptCall struct {
+	Keys  []string
+	Args  []any
+	Reply *redis.Cmd
+}
+
+// Call calls script once for each of calls, in one round trip (in a cluster, in
+// one to each node). Each call has an error of its own in its Reply.
+func Call(ctx context.Context, rdb Pipeliner, script *redis.Script, calls ...*ScriptCall) {
+	send(ctx, rdb, calls, func(p redis.Pipeliner, c *ScriptCall) *redis.Cmd {
+		return p.EvalSha(ctx, script.Hash(), c.Keys, c.Args...)
+	})
+	var unknown []*ScriptCall
+	for _, c := range calls {
+		if redis.HasErrorPrefix(c.Reply.Err(), "NOSCRIPT") {
+			c.resetAttempts()
+			unknown = append(unknown, c)
+		}
+	}
+	if len(unknown) > 0 {
+		send(ctx, rdb, unknown, func(p redis.Pipeliner, c *ScriptCall) *redis.Cmd { return script.Eval(ctx, p, c.Keys, c.Args...) })
+	}
+}
+
+// A Pipeliner sends commands together. Every client of go-redis is one.
+type Pipeliner interface {
+	Pipelined(ctx context.Context, fn func(redis.Pipeliner) error) ([]redis.Cmder, error)
+}
+
+func send(ctx context.Context, rdb Pipeliner, calls []*ScriptCall, call func(redis.Pipeliner, *ScriptCall) *redis.Cmd) {
+	_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each reply has its own error
+		for _, c := range calls {
+			c.Reply = call(p, c)
+		}
+		return nil
+	})
+}
+
+// resetAttempts undoes the count of an attempt that the server did not run.
+func (c *ScriptCall) resetAttempts() {
+	for _, arg := range c.Args {
+		if a, ok := arg.(*Attempts); ok {
+			a.n.Store(0)
+		}
+	}
+}
+
+// Attempts is a script argument that counts how often it has been sent. go-redis
+// repeats a command whose reply was lost, and does not report that.
+type Attempts struct{ n atomic.Int64 }
+
+// MarshalBinary implements encoding.BinaryMarshaler. The client calls it for
+// every write of the command.
+func (a *Attempts) MarshalBinary() ([]byte, error) {
+	return strconv.AppendInt(nil, a.n.Add(1), 10), nil
+}
+
+// Add adds n attempts that were counted elsewhere.
+func (a *Attempts) Add(n int64) { a.n.Add(n) }
+
+// Count returns the number of attempts.
+func (a *Attempts) Count() int64 { return a.n.Load() }
