@@ -22,12 +22,12 @@ demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a dis
 generations: install ## each generation of the articles' lock under the fault that breaks it, and the next one under the same
 	@go run ./loadtest/generations
 
-pview: bin/api bin/locks $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
+pview: bin/api bin/loadtest $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
 	@deploy/install.sh servers jmeter
-	@bin/locks pview
+	@bin/loadtest pview
 
-topologies: install bin/api bin/locks $(K6) ## claims and page views on Redis in every shape, with failovers; out/topologies/topologies.json
-	@bin/locks topologies
+topologies: install bin/api bin/loadtest $(K6) ## claims and page views on every Redis topology, with failovers; out/topologies/topologies.json
+	@bin/loadtest topologies
 
 up: install bin/api bin/loadtest ## the private stack in the foreground, with one coupon on sale
 	@bin/loadtest up
@@ -42,8 +42,8 @@ bench: bin/api bin/bench bin/bench-peers ## measure everything side by side, out
 docs: bin/bench ## docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json
 	@bin/bench docs
 
-soak: install bin/api bin/soak ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
-	@bin/soak
+soak: install bin/api bin/loadtest ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
+	@bin/loadtest soak
 
 test: ## formatting, vet, staticcheck, and all tests against private real servers
 	@deploy/install.sh servers tests
@@ -70,17 +70,9 @@ bin/bench: $(SOURCES)
 	@echo "building $@"
 	@go build -trimpath -o $@ ./loadtest/bench
 
-bin/soak: $(SOURCES)
-	@echo "building $@"
-	@go build -trimpath -o $@ ./loadtest/soak
-
 bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
 	@echo "building $@"
 	@cd loadtest/bench/peers && go build -trimpath -o $(CURDIR)/$@ .
-
-bin/locks: $(SOURCES)
-	@echo "building $@"
-	@go build -trimpath -o $@ ./loadtest/locks
 
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"

@@ -1,43 +1,82 @@
-// Command loadtest is the rig around the service: it starts a private stack
-// (database, Redis, two instances, nginx), sends simultaneous claims with k6
-// or JMeter, and asks the database whether the promises held.
+// Command loadtest proves and measures the service. Each of its commands starts
+// a private stack of real servers and instances, puts load on it, and judges by
+// the database and the replies. Run it at the root of the repository, where make
+// has built bin/. Without a command it lists them.
 //
-//	loadtest demo      the experiments, one table, out/demo/proof.json
-//	loadtest jmeter    the one-user and many-users experiments by JMeter
-//	loadtest up        the stack in the foreground, with a coupon on sale
-//	loadtest load      k6 against BASE_URL, audited through REST
-//
-// It runs at the root of the repository, where make has built bin/. It exits 0
-// only if every promise held where it should and every control broke where it
-// should.
+// The exit status is 0 only if everything that should hold held and every control
+// broke what it should.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"example.com/flashsale/loadtest/demo"
+	"example.com/flashsale/loadtest/load"
+	"example.com/flashsale/loadtest/pageview"
+	"example.com/flashsale/loadtest/soak"
+	"example.com/flashsale/loadtest/topologies"
+	"example.com/flashsale/loadtest/up"
 )
 
-var verbs = map[string]func(context.Context) error{
-	"demo": demo, "jmeter": demoJMeter, "up": up, "load": load,
+// A command is one job. Settings come from the environment.
+type command struct {
+	name, help string
+	run        func(context.Context) error
 }
 
-// errNotProven is what a run ends with that printed a failed verdict.
-var errNotProven = errors.New("not proven: see the rows that say NO")
+var commands = []command{
+	{"demo", "experiments with k6: one table, out/demo/proof.json", demo.Run},
+	{"jmeter", "the experiments with one user and with many users, with JMeter; against BASE_URL if it is set", jmeter},
+	{"up", "the service as shipped in the foreground, with one coupon on sale", up.Run},
+	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", load.Run},
+	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},
+	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json", topologies.Run},
+	{"soak", "SOAK=5m of mixed claims while parts are killed: out/soak/soak.json", soak.Run},
+}
 
 func main() {
-	if len(os.Args) != 2 || verbs[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: loadtest demo | jmeter | up | load")
+	c, ok := find(os.Args[1:])
+	if !ok {
+		help(os.Stderr)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := verbs[os.Args[1]](ctx)
+	err := c.run(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		fmt.Fprintf(os.Stderr, "loadtest %s: %v\n", c.name, err)
 		os.Exit(1)
 	}
+}
+
+// find returns the command that args name. No arguments mean help.
+func find(args []string) (command, bool) {
+	if len(args) == 0 || len(args) == 1 && args[0] == "help" {
+		return command{"help", "", func(context.Context) error { help(os.Stdout); return nil }}, true
+	}
+	for _, c := range commands {
+		if len(args) == 1 && c.name == args[0] {
+			return c, true
+		}
+	}
+	return command{}, false
+}
+
+func help(w io.Writer) {
+	fmt.Fprintln(w, "usage: loadtest COMMAND")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.help)
+	}
+}
+
+func jmeter(ctx context.Context) error {
+	if os.Getenv("BASE_URL") != "" {
+		return load.RunJMeter(ctx)
+	}
+	return demo.RunJMeter(ctx)
 }

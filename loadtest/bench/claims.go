@@ -68,17 +68,17 @@ func (b *bench) acceptedClaims(prefix string, d deployment, duration time.Durati
 // refusedClaims measures claims of a coupon that is sold out, and claims by
 // users who have an order already.
 func (b *bench) refusedClaims(ctx context.Context, d deployment) ([]measurement, error) {
-	soldOut, err := d.sale.OnSale(ctx, 0)
+	soldOut, err := d.sale.AddCoupon(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := d.sale.OnSale(ctx, unlimitedStock)
+	claimed, err := d.sale.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
 		return nil, err
 	}
 	withOrders := *b.wrk // all its users have an order
 	withOrders.headers.Count = 20_000
-	if err := d.sale.Sell(ctx, claimed, withOrders.headers.Count); err != nil {
+	if err := d.sale.AddOrders(ctx, claimed, withOrders.headers.Count); err != nil {
 		return nil, err
 	}
 	return []measurement{
@@ -112,10 +112,10 @@ func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code 
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+b.Mint().Token(rig.User(0)))
-	req.Header.Set("X-User", strconv.FormatInt(rig.User(0), 10))
-	status, body, err := rig.Answer(http.DefaultClient, req)
-	if err == nil && (status != http.StatusConflict || !strings.Contains(body, `"`+code+`"`)) {
+	req.Header.Set("Authorization", "Bearer "+b.Signer().User(rig.UserID(0)))
+	req.Header.Set("X-User", strconv.FormatInt(rig.UserID(0), 10))
+	status, body, err := rig.Send(http.DefaultClient, req)
+	if err == nil && (status != http.StatusConflict || !strings.Contains(string(body), `"`+code+`"`)) {
 		err = fmt.Errorf("want %s, got %d: %s", code, status, body)
 	}
 	return err
@@ -134,7 +134,7 @@ func (b *bench) openModel(ctx context.Context, grouped, empty deployment) error 
 
 func (b *bench) latency(name string, d deployment, rate float64) measurement {
 	return measurement{name, func(ctx context.Context) error {
-		coupon, err := d.sale.OnSale(ctx, unlimitedStock)
+		coupon, err := d.sale.AddCoupon(ctx, unlimitedStock)
 		if err != nil {
 			return err
 		}

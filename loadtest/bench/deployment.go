@@ -42,11 +42,11 @@ func (b *bench) service(commit string, settings ...string) variant {
 
 // direct starts one instance of v.
 func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
-	sale, err := b.Sale(ctx, v.settings...)
+	sale, err := b.NewSale(ctx, v.settings...)
 	if err != nil {
 		return deployment{}, err
 	}
-	i, err := sale.Instance(v.binary, "a")
+	i, err := sale.StartInstance(v.binary, "a")
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
@@ -55,11 +55,11 @@ func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
 
 // behindNginx starts two instances of v behind nginx.
 func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) {
-	sale, err := b.Sale(ctx, v.settings...)
+	sale, err := b.NewSale(ctx, v.settings...)
 	if err != nil {
 		return deployment{}, err
 	}
-	p, err := sale.Pair(v.binary)
+	p, err := sale.StartPair(v.binary)
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
@@ -86,7 +86,7 @@ func (b *bench) claim(ctx context.Context, d deployment, conns int, duration tim
 	ids := make([]int64, coupons)
 	for i := range ids {
 		var err error
-		if ids[i], err = d.sale.OnSale(ctx, unlimitedStock); err != nil {
+		if ids[i], err = d.sale.AddCoupon(ctx, unlimitedStock); err != nil {
 			return wrkResult{}, err
 		}
 	}

@@ -97,7 +97,7 @@ func measure(ctx context.Context) error {
 		b.repetitions, b.maxOrders = 2, 1_000_000
 		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
 	}
-	if b.Stack, err = rig.Start(); err != nil {
+	if b.Stack, err = rig.Start(rig.LargeDatabase...); err != nil {
 		return err
 	}
 	return errors.Join(b.run(ctx), b.Close())

@@ -17,8 +17,8 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 	}
 	f.Add("claims/direct/grouped p99", "ms", 23.4)
 	report := Report{
-		Circumstances: rig.Circumstances{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2}, Versions: map[string]string{"redis": "7", "go": "1"}},
-		Repetitions:   3, Figures: f.all, Targets: targets(&f),
+		Environment: rig.Environment{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2}, Versions: map[string]string{"redis": "7", "go": "1"}},
+		Repetitions: 3, Figures: f.all, Targets: targets(&f),
 	}
 	for _, want := range []string{
 		"| **`grouped`** | 20,000 (19,000–21,000) | 23.4 ms | – | – |\n",

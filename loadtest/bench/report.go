@@ -13,7 +13,7 @@ import (
 
 // A Report is bench.json.
 type Report struct {
-	rig.Circumstances
+	rig.Environment
 	Quick       bool      `json:"quick"` // too short for figures to be published
 	Repetitions int       `json:"repetitions"`
 	Seconds     float64   `json:"seconds"` // duration of the run
@@ -26,12 +26,12 @@ var outDir = filepath.Join("out", "bench")
 
 // report writes bench.json and bench.md, and prints the latter.
 func (b *bench) report(ctx context.Context) error {
-	circumstances, err := b.Circumstances(ctx)
+	environment, err := b.Environment(ctx)
 	if err != nil {
 		return err
 	}
 	r := Report{
-		Circumstances: circumstances, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.repetitions,
+		Environment: environment, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.repetitions,
 		Seconds: time.Since(b.start).Seconds(), Figures: b.all, Targets: targets(&b.Figures),
 	}
 	if err := os.MkdirAll(outDir, 0o755); err != nil {

@@ -36,7 +36,7 @@ func (b *bench) techniques(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		coupon, err := d.sale.OnSale(ctx, 0)
+		coupon, err := d.sale.AddCoupon(ctx, 0)
 		if err != nil {
 			return err
 		}

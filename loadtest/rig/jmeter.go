@@ -3,48 +3,63 @@ package rig
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"example.com/flashsale/internal/lab"
 )
 
-// JMeter runs a plan of loadtest/jmeter against target, without a display, and
-// leaves its samples in the file results, as CSV with the names of the fields.
-func JMeter(ctx context.Context, dir, plan, results, target string, properties ...string) error {
+// A Row is one sample in JMeter's CSV, by the names of its columns.
+type Row map[string]string
+
+// RunJMeter runs a plan of loadtest/jmeter against the service at target,
+// without a display, with properties (name=value). It leaves the samples in
+// dir/results.csv and returns those that are called label. variables are the
+// columns that the plan adds to JMeter's own.
+func RunJMeter(ctx context.Context, dir, plan, target, label string, variables []string, properties ...string) ([]Row, error) {
 	path, err := lab.LookPath("jmeter")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	plan, err = filepath.Abs(filepath.Join("loadtest", "jmeter", plan))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	at, err := url.Parse(target)
+	u, err := url.Parse(target)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	results := filepath.Join(dir, "results.csv")
 	args := []string{"-n", "-t", plan, "-l", results, "-j", filepath.Join(dir, "run.log")}
 	for _, property := range append([]string{
-		"scheme=" + at.Scheme, "host=" + at.Hostname(), "port=" + at.Port(), "sampleresult.timestamp.start=true",
+		"scheme=" + u.Scheme, "host=" + u.Hostname(), "port=" + u.Port(), "sampleresult.timestamp.start=true",
 		"jmeter.save.saveservice.output_format=csv", "jmeter.save.saveservice.print_field_names=true",
 		"jmeter.save.saveservice.timestamp_format=ms", "httpclient4.retrycount=0",
+		"sample_variables=" + strings.Join(variables, ","),
 	}, properties...) {
 		args = append(args, "-J"+property)
 	}
-	env, err := mendDebian(ctx, path, dir)
+	env, err := debianClassPath(ctx, path, dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return lab.Run(ctx, lab.Program{Name: "jmeter", Path: path, Args: args, Dir: dir, Env: env})
+	if err := lab.Run(ctx, lab.Program{Name: "jmeter", Path: path, Args: args, Dir: dir, Env: env}); err != nil {
+		return nil, err
+	}
+	return readResults(results, label, variables)
 }
 
-// mendDebian returns the settings under which Debian's JMeter can open a plan
-// (see loadtest/jmeter/debian); any other needs none.
-func mendDebian(ctx context.Context, jmeter, dir string) ([]string, error) {
+// debianClassPath returns the settings under which Debian's JMeter can open a
+// plan (see loadtest/jmeter/debian). Any other JMeter needs none.
+func debianClassPath(ctx context.Context, jmeter, dir string) ([]string, error) {
 	script, err := os.ReadFile(jmeter)
 	if err != nil || !bytes.Contains(script, []byte("java-wrappers")) {
 		return nil, err
@@ -59,4 +74,47 @@ func mendDebian(ctx context.Context, jmeter, dir string) ([]string, error) {
 		return nil, fmt.Errorf("javac: %w: %s", err, out)
 	}
 	return []string{"JAVA_ARGS=-Xbootclasspath/a:" + classes}, nil
+}
+
+// readResults reads the samples called label from JMeter's CSV, whose first line
+// names the columns.
+func readResults(file, label string, variables []string) ([]Row, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s: no samples", file)
+	}
+	for _, name := range append([]string{"timeStamp", "elapsed", "label", "responseCode"}, variables...) {
+		if !slices.Contains(lines[0], name) {
+			return nil, fmt.Errorf("%s: no column %q", file, name)
+		}
+	}
+	var rows []Row
+	for _, line := range lines[1:] {
+		row := Row{}
+		for i, name := range lines[0] {
+			row[name] = line[i]
+		}
+		if row["label"] == label {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// Span returns when the sample was sent and when its reply was received.
+func (r Row) Span() (Span, error) {
+	sent, err := strconv.ParseInt(r["timeStamp"], 10, 64)
+	if err != nil {
+		return Span{}, err
+	}
+	elapsed, err := strconv.ParseInt(r["elapsed"], 10, 64)
+	return Span{Sent: time.UnixMilli(sent), Received: time.UnixMilli(sent + elapsed)}, err
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -29,14 +28,19 @@ func start(t *testing.T) *Stack {
 	return s
 }
 
-func TestPreloadMakesThatManyOrders(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	sale, err := s.Sale(t.Context())
+func newSale(t *testing.T, s *Stack) *Sale {
+	t.Helper()
+	sale, err := s.NewSale(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []int{1000, 100} { // the second time, of the first nothing is left
+	return sale
+}
+
+func TestPreloadReplacesAllOrders(t *testing.T) {
+	t.Parallel()
+	sale := newSale(t, start(t))
+	for _, want := range []int{1000, 100} {
 		if err := sale.Preload(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
@@ -45,30 +49,30 @@ func TestPreloadMakesThatManyOrders(t *testing.T) {
 			t.Errorf("%d orders, %v; want %d", rows, err, want)
 		}
 		if err := sale.DB.Get(&durable, "SELECT @@innodb_flush_log_at_trx_commit"); err != nil || durable != 1 {
-			t.Errorf("innodb_flush_log_at_trx_commit is %d after it, %v; want 1", durable, err)
+			t.Errorf("innodb_flush_log_at_trx_commit is %d afterwards, %v; want 1", durable, err)
 		}
 	}
 }
 
-func TestTokensSpeakForTheirUser(t *testing.T) {
+func TestTokensNameTheirUser(t *testing.T) {
 	t.Parallel()
-	m := Mint{secret: []byte("0123456789abcdef0123456789abcdef"), until: time.Now().Add(time.Hour).Unix()}
+	signer := TokenSigner("0123456789abcdef0123456789abcdef")
 	claims := jwt.MapClaims{}
-	_, err := jwt.ParseWithClaims(m.Token(User(7)), claims, func(*jwt.Token) (any, error) { return m.secret, nil },
+	_, err := jwt.ParseWithClaims(signer.User(UserID(7)), claims, func(*jwt.Token) (any, error) { return []byte(signer), nil },
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired())
-	if err != nil || claims["sub"] != strconv.FormatInt(User(7), 10) || claims["role"] != "user" {
+	if err != nil || claims["sub"] != strconv.FormatInt(UserID(7), 10) || claims["role"] != "user" {
 		t.Errorf("claims %v, %v", claims, err)
 	}
-	if _, err := jwt.Parse(m.Token(1), func(*jwt.Token) (any, error) { return []byte("another"), nil }); err == nil {
+	if _, err := jwt.Parse(signer.User(1), func(*jwt.Token) (any, error) { return []byte("another"), nil }); err == nil {
 		t.Error("the signature is not checked")
 	}
 }
 
-func TestUsersAreAllDifferent(t *testing.T) {
+func TestUserIDsAreAllDifferent(t *testing.T) {
 	t.Parallel()
 	seen := map[int64]bool{}
 	for i := range 1_000_000 {
-		u := User(i)
+		u := UserID(i)
 		if seen[u] || len(fmt.Sprint(u)) != 10 {
 			t.Fatalf("user %d: %d", i, u)
 		}
@@ -76,7 +80,7 @@ func TestUsersAreAllDifferent(t *testing.T) {
 	}
 }
 
-func TestHeadersAreOfOneWidth(t *testing.T) {
+func TestHeadersHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	h, err := s.Headers(100)
@@ -89,7 +93,7 @@ func TestHeadersAreOfOneWidth(t *testing.T) {
 	}
 	for i := range 100 {
 		if one := string(text[i*h.Width : (i+1)*h.Width]); !strings.HasPrefix(one, "Authorization: Bearer ") ||
-			!strings.HasSuffix(one, fmt.Sprintf("X-User: %d\r\n", User(i))) {
+			!strings.HasSuffix(one, fmt.Sprintf("X-User: %d\r\n", UserID(i))) {
 			t.Fatalf("headers of user %d: %q", i, one)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package soak
 
 import (
 	"context"
@@ -6,87 +6,77 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
 )
 
-// A client speaks to the service through nginx, in anybody's name.
+// A client calls the service through nginx as any user.
 type client struct {
-	url  string
-	http *http.Client
-	mint rig.Mint
+	api    rig.Client
+	signer rig.TokenSigner
 }
 
-func newClient(url string, mint rig.Mint) client {
-	return client{url, &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * crowd},
+func newClient(url string, signer rig.TokenSigner) client {
+	return client{rig.Client{URL: url, HTTP: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * userLoops},
 		Timeout:   10 * time.Second,
-	}, mint}
+	}}, signer}
 }
 
-// An answer is what came back; a status of 0 means that nothing did.
-type answer struct {
+// A reply is what the service replied. The status is 0 if there was no complete
+// reply.
+type reply struct {
 	status int
 	Code   string `json:"code"`
 	ID     string `json:"id"`
 	Order  string `json:"order_id"`
 }
 
-// verdict is one word for an answer. "unknown" leaves open what was done.
-func (a answer) verdict() string {
+// verdict returns accepted, unknown, or the code of a refusal. After unknown the
+// claim may or may not have been committed.
+func (r reply) verdict() string {
 	switch {
-	case a.status == http.StatusCreated:
-		return "accepted"
-	case a.status == 0 || a.status >= 500:
-		return "unknown"
-	case a.Code != "":
-		return a.Code
+	case r.status == http.StatusCreated:
+		return rig.Accepted
+	case r.status == 0 || r.status >= 500:
+		return unknown
+	case r.Code != "":
+		return r.Code
 	}
-	return strconv.Itoa(a.status)
+	return strconv.Itoa(r.status)
 }
 
-func (c client) claim(ctx context.Context, user, coupon int64) answer {
-	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/orders", coupon), c.mint.Token(user), "")
+const unknown = "unknown"
+
+func (c client) claim(ctx context.Context, cl claim) reply {
+	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/orders", cl.coupon), c.signer.User(cl.user), nil)
 }
 
-func (c client) readOrder(ctx context.Context, user int64, order int64) answer {
-	return c.do(ctx, http.MethodGet, fmt.Sprintf("/orders/%d", order), c.mint.Token(user), "")
+func (c client) readOrder(ctx context.Context, user, order int64) reply {
+	return c.do(ctx, http.MethodGet, fmt.Sprintf("/orders/%d", order), c.signer.User(user), nil)
 }
 
-func (c client) create(ctx context.Context, name string, begin time.Time, stock int) answer {
-	body := fmt.Sprintf(`{"name":%q,"begin_time":%q,"end_time":%q,"stock":%d}`,
-		name, begin.UTC().Format(time.RFC3339Nano), begin.Add(24*time.Hour).UTC().Format(time.RFC3339Nano), stock)
-	return c.do(ctx, http.MethodPost, "/coupons", c.mint.Admin(), body)
+func (c client) createCoupon(ctx context.Context, name string, begin time.Time, stock int) reply {
+	return c.do(ctx, http.MethodPost, "/coupons", c.signer.Admin(), rig.CouponFrom(begin, name, stock))
 }
 
-func (c client) restock(ctx context.Context, coupon int64, add int) answer {
-	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/stock", coupon), c.mint.Admin(), fmt.Sprintf(`{"add":%d}`, add))
+func (c client) restock(ctx context.Context, coupon int64, units int) reply {
+	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
 }
 
-func (c client) do(ctx context.Context, method, path, token, body string) answer {
-	req, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
-	if err != nil {
-		panic(err) // all our URLs are well formed
+func (c client) do(ctx context.Context, method, path, token string, body any) reply {
+	status, text, err := c.api.Do(ctx, method, path, token, body)
+	r := reply{status: status}
+	if err != nil || json.Unmarshal(text, &r) != nil {
+		return reply{} // none, or truncated
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	status, text, err := rig.Answer(c.http, req)
-	if err != nil {
-		return answer{}
-	}
-	a := answer{status: status}
-	if json.Unmarshal([]byte(text), &a) != nil {
-		return answer{} // cut off
-	}
-	return a
+	return r
 }
 
-func number(id string) int64 {
-	n, err := strconv.ParseInt(id, 10, 64)
+// number parses an id. It returns 0 if s is none.
+func number(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		return 0
 	}

@@ -1,21 +1,17 @@
-package main
+package soak
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
 
-// A Report is soak.json.
+// A Report is the content of soak.json.
 type Report struct {
-	rig.Circumstances
+	rig.Environment
 	Seconds      float64        `json:"seconds"`
 	Coupons      int            `json:"coupons"`
 	Orders       int            `json:"orders"`
@@ -23,83 +19,69 @@ type Report struct {
 	Verdicts     map[string]int `json:"verdicts"`
 	P50          float64        `json:"p50_ms"`
 	P99          float64        `json:"p99_ms"`
-	LongestGap   float64        `json:"longest_gap_seconds"` // without any answer but unknown
-	Events       []event        `json:"events"`
-	Faults       []string       `json:"faults"`
+	LongestGap   float64        `json:"longest_gap_seconds"` // without any verdict but unknown
+	Outages      []outage       `json:"events"`
+	Violations   []string       `json:"faults"`
 	Pass         bool           `json:"pass"`
 }
 
-var errBroken = errors.New("a promise was broken")
-
-// report counts, prints and writes, and fails if anything was broken.
-func (w *world) report(ctx context.Context) error {
-	r, err := w.result(ctx)
+// report prints and writes the report. It returns rig.ErrNotProven if a promise
+// was broken.
+func (r *run) report(ctx context.Context) error {
+	report, err := r.result(ctx)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join("out", "soak")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := rig.WriteJSON(filepath.Join("out", "soak", "soak.json"), report); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "soak.json"), append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	r.print()
-	if !r.Pass {
-		return errBroken
-	}
-	return nil
+	report.print()
+	return rig.Proven(report.Pass)
 }
 
-func (w *world) result(ctx context.Context) (Report, error) {
-	at, err := w.stack.Circumstances(ctx)
+func (r *run) result(ctx context.Context) (Report, error) {
+	environment, err := r.stack.Environment(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	accounts, err := w.accounts(ctx)
+	accounts, err := r.sale.Accounts(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	l := &w.ledger
-	r := Report{
-		Circumstances: at, Seconds: w.length.Seconds(), Coupons: len(accounts), Acknowledged: len(l.acks),
-		Verdicts: l.verdicts, LongestGap: l.gap.Seconds(), Events: w.events.all, Faults: w.faults.list(),
+	h := &r.history
+	report := Report{
+		Environment: environment, Seconds: r.duration.Seconds(), Coupons: len(accounts), Acknowledged: len(h.acknowledged),
+		Verdicts: h.verdicts, LongestGap: h.longestGap.Seconds(), Outages: r.outages.list, Violations: r.violations.all(),
+		P50: rig.Milliseconds(stats.Quantile(h.latencies, 0.5)), P99: rig.Milliseconds(stats.Quantile(h.latencies, 0.99)),
 	}
-	r.P50, r.P99 = ms(stats.Quantile(l.latency, 0.5)), ms(stats.Quantile(l.latency, 0.99))
 	for _, a := range accounts {
-		r.Orders += a.Orders
+		report.Orders += a.Orders
 	}
-	if r.Orders == 0 || len(r.Events) == 0 {
-		r.Faults = append(r.Faults, "nothing was sold, or nothing disturbed: this proves nothing")
+	if report.Orders == 0 || len(report.Outages) == 0 {
+		report.Violations = append(report.Violations, "no order was made or no part was killed: this proves nothing")
 	}
-	r.Pass = len(r.Faults) == 0
-	return r, nil
+	report.Pass = len(report.Violations) == 0
+	return report, nil
 }
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func (r Report) print() {
 	claims := 0
 	for _, n := range r.Verdicts {
 		claims += n
 	}
-	fmt.Printf("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms, longest without an answer %.1f s)\n",
+	fmt.Printf("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms, longest time without a verdict %.1f s)\n",
 		claims, r.Seconds, r.Coupons, r.P50, r.P99, r.LongestGap)
-	for _, verdict := range append(expected, "orders", "acknowledged") {
-		n := map[string]int{"orders": r.Orders, "acknowledged": r.Acknowledged}[verdict]
-		fmt.Printf("  %-18s %9d\n", verdict, n+r.Verdicts[verdict])
+	for _, verdict := range allowedVerdicts {
+		fmt.Printf("  %-18s %9d\n", verdict, r.Verdicts[verdict])
 	}
-	for _, e := range r.Events {
-		fmt.Printf("  %6.1f s  %s, back after %.1f s\n", e.Second, e.What, e.Down)
+	fmt.Printf("  %-18s %9d\n  %-18s %9d\n", "orders", r.Orders, "acknowledged", r.Acknowledged)
+	for _, o := range r.Outages {
+		fmt.Printf("  %6.1f s  %s, back after %.1f s\n", o.Second, o.What, o.Down)
 	}
-	for _, f := range r.Faults {
-		fmt.Println("  BROKEN:", f)
+	for _, v := range r.Violations {
+		fmt.Println("  NO:", v)
 	}
 	if r.Pass {
-		fmt.Println("I1 stock, I2 one each, I3 all sold and every acknowledged order there: all held, throughout and at the end.")
+		fmt.Println("I1 stock, I2 one each and I3 all sold held throughout and at the end, and every acknowledged order is there.")
 	}
 }

@@ -1,0 +1,137 @@
+// Package demo proves the three promises of a sale by experiments. Each sends a
+// burst of simultaneous claims to two instances behind nginx, under a lock and
+// guards, and then asks the database whether the promises held. Controls lack a
+// lock or a guard and must break a promise; a control that breaks none is a
+// failure.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// Run runs all experiments with k6, prints a table and writes
+// out/demo/proof.json.
+func Run(ctx context.Context) error { return prove(ctx, "demo", rig.K6, experiments) }
+
+// RunJMeter runs the one-user and many-users experiments with JMeter and writes
+// out/jmeter/proof.json.
+func RunJMeter(ctx context.Context) error {
+	var some []Experiment
+	for _, e := range experiments {
+		if e.Script != rig.SevenEach.Script && !e.LateReleases {
+			some = append(some, e)
+		}
+	}
+	return prove(ctx, "jmeter", rig.JMeter, some)
+}
+
+// attempts bounds how often a control that broke nothing is repeated. That two
+// transactions overlap is likely, not certain. One break proves the point.
+const attempts = 5
+
+func prove(ctx context.Context, name string, generate rig.Generator, experiments []Experiment) error {
+	out, err := rig.EmptyDir("out", name)
+	if err != nil {
+		return err
+	}
+	return rig.With(func(s *rig.Stack) error {
+		results, err := runAll(ctx, s, out, generate, experiments)
+		if err != nil {
+			return err
+		}
+		fmt.Print("\n", Table(results))
+		return conclude(ctx, s, filepath.Join(out, "proof.json"), results)
+	})
+}
+
+func runAll(ctx context.Context, s *rig.Stack, out string, generate rig.Generator, experiments []Experiment) ([]Result, error) {
+	var results []Result
+	for i, e := range experiments {
+		fmt.Printf("%2d/%d  %-24s lock %-16s guards off: %-13s ", i+1, len(experiments), e.Title(), e.lockTitle(), e.guardsOffTitle())
+		begin := time.Now()
+		dir := filepath.Join(out, fmt.Sprintf("%02d", i+1))
+		r := run(ctx, s, dir, generate, e)
+		for n := 1; n < attempts && r.BrokeTooLittle(); n++ {
+			fmt.Print("again ")
+			r = run(ctx, s, dir, generate, e)
+		}
+		if ctx.Err() != nil {
+			return nil, errors.Join(errors.New("interrupted"), context.Cause(ctx))
+		}
+		fmt.Printf("%-3s %5.1f s\n", rig.Mark(r.Pass()), time.Since(begin).Seconds())
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func conclude(ctx context.Context, s *rig.Stack, file string, results []Result) error {
+	p, err := newProof(ctx, s, results)
+	if err != nil {
+		return err
+	}
+	if err := rig.WriteJSON(file, p); err != nil {
+		return err
+	}
+	fmt.Printf("\n%s: pass %v\n", file, p.Pass)
+	return rig.Proven(p.Pass)
+}
+
+// run runs e on a sale of its own.
+func run(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator, e Experiment) Result {
+	r := Result{Experiment: e}
+	if _, r.Failure = rig.EmptyDir(dir); r.Failure == nil {
+		r.Failure = r.execute(ctx, s, dir, generate)
+	}
+	return r
+}
+
+func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) (err error) {
+	api, err := rig.Binary("api")
+	if err != nil {
+		return err
+	}
+	sale, err := s.NewSale(ctx, rig.LabSettings(r.Lock, r.Scope, r.Commit, r.GuardsOff...)...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sale.Close()) }()
+	if err := r.dropGuards(ctx, sale); err != nil {
+		return err
+	}
+	pair, err := sale.StartPair(api)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pair.Stop()) }()
+	t := rig.Target{URL: pair.Nginx.URL, Admin: s.Signer().Admin(), Secret: s.Secret}
+	if t.Coupons, err = rig.NewClient(t.URL).CreateCoupons(ctx, t.Admin, r.Workload); err != nil {
+		return err
+	}
+	if r.LateReleases {
+		generate = withLateReleases(sale, generate)
+	}
+	if r.Burst, err = generate(ctx, dir, t, r.Workload); err != nil {
+		return err
+	}
+	r.Totals, err = sale.Audit(ctx, r.Workload, r.Acknowledged())
+	return err
+}
+
+// dropGuards removes the unique key, if that guard is off. The other guard is a
+// condition in the service's statements, which GUARDS_OFF removes.
+func (e Experiment) dropGuards(ctx context.Context, sale *rig.Sale) error {
+	for _, guard := range e.GuardsOff {
+		if guard == "unique" {
+			if _, err := sale.DB.ExecContext(ctx, "ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
+				return fmt.Errorf("drop the unique key: %w", err)
+			}
+		}
+	}
+	return nil
+}

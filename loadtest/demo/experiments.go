@@ -1,0 +1,84 @@
+package demo
+
+import (
+	"slices"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Promise is one of the three promises of a sale.
+type Promise int
+
+// The promises, as the README numbers them.
+const (
+	Stock   Promise = iota // I1: no more orders than stock
+	OneEach                // I2: no user has two orders of a coupon
+	AllSold                // I3: what is in demand is sold, and no acknowledged order is missing
+)
+
+func (p Promise) String() string { return [...]string{"I1 stock", "I2 one each", "I3 all sold"}[p] }
+
+var promises = []Promise{Stock, OneEach, AllSold}
+
+// An Experiment is a workload under a lock and guards, with the promises that it
+// has to break. The other promises have to hold.
+type Experiment struct {
+	rig.Workload
+	Lock, Scope, Commit string
+	GuardsOff           []string // stock, unique
+	Breaks              []Promise
+	LateReleases        bool // releases of expired leases arrive during the burst
+	Lesson              string
+}
+
+// Guards returns the guards that are in force.
+func (e Experiment) Guards() []string {
+	guards := []string{}
+	for _, g := range []string{"stock", "unique"} {
+		if !slices.Contains(e.GuardsOff, g) {
+			guards = append(guards, g)
+		}
+	}
+	return guards
+}
+
+// Expect returns hold or break, as in proof.json.
+func (e Experiment) Expect() string {
+	if len(e.Breaks) > 0 {
+		return "break"
+	}
+	return "hold"
+}
+
+func (e Experiment) breaks(p Promise) bool { return slices.Contains(e.Breaks, p) }
+
+// The local mutex breaks only if the first claims of both instances overlap
+// within one transaction, so that experiment has many coupons.
+var experiments = []Experiment{
+	{Workload: rig.OneUser.Times(5), Lock: "none", Scope: "user", Commit: "each", GuardsOff: []string{"unique"}, Breaks: []Promise{OneEach},
+		Lesson: "Every claim that counts the user's orders before the first commit finds none and inserts one."},
+	{Workload: rig.OneUser.Times(10), Lock: "local", Scope: "user", Commit: "each", GuardsOff: []string{"unique"}, Breaks: []Promise{OneEach},
+		Lesson: "A mutex (Java: synchronized) ends at its process; two instances have two mutexes."},
+	{Workload: rig.OneUser.Times(5), Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"unique"},
+		Lesson: "The distributed lock alone keeps one each: one claim of a user at a time, on whichever instance."},
+	{Workload: rig.OneUser.Times(5), Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"unique"}, LateReleases: true,
+		Lesson: "Releases of expired leases keep arriving; only a release that checks its owner leaves the holder's lock alone."},
+	{Workload: rig.ManyUsers, Lock: "none", Scope: "user", Commit: "each", GuardsOff: []string{"stock"}, Breaks: []Promise{Stock},
+		Lesson: "Check, then act: every claim that reads the last units before they are taken gets one."},
+	{Workload: rig.ManyUsers, Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"stock"}, Breaks: []Promise{Stock},
+		Lesson: "A lock per user does not guard the stock, because different users hold different locks."},
+	{Workload: rig.ManyUsers, Lock: "redis", Scope: "coupon", Commit: "each", GuardsOff: []string{"stock"},
+		Lesson: "A lock per coupon does guard the stock, but only one claim of the coupon runs at a time."},
+	{Workload: rig.SevenEach, Lock: "none", Scope: "user", Commit: "each", GuardsOff: []string{"stock", "unique"}, Breaks: []Promise{Stock, OneEach},
+		Lesson: "No lock and no guards: oversold, and users with several orders."},
+	{Workload: rig.SevenEach, Lock: "redis", Scope: "user", Commit: "grouped",
+		Lesson: "As shipped: exactly the stock is sold, one each; claims that wait together are committed together."},
+	{Workload: rig.SevenEach, Lock: "redis", Scope: "user", Commit: "each",
+		Lesson: "The articles' flow with all guards: right as well; the lock keeps duplicates away from the database."},
+	{Workload: rig.SevenEach, Lock: "none", Scope: "user", Commit: "each",
+		Lesson: "The database alone: a conditional update and a unique key are right without a lock."},
+	{Workload: rig.SevenEach, Lock: "none", Scope: "user", Commit: "optimistic",
+		Lesson: "A version column as the lock: right, but every claim that lost a race has to be repeated."},
+	{Workload: rig.SevenEach, Lock: "none", Scope: "user", Commit: "pessimistic",
+		Lesson: "SELECT … FOR UPDATE as the lock: right, but all claims queue for the row."},
+}

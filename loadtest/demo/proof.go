@@ -1,0 +1,80 @@
+package demo
+
+import (
+	"context"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Proof is the content of proof.json.
+type Proof struct {
+	rig.Environment
+	Runs []Record `json:"runs"`
+	Pass bool     `json:"pass"`
+}
+
+// A Record is one experiment in a proof. Guards are those in force.
+type Record struct {
+	Name          string         `json:"name"`
+	Workload      string         `json:"workload"`
+	Requests      int            `json:"requests"`
+	Users         int            `json:"users"`
+	Stock         int            `json:"stock"`
+	Lock          string         `json:"lock"`
+	Scope         string         `json:"scope"`
+	Commit        string         `json:"commit"`
+	Guards        []string       `json:"guards"`
+	Expect        string         `json:"expect"`
+	Accepted      int            `json:"accepted"`
+	Orders        int            `json:"orders"`
+	DistinctUsers int            `json:"distinct_users"`
+	Oversold      int            `json:"oversold"`
+	Duplicates    int            `json:"duplicates"`
+	Undersold     int            `json:"undersold"`
+	AckedMissing  int            `json:"acked_missing"`
+	MaxInFlight   int            `json:"max_in_flight"`
+	Instances     map[string]int `json:"instances"`
+	P50           float64        `json:"p50_ms"`
+	P99           float64        `json:"p99_ms"`
+	Pass          bool           `json:"pass"`
+}
+
+func newProof(ctx context.Context, s *rig.Stack, results []Result) (Proof, error) {
+	e, err := s.Environment(ctx)
+	p := Proof{Environment: e, Pass: len(results) > 0}
+	for _, r := range results {
+		p.Runs = append(p.Runs, r.record())
+		p.Pass = p.Pass && r.Pass()
+	}
+	return p, err
+}
+
+func (r Result) record() Record {
+	return Record{
+		Name: r.name(), Workload: r.Script,
+		Requests: r.Requests(), Users: r.Users, Stock: r.Stock,
+		Lock: r.Lock, Scope: r.Scope, Commit: r.Commit, Guards: r.Guards(), Expect: r.Expect(),
+		Accepted: len(r.Acknowledged()), Orders: r.Orders, DistinctUsers: r.DistinctUsers,
+		Oversold: r.Oversold, Duplicates: r.Duplicates, Undersold: r.Unsold, AckedMissing: r.AckedMissing,
+		MaxInFlight: r.MaxInFlight(), Instances: r.Instances(),
+		P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), Pass: r.Pass(),
+	}
+}
+
+// name returns a name that no other run of the proof has.
+func (r Result) name() string {
+	s := r.Script + "/" + r.Lock
+	if r.Lock == "redis" {
+		s += "-per-" + r.Scope
+	}
+	for _, guard := range r.GuardsOff {
+		s += "/no-" + guard
+	}
+	if r.Commit != "each" {
+		s += "/" + r.Commit
+	}
+	if r.LateReleases {
+		s += "/late-releases"
+	}
+	return s
+}

@@ -1,0 +1,185 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// overlapping returns a burst of w in which all claims overlap and both instances
+// reply.
+func overlapping(w rig.Workload, accepted int) rig.Burst {
+	var b rig.Burst
+	start := time.Unix(1000, 0)
+	for i := range w.Requests() {
+		received := start.Add(time.Duration(i+1) * time.Millisecond)
+		verdict := "sold_out"
+		if i < accepted {
+			verdict = rig.Accepted
+		}
+		b.Spans = append(b.Spans, rig.Span{Sent: start, Received: received})
+		b.Claims = append(b.Claims, rig.Claim{Received: received, Verdict: verdict, Instance: []string{"a", "b"}[i%2]})
+	}
+	return b
+}
+
+// asShipped returns a result in which all promises held.
+func asShipped() Result {
+	return Result{
+		Experiment: Experiment{Workload: rig.SevenEach, Lock: "redis", Scope: "user", Commit: "each"},
+		Totals:     rig.Totals{Orders: 50, DistinctUsers: 50}, Burst: overlapping(rig.SevenEach, 50),
+	}
+}
+
+func control() Result {
+	r := asShipped()
+	r.GuardsOff, r.Breaks = []string{"stock"}, []Promise{Stock}
+	r.Totals = rig.Totals{Orders: 60, DistinctUsers: 60, Oversold: 10}
+	return r
+}
+
+// setVerdicts gives the last n claims another verdict.
+func setVerdicts(r *Result, n int, verdict string) {
+	for i := range n {
+		r.Claims[len(r.Claims)-1-i].Verdict = verdict
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		result Result
+		spoil  func(*Result)
+		want   string // of the only fault; empty for none
+	}{
+		"as shipped":              {asShipped(), func(*Result) {}, ""},
+		"control that breaks":     {control(), func(*Result) {}, ""},
+		"control that holds":      {control(), func(r *Result) { r.Totals = rig.Totals{Orders: 50, DistinctUsers: 50} }, "I1 stock had to break and did not"},
+		"control breaking more":   {control(), func(r *Result) { r.Duplicates = 2 }, "I2 one each had to hold: 2 duplicates"},
+		"oversold":                {asShipped(), func(r *Result) { r.Oversold = 1 }, "I1 stock had to hold: 1 oversold"},
+		"duplicate":               {asShipped(), func(r *Result) { r.Duplicates = 1 }, "I2 one each had to hold: 1 duplicates"},
+		"unsold":                  {asShipped(), func(r *Result) { r.Unsold = 1 }, "I3 all sold had to hold: 1 unsold"},
+		"undersold":               {asShipped(), func(r *Result) { r.Undersold = 1 }, "I3 all sold had to hold: 1 undersold"},
+		"acknowledged, not there": {asShipped(), func(r *Result) { r.AckedMissing = 1 }, "I3 all sold had to hold: 1 acked missing"},
+		"sums do not add up":      {asShipped(), func(r *Result) { r.Unbalanced = 1 }, "I3 all sold had to hold: 1 unbalanced"},
+		"claims never sent":       {asShipped(), func(r *Result) { r.Spans = r.Spans[:690] }, "690 of 700 claims were sent"},
+		"one instance idle":       {asShipped(), oneInstance, "instance b replied to no claim"},
+		"one after the other":     {asShipped(), oneByOne, "at most 1 claims were in flight at once"},
+		"errors as shipped":       {asShipped(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, "3 replies were neither 201 nor 409"},
+		"errors of a control":     {control(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, ""},
+		"not run":                 {asShipped(), func(r *Result) { r.Failure = errors.New("no k6") }, "did not finish: no k6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.spoil(&c.result)
+			faults := c.result.Faults()
+			switch {
+			case c.want == "" && len(faults) > 0:
+				t.Errorf("faults %q, want none", faults)
+			case c.want != "" && (len(faults) != 1 || !strings.Contains(faults[0], c.want)):
+				t.Errorf("faults %q, want %q", faults, c.want)
+			}
+			if c.result.Pass() != (c.want == "") {
+				t.Errorf("pass %v", c.result.Pass())
+			}
+		})
+	}
+}
+
+func oneInstance(r *Result) {
+	for i := range r.Claims {
+		r.Claims[i].Instance = "a"
+	}
+}
+
+// oneByOne sends each claim when the previous one is answered.
+func oneByOne(r *Result) {
+	for i := range r.Spans {
+		sent := time.Unix(int64(i), 0)
+		r.Spans[i] = rig.Span{Sent: sent, Received: sent.Add(time.Second)}
+	}
+}
+
+func TestTableGivesReasonsAndFits(t *testing.T) {
+	t.Parallel()
+	bad := control()
+	bad.Totals, bad.Lesson = rig.Totals{Orders: 50}, "What it teaches."
+	out := Table([]Result{asShipped(), bad})
+	for _, want := range []string{"100 users × 7, stock 50", "redis per user", "held", "What it teaches.", "NO: I1 stock had to break and did not"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 140 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// The members are a contract with the readers of proof.json.
+func TestProofHasExactlyItsMembers(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "proof.json")
+	p := Proof{Runs: []Record{control().record()}}
+	if err := rig.WriteJSON(file, p); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var top map[string]any
+	var parts struct {
+		Machine map[string]any
+		Runs    []map[string]any
+	}
+	for _, into := range []any{&top, &parts} {
+		if err := json.Unmarshal(b, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		keys map[string]any
+		want string
+	}{
+		{"proof", top, "commit time machine versions durability runs pass"},
+		{"machine", parts.Machine, "cpu cores mem"},
+		{"run", parts.Runs[0], "name workload requests users stock lock scope commit guards expect accepted orders distinct_users" +
+			" oversold duplicates undersold acked_missing max_in_flight instances p50_ms p99_ms pass"},
+	} {
+		want := strings.Fields(c.want)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(c.keys))); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	run := control().record()
+	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique"}) || run.Oversold != 10 || run.MaxInFlight != 700 || !run.Pass {
+		t.Errorf("run = %+v", run)
+	}
+}
+
+func TestRunsOfAProofHaveUniqueNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, e := range experiments {
+		name := Result{Experiment: e}.name()
+		if seen[name] {
+			t.Errorf("two experiments are called %s", name)
+		}
+		seen[name] = true
+	}
+}

@@ -1,0 +1,59 @@
+// Package pageview compares the locks by a counter that only a lock protects:
+// 666 page views at once, under each lock driver, on two instances behind nginx.
+// It also stops a holder for longer than its lease, which only a fence makes
+// harmless.
+package pageview
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// drivers are the exclusive locks of version 3.
+var drivers = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache"}
+
+// Run runs all trials, prints two tables and writes out/pview/pview.json.
+func Run(ctx context.Context) error {
+	return rig.With(func(s *rig.Stack) error { return run(ctx, s) }, rig.LargeDatabase...)
+}
+
+func run(ctx context.Context, s *rig.Stack) error {
+	var report struct {
+		Views  []Views  `json:"views"`
+		Pauses []Pauses `json:"pauses"`
+	}
+	pass := true
+	fmt.Println(Header)
+	for _, t := range trials() {
+		v, err := Send(ctx, s, t)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", t.Version, t.Lock, err)
+		}
+		fmt.Println(v)
+		report.Views, pass = append(report.Views, v), pass && v.Pass
+	}
+	fmt.Println("\nA holder is stopped (SIGSTOP) for longer than its lease, between reading and writing; meanwhile the other instance counts.")
+	fmt.Println(pauseHeader)
+	for _, driver := range pausedDrivers {
+		p, err := pause(ctx, s, driver.name, driver.expect)
+		if err != nil {
+			return fmt.Errorf("pause %s: %w", driver.name, err)
+		}
+		fmt.Println(p)
+		report.Pauses, pass = append(report.Pauses, p), pass && p.Pass
+	}
+	return s.WriteRows(ctx, "pview", report, pass)
+}
+
+// trials returns each driver under k6, and some of them again under JMeter.
+func trials() []Trial {
+	all := []Trial{{"k6", "single", "v1", "none", "break"}, {"k6", "single", "v2", "local", "break"}}
+	for _, driver := range drivers {
+		all = append(all, Trial{"k6", "single", "v3", driver, "hold"})
+	}
+	return append(all, Trial{"k6", "single", "v4", "redlock", "hold"},
+		Trial{"jmeter", "single", "v1", "none", "break"}, Trial{"jmeter", "single", "v2", "local", "break"},
+		Trial{"jmeter", "single", "v3", "redis", "hold"}, Trial{"jmeter", "single", "v4", "redlock", "hold"})
+}

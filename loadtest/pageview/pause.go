@@ -1,0 +1,111 @@
+package pageview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"example.com/flashsale/internal/pageview"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// pausedDrivers are the drivers whose holder is stopped: one without a fence, as
+// the control, and those with one.
+var pausedDrivers = []struct{ name, expect string }{
+	{"redis", "break"}, {"redisson", "hold"}, {"mysql", "hold"}, {"zk", "hold"}, {"etcd", "hold"},
+}
+
+// Pauses is what happened to the count when a holder was stopped for longer than
+// its lease.
+type Pauses struct {
+	Lock     string `json:"lock"`
+	Expect   string `json:"expect"`
+	Status   int    `json:"status"`   // of the reply to the stopped holder's view
+	Others   int    `json:"others"`   // views that were answered meanwhile with 200
+	Counted  int64  `json:"counted"`  // in the end
+	Answered int    `json:"answered"` // with 200, in all
+	Pass     bool   `json:"pass"`
+}
+
+// pause stops instance a, a real process, while it holds the lock and has read
+// the count. Instance b counts three views, and then a continues.
+func pause(ctx context.Context, s *rig.Stack, driver, expect string) (Pauses, error) {
+	p := Pauses{Lock: driver, Expect: expect}
+	service, err := s.StartService(ctx, "single", driver, "CLAIM_TIMEOUT=60s")
+	if err != nil {
+		return p, err
+	}
+	err = p.run(ctx, service)
+	return p, errors.Join(err, service.Stop())
+}
+
+func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	a, b := service.A, service.B
+	if _, err := view(ctx, a.Client(), ""); err != nil { // opens the connections
+		return err
+	}
+	type result struct {
+		status int
+		err    error
+	}
+	late := make(chan result, 1)
+	go func() {
+		status, err := view(ctx, a.Client(), "?think=2s")
+		late <- result{status, err}
+	}()
+	time.Sleep(time.Second) // a has read the count and has not yet written it
+	a.Pause()
+	for range 3 {
+		status, err := view(ctx, b.Client(), "")
+		if err != nil {
+			return err
+		}
+		if status == http.StatusOK {
+			p.Others++
+		}
+	}
+	a.Resume()
+	r := <-late
+	if r.err != nil {
+		return r.err
+	}
+	p.Status, p.Answered = r.status, 1+p.Others
+	if r.status == http.StatusOK {
+		p.Answered++
+	}
+	var err error
+	if p.Counted, err = service.Redis.Get(ctx, pageview.Key).Int64(); err != nil {
+		return err
+	}
+	p.Pass = p.Others == 3 && p.overwritten() == (p.Expect == "break")
+	return nil
+}
+
+// overwritten reports whether the stopped holder's write replaced the count of
+// the others.
+func (p Pauses) overwritten() bool { return p.Counted != int64(1+p.Others) }
+
+func view(ctx context.Context, c *http.Client, query string) (status int, err error) {
+	status, _, err = rig.Client{URL: "http://api", HTTP: c}.Do(ctx, http.MethodPost, "/v3/pview"+query, "", nil)
+	return status, err
+}
+
+const pauseRow = "%-10s %-6s %6s %7s  %-12s %8s %9s  %-8s %s"
+
+var pauseHeader = fmt.Sprintf(pauseRow, "lock", "fence", "first", "others", "late write", "counted", "answered", "expected", "right")
+
+// String returns p as a row of the table.
+func (p Pauses) String() string {
+	fence, write := "yes", "refused"
+	if p.Lock == "redis" {
+		fence = "no"
+	}
+	if p.overwritten() {
+		write = "overwrites"
+	}
+	return fmt.Sprintf(pauseRow, p.Lock, fence, "1", fmt.Sprint(p.Others), write, fmt.Sprint(p.Counted), fmt.Sprint(p.Answered), p.Expect, rig.Mark(p.Pass))
+}

@@ -1,0 +1,131 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// An Account is one coupon's stock and orders at one instant.
+//
+// The service's package order computes the same for its API. The rig does not
+// use that package: an audit by the code under test would prove less.
+type Account struct {
+	CouponID     int64 `db:"id" json:"coupon_id,string"`
+	InitialStock int   `db:"initial_stock" json:"initial_stock"`
+	Stock        int   `db:"stock" json:"stock"` // left
+	Orders       int   `db:"orders" json:"orders"`
+	Users        int   `db:"users" json:"distinct_users"` // with at least one order
+}
+
+// Accounts returns the accounts of the named coupons, or of all coupons if none
+// is named. One statement reads them all at one instant.
+func (s *Sale) Accounts(ctx context.Context, coupons ...int64) ([]Account, error) {
+	q := `
+		SELECT c.id, c.initial_stock, c.stock, COUNT(o.id) AS orders, COUNT(DISTINCT o.user_id) AS users
+		FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id`
+	var args []any
+	if len(coupons) > 0 {
+		in, ids, err := sqlx.In(" WHERE c.id IN (?)", coupons)
+		if err != nil {
+			return nil, err
+		}
+		q, args = q+in, ids
+	}
+	q += " GROUP BY c.id, c.initial_stock, c.stock ORDER BY c.id"
+	var accounts []Account
+	if err := s.DB.SelectContext(ctx, &accounts, q, args...); err != nil {
+		return nil, fmt.Errorf("audit coupons: %w", err)
+	}
+	return accounts, nil
+}
+
+// Oversold returns by how many orders promise I1 is broken.
+func (a Account) Oversold() int { return max(0, a.Orders-a.InitialStock) }
+
+// Duplicates returns by how many orders promise I2 is broken.
+func (a Account) Duplicates() int { return a.Orders - a.Users }
+
+// Undersold returns how many units left the stock without becoming an order. It
+// means the same as in GET /coupons/{id}/audit. At rest it breaks promise I3.
+func (a Account) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-a.Orders) }
+
+// Unsold returns how many units are still in stock although as many of the
+// claiming users have no order. When all claims have their replies, it breaks
+// promise I3.
+func (a Account) Unsold(claiming int) int { return max(0, min(a.Stock, claiming-a.Users)) }
+
+// Balanced reports whether the stock left and the orders add up to the initial
+// stock.
+func (a Account) Balanced() bool { return a.Stock+a.Orders == a.InitialStock }
+
+// Totals sums up the accounts of several coupons.
+type Totals struct {
+	Orders        int
+	DistinctUsers int // the most of any coupon
+	Oversold      int
+	Duplicates    int
+	Undersold     int
+	Unsold        int
+	Unbalanced    int // coupons that are not Balanced
+	AckedMissing  int // acknowledged orders that the database does not have
+}
+
+// Total sums up accounts. claiming is how many users claimed each coupon.
+func Total(accounts []Account, claiming int) Totals {
+	var t Totals
+	for _, a := range accounts {
+		t.Orders += a.Orders
+		t.DistinctUsers = max(t.DistinctUsers, a.Users)
+		t.Oversold += a.Oversold()
+		t.Duplicates += a.Duplicates()
+		t.Undersold += a.Undersold()
+		t.Unsold += a.Unsold(claiming)
+		if !a.Balanced() {
+			t.Unbalanced++
+		}
+	}
+	return t
+}
+
+// Audit reads all coupons and orders of the sale from the database, after w has
+// run on them. acknowledged are the ids of the orders that clients were told of.
+func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []string) (Totals, error) {
+	accounts, err := s.Accounts(ctx)
+	if err != nil {
+		return Totals{}, err
+	}
+	if len(accounts) != w.Rounds {
+		return Totals{}, fmt.Errorf("audit: %d coupons in the database, want %d", len(accounts), w.Rounds)
+	}
+	t := Total(accounts, w.Users)
+	t.AckedMissing, err = s.Missing(ctx, acknowledged)
+	return t, err
+}
+
+// Missing returns how many of the acknowledged orders the database does not have.
+func (s *Sale) Missing(ctx context.Context, acknowledged []string) (int, error) {
+	var orders []string
+	if err := s.DB.SelectContext(ctx, &orders, "SELECT id FROM coupon_orders"); err != nil {
+		return 0, fmt.Errorf("audit orders: %w", err)
+	}
+	return missing(acknowledged, orders), nil
+}
+
+// missing counts the acknowledgements that have no order of their own. Of two
+// acknowledgements of the same order one is missing.
+func missing(acknowledged, orders []string) int {
+	unmatched := make(map[string]bool, len(orders))
+	for _, id := range orders {
+		unmatched[id] = true
+	}
+	n := 0
+	for _, id := range acknowledged {
+		if !unmatched[id] {
+			n++
+		}
+		unmatched[id] = false
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package rig
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTotalCountsEachCouponForItself(t *testing.T) {
+	t.Parallel()
+	oversold := Account{InitialStock: 10, Stock: -2, Orders: 12, Users: 12}
+	duplicate := Account{InitialStock: 10, Stock: 4, Orders: 6, Users: 5} // and unsold
+	fewUsers := Account{InitialStock: 10, Stock: 7, Orders: 3, Users: 3}
+	vanished := Account{InitialStock: 10, Stock: 0, Orders: 9, Users: 9} // a unit left without an order
+	unpaid := Account{InitialStock: 10, Stock: 2, Orders: 9, Users: 9}   // an order took no unit
+	for name, c := range map[string]struct {
+		accounts []Account
+		claiming int
+		want     Totals
+	}{
+		"oversold":         {[]Account{oversold}, 20, Totals{Orders: 12, DistinctUsers: 12, Oversold: 2}},
+		"duplicate":        {[]Account{duplicate}, 20, Totals{Orders: 6, DistinctUsers: 5, Duplicates: 1, Unsold: 4}},
+		"fewer than stock": {[]Account{fewUsers}, 3, Totals{Orders: 3, DistinctUsers: 3}},
+		"more than users":  {[]Account{fewUsers}, 4, Totals{Orders: 3, DistinctUsers: 3, Unsold: 1}},
+		"vanished":         {[]Account{vanished}, 20, Totals{Orders: 9, DistinctUsers: 9, Undersold: 1, Unbalanced: 1}},
+		"unpaid":           {[]Account{unpaid}, 20, Totals{Orders: 9, DistinctUsers: 9, Unsold: 2, Unbalanced: 1}},
+		"all": {[]Account{oversold, duplicate, fewUsers, vanished}, 3, Totals{
+			Orders: 30, DistinctUsers: 12, Oversold: 2, Duplicates: 1, Undersold: 1, Unbalanced: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, Total(c.accounts, c.claiming)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMissingCountsAcknowledgementsWithoutOrder(t *testing.T) {
+	t.Parallel()
+	if n := missing([]string{"1", "2", "2", "9"}, []string{"1", "2", "3"}); n != 2 {
+		t.Errorf("missing %d, want 2: one order acknowledged twice, one that does not exist", n)
+	}
+}
+
+func TestAuditReadsTheDatabase(t *testing.T) {
+	t.Parallel()
+	sale := newSale(t, start(t))
+	for _, stock := range []int{3, 5} {
+		if _, err := sale.AddCoupon(t.Context(), stock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sale.AddOrders(t.Context(), 2, 4); err != nil { // without taking them from the stock
+		t.Fatal(err)
+	}
+	w := Workload{Users: 2, Rounds: 2}
+	got, err := sale.Audit(t.Context(), w, []string{"8589934593", "7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Totals{Orders: 4, DistinctUsers: 4, Unsold: 2, Unbalanced: 1, AckedMissing: 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	accounts, err := sale.Accounts(t.Context(), 2)
+	if diff := cmp.Diff([]Account{{CouponID: 2, InitialStock: 5, Stock: 5, Orders: 4, Users: 4}}, accounts); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if _, err := sale.Audit(t.Context(), w.Times(3), nil); err == nil || !strings.Contains(err.Error(), "2 coupons") {
+		t.Errorf("the audit of a missing coupon: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package rig
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"example.com/flashsale/loadtest/stats"
+)
+
+// A Burst is what a load generator saw of the claims of a workload.
+type Burst struct {
+	Spans  []Span
+	Claims []Claim
+	Skews  []time.Duration // how long after the common moment each claim was sent
+}
+
+// A Span lasts from the first byte of a claim to the last byte of its reply, as
+// the client saw them.
+type Span struct{ Sent, Received time.Time }
+
+// A Claim is one claim and the reply to it.
+type Claim struct {
+	Received time.Time
+	Verdict  string // accepted, sold_out, already_claimed, claim_in_progress or unexpected
+	Order    string // the id of the acknowledged order; empty unless accepted
+	Instance string // X-Instance of the reply
+}
+
+// Accepted and Unexpected are verdicts. The others are the code of a refusal.
+const (
+	Accepted   = "accepted"
+	Unexpected = "unexpected"
+)
+
+// Refusals are the codes that a claim in a burst may be refused with.
+var Refusals = []string{"sold_out", "already_claimed", "claim_in_progress"}
+
+// Verdicts counts the claims by verdict.
+func (b Burst) Verdicts() map[string]int { return b.count(func(c Claim) string { return c.Verdict }) }
+
+// Instances counts the claims by the instance that replied.
+func (b Burst) Instances() map[string]int { return b.count(func(c Claim) string { return c.Instance }) }
+
+func (b Burst) count(key func(Claim) string) map[string]int {
+	n := map[string]int{}
+	for _, c := range b.Claims {
+		n[key(c)]++
+	}
+	return n
+}
+
+// Acknowledged returns the ids of the orders that were acknowledged.
+func (b Burst) Acknowledged() []string {
+	var ids []string
+	for _, c := range b.Claims {
+		if c.Verdict == Accepted {
+			ids = append(ids, c.Order)
+		}
+	}
+	return ids
+}
+
+// Unexpected counts the claims that were neither accepted nor refused. Claims
+// without a reply are among them.
+func (b Burst) Unexpected() int {
+	n := 0
+	for _, c := range b.Claims {
+		if c.Verdict != Accepted && !slices.Contains(Refusals, c.Verdict) {
+			n++
+		}
+	}
+	return n
+}
+
+// MaxInFlight returns the largest number of claims that were in flight at one
+// moment.
+func (b Burst) MaxInFlight() int {
+	type edge struct {
+		time  time.Time
+		delta int
+	}
+	var edges []edge
+	for _, s := range b.Spans {
+		edges = append(edges, edge{s.Sent, 1}, edge{s.Received, -1})
+	}
+	slices.SortFunc(edges, func(x, y edge) int { return cmp.Or(x.time.Compare(y.time), cmp.Compare(x.delta, y.delta)) })
+	inFlight, highest := 0, 0
+	for _, e := range edges {
+		inFlight += e.delta
+		highest = max(highest, inFlight)
+	}
+	return highest
+}
+
+// Latency returns the q-quantile of the time from claim to reply.
+func (b Burst) Latency(q float64) time.Duration {
+	var all []time.Duration
+	for _, s := range b.Spans {
+		all = append(all, s.Received.Sub(s.Sent))
+	}
+	return stats.Quantile(all, q)
+}
+
+// Skew returns how long after the common moment the last claim was sent.
+func (b Burst) Skew() time.Duration { return stats.Quantile(b.Skews, 1) }

@@ -1,0 +1,84 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"example.com/flashsale/internal/lab"
+)
+
+// An Instance is a running instance on a loopback port. wrk cannot use a Unix
+// socket.
+type Instance struct {
+	*lab.Server
+	Address string // host:port
+}
+
+// URL returns the instance's base URL, without a trailing slash.
+func (i *Instance) URL() string { return "http://" + i.Address }
+
+// StartInstance starts binary, with settings in addition to the sale's.
+func (s *Sale) StartInstance(binary, name string, settings ...string) (*Instance, error) {
+	return lab.WithFreePort(func(port int) (*Instance, error) {
+		return s.startOn(fmt.Sprintf("127.0.0.1:%d", port), binary, name, settings)
+	})
+}
+
+func (s *Sale) startOn(address, binary, name string, settings []string) (*Instance, error) {
+	dir, err := s.stack.Dir("api")
+	if err != nil {
+		return nil, err
+	}
+	server, err := s.stack.Start(lab.Program{
+		Name: "api-" + name, Path: binary, Args: []string{"serve"}, Dir: dir,
+		Env:   slices.Concat(lab.RuntimeEnv, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, s.env, settings),
+		Ready: func(ctx context.Context) error { return ready(ctx, address) },
+	})
+	return &Instance{server, address}, err
+}
+
+func ready(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	status, body, err := Send(http.DefaultClient, req)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d: %s", status, body)
+	}
+	return err
+}
+
+// A Pair is two instances behind nginx.
+type Pair struct {
+	A, B  *lab.API
+	Nginx *lab.Nginx
+}
+
+// StartPair starts two instances of binary behind nginx, as they are deployed.
+func (s *Sale) StartPair(binary string, settings ...string) (*Pair, error) {
+	env := slices.Concat(s.env, settings)
+	p := &Pair{}
+	var err error
+	if p.A, err = s.stack.API(binary, "a", env...); err != nil {
+		return nil, err
+	}
+	if p.B, err = s.stack.API(binary, "b", env...); err != nil {
+		return nil, errors.Join(err, p.A.Stop())
+	}
+	p.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), p.A.Upstream(), p.B.Upstream())
+	if err != nil {
+		return nil, errors.Join(err, p.A.Stop(), p.B.Stop())
+	}
+	return p, nil
+}
+
+// Address is where nginx listens, as host:port.
+func (p *Pair) Address() string { return p.Nginx.URL[len("http://"):] }
+
+// Stop stops nginx and both instances.
+func (p *Pair) Stop() error { return errors.Join(p.Nginx.Stop(), p.A.Stop(), p.B.Stop()) }

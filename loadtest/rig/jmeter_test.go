@@ -1,0 +1,85 @@
+package rig
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// results are lines as JMeter 2.13 wrote them, with one of a warm-up.
+const results = `timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,bytes,grpThreads,allThreads,Latency,"order","verdict","instance"
+1000,102,warm-up,200,OK,crowd 1-2,text,true,355,2,2,102,null,null,null
+2005,5,claim,409,Conflict,crowd 1-3,text,true,336,4,4,5,none,claim_in_progress,a
+2000,12,claim,409,Conflict,crowd 1-1,text,true,336,4,4,12,77,already_claimed,b
+3000,9,claim,503,Service Unavailable,crowd 1-4,text,false,336,4,4,9,none,unavailable,b
+3002,20,claim,201,Created,crowd 1-2,text,true,322,1,1,20,120428258754822145,none,a
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestBurstIsReadFromResults(t *testing.T) {
+	t.Parallel()
+	rows, err := readResults(write(t, results), "claim", claimVariables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := burstFrom(rows, Workload{Users: 2, Each: 1, Rounds: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.UnixMilli
+	want := Burst{
+		Spans: []Span{{at(2005), at(2010)}, {at(2000), at(2012)}, {at(3000), at(3009)}, {at(3002), at(3022)}},
+		Claims: []Claim{
+			{at(2010), "claim_in_progress", "", "a"}, {at(2012), "already_claimed", "", "b"},
+			{at(3009), Unexpected, "", "b"}, {at(3022), Accepted, "120428258754822145", "a"},
+		},
+		Skews: []time.Duration{0, 5 * time.Millisecond, 0, 2 * time.Millisecond},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestResultsWithoutAColumnAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"", "no samples"},
+		{"timeStamp,elapsed,label,responseCode\n", `no column "order"`},
+	} {
+		if _, err := readResults(write(t, c.text), "claim", claimVariables); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestEveryRoundHasItsLines(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "claims.csv")
+	target := Target{Coupons: []string{"11", "22"}, TokenFile: write(t, "one\ntwo\nthree\n")}
+	if err := writeClaims(file, target, Workload{Users: 2, Each: 2, Rounds: 2}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "one,11 two,11 one,11 two,11 one,22 two,22 one,22 two,22"
+	if got := strings.Join(strings.Fields(string(b)), " "); got != want {
+		t.Errorf("claims %q, want %q", got, want)
+	}
+	if err := writeClaims(file, target, Workload{Users: 4, Each: 1, Rounds: 1}); err == nil {
+		t.Error("four users were found in a file of three tokens")
+	}
+}

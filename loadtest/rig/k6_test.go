@@ -1,0 +1,58 @@
+package rig
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// samples are lines as k6 1.8 wrote them.
+const samples = `{"type":"Metric","data":{"name":"claims","type":"counter"},"metric":"claims"}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":100,"tags":{"name":"claim","status":"201"}}}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":50,"tags":{"name":"claim","status":"409"}}}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.050Z","value":50,"tags":{"name":"warm-up","status":"200"}}}
+{"metric":"claims","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":1,"tags":{"verdict":"accepted","order":"77","instance":"a"}}}
+{"metric":"claims","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":1,"tags":{"verdict":"sold_out","instance":"b"}}}
+{"metric":"start_skew","type":"Point","data":{"time":"2026-11-21T12:00:00.000Z","value":7,"tags":{}}}
+`
+
+func TestBurstIsReadFromSamples(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "points.json")
+	if err := os.WriteFile(file, []byte(samples), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readSamples(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
+	want := Burst{
+		Spans:  []Span{{at(0), at(100)}, {at(100), at(150)}},
+		Claims: []Claim{{at(100), Accepted, "77", "a"}, {at(150), "sold_out", "", "b"}},
+		Skews:  []time.Duration{7 * time.Millisecond},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := got.MaxInFlight(); n != 1 {
+		t.Errorf("in flight %d, want 1: a claim that is sent when another is answered does not overlap it", n)
+	}
+	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond || got.Skew() != 7*time.Millisecond {
+		t.Errorf("p50 %v, max %v, skew %v", got.Latency(0.5), got.Latency(1), got.Skew())
+	}
+}
+
+func TestTruncatedSamplesAreAnError(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "points.json")
+	if err := os.WriteFile(file, []byte(samples[:len(samples)-20]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readSamples(file); err == nil {
+		t.Error("a truncated file was read without an error")
+	}
+}

@@ -1,0 +1,70 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// WriteJSON writes v to path, with the directories above it.
+func WriteJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o644)
+}
+
+// WriteRows writes rows, with the environment, to out/name/name.json. It returns
+// ErrNotProven unless pass.
+func (s *Stack) WriteRows(ctx context.Context, name string, rows any, pass bool) error {
+	e, err := s.Environment(ctx)
+	if err != nil {
+		return err
+	}
+	report := struct {
+		Environment
+		Rows any  `json:"rows"`
+		Pass bool `json:"pass"`
+	}{e, rows, pass}
+	if err := WriteJSON(filepath.Join("out", name, name+".json"), report); err != nil {
+		return err
+	}
+	return Proven(pass)
+}
+
+// Mark is how tables print whether a row is as it has to be.
+func Mark(pass bool) string {
+	if pass {
+		return "yes"
+	}
+	return "NO"
+}
+
+// Proven returns ErrNotProven unless pass.
+func Proven(pass bool) error {
+	if !pass {
+		return ErrNotProven
+	}
+	return nil
+}
+
+// Milliseconds returns d as the reports give it, rounded to 10 µs.
+func Milliseconds(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}
+
+// Progress returns a function that prints a line with the time since Progress
+// was called to standard error.
+func Progress() func(format string, args ...any) {
+	begin := time.Now()
+	return func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "%6.1fs  %s\n", time.Since(begin).Seconds(), fmt.Sprintf(format, args...))
+	}
+}

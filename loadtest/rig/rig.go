@@ -1,0 +1,30 @@
+// Package rig holds what the jobs of the load test share: a private stack of
+// servers and instances, the load generators k6 and JMeter, the audit of the
+// database, tokens and reports.
+//
+// Its paths are relative to the root of the repository, where make has built
+// bin/.
+package rig
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// ErrNotProven is returned by a job that ran to its end and has printed at
+// least one failed row.
+var ErrNotProven = errors.New("not proven: see the rows that say NO")
+
+// Binary returns the absolute path of a program that make has built.
+func Binary(name string) (string, error) { return filepath.Abs(filepath.Join("bin", name)) }
+
+// EmptyDir creates an empty directory and returns its absolute path. It removes
+// what was there before.
+func EmptyDir(parts ...string) (string, error) {
+	dir, err := filepath.Abs(filepath.Join(parts...))
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
+}

@@ -1,0 +1,92 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/migrations"
+)
+
+// A Sale is a migrated database and a Redis database of its own. Instances of
+// the service are started over it.
+type Sale struct {
+	DB       *sqlx.DB
+	RedisURL string
+
+	stack   *Stack
+	env     []string
+	coupons int64
+}
+
+// NewSale creates an empty sale. settings (KEY=value) go to each of its
+// instances.
+func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) {
+	s.sales++
+	dsn, err := s.MySQL.Create(ctx, fmt.Sprintf("sale_%d", s.sales))
+	if err != nil {
+		return nil, err
+	}
+	db, err := connect.MySQL(dsn, 4)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrations.Up(ctx, db.DB); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	sale := &Sale{DB: db, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales), stack: s}
+	sale.env = append([]string{
+		"MYSQL_DSN=" + dsn, "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
+		"MIGRATE=false", "LOG_LEVEL=warn",
+	}, settings...)
+	return sale, nil
+}
+
+// LabSettings are the settings of an instance that commits claims by commit
+// under lock, without guardsOff. Each setting that matters to an experiment is
+// set, so that none comes from the caller's environment.
+func LabSettings(lock, scope, commit string, guardsOff ...string) []string {
+	return []string{
+		"LAB=true", "GUARDS_OFF=" + strings.Join(guardsOff, ","),
+		"LOCK=" + lock, "LOCK_SCOPE=" + scope, "COMMIT=" + commit,
+		"LOCK_WAIT=50s", "CLAIM_TIMEOUT=55s", // under a lock per coupon the last of 666 claims waits for 665 commits
+	}
+}
+
+// AddCoupon inserts a coupon that is on sale now and returns its id.
+func (s *Sale) AddCoupon(ctx context.Context, stock int) (int64, error) {
+	s.coupons++
+	now := time.Now()
+	c, err := coupon.New(s.coupons, fmt.Sprintf("coupon %d", s.coupons), now.Add(-time.Hour), now.Add(24*time.Hour), stock, now)
+	if err != nil {
+		return 0, err
+	}
+	return c.ID, coupon.NewStore(s.DB).Create(ctx, c)
+}
+
+// AddOrders inserts an order of the coupon for each of UserID(0) to
+// UserID(n-1). It does not change the stock.
+func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {
+	const perStatement = 2000
+	for first := 0; first < n; first += perStatement {
+		var rows []string
+		for i := first; i < min(n, first+perStatement); i++ {
+			rows = append(rows, fmt.Sprintf("(%d,%d,%d,UTC_TIMESTAMP(3))", couponID<<32|int64(i+1), couponID, UserID(i)))
+		}
+		q := "INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES " + strings.Join(rows, ",")
+		if _, err := s.DB.ExecContext(ctx, q); err != nil {
+			return fmt.Errorf("coupon %d: add orders: %w", couponID, err)
+		}
+	}
+	return nil
+}
+
+// Close closes the connections to the database. The data stay until the stack
+// is closed.
+func (s *Sale) Close() error { return s.DB.Close() }

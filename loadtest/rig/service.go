@@ -1,0 +1,91 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
+)
+
+// A Service is two instances behind nginx on a Redis topology of their own.
+type Service struct {
+	*Sale
+	*Pair
+	Topology *lab.Topology
+	Redis    redis.UniversalClient // of the topology
+}
+
+// StartService starts the service with a lock driver on the named Redis topology.
+func (s *Stack) StartService(ctx context.Context, topology, driver string, settings ...string) (*Service, error) {
+	api, err := Binary("api")
+	if err != nil {
+		return nil, err
+	}
+	driverSettings, err := s.startLockServers(driver)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Topology(topology)
+	if err != nil {
+		return nil, err
+	}
+	service := &Service{Topology: t}
+	if service.Redis, err = connect.Redis(t.URL, 4); err != nil {
+		return nil, err
+	}
+	settings = append(append([]string{
+		"REDIS_URL=" + t.URL, "LOCK=" + driver, "LAB=true", "LOCK_WAIT=60s", "LOCK_TTL=2s", "LOG_LEVEL=error",
+	}, driverSettings...), settings...)
+	if service.Sale, err = s.NewSale(ctx, settings...); err != nil {
+		return nil, err
+	}
+	service.Pair, err = service.StartPair(api)
+	return service, err
+}
+
+// Stop stops the service and its Redis topology.
+func (s *Service) Stop() error {
+	err := errors.Join(s.Pair.Stop(), s.Redis.Close(), s.Sale.Close())
+	s.Topology.Kill()
+	return err
+}
+
+// startLockServers starts the servers that a driver needs beside MySQL and Redis
+// and returns the settings that name them. The servers end with the stack.
+func (s *Stack) startLockServers(driver string) (settings []string, err error) {
+	switch driver {
+	case "redlock":
+		nodes, err := s.IndependentRedis(5)
+		if err != nil {
+			return nil, err
+		}
+		var urls []string
+		for _, node := range nodes {
+			urls = append(urls, node.URL)
+		}
+		return []string{"REDLOCK_URLS=" + strings.Join(urls, ",")}, nil
+	case "zk":
+		z, err := s.ZooKeeper()
+		if err != nil {
+			return nil, err
+		}
+		return []string{"ZK_ADDR=" + z.Address}, nil
+	case "etcd":
+		e, err := s.Etcd()
+		if err != nil {
+			return nil, err
+		}
+		return []string{"ETCD_ADDR=" + e.Endpoint}, nil
+	case "memcache":
+		m, err := s.Memcached()
+		if err != nil {
+			return nil, err
+		}
+		return []string{"MEMCACHE_ADDR=" + m.Address}, nil
+	}
+	return nil, nil
+}

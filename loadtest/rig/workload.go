@@ -1,0 +1,80 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A Workload says how many users claim how many coupons at the same moment.
+type Workload struct {
+	Script string // of loadtest/k6, without .js
+	Users  int
+	Each   int // simultaneous claims of each user
+	Stock  int // of each coupon
+	Rounds int // bursts, each on a coupon of its own
+}
+
+// The workloads of loadtest/k6.
+var (
+	OneUser   = Workload{Script: "one-user", Users: 1, Each: 666, Stock: 100, Rounds: 1}
+	ManyUsers = Workload{Script: "many-users", Users: 666, Each: 1, Stock: 100, Rounds: 1}
+	SevenEach = Workload{Script: "seven-each", Users: 100, Each: 7, Stock: 50, Rounds: 1}
+)
+
+// Times returns the workload with n rounds.
+func (w Workload) Times(n int) Workload {
+	w.Rounds = n
+	return w
+}
+
+// BurstSize returns how many claims a round has.
+func (w Workload) BurstSize() int { return w.Users * w.Each }
+
+// Requests returns how many claims all rounds have.
+func (w Workload) Requests() int { return w.BurstSize() * w.Rounds }
+
+// Title describes the workload in a table.
+func (w Workload) Title() string {
+	s := fmt.Sprintf("%d users × %d, stock %d", w.Users, w.Each, w.Stock)
+	if w.Users == 1 {
+		s = fmt.Sprintf("1 user × %d", w.Each)
+	}
+	if w.Rounds > 1 {
+		s += fmt.Sprintf(", %d times", w.Rounds)
+	}
+	return s
+}
+
+// A Target is the service that a load generator sends claims to.
+type Target struct {
+	URL       string   // without a trailing slash
+	Admin     string   // a token with the admin role
+	Secret    string   // signs the users' tokens
+	TokenFile string   // has the users' tokens instead, one in a line
+	Coupons   []string // one for each round
+}
+
+// A Generator sends the claims of a workload to a target and leaves its files in
+// dir.
+type Generator func(ctx context.Context, dir string, t Target, w Workload) (Burst, error)
+
+// userTokens returns the tokens of n users.
+func (t Target) userTokens(n int) ([]string, error) {
+	var tokens []string
+	if t.TokenFile == "" {
+		for user := range n {
+			tokens = append(tokens, TokenSigner(t.Secret).User(int64(user+1)))
+		}
+		return tokens, nil
+	}
+	b, err := os.ReadFile(t.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if tokens = strings.Fields(string(b)); len(tokens) < n {
+		return nil, fmt.Errorf("%s: %d tokens, want %d", t.TokenFile, len(tokens), n)
+	}
+	return tokens[:n], nil
+}

@@ -1,0 +1,110 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+const (
+	recent      = 4 // coupons that users claim from: the newest
+	stock       = 1500
+	restockedBy = 500
+)
+
+// coupons are the ids of all coupons, the newest last.
+type coupons struct {
+	mu  sync.Mutex
+	ids []int64
+}
+
+func (c *coupons) add(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ids = append(c.ids, id)
+}
+
+func (c *coupons) all() []int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.ids)
+}
+
+// pick returns one of the recent coupons at random, or 0 if there is none.
+func (c *coupons) pick() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.ids) == 0 {
+		return 0
+	}
+	newest := c.ids[max(0, len(c.ids)-recent):]
+	return newest[rand.N(len(newest))]
+}
+
+// manageCoupons creates a coupon every few seconds, which users claim already
+// before its sale begins, and restocks a recent one.
+func (r *run) manageCoupons(ctx context.Context) error {
+	period := max(2*time.Second, r.duration/40)
+	for n := 1; ; n++ {
+		created := r.retry(ctx, http.StatusCreated, func() reply {
+			return r.client.createCoupon(ctx, fmt.Sprintf("coupon %d", n), time.Now().Add(period/4), stock)
+		})
+		if ctx.Err() != nil {
+			return nil
+		}
+		r.coupons.add(number(created.ID))
+		if !sleep(ctx, period/2) {
+			return nil
+		}
+		r.restock(ctx)
+		if !sleep(ctx, period/2) {
+			return nil
+		}
+	}
+}
+
+// restock adds to a coupon's stock. A second later, no claim may be refused as
+// sold out unless the coupon is: caches may accept too much, never too little.
+func (r *run) restock(ctx context.Context) {
+	coupon := r.coupons.pick()
+	r.retry(ctx, http.StatusOK, func() reply { return r.client.restock(ctx, coupon, restockedBy) })
+	if !sleep(ctx, time.Second) {
+		return
+	}
+	before, err := r.stock(ctx, coupon)
+	if err != nil {
+		return // the database is restarting
+	}
+	got := r.claim(ctx, claim{rig.UserID(users + rand.N(1<<20)), coupon})
+	after, err := r.stock(ctx, coupon)
+	if err == nil && before > 0 && after > 0 && got.Code == "sold_out" {
+		r.violations.add("coupon %d was reported sold out with %d left", coupon, after)
+	}
+}
+
+// retry repeats send until the reply has the status want, because the service
+// may be unavailable, or until ctx ends.
+func (r *run) retry(ctx context.Context, want int, send func() reply) reply {
+	for {
+		got := send()
+		if got.status == want {
+			return got
+		}
+		if got.status != 0 && got.status < 500 && ctx.Err() == nil {
+			r.violations.add("unexpected reply: %+v", got)
+		}
+		if !sleep(ctx, 100*time.Millisecond) {
+			return reply{}
+		}
+	}
+}
+
+func (r *run) stock(ctx context.Context, coupon int64) (n int, err error) {
+	return n, r.sale.DB.GetContext(ctx, &n, `SELECT stock FROM coupons WHERE id = ?`, coupon)
+}

@@ -1,0 +1,67 @@
+package soak
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+const (
+	userLoops = 64
+	users     = 4000 // more than a coupon's stock with its restocking
+)
+
+// allowedVerdicts are the verdicts that a claim may have at any time.
+var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "claim_in_progress", "not_started", unknown}
+
+// userLoop claims as a random user, sometimes twice at once, and sometimes reads
+// an order.
+func (r *run) userLoop(ctx context.Context) error {
+	for sleep(ctx, rand.N(20*time.Millisecond)) {
+		c := claim{rig.UserID(rand.N(users)), r.coupons.pick()}
+		if c.coupon == 0 {
+			continue
+		}
+		switch percent := rand.N(100); {
+		case percent < 5:
+			var both sync.WaitGroup
+			both.Go(func() { r.claim(ctx, c) })
+			both.Go(func() { r.claim(ctx, c) })
+			both.Wait()
+		case percent < 10:
+			r.readOrder(ctx, c)
+		default:
+			r.claim(ctx, c)
+		}
+	}
+	return nil
+}
+
+// claim sends c once and records the reply.
+func (r *run) claim(ctx context.Context, c claim) reply {
+	sent := time.Now()
+	got := r.client.claim(ctx, c)
+	if order := r.history.add(c, got, time.Since(sent)); order != 0 {
+		r.violations.add("user %d has order %d of coupon %d and got %+v", c.user, order, c.coupon, got)
+	}
+	if !slices.Contains(allowedVerdicts, got.verdict()) {
+		r.violations.add("unexpected reply to a claim: %+v", got)
+	}
+	return got
+}
+
+// readOrder reads the order that c's user was told of.
+func (r *run) readOrder(ctx context.Context, c claim) {
+	id := r.history.order(c)
+	if id == 0 {
+		return
+	}
+	if r.client.readOrder(ctx, c.user, id).status == http.StatusNotFound {
+		r.violations.add("acknowledged order %d is not found by its user", id)
+	}
+}

@@ -1,0 +1,169 @@
+package topologies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// workload is 100 users with 7 claims each of 50 coupons. A sale with a failover
+// has failoverRounds of it, a second apart.
+var workload = rig.SevenEach
+
+const failoverRounds = 12
+
+// A Sale is the result of the claims on one topology.
+type Sale struct {
+	Topology    string  `json:"redis"`
+	Failover    bool    `json:"failover"`
+	Rounds      int     `json:"rounds"`
+	SoldOut     int     `json:"rounds_sold_out"`
+	Accepted    int     `json:"accepted"`
+	Orders      int     `json:"orders"`
+	Oversold    int     `json:"oversold"`
+	Duplicates  int     `json:"duplicates"`
+	Undersold   int     `json:"undersold"`
+	Missing     int     `json:"acked_missing"`
+	Unavailable float64 `json:"unavailable_s"` // from the master's end to the first claim accepted after the last one that failed
+	Failed      int     `json:"unavailable"`   // claims answered with 503
+	Pass        bool    `json:"pass"`
+}
+
+func sell(ctx context.Context, s *rig.Stack, topology string, failover bool) (Sale, error) {
+	sale := Sale{Topology: topology, Failover: failover, Rounds: 1}
+	if failover {
+		sale.Rounds = failoverRounds
+	}
+	service, err := s.StartService(ctx, topology, "redis")
+	if err != nil {
+		return sale, err
+	}
+	err = sale.run(ctx, s, service)
+	return sale, errors.Join(err, service.Stop())
+}
+
+func (sale *Sale) run(ctx context.Context, s *rig.Stack, service *rig.Service) error {
+	dir, err := s.Dir("claims")
+	if err != nil {
+		return err
+	}
+	t := rig.Target{URL: service.Nginx.URL, Secret: s.Secret}
+	for range sale.Rounds {
+		id, err := service.AddCoupon(ctx, workload.Stock)
+		if err != nil {
+			return err
+		}
+		t.Coupons = append(t.Coupons, strconv.FormatInt(id, 10))
+	}
+	killed := make(chan time.Time, 1)
+	during, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if sale.Failover {
+		go func() { killed <- killMaster(during, service) }()
+	}
+	burst, err := rig.K6(ctx, dir, t, workload.Times(sale.Rounds))
+	if err != nil {
+		return err
+	}
+	var died time.Time
+	if sale.Failover {
+		cancel()
+		if died = <-killed; died.IsZero() {
+			return errors.New("the master was not killed during the sale")
+		}
+	}
+	sale.count(burst.Claims, died)
+	if sale.Failover && sale.Failed == 0 {
+		return errors.New("no claim failed during the failover")
+	}
+	return sale.audit(ctx, service, burst.Acknowledged())
+}
+
+// killMaster waits for the third round, kills the server that counts the order
+// ids and returns when it did. It returns the zero time if ctx ends before.
+func killMaster(ctx context.Context, service *rig.Service) (died time.Time) {
+	for orders := 0; orders <= 2*workload.Stock; time.Sleep(5 * time.Millisecond) {
+		if err := service.DB.GetContext(ctx, &orders, "SELECT COUNT(*) FROM coupon_orders"); err != nil {
+			return died
+		}
+	}
+	master, err := service.Topology.Master(ctx, "icr:order:"+time.Now().UTC().Format("2006:01:02"))
+	if err != nil {
+		return died
+	}
+	died = time.Now()
+	master.Kill()
+	return died
+}
+
+// count counts what the clients were told. died is when the master was killed,
+// or zero.
+func (sale *Sale) count(claims []rig.Claim, died time.Time) {
+	slices.SortFunc(claims, func(a, b rig.Claim) int { return a.Received.Compare(b.Received) })
+	var lastFailed time.Time
+	for _, c := range claims {
+		switch c.Verdict {
+		case rig.Accepted:
+			sale.Accepted++
+		case rig.Unexpected:
+			sale.Failed++
+			lastFailed = c.Received
+		}
+	}
+	if died.IsZero() || lastFailed.IsZero() {
+		return
+	}
+	recovered := slices.IndexFunc(claims, func(c rig.Claim) bool { return c.Verdict == rig.Accepted && c.Received.After(lastFailed) })
+	if recovered >= 0 {
+		sale.Unavailable = claims[recovered].Received.Sub(died).Seconds()
+	}
+}
+
+// audit passes a sale that kept all promises and whose last round was sold out.
+// Claims may fail only during a failover.
+func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []string) error {
+	accounts, err := service.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	if len(accounts) != sale.Rounds {
+		return fmt.Errorf("audit: %d coupons in the database, want %d", len(accounts), sale.Rounds)
+	}
+	t := rig.Total(accounts, workload.Users)
+	sale.Orders, sale.Oversold, sale.Duplicates, sale.Undersold = t.Orders, t.Oversold, t.Duplicates, t.Undersold
+	for _, a := range accounts {
+		if a.Orders == workload.Stock {
+			sale.SoldOut++
+		}
+	}
+	if sale.Missing, err = service.Missing(ctx, acknowledged); err != nil {
+		return err
+	}
+	kept := sale.Oversold+sale.Duplicates+sale.Undersold+sale.Missing == 0
+	recovered := accounts[len(accounts)-1].Orders == workload.Stock && (sale.Failover || sale.Failed == 0)
+	sale.Pass = kept && recovered
+	return nil
+}
+
+const saleRow = "%-9s %-9s %6s %8s %9s %7s %8s %9s %11s %6s %7s  %s"
+
+var saleHeader = fmt.Sprintf(saleRow, "redis", "failover", "rounds", "sold out", "accepted", "orders",
+	"I1 over", "I2 twice", "I3 missing", "503s", "outage", "right")
+
+// String returns sale as a row of the table.
+func (sale Sale) String() string {
+	failover, outage := "no", "–"
+	if sale.Failover {
+		failover, outage = "kill -9", fmt.Sprintf("%.1f s", sale.Unavailable)
+	}
+	cells := []any{sale.Topology, failover}
+	for _, n := range []int{sale.Rounds, sale.SoldOut, sale.Accepted, sale.Orders, sale.Oversold, sale.Duplicates, sale.Missing + sale.Undersold, sale.Failed} {
+		cells = append(cells, strconv.Itoa(n))
+	}
+	return fmt.Sprintf(saleRow, append(cells, outage, rig.Mark(sale.Pass))...)
+}

@@ -1,0 +1,75 @@
+// Package topologies runs claims and page views on Redis in each topology, with
+// failovers during the claims where the topology has one.
+package topologies
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/pageview"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// Run prints two tables and writes out/topologies/topologies.json.
+func Run(ctx context.Context) error {
+	return rig.With(func(s *rig.Stack) error { return run(ctx, s) }, rig.LargeDatabase...)
+}
+
+func run(ctx context.Context, s *rig.Stack) error {
+	sales, salesPass, err := runSales(ctx, s)
+	if err != nil {
+		return err
+	}
+	views, viewsPass, err := runViews(ctx, s)
+	if err != nil {
+		return err
+	}
+	report := struct {
+		Sales []Sale           `json:"sales"`
+		Views []pageview.Views `json:"views"`
+	}{sales, views}
+	return s.WriteRows(ctx, "topologies", report, salesPass && viewsPass)
+}
+
+func runSales(ctx context.Context, s *rig.Stack) (sales []Sale, pass bool, err error) {
+	pass = true
+	fmt.Println("100 users claim 7 times each, stock 50, as shipped:")
+	fmt.Println(saleHeader)
+	for _, topology := range lab.Topologies {
+		for _, failover := range []bool{false, true} {
+			if failover && topology != "sentinel" && topology != "cluster" {
+				continue // no replica becomes master
+			}
+			sale, err := sell(ctx, s, topology, failover)
+			if err != nil {
+				return nil, false, fmt.Errorf("%s: %w", topology, err)
+			}
+			fmt.Println(sale)
+			sales, pass = append(sales, sale), pass && sale.Pass
+		}
+	}
+	return sales, pass, nil
+}
+
+func runViews(ctx context.Context, s *rig.Stack) (views []pageview.Views, pass bool, err error) {
+	pass = true
+	fmt.Println("\n666 page views at once:")
+	fmt.Printf("%-9s %s\n", "redis", pageview.Header)
+	for _, topology := range lab.Topologies {
+		for _, t := range []pageview.Trial{
+			{Version: "v1", Lock: "none", Expect: "break"}, {Version: "v2", Lock: "local", Expect: "break"},
+			{Version: "v3", Lock: "redis", Expect: "hold"}, {Version: "v3", Lock: "redisson", Expect: "hold"},
+			{Version: "v4", Lock: "redlock", Expect: "hold"},
+		} {
+			t.Sender, t.Topology = "k6", topology
+			v, err := pageview.Send(ctx, s, t)
+			if err != nil {
+				return nil, false, fmt.Errorf("%s %s %s: %w", topology, t.Version, t.Lock, err)
+			}
+			fmt.Printf("%-9s %s\n", topology, v)
+			views, pass = append(views, v), pass && v.Pass
+		}
+	}
+	return views, pass, nil
+}

@@ -1,0 +1,57 @@
+// Package up runs the service as shipped in the foreground, with one coupon on
+// sale, to try it by hand.
+package up
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+const welcome = `
+The sale is open at %[1]s (Ctrl-C stops it, with all its servers).
+
+  curl -s -H 'Authorization: Bearer %[3]s' %[1]s/coupons/%[2]s
+  curl -s -X POST -H 'Authorization: Bearer %[3]s' %[1]s/coupons/%[2]s/orders
+  curl -s -H 'Authorization: Bearer %[4]s' %[1]s/coupons/%[2]s/audit
+
+The tokens belong to user 42 and to an admin, and are valid for a day. All operations: %[1]s/docs
+To send the demo's load to this stack, from another terminal:
+
+  BASE_URL=%[1]s JWT_SECRET=%[5]s make load
+`
+
+// Run starts the stack, prints how to use it, and stops it when ctx ends.
+func Run(ctx context.Context) error {
+	return rig.With(func(s *rig.Stack) error {
+		api, err := rig.Binary("api")
+		if err != nil {
+			return err
+		}
+		sale, err := s.NewSale(ctx, rig.LabSettings("redis", "user", "grouped")...)
+		if err != nil {
+			return err
+		}
+		defer sale.Close()
+		pair, err := sale.StartPair(api)
+		if err != nil {
+			return err
+		}
+		if err := printWelcome(ctx, pair.Nginx.URL, s.Signer()); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		fmt.Println("stopping …")
+		return pair.Stop()
+	})
+}
+
+func printWelcome(ctx context.Context, url string, signer rig.TokenSigner) error {
+	coupons, err := rig.NewClient(url).CreateCoupons(ctx, signer.Admin(), rig.SevenEach)
+	if err != nil {
+		return err
+	}
+	fmt.Printf(welcome, url, coupons[0], signer.User(42), signer.Admin(), signer)
+	return nil
+}
