@@ -13,7 +13,7 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// Config says how Claims locks and commits.
+// Config holds the dependencies and settings of Claims.
 type Config struct {
 	DB          *sqlx.DB
 	BatchDB     *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only

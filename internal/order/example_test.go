@@ -47,7 +47,7 @@ func ExampleClaims_Claim() {
 	_, err = claims.Claim(ctx, 43, c.ID)
 	fmt.Println("user 43:", err)
 
-	// User 42 claims again, as after a lost reply, and is told the order's id.
+	// User 42 claims again, as after a lost reply, and gets the order's id.
 	_, err = claims.Claim(ctx, 42, c.ID)
 	claimed, ok := errors.AsType[*order.AlreadyClaimedError](err)
 	fmt.Println("user 42:", ok && claimed.OrderID == placed.ID)

@@ -17,8 +17,8 @@ import (
 // does the same for transactions. The first claim of an idle service does not
 // wait: it is a batch of one.
 //
-// Commit returns when its own order is durable, as with PerClaim. Orders are
-// inserted in order of arrival; a refused claim does not fail its batch; a
+// Commit returns when its own order is durable, as with PerClaim. Claims win the
+// stock in order of arrival. A refused claim does not fail its batch, and a
 // batch larger than the stock sells all that is left.
 type groupCommit struct {
 	db      *sqlx.DB
@@ -56,9 +56,8 @@ func newGroupCommit(db, batchDB *sqlx.DB) *groupCommit {
 	return &groupCommit{db: db, batchDB: batchDB, queues: map[int64][]*claim{}}
 }
 
-// Commit blocks until o is durable or refused, or returns the cause of ctx. In
-// the latter case o is not committed if it was still queued; otherwise its
-// batch may be committed later.
+// Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
+// while o is queued, o is not committed; if it ends later, o may be committed.
 func (g *groupCommit) Commit(ctx context.Context, o Order) error {
 	c := &claim{Order: o, ctx: ctx, result: make(chan error, 1)}
 	if !g.enqueue(c) {

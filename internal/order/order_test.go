@@ -207,8 +207,8 @@ func TestEveryUnitIsSoldToRepeatedClaims(t *testing.T) {
 	})
 }
 
-// The controls: each guard, taken away, must break its promise. Otherwise the
-// tests above produce no overlap and prove nothing.
+// The controls: without its guard a promise must break. Otherwise the tests
+// above produce no overlap and prove nothing.
 func TestWithoutGuardAPromiseBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("stock guard off", func(t *testing.T) {

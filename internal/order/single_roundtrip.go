@@ -11,12 +11,12 @@ import (
 )
 
 // errNotApplied says that a single round trip changed nothing: a claim of the
-// batch cannot win, or the server was not reached.
+// batch cannot win, the server rolled back, or it was not reached.
 var errNotApplied = errors.New("batch not applied")
 
 // singleRoundTrip commits the orders of all claims in one round trip, or none.
-// Nearly every batch can be committed like this, because duplicates and sold
-// out coupons are refused before. It needs a pool opened with multi-statements.
+// Nearly every batch can be committed like this, because duplicates and
+// sold-out coupons are refused before. It needs a pool with multi-statements.
 //
 // The server executes the statements in order and stops at the first that
 // fails: the INSERT fails if a user has an order; the SELECT overflows, an

@@ -13,7 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// errCommit marks a commit whose reply was lost: it may have been executed.
+// errCommit marks an error of the commit itself. The commit may have been
+// executed, and only its reply lost.
 var errCommit = errors.New("commit")
 
 // inTx runs work in a transaction and commits if it returns nil. An error of
@@ -76,14 +77,14 @@ func retry(ctx context.Context, transaction func() error) error {
 // by the caller's deadline, which most often is what lost the reply.
 const resolveTimeout = time.Second
 
-// errRolledBack says that the reply of a commit was lost, and that a read
-// afterwards did not find the order.
+// errRolledBack says that a commit failed, and that a read afterwards did not
+// find the order.
 var errRolledBack = errors.New("rolled back")
 
-// resolve finds out whether a commit whose reply was lost was executed. It
-// returns nil if the order is found, and with it all orders of its transaction,
-// an error that wraps errRolledBack if it is not, and cause joined with the
-// read's error if the outcome remains unknown.
+// resolve finds out whether a commit that failed with cause was executed. It
+// returns nil if the order is found: then all orders of its transaction are
+// committed. It returns an error that wraps errRolledBack if the order is not
+// found, and any other error if the outcome remains unknown.
 func resolve(ctx context.Context, db *sqlx.DB, orderID int64, cause error) error {
 	found, err := isCommitted(ctx, db, orderID)
 	switch {

@@ -36,8 +36,8 @@ type couponWinners struct {
 }
 
 // maxWinners bounds the memory, at some 40 bytes an entry. The orders of a
-// coupon with more than half as many are not loaded: its winners are told that
-// it is sold out, and find their orders under /orders.
+// coupon with more than half as many are not loaded: a winner's repeated claim
+// may then return ErrSoldOut, and ListByUser finds the order.
 const maxWinners = 1_000_000
 
 func newWinners(db *sqlx.DB, coupons *coupon.Store) *winners {
