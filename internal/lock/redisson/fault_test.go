@@ -117,7 +117,7 @@ func TestLostReplyLeavesHoldCountOne(t *testing.T) {
 	noError(t, lease.Release(t.Context()))
 }
 
-// Release asks the server again after a lost reply. A lease that had expired
+// Release sends its request again after a lost reply. A lease that had expired
 // before is lost, not released.
 func TestLostReplyHidesNoLostLease(t *testing.T) {
 	t.Parallel()

@@ -15,127 +15,131 @@ import (
 )
 
 const (
-	handovers   = 1600 // of each primitive, at least
-	competitors = 2    // of each language
+	minHandovers = 1600 // of each primitive
+	contenders   = 2    // of each language
 )
 
-// protectee is what a lock protects: read by one command and written by two
-// others, so that any overlap of two holders can lose or tear it.
-type protectee struct {
-	taken, handed, crossed int
-	last                   string
+// A counters is the data that the lock protects in Redis. A holder reads it by
+// one command and writes two copies of it by two others, so that two holders at
+// a time lose an update or leave different copies.
+type counters struct {
+	acquisitions, handovers, betweenLanguages int
+	last                                      string // the last contender
 }
 
-func readProtectee(ctx context.Context, rdb redis.UniversalClient, name string) (p protectee, err error) {
+func readCounters(ctx context.Context, rdb redis.UniversalClient, name string) (c counters, err error) {
 	text, err := rdb.Get(ctx, name+":protected").Result()
 	if err == nil {
-		_, err = fmt.Sscan(text, &p.taken, &p.handed, &p.last, &p.crossed)
+		_, err = fmt.Sscan(text, &c.acquisitions, &c.handovers, &c.last, &c.betweenLanguages)
 	}
-	return p, err
+	return c, err
 }
 
-func (p protectee) String() string {
-	return fmt.Sprintf("%d %d %s %d", p.taken, p.handed, p.last, p.crossed)
+func (c counters) String() string {
+	return fmt.Sprintf("%d %d %s %d", c.acquisitions, c.handovers, c.last, c.betweenLanguages)
 }
 
-// takenBy counts a taking; who begins with the language's letter.
-func (p protectee) takenBy(who string) protectee {
-	p.taken++
-	if p.last != who {
-		p.handed++
+// add counts an acquisition by a contender, whose name begins with the first
+// letter of its language.
+func (c counters) add(contender string) counters {
+	c.acquisitions++
+	if c.last != contender {
+		c.handovers++
 	}
-	if p.last[0] != who[0] {
-		p.crossed++
+	if c.last[0] != contender[0] {
+		c.betweenLanguages++
 	}
-	p.last = who
-	return p
+	c.last = contender
+	return c
 }
 
-// compete lets threads of Java and goroutines of Go take the lock until it has
-// been handed over often enough. Every taking must have been counted.
-func (a arena) compete(t *testing.T, p primitive) {
+// handover: Java threads and goroutines acquire the lock until it has been
+// handed over minHandovers times. Every acquisition must have been counted.
+func (e interopEnv) handover(t *testing.T, p primitive) {
 	start := time.Now()
-	name := a.name(t, p)
-	noError(t, a.rdb.MSet(t.Context(), name+":protected", "0 0 nobody 0", name+":copy", "0 0 nobody 0").Err())
+	name := e.name(t, p)
+	noError(t, e.rdb.MSet(t.Context(), name+":protected", "0 0 none 0", name+":copy", "0 0 none 0").Err())
 	var group sync.WaitGroup
-	var takings atomic.Int64
-	for i := range competitors {
-		th := a.thread(t)
+	var acquisitions atomic.Int64
+	for i := range contenders {
+		th := e.thread(t)
 		group.Go(func() {
-			answer, err := th.ask("compete", p.java, name, handovers, fmt.Sprintf("java%d", i))
-			n, err2 := strconv.Atoi(answer)
+			reply, err := th.call("contend", p.java, name, minHandovers, fmt.Sprintf("java%d", i))
+			n, err2 := strconv.Atoi(reply)
 			if err != nil || err2 != nil {
-				t.Errorf("Java: %s, %v", answer, err)
+				t.Errorf("Java: %s, %v", reply, err)
 			}
-			takings.Add(int64(n))
+			acquisitions.Add(int64(n))
 		})
-		take := p.taking(a.client(), name)
+		acquire := p.acquireFunc(e.client(), name)
 		group.Go(func() {
-			n, err := a.goCompete(t.Context(), take, name, fmt.Sprintf("go%d", i))
+			n, err := e.contend(t.Context(), acquire, name, fmt.Sprintf("go%d", i))
 			if err != nil {
 				t.Errorf("Go: %v", err)
 			}
-			takings.Add(int64(n))
+			acquisitions.Add(int64(n))
 		})
 	}
 	reads := 0
 	if p.java == "write" {
-		reads = a.readMeanwhile(t, name)
+		reads = e.readDuringHandover(t, name)
 	}
 	group.Wait()
-	end, err := readProtectee(t.Context(), a.rdb, name)
+	c, err := readCounters(t.Context(), e.rdb, name)
 	noError(t, err)
-	if int64(end.taken) != takings.Load() || end.handed < handovers {
-		t.Errorf("%d takings, of which %d were counted, with %d hand-overs, want %d", takings.Load(), end.taken, end.handed, handovers)
+	if int64(c.acquisitions) != acquisitions.Load() || c.handovers < minHandovers {
+		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d", acquisitions.Load(), c.acquisitions, c.handovers, minHandovers)
 	}
-	a.out.mu.Lock()
-	defer a.out.mu.Unlock()
-	a.out.ByKind[p.java] = row{end.taken, end.handed, end.crossed, reads, time.Since(start).Seconds()}
+	e.report.mu.Lock()
+	defer e.report.mu.Unlock()
+	e.report.ByPrimitive[p.java] = handoverResults{c.acquisitions, c.handovers, c.betweenLanguages, reads, time.Since(start).Seconds()}
 }
 
-func (a arena) goCompete(ctx context.Context, take taking, name, me string) (mine int, err error) {
-	for ; ; mine++ {
-		release, err := take(ctx, name, lock.Options{Wait: longTTL})
+// contend acquires the lock until it has been handed over minHandovers times. It
+// returns the number of its own acquisitions.
+func (e interopEnv) contend(ctx context.Context, acquire acquireFunc, name, contender string) (n int, err error) {
+	for ; ; n++ {
+		release, err := acquire(ctx, name, lock.Options{Wait: longTTL})
 		if err != nil {
-			return mine, err
+			return n, err
 		}
-		is, err := readProtectee(ctx, a.rdb, name)
-		done := is.handed >= handovers
+		c, err := readCounters(ctx, e.rdb, name)
+		done := c.handovers >= minHandovers
 		if err == nil && !done {
-			next := is.takenBy(me).String()
-			err = a.rdb.Set(ctx, name+":protected", next, 0).Err()
+			next := c.add(contender).String()
+			err = e.rdb.Set(ctx, name+":protected", next, 0).Err()
 			if err == nil {
-				err = a.rdb.Set(ctx, name+":copy", next, 0).Err()
+				err = e.rdb.Set(ctx, name+":copy", next, 0).Err()
 			}
 		}
-		if failed := release(); err == nil {
-			err = failed
+		if releaseErr := release(); err == nil {
+			err = releaseErr
 		}
 		if err != nil || done {
-			return mine, err
+			return n, err
 		}
-		time.Sleep(time.Millisecond) // lets another have it
+		time.Sleep(time.Millisecond) // gives the lock to another contender
 	}
 }
 
-// readMeanwhile reads in both languages, under the read lock, what the writers
-// keep equal, until they are done.
-func (a arena) readMeanwhile(t *testing.T, name string) (reads int) {
+// readDuringHandover compares the two copies under the read lock, in both
+// languages, until the writers are done.
+func (e interopEnv) readDuringHandover(t *testing.T, name string) (reads int) {
 	t.Helper()
-	th, l := a.thread(t), lock.New(a.client().ReadLock())
+	th, l := e.thread(t), lock.New(e.client().ReadLock())
 	for {
-		th.says(t, "ok", "read", "read", name)
-		held, err := l.Acquire(t.Context(), name, lock.Options{Wait: longTTL})
+		th.expect(t, "ok", "compareCopies", "read", name)
+		acquired, err := l.Acquire(t.Context(), name, lock.Options{Wait: longTTL})
 		noError(t, err)
-		is, err := readProtectee(t.Context(), a.rdb, name)
+		c, err := readCounters(t.Context(), e.rdb, name)
 		noError(t, err)
-		text, err := a.rdb.Get(t.Context(), name+":copy").Result()
+		text, err := e.rdb.Get(t.Context(), name+":copy").Result()
 		noError(t, err)
-		noError(t, held.Release(t.Context()))
-		if is.String() != text {
-			t.Fatalf("torn: %s / %s", is, text)
+		noError(t, acquired.Release(t.Context()))
+		if c.String() != text {
+			t.Fatalf("a reader saw two copies: %s and %s", c, text)
 		}
-		if reads += 2; is.handed >= handovers {
+		if reads += 2; c.handovers >= minHandovers {
 			return reads
 		}
 		time.Sleep(5 * time.Millisecond)

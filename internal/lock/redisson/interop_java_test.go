@@ -15,14 +15,14 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// watchdog is the ttl that Java renews.
-const watchdog = 3 * time.Second
+// watchdogTimeout is Redisson's lockWatchdogTimeout: the ttl that Java renews.
+const watchdogTimeout = 3 * time.Second
 
-// java is the real Redisson in a process of its own.
+// A java is a process of testdata/interop with the real Redisson.
 type java struct{ address string }
 
-// startJava builds and starts testdata/interop. It fails, and does not skip,
-// where Java or Maven are missing.
+// startJava builds and starts testdata/interop. The test fails, and is not
+// skipped, without Java or Maven.
 func startJava(t *testing.T, redis *lab.Redis) java {
 	t.Helper()
 	jvm, err := lab.LookPath("java")
@@ -33,7 +33,7 @@ func startJava(t *testing.T, redis *lab.Redis) java {
 	noError(t, err)
 	dir, err := labtest.Lab(t).Dir("java")
 	noError(t, err)
-	// No deadline but the test's own: the first time, Maven downloads.
+	// Without a timeout: Maven downloads Redisson at the first run.
 	noError(t, lab.Run(t.Context(), lab.Program{
 		Name: "maven", Path: maven, Dir: dir,
 		Args: []string{"-q", "-B", "-f", filepath.Join(project, "pom.xml"), "compile", "dependency:copy-dependencies"},
@@ -46,7 +46,7 @@ func startJava(t *testing.T, redis *lab.Redis) java {
 		Name: "interop", Path: jvm, Dir: dir,
 		Args: []string{
 			"-Xmx256m", "-cp", filepath.Join(target, "classes") + ":" + filepath.Join(target, "dependency", "*"),
-			"Interop", redis.URL, fmt.Sprint(port), fmt.Sprint(watchdog.Milliseconds()),
+			"Interop", redis.URL, fmt.Sprint(port), fmt.Sprint(watchdogTimeout.Milliseconds()),
 		},
 		Ready: func(ctx context.Context) error {
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", j.address)
@@ -61,7 +61,7 @@ func startJava(t *testing.T, redis *lab.Redis) java {
 	return j
 }
 
-// A thread is one thread of Java: it does one thing after another.
+// A thread is a thread of the Java process. It runs one command after another.
 type thread struct {
 	conn  net.Conn
 	lines *bufio.Reader
@@ -75,50 +75,52 @@ func (j java) thread(t *testing.T) *thread {
 	return &thread{conn, bufio.NewReader(conn)}
 }
 
-func (th *thread) ask(words ...any) (string, error) {
-	if _, err := fmt.Fprintln(th.conn, words...); err != nil {
+// call sends a command and returns the reply.
+func (th *thread) call(command ...any) (string, error) {
+	if _, err := fmt.Fprintln(th.conn, command...); err != nil {
 		return "", err
 	}
 	line, err := th.lines.ReadString('\n')
 	return strings.TrimSpace(line), err
 }
 
-// says fails unless Java answers want to the words.
-func (th *thread) says(t *testing.T, want string, words ...any) {
+// expect sends a command and fails the test unless the reply is want.
+func (th *thread) expect(t *testing.T, want string, command ...any) {
 	t.Helper()
-	if got, err := th.ask(words...); err != nil || got != want {
-		t.Fatalf("Java answers %q, %v to %v, want %q", got, err, words, want)
+	if got, err := th.call(command...); err != nil || got != want {
+		t.Fatalf("Java's reply to %v: %q, %v, want %q", command, got, err, want)
 	}
 }
 
-// later is the answer to come.
-func (th *thread) later(words ...any) <-chan string {
-	answer := make(chan string, 1)
+// callAsync sends a command and returns a channel that gets the reply.
+func (th *thread) callAsync(command ...any) <-chan string {
+	reply := make(chan string, 1)
 	go func() {
-		got, err := th.ask(words...)
+		got, err := th.call(command...)
 		if err != nil {
 			got = err.Error()
 		}
-		answer <- got
+		reply <- got
 	}()
-	return answer
+	return reply
 }
 
-func soon(t *testing.T, what string, answer <-chan string, want string) {
+// wantReply waits for a reply and fails the test unless it is want.
+func wantReply(t *testing.T, what string, reply <-chan string, want string) {
 	t.Helper()
 	select {
-	case got := <-answer:
+	case got := <-reply:
 		if got != want {
 			t.Fatalf("%s: %q, want %q", what, got, want)
 		}
 	case <-time.After(testTimeout):
-		t.Fatalf("%s: no answer", what)
+		t.Fatalf("%s: no reply", what)
 	}
 }
 
 func needInterop(t *testing.T) {
 	t.Helper()
 	if os.Getenv("INTEROP") == "" {
-		t.Skip("the real Redisson is `make interop`'s")
+		t.Skip("the tests with the real Redisson run by `make interop`")
 	}
 }

@@ -17,10 +17,11 @@ import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 
 /**
- * The real Redisson, told what to do by lines on a loopback connection, each of
- * which gets one line back. A connection is a thread, and so an owner of locks.
+ * A server that runs commands by the real Redisson. Each line on a connection
+ * is a command, and gets one line as its reply. Each connection has a thread of
+ * its own, and so is an owner of locks of its own.
  *
- * usage: Interop redis-url port watchdog-ms
+ * usage: Interop redis-url port watchdog-timeout-ms
  */
 public final class Interop {
     private final RedissonClient redisson;
@@ -35,9 +36,9 @@ public final class Interop {
         config.setCodec(StringCodec.INSTANCE).setLockWatchdogTimeout(Long.parseLong(args[2]));
         config.useSingleServer().setAddress(args[0]);
         RedissonClient redisson = Redisson.create(config);
-        try (ServerSocket door = new ServerSocket(Integer.parseInt(args[1]), 64, InetAddress.getLoopbackAddress())) {
+        try (ServerSocket listener = new ServerSocket(Integer.parseInt(args[1]), 64, InetAddress.getLoopbackAddress())) {
             while (true) {
-                Socket socket = door.accept();
+                Socket socket = listener.accept();
                 socket.setTcpNoDelay(true);
                 Thread thread = new Thread(() -> new Interop(redisson).serve(socket));
                 thread.setDaemon(true);
@@ -51,50 +52,50 @@ public final class Interop {
                 BufferedReader in = new BufferedReader(new InputStreamReader(socket.getInputStream()));
                 PrintWriter out = new PrintWriter(socket.getOutputStream(), true)) {
             for (String line; (line = in.readLine()) != null; ) {
-                out.println(answer(line.split(" ")));
+                out.println(reply(line.split(" ")));
             }
-        } catch (java.io.IOException gone) {
-            // the test has hung up
+        } catch (java.io.IOException e) {
+            // The test has closed the connection.
         }
     }
 
-    private String answer(String[] words) {
+    private String reply(String[] command) {
         try {
-            return obey(words);
+            return run(command);
         } catch (Throwable e) {
             return "error " + e.toString().replace('\n', ' ');
         }
     }
 
-    /** Commands are: verb kind name arguments. */
-    private String obey(String[] w) throws Exception {
-        String kind = w[1], name = w[2];
-        switch (w[0]) {
+    /** run runs a command: operation type name argument... */
+    private String run(String[] args) throws Exception {
+        String type = args[1], name = args[2];
+        switch (args[0]) {
             case "lock": // wait-ms
-                return lock(kind, name, Long.parseLong(w[3])) ? "ok" : "held";
+                return lock(type, name, Long.parseLong(args[3])) ? "ok" : "locked";
             case "unlock":
-                unlock(kind, name);
+                unlock(type, name);
                 return "ok";
-            case "force":
-                return "" + rlock(kind, name).forceUnlock();
+            case "forceUnlock":
+                return "" + rlock(type, name).forceUnlock();
             case "token":
-                return "" + ((RFencedLock) rlock(kind, name)).getToken();
-            case "compete": // handovers me
-                return compete(kind, name, Integer.parseInt(w[3]), w[4]);
-            case "read":
-                return read(name);
-            case "permits":
-                return "" + (kind.equals("permit") ? permit(name).trySetPermits(Integer.parseInt(w[3]))
-                        : redisson.getSemaphore(name).trySetPermits(Integer.parseInt(w[3])));
-            case "count":
-                return "" + redisson.getCountDownLatch(name).trySetCount(Long.parseLong(w[3]));
-            case "down":
+                return "" + ((RFencedLock) rlock(type, name)).getToken();
+            case "contend": // min-handovers contender
+                return contend(type, name, Integer.parseInt(args[3]), args[4]);
+            case "compareCopies":
+                return compareCopies(name);
+            case "trySetPermits": // permits
+                return "" + (type.equals("permit") ? permit(name).trySetPermits(Integer.parseInt(args[3]))
+                        : redisson.getSemaphore(name).trySetPermits(Integer.parseInt(args[3])));
+            case "trySetCount": // count
+                return "" + redisson.getCountDownLatch(name).trySetCount(Long.parseLong(args[3]));
+            case "countDown":
                 redisson.getCountDownLatch(name).countDown();
                 return "ok";
-            case "await":
-                return redisson.getCountDownLatch(name).await(Long.parseLong(w[3]), TimeUnit.MILLISECONDS) ? "ok" : "held";
+            case "await": // wait-ms
+                return redisson.getCountDownLatch(name).await(Long.parseLong(args[3]), TimeUnit.MILLISECONDS) ? "ok" : "timeout";
             default:
-                throw new IllegalArgumentException(w[0]);
+                throw new IllegalArgumentException(args[0]);
         }
     }
 
@@ -102,77 +103,78 @@ public final class Interop {
         return redisson.getPermitExpirableSemaphore(name);
     }
 
-    private RLock rlock(String kind, String name) {
-        switch (kind) {
+    private RLock rlock(String type, String name) {
+        switch (type) {
             case "lock": return redisson.getLock(name);
             case "fair": return redisson.getFairLock(name);
             case "fenced": return redisson.getFencedLock(name);
             case "read": return redisson.getReadWriteLock(name).readLock();
             case "write": return redisson.getReadWriteLock(name).writeLock();
             case "multi": return redisson.getMultiLock(redisson.getLock(name + ":1"), redisson.getLock(name + ":2"));
-            default: throw new IllegalArgumentException(kind);
+            default: throw new IllegalArgumentException(type);
         }
     }
 
-    /** lock takes it with the watchdog on, where there is one. */
-    private boolean lock(String kind, String name, long wait) throws InterruptedException {
-        switch (kind) {
+    /** lock acquires a lock, which the watchdog then renews, or one permit. */
+    private boolean lock(String type, String name, long wait) throws InterruptedException {
+        switch (type) {
             case "semaphore":
                 return redisson.getSemaphore(name).tryAcquire(java.time.Duration.ofMillis(wait));
             case "permit":
                 String id = permit(name).tryAcquire(wait, 60_000, TimeUnit.MILLISECONDS);
                 return id != null && permits.put(name, id) == null;
             default:
-                return rlock(kind, name).tryLock(wait, -1, TimeUnit.MILLISECONDS);
+                return rlock(type, name).tryLock(wait, -1, TimeUnit.MILLISECONDS);
         }
     }
 
-    private void unlock(String kind, String name) {
-        switch (kind) {
+    private void unlock(String type, String name) {
+        switch (type) {
             case "semaphore": redisson.getSemaphore(name).release(); break;
             case "permit": permit(name).release(permits.remove(name)); break;
-            default: rlock(kind, name).unlock();
+            default: rlock(type, name).unlock();
         }
     }
 
     /**
-     * compete takes the lock until it has been handed from one competitor to
-     * another often enough. Reading and writing what it protects are two
-     * commands. It answers how often it has had the lock.
+     * contend acquires the lock until it has been handed from one contender to
+     * another minHandovers times. It returns the number of its own acquisitions.
+     * The lock protects counters, which are read by one command and written to
+     * two keys by two others.
      */
-    private String compete(String kind, String name, int handovers, String me) throws Exception {
-        RBucket<String> protectee = redisson.getBucket(name + ":protected");
+    private String contend(String type, String name, int minHandovers, String contender) throws Exception {
+        RBucket<String> counters = redisson.getBucket(name + ":protected");
         RBucket<String> copy = redisson.getBucket(name + ":copy");
-        for (int mine = 0; ; mine++) {
-            if (!lock(kind, name, 60_000)) {
+        for (int acquisitions = 0; ; acquisitions++) {
+            if (!lock(type, name, 60_000)) {
                 throw new IllegalStateException("waited a minute for " + name);
             }
             try {
-                String[] is = protectee.get().split(" "); // takings, handovers, last, crossings
-                if (Integer.parseInt(is[1]) >= handovers) {
-                    return "" + mine;
+                String[] old = counters.get().split(" "); // acquisitions, handovers, last contender, between languages
+                if (Integer.parseInt(old[1]) >= minHandovers) {
+                    return "" + acquisitions;
                 }
-                String next = (Integer.parseInt(is[0]) + 1)
-                        + " " + (Integer.parseInt(is[1]) + (is[2].equals(me) ? 0 : 1))
-                        + " " + me
-                        + " " + (Integer.parseInt(is[3]) + (is[2].charAt(0) == me.charAt(0) ? 0 : 1));
-                protectee.set(next);
+                String next = (Integer.parseInt(old[0]) + 1)
+                        + " " + (Integer.parseInt(old[1]) + (old[2].equals(contender) ? 0 : 1))
+                        + " " + contender
+                        + " " + (Integer.parseInt(old[3]) + (old[2].charAt(0) == contender.charAt(0) ? 0 : 1));
+                counters.set(next);
                 copy.set(next);
             } finally {
-                unlock(kind, name);
+                unlock(type, name);
             }
-            Thread.sleep(1); // lets another have it
+            Thread.sleep(1); // gives the lock to another contender
         }
     }
 
-    /** read looks at what writers keep equal. */
-    private String read(String name) {
+    /** compareCopies compares the two copies of the counters under the read lock. */
+    private String compareCopies(String name) {
         RLock lock = rlock("read", name);
         lock.lock();
         try {
-            String one = redisson.<String>getBucket(name + ":protected").get();
-            String two = redisson.<String>getBucket(name + ":copy").get();
-            return one.equals(two) ? "ok" : "torn " + one + " / " + two;
+            String counters = redisson.<String>getBucket(name + ":protected").get();
+            String copy = redisson.<String>getBucket(name + ":copy").get();
+            return counters.equals(copy) ? "ok" : "different: " + counters + " / " + copy;
         } finally {
             lock.unlock();
         }

@@ -1,0 +1,236 @@
+package redisson_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+)
+
+// javaHoldsGoWaits: Go is refused while Java holds the lock, and is notified by
+// Java's unlock.
+func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
+	name, th, c := e.name(t, p), e.thread(t), e.client()
+	acquire := p.acquireFunc(c, name)
+	var waited time.Duration
+	for range 5 {
+		th.expect(t, "ok", "lock", p.java, name, 0)
+		if _, err := acquire(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
+			t.Fatalf("Go's attempt while Java holds the lock: %v, want ErrLocked", err)
+		}
+		got := make(chan error, 1)
+		go func() {
+			release, err := acquire(t.Context(), name, lock.Options{Wait: testTimeout})
+			if err == nil {
+				err = release()
+			}
+			got <- err
+		}()
+		time.Sleep(100 * time.Millisecond) // time to begin to wait
+		start := time.Now()
+		th.expect(t, "ok", "unlock", p.java, name)
+		noError(t, <-got)
+		waited += time.Since(start)
+	}
+	// Without messages, the timer of each wait would acquire half a second on average.
+	if waited > 1500*time.Millisecond {
+		t.Errorf("Go acquired the lock %s after Java's unlock on average, as if not notified", waited/5)
+	}
+}
+
+// goHoldsJavaWaits: Java is refused while Go holds the lock, and is notified by
+// Go's release. The ttl ends much later.
+func (e interopEnv) goHoldsJavaWaits(t *testing.T, p primitive) {
+	name, th := e.name(t, p), e.thread(t)
+	acquire := p.acquireFunc(e.client(), name)
+	for range 3 {
+		release, err := acquire(t.Context(), name, lock.Options{TTL: longTTL})
+		noError(t, err)
+		th.expect(t, "locked", "lock", p.java, name, 0)
+		got := th.callAsync("lock", p.java, name, longTTL.Milliseconds())
+		time.Sleep(100 * time.Millisecond)
+		start := time.Now()
+		noError(t, release())
+		wantReply(t, "Java waits", got, "ok")
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("Java acquired the lock %s after Go's release, as if not notified", took)
+		}
+		th.expect(t, "ok", "unlock", p.java, name)
+	}
+}
+
+// bothRenew: a holder in either language keeps its lock for longer than the ttl.
+func (e interopEnv) bothRenew(t *testing.T, p primitive) {
+	name, th := e.name(t, p), e.thread(t)
+	acquire := p.acquireFunc(e.client(), name)
+	release, err := acquire(t.Context(), name, lock.Options{TTL: 600 * time.Millisecond})
+	noError(t, err)
+	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+		th.expect(t, "locked", "lock", p.java, name, 0)
+	}
+	noError(t, release())
+	if p.java == "permit" {
+		return // Java has no watchdog for permits
+	}
+	th.expect(t, "ok", "lock", p.java, name, 0)
+	for end := time.Now().Add(watchdogTimeout * 3 / 2); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := acquire(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
+			t.Fatalf("Go's attempt while Java renews the lock: %v, want ErrLocked", err)
+		}
+	}
+	th.expect(t, "ok", "unlock", p.java, name)
+}
+
+type forceUnlocker interface {
+	ForceUnlock(ctx context.Context, key string) error
+}
+
+// bothForceUnlock: each language can free the lock of the other, whose holder
+// then gets an error.
+func (e interopEnv) bothForceUnlock(t *testing.T, p primitive) {
+	c, name := e.client(), e.name(t, p)
+	l := p.locker(c, name)
+	th := e.thread(t)
+	lease := mustTryLock(t, l, name, longTTL)
+	th.expect(t, "true", "forceUnlock", p.java, name)
+	if err := lease.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Extend after Java's forceUnlock: %v, want ErrLost", err)
+	}
+	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Release after Java's forceUnlock: %v, want ErrLost", err)
+	}
+	th.expect(t, "ok", "lock", p.java, name, 0)
+	noError(t, l.(forceUnlocker).ForceUnlock(t.Context(), name))
+	noError(t, mustTryLock(t, l, name, longTTL).Release(t.Context()))
+	// Java's fair lock reports no error for the unlock of a free lock.
+	if reply, err := th.call("unlock", p.java, name); err != nil || p.java != "fair" && !strings.Contains(reply, "IllegalMonitorState") {
+		t.Errorf("Java's unlock after Go's ForceUnlock: %q, %v", reply, err)
+	}
+}
+
+// latch: both languages count down and wait, whichever has set the count.
+func (e interopEnv) latch(t *testing.T) {
+	name := labtest.Name(t)
+	th, waiter := e.thread(t), e.thread(t)
+	l := e.client().CountDownLatch(name)
+	for _, setter := range []string{"Go", "Java"} {
+		if setter == "Go" {
+			if set, err := l.TrySetCount(t.Context(), 2); err != nil || !set {
+				t.Fatalf("TrySetCount: %t, %v, want true", set, err)
+			}
+		} else {
+			th.expect(t, "true", "trySetCount", "latch", name, 2)
+		}
+		javaDone := waiter.callAsync("await", "latch", name, longTTL.Milliseconds())
+		goDone := make(chan string, 1)
+		go func() { goDone <- fmt.Sprint(l.Await(t.Context())) }()
+		time.Sleep(50 * time.Millisecond)
+		noError(t, l.CountDown(t.Context()))
+		if n, err := l.Count(t.Context()); err != nil || n != 1 {
+			t.Fatalf("count %d, %v, want 1", n, err)
+		}
+		if setter == "Go" {
+			th.expect(t, "ok", "countDown", "latch", name)
+		} else {
+			noError(t, l.CountDown(t.Context()))
+		}
+		wantReply(t, "Java's await", javaDone, "ok")
+		wantReply(t, "Go's Await", goDone, "<nil>")
+	}
+}
+
+// readers: readers of both languages hold the lock together and exclude the
+// writers of both.
+func (e interopEnv) readers(t *testing.T) {
+	name, th, other, c := labtest.Name(t), e.thread(t), e.thread(t), e.client()
+	th.expect(t, "ok", "lock", "read", name, 0)
+	read := mustTryLock(t, c.ReadLock(), name, longTTL)
+	wantLocked(t, c.WriteLock(), name)
+	other.expect(t, "locked", "lock", "write", name, 0)
+	th.expect(t, "ok", "unlock", "read", name)
+	other.expect(t, "locked", "lock", "write", name, 0) // Go holds the read lock
+	waiting := other.callAsync("lock", "write", name, longTTL.Milliseconds())
+	time.Sleep(50 * time.Millisecond)
+	noError(t, read.Release(t.Context()))
+	wantReply(t, "Java's write lock", waiting, "ok")
+	wantLocked(t, c.ReadLock(), name)
+	other.expect(t, "ok", "unlock", "write", name)
+
+	write := mustTryLock(t, c.WriteLock(), name, longTTL)
+	waiting = th.callAsync("lock", "read", name, longTTL.Milliseconds())
+	time.Sleep(50 * time.Millisecond)
+	downgraded, err := c.WriteLock().Downgrade(t.Context(), write, longTTL)
+	noError(t, err)
+	wantReply(t, "Java's read lock beside the downgraded Go lease", waiting, "ok")
+	other.expect(t, "locked", "lock", "write", name, 0)
+	noError(t, downgraded.Release(t.Context()))
+	th.expect(t, "ok", "unlock", "read", name)
+	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
+}
+
+// fences: each fence is higher than the last, also one of the other language.
+func (e interopEnv) fences(t *testing.T) {
+	name, th, l := labtest.Name(t), e.thread(t), e.client().FencedLock()
+	var last uint64
+	for range 20 {
+		lease := mustTryLock(t, l, name, longTTL)
+		if lease.Fence() <= last {
+			t.Fatalf("Go's fence %d after %d, want a higher one", lease.Fence(), last)
+		}
+		last = lease.Fence()
+		noError(t, lease.Release(t.Context()))
+		th.expect(t, "ok", "lock", "fenced", name, 0)
+		last++ // Java increments the counter
+		th.expect(t, fmt.Sprint(last), "token", "fenced", name)
+		th.expect(t, "ok", "unlock", "fenced", name)
+	}
+}
+
+// fairOrder: waiters of both languages acquire the lock in the order in which
+// they joined the queue.
+func (e interopEnv) fairOrder(t *testing.T) {
+	const waiters = 8
+	name, th, c := labtest.Name(t), e.thread(t), e.client()
+	th.expect(t, "ok", "lock", "fair", name, 0)
+	order := make(chan int, waiters)
+	var group sync.WaitGroup
+	for i := range waiters {
+		if i%2 == 0 {
+			group.Go(func() {
+				lease, err := c.FairLock().Lock(t.Context(), name, longTTL)
+				order <- i
+				if err != nil || lease.Release(t.Context()) != nil {
+					t.Errorf("waiter %d: %v", i, err)
+				}
+			})
+		} else {
+			waiter := e.thread(t)
+			group.Go(func() {
+				reply, err := waiter.call("lock", "fair", name, longTTL.Milliseconds())
+				order <- i
+				if released, err2 := waiter.call("unlock", "fair", name); reply != "ok" || released != "ok" {
+					t.Errorf("waiter %d: %s, %v, %s, %v", i, reply, err, released, err2)
+				}
+			})
+		}
+		eventually(t, "the waiter has joined the queue", func() bool {
+			queue, err := c.FairLock().Queue(t.Context(), name)
+			noError(t, err)
+			return len(queue) == i+1
+		})
+	}
+	time.Sleep(4 * time.Second) // longer than go_timeout in fair_queue.lua
+	th.expect(t, "ok", "unlock", "fair", name)
+	group.Wait()
+	for i := range waiters {
+		if got := <-order; got != i {
+			t.Errorf("waiter %d was number %d to acquire the lock", got, i)
+		}
+	}
+}
