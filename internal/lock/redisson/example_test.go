@@ -1,0 +1,87 @@
+package redisson_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redisson"
+)
+
+// The lock that Java acquires with
+//
+//	redisson.getLock("redis_lock:userId:42").tryLock(10, TimeUnit.SECONDS)
+//
+// As in Java, a watchdog renews it until it is released.
+func ExampleClient_Lock() {
+	rdb, stop := privateRedis()
+	defer stop()
+	const key = "redis_lock:userId:42"
+	ctx := context.Background()
+	java := redisson.New(rdb, redisson.Auto).Lock() // in the place of a Java client
+	client := lock.New(redisson.New(rdb, redisson.Auto).Lock())
+	defer client.Close()
+
+	err := client.Do(ctx, key, lock.Options{Wait: 10 * time.Second}, func(ctx context.Context, _ *lock.Lock) error {
+		_, err := java.TryLock(ctx, key, time.Second)
+		fmt.Println("locked:", errors.Is(err, lock.ErrLocked))
+
+		info, err := java.Inspect(ctx, key)
+		if err != nil {
+			return err
+		}
+		fmt.Println("holders:", len(info.Holders), "hold count:", info.Holders[0].HoldCount)
+		return nil
+	})
+	fmt.Println("error:", err)
+	// Output:
+	// locked: true
+	// holders: 1 hold count: 1
+	// error: <nil>
+}
+
+// A fence rises with every acquisition, in Go and in Java. A resource that
+// refuses a lower fence than the last one refuses a holder whose lock is lost.
+func ExampleClient_FencedLock() {
+	rdb, stop := privateRedis()
+	defer stop()
+	ctx := context.Background()
+	fenced := redisson.New(rdb, redisson.Auto).FencedLock()
+
+	var fences []uint64
+	for range 2 {
+		lease, err := fenced.TryLock(ctx, "stock:7", time.Minute)
+		if err != nil {
+			panic(err)
+		}
+		fences = append(fences, lease.Fence())
+		if err := lease.Release(ctx); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println("rising:", fences[0] < fences[1])
+	// Output: rising: true
+}
+
+// privateRedis starts a Redis for one example.
+func privateRedis() (rdb redis.UniversalClient, stop func()) {
+	l, err := lab.Open()
+	if err != nil {
+		panic(err)
+	}
+	server, err := l.Redis()
+	if err != nil {
+		panic(err)
+	}
+	rdb, err = connect.Redis(server.URL, 8)
+	if err != nil {
+		panic(err)
+	}
+	return rdb, func() { _, _ = rdb.Close(), l.Close() }
+}
