@@ -30,7 +30,7 @@ func dial(tb testing.TB, server *lab.Etcd) *clientv3.Client {
 }
 
 var promises = locktest.Promises{
-	Exclusive: true, Expires: true, Fences: true, Waits: true, Watches: true,
+	Exclusive: true, Expires: true, Fences: true, Blocks: true, Watches: true,
 	Tick: time.Second,
 }
 

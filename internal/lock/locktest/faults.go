@@ -9,185 +9,180 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// RunFaults does to every operation of a driver what networks do. Whatever is
-// lost, the driver must not take it for a verdict, and no key may stay closed
-// for longer than its lease.
+// RunFaults injects network faults into every operation of a driver. Whatever
+// is lost, the driver must return neither ErrLocked nor ErrLost for it, and no
+// key may stay locked for longer than its lease.
 //
-// The service is at network and address; open makes a client of it that dials
-// host:port instead, and gives up on a silent line within about a second.
-// Retries promises that the client repeats what it lost, so that one lost
-// request or reply harms nothing.
+// The service is at network and address. open returns a client that connects
+// to hostport instead, and that times out on a hanging connection within about
+// a second. retries promises that the client repeats a request that failed, so
+// that one fault causes no error.
 func RunFaults(t *testing.T, p Promises, retries bool, network, address string, open func(tb testing.TB, hostport string) lock.Locker) {
-	s := faults{p: p, retries: retries, network: network, address: address, open: open}
+	s := faultSuite{promises: p, retries: retries, network: network, address: address, open: open}
 	for name, fault := range faultproxy.Faults {
-		for _, times := range []int{1, faultproxy.Always} {
-			name := name + "Once"
-			if times == faultproxy.Always {
-				name = name[:len(name)-len("Once")] + "Always"
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Run("TryLock", func(t *testing.T) { s.tryLock(t, fault, times) })
-				t.Run("Extend", func(t *testing.T) { s.extend(t, fault, times) })
-				t.Run("ExtendAll", func(t *testing.T) { s.extendAll(t, fault, times) })
-				t.Run("Release", func(t *testing.T) { s.release(t, fault, times) })
-			})
-		}
+		t.Run(name+"Once", func(t *testing.T) { s.runOperations(t, fault, 1) })
+		t.Run(name+"Always", func(t *testing.T) { s.runOperations(t, fault, faultproxy.Always) })
 	}
-	t.Run("CutLinesAreMended", s.cut)
-	t.Run("SlowLinesAreLinesToo", s.slow)
-	t.Run("InterruptedListenerIsWoken", s.interrupted)
+	t.Run("DriverReconnectsAfterADisconnect", s.driverReconnectsAfterADisconnect)
+	t.Run("SlowConnectionCausesNoError", s.slowConnectionCausesNoError)
+	t.Run("NotifySendsAfterAReconnect", s.notifySendsAfterAReconnect)
 }
 
-type faults struct {
-	p                Promises
+type faultSuite struct {
+	promises         Promises
 	retries          bool
 	network, address string
 	open             func(testing.TB, string) lock.Locker
 }
 
-// enough is a ttl that outlives the client's own timeouts, and can be waited for.
-func (s faults) enough() time.Duration { return max(3*time.Second, 4*s.p.Tick) }
+func (s faultSuite) runOperations(t *testing.T, f faultproxy.Fault, times int) {
+	t.Run("TryLock", func(t *testing.T) { s.tryLock(t, f, times) })
+	t.Run("Extend", func(t *testing.T) { s.extend(t, f, times) })
+	t.Run("ExtendAll", func(t *testing.T) { s.extendAll(t, f, times) })
+	t.Run("Release", func(t *testing.T) { s.release(t, f, times) })
+}
 
-// clients are one whose line can be harmed, already in use, and one beside it.
-func (s faults) clients(t *testing.T) (harmed, whole lock.Locker, line *faultproxy.Proxy) {
+// finiteTTL is a ttl that outlives the client's own timeouts, and whose end a
+// test can wait for.
+func (s faultSuite) finiteTTL() time.Duration { return max(3*time.Second, 4*s.promises.Tick) }
+
+// clients returns two clients that have been used, and the proxy of the first.
+func (s faultSuite) clients(t *testing.T) (faulty, healthy lock.Locker, proxy *faultproxy.Proxy) {
 	t.Helper()
 	t.Parallel()
 	open := func() (lock.Locker, *faultproxy.Proxy) {
-		line, err := faultproxy.New(s.network, s.address)
-		fine(t, "proxy", err)
-		t.Cleanup(func() { _ = line.Close() })
-		l := s.open(t, line.Addr())
-		lease := take(t, l, key(), long)
-		fine(t, "extend", lease.Extend(t.Context(), long))
-		fine(t, "release", lease.Release(t.Context()))
-		return l, line
+		proxy, err := faultproxy.New(s.network, s.address)
+		noError(t, "faultproxy", err)
+		t.Cleanup(func() { _ = proxy.Close() })
+		l := s.open(t, proxy.Addr())
+		lease := mustTryLock(t, l, newKey(), longTTL)
+		noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+		noError(t, "Release", lease.Release(t.Context()))
+		return l, proxy
 	}
-	harmed, line = open()
-	whole, _ = open()
-	return harmed, whole, line
+	faulty, proxy = open()
+	healthy, _ = open()
+	return faulty, healthy, proxy
 }
 
-// strike harms the line during one operation and returns its error, which must
-// not be a verdict.
-func (s faults) strike(t *testing.T, line *faultproxy.Proxy, f faultproxy.Fault, times int, do func() error) error {
+// inject runs op with a fault and returns its error, which must leave the
+// outcome unknown.
+func (s faultSuite) inject(t *testing.T, proxy *faultproxy.Proxy, f faultproxy.Fault, times int, op func() error) error {
 	t.Helper()
-	line.Inject(f, "", times)
-	err := do()
-	if line.Hits() == 0 {
-		t.Fatal("the fault did not strike")
+	proxy.Inject(f, "", times)
+	err := op()
+	if proxy.Hits() == 0 {
+		t.Fatal("the proxy injected no fault")
 	}
-	line.Heal()
+	proxy.Heal()
 	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
-		t.Errorf("a broken line gave the verdict %v", err)
+		t.Errorf("during a fault: %v, want neither ErrLocked nor ErrLost", err)
 	}
 	if times == 1 && s.retries && err != nil {
-		t.Errorf("one fault, which the client can mend: %v", err)
+		t.Errorf("during one fault: %v, want the client to repeat the request", err)
 	}
 	if times == faultproxy.Always && err == nil {
-		t.Error("no error from a line that never works")
+		t.Error("during a permanent fault: no error")
 	}
 	return err
 }
 
-func (s faults) tryLock(t *testing.T, f faultproxy.Fault, times int) {
-	harmed, whole, line := s.clients(t)
-	k := key()
+func (s faultSuite) tryLock(t *testing.T, f faultproxy.Fault, times int) {
+	faulty, healthy, proxy := s.clients(t)
+	key := newKey()
 	var lease lock.Lease
-	err := s.strike(t, line, f, times, func() (err error) {
-		lease, err = harmed.TryLock(t.Context(), k, s.enough())
+	err := s.inject(t, proxy, f, times, func() (err error) {
+		lease, err = faulty.TryLock(t.Context(), key, s.finiteTTL())
 		return err
 	})
 	if err != nil {
-		fine(t, "release", takeSoon(t, whole, k, long).Release(t.Context()))
+		noError(t, "Release", eventuallyTryLock(t, healthy, key, longTTL).Release(t.Context()))
 		return
 	}
-	refused(t, whole, k)
-	fine(t, "extend", lease.Extend(t.Context(), long))
-	fine(t, "release", lease.Release(t.Context()))
-	next := take(t, whole, k, long)
-	if s.p.Fences && next.Fence() <= lease.Fence() {
-		t.Errorf("fence %d after %d", next.Fence(), lease.Fence())
+	wantLocked(t, healthy, key)
+	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+	noError(t, "Release", lease.Release(t.Context()))
+	next := mustTryLock(t, healthy, key, longTTL)
+	if s.promises.Fences && next.Fence() <= lease.Fence() {
+		t.Errorf("fence %d after %d, want a higher one", next.Fence(), lease.Fence())
 	}
 }
 
-func (s faults) extend(t *testing.T, f faultproxy.Fault, times int) {
-	harmed, whole, line := s.clients(t)
-	k := key()
-	lease := take(t, harmed, k, long)
-	_ = s.strike(t, line, f, times, func() error { return lease.Extend(t.Context(), 2*long) })
-	fine(t, "extend, when all is well again", lease.Extend(t.Context(), long))
-	refused(t, whole, k)
-	fine(t, "release", lease.Release(t.Context()))
-	take(t, whole, k, long)
+func (s faultSuite) extend(t *testing.T, f faultproxy.Fault, times int) {
+	faulty, healthy, proxy := s.clients(t)
+	key := newKey()
+	lease := mustTryLock(t, faulty, key, longTTL)
+	_ = s.inject(t, proxy, f, times, func() error { return lease.Extend(t.Context(), 2*longTTL) })
+	noError(t, "Extend after the fault", lease.Extend(t.Context(), longTTL))
+	wantLocked(t, healthy, key)
+	noError(t, "Release", lease.Release(t.Context()))
+	mustTryLock(t, healthy, key, longTTL)
 }
 
-func (s faults) extendAll(t *testing.T, f faultproxy.Fault, times int) {
-	if !s.p.Batches {
-		t.Skip("extends no batches")
+func (s faultSuite) extendAll(t *testing.T, f faultproxy.Fault, times int) {
+	if !s.promises.Batches {
+		t.Skip("the driver extends no batches")
 	}
-	harmed, _, line := s.clients(t)
-	l := harmed.(lock.BatchExtender)
-	leases := []lock.Lease{take(t, l, key(), long), take(t, l, key(), long)}
-	_ = s.strike(t, line, f, times, func() error { return errors.Join(l.ExtendAll(t.Context(), long, leases)...) })
-	fine(t, "extend all, when all is well again", errors.Join(l.ExtendAll(t.Context(), long, leases)...))
+	faulty, _, proxy := s.clients(t)
+	l := faulty.(lock.BatchExtender)
+	leases := []lock.Lease{mustTryLock(t, l, newKey(), longTTL), mustTryLock(t, l, newKey(), longTTL)}
+	extendAll := func() error { return errors.Join(l.ExtendAll(t.Context(), longTTL, leases)...) }
+	_ = s.inject(t, proxy, f, times, extendAll)
+	noError(t, "ExtendAll after the fault", extendAll())
 }
 
-// release harms the second time, so that the key has been released and taken
-// before: a driver must not confuse the two.
-func (s faults) release(t *testing.T, f faultproxy.Fault, times int) {
-	harmed, whole, line := s.clients(t)
-	k := key()
-	lease := take(t, harmed, k, s.enough())
-	err := s.strike(t, line, f, times, func() error { return lease.Release(t.Context()) })
+func (s faultSuite) release(t *testing.T, f faultproxy.Fault, times int) {
+	faulty, healthy, proxy := s.clients(t)
+	key := newKey()
+	lease := mustTryLock(t, faulty, key, s.finiteTTL())
+	err := s.inject(t, proxy, f, times, func() error { return lease.Release(t.Context()) })
 	if err == nil {
-		take(t, whole, k, long)
+		mustTryLock(t, healthy, key, longTTL)
 		return
 	}
 	if again := lease.Release(t.Context()); again != nil && !errors.Is(again, lock.ErrLost) {
-		t.Errorf("release, when all is well again: %v", again)
+		t.Errorf("Release after the fault: %v, want nil or ErrLost", again)
 	}
-	next := takeSoon(t, whole, k, long)
-	lost(t, "release of a lease that is over", lease.Release(t.Context()))
-	fine(t, "release by the next holder", next.Release(t.Context()))
+	next := eventuallyTryLock(t, healthy, key, longTTL)
+	wantLost(t, "Release of a lease that has ended", lease.Release(t.Context()))
+	noError(t, "Release by the next holder", next.Release(t.Context()))
 }
 
-func (s faults) cut(t *testing.T) {
-	harmed, whole, line := s.clients(t)
+func (s faultSuite) driverReconnectsAfterADisconnect(t *testing.T) {
+	faulty, healthy, proxy := s.clients(t)
 	if !s.retries {
-		t.Skip("the client mends nothing by itself")
+		t.Skip("the client repeats no requests")
 	}
-	k := key()
-	lease := take(t, harmed, k, long)
-	line.Disconnect()
-	fine(t, "extend", lease.Extend(t.Context(), long))
-	line.Disconnect()
-	fine(t, "release", lease.Release(t.Context()))
-	take(t, whole, k, long)
+	key := newKey()
+	lease := mustTryLock(t, faulty, key, longTTL)
+	proxy.Disconnect()
+	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+	proxy.Disconnect()
+	noError(t, "Release", lease.Release(t.Context()))
+	mustTryLock(t, healthy, key, longTTL)
 }
 
-func (s faults) slow(t *testing.T) {
-	harmed, whole, line := s.clients(t)
-	k := key()
-	line.Delay(50 * time.Millisecond)
-	lease := take(t, harmed, k, long)
-	fine(t, "extend", lease.Extend(t.Context(), long))
-	refused(t, whole, k)
-	fine(t, "release", lease.Release(t.Context()))
+func (s faultSuite) slowConnectionCausesNoError(t *testing.T) {
+	faulty, healthy, proxy := s.clients(t)
+	key := newKey()
+	proxy.Delay(50 * time.Millisecond)
+	lease := mustTryLock(t, faulty, key, longTTL)
+	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+	wantLocked(t, healthy, key)
+	noError(t, "Release", lease.Release(t.Context()))
 }
 
-// interrupted loses the wake-up itself, and wants the one that a connection
-// owes its listeners when it is back.
-func (s faults) interrupted(t *testing.T) {
-	if !s.p.Notifies {
-		t.Skip("does not notify")
+// notifySendsAfterAReconnect checks that a reconnect makes up for the
+// notifications that were lost meanwhile.
+func (s faultSuite) notifySendsAfterAReconnect(t *testing.T) {
+	if !s.promises.Notifies {
+		t.Skip("the driver is no lock.Notifier")
 	}
-	harmed, _, line := s.clients(t)
+	faulty, _, proxy := s.clients(t)
 	wake := make(chan struct{}, 1)
-	stop, err := harmed.(lock.Notifier).Notify(key(), wake)
-	fine(t, "notify", err)
-	defer stop()
-	woken(t, wake, "when it began to listen")
-	settle(wake)
-	line.Disconnect()
-	woken(t, wake, "when the line was back")
+	mustNotify(t, faulty.(lock.Notifier), newKey(), wake)
+	mustReceive(t, wake, "when Notify began to listen")
+	drain(wake)
+	proxy.Disconnect()
+	mustReceive(t, wake, "after the reconnect")
 }

@@ -14,62 +14,63 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// What an operation of a history asks.
+// The operations of a history.
 const (
 	tryLock = iota
 	release
 	extend
-	expire // the service's own, some time after a lease was left to die
+	expire // by the service, some time after the lease was abandoned
 )
 
-type question struct {
+type request struct {
 	op    int
-	lease int // which, by number
+	lease int // number of the lease
 }
 
-type answer struct {
+type reply struct {
 	err   error
 	fence uint64
 }
 
-// oneLock is a lock as a sequential machine: who holds it, and the last fence.
-type oneLock struct {
-	holder int // 0 is nobody
+// lockState is the state of a sequential lock.
+type lockState struct {
+	holder int // number of the lease, 0 if there is none
 	fence  uint64
 }
 
-// step reports whether a lock in that state may give that answer.
-func (s oneLock) step(q question, a answer) (bool, oneLock) {
-	mine := s.holder == q.lease
+// step reports whether a lock in state s may give that reply, and returns the
+// state that follows.
+func (s lockState) step(q request, r reply) (bool, lockState) {
+	held := s.holder == q.lease
 	switch {
-	case q.op == expire && mine:
-		return true, oneLock{0, s.fence}
+	case q.op == expire && held:
+		return true, lockState{0, s.fence}
 	case q.op == expire:
 		return true, s
-	case q.op == tryLock && a.err != nil:
+	case q.op == tryLock && r.err != nil:
 		return s.holder != 0, s
 	case q.op == tryLock:
-		rises := a.fence == 0 || a.fence > s.fence
-		return s.holder == 0 && rises, oneLock{q.lease, a.fence}
-	case a.err != nil: // ErrLost
-		return !mine, s
+		rises := r.fence == 0 || r.fence > s.fence
+		return s.holder == 0 && rises, lockState{q.lease, r.fence}
+	case r.err != nil: // ErrLost
+		return !held, s
 	case q.op == release:
-		return mine, oneLock{0, s.fence}
+		return held, lockState{0, s.fence}
 	}
-	return mine, s // an extension
+	return held, s // extend
 }
 
 var model = porcupine.Model{
-	Init: func() any { return oneLock{} },
+	Init: func() any { return lockState{} },
 	Step: func(state, input, output any) (bool, any) {
-		return state.(oneLock).step(input.(question), output.(answer))
+		return state.(lockState).step(input.(request), output.(reply))
 	},
 	DescribeOperation: func(input, output any) string {
 		return fmt.Sprintf("%+v -> %+v", input, output)
 	},
 }
 
-// A history is what several clients asked of one key, and what they heard.
+// A history is the requests of several clients for one key, with the replies.
 type history struct {
 	start  time.Time
 	leases atomic.Int64
@@ -80,38 +81,37 @@ type history struct {
 
 func (h *history) now() int64 { return int64(time.Since(h.start)) }
 
-func (h *history) add(client int, q question, a answer, call, ret int64) {
+func (h *history) add(client int, q request, r reply, call, ret int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: q, Output: a, Call: call, Return: ret})
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: q, Output: r, Call: call, Return: ret})
 }
 
-// ask does an operation on a lease and writes it down.
-func (h *history) ask(client, op, lease int, do func() error) error {
+// record runs an operation on a lease and adds it to the history.
+func (h *history) record(client, op, lease int, do func() error) {
 	call := h.now()
 	err := do()
-	h.add(client, question{op, lease}, answer{err: err}, call, h.now())
-	return err
+	h.add(client, request{op, lease}, reply{err: err}, call, h.now())
 }
 
-// histories has clients take, extend, release and abandon one lock at random,
-// and looks for an order in which a lock could have answered so: one in which
-// no two holds overlap, every refusal had a holder, every loss was one, and
+// historyIsLinearizable lets clients acquire, extend, release and abandon one
+// lock at random. It checks that there is an order of the operations in which
+// at most one lease holds the key at a time, ErrLocked and ErrLost are true, and
 // fences rise.
-func (s suite) histories(t *testing.T) {
+func (s suite) historyIsLinearizable(t *testing.T) {
 	t.Parallel()
-	if !s.p.Exclusive {
-		t.Skip("promises no exclusion")
+	if !s.promises.Exclusive {
+		t.Skip("the driver promises no exclusion")
 	}
-	const clients, each = 5, 60
+	const clients, perClient = 5, 60
 	h := &history{start: time.Now()}
-	k := key()
+	key := newKey()
 	var group sync.WaitGroup
 	for client := range clients {
 		l := s.open(t)
 		group.Go(func() {
-			for range each {
-				s.turn(t, h, client, l, k)
+			for range perClient {
+				s.useLock(t, h, client, l, key)
 				time.Sleep(rand.N(2 * time.Millisecond))
 			}
 		})
@@ -119,55 +119,55 @@ func (s suite) histories(t *testing.T) {
 	group.Wait()
 	switch porcupine.CheckOperationsTimeout(model, h.ops, time.Minute) {
 	case porcupine.Illegal:
-		t.Errorf("no lock could have answered like this: %d operations", len(h.ops))
+		t.Errorf("the history of %d operations is not linearizable", len(h.ops))
 		h.print(t)
 	case porcupine.Unknown:
-		t.Errorf("undecided after a minute: %d operations", len(h.ops))
+		t.Errorf("the history of %d operations could not be checked within a minute", len(h.ops))
 	}
 }
 
-// turn is one attempt and, if it got the lease, what becomes of that.
-func (s suite) turn(t *testing.T, h *history, client int, l lock.Locker, k string) {
+// useLock calls TryLock once. It then extends, releases or abandons the lease.
+func (s suite) useLock(t *testing.T, h *history, client int, l lock.Locker, key string) {
 	number := int(h.leases.Add(1))
-	ttl := long
-	abandon := s.p.Expires && rand.N(12) == 0
+	ttl := longTTL
+	abandon := s.promises.Expires && rand.N(12) == 0
 	if abandon {
-		ttl = max(20*time.Millisecond, s.p.Tick)
+		ttl = max(20*time.Millisecond, s.promises.Tick)
 	}
 	call := h.now()
-	lease, err := l.TryLock(t.Context(), k, ttl)
-	a := answer{err: err}
+	lease, err := l.TryLock(t.Context(), key, ttl)
+	r := reply{err: err}
 	if err == nil {
-		a.fence = lease.Fence()
+		r.fence = lease.Fence()
 	} else if !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock: %v", err)
+		t.Errorf("TryLock: %v, want a lease or ErrLocked", err)
 		return
 	}
-	if err == nil || !s.p.Splits {
-		h.add(client, question{tryLock, number}, a, call, h.now())
+	if err == nil || !s.promises.SpuriousRefusals {
+		h.add(client, request{tryLock, number}, r, call, h.now())
 	}
 	switch {
 	case err != nil:
 	case abandon:
-		h.add(clientOfTime, question{expire, number}, answer{}, call+int64(ttl-min(s.p.Tick, ttl)), int64(time.Hour))
+		h.add(serviceClient, request{expire, number}, reply{}, call+int64(ttl-min(s.promises.Tick, ttl)), int64(time.Hour))
 		if rand.N(2) == 0 {
 			time.Sleep(rand.N(2 * ttl))
-			_ = h.ask(client, release, number, func() error { return lease.Release(t.Context()) })
+			h.record(client, release, number, func() error { return lease.Release(t.Context()) })
 		}
 	default:
 		if rand.N(2) == 0 {
-			_ = h.ask(client, extend, number, func() error { return lease.Extend(t.Context(), long) })
+			h.record(client, extend, number, func() error { return lease.Extend(t.Context(), longTTL) })
 		}
 		time.Sleep(rand.N(time.Millisecond))
-		_ = h.ask(client, release, number, func() error { return lease.Release(t.Context()) })
+		h.record(client, release, number, func() error { return lease.Release(t.Context()) })
 		if rand.N(4) == 0 {
-			_ = h.ask(client, release, number, func() error { return lease.Release(t.Context()) })
+			h.record(client, release, number, func() error { return lease.Release(t.Context()) })
 		}
 	}
 }
 
-// clientOfTime is who lets leases expire.
-const clientOfTime = 99
+// serviceClient is the client number of the operations of the service itself.
+const serviceClient = 99
 
 func (h *history) print(t *testing.T) {
 	for _, op := range h.ops[:min(len(h.ops), 60)] {

@@ -48,7 +48,7 @@ func TestFencedLockConformance(t *testing.T) {
 
 func TestFairLockConformance(t *testing.T) {
 	p := promises
-	p.Notifies, p.Waits = false, true
+	p.Notifies, p.Blocks = false, true
 	testConformance(t, p, func(c *redisson.Client) lock.Locker { return c.FairLock() })
 }
 

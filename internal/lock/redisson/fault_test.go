@@ -32,7 +32,7 @@ func socketPath(server *lab.Redis) string { return strings.TrimPrefix(server.URL
 func TestFaults(t *testing.T) {
 	fenced, fair := promises, promises
 	fenced.Fences = true
-	fair.Notifies, fair.Waits = false, true
+	fair.Notifies, fair.Blocks = false, true
 	for name, tc := range map[string]struct {
 		promises locktest.Promises
 		open     func(*redisson.Client) lock.Locker

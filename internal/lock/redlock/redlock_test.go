@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	promises := locktest.Promises{
-		Exclusive: true, Expires: true, Notifies: true, Splits: true,
+		Exclusive: true, Expires: true, Notifies: true, SpuriousRefusals: true,
 		Tick: 400 * time.Millisecond, // a node has a quarter of the ttl to answer, and this machine may be busy
 	}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return f.lock(tb) })

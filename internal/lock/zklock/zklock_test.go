@@ -26,6 +26,6 @@ func open(tb testing.TB, server *lab.ZooKeeper, timeout time.Duration) *zklock.L
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedZooKeeper(t)
-	promises := locktest.Promises{Exclusive: true, Fences: true, Waits: true, Watches: true, Tick: 10 * time.Millisecond}
+	promises := locktest.Promises{Exclusive: true, Fences: true, Blocks: true, Watches: true, Tick: 10 * time.Millisecond}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return open(tb, server, 2*time.Second) })
 }

@@ -1,0 +1,96 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+)
+
+func (s suite) openBlockingLocker(t *testing.T) lock.BlockingLocker {
+	t.Helper()
+	l, ok := s.open(t).(lock.BlockingLocker)
+	if !ok {
+		t.Skip("the driver is no lock.BlockingLocker")
+	}
+	return l
+}
+
+func (s suite) lockWaitsForRelease(t *testing.T) {
+	t.Parallel()
+	l, key := s.openBlockingLocker(t), newKey()
+	first := mustTryLock(t, s.open(t), key, longTTL)
+	returned := make(chan error, 1)
+	go func() {
+		lease, err := l.Lock(t.Context(), key, longTTL)
+		if err == nil {
+			err = lease.Release(context.Background())
+		}
+		returned <- err
+	}()
+	select {
+	case err := <-returned:
+		t.Fatalf("Lock of a locked key did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	noError(t, "Release", first.Release(t.Context()))
+	select {
+	case err := <-returned:
+		noError(t, "Lock", err)
+	case <-time.After(timeout):
+		t.Fatalf("Lock still waits %s after Release", timeout)
+	}
+}
+
+func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
+	l, key := s.openBlockingLocker(t), newKey()
+	first := mustTryLock(t, s.open(t), key, longTTL)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := l.Lock(ctx, key, longTTL)
+	if !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock whose context ended: %v, want ErrLocked and the cause of the context", err)
+	}
+	noError(t, "Release", first.Release(t.Context()))
+	mustTryLock(t, s.open(t), key, longTTL) // the cancelled waiter is no longer queued
+}
+
+// doRunsOneFunctionAtATime increments a counter non-atomically under
+// lock.Client.Do.
+func (s suite) doRunsOneFunctionAtATime(t *testing.T) {
+	t.Parallel()
+	if !s.promises.Exclusive {
+		t.Skip("the driver promises no exclusion")
+	}
+	const clients, perClient = 3, 20
+	var (
+		key   = newKey()
+		count atomic.Int64
+		group sync.WaitGroup
+	)
+	for range clients {
+		c := lock.New(s.open(t))
+		for range perClient {
+			group.Go(func() {
+				err := c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: longTTL}, func(context.Context, *lock.Lock) error {
+					n := count.Load()
+					time.Sleep(200 * time.Microsecond)
+					count.Store(n + 1)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	group.Wait()
+	if n := count.Load(); n != clients*perClient {
+		t.Errorf("the counter is %d after %d increments", n, clients*perClient)
+	}
+}
