@@ -29,7 +29,7 @@ func settings(tb testing.TB, changes map[string]string) map[string]string {
 		all[name] = value
 	}
 	if all["MYSQL_DSN"] == "" {
-		all["MYSQL_DSN"] = labtest.EmptyDatabase(tb, sharedMySQL(tb))
+		all["MYSQL_DSN"] = labtest.EmptyDatabase(tb, labtest.SharedMySQL(tb))
 	}
 	if all["REDIS_URL"] == "" {
 		all["REDIS_URL"] = labtest.Redis(tb).URL

@@ -19,7 +19,7 @@ func dropUniqueKey(tb testing.TB, dsn string) {
 
 func TestMigrateGoesUpAndDown(t *testing.T) {
 	t.Parallel()
-	dsn := labtest.EmptyDatabase(t, sharedMySQL(t))
+	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 	db := labtest.Open(t, dsn)
 	tables := func() (n int) {
 		const q = `SELECT COUNT(*) FROM information_schema.tables

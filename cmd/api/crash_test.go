@@ -39,7 +39,7 @@ func deploy(t *testing.T, commit string) *deployment {
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
 	}
-	d := &deployment{t: t, dsn: labtest.EmptyDatabase(t, sharedMySQL(t)), twenty: make(chan struct{}), client: &http.Client{
+	d := &deployment{t: t, dsn: labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), twenty: make(chan struct{}), client: &http.Client{
 		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
 	}}
 	redis := labtest.Redis(t)

@@ -5,29 +5,11 @@ import (
 	"maps"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/flashsale/internal/auth"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
-
-var (
-	mysqlOnce sync.Once
-	mysqlLab  *lab.MySQL
-	mysqlErr  error
-)
-
-// sharedMySQL returns the server that tests share which do not stop or pause it.
-func sharedMySQL(tb testing.TB) *lab.MySQL {
-	tb.Helper()
-	mysqlOnce.Do(func() { mysqlLab, mysqlErr = labtest.Lab(tb).MySQL() })
-	if mysqlErr != nil {
-		tb.Fatal(mysqlErr)
-	}
-	return mysqlLab
-}
 
 func TestServeServesClaims(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,7 @@ func runUntilKilled() error {
 
 func TestKilledLabLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
+	labtest.NeedServers(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LAB_TEST_CHILD=1")
 	cmd.Stderr = os.Stderr

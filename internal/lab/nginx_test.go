@@ -190,6 +190,7 @@ func TestNginxReusesConnectionsToInstances(t *testing.T) {
 // in compose.
 func TestComposeSiteFilesAreValid(t *testing.T) {
 	t.Parallel()
+	labtest.NeedServers(t)
 	path, err := lab.LookPath("nginx")
 	if err != nil {
 		t.Fatal(err)

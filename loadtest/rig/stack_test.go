@@ -16,6 +16,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 func start(t *testing.T) *Stack {
 	t.Helper()
+	labtest.NeedServers(t)
 	s, err := Start()
 	if err != nil {
 		t.Fatal(err)

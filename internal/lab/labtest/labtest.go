@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,7 +20,6 @@ import (
 
 var (
 	shared  *lab.Lab
-	mysql   = sync.OnceValues(func() (*lab.MySQL, error) { return shared.MySQL() })
 	counter atomic.Int64
 )
 
@@ -42,9 +40,19 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
+// NeedServers skips the test with go test -short. All functions here that start
+// or share a server call it.
+func NeedServers(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("needs real servers, which -short excludes")
+	}
+}
+
 // Lab returns the test binary's lab.
 func Lab(tb testing.TB) *lab.Lab {
 	tb.Helper()
+	NeedServers(tb)
 	if shared == nil {
 		tb.Fatal("labtest: the package's TestMain does not call labtest.Main")
 	}
@@ -109,12 +117,7 @@ func EmptyDatabase(tb testing.TB, m *lab.MySQL) string {
 // shared server, and returns its DSN.
 func DSN(tb testing.TB) string {
 	tb.Helper()
-	Lab(tb)
-	m, err := mysql()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	dsn := EmptyDatabase(tb, m)
+	dsn := EmptyDatabase(tb, SharedMySQL(tb))
 	Migrate(tb, Open(tb, dsn))
 	return dsn
 }

@@ -9,10 +9,19 @@ import (
 
 // Servers that the tests of a test binary share.
 var (
+	mysql     = sync.OnceValues(func() (*lab.MySQL, error) { return shared.MySQL() })
 	memcached = sync.OnceValues(func() (*lab.Memcached, error) { return shared.Memcached() })
 	etcd      = sync.OnceValues(func() (*lab.Etcd, error) { return shared.Etcd() })
 	zookeeper = sync.OnceValues(func() (*lab.ZooKeeper, error) { return shared.ZooKeeper() })
 )
+
+// SharedMySQL returns the test binary's database server. Tests must not stop or
+// pause it.
+func SharedMySQL(tb testing.TB) *lab.MySQL {
+	tb.Helper()
+	Lab(tb)
+	return mustStart(tb, mysql)
+}
 
 // SharedMemcached returns the test binary's memcached. Tests must not stop or
 // pause it.
