@@ -9,19 +9,21 @@ import (
 )
 
 // withDebug adds the lab-only routes to api if LAB is on.
-func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, observe func(lock.Event)) (handler http.Handler, close func(), err error) {
-	close = func() {}
+func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, observe func(lock.Event), opened *closers) (http.Handler, error) {
 	if !cfg.Lab {
-		return api, close, nil
+		return api, nil
 	}
 	views := httpapi.PageViews{
 		Counter: pageview.New(p.rdb), Locks: locks, Instance: cfg.Instance,
 		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview"},
 	}
 	if len(cfg.RedlockURLs) > 0 {
-		var redlock lock.Locker
-		redlock, close, err = openRedlock(cfg)
+		redlock, err := openRedlock(cfg, opened)
+		if err != nil {
+			return nil, err
+		}
 		views.Redlock = lock.New(redlock, lock.WithObserver(observe))
+		opened.add(views.Redlock.Close)
 	}
-	return httpapi.WithLabRoutes(api, views), close, err
+	return httpapi.WithLabRoutes(api, views), nil
 }

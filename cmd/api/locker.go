@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -9,7 +9,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/etcdlock"
 	"example.com/flashsale/internal/lock/memcachelock"
@@ -25,63 +24,88 @@ var locks = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "
 
 // openLocker opens the lock driver that LOCK names, and the connections it needs
 // beside the pools.
-func openLocker(cfg config, p pools) (l lock.Locker, close func(), err error) {
-	close = func() {}
+func openLocker(cfg config, p pools, opened *closers) (lock.Locker, error) {
 	switch cfg.Lock {
 	case "redis":
-		l = redislock.Batched(p.rdb)
+		return redislock.Batched(p.rdb), nil
 	case "redisson":
-		l = redisson.New(p.rdb, redisson.Auto).FencedLock()
+		return redisson.New(p.rdb, redisson.Auto).FencedLock(), nil
 	case "redlock":
-		l, close, err = openRedlock(cfg)
+		return openRedlock(cfg, opened)
 	case "mysql":
-		db, e := connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns) // a pool of its own, so that locks do not wait for connections that claims hold
-		l, close, err = mysqllock.NewRows(db), closing(db), e
+		return openRows(cfg, opened)
 	case "getlock":
-		named, e := mysqllock.OpenNamed(cfg.MySQLDSN, cfg.MySQLConns)
-		l, close, err = named, closing(named), e
-	case "zk": // the lock of a dead holder remains until its session times out
-		session, e := zklock.Open(strings.Split(cfg.ZKAddr, ","), cfg.LockTTL)
-		l, err = session, e
-		if e == nil {
-			close = session.Close
-		}
+		return openNamed(cfg, opened)
+	case "zk":
+		return openZooKeeper(cfg, opened)
 	case "etcd":
-		cli, e := clientv3.New(clientv3.Config{Endpoints: strings.Split(cfg.EtcdAddr, ","), DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
-		l, close, err = etcdlock.New(cli), closing(cli), e
+		return openEtcd(cfg, opened)
 	case "memcache":
-		mc := memcache.New(strings.Split(cfg.MemcacheAddr, ",")...)
-		mc.Timeout, mc.MaxIdleConns = time.Second, cfg.RedisConns
-		l, close = memcachelock.New(mc), closing(mc)
+		return openMemcache(cfg, opened), nil
 	case "local":
-		l = lock.Local()
+		return lock.Local(), nil
+	case "none":
+		return lock.None(), nil
 	default:
-		l = lock.None()
+		return nil, fmt.Errorf("LOCK: unknown value %q", cfg.Lock)
 	}
-	return l, close, err
 }
 
-func closing(c interface{ Close() error }) func() { return func() { _ = c.Close() } }
-
 // openRedlock opens a lock over the servers of REDLOCK_URLS.
-func openRedlock(cfg config) (lock.Locker, func(), error) {
-	var (
-		nodes  []lock.Locker
-		closes []func()
-		errs   []error
-	)
+func openRedlock(cfg config, opened *closers) (lock.Locker, error) {
+	var nodes []lock.Locker
 	for _, url := range cfg.RedlockURLs {
-		rdb, err := connect.Redis(url, cfg.RedisConns)
+		rdb, err := opened.redis(url, cfg.RedisConns)
 		if err != nil {
-			errs = append(errs, err)
-			continue
+			return nil, fmt.Errorf("REDLOCK_URLS: %w", err)
 		}
-		nodes, closes = append(nodes, redislock.New(rdb)), append(closes, closing(rdb))
+		nodes = append(nodes, redislock.New(rdb))
 	}
-	close := func() {
-		for _, c := range closes {
-			c()
-		}
+	return redlock.New(nodes...), nil
+}
+
+// openRows opens a pool of its own, so that locks do not wait for connections
+// that claims hold.
+func openRows(cfg config, opened *closers) (lock.Locker, error) {
+	db, err := opened.mysql(cfg.MySQLDSN, cfg.MySQLConns)
+	if err != nil {
+		return nil, err
 	}
-	return redlock.New(nodes...), close, errors.Join(errs...)
+	return mysqllock.NewRows(db), nil
+}
+
+func openNamed(cfg config, opened *closers) (lock.Locker, error) {
+	named, err := mysqllock.OpenNamed(cfg.MySQLDSN, cfg.MySQLConns)
+	if err != nil {
+		return nil, err
+	}
+	opened.addCloser(named)
+	return named, nil
+}
+
+// openZooKeeper opens a session whose timeout is LOCK_TTL: the lock of an
+// instance that died remains until its session times out.
+func openZooKeeper(cfg config, opened *closers) (lock.Locker, error) {
+	session, err := zklock.Open(strings.Split(cfg.ZKAddr, ","), cfg.LockTTL)
+	if err != nil {
+		return nil, fmt.Errorf("ZK_ADDR: %w", err)
+	}
+	opened.add(session.Close)
+	return session, nil
+}
+
+func openEtcd(cfg config, opened *closers) (lock.Locker, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(cfg.EtcdAddr, ","), DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, fmt.Errorf("ETCD_ADDR: %w", err)
+	}
+	opened.addCloser(client)
+	return etcdlock.New(client), nil
+}
+
+func openMemcache(cfg config, opened *closers) lock.Locker {
+	client := memcache.New(strings.Split(cfg.MemcacheAddr, ",")...)
+	client.Timeout, client.MaxIdleConns = time.Second, cfg.RedisConns
+	opened.addCloser(client)
+	return memcachelock.New(client)
 }

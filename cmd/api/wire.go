@@ -29,13 +29,25 @@ type service struct {
 }
 
 // open wires the service, from the pools to the handler. It does not connect: an
-// unavailable server makes requests fail, not the start.
+// unavailable server makes requests fail, not the start. If a part cannot be
+// opened, it closes the others.
 func open(cfg config, log *slog.Logger) (*service, error) {
-	p, err := openPools(cfg)
+	opened := new(closers)
+	s, err := wire(cfg, log, opened)
+	if err != nil {
+		opened.close()
+		return nil, err
+	}
+	s.close = opened.close
+	return s, nil
+}
+
+func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
+	p, err := openPools(cfg, opened)
 	if err != nil {
 		return nil, err
 	}
-	locker, closeLocker, err := openLocker(cfg, p)
+	locker, err := openLocker(cfg, p, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +57,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 		return nil, err
 	}
 	locks := lock.New(locker, lock.WithObserver(lockMetrics.Observe))
+	opened.add(locks.Close)
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims, err := order.New(order.Config{
@@ -55,22 +68,17 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened.add(claims.Close)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
 		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
-	handler, closeDebug, err := withDebug(cfg, api, p, locks, lockMetrics.Observe)
+	handler, err := withDebug(cfg, api, p, locks, lockMetrics.Observe, opened)
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, db: p.db, api: api, handler: handler, close: func() {
-		claims.Close()
-		locks.Close()
-		closeDebug()
-		closeLocker()
-		p.close()
-	}}, nil
+	return &service{log: log, db: p.db, api: api, handler: handler}, nil
 }
 
 func (c config) strategy() order.Strategy {
@@ -87,13 +95,13 @@ type pools struct {
 	rdb, probeRDB        redis.UniversalClient
 }
 
-func openPools(cfg config) (p pools, err error) {
+func openPools(cfg config, opened *closers) (p pools, err error) {
 	var errs [5]error
-	p.db, errs[0] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns)
-	p.probeDB, errs[1] = connect.MySQL(cfg.MySQLDSN, 1)
-	p.batches, errs[2] = connect.MySQL(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements)
-	p.rdb, errs[3] = connect.Redis(cfg.RedisURL, cfg.RedisConns)
-	p.probeRDB, errs[4] = connect.Redis(cfg.RedisURL, 1)
+	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns)
+	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
+	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements)
+	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
+	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
 	return p, errors.Join(errs[:]...)
 }
 
@@ -102,10 +110,6 @@ func (p pools) probes() []httpapi.Probe {
 		{Name: "mysql", Check: p.probeDB.PingContext},
 		{Name: "redis", Check: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
 	}
-}
-
-func (p pools) close() {
-	_, _, _, _, _ = p.probeDB.Close(), p.probeRDB.Close(), p.db.Close(), p.batches.Close(), p.rdb.Close()
 }
 
 // warn logs which protections the settings turn off.
