@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
@@ -71,7 +72,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	opened.add(claims.Close)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
-		Secret: []byte(cfg.JWTSecret), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
+		Verifier: auth.NewVerifier([]byte(cfg.JWTSecret)), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
 	handler, err := withDebug(cfg, api, p, locks, lockMetrics.Observe, opened)

@@ -56,7 +56,7 @@ func newFixtureWith(tb testing.TB, dsn string) *fixture {
 	}
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
-		Secret: secret, Instance: "a", Timeout: 3 * time.Second,
+		Verifier: auth.NewVerifier(secret), Instance: "a", Timeout: 3 * time.Second,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Metrics: prometheus.NewRegistry(),
 		Log:     slog.New(slog.NewTextHandler(f.log, nil)),

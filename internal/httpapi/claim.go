@@ -37,7 +37,7 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 
 // claimFor makes the claim that r requests.
 func (a *API) claimFor(ctx context.Context, r *http.Request) (order.Order, error) {
-	id, err := a.verifier.Authenticate(r.Header.Get("Authorization"))
+	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
 	if err != nil {
 		return order.Order{}, err
 	}
@@ -56,7 +56,7 @@ func (a *API) withSlot(ctx context.Context, userID, couponID int64) (order.Order
 	select {
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()
-		return a.Claims.Claim(ctx, userID, couponID)
+		return a.cfg.Claims.Claim(ctx, userID, couponID)
 	case <-ctx.Done():
 		return order.Order{}, context.Cause(ctx)
 	}

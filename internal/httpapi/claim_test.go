@@ -9,7 +9,7 @@ import (
 func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.Timeout = 300 * time.Millisecond
+	f.cfg.Timeout = 300 * time.Millisecond
 	id := f.createCoupon(t, 5)
 	for range maxConcurrentClaims {
 		f.slots <- struct{}{}
@@ -27,7 +27,7 @@ func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
 	if got := f.do("GET", "/metrics", "", "").Body.String(); !strings.Contains(got, `flashsale_claims_total{verdict="unavailable"} 1`) {
 		t.Error("the claim that got no slot is not counted")
 	}
-	f.Timeout = 30 * time.Second
+	f.cfg.Timeout = 30 * time.Second
 	claimed := make(chan response)
 	go func() { claimed <- f.claim(id, userToken(t, 42)) }()
 	<-f.slots

@@ -49,7 +49,7 @@ type createInput struct {
 }
 
 func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCouponOutput, error) {
-	id, err := a.CouponIDs.Next(ctx)
+	id, err := a.cfg.CouponIDs.Next(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("coupon id: %w", err)
 	}
@@ -57,14 +57,14 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Coupons.Create(ctx, c); err != nil {
+	if err := a.cfg.Coupons.Create(ctx, c); err != nil {
 		return nil, err
 	}
 	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", id), newCoupon(c)}, nil
 }
 
 func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponOutput, error) {
-	c, err := a.Coupons.Find(ctx, in.ID.n)
+	c, err := a.cfg.Coupons.Find(ctx, in.ID.n)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ type restockInput struct {
 }
 
 func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, error) {
-	c, err := a.Coupons.Restock(ctx, in.ID.n, in.Body.Add)
+	c, err := a.cfg.Coupons.Restock(ctx, in.ID.n, in.Body.Add)
 	if err != nil {
 		return nil, err
 	}
-	a.Cache.Invalidate(in.ID.n)
+	a.cfg.Cache.Invalidate(in.ID.n)
 	return &couponOutput{newCoupon(c)}, nil
 }
 
@@ -110,7 +110,7 @@ type couponList struct {
 }
 
 func (a *API) listCoupons(ctx context.Context, in *page) (*couponList, error) {
-	found, err := a.Coupons.List(ctx, in.Before.n, in.Limit)
+	found, err := a.cfg.Coupons.List(ctx, in.Before.n, in.Limit)
 	if err != nil {
 		return nil, err
 	}

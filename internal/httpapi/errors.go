@@ -60,7 +60,7 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	p := problemOf(err)
 	switch {
 	case p == internal:
-		a.Log.ErrorContext(ctx, "unexpected error", "route", route, "error", err.Error())
+		a.cfg.Log.ErrorContext(ctx, "unexpected error", "route", route, "error", err.Error())
 	case p == unavailable && !errors.Is(err, context.Canceled):
 		a.logUnavailable(ctx, route, err)
 	}
@@ -72,7 +72,7 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 func (a *API) logUnavailable(ctx context.Context, route string, err error) {
 	now, last := time.Now().Unix(), a.lastUnavailable.Load()
 	if now != last && a.lastUnavailable.CompareAndSwap(last, now) {
-		a.Log.WarnContext(ctx, "unavailable", "route", route, "error", err.Error())
+		a.cfg.Log.WarnContext(ctx, "unavailable", "route", route, "error", err.Error())
 	}
 }
 

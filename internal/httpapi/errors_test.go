@@ -99,7 +99,7 @@ func TestCauseIsLoggedAndNotSent(t *testing.T) {
 func TestPanicIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.Coupons = nil
+	f.cfg.Coupons = nil
 	r := f.do("GET", "/coupons/1", userToken(t, 42), "")
 	wantProblem(t, r, 500, "internal")
 	if !strings.Contains(f.log.String(), "coupons.go") {

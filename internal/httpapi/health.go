@@ -50,7 +50,7 @@ func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
 		mu sync.Mutex
 	)
 	checks, ok = map[string]string{}, true
-	for _, p := range a.Probes {
+	for _, p := range a.cfg.Probes {
 		wg.Go(func() {
 			err := p.Check(ctx)
 			mu.Lock()

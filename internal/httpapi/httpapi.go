@@ -28,7 +28,7 @@ type Config struct {
 	Claims    *order.Claims
 	Orders    *order.Store
 
-	Secret   []byte        // verifies tokens
+	Verifier *auth.Verifier
 	Instance string        // the value of X-Instance
 	Timeout  time.Duration // the longest time until a response
 	Probes   []Probe       // what /readyz checks
@@ -40,9 +40,8 @@ type Config struct {
 // An API is the HTTP handler of the service. Until Open is called it replies to
 // the routes of the sale with 503, because the database has not been checked.
 type API struct {
-	Config
+	cfg             Config
 	handler         http.Handler
-	verifier        *auth.Verifier
 	metrics         *metrics
 	slots           chan struct{} // holds one element for each claim that is processed
 	lastUnavailable atomic.Int64  // the Unix second of the last log entry about an unavailable server
@@ -58,7 +57,7 @@ const (
 
 // New returns an API that is starting.
 func New(c Config) *API {
-	a := &API{Config: c, verifier: auth.NewVerifier(c.Secret), metrics: newMetrics(c.Metrics), slots: make(chan struct{}, maxConcurrentClaims)}
+	a := &API{cfg: c, metrics: newMetrics(c.Metrics), slots: make(chan struct{}, maxConcurrentClaims)}
 	a.handler = a.routes()
 	return a
 }

@@ -20,7 +20,7 @@ func identityFrom(ctx context.Context) auth.Identity {
 // the role, once the API is open, and stores their identity in the context.
 func (a *API) authorize(role auth.Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		id, err := a.verifier.Authenticate(ctx.Header("Authorization"))
+		id, err := a.cfg.Verifier.Authenticate(ctx.Header("Authorization"))
 		switch {
 		case a.phase.Load() == starting:
 			err = unavailable

@@ -14,7 +14,7 @@ import (
 // middleware handles what all requests have in common: it names the instance,
 // bounds the body, recovers from panics, and counts responses by status.
 func (a *API) middleware(next http.Handler) http.Handler {
-	instance := []string{a.Instance}
+	instance := []string{a.cfg.Instance}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := recorders.Get().(*recorder)
 		rec.ResponseWriter, rec.status = w, 0
@@ -29,8 +29,8 @@ func (a *API) middleware(next http.Handler) http.Handler {
 			}
 			pattern := chi.RouteContext(r.Context()).RoutePattern()
 			a.metrics.request(r.Method, pattern, rec.status)
-			if a.Log.Enabled(r.Context(), slog.LevelDebug) {
-				a.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.status, "took", time.Since(start))
+			if a.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
+				a.cfg.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.status, "took", time.Since(start))
 			}
 			rec.ResponseWriter = nil
 			recorders.Put(rec)
@@ -52,7 +52,7 @@ func (a *API) recoverPanic(rec *recorder, r *http.Request, p any) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	a.Log.ErrorContext(r.Context(), "panic", "route", chi.RouteContext(r.Context()).RoutePattern(),
+	a.cfg.Log.ErrorContext(r.Context(), "panic", "route", chi.RouteContext(r.Context()).RoutePattern(),
 		"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if rec.status == 0 {
 		internal.write(rec)

@@ -41,7 +41,7 @@ func TestReadyOnlyWhileServing(t *testing.T) {
 func TestReadyzNamesUnavailableServers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.Probes = append(f.Probes,
+	f.cfg.Probes = append(f.cfg.Probes,
 		Probe{"redis", func(context.Context) error { return errors.New("dial tcp 10.0.0.7: refused") }},
 		Probe{"hung", func(ctx context.Context) error {
 			select {

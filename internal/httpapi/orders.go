@@ -41,7 +41,7 @@ func (a *API) claim(context.Context, *couponPath) (*createdOrderOutput, error) {
 
 // readOrder replies to a request for another user's order as if there were none.
 func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderOutput, error) {
-	o, err := a.Orders.Find(ctx, in.ID.n)
+	o, err := a.cfg.Orders.Find(ctx, in.ID.n)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ type orderList struct {
 }
 
 func (a *API) listOrders(ctx context.Context, in *page) (*orderList, error) {
-	found, err := a.Orders.ListByUser(ctx, identityFrom(ctx).UserID, in.Before.n, in.Limit)
+	found, err := a.cfg.Orders.ListByUser(ctx, identityFrom(ctx).UserID, in.Before.n, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ type auditOutput struct {
 }
 
 func (a *API) audit(ctx context.Context, in *couponPath) (*auditOutput, error) {
-	found, err := a.Orders.Audit(ctx, in.ID.n)
+	found, err := a.cfg.Orders.Audit(ctx, in.ID.n)
 	if err != nil {
 		return nil, err
 	}

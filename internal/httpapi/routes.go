@@ -24,7 +24,7 @@ func (a *API) routes() http.Handler {
 
 	r.Get("/livez", a.livez)
 	r.Get("/readyz", a.readyz)
-	r.Method("GET", "/metrics", promhttp.HandlerFor(a.Metrics, promhttp.HandlerOpts{}))
+	r.Method("GET", "/metrics", promhttp.HandlerFor(a.cfg.Metrics, promhttp.HandlerOpts{}))
 	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
 	page := docs()
 	for _, file := range docFiles {
@@ -66,4 +66,4 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 // workTimeout returns the deadline of an operation: two thirds of the time until
 // the response. After the deadline, the rest is for releasing the lock and for
 // reading back a commit whose outcome is unknown.
-func (a *API) workTimeout() time.Duration { return a.Timeout * 2 / 3 }
+func (a *API) workTimeout() time.Duration { return a.cfg.Timeout * 2 / 3 }
