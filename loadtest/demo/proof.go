@@ -30,7 +30,8 @@ type Record struct {
 	DistinctUsers int            `json:"distinct_users"`
 	Oversold      int            `json:"oversold"`
 	Duplicates    int            `json:"duplicates"`
-	Undersold     int            `json:"undersold"`
+	Undersold     int            `json:"undersold"` // units that left the stock without becoming an order
+	Unsold        int            `json:"unsold"`    // units still in stock although users without an order claimed them
 	AckedMissing  int            `json:"acked_missing"`
 	MaxInFlight   int            `json:"max_in_flight"`
 	Instances     map[string]int `json:"instances"`
@@ -55,7 +56,7 @@ func (r Result) record() Record {
 		Requests: r.Requests(), Users: r.Users, Stock: r.Stock,
 		Lock: r.Lock, Scope: r.Scope, Commit: r.Commit, Guards: r.Guards(), Expect: r.Expect(),
 		Accepted: len(r.Acknowledged()), Orders: r.Orders, DistinctUsers: r.DistinctUsers,
-		Oversold: r.Oversold, Duplicates: r.Duplicates, Undersold: r.Unsold, AckedMissing: r.AckedMissing,
+		Oversold: r.Oversold, Duplicates: r.Duplicates, Undersold: r.Undersold, Unsold: r.Unsold, AckedMissing: r.AckedMissing,
 		MaxInFlight: r.MaxInFlight(), Instances: r.Instances(),
 		P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), Pass: r.Pass(),
 	}

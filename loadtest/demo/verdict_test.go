@@ -158,13 +158,18 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 		{"proof", top, "commit time machine versions durability runs pass"},
 		{"machine", parts.Machine, "cpu cores mem"},
 		{"run", parts.Runs[0], "name workload requests users stock lock scope commit guards expect accepted orders distinct_users" +
-			" oversold duplicates undersold acked_missing max_in_flight instances p50_ms p99_ms pass"},
+			" oversold duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms pass"},
 	} {
 		want := strings.Fields(c.want)
 		slices.Sort(want)
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(c.keys))); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
+	}
+	lost := asShipped()
+	lost.Undersold, lost.Unsold = 2, 3
+	if r := lost.record(); r.Undersold != 2 || r.Unsold != 3 {
+		t.Errorf("undersold %d, unsold %d; want 2, 3", r.Undersold, r.Unsold)
 	}
 	run := control().record()
 	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique"}) || run.Oversold != 10 || run.MaxInFlight != 700 || !run.Pass {
