@@ -19,8 +19,8 @@ demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a dis
 	@deploy/install.sh jmeter
 	@bin/loadtest jmeter
 
-generations: install ## each generation of the articles' lock under the fault that breaks it, and the next one under the same
-	@go run ./loadtest/generations
+generations: install bin/loadtest ## each generation of the articles' lock under the fault that breaks it, and the next one under the same
+	@bin/loadtest generations
 
 pview: bin/api bin/loadtest $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
 	@deploy/install.sh servers jmeter

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"example.com/flashsale/loadtest/demo"
+	"example.com/flashsale/loadtest/generations"
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/pageview"
 	"example.com/flashsale/loadtest/soak"
@@ -34,6 +35,7 @@ var commands = []command{
 	{"jmeter", "the experiments with one user and with many users, with JMeter; against BASE_URL if it is set", jmeter},
 	{"up", "the service as shipped in the foreground, with one coupon on sale", up.Run},
 	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", load.Run},
+	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json", generations.Run},
 	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json", topologies.Run},
 	{"soak", "SOAK=5m of mixed claims while parts are killed: out/soak/soak.json", soak.Run},

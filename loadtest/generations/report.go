@@ -1,29 +1,17 @@
-package main
+package generations
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A Report holds the results of all experiments of one run.
 type Report struct {
 	Experiments []Result `json:"experiments"`
 	Pass        bool     `json:"pass"`
-}
-
-func (r Report) save(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	b, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(b, '\n'), 0o644)
 }
 
 // The widths of the table's columns.
@@ -46,11 +34,7 @@ func (r Report) print(w io.Writer) {
 func cell(trials []Trial) string {
 	var lines []string
 	for _, t := range trials {
-		mark := "yes"
-		if !t.Pass {
-			mark = "NO "
-		}
-		lines = append(lines, mark+" "+t.Generation, "    "+t.Seen)
+		lines = append(lines, fmt.Sprintf("%-3s %s", rig.Mark(t.Pass), t.Generation), "    "+t.Seen)
 	}
 	return strings.Join(lines, "\n")
 }
