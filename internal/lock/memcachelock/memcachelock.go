@@ -1,8 +1,8 @@
-// Package memcachelock is a lock on memcached, for efficiency only: it spares
-// work that may be done twice, and protects nothing that must not be. A full
-// memcached evicts the key, a restarted one has forgotten it, and either frees
-// the lock under its holder. There is no fence, for memcached would forget
-// that too.
+// Package memcachelock is a lock on memcached. Use it for efficiency only, to
+// avoid work that may be done twice: it does not protect what must not happen
+// twice. A full memcached evicts keys and a restarted one has none; both free
+// the lock while its holder still works. There is no fence, because memcached
+// would lose that too.
 package memcachelock
 
 import (
@@ -17,32 +17,32 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// A Locker takes keys as they are given.
+// A Locker stores each lock under its own key, without a prefix.
 type Locker struct{ mc *memcache.Client }
 
-// New returns a locker that uses mc. The client's Timeout bounds every call;
-// a context is only looked at before one.
+// New returns a locker that uses mc. The Timeout of mc bounds every request.
+// The end of a context does not interrupt a request; it only prevents the next.
 func New(mc *memcache.Client) *Locker { return &Locker{mc} }
 
 // TryLock implements lock.Locker.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	end, err := expiration(ttl)
+	seconds, err := expiration(ttl)
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	held := &lease{mc: l.mc, key: key, token: rand.Text()}
-	err = l.mc.Add(&memcache.Item{Key: key, Value: []byte(held.token), Expiration: end})
+	err = l.mc.Add(&memcache.Item{Key: key, Value: []byte(held.token), Expiration: seconds})
 	switch {
 	case err == nil:
 		return held, nil
 	case errors.Is(err, memcache.ErrNotStored):
 		return nil, lock.ErrLocked
 	}
-	_ = held.expire(gone) // what a lost reply may have granted
-	return nil, fmt.Errorf("memcachelock: take %s: %w", key, err)
+	_ = held.expire(inThePast) // the key may be stored although the reply was lost
+	return nil, fmt.Errorf("memcachelock: acquire %s: %w", key, err)
 }
 
-// A lease is one token in one key.
+// A lease is one token stored under one key.
 type lease struct {
 	mc    *memcache.Client
 	key   string
@@ -54,11 +54,11 @@ func (l *lease) Fence() uint64 { return 0 }
 
 // Extend implements lock.Lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	end, err := expiration(ttl)
+	seconds, err := expiration(ttl)
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
-	if err := l.expire(end); err != nil {
+	if err := l.expire(seconds); err != nil {
 		return fmt.Errorf("memcachelock: extend %s: %w", l.key, err)
 	}
 	return nil
@@ -69,18 +69,19 @@ func (l *lease) Release(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := l.expire(gone); err != nil {
+	if err := l.expire(inThePast); err != nil {
 		return fmt.Errorf("memcachelock: release %s: %w", l.key, err)
 	}
 	return nil
 }
 
-// gone is an expiration in the past.
-const gone = -1
+// inThePast is an expiration that deletes the key.
+const inThePast = -1
 
-// expire sets the key's end if it still has our token: the classic protocol
-// has no conditional delete or touch, but it can store on the condition that
-// nobody has stored since we looked.
+// expire sets the key's expiration if the key still has the lease's token, and
+// returns ErrLost if not. The classic protocol has no conditional delete or
+// touch. It has compare-and-swap, which stores a value only if nothing has been
+// stored since it was read.
 func (l *lease) expire(expiration int32) error {
 	item, err := l.mc.Get(l.key)
 	if err == nil && string(item.Value) != l.token {
@@ -90,20 +91,20 @@ func (l *lease) expire(expiration int32) error {
 		item.Expiration = expiration
 		err = l.mc.CompareAndSwap(item)
 	}
-	for _, lost := range []error{memcache.ErrCacheMiss, memcache.ErrCASConflict, memcache.ErrNotStored} {
-		if errors.Is(err, lost) {
+	for _, mismatch := range []error{memcache.ErrCacheMiss, memcache.ErrCASConflict, memcache.ErrNotStored} {
+		if errors.Is(err, mismatch) {
 			return lock.ErrLost
 		}
 	}
 	return err
 }
 
-// expiration is ttl in whole seconds and one more, for memcached's clock ticks
-// once a second and the first tick may come at once.
+// expiration returns ttl in whole seconds plus one second, because memcached's
+// clock ticks once a second and the first tick may follow immediately.
 func expiration(ttl time.Duration) (int32, error) {
-	const most = 30 * 24 * time.Hour // memcached takes more for a date
-	if ttl > most-time.Second {
-		return 0, fmt.Errorf("memcachelock: ttl of %s, want less than %s", ttl, most)
+	const maxTTL = 30 * 24 * time.Hour // memcached reads a longer one as a date
+	if ttl > maxTTL-time.Second {
+		return 0, fmt.Errorf("memcachelock: ttl of %s, want less than %s", ttl, maxTTL)
 	}
 	return int32((ttl+time.Second-1)/time.Second) + 1, nil
 }

@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
 	tb.Helper()
 	lease, err := l.TryLock(tb.Context(), key, ttl)
 	if err != nil {
@@ -53,12 +53,12 @@ func take(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Leas
 	return lease
 }
 
-// Eviction and restart look the same: the key is not there.
-func TestForgottenKeyIsLost(t *testing.T) {
+// An eviction has the same effect as the restart here: the key is missing.
+func TestLeaseIsLostWhenMemcachedForgetsTheKey(t *testing.T) {
 	t.Parallel()
 	server := labtest.Memcached(t)
 	l, key := memcachelock.New(dial(t, server)), labtest.Name(t)
-	lease := take(t, l, key, time.Minute)
+	lease := mustTryLock(t, l, key, time.Minute)
 	server.Kill()
 	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
 		t.Errorf("Extend without a server: %v, want an unknown outcome", err)
@@ -75,87 +75,87 @@ func TestForgottenKeyIsLost(t *testing.T) {
 	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release after a restart: %v, want ErrLost", err)
 	}
-	take(t, l, key, time.Minute)
+	mustTryLock(t, l, key, time.Minute)
 }
 
-// A reply that never comes leaves no key behind.
-func TestLostReplyIsLetGo(t *testing.T) {
+func TestLostReplyLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedMemcached(t)
 	mc, key := dial(t, server), labtest.Name(t)
 	var lose atomic.Bool
 	mc.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return &deaf{Conn: conn, lose: &lose}, err
+		return &replyLoser{Conn: conn, lose: &lose}, err
 	}
 	lose.Store(true)
 	_, err := memcachelock.New(mc).TryLock(t.Context(), key, time.Minute)
 	if err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Fatalf("TryLock whose reply is lost: %v, want an unknown outcome", err)
+		t.Fatalf("TryLock with a lost reply: %v, want an unknown outcome", err)
 	}
-	take(t, memcachelock.New(dial(t, server)), key, time.Minute)
+	mustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
 }
 
-// A deaf connection loses one reply, after the server has sent it.
-type deaf struct {
+// A replyLoser is a connection that loses one reply, after the server has sent
+// it.
+type replyLoser struct {
 	net.Conn
 	lose *atomic.Bool
 }
 
-func (d *deaf) Read(b []byte) (int, error) {
-	n, err := d.Conn.Read(b)
-	if d.lose.CompareAndSwap(true, false) {
+func (c *replyLoser) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.lose.CompareAndSwap(true, false) {
 		return 0, errors.New("connection reset")
 	}
 	return n, err
 }
 
-// Whoever looked while the lease was ours, and stores when it is another's,
-// stores nothing.
-func TestSlowExtendSparesNextHolder(t *testing.T) {
+// Release reads the key and then stores it. If another lease has been stored
+// in between, Release changes nothing.
+func TestReleaseKeepsALeaseAcquiredAfterItsRead(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedMemcached(t)
-	slow, key := dial(t, server), labtest.Name(t)
-	slow.MaxIdleConns = 1
-	lease := take(t, memcachelock.New(slow), key, time.Minute)
+	mc, key := dial(t, server), labtest.Name(t)
+	mc.MaxIdleConns = 1
+	lease := mustTryLock(t, memcachelock.New(mc), key, time.Minute)
 	other := dial(t, server)
 	var next lock.Lease
-	slow.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	mc.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return &interrupted{Conn: conn, before: func() {
+		return &hookedConn{Conn: conn, beforeSecondWrite: func() {
 			if err := other.Delete(key); err != nil {
 				t.Error(err)
 			}
-			next = take(t, memcachelock.New(other), key, time.Minute)
+			next = mustTryLock(t, memcachelock.New(other), key, time.Minute)
 		}}, err
 	}
-	_ = slow.Close() // dial anew
+	_ = mc.Close() // the next request dials again
 	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release: %v, want ErrLost", err)
 	}
 	if err := next.Release(t.Context()); err != nil {
-		t.Errorf("the next holder's Release: %v", err)
+		t.Errorf("Release by the next holder: %v", err)
 	}
 }
 
-// An interrupted connection is overtaken before its second write.
-type interrupted struct {
+// A hookedConn is a connection that calls a function before its second write.
+type hookedConn struct {
 	net.Conn
-	writes int
-	before func()
+	writes            int
+	beforeSecondWrite func()
 }
 
-func (c *interrupted) Write(b []byte) (int, error) {
+func (c *hookedConn) Write(b []byte) (int, error) {
 	if c.writes++; c.writes == 2 {
-		c.before()
+		c.beforeSecondWrite()
 	}
 	return c.Conn.Write(b)
 }
 
-func TestOverlongTTLIsRefused(t *testing.T) {
+func TestTTLBeyondThirtyDaysIsRejected(t *testing.T) {
 	t.Parallel()
 	l := memcachelock.New(dial(t, labtest.SharedMemcached(t)))
 	if _, err := l.TryLock(t.Context(), labtest.Name(t), 31*24*time.Hour); err == nil {
-		t.Error("memcached would take the ttl for a date, and the key for expired")
+		t.Error("TryLock succeeded, want an error: memcached reads such a ttl as a date, and the key would have expired")
 	}
 }
