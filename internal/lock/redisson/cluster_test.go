@@ -82,7 +82,7 @@ func TestClusterUsesShardedPubSub(t *testing.T) {
 	wakes := make(map[string]chan struct{})
 	for i := range 20 {
 		key := fmt.Sprint("k", i)
-		wake, stop := notify(t, c.Lock(), key)
+		wake, stop := mustNotify(t, c.Lock(), key)
 		defer stop()
 		wakes[key] = wake
 	}
@@ -90,7 +90,7 @@ func TestClusterUsesShardedPubSub(t *testing.T) {
 	for _, node := range nodes {
 		channels, err := node.PubSubShardChannels(t.Context(), "redisson_lock__channel:*").Result()
 		noError(t, err)
-		if n := ears(t, node); n != 1 || len(channels) == 0 {
+		if n := pubsubConnections(t, node); n != 1 || len(channels) == 0 {
 			t.Errorf("a shard has %d pub/sub connections for %d channels, want 1 for at least 1", n, len(channels))
 		}
 		sharded += len(channels)
@@ -100,7 +100,7 @@ func TestClusterUsesShardedPubSub(t *testing.T) {
 	}
 	for key, wake := range wakes {
 		noError(t, mustTryLock(t, other.Lock(), key, longTTL).Release(t.Context()))
-		woken(t, "after a release in its shard", wake)
+		wantWake(t, "after a release in its shard", wake)
 	}
 	sem := c.Semaphore("s")
 	acquired := make(chan error, 1)
@@ -115,7 +115,7 @@ func TestClientSubscribesAgainAfterASlotHasMoved(t *testing.T) {
 	const key, slot = "foo", 12182 // a slot of the second node
 	addresses, nodes := startCluster(t)
 	c, other := dialCluster(t, addresses, redisson.Auto), dialCluster(t, addresses, redisson.Auto)
-	wake, stop := notify(t, c.Lock(), key)
+	wake, stop := mustNotify(t, c.Lock(), key)
 	defer stop()
 	target, err := nodes[0].Do(t.Context(), "cluster", "myid").Text()
 	noError(t, err)
@@ -141,5 +141,5 @@ func TestClientSubscribesAgainAfterASlotHasMoved(t *testing.T) {
 	default:
 	}
 	noError(t, mustTryLock(t, other.Lock(), key, longTTL).Release(t.Context()))
-	woken(t, "after a release on the other node", wake)
+	wantWake(t, "after a release on the other node", wake)
 }

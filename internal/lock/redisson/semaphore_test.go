@@ -46,7 +46,7 @@ func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
 func TestOneWaiterPerClientSendsRequests(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	c := newCounter(t, server)
+	c := newScriptCounter(t, server)
 	sem := newClient(t, server).Semaphore("s")
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
@@ -58,7 +58,7 @@ func TestOneWaiterPerClientSendsRequests(t *testing.T) {
 		})
 	}
 	time.Sleep(2 * time.Second)
-	if n := c.scripts(); n > 12 {
+	if n := c.count(); n > 12 {
 		t.Errorf("500 waiters sent %d scripts in 2 s, want at most 12", n)
 	}
 	cancel()

@@ -1,0 +1,59 @@
+package redisson_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+)
+
+// A scriptCounter counts the scripts that a server has run since
+// newScriptCounter.
+type scriptCounter struct {
+	tb  testing.TB
+	rdb redis.UniversalClient
+}
+
+func newScriptCounter(tb testing.TB, server *lab.Redis) scriptCounter {
+	tb.Helper()
+	c := scriptCounter{tb, labtest.Dial(tb, server)}
+	noError(tb, c.rdb.ConfigResetStat(tb.Context()).Err())
+	return c
+}
+
+func (c scriptCounter) count() (sum int) {
+	c.tb.Helper()
+	for line := range strings.Lines(c.rdb.Info(c.tb.Context(), "commandstats").Val()) {
+		if command, stats, _ := strings.Cut(line, ":"); strings.HasPrefix(command, "cmdstat_eval") {
+			var calls int
+			_, _ = fmt.Sscanf(stats, "calls=%d", &calls)
+			sum += calls
+		}
+	}
+	return sum
+}
+
+func TestOneScriptExtendsHundredLeases(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	l := newClient(t, server).Lock()
+	leases := make([]lock.Lease, 1000)
+	for i := range leases {
+		leases[i] = mustTryLock(t, l, fmt.Sprint("k", i), longTTL)
+	}
+	for _, err := range l.ExtendAll(t.Context(), longTTL, leases[:1]) { // loads the script
+		noError(t, err)
+	}
+	c := newScriptCounter(t, server)
+	for _, err := range l.ExtendAll(t.Context(), longTTL, leases) {
+		noError(t, err)
+	}
+	if scripts := c.count(); scripts != 10 {
+		t.Errorf("%d scripts for 1000 leases, want 10", scripts)
+	}
+}
