@@ -29,7 +29,7 @@ type Part struct {
 type RMultiLock struct{ parts []Part }
 
 // NewMultiLock returns a lock of the parts, at least one. A part that is given
-// twice counts once.
+// twice counts once. The Locker of each part must be comparable.
 func NewMultiLock(parts ...Part) *RMultiLock {
 	m := &RMultiLock{}
 	for _, part := range parts {
