@@ -16,11 +16,11 @@ import (
 	"example.com/flashsale/internal/lock/redlock"
 )
 
-// Every set of dead nodes: a majority alive locks, a minority does not, and
-// does not take that for another holder.
-func TestAnyMinorityMayDie(t *testing.T) {
+// Kills every possible set of nodes. A majority of live nodes locks. A minority
+// leaves the outcome unknown, which is not ErrLocked.
+func TestAnyMinorityOfNodesMayFail(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startNodes(t)
 	for mask := range 1 << len(f.servers) {
 		t.Run(fmt.Sprintf("%05b", mask), func(t *testing.T) {
 			var alive []int
@@ -30,227 +30,225 @@ func TestAnyMinorityMayDie(t *testing.T) {
 					continue
 				}
 				s.Kill()
-				t.Cleanup(func() { fine(t, "restart", s.Restart()) })
+				t.Cleanup(func() { noError(t, "restart", s.Restart()) })
 			}
-			l, key := f.lock(t), labtest.Name(t)
+			l, key := f.newLocker(t), labtest.Name(t)
 			lease, err := l.TryLock(t.Context(), key, time.Minute)
 			if bits.OnesCount(uint(mask)) > 2 {
-				unknown(t, "TryLock", err)
+				wantUnknown(t, "TryLock", err)
 			} else {
-				fine(t, "TryLock", err)
-				if _, err := f.lock(t).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+				noError(t, "TryLock", err)
+				if _, err := f.newLocker(t).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
 					t.Errorf("second TryLock: %v, want ErrLocked", err)
 				}
-				fine(t, "Extend", lease.Extend(t.Context(), time.Minute))
-				fine(t, "Release", lease.Release(t.Context()))
-				lost(t, "second Release", lease.Release(t.Context()))
+				noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
+				noError(t, "Release", lease.Release(t.Context()))
+				wantLost(t, "second Release", lease.Release(t.Context()))
 			}
-			soon(t, "waited for all to let go", func() bool { return f.on(t, key, alive...) == 0 })
+			eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, alive...) == 0 })
 		})
 	}
 }
 
-// One slow node costs no time, and three cost one timeout.
-func TestSlowNodesDelayByATimeoutAtMost(t *testing.T) {
+// One paused node causes no delay, and three cause a delay of one timeout.
+func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	l, key := f.lock(t), labtest.Name(t)
-	fine(t, "Release", take(t, l, key).Release(t.Context())) // connections are open now
+	f := startNodes(t)
+	l, key := f.newLocker(t), labtest.Name(t)
+	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context())) // opens the connections
 	f.servers[1].Pause()
-	began := time.Now()
-	lease := take(t, l, key)
-	fine(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	fine(t, "Release", lease.Release(t.Context()))
-	if took := time.Since(began); took > 450*time.Millisecond { // less than one timeout
-		t.Errorf("a cycle beside one slow node took %s", took)
+	start := time.Now()
+	lease := mustTryLock(t, l, key)
+	noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	noError(t, "Release", lease.Release(t.Context()))
+	if took := time.Since(start); took > 450*time.Millisecond { // less than one timeout
+		t.Errorf("TryLock, Extend and Release with one paused node took %s", took)
 	}
 	f.servers[2].Pause()
 	f.servers[3].Pause()
-	began = time.Now()
+	start = time.Now()
 	_, err := l.TryLock(t.Context(), key, 2*time.Second)
-	unknown(t, "TryLock without a majority", err)
-	if took := time.Since(began); took > 1200*time.Millisecond {
-		t.Errorf("TryLock beside three slow nodes took %s", took)
+	wantUnknown(t, "TryLock without a majority", err)
+	if took := time.Since(start); took > 1200*time.Millisecond {
+		t.Errorf("TryLock with three paused nodes took %s", took)
 	}
 	for _, i := range []int{1, 2, 3} {
 		f.servers[i].Resume()
 	}
-	soon(t, "waited for a majority", func() bool {
+	eventually(t, "a majority of nodes", func() bool {
 		lease, err := l.TryLock(t.Context(), key, time.Minute)
 		return err == nil && lease.Release(t.Context()) == nil
 	})
 }
 
-// A node that comes back empty is asked for the lease again, and then counts.
-func TestRenewalTopsUpTheMinority(t *testing.T) {
+// A node that restarts without its data is locked again by Extend, and counts
+// from then on.
+func TestExtendLocksNodesThatLostTheirLease(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	l, key := f.lock(t), labtest.Name(t)
-	lease := take(t, l, key)
-	soon(t, "waited for all to grant", func() bool { return f.on(t, key, 0, 1, 2, 3, 4) == 5 })
+	f := startNodes(t)
+	l, key := f.newLocker(t), labtest.Name(t)
+	lease := mustTryLock(t, l, key)
+	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	for _, i := range []int{0, 1} {
 		f.servers[i].Kill()
-		fine(t, "restart", f.servers[i].Restart())
+		noError(t, "restart", f.servers[i].Restart())
 	}
-	soon(t, "waited for all to grant again", func() bool {
-		fine(t, "Extend", lease.Extend(t.Context(), time.Minute))
-		return f.on(t, key, 0, 1, 2, 3, 4) == 5
+	eventually(t, "all nodes to grant the key again", func() bool {
+		noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
+		return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5
 	})
-	f.servers[2].Kill() // one of those that granted first is left, and the two
+	f.servers[2].Kill() // leaves one node of the first grant, and the two that were locked again
 	f.servers[3].Kill()
-	fine(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	fine(t, "Release", lease.Release(t.Context()))
-	soon(t, "waited for all to let go", func() bool { return f.on(t, key, 0, 1, 4) == 0 })
+	noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	noError(t, "Release", lease.Release(t.Context()))
+	eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 4) == 0 })
 }
 
-// Without a majority there is nothing to top up: that would bring a lost lock
-// back to life.
-func TestLostMajorityIsNotToppedUp(t *testing.T) {
+// Locking further nodes without a majority would acquire a lost lock again.
+func TestExtendLocksNoNodesAfterTheMajorityIsLost(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	l, key := f.lock(t), labtest.Name(t)
-	lease := take(t, l, key)
-	soon(t, "waited for all to grant", func() bool { return f.on(t, key, 0, 1, 2, 3, 4) == 5 })
-	f.forget(t, 0, 1, 2)
-	lost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	soon(t, "waited for the rest to let go", func() bool { return f.on(t, key, 0, 1, 2, 3, 4) == 0 })
-	lost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	lost(t, "Release", lease.Release(t.Context()))
+	f := startNodes(t)
+	l, key := f.newLocker(t), labtest.Name(t)
+	lease := mustTryLock(t, l, key)
+	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	f.flush(t, 0, 1, 2)
+	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	eventually(t, "the remaining nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
+	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	wantLost(t, "Release", lease.Release(t.Context()))
 }
 
-// With two dead and one that forgot, nobody can say what the dead would.
-func TestDoubtIsNotLoss(t *testing.T) {
+// Two unavailable nodes and one that lost its data: the unavailable ones may or
+// may not have the majority's leases.
+func TestUnavailableNodesLeaveTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	l, key := f.lock(t), labtest.Name(t)
-	lease := take(t, l, key)
-	soon(t, "waited for all to grant", func() bool { return f.on(t, key, 0, 1, 2, 3, 4) == 5 })
+	f := startNodes(t)
+	l, key := f.newLocker(t), labtest.Name(t)
+	lease := mustTryLock(t, l, key)
+	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.servers[0].Kill()
 	f.servers[1].Kill()
-	f.forget(t, 2)
-	unknown(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	if f.on(t, key, 2) != 0 {
-		t.Error("topped up without a majority")
+	f.flush(t, 2)
+	wantUnknown(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	if f.countKeys(t, key, 2) != 0 {
+		t.Error("Extend locked a node without a majority")
 	}
-	unknown(t, "Release", lease.Release(t.Context()))
+	wantUnknown(t, "Release", lease.Release(t.Context()))
 }
 
-// Of a crowd that splits the vote one wins, every time.
-func TestSplitVotesAreResolved(t *testing.T) {
+func TestOneOfManyConcurrentTryLocksSucceeds(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startNodes(t)
 	var lockers []*redlock.Locker
 	for range 8 {
-		lockers = append(lockers, f.lock(t))
+		lockers = append(lockers, f.newLocker(t))
 	}
 	for range 50 {
 		key := labtest.Name(t)
-		var won atomic.Int64
+		var succeeded atomic.Int64
 		var group sync.WaitGroup
-		begin := make(chan struct{})
+		start := make(chan struct{})
 		for _, l := range lockers {
 			group.Go(func() {
-				<-begin
+				<-start
 				_, err := l.TryLock(t.Context(), key, time.Minute)
 				if err == nil {
-					won.Add(1)
+					succeeded.Add(1)
 				} else if !errors.Is(err, lock.ErrLocked) {
-					t.Errorf("TryLock: %v, want ErrLocked", err)
+					t.Errorf("TryLock: %v, want a lease or ErrLocked", err)
 				}
 			})
 		}
-		close(begin)
+		close(start)
 		group.Wait()
-		if won.Load() != 1 {
-			t.Errorf("%d winners, want 1", won.Load())
+		if succeeded.Load() != 1 {
+			t.Errorf("%d concurrent TryLocks of one key succeeded, want 1", succeeded.Load())
 		}
 	}
 }
 
-// A late node grants after a while, whatever its context.
-type late struct {
+// A lateNode grants after a delay, even if its context has ended.
+type lateNode struct {
 	lock.Locker
-	by      time.Duration
+	delay   time.Duration
 	granted chan struct{}
 }
 
-func (n *late) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	time.Sleep(n.by)
+func (n *lateNode) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	time.Sleep(n.delay)
 	defer close(n.granted)
 	return n.Locker.TryLock(context.WithoutCancel(ctx), key, ttl)
 }
 
-// withLate is a redlock over three nodes, the last of which is late.
-func (f *five) withLate() (*redlock.Locker, *late) {
-	slow := &late{redislock.New(f.rdb[2]), 100 * time.Millisecond, make(chan struct{})}
-	return redlock.New(redislock.New(f.rdb[0]), redislock.New(f.rdb[1]), slow), slow
+// newLockerWithLateNode returns a locker over three nodes. The last is late.
+func (f *fiveNodes) newLockerWithLateNode() (*redlock.Locker, *lateNode) {
+	late := &lateNode{redislock.New(f.rdb[2]), 100 * time.Millisecond, make(chan struct{})}
+	return redlock.New(redislock.New(f.rdb[0]), redislock.New(f.rdb[1]), late), late
 }
 
-func TestLateGrantIsLetGo(t *testing.T) {
+func TestGrantAfterReleaseIsReleased(t *testing.T) {
 	t.Parallel()
-	f, key := start(t), labtest.Name(t)
-	l, slow := f.withLate()
-	fine(t, "Release", take(t, l, key).Release(t.Context()))
-	<-slow.granted
-	soon(t, "waited for the late grant to go", func() bool { return f.on(t, key, 2) == 0 })
+	f, key := startNodes(t), labtest.Name(t)
+	l, late := f.newLockerWithLateNode()
+	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context()))
+	<-late.granted
+	eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 2) == 0 })
 }
 
-func TestLateGrantCounts(t *testing.T) {
+func TestLateGrantCountsForTheMajority(t *testing.T) {
 	t.Parallel()
-	f, key := start(t), labtest.Name(t)
-	l, slow := f.withLate()
-	lease := take(t, l, key)
-	<-slow.granted
-	time.Sleep(50 * time.Millisecond) // enough to let go of it
-	f.forget(t, 0)
-	fine(t, "Extend, by the late node's vote", lease.Extend(t.Context(), time.Minute))
+	f, key := startNodes(t), labtest.Name(t)
+	l, late := f.newLockerWithLateNode()
+	lease := mustTryLock(t, l, key)
+	<-late.granted
+	time.Sleep(50 * time.Millisecond) // long enough to release it, if it did not count
+	f.flush(t, 0)
+	noError(t, "Extend with the late node in the majority", lease.Extend(t.Context(), time.Minute))
 }
 
-// A caller who leaves gets nothing, and leaves nothing behind.
-func TestCancelledTryLeavesNothing(t *testing.T) {
+func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
 	t.Parallel()
-	f, key := start(t), labtest.Name(t)
-	nodes, slow := make([]lock.Locker, 3), make([]*late, 3)
+	f, key := startNodes(t), labtest.Name(t)
+	nodes, late := make([]lock.Locker, 3), make([]*lateNode, 3)
 	for i := range nodes {
-		slow[i] = &late{redislock.New(f.rdb[i]), 100 * time.Millisecond, make(chan struct{})}
-		nodes[i] = slow[i]
+		late[i] = &lateNode{redislock.New(f.rdb[i]), 100 * time.Millisecond, make(chan struct{})}
+		nodes[i] = late[i]
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	start := time.Now()
 	_, err := redlock.New(nodes...).TryLock(ctx, key, time.Minute)
-	unknown(t, "TryLock", err)
-	if took := time.Since(began); took > 90*time.Millisecond {
-		t.Errorf("it took %s to leave", took)
+	wantUnknown(t, "TryLock", err)
+	if took := time.Since(start); took > 90*time.Millisecond {
+		t.Errorf("TryLock returned after %s, want soon after its context ended at 20ms", took)
 	}
-	for _, node := range slow {
+	for _, node := range late {
 		<-node.granted
 	}
-	soon(t, "waited for late grants to go", func() bool { return f.on(t, key, 0, 1, 2) == 0 })
+	eventually(t, "the late grants to be released", func() bool { return f.countKeys(t, key, 0, 1, 2) == 0 })
 }
 
-// A majority that comes after the timeout is none.
-func TestGrantTooLateIsNone(t *testing.T) {
+func TestMajorityAfterTheTimeoutIsReleased(t *testing.T) {
 	t.Parallel()
-	f, key := start(t), labtest.Name(t)
-	slow := &late{redislock.New(f.rdb[0]), time.Second, make(chan struct{})}
-	began := time.Now()
-	_, err := redlock.New(slow).TryLock(t.Context(), key, time.Second)
-	unknown(t, "TryLock", err)
-	if took := time.Since(began); took > 900*time.Millisecond {
-		t.Errorf("it waited %s for a node, and the timeout is 250ms", took)
+	f, key := startNodes(t), labtest.Name(t)
+	late := &lateNode{redislock.New(f.rdb[0]), time.Second, make(chan struct{})}
+	start := time.Now()
+	_, err := redlock.New(late).TryLock(t.Context(), key, time.Second)
+	wantUnknown(t, "TryLock", err)
+	if took := time.Since(start); took > 900*time.Millisecond {
+		t.Errorf("TryLock waited %s for a node, want the timeout of 250ms", took)
 	}
-	<-slow.granted
-	soon(t, "waited for the late grant to go", func() bool { return f.on(t, key, 0) == 0 })
+	<-late.granted
+	eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 0) == 0 })
 }
 
-func TestNotifyNeedsOneNode(t *testing.T) {
+func TestNotifyNeedsOneNodeThatNotifies(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	silent := &late{Locker: redislock.New(f.rdb[0])}
+	f := startNodes(t)
+	silent := &lateNode{Locker: redislock.New(f.rdb[0])}
 	wake := make(chan struct{}, 1)
 	stop, err := redlock.New(silent, redislock.New(f.rdb[1]), silent).Notify(labtest.Name(t), wake)
-	fine(t, "Notify", err)
+	noError(t, "Notify", err)
 	<-wake
 	stop()
 	if _, err := redlock.New(silent).Notify(labtest.Name(t), wake); err == nil {

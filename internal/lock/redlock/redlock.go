@@ -1,14 +1,15 @@
-// Package redlock is one lock over several that fail independently, as
-// described at redis.io under "Distributed Locks": it is held by whoever holds
-// most of them.
+// Package redlock is one lock over several nodes that fail independently, as
+// described at redis.io under "Distributed Locks with Redis". A client that has
+// locked a majority of the nodes holds the lock.
 //
-// It survives the death of a minority, and the failovers of none. It trusts
-// the nodes' clocks to run alike. A node that forgets its data, and comes back
-// before the leases it forgot have ended, can help a second holder to a
-// majority: let it stay away for longer than the longest ttl, or be durable.
-// A node that was paused may grant, when it goes on, what nobody waits for any
-// more; that ends with its ttl.
-// There is no fence, for no node knows what the others have given.
+// The lock survives the failure of any minority of the nodes, but no failover
+// of a node. It relies on the nodes' clocks to run at nearly the same rate. A
+// node that loses its data and restarts before the leases it lost would have
+// expired can give a second holder a majority: keep it stopped for longer than
+// the longest ttl, or make it durable. A node that was paused may grant, when it
+// resumes, a lease whose client has given up; that lease ends with its ttl.
+//
+// There is no fence, because no node knows the fences of the others.
 package redlock
 
 import (
@@ -22,77 +23,71 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// A Locker asks all its nodes at once. It answers as soon as a majority has;
-// the others have until their time is up to do as they were asked.
+// A Locker sends every request to all its nodes at once, and returns as soon as
+// a majority has replied. The requests to the others continue in the background
+// until they time out.
 type Locker struct{ nodes []lock.Locker }
 
-// New returns a locker over nodes, an odd number of them, each a service of
+// New returns a locker over an odd number of nodes. Each must be a service of
 // its own.
 func New(nodes ...lock.Locker) *Locker { return &Locker{nodes} }
 
+// quorum is the number of grants that make a majority.
 func (l *Locker) quorum() int { return len(l.nodes)/2 + 1 }
 
-var errSplit = errors.New("redlock: split vote")
+// refusalQuorum is the number of refusals that leave no majority of grants.
+func (l *Locker) refusalQuorum() int { return len(l.nodes) - l.quorum() + 1 }
 
-// TryLock implements lock.Locker. When several ask at once, each may get some
-// nodes and none the majority. Whoever got some then lets go and asks again
-// after a random pause, a few times. Whoever got none is refused, though there
-// may be no holder yet: nodes do not say whom they refuse for.
+// maxPause is the longest pause before TryLock repeats a split vote.
+const maxPause = 64 * time.Millisecond
+
+// TryLock implements lock.Locker. Of several concurrent requests each may lock
+// some nodes and none a majority. A request that has locked some then releases
+// them and is repeated after a random pause, a few times. A request that has
+// locked none returns ErrLocked, although the key may be free: a node does not
+// report whether the lease that it refuses for is part of a majority.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	for pause := time.Millisecond; ; pause *= 2 {
 		held, err := l.try(ctx, key, ttl)
-		if !errors.Is(err, errSplit) {
+		if !errors.Is(err, errSplitVote) {
 			return held, err
 		}
-		const last = 64 * time.Millisecond
-		if pause > last {
+		if pause > maxPause {
 			return nil, lock.ErrLocked
 		}
 		select {
 		case <-time.After(rand.N(pause)):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("redlock: take %s: %w", key, context.Cause(ctx))
+			return nil, fmt.Errorf("redlock: acquire %s: %w", key, context.Cause(ctx))
 		}
 	}
 }
 
 func (l *Locker) try(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	began := time.Now()
-	held := &lease{locker: l, key: key, timeout: timeout(ttl), parts: make([]lock.Lease, len(l.nodes))}
-	votes := held.ask(ctx, held.timeout, func(ctx context.Context, node int) error { return held.take(ctx, node, ttl) })
-	if votes.yes >= l.quorum() && inTime(began, ttl) {
+	start := time.Now()
+	held := &lease{locker: l, key: key, timeout: nodeTimeout(ttl), nodeLeases: make([]lock.Lease, len(l.nodes))}
+	r := held.requestAll(ctx, held.timeout, func(ctx context.Context, node int) error { return held.tryLockNode(ctx, node, ttl) })
+	if r.granted >= l.quorum() && isValid(start, ttl) {
 		return held, nil
 	}
-	held.abandon(ctx)
+	held.releaseAll(ctx)
 	switch {
-	case votes.yes > 0 && votes.yes < l.quorum() && votes.no > 0:
-		return nil, errSplit
-	case votes.no > len(l.nodes)-l.quorum():
+	case r.granted > 0 && r.granted < l.quorum() && r.refused > 0:
+		return nil, errSplitVote
+	case r.refused >= l.refusalQuorum():
 		return nil, lock.ErrLocked
 	}
-	return nil, fmt.Errorf("redlock: take %s: %w", key, errors.Join(append(votes.errs, errNoQuorum)...))
+	return nil, fmt.Errorf("redlock: acquire %s: %w", key, r.noQuorum())
 }
 
-var errNoQuorum = errors.New("no majority in time")
-
-// timeout bounds the asking of one node.
-func timeout(ttl time.Duration) time.Duration { return min(ttl/4, 500*time.Millisecond) }
-
-// inTime reports whether a ttl that began after began still runs, on clocks
-// that drift apart by one in a hundred.
-func inTime(began time.Time, ttl time.Duration) bool {
-	drift := ttl/100 + 2*time.Millisecond
-	return time.Since(began) < ttl-drift
-}
-
-// Notify implements lock.Notifier, with the hints of those nodes that give
-// any.
+// Notify implements lock.Notifier with the notifications of those nodes that
+// are a lock.Notifier.
 func (l *Locker) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	var stops []func()
-	errs := []error{errors.New("redlock: no node that notifies")}
+	errs := []error{errors.New("redlock: no node notifies")}
 	for _, node := range l.nodes {
 		if n, ok := node.(lock.Notifier); ok {
 			stop, err := n.Notify(key, wake)

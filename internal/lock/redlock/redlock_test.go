@@ -19,23 +19,23 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := startNodes(t)
 	promises := locktest.Promises{
 		Exclusive: true, Expires: true, Notifies: true, SpuriousRefusals: true,
-		Tick: 400 * time.Millisecond, // a node has a quarter of the ttl to answer, and this machine may be busy
+		Tick: 400 * time.Millisecond, // a node has a quarter of the ttl to reply, and the machine may be busy
 	}
-	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return f.lock(tb) })
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return f.newLocker(tb) })
 }
 
-// five are independent servers, and a client of each.
-type five struct {
+// fiveNodes are independent servers, and a client of each.
+type fiveNodes struct {
 	servers [5]*lab.Redis
 	rdb     [5]redis.UniversalClient
 }
 
-func start(tb testing.TB) *five {
+func startNodes(tb testing.TB) *fiveNodes {
 	tb.Helper()
-	var f five
+	var f fiveNodes
 	for i := range f.servers {
 		f.servers[i] = labtest.Redis(tb)
 		f.rdb[i] = labtest.Dial(tb, f.servers[i])
@@ -43,8 +43,8 @@ func start(tb testing.TB) *five {
 	return &f
 }
 
-// lock is a redlock with connections of its own.
-func (f *five) lock(tb testing.TB) *redlock.Locker {
+// newLocker returns a locker with connections of its own.
+func (f *fiveNodes) newLocker(tb testing.TB) *redlock.Locker {
 	tb.Helper()
 	var nodes []lock.Locker
 	for _, s := range f.servers {
@@ -53,60 +53,60 @@ func (f *five) lock(tb testing.TB) *redlock.Locker {
 	return redlock.New(nodes...)
 }
 
-// on counts those of servers that have key.
-func (f *five) on(tb testing.TB, key string, servers ...int) (n int) {
+// countKeys returns how many of servers have key.
+func (f *fiveNodes) countKeys(tb testing.TB, key string, servers ...int) (n int) {
 	tb.Helper()
 	for _, i := range servers {
-		there, err := f.rdb[i].Exists(tb.Context(), key).Result()
-		fine(tb, "exists", err)
-		n += int(there)
+		exists, err := f.rdb[i].Exists(tb.Context(), key).Result()
+		noError(tb, "EXISTS", err)
+		n += int(exists)
 	}
 	return n
 }
 
-// forget makes servers lose their data.
-func (f *five) forget(tb testing.TB, servers ...int) {
+// flush deletes the data of servers.
+func (f *fiveNodes) flush(tb testing.TB, servers ...int) {
 	tb.Helper()
 	for _, i := range servers {
-		fine(tb, "forget", f.rdb[i].FlushAll(tb.Context()).Err())
+		noError(tb, "FLUSHALL", f.rdb[i].FlushAll(tb.Context()).Err())
 	}
 }
 
-func fine(tb testing.TB, what string, err error) {
+func noError(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatalf("%s: %v", what, err)
 	}
 }
 
-// unknown checks that err is neither success nor a verdict.
-func unknown(tb testing.TB, what string, err error) {
+// wantUnknown checks that err leaves the outcome unknown.
+func wantUnknown(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want an unknown outcome", what, err)
 	}
 }
 
-func lost(tb testing.TB, what string, err error) {
+func wantLost(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if !errors.Is(err, lock.ErrLost) {
 		tb.Errorf("%s: %v, want ErrLost", what, err)
 	}
 }
 
-func take(tb testing.TB, l lock.Locker, key string) lock.Lease {
+func mustTryLock(tb testing.TB, l lock.Locker, key string) lock.Lease {
 	tb.Helper()
 	lease, err := l.TryLock(tb.Context(), key, time.Minute)
-	fine(tb, "TryLock", err)
+	noError(tb, "TryLock", err)
 	return lease
 }
 
-// soon waits until it is so; what redlock leaves to the background has an end.
-func soon(tb testing.TB, what string, so func() bool) {
+// eventually waits for a condition that redlock brings about in the background.
+func eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			tb.Fatalf("in vain: %s", what)
+			tb.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
