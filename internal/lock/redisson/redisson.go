@@ -57,7 +57,7 @@ type Client struct {
 	waitingWriters waiterCount // goroutines that wait for a write lock
 
 	mu      sync.Mutex
-	publish string // publish or spublish; empty until the server was asked
+	publish string // publish or spublish; empty until detected
 }
 
 // PubSub selects Redis's plain or sharded pub/sub for the messages to waiters.
@@ -105,8 +105,8 @@ func (c *Client) newOwner() string {
 }
 
 // publishCommand returns the command by which the scripts send messages. In
-// the mode Auto it asks the server of a cluster once whether it has sharded
-// pub/sub.
+// the mode Auto the first call sends PUBSUB SHARDNUMSUB to find out whether the
+// cluster has sharded pub/sub.
 func (c *Client) publishCommand(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +120,7 @@ func (c *Client) publishCommand(ctx context.Context) (string, error) {
 	case errorReply:
 		c.publish = "publish"
 	default:
-		return "", fmt.Errorf("redisson: ask for sharded pub/sub: %w", err)
+		return "", fmt.Errorf("redisson: detect sharded pub/sub: %w", err)
 	}
 	return c.publish, nil
 }
