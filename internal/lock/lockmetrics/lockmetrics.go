@@ -1,5 +1,5 @@
-// Package lockmetrics turns the events of locks into Prometheus metrics,
-// labelled by the class of the lock and never by its key.
+// Package lockmetrics counts the events of a lock.Client in Prometheus metrics.
+// They are labelled by the class of the lock and never by its key.
 package lockmetrics
 
 import (
@@ -8,7 +8,7 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// Metrics counts what its Observe is told.
+// Metrics is a set of registered metrics.
 type Metrics struct {
 	acquires *prometheus.CounterVec
 	ends     *prometheus.CounterVec
@@ -18,7 +18,8 @@ type Metrics struct {
 	waiters  *prometheus.GaugeVec
 }
 
-// New registers the metrics with r.
+// New registers the metrics with r, and returns the error of r if one is already
+// registered.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	counter := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"class", "outcome"})
@@ -29,13 +30,13 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		}, []string{"class"})
 	}
 	m := &Metrics{
-		acquires: counter("lock_acquires_total", "Attempts to take a lock: acquired, held, unknown or reentered."),
-		ends:     counter("lock_holds_total", "Locks that ended: released, lost or unknown."),
+		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, held (by another), unknown or reentered."),
+		ends:     counter("lock_holds_total", "Acquired locks that ended: released, lost or unknown."),
 		renewals: counter("lock_renewals_total", "Extensions of leases: renewed or unknown."),
 		wait:     seconds("lock_wait_seconds", "Time until a lock was acquired."),
 		hold:     seconds("lock_hold_seconds", "Time from acquiring a lock to its end."),
 		waiters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lock_waiters", Help: "Who waits for a lock now.",
+			Name: "lock_waiters", Help: "Calls that wait for a lock now.",
 		}, []string{"class"}),
 	}
 	for _, c := range []prometheus.Collector{m.acquires, m.ends, m.renewals, m.wait, m.hold, m.waiters} {

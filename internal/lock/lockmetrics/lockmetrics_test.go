@@ -13,7 +13,7 @@ import (
 	"example.com/flashsale/internal/lock/lockmetrics"
 )
 
-func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
+func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	m, err := lockmetrics.New(registry)
@@ -28,33 +28,33 @@ func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
 		}
 	}))
 	o := lock.Options{Class: "claim"}
-	h, err := c.Acquire(t.Context(), "secret", o)
+	outer, err := c.Acquire(t.Context(), "key", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Acquire(t.Context(), "secret", o); !errors.Is(err, lock.ErrLocked) {
-		t.Fatal(err)
+	if _, err := c.Acquire(t.Context(), "key", o); !errors.Is(err, lock.ErrLocked) {
+		t.Fatalf("Acquire of a locked key: %v, want ErrLocked", err)
 	}
 	o.Reentrant = true
-	inner, err := c.Acquire(h.Context(), "secret", o)
+	inner, err := c.Acquire(outer.Context(), "key", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(inner.Release(t.Context()), h.Release(t.Context())); err != nil {
+	if err := errors.Join(inner.Release(t.Context()), outer.Release(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Acquire(ctx, "secret", o); err == nil {
-		t.Fatal("acquired with a cancelled context")
+	if _, err := c.Acquire(ctx, "key", o); err == nil {
+		t.Fatal("Acquire with a cancelled context succeeded")
 	}
 	o.NoRenewal, o.TTL = true, 10*time.Millisecond
-	short, err := c.Acquire(t.Context(), "secret", o)
+	expiring, err := c.Acquire(t.Context(), "key", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-lost
-	_ = short.Release(t.Context())
+	_ = expiring.Release(t.Context())
 	want := map[string]float64{
 		"lock_acquires_total claim acquired": 2, "lock_acquires_total claim held": 1,
 		"lock_acquires_total claim reentered": 1, "lock_acquires_total claim unknown": 1,
@@ -66,7 +66,7 @@ func TestEveryEndOfALockIsCountedByClass(t *testing.T) {
 	}
 }
 
-func TestWaitersComeAndGo(t *testing.T) {
+func TestWaitersAreCountedWhileTheyWait(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	m, err := lockmetrics.New(registry)
@@ -81,7 +81,8 @@ func TestWaitersComeAndGo(t *testing.T) {
 	}
 }
 
-// gather flattens the metrics: a histogram is its count.
+// gather returns the value of every metric by its name and labels. A histogram's
+// value is the number of its samples.
 func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
