@@ -1,12 +1,14 @@
 package redislock_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -39,41 +41,53 @@ func TestBatchedConformance(t *testing.T) {
 	})
 }
 
-// dial makes a client that gives up on a silent line soon.
-func dial(tb testing.TB, hostport string) redis.UniversalClient {
-	rdb := redis.NewClient(&redis.Options{
-		Addr: hostport, DialTimeout: 250 * time.Millisecond, ReadTimeout: 250 * time.Millisecond, WriteTimeout: 250 * time.Millisecond,
-		ContextTimeoutEnabled: true,
-	})
+// shortTimeoutClient returns a client that gives up on a silent server after
+// 250 ms.
+func shortTimeoutClient(tb testing.TB, url string) redis.UniversalClient {
+	tb.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 250*time.Millisecond, 250*time.Millisecond, 250*time.Millisecond
+	o.ContextTimeoutEnabled = true
+	rdb := redis.NewClient(o)
 	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
+}
+
+func socketPath(server *lab.Redis) string { return strings.TrimPrefix(server.URL, "unix://") }
+
+// wantUnknown checks that err leaves the outcome unknown.
+func wantUnknown(tb testing.TB, what string, err error) {
+	tb.Helper()
+	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+		tb.Errorf("%s: %v, want an error other than ErrLocked and ErrLost", what, err)
+	}
 }
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	socket := strings.TrimPrefix(server.URL, "unix://")
-	locktest.RunFaults(t, promises, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
-		return redislock.New(dial(tb, hostport))
+	locktest.RunFaults(t, promises, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
+		return redislock.New(shortTimeoutClient(tb, "redis://"+hostport))
 	})
 }
 
 func TestBatchedFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	socket := strings.TrimPrefix(server.URL, "unix://")
-	locktest.RunFaults(t, promises, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
-		return redislock.Batched(dial(tb, hostport))
+	locktest.RunFaults(t, promises, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
+		return redislock.Batched(shortTimeoutClient(tb, "redis://"+hostport))
 	})
 }
 
 func TestFencedFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	socket := strings.TrimPrefix(server.URL, "unix://")
 	p := promises
 	p.Fences = true
-	locktest.RunFaults(t, p, true, "unix", socket, func(tb testing.TB, hostport string) lock.Locker {
-		return redislock.Fenced(dial(tb, hostport))
+	locktest.RunFaults(t, p, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
+		return redislock.Fenced(shortTimeoutClient(tb, "redis://"+hostport))
 	})
 }

@@ -11,7 +11,8 @@ import (
 	"example.com/flashsale/internal/lock/redislock"
 )
 
-func replicated(tb testing.TB, url string, n int) *redislock.Locker {
+// newReplicated returns a locker that requires n replicas.
+func newReplicated(tb testing.TB, url string, n int) *redislock.Locker {
 	tb.Helper()
 	l, err := redislock.Replicated(tb.Context(), labtest.DialURL(tb, url), n, 900*time.Millisecond)
 	if err != nil {
@@ -23,25 +24,25 @@ func replicated(tb testing.TB, url string, n int) *redislock.Locker {
 func TestReplicatedConformance(t *testing.T) {
 	t.Parallel()
 	url := labtest.Topology(t, "replicas").URL
-	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return replicated(tb, url, 1) })
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return newReplicated(tb, url, 1) })
 }
 
-func TestTooFewReplicasGrantNothing(t *testing.T) {
+func TestTooFewReplicasGrantNoLock(t *testing.T) {
 	t.Parallel()
 	top := labtest.Topology(t, "replicas")
-	two, three, plain := replicated(t, top.URL, 2), replicated(t, top.URL, 3), redislock.New(labtest.DialURL(t, top.URL))
+	two, three, plain := newReplicated(t, top.URL, 2), newReplicated(t, top.URL, 3), redislock.New(labtest.DialURL(t, top.URL))
 	top.Nodes[3].Pause()
 	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, redislock.ErrUnreplicated) {
-		t.Errorf("with 2 of 3 replicas: %v", err)
+		t.Errorf("TryLock with 2 of 3 replicas: %v, want ErrUnreplicated", err)
 	}
-	held, err := two.TryLock(t.Context(), "k", time.Minute)
+	lease, err := two.TryLock(t.Context(), "k", time.Minute)
 	if err != nil {
-		t.Fatalf("what was not granted is not free: %v", err)
+		t.Fatalf("TryLock after ErrUnreplicated: %v, want the key to be free", err)
 	}
 	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("held by another: %v", err)
+		t.Errorf("TryLock of a locked key: %v, want ErrLocked", err)
 	}
-	if err := held.Release(t.Context()); err != nil {
+	if err := lease.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := plain.TryLock(t.Context(), "k", time.Minute); err != nil {
@@ -49,18 +50,18 @@ func TestTooFewReplicasGrantNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutWaitThereIsNoReplicatedLocker(t *testing.T) {
+func TestReplicatedNeedsWAIT(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
-		"cluster": labtest.Topology(t, "cluster").URL,
-		"no WAIT": labtest.Redis(t, "--rename-command", "WAIT", "").URL,
-		"away":    "redis://127.0.0.1:1",
+		"cluster":     labtest.Topology(t, "cluster").URL,
+		"no WAIT":     labtest.Redis(t, "--rename-command", "WAIT", "").URL,
+		"unavailable": "redis://127.0.0.1:1",
 	} {
 		if _, err := redislock.Replicated(t.Context(), labtest.DialURL(t, url), 1, 100*time.Millisecond); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	if _, err := redislock.Replicated(t.Context(), labtest.Dial(t, labtest.Redis(t)), 1, time.Hour); err == nil {
-		t.Error("a timeout beyond the client's is accepted")
+		t.Error("a timeout longer than the client's is accepted")
 	}
 }
