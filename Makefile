@@ -35,12 +35,12 @@ up: install bin/api bin/loadtest ## the private stack in the foreground, with on
 load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)
 	@bin/loadtest load
 
-bench: bin/api bin/bench bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
+bench: bin/api bin/loadtest bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
 	@deploy/install.sh servers bench
-	@bin/bench
+	@bin/loadtest bench
 
-docs: bin/bench ## docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json
-	@bin/bench docs
+docs: bin/loadtest ## docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json
+	@bin/loadtest docs
 
 soak: install bin/api bin/loadtest ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
 	@bin/loadtest soak
@@ -65,10 +65,6 @@ bin/api: $(SOURCES)
 bin/loadtest: $(SOURCES)
 	@echo "building $@"
 	@go build -trimpath -o $@ ./loadtest
-
-bin/bench: $(SOURCES)
-	@echo "building $@"
-	@go build -trimpath -o $@ ./loadtest/bench
 
 bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
 	@echo "building $@"

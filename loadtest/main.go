@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"example.com/flashsale/loadtest/bench"
 	"example.com/flashsale/loadtest/demo"
 	"example.com/flashsale/loadtest/generations"
 	"example.com/flashsale/loadtest/load"
@@ -38,7 +39,10 @@ var commands = []command{
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json", generations.Run},
 	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json", topologies.Run},
+	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…", bench.Run},
+	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
 	{"soak", "SOAK=5m of mixed claims while parts are killed: out/soak/soak.json", soak.Run},
+	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
 }
 
 func main() {

@@ -1,11 +1,10 @@
-package main
+package bench
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"example.com/flashsale/internal/order"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -106,13 +105,13 @@ func (b *bench) claim(ctx context.Context, d deployment, conns int, duration tim
 // claim that timed out may have been committed, and wrk does not wait for the
 // replies to its last requests.
 func (d deployment) audit(ctx context.Context, r wrkResult, conns int, coupons []int64) error {
-	store, orders := order.NewStore(d.sale.DB), 0
-	for _, id := range coupons {
-		a, err := store.Audit(ctx, id)
-		if err != nil {
-			return err
-		}
-		if a.Oversold() > 0 || a.Duplicates() > 0 || a.Stock+a.Orders != a.InitialStock {
+	accounts, err := d.sale.Accounts(ctx, coupons...)
+	if err != nil {
+		return err
+	}
+	orders := 0
+	for _, a := range accounts {
+		if a.Oversold() > 0 || a.Duplicates() > 0 || !a.Balanced() {
 			return fmt.Errorf("a promise is broken: %+v", a)
 		}
 		orders += a.Orders

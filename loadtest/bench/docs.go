@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// docs writes docs/benchmarks.md from docs/benchmarks.json. If there is an
-// out/bench/bench.json, docs copies it to docs/benchmarks.json first. It returns
+// Docs writes docs/benchmarks.md from docs/benchmarks.json. If there is an
+// out/bench/bench.json, Docs copies it to docs/benchmarks.json first. It returns
 // an error if that is of a quick run, or lacks the value of a target.
-func docs(context.Context) error {
+func Docs(context.Context) error {
 	latest, err := os.ReadFile(filepath.Join(outDir, "bench.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,8 +1,7 @@
-package main
+package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,17 +30,15 @@ func (b *bench) report(ctx context.Context) error {
 		return err
 	}
 	r := Report{
-		Environment: environment, Quick: os.Getenv("BENCH") == "quick", Repetitions: b.repetitions,
+		Environment: environment, Quick: quick(), Repetitions: b.repetitions,
 		Seconds: time.Since(b.start).Seconds(), Figures: b.all, Targets: targets(&b.Figures),
 	}
-	if err := os.MkdirAll(outDir, 0o755); err != nil {
+	file := filepath.Join(outDir, "bench.json")
+	if err := rig.WriteJSON(file, r); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(outDir, "bench.json"), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	markdown, err := page(text)

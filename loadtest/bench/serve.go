@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -13,9 +13,10 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// serve runs one of the servers that the service is compared to. It reads the
-// service's settings, so that the stack can start it instead of the service.
-func serve(ctx context.Context) error {
+// Serve runs one of the servers that the service is compared to: the one that
+// the setting SERVER names. It reads the service's settings, so that the stack can
+// start it instead of the service.
+func Serve(ctx context.Context) error {
 	router := chi.NewRouter()
 	router.Get("/readyz", func(http.ResponseWriter, *http.Request) {})
 	switch name := os.Getenv("SERVER"); name {

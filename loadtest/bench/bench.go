@@ -1,52 +1,22 @@
-// Command bench measures the service, its theoretical bounds and the things it
-// is compared to in one run, and writes out/bench/bench.json and
-// out/bench/bench.md.
-//
-//	bench           all sections; BENCH=quick for fewer and shorter repetitions,
-//	                SECTIONS=claims,growth,… for some of them
-//	bench docs      docs/benchmarks.md, and docs/benchmarks.json if there is a new
-//	                out/bench/bench.json
-//	bench serve     one of the servers that the service is compared to
+// Package bench measures the service, its theoretical bounds and the things it
+// is compared to in one run.
 //
 // Measurements that are compared alternate (A B C, A B C, …), so that a
-// slowdown of the machine affects all of them. Run bench at the root of the
-// repository, where make has built bin/. A missed target is reported and does
-// not fail the run. A wrong reply or an order too many fails the run.
-package main
+// slowdown of the machine affects all of them. A missed target is reported and
+// does not fail the run. A wrong reply or an order too many fails the run.
+package bench
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
 )
-
-var commands = map[string]func(context.Context) error{"docs": docs, "serve": serve}
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	run := measure
-	if len(os.Args) > 1 {
-		run = commands[os.Args[1]]
-	}
-	if run == nil {
-		fmt.Fprintln(os.Stderr, "usage: bench [docs | serve]")
-		os.Exit(2)
-	}
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
 
 // A bench is one run.
 type bench struct {
@@ -64,6 +34,7 @@ type bench struct {
 	pairsDuration time.Duration // of a measurement of uncontended locks
 	maxOrders     int           // size of the largest order table
 	start         time.Time
+	progress      func(format string, args ...any)
 }
 
 const (
@@ -82,26 +53,39 @@ var sections = []struct {
 	{"profile", (*bench).profile},
 }
 
-func measure(ctx context.Context) error {
-	root, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	bin := filepath.Join(root, "bin")
+// Run runs the sections that SECTIONS=claims,growth,… names, or all, prints the
+// report and writes out/bench/bench.json and out/bench/bench.md. BENCH=quick
+// makes fewer and shorter repetitions.
+func Run(ctx context.Context) error {
+	return rig.With(func(s *rig.Stack) error {
+		b, err := newBench(s)
+		if err != nil {
+			return err
+		}
+		return b.run(ctx)
+	}, rig.LargeDatabase...)
+}
+
+func newBench(s *rig.Stack) (*bench, error) {
 	b := &bench{
-		self: filepath.Join(bin, "bench"), api: filepath.Join(bin, "api"), peers: filepath.Join(bin, "bench-peers"),
-		repetitions: 5, duration: 3 * time.Second, shortDuration: 2 * time.Second, pairsDuration: 700 * time.Millisecond,
-		maxOrders: 10_000_000, start: time.Now(),
+		Stack: s, repetitions: 5, maxOrders: 10_000_000,
+		duration: 3 * time.Second, shortDuration: 2 * time.Second, pairsDuration: 700 * time.Millisecond,
+		start: time.Now(), progress: rig.Progress(),
 	}
-	if os.Getenv("BENCH") == "quick" {
+	if quick() {
 		b.repetitions, b.maxOrders = 2, 1_000_000
 		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
 	}
-	if b.Stack, err = rig.Start(rig.LargeDatabase...); err != nil {
-		return err
+	for name, path := range map[string]*string{"loadtest": &b.self, "api": &b.api, "bench-peers": &b.peers} {
+		var err error
+		if *path, err = rig.Binary(name); err != nil {
+			return nil, err
+		}
 	}
-	return errors.Join(b.run(ctx), b.Close())
+	return b, nil
 }
+
+func quick() bool { return os.Getenv("BENCH") == "quick" }
 
 // run runs the selected sections. A section that fails does not stop the next
 // one, and what was measured is reported in any case.
@@ -144,8 +128,4 @@ func (b *bench) interleave(ctx context.Context, measurements []measurement) erro
 		}
 	}
 	return nil
-}
-
-func (b *bench) progress(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "%6.0fs  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }
