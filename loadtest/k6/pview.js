@@ -1,5 +1,5 @@
-// 666 page views at one moment, by the version of the lock that VERSION names.
-// Every virtual user opens its connection first.
+// 666 page views at the same moment, on the route of VERSION (v1 to v4). Each
+// virtual user opens its connection before.
 import http from 'k6/http';
 import { sleep } from 'k6';
 import { Counter, Trend } from 'k6/metrics';
@@ -11,8 +11,8 @@ const vus = Number(__ENV.VIEWS || 666);
 
 const views = new Counter('views'); // tags: status, instance
 const wait = new Trend('lock_wait', true);
-const sent = new Trend('sent'); // ms after the common moment
-const answered = new Trend('answered');
+const sent = new Trend('sent'); // in ms after the common moment
+const answered = new Trend('answered'); // likewise
 
 export const options = {
   scenarios: { burst: { executor: 'per-vu-iterations', vus, iterations: 1, maxDuration: '5m' } },

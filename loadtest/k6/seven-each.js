@@ -1,4 +1,4 @@
-// 100 users send seven claims each for 50 coupons: all promises together.
+// 100 users send seven claims each for 50 units: all promises together.
 import { burst } from './lib/burst.js';
 
 const { options, setup, claim, teardown, handleSummary } = burst({ users: 100, each: 7, stock: 50 });

@@ -1,6 +1,6 @@
 package com.thoughtworks.xstream.security;
 
-/** XStream's interface, as it is: NoTypePermission has to find it beside itself. */
+/** A copy of XStream's interface, which has to be on the same class path as NoTypePermission. */
 public interface TypePermission {
     boolean allows(Class type);
 }

@@ -1,6 +1,7 @@
-// A burst: every virtual user opens its connection, waits for the common
-// moment, and claims once. k6 has no rendezvous, so setup names the moment;
-// start_skew says how well it was kept. Runs on k6 1.8 and 2.
+// A burst of simultaneous claims. Each virtual user opens its connection, waits
+// for the common moment and claims once. k6 has no synchronizing timer, so setup
+// names the moment, and start_skew measures how late each claim is sent. The
+// script runs on k6 1.8 and 2.
 import http from 'k6/http';
 import exec from 'k6/execution';
 import { sleep } from 'k6';
@@ -15,7 +16,7 @@ const period = Number(__ENV.PERIOD_MS || 1000); // from burst to burst
 const claims = new Counter('claims'); // tags: verdict, instance, order
 const skew = new Trend('start_skew', true);
 
-http.setResponseCallback(http.expectedStatuses(200, 201, 409)); // a refusal is an answer
+http.setResponseCallback(http.expectedStatuses(200, 201, 409)); // a refused claim is no failure
 
 export function burst({ users, each, stock }) {
   const vus = users * each;
@@ -33,14 +34,14 @@ export function burst({ users, each, stock }) {
       'broken{promise:I3}': ['count==0'],
     },
   };
-  for (const verdict of ['accepted', 'sold_out', 'already_claimed', 'claim_in_progress']) {
-    options.thresholds[`claims{verdict:${verdict}}`] = ['count>=0']; // shows the count in the summary
+  for (const code of ['accepted', 'sold_out', 'already_claimed', 'claim_in_progress']) {
+    options.thresholds[`claims{verdict:${code}}`] = ['count>=0']; // lists the count in the summary
   }
   return {
     options,
     setup: () => ({ coupons: coupons(rounds, stock), startAt: Date.now() + lead }),
     claim: (sale) => claim(sale, 1 + (exec.vu.idInTest - 1) % users),
-    teardown: (sale) => audit(sale.coupons, users, stock),
+    teardown: (sale) => audit(sale.coupons, users),
     handleSummary,
   };
 }

@@ -1,11 +1,11 @@
-// Who claims: tokens are made here from JWT_SECRET, or taken from the file
-// TOKENS, one per line, for a service whose secret is not ours to know.
+// The users' tokens: signed with JWT_SECRET, or read from the file TOKENS, one in a
+// line, if the service's secret is not available.
 import crypto from 'k6/crypto';
 import encoding from 'k6/encoding';
 import { SharedArray } from 'k6/data';
 
 const secret = __ENV.JWT_SECRET;
-const given = new SharedArray('tokens', () =>
+const fileTokens = new SharedArray('tokens', () =>
   __ENV.TOKENS ? open(__ENV.TOKENS).split('\n').filter((line) => line !== '') : []);
 
 const part = (value) => encoding.b64encode(JSON.stringify(value), 'rawurl');
@@ -18,6 +18,6 @@ function sign(claims) {
 }
 
 export const userToken = (user) =>
-  given.length > 0 ? given[(user - 1) % given.length] : sign({ sub: String(user) });
+  fileTokens.length > 0 ? fileTokens[(user - 1) % fileTokens.length] : sign({ sub: String(user) });
 
 export const adminToken = () => __ENV.ADMIN_TOKEN || sign({ sub: '1', role: 'admin' });
