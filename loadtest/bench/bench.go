@@ -24,8 +24,6 @@ type bench struct {
 	Figures
 	wrk *wrk
 
-	self  string // path of this program, which also runs the servers of serve.go
-	api   string // path of the service
 	peers string // path of bench-peers
 
 	repetitions   int           // of each measurement
@@ -76,13 +74,9 @@ func newBench(s *rig.Stack) (*bench, error) {
 		b.repetitions, b.maxOrders = 2, 1_000_000
 		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
 	}
-	for name, path := range map[string]*string{"loadtest": &b.self, "api": &b.api, "bench-peers": &b.peers} {
-		var err error
-		if *path, err = rig.Binary(name); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
+	var err error
+	b.peers, err = rig.Binary("bench-peers")
+	return b, err
 }
 
 func quick() bool { return os.Getenv("BENCH") == "quick" }

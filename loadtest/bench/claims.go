@@ -15,9 +15,9 @@ import (
 // claims measures the commit strategies: accepted claims in a closed model,
 // direct and through nginx, then refused claims, then latency in an open model.
 func (b *bench) claims(ctx context.Context) error {
-	variants := []variant{b.empty(), b.baseline("by hand", interpolate)}
+	variants := []variant{emptyVariant(), baselineVariant("by hand", interpolate)}
 	for _, commit := range commits {
-		variants = append(variants, b.service(commit))
+		variants = append(variants, serviceVariant(commit))
 	}
 	var all []measurement
 	deployments := map[string]deployment{}

@@ -22,21 +22,21 @@ const unlimitedStock = 100_000_000 // no run claims so many
 // settings.
 type variant struct {
 	name     string
-	binary   string
+	program  string // of bin/
 	settings []string
 }
 
-// empty replies 201 and does nothing else.
-func (b *bench) empty() variant { return variant{"empty", b.self, []string{"SERVER=empty"}} }
+// emptyVariant replies 201 and does nothing else.
+func emptyVariant() variant { return variant{"empty", "loadtest", []string{"SERVER=empty"}} }
 
-// baseline is the articles' flow without the service around it.
-func (b *bench) baseline(name, techniques string) variant {
-	return variant{name, b.self, []string{"SERVER=baseline", "TECHNIQUES=" + techniques}}
+// baselineVariant is the articles' flow without the service around it.
+func baselineVariant(name, techniques string) variant {
+	return variant{name, "loadtest", []string{"SERVER=baseline", "TECHNIQUES=" + techniques}}
 }
 
-// service is the service with the given setting of COMMIT.
-func (b *bench) service(commit string, settings ...string) variant {
-	return variant{commit, b.api, append([]string{"COMMIT=" + commit}, settings...)}
+// serviceVariant is the service with the given setting of COMMIT.
+func serviceVariant(commit string, settings ...string) variant {
+	return variant{commit, "api", append([]string{"COMMIT=" + commit}, settings...)}
 }
 
 // direct starts one instance of v.
@@ -45,7 +45,7 @@ func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
 	if err != nil {
 		return deployment{}, err
 	}
-	i, err := sale.StartInstance(v.binary, "a")
+	i, err := sale.StartInstance(v.program, "a")
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
@@ -58,7 +58,7 @@ func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) 
 	if err != nil {
 		return deployment{}, err
 	}
-	p, err := sale.StartPair(v.binary)
+	p, err := sale.StartPair(v.program)
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}

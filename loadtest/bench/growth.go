@@ -21,7 +21,7 @@ func (b *bench) growth(ctx context.Context) error {
 		if orders > b.maxOrders {
 			break
 		}
-		d, err := b.direct(ctx, b.service("grouped"))
+		d, err := b.direct(ctx, serviceVariant("grouped"))
 		if err != nil {
 			return err
 		}
@@ -35,14 +35,14 @@ func (b *bench) growth(ctx context.Context) error {
 		all = append(all, b.withOrders(name, d, orders))
 	}
 	for _, coupons := range growthCoupons {
-		d, err := b.direct(ctx, b.service("grouped"))
+		d, err := b.direct(ctx, serviceVariant("grouped"))
 		if err != nil {
 			return err
 		}
 		all = append(all, b.withMemory(fmt.Sprintf("growth/%d coupons", coupons), d, defaultConns, coupons))
 	}
 	for _, conns := range growthConns {
-		d, err := b.direct(ctx, b.service("grouped"))
+		d, err := b.direct(ctx, serviceVariant("grouped"))
 		if err != nil {
 			return err
 		}

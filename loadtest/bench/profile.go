@@ -21,7 +21,7 @@ import (
 // is not compared, because profiling slows the service down.
 func (b *bench) profile(ctx context.Context) error {
 	for _, commit := range []string{"each", "grouped"} {
-		d, err := b.direct(ctx, b.service(commit, "LAB=true"))
+		d, err := b.direct(ctx, serviceVariant(commit, "LAB=true"))
 		if err != nil {
 			return err
 		}

@@ -11,11 +11,11 @@ import (
 // the transaction.
 func (b *bench) techniques(ctx context.Context) error {
 	single := []string{interpolate, insertFirst, idBlocks, pipelining}
-	variants := []variant{b.baseline("articles", "")}
+	variants := []variant{baselineVariant("articles", "")}
 	for _, t := range single {
-		variants = append(variants, b.baseline("articles + "+t, t))
+		variants = append(variants, baselineVariant("articles + "+t, t))
 	}
-	variants = append(variants, b.baseline("articles + all four", strings.Join(single, ",")), b.service("each"), b.service("grouped"))
+	variants = append(variants, baselineVariant("articles + all four", strings.Join(single, ",")), serviceVariant("each"), serviceVariant("grouped"))
 	var all []measurement
 	for _, v := range variants {
 		d, err := b.direct(ctx, v)
@@ -28,9 +28,9 @@ func (b *bench) techniques(ctx context.Context) error {
 		name string
 		variant
 	}{
-		{"no gate, by hand", b.baseline("by hand", interpolate)},
-		{"a look at the coupon", b.service("grouped", "COUPON_CACHE=0s")},
-		{"the coupon cached", b.service("grouped")},
+		{"no gate, by hand", baselineVariant("by hand", interpolate)},
+		{"a look at the coupon", serviceVariant("grouped", "COUPON_CACHE=0s")},
+		{"the coupon cached", serviceVariant("grouped")},
 	} {
 		d, err := b.direct(ctx, check.variant)
 		if err != nil {

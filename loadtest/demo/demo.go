@@ -92,10 +92,6 @@ func run(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator, 
 }
 
 func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) (err error) {
-	api, err := rig.Binary("api")
-	if err != nil {
-		return err
-	}
 	sale, err := s.NewSale(ctx, rig.LabSettings(r.Lock, r.Scope, r.Commit, r.GuardsOff...)...)
 	if err != nil {
 		return err
@@ -104,23 +100,28 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 	if err := r.dropGuards(ctx, sale); err != nil {
 		return err
 	}
-	pair, err := sale.StartPair(api)
+	pair, err := sale.StartPair("api")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pair.Stop()) }()
-	t := rig.Target{URL: pair.Nginx.URL, Admin: s.Signer().Admin(), Secret: s.Secret}
-	if t.Coupons, err = rig.NewClient(t.URL).CreateCoupons(ctx, t.Admin, r.Workload); err != nil {
-		return err
-	}
 	if r.LateReleases {
 		generate = withLateReleases(sale, generate)
 	}
-	if r.Burst, err = generate(ctx, dir, t, r.Workload); err != nil {
+	t := rig.Target{URL: pair.Nginx.URL, Admin: s.Signer().Admin(), Secret: s.Secret}
+	if r.Burst, err = send(ctx, dir, t, generate, r.Workload); err != nil {
 		return err
 	}
 	r.Totals, err = sale.Audit(ctx, r.Workload, r.Acknowledged())
 	return err
+}
+
+// send sends w to t, on new coupons.
+func send(ctx context.Context, dir string, t rig.Target, generate rig.Generator, w rig.Workload) (b rig.Burst, err error) {
+	if t.Coupons, err = rig.NewClient(t.URL).CreateCoupons(ctx, t.Admin, w); err != nil {
+		return b, err
+	}
+	return generate(ctx, dir, t, w)
 }
 
 // dropGuards removes the unique key, if that guard is off. The other guard is a

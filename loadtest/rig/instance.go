@@ -21,21 +21,26 @@ type Instance struct {
 // URL returns the instance's base URL, without a trailing slash.
 func (i *Instance) URL() string { return "http://" + i.Address }
 
-// StartInstance starts binary, with settings in addition to the sale's.
-func (s *Sale) StartInstance(binary, name string, settings ...string) (*Instance, error) {
+// StartInstance starts a program of bin/: the service, or one that takes its
+// place.
+func (s *Sale) StartInstance(program, name string) (*Instance, error) {
+	path, err := Binary(program)
+	if err != nil {
+		return nil, err
+	}
 	return lab.WithFreePort(func(port int) (*Instance, error) {
-		return s.startOn(fmt.Sprintf("127.0.0.1:%d", port), binary, name, settings)
+		return s.startOn(fmt.Sprintf("127.0.0.1:%d", port), path, name)
 	})
 }
 
-func (s *Sale) startOn(address, binary, name string, settings []string) (*Instance, error) {
+func (s *Sale) startOn(address, path, name string) (*Instance, error) {
 	dir, err := s.stack.Dir("api")
 	if err != nil {
 		return nil, err
 	}
 	server, err := s.stack.Start(lab.Program{
-		Name: "api-" + name, Path: binary, Args: []string{"serve"}, Dir: dir,
-		Env:   slices.Concat(lab.RuntimeEnv, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, s.env, settings),
+		Name: "api-" + name, Path: path, Args: []string{"serve"}, Dir: dir,
+		Env:   slices.Concat(lab.RuntimeEnv, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, s.env),
 		Ready: func(ctx context.Context) error { return ready(ctx, address) },
 	})
 	return &Instance{server, address}, err
@@ -59,15 +64,18 @@ type Pair struct {
 	Nginx *lab.Nginx
 }
 
-// StartPair starts two instances of binary behind nginx, as they are deployed.
-func (s *Sale) StartPair(binary string, settings ...string) (*Pair, error) {
-	env := slices.Concat(s.env, settings)
-	p := &Pair{}
-	var err error
-	if p.A, err = s.stack.API(binary, "a", env...); err != nil {
+// StartPair starts two instances of a program of bin/ behind nginx, as the service
+// is deployed.
+func (s *Sale) StartPair(program string) (*Pair, error) {
+	path, err := Binary(program)
+	if err != nil {
 		return nil, err
 	}
-	if p.B, err = s.stack.API(binary, "b", env...); err != nil {
+	p := &Pair{}
+	if p.A, err = s.stack.API(path, "a", s.env...); err != nil {
+		return nil, err
+	}
+	if p.B, err = s.stack.API(path, "b", s.env...); err != nil {
 		return nil, errors.Join(err, p.A.Stop())
 	}
 	p.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), p.A.Upstream(), p.B.Upstream())

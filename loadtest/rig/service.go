@@ -21,10 +21,6 @@ type Service struct {
 
 // StartService starts the service with a lock driver on the named Redis topology.
 func (s *Stack) StartService(ctx context.Context, topology, driver string, settings ...string) (*Service, error) {
-	api, err := Binary("api")
-	if err != nil {
-		return nil, err
-	}
 	driverSettings, err := s.startLockServers(driver)
 	if err != nil {
 		return nil, err
@@ -43,7 +39,7 @@ func (s *Stack) StartService(ctx context.Context, topology, driver string, setti
 	if service.Sale, err = s.NewSale(ctx, settings...); err != nil {
 		return nil, err
 	}
-	service.Pair, err = service.StartPair(api)
+	service.Pair, err = service.StartPair("api")
 	return service, err
 }
 

@@ -37,15 +37,11 @@ func durationFrom(setting string) (time.Duration, error) {
 }
 
 func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
-	api, err := rig.Binary("api")
-	if err != nil {
-		return err
-	}
 	sale, err := s.NewSale(ctx)
 	if err != nil {
 		return err
 	}
-	pair, err := sale.StartPair(api)
+	pair, err := sale.StartPair("api")
 	if err != nil {
 		return err
 	}

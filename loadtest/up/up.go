@@ -25,16 +25,12 @@ To send the demo's load to this stack, from another terminal:
 // Run starts the stack, prints how to use it, and stops it when ctx ends.
 func Run(ctx context.Context) error {
 	return rig.With(func(s *rig.Stack) error {
-		api, err := rig.Binary("api")
-		if err != nil {
-			return err
-		}
 		sale, err := s.NewSale(ctx, rig.LabSettings("redis", "user", "grouped")...)
 		if err != nil {
 			return err
 		}
 		defer sale.Close()
-		pair, err := sale.StartPair(api)
+		pair, err := sale.StartPair("api")
 		if err != nil {
 			return err
 		}
