@@ -7,18 +7,21 @@ import (
 )
 
 // A connection is one connection of a client and the matching one to the
-// server. It is broken once a fault has struck one of its requests.
+// server. It is broken once a fault has struck one of its requests, or a
+// partition has dropped a packet of it.
 type connection struct {
 	proxy          *Proxy
 	client, server net.Conn
 
-	mu     sync.Mutex
-	broken bool
-	fault  Fault
+	mu      sync.Mutex
+	broken  bool
+	fault   Fault
+	dropped bool
+	replies *replies // the proxy's own; nil while the server's are forwarded
 }
 
 func (c *connection) forwardRequests() {
-	defer c.close()
+	defer c.closeAfterPartition()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := c.client.Read(buf)
@@ -29,6 +32,13 @@ func (c *connection) forwardRequests() {
 		time.Sleep(delay)
 		if struck {
 			c.setFault(fault)
+		}
+		if c.proxy.dropsRequest(buf[:n]) {
+			c.setDropped()
+			continue
+		}
+		if !c.reply(buf[:n]) {
+			continue
 		}
 		switch broken, fault := c.state(); {
 		case broken && fault == LoseRequest:
@@ -43,12 +53,19 @@ func (c *connection) forwardRequests() {
 }
 
 func (c *connection) forwardReplies() {
-	defer c.close()
+	defer c.closeAfterPartition()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := c.server.Read(buf)
 		if err != nil {
 			return
+		}
+		if c.proxy.Partitioned() {
+			c.setDropped()
+			continue
+		}
+		if c.replied() {
+			continue
 		}
 		switch broken, fault := c.state(); {
 		case broken && fault == LoseReply:
@@ -74,9 +91,23 @@ func (c *connection) state() (broken bool, f Fault) {
 	return c.broken, c.fault
 }
 
+func (c *connection) setDropped() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropped = true
+}
+
 func (c *connection) isBroken() bool {
-	broken, _ := c.state()
-	return broken
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken || c.dropped
+}
+
+// closeAfterPartition closes the connection when no partition hides from one
+// side that the other has closed it.
+func (c *connection) closeAfterPartition() {
+	c.proxy.awaitHeal()
+	c.close()
 }
 
 func (c *connection) close() {

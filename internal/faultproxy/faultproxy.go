@@ -1,6 +1,6 @@
 // Package faultproxy is a TCP proxy that injects network faults between a
-// client and a server: it loses requests and replies, delays requests and
-// closes connections.
+// client and a server: it loses requests and replies, delays requests, sends
+// replies of its own, closes connections and partitions the network.
 package faultproxy
 
 import (
@@ -35,16 +35,19 @@ const Always = -1
 
 // A Proxy forwards all requests and replies unless a fault is injected.
 type Proxy struct {
-	network, target string
-	listener        net.Listener
+	listener net.Listener
 
 	mu          sync.Mutex
+	network     string
+	target      string
 	connections map[*connection]bool
 	fault       Fault
 	match       []byte
 	times       int
 	hits        int
 	delay       time.Duration
+	partition   partition
+	replies     *replies
 }
 
 // New listens on a free loopback port and forwards connections to the server
@@ -77,11 +80,20 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Heal ends the injected fault and the delay, and closes the connections that
-// the fault has struck.
+// Retarget makes later connections go to the server at target. Open ones stay
+// connected to the former server.
+func (p *Proxy) Retarget(network, target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.network, p.target = network, target
+}
+
+// Heal ends the injected fault, the delay and the partition, and closes the
+// connections that were struck by the fault or lost packets.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	p.times, p.delay = 0, 0
+	p.partition.end()
 	p.mu.Unlock()
 	p.closeConnections((*connection).isBroken)
 }
@@ -101,6 +113,7 @@ func (p *Proxy) Hits() int {
 // Close stops listening and closes all connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
+	p.Heal()
 	p.Disconnect()
 	return err
 }
@@ -130,7 +143,10 @@ func (p *Proxy) accept() {
 // forward connects client to the server and returns when the connection is
 // closed.
 func (p *Proxy) forward(client net.Conn) {
-	server, err := net.Dial(p.network, p.target)
+	p.mu.Lock()
+	network, target := p.network, p.target
+	p.mu.Unlock()
+	server, err := net.Dial(network, target)
 	if err != nil {
 		_ = client.Close()
 		return
