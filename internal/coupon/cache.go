@@ -58,23 +58,42 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 }
 
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
-// found none. Like any entry, it expires.
-func (c *Cache) MarkSoldOut(id int64) {
+// found none. Found is the coupon that Find returned before the transaction
+// began: if the cache has a later restock, the mark is out of date and is
+// ignored. Like any entry, the mark expires.
+func (c *Cache) MarkSoldOut(found Coupon) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.entries[id]; ok {
+	if e, ok := c.entries[found.ID]; ok && !isNewer(e.coupon, found) {
 		e.coupon.Stock = 0
-		c.entries[id] = e
+		c.entries[found.ID] = e
 	}
 }
 
-// Invalidate removes a coupon, so that the next Find reads the store.
-func (c *Cache) Invalidate(id int64) {
+// Put caches a coupon that has just been created or restocked. A read of the
+// store that began before the restock does not replace it.
+func (c *Cache) Put(coupon Coupon) {
+	expiresAt := time.Now().Add(c.ttl)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.entries, id)
-	c.loads.Forget(key(id))
+	c.put(coupon, expiresAt)
+	c.loads.Forget(key(coupon.ID))
 }
+
+// put replaces an entry, unless the entry has a later restock.
+func (c *Cache) put(coupon Coupon, expiresAt time.Time) {
+	if isNewer(c.entries[coupon.ID].coupon, coupon) {
+		return
+	}
+	if len(c.entries) >= maxEntries {
+		c.evictExpired()
+	}
+	c.entries[coupon.ID] = entry{coupon, expiresAt}
+}
+
+// isNewer reports whether a has a restock that b has not: the initial stock only
+// ever grows.
+func isNewer(a, b Coupon) bool { return a.InitialStock > b.InitialStock }
 
 // cached returns an entry that has not expired.
 func (c *Cache) cached(id int64) (Coupon, bool) {
@@ -99,10 +118,7 @@ func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.entries) >= maxEntries {
-		c.evictExpired()
-	}
-	c.entries[id] = entry{coupon, expiresAt}
+	c.put(coupon, expiresAt)
 	return coupon, nil
 }
 

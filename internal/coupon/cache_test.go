@@ -33,33 +33,56 @@ func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
 	}
 }
 
-func TestSoldOutMarkExpiresAndCanBeInvalidated(t *testing.T) {
+func TestSoldOutMarkExpires(t *testing.T) {
 	t.Parallel()
 	s := coupon.NewStore(labtest.DB(t))
 	mustCreate(t, s, 1, 5)
-	stock := func(c *coupon.Cache) int {
-		got, err := c.Find(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got.Stock
-	}
-
 	short := coupon.NewCache(s, 10*time.Millisecond)
-	stock(short)
-	short.MarkSoldOut(1)
-	labtest.Eventually(t, "the mark expires", func() bool { return stock(short) > 0 })
+	short.MarkSoldOut(mustFind(t, short))
+	labtest.Eventually(t, "the mark expires", func() bool { return mustFind(t, short).Stock > 0 })
 
 	cache := coupon.NewCache(s, time.Hour)
-	stock(cache)
-	cache.MarkSoldOut(1)
-	if got := stock(cache); got != 0 {
+	cache.MarkSoldOut(mustFind(t, cache))
+	if got := mustFind(t, cache).Stock; got != 0 {
 		t.Errorf("stock %d after MarkSoldOut, want 0", got)
 	}
-	cache.Invalidate(1)
-	if got := stock(cache); got != 5 {
-		t.Errorf("stock %d after Invalidate, want 5", got)
+}
+
+// A claim and a read of the store that began before a restock end after it.
+func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 5)
+	cache := coupon.NewCache(s, time.Hour)
+	before := mustFind(t, cache)
+
+	restocked, err := s.Restock(t.Context(), 1, 5)
+	if err != nil {
+		t.Fatal(err)
 	}
+	cache.Put(restocked)
+	cache.MarkSoldOut(before) // by a transaction that ended before the restock
+	if got := mustFind(t, cache).Stock; got != 10 {
+		t.Errorf("stock %d after a late MarkSoldOut, want 10", got)
+	}
+	coupon.StoreLoaded(cache, before) // by a read that ended before the restock
+	if got := mustFind(t, cache).Stock; got != 10 {
+		t.Errorf("stock %d after a late read, want 10", got)
+	}
+	cache.MarkSoldOut(restocked)
+	if got := mustFind(t, cache).Stock; got != 0 {
+		t.Errorf("stock %d after MarkSoldOut of the restocked coupon, want 0", got)
+	}
+}
+
+func mustFind(t *testing.T, c *coupon.Cache) coupon.Coupon {
+	t.Helper()
+	got, err := c.Find(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 func TestCacheKeepsNoErrors(t *testing.T) {

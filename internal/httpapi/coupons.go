@@ -83,7 +83,7 @@ func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, err
 	if err != nil {
 		return nil, err
 	}
-	a.cfg.Cache.Invalidate(in.ID.n)
+	a.cfg.Cache.Put(c)
 	return &couponOutput{newCoupon(c)}, nil
 }
 

@@ -77,7 +77,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 			}
 		}
 	}()
-	return c.place(l.Context(), Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	return c.place(l.Context(), cp, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
 }
 
 // precheck returns the verdict that needs no transaction, or nil. A user who
@@ -106,7 +106,7 @@ func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, n
 const maxIDAttempts = 3
 
 // place gives o an id and commits it.
-func (c *Claims) place(ctx context.Context, o Order) (Order, error) {
+func (c *Claims) place(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
 	var err error
 	for attempt := 0; attempt == 0 || errors.Is(err, errIDTaken) && attempt < maxIDAttempts; attempt++ {
 		if o.ID, err = c.ids.Next(ctx); err != nil {
@@ -114,7 +114,7 @@ func (c *Claims) place(ctx context.Context, o Order) (Order, error) {
 		}
 		err = c.strategy.Commit(ctx, o)
 	}
-	c.updateCaches(o, err)
+	c.updateCaches(cp, o, err)
 	if err != nil {
 		return Order{}, err
 	}
@@ -122,7 +122,7 @@ func (c *Claims) place(ctx context.Context, o Order) (Order, error) {
 }
 
 // updateCaches notes the result of o's commit for the prechecks of later claims.
-func (c *Claims) updateCaches(o Order, err error) {
+func (c *Claims) updateCaches(cp coupon.Coupon, o Order, err error) {
 	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
 	switch {
 	case err == nil:
@@ -130,7 +130,7 @@ func (c *Claims) updateCaches(o Order, err error) {
 	case ok:
 		c.winners.add(o.CouponID, Order{ID: claimed.OrderID, UserID: o.UserID})
 	case errors.Is(err, coupon.ErrSoldOut):
-		c.coupons.MarkSoldOut(o.CouponID)
+		c.coupons.MarkSoldOut(cp)
 	}
 }
 

@@ -57,10 +57,11 @@ func TestLateSoldOutMarkHidesNoWinner(t *testing.T) {
 	if _, err := a.Claim(t.Context(), 1, id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cache.Find(t.Context(), id); err != nil {
+	found, err := cache.Find(t.Context(), id)
+	if err != nil {
 		t.Fatal(err)
 	}
-	cache.MarkSoldOut(id)
+	cache.MarkSoldOut(found)
 	mustBeSoldOut(t, b, id)
 	if _, err := a.Claim(t.Context(), 2, id); err != nil {
 		t.Fatal(err)

@@ -78,25 +78,38 @@ func (l *lease) Release(ctx context.Context) error {
 // inThePast is an expiration that deletes the key.
 const inThePast = -1
 
+// maxSwaps bounds how often a lease's own simultaneous Extend and Release may
+// get into each other's way.
+const maxSwaps = 10
+
 // expire sets the key's expiration if the key still has the lease's token, and
 // returns ErrLost if not. The classic protocol has no conditional delete or
 // touch. It has compare-and-swap, which stores a value only if nothing has been
-// stored since it was read.
+// stored since it was read: after a conflict the key is read again.
 func (l *lease) expire(expiration int32) error {
-	item, err := l.mc.Get(l.key)
-	if err == nil && string(item.Value) != l.token {
-		return lock.ErrLost
-	}
-	if err == nil {
-		item.Expiration = expiration
-		err = l.mc.CompareAndSwap(item)
-	}
-	for _, mismatch := range []error{memcache.ErrCacheMiss, memcache.ErrCASConflict, memcache.ErrNotStored} {
-		if errors.Is(err, mismatch) {
-			return lock.ErrLost
+	var err error
+	for range maxSwaps {
+		err = l.swap(expiration)
+		if !errors.Is(err, memcache.ErrCASConflict) {
+			break
 		}
 	}
+	if errors.Is(err, memcache.ErrCacheMiss) || errors.Is(err, memcache.ErrNotStored) {
+		return lock.ErrLost
+	}
 	return err
+}
+
+func (l *lease) swap(expiration int32) error {
+	item, err := l.mc.Get(l.key)
+	if err != nil {
+		return err
+	}
+	if string(item.Value) != l.token {
+		return lock.ErrLost
+	}
+	item.Expiration = expiration
+	return l.mc.CompareAndSwap(item)
 }
 
 // expiration returns ttl in whole seconds plus one second, because memcached's

@@ -3,6 +3,7 @@ package memcachelock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -76,6 +77,25 @@ func TestLeaseIsLostWhenMemcachedForgetsTheKey(t *testing.T) {
 		t.Errorf("Release after a restart: %v, want ErrLost", err)
 	}
 	mustTryLock(t, l, key, time.Minute)
+}
+
+func TestReleaseDuringAnExtensionReleases(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedMemcached(t)
+	l := memcachelock.New(dial(t, server))
+	for i := range 300 {
+		key := fmt.Sprint(labtest.Name(t), i)
+		lease := mustTryLock(t, l, key, time.Minute)
+		extended := make(chan error)
+		go func() { extended <- lease.Extend(t.Context(), time.Minute) }()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatalf("lease %d: Release during an Extend: %v", i, err)
+		}
+		if err := <-extended; err != nil && !errors.Is(err, lock.ErrLost) {
+			t.Fatalf("lease %d: Extend during a Release: %v", i, err)
+		}
+		mustTryLock(t, l, key, time.Second)
+	}
 }
 
 func TestLostReplyLeavesNoKey(t *testing.T) {
