@@ -29,7 +29,7 @@ func openLocker(cfg config, p pools, opened *closers) (lock.Locker, error) {
 	case "redis":
 		return redislock.Batched(p.rdb), nil
 	case "redisson":
-		return redisson.New(p.rdb, redisson.Auto).FencedLock(), nil
+		return redisson.New(p.rdb, redisson.Auto).Lock(), nil // the fenced lock would leave a key for every user
 	case "redlock":
 		return openRedlock(cfg, opened)
 	case "mysql":
