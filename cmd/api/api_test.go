@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,9 +26,7 @@ const secret = "a secret of thirty-two bytes, or more"
 func settings(tb testing.TB, changes map[string]string) map[string]string {
 	tb.Helper()
 	all := map[string]string{"HTTP_ADDR": "127.0.0.1:0", "INSTANCE": "a", "JWT_SECRET": secret, "LOG_LEVEL": "debug"}
-	for name, value := range changes {
-		all[name] = value
-	}
+	maps.Copy(all, changes)
 	if all["MYSQL_DSN"] == "" {
 		all["MYSQL_DSN"] = labtest.EmptyDatabase(tb, labtest.SharedMySQL(tb))
 	}

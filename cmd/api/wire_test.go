@@ -1,14 +1,13 @@
 package main
 
 import (
-	"io"
 	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
 )
 
-var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
+var discard = slog.New(slog.DiscardHandler)
 
 // unreachable returns valid settings of servers that do not exist. Open does not
 // connect, so it succeeds with them.

@@ -49,7 +49,7 @@ func (a *API) middleware(next http.Handler) http.Handler {
 // recoverPanic logs a panic and replies with a 500. It repeats the panic that
 // net/http reserves for aborting a response.
 func (a *API) recoverPanic(rec *recorder, r *http.Request, p any) {
-	if p == http.ErrAbortHandler {
+	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares the value too
 		panic(p)
 	}
 	a.cfg.Log.ErrorContext(r.Context(), "panic", "route", chi.RouteContext(r.Context()).RoutePattern(),

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"time"
 )
@@ -53,9 +54,7 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 
 // write writes p for handlers that bypass huma.
 func (p *Problem) write(w http.ResponseWriter) {
-	for name, values := range p.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.header)
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
 	b, _ := encode(p)

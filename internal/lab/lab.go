@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -74,8 +75,8 @@ func (l *Lab) Close() error {
 	l.servers = nil
 	l.mu.Unlock()
 	var errs []error
-	for i := len(servers) - 1; i >= 0; i-- {
-		errs = append(errs, servers[i].Stop())
+	for _, s := range slices.Backward(servers) {
+		errs = append(errs, s.Stop())
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.dir), l.lock.Close())...)
 }

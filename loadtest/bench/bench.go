@@ -88,7 +88,7 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.wrk, err = newWrk(b.Stack, headers); err != nil {
+	if b.wrk, err = newWrk(headers); err != nil {
 		return err
 	}
 	selected := strings.FieldsFunc(os.Getenv("SECTIONS"), func(r rune) bool { return r == ',' })

@@ -30,7 +30,7 @@ type wrk struct {
 
 const wrkThreads = 2
 
-func newWrk(s *rig.Stack, h rig.Headers) (*wrk, error) {
+func newWrk(h rig.Headers) (*wrk, error) {
 	path, err := lab.LookPath("wrk")
 	if err != nil {
 		return nil, err

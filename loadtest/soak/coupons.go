@@ -56,7 +56,7 @@ func (r *run) manageCoupons(ctx context.Context) error {
 			return r.client.createCoupon(ctx, fmt.Sprintf("coupon %d", n), time.Now().Add(period/4), stock)
 		})
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the run is over
 		}
 		r.coupons.add(number(created.ID))
 		if !sleep(ctx, period/2) {

@@ -96,7 +96,7 @@ func (s faultSuite) tryLock(t *testing.T, f faultproxy.Fault, times int) {
 		return err
 	})
 	if err != nil {
-		noError(t, "Release", eventuallyTryLock(t, healthy, key, longTTL).Release(t.Context()))
+		noError(t, "Release", eventuallyTryLock(t, healthy, key).Release(t.Context()))
 		return
 	}
 	wantLocked(t, healthy, key)
@@ -143,7 +143,7 @@ func (s faultSuite) release(t *testing.T, f faultproxy.Fault, times int) {
 	if again := lease.Release(t.Context()); again != nil && !errors.Is(again, lock.ErrLost) {
 		t.Errorf("Release after the fault: %v, want nil or ErrLost", again)
 	}
-	next := eventuallyTryLock(t, healthy, key, longTTL)
+	next := eventuallyTryLock(t, healthy, key)
 	wantLost(t, "Release of a lease that has ended", lease.Release(t.Context()))
 	noError(t, "Release by the next holder", next.Release(t.Context()))
 }

@@ -35,11 +35,11 @@ func mustTryLock(t *testing.T, l lock.Locker, key string, ttl time.Duration) loc
 	return lease
 }
 
-// eventuallyTryLock repeats TryLock until it returns a lease.
-func eventuallyTryLock(t *testing.T, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+// eventuallyTryLock repeats TryLock with longTTL until it returns a lease.
+func eventuallyTryLock(t *testing.T, l lock.Locker, key string) lock.Lease {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		lease, err := l.TryLock(t.Context(), key, ttl)
+		lease, err := l.TryLock(t.Context(), key, longTTL)
 		if err == nil {
 			t.Cleanup(func() { _ = lease.Release(context.Background()) })
 			return lease

@@ -36,7 +36,7 @@ func (s suite) leaseExpiresAfterItsTTL(t *testing.T) {
 		noError(t, "Extend long after the ttl of a driver that promises no expiry", lease.Extend(t.Context(), longTTL))
 		return
 	}
-	eventuallyTryLock(t, b, key, longTTL)
+	eventuallyTryLock(t, b, key)
 	took := time.Since(start)
 	if took < ttl {
 		t.Errorf("the key was free after %s, before the ttl of %s", took, ttl)
@@ -67,7 +67,7 @@ func (s suite) expiredAndNext(t *testing.T) (expired, next lock.Lease, third loc
 	}
 	key = newKey()
 	expired = mustTryLock(t, s.open(t), key, s.shortTTL())
-	next = eventuallyTryLock(t, s.open(t), key, longTTL)
+	next = eventuallyTryLock(t, s.open(t), key)
 	return expired, next, s.open(t), key
 }
 
@@ -151,6 +151,6 @@ func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 	if !s.promises.Expires {
 		return
 	}
-	eventuallyTryLock(t, other, keys[1], longTTL) // lease 1 was extended to a short ttl
-	wantLocked(t, other, keys[0])                 // the lease that followed lease 0 was not
+	eventuallyTryLock(t, other, keys[1]) // lease 1 was extended to a short ttl
+	wantLocked(t, other, keys[0])        // the lease that followed lease 0 was not
 }

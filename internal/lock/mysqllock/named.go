@@ -136,7 +136,7 @@ func newNamedLease(conn *sql.Conn, key string, err error) (lock.Lease, error) {
 	switch {
 	case err == nil:
 		return &namedLease{conn: conn, key: key, ended: make(chan struct{}), lost: make(chan struct{})}, nil
-	case err == lock.ErrLocked:
+	case err == lock.ErrLocked: //nolint:errorlint // a cancelled wait wraps ErrLocked, and leaves conn in doubt
 		_ = conn.Close()
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (m *RMultiLock) TryLock(ctx context.Context, key string, ttl time.Duration)
 	if err := acquired.Extend(ctx, ttl); err != nil {
 		acquired.abandon(ctx)
 		// %v: a part that was lost is an unknown outcome here, not ErrLost.
-		return nil, fmt.Errorf("redisson: acquire all parts of %s: %v", key, err)
+		return nil, fmt.Errorf("redisson: acquire all parts of %s: %v", key, err) //nolint:errorlint // see above
 	}
 	return &acquired, nil
 }

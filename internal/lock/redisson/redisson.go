@@ -34,6 +34,7 @@ package redisson
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -114,7 +115,7 @@ func (c *Client) publishCommand(ctx context.Context) (string, error) {
 		return c.publish, nil
 	}
 	err := c.rdb.Do(ctx, "pubsub", "shardnumsub").Err()
-	switch _, errorReply := err.(redis.Error); {
+	switch _, errorReply := errors.AsType[redis.Error](err); {
 	case err == nil:
 		c.publish = "spublish"
 	case errorReply:

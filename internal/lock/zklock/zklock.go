@@ -57,15 +57,15 @@ func (discardLogger) Printf(string, ...any) {}
 
 // TryLock implements lock.Locker. A key with waiters is refused like a key
 // with a holder.
-func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
-	return l.acquire(ctx, key, ttl, (*lease).tryLock)
+func (l *Locker) TryLock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
+	return l.acquire(ctx, key, (*lease).tryLock)
 }
 
 // Lock implements lock.BlockingLocker. A waiter whose session is lost loses its place
 // and joins the queue again at its end.
-func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+func (l *Locker) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
 	for {
-		held, err := l.acquire(ctx, key, ttl, (*lease).lock)
+		held, err := l.acquire(ctx, key, (*lease).lock)
 		if !errors.Is(err, errSessionLost) {
 			return held, err
 		}
@@ -74,7 +74,7 @@ func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.
 
 var errSessionLost = errors.New("session lost")
 
-func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
+func (l *Locker) acquire(ctx context.Context, key string,
 	method func(*lease, context.Context) error) (lock.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
