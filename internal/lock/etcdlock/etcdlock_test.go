@@ -233,8 +233,8 @@ func TestTTLIsRoundedUp(t *testing.T) {
 	}
 }
 
-// When a waiter in the middle of the queue is cancelled, its successor goes on
-// waiting for the holder.
+// When a waiter in the middle of the queue is cancelled, its successor
+// continues to wait for the holder.
 func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)

@@ -4,7 +4,7 @@
 //
 // These mutants of redislock have been seen to fail:
 //
-//	SET without NX                                LoseReplyOnce/TryLock, among others
+//	SET without NX                                LockedKeyIsRefusedToOtherClients, among others
 //	extend without comparing the owner            LateExtendKeepsTheNextLease
 //	release without comparing the owner           LateReleaseKeepsTheNextLease, HistoryIsLinearizable
 //	release without a notification                NotifySendsAfterRelease, NotifyNeverBlocks, NotifySendsNothingAfterStop

@@ -27,7 +27,7 @@ type namedLease struct {
 	lost      chan struct{}
 }
 
-// Fence implements lock.Lease: there is none.
+// Fence implements lock.Lease. It returns 0: the lease has no fence.
 func (l *namedLease) Fence() uint64 { return 0 }
 
 // Extend implements lock.Lease. The lease has no end that could be moved, so

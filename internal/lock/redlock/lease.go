@@ -21,7 +21,7 @@ type lease struct {
 	ended      bool
 }
 
-// Fence implements lock.Lease: there is none.
+// Fence implements lock.Lease. It returns 0: the lease has no fence.
 func (l *lease) Fence() uint64 { return 0 }
 
 // Extend implements lock.Lease. As long as a majority of the nodes extends its

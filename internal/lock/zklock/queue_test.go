@@ -47,17 +47,17 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	}
 }
 
-// When a waiter in the middle of the queue is cancelled, its successor goes on
-// waiting for the holder.
+// When a waiter in the middle of the queue is cancelled, its successor
+// continues to wait for the holder.
 func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
 	conn, l := connect(t, server), open(t, server, 5*time.Second)
 	held := mustTryLock(t, l, key)
 	middle, cancel := context.WithCancel(t.Context())
-	gone := make(chan struct{})
+	returned := make(chan struct{})
 	go func() {
-		defer close(gone)
+		defer close(returned)
 		_, _ = l.Lock(middle, key, time.Minute)
 	}()
 	eventually(t, "the middle waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
@@ -71,7 +71,7 @@ func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	}()
 	eventually(t, "the last waiter's node", func() bool { return len(nodes(t, conn, key)) == 3 })
 	cancel()
-	<-gone
+	<-returned
 	select {
 	case err := <-last:
 		t.Errorf("Lock behind a cancelled waiter returned %v, want it to wait for the holder", err)

@@ -11,11 +11,11 @@ import (
 
 // A session tracks whether the locker's ZooKeeper session is alive.
 //
-// While the client is disconnected, the session is suspended: the client is
-// told that its session has expired only after it has reconnected. The client
-// notices a silent server after two thirds of the session timeout at the
-// latest. So the session may count on a grace period of less than a third of
-// the timeout, after which it declares all its leases lost.
+// While the client is disconnected, the session is suspended: ZooKeeper reports
+// that a session has expired only after its client has reconnected. The client
+// detects a silent server after two thirds of the session timeout at the
+// latest. So the leases stay valid for a grace period of less than a third of
+// the timeout. After that the session declares them lost.
 type session struct {
 	mu        sync.Mutex
 	grace     time.Duration
