@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,23 +33,38 @@ type fixture struct {
 	*API
 	db     *sqlx.DB
 	locker lock.Locker
-	log    *bytes.Buffer
+	locks  *lock.Client // of locker
+	log    *logBuffer
+}
+
+// A backend says what a fixture runs on. Zero values mean a database and a Redis
+// of its own, and a lock that does not expire during the test.
+type backend struct {
+	dsn, redisURL string
+	lockTTL       time.Duration
 }
 
 func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	return newFixtureWith(tb, labtest.DSN(tb))
+	return newFixtureOn(tb, backend{})
 }
 
-func newFixtureWith(tb testing.TB, dsn string) *fixture {
+func newFixtureOn(tb testing.TB, b backend) *fixture {
 	tb.Helper()
-	f := &fixture{db: labtest.Open(tb, dsn), locker: lock.Local(), log: new(bytes.Buffer)}
-	rdb := labtest.Dial(tb, labtest.Redis(tb))
+	if b.dsn == "" {
+		b.dsn = labtest.DSN(tb)
+	}
+	if b.redisURL == "" {
+		b.redisURL = labtest.Redis(tb).URL
+	}
+	locker := lock.Local()
+	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(logBuffer)}
+	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
 	claims, err := order.New(order.Config{
-		DB: f.db, BatchDB: labtest.Open(tb, dsn, connect.MultiStatements), Coupons: cache, CouponStore: store,
-		IDs: idgen.New(rdb, "order"), Locks: lock.New(f.locker), Scope: order.PerUser, LockTTL: 30 * time.Second,
+		DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements), Coupons: cache, CouponStore: store,
+		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
 		Strategy: order.GroupCommit,
 	})
 	if err != nil {
@@ -79,6 +95,24 @@ func (r response) id(name string) string {
 	return s
 }
 
+// A logBuffer is a log that can be read while it is written.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 func (f *fixture) send(req *http.Request) response {
 	r := response{ResponseRecorder: httptest.NewRecorder()}
 	f.ServeHTTP(r, req)
@@ -100,6 +134,10 @@ func (f *fixture) do(method, path, token, body string) response {
 
 func (f *fixture) claim(couponID, token string) response {
 	return f.do("POST", "/coupons/"+couponID+"/orders", token, "")
+}
+
+func claimRequest(couponID, token string) *http.Request {
+	return request("POST", "/coupons/"+couponID+"/orders", token, "", "")
 }
 
 func userToken(tb testing.TB, id int64) string { return sign(tb, auth.Identity{UserID: id}) }

@@ -1,9 +1,24 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 )
 
 func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
@@ -11,9 +26,7 @@ func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
 	f := newFixture(t)
 	f.cfg.Timeout = 300 * time.Millisecond
 	id := f.createCoupon(t, 5)
-	for range maxConcurrentClaims {
-		f.slots <- struct{}{}
-	}
+	f.takeAllSlots()
 	r := f.claim(id, userToken(t, 42))
 	wantProblem(t, r, 503, "unavailable")
 	if r.Header().Get("Retry-After") == "" {
@@ -24,9 +37,7 @@ func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
 	}
 	wantProblem(t, f.claim(id, "garbage"), 401, "invalid_token") // takes no slot
 	wantProblem(t, f.claim("x", userToken(t, 42)), 422, "invalid_input")
-	if got := f.do("GET", "/metrics", "", "").Body.String(); !strings.Contains(got, `flashsale_claims_total{verdict="unavailable"} 1`) {
-		t.Error("the claim that got no slot is not counted")
-	}
+	f.wantMetric(t, `flashsale_claims_total{verdict="unavailable"} 1`)
 	f.cfg.Timeout = 30 * time.Second
 	claimed := make(chan response)
 	go func() { claimed <- f.claim(id, userToken(t, 42)) }()
@@ -37,4 +48,231 @@ func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
 	if n := len(f.slots); n != maxConcurrentClaims-1 {
 		t.Errorf("%d slots are taken, want %d", n, maxConcurrentClaims-1)
 	}
+}
+
+func (f *fixture) takeAllSlots() {
+	for range maxConcurrentClaims {
+		f.slots <- struct{}{}
+	}
+}
+
+// wantMetric checks that /metrics soon has the line.
+func (f *fixture) wantMetric(tb testing.TB, line string) {
+	tb.Helper()
+	labtest.Eventually(tb, line, func() bool {
+		return strings.Contains(f.do("GET", "/metrics", "", "").Body.String(), line+"\n")
+	})
+}
+
+// Each case takes one server down after the coupon has been read, so that the
+// claim needs the server.
+func TestClaimWithoutAServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mysql bool // else Redis
+		down  func(*lab.Server, *faultproxy.Proxy)
+	}{
+		"MySQL killed":          {true, func(s *lab.Server, _ *faultproxy.Proxy) { s.Kill() }},
+		"MySQL paused":          {true, func(s *lab.Server, _ *faultproxy.Proxy) { s.Pause() }},
+		"MySQL proxy closed":    {true, func(_ *lab.Server, p *faultproxy.Proxy) { _ = p.Close() }},
+		"Redis killed":          {false, func(s *lab.Server, _ *faultproxy.Proxy) { s.Kill() }},
+		"Redis paused":          {false, func(s *lab.Server, _ *faultproxy.Proxy) { s.Pause() }},
+		"Redis reply hangs":     {false, func(_ *lab.Server, p *faultproxy.Proxy) { p.Inject(faultproxy.HangReply, "", faultproxy.Always) }},
+		"Redis request is lost": {false, func(_ *lab.Server, p *faultproxy.Proxy) { p.Inject(faultproxy.LoseRequest, "", faultproxy.Always) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, server, proxy := proxied(t, c.mysql)
+			f := newFixtureOn(t, b)
+			f.cfg.Timeout = 900 * time.Millisecond
+			id := f.createCoupon(t, 1)
+			wantProblem(t, f.claim(f.createCouponFrom(t, time.Hour, 2*time.Hour, 1), userToken(t, 42)), 409, "not_started")
+			wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found")
+			c.down(server, proxy)
+			start := time.Now()
+			r := f.claim(id, userToken(t, 42))
+			wantProblem(t, r, 503, "unavailable")
+			if took := time.Since(start); r.Header().Get("Retry-After") == "" || took > 5*time.Second {
+				t.Errorf("after %s: %v", took, r)
+			}
+			f.wantMetric(t, `flashsale_claim_duration_seconds_count{class="failed"} 1`)
+			if n := strings.Count(f.log.String(), "msg=unavailable"); n != 1 {
+				t.Errorf("%d log entries, want 1: %s", n, f.log)
+			}
+		})
+	}
+}
+
+// proxied returns a backend with a MySQL or a Redis behind a proxy.
+func proxied(t *testing.T, withMySQL bool) (backend, *lab.Server, *faultproxy.Proxy) {
+	t.Helper()
+	if !withMySQL {
+		server := labtest.Redis(t)
+		proxy := newProxy(t, strings.TrimPrefix(server.URL, "unix://"))
+		return backend{redisURL: "redis://" + proxy.Addr()}, server.Server, proxy
+	}
+	server := labtest.MySQL(t)
+	cfg, err := mysql.ParseDSN(labtest.EmptyDatabase(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := newProxy(t, cfg.Addr)
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	labtest.Migrate(t, labtest.Open(t, cfg.FormatDSN()))
+	return backend{dsn: cfg.FormatDSN()}, server.Server, proxy
+}
+
+func newProxy(t *testing.T, socket string) *faultproxy.Proxy {
+	t.Helper()
+	proxy, err := faultproxy.New("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	return proxy
+}
+
+// No setting of the service leads here.
+func TestMistakesWithTheLockAreInternalErrors(t *testing.T) {
+	t.Parallel()
+	t.Run("invalid option", func(t *testing.T) {
+		t.Parallel()
+		f := newFixtureOn(t, backend{lockTTL: time.Microsecond})
+		f.wantInternal(t, f.claim(f.createCoupon(t, 1), userToken(t, 42)))
+	})
+	t.Run("reentry", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t)
+		id := f.createCoupon(t, 1)
+		err := f.locks.Do(t.Context(), "redis_lock:userId:42", lock.Options{}, func(ctx context.Context, _ *lock.Lock) error {
+			f.wantInternal(t, f.send(claimRequest(id, userToken(t, 42)).WithContext(ctx)))
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (f *fixture) wantInternal(tb testing.TB, r response) {
+	tb.Helper()
+	wantProblem(tb, r, 500, "internal")
+	f.wantMetric(tb, `flashsale_claims_total{verdict="internal"} 1`)
+	if !strings.Contains(f.log.String(), "unexpected error") {
+		tb.Errorf("not logged: %s", f.log)
+	}
+}
+
+// hangUp sends a request without a body to a real server, and closes the
+// connection when the request has arrived and inProgress returns true.
+func (f *fixture) hangUp(t *testing.T, r *http.Request, inProgress func() bool) {
+	t.Helper()
+	var arrived atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived.Store(true)
+		f.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	target, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.Body = http.NoBody
+	r.URL.Scheme, r.URL.Host, r.RequestURI = target.Scheme, target.Host, ""
+	done := make(chan error)
+	go func() {
+		_, err := server.Client().Do(r)
+		done <- err
+	}()
+	labtest.Eventually(t, "the request is in progress", func() bool { return arrived.Load() && inProgress() })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("the request: %v, want %v", err, context.Canceled)
+	}
+}
+
+// executing reports whether MySQL executes a statement that contains text.
+func (f *fixture) executing(t *testing.T, text string) bool {
+	t.Helper()
+	var n int
+	const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ? AND id <> CONNECTION_ID()`
+	if err := f.db.Get(&n, q, "%"+text+"%"); err != nil {
+		t.Fatal(err)
+	}
+	return n > 0
+}
+
+func TestClaimWhoseClientHangsUpIsCancelled(t *testing.T) {
+	t.Parallel()
+	for name, hangUp := range map[string]func(*testing.T, *fixture, string){
+		"waiting for a slot": func(t *testing.T, f *fixture, couponID string) {
+			f.takeAllSlots()
+			f.hangUp(t, claimRequest(couponID, userToken(t, 42)), func() bool { return true })
+		},
+		"waiting for the commit": func(t *testing.T, f *fixture, couponID string) {
+			tx := f.db.MustBegin()
+			tx.MustExec("UPDATE coupons SET version = version + 1")
+			f.hangUp(t, claimRequest(couponID, userToken(t, 42)), func() bool { return f.executing(t, "UPDATE coupons SET stock") })
+			f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			wantProblem(t, f.claim(couponID, userToken(t, 42)), 409, "already_claimed") // the order was made
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			id := f.createCoupon(t, 1)
+			hangUp(t, f, id)
+			f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
+			f.wantMetric(t, `flashsale_claim_duration_seconds_count{class="cancelled"} 1`)
+			f.wantMetric(t, `http_requests_total{method="POST",route="/coupons/{id}/orders",status="499"} 1`)
+			if text := f.do("GET", "/metrics", "", "").Body.String(); strings.Contains(text, `status="5`) || strings.Contains(text, `class="failed"`) {
+				t.Errorf("counted as a failure:\n%s", text)
+			}
+			if f.log.String() != "" {
+				t.Errorf("logged: %s", f.log)
+			}
+		})
+	}
+}
+
+func TestOperationWhoseClientHangsUpIsCancelled(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createCoupon(t, 1)
+	conn, err := f.db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES coupons WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	r := request("GET", "/coupons/"+id, userToken(t, 42), "", "")
+	f.hangUp(t, r, func() bool { return f.executing(t, "SELECT id, name") })
+	f.wantMetric(t, `http_requests_total{method="GET",route="/coupons/{id}",status="499"} 1`)
+	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHalfABodyIsTheClientsError(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f.API)
+	defer server.Close()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken(t))
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.wantMetric(t, `http_requests_total{method="POST",route="/coupons",status="400"} 1`)
 }

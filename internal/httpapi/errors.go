@@ -9,12 +9,12 @@ import (
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 )
 
-// problems is the one table that maps errors to problems. An error that is not
-// in it is a 500, and its cause is logged but not sent.
+// problems is the one table that maps the errors of other packages to problems.
+// An error that is not in it is unavailable if connect says so, and internal
+// otherwise: its cause is logged but not sent.
 var problems = []struct {
 	err     error
 	problem *Problem
@@ -27,22 +27,15 @@ var problems = []struct {
 	{coupon.ErrNotStarted, newProblem(409, "not_started", "The sale has not started.")},
 	{coupon.ErrEnded, newProblem(409, "ended", "The sale has ended.")},
 	{coupon.ErrNotFound, newProblem(404, "coupon_not_found", "There is no such coupon.")},
-	{coupon.ErrInvalid, invalid()}, // an *InvalidError names the field
+	{coupon.ErrInvalid, invalid()},
 	{order.ErrNotFound, newProblem(404, "order_not_found", "There is no such order.")},
 	{order.ErrUnavailable, unavailable},
-	{lock.ErrLocked, unavailable},
-	{lock.ErrLost, unavailable},
-	{lock.ErrReleased, unavailable},
-	{lock.ErrClosed, unavailable},
-	{lock.ErrInvalid, internal},
-	{lock.ErrReentry, internal},
-	{context.DeadlineExceeded, unavailable},
-	{context.Canceled, unavailable},
 }
 
 // Problems that stand for no error of another package, or for several.
 var (
 	unavailable  = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
+	cancelled    = &Problem{Type: "about:blank", Title: "Client Closed Request", Status: 499, Code: "cancelled"} // nginx's status; the client does not see it
 	internal     = newProblem(500, "internal", "Internal error.")
 	tooLarge     = newProblem(413, "body_too_large", fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
 	noRoute      = newProblem(404, "route_not_found", "There is nothing at this path.")
@@ -54,15 +47,24 @@ var (
 
 func withRetry(p *Problem) *Problem { return withHeader(p, "Retry-After", "1") }
 
-// problem returns the problem for the error of an operation, and logs an error
-// that operators must know of.
+// problem returns the problem for the error of an operation, or nil if err is
+// nil. It logs errors that operators must know of.
+//
+// If ctx is cancelled, the client has closed the connection. An operation that
+// is then unavailable was cancelled: the response reaches no one, and the cause
+// need not be a server.
 func (a *API) problem(ctx context.Context, route string, err error) *Problem {
+	if err == nil {
+		return nil
+	}
 	p := problemOf(err)
 	switch {
+	case p == unavailable && errors.Is(ctx.Err(), context.Canceled):
+		return cancelled
+	case p == unavailable:
+		a.logUnavailable(ctx, route, err)
 	case p == internal:
 		a.cfg.Log.ErrorContext(ctx, "unexpected error", "route", route, "error", err.Error())
-	case p == unavailable && !errors.Is(err, context.Canceled):
-		a.logUnavailable(ctx, route, err)
 	}
 	return p
 }
@@ -81,9 +83,6 @@ func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	if bad, ok := errors.AsType[*coupon.InvalidError](err); ok {
-		return invalid(BadField{"body", bad.Field, bad.Message})
-	}
 	for _, row := range problems {
 		if errors.Is(err, row.err) {
 			return withDetails(row.problem, err)
@@ -97,15 +96,16 @@ func problemOf(err error) *Problem {
 
 // withDetails returns p with the members that typed errors carry.
 func withDetails(p *Problem, err error) *Problem {
+	detailed := *p
+	detailed.encoded = nil
 	if early, ok := errors.AsType[*coupon.NotStartedError](err); ok {
-		detailed := *p
-		detailed.BeginTime, detailed.encoded = &early.BeginTime, nil
-		return &detailed
+		detailed.BeginTime = &early.BeginTime
+	} else if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {
+		detailed.OrderID = &ID{claimed.OrderID}
+	} else if bad, ok := errors.AsType[*coupon.InvalidError](err); ok {
+		detailed.Errors = []BadField{{"body", bad.Field, bad.Message}}
+	} else {
+		return p
 	}
-	if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {
-		detailed := *p
-		detailed.OrderID, detailed.encoded = &ID{claimed.OrderID}, nil
-		return &detailed
-	}
-	return p
+	return &detailed
 }

@@ -22,7 +22,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "flashsale_claims_total", Help: "Claims by verdict.",
 		}, []string{"verdict"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "flashsale_claim_duration_seconds", Help: "Time to process a claim, by class: made, refused or failed.",
+			Name: "flashsale_claim_duration_seconds", Help: "Time to process a claim, by class: made, refused, failed, or cancelled by the client.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 13), // 0.1 ms to 6 s
 		}, []string{"class"}),
 	}
@@ -39,16 +39,18 @@ func (m *metrics) request(method, pattern string, status int) {
 	m.requests.WithLabelValues(method, pattern, strconv.Itoa(status)).Inc()
 }
 
-// claim counts a claim that ended with err.
-func (m *metrics) claim(start time.Time, err error) {
+// claim counts a claim that ended with problem, or with an order if it is nil.
+func (m *metrics) claim(took time.Duration, problem *Problem) {
 	verdict, class := "made", "made"
-	if err != nil {
-		p := problemOf(err)
-		verdict, class = p.Code, "refused"
-		if p.Status >= 500 {
-			class = "failed"
-		}
+	switch {
+	case problem == nil:
+	case problem == cancelled:
+		verdict, class = problem.Code, "cancelled"
+	case problem.Status >= 500:
+		verdict, class = problem.Code, "failed"
+	default:
+		verdict, class = problem.Code, "refused"
 	}
 	m.claims.WithLabelValues(verdict).Inc()
-	m.duration.WithLabelValues(class).Observe(time.Since(start).Seconds())
+	m.duration.WithLabelValues(class).Observe(took.Seconds())
 }

@@ -33,12 +33,6 @@ type (
 	}
 )
 
-// claim documents serveClaim: it has the same parameters and responses, and is
-// never called.
-func (a *API) claim(context.Context, *couponPath) (*createdOrderOutput, error) {
-	return nil, internal
-}
-
 // readOrder replies to a request for another user's order as if there were none.
 func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderOutput, error) {
 	o, err := a.cfg.Orders.Find(ctx, in.ID.n)

@@ -12,7 +12,7 @@ import (
 // huma creates the errors that it detects itself by a global variable.
 func init() { huma.NewError = problemFromHuma }
 
-func problemFromHuma(status int, _ string, causes ...error) huma.StatusError {
+func problemFromHuma(status int, message string, causes ...error) huma.StatusError {
 	switch status {
 	case 413:
 		return tooLarge
@@ -26,6 +26,9 @@ func problemFromHuma(status int, _ string, causes ...error) huma.StatusError {
 		return p
 	case 408:
 		return newProblem(408, "body_too_slow", "The request body did not arrive in time.")
+	}
+	if message == "cannot read request body" { // a 500 for huma, but the client sent half a body
+		return newProblem(400, "incomplete_body", "The request body ended early.")
 	}
 	return internal
 }
