@@ -97,7 +97,6 @@ func problemOf(err error) *Problem {
 // withDetails returns p with the members that typed errors carry.
 func withDetails(p *Problem, err error) *Problem {
 	detailed := *p
-	detailed.encoded = nil
 	if early, ok := errors.AsType[*coupon.NotStartedError](err); ok {
 		detailed.BeginTime = &early.BeginTime
 	} else if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {

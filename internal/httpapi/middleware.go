@@ -5,21 +5,19 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 )
 
 // middleware handles what all requests have in common: it names the instance,
 // bounds the body, recovers from panics, and counts responses by status.
 func (a *API) middleware(next http.Handler) http.Handler {
-	instance := []string{a.cfg.Instance}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := recorders.Get().(*recorder)
-		rec.ResponseWriter, rec.status = w, 0
+		rec := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		start := time.Now()
-		w.Header()["X-Instance"] = instance
+		w.Header().Set("X-Instance", a.cfg.Instance)
 		if a.phase.Load() == draining {
 			w.Header().Set("Connection", "close")
 		}
@@ -28,12 +26,10 @@ func (a *API) middleware(next http.Handler) http.Handler {
 				a.recoverPanic(rec, r, p)
 			}
 			pattern := chi.RouteContext(r.Context()).RoutePattern()
-			a.metrics.request(r.Method, pattern, rec.status)
+			a.metrics.request(r.Method, pattern, rec.Status())
 			if a.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
-				a.cfg.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.status, "took", time.Since(start))
+				a.cfg.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.Status(), "took", time.Since(start))
 			}
-			rec.ResponseWriter = nil
-			recorders.Put(rec)
 		}()
 		if r.ContentLength > maxBody {
 			tooLarge.write(rec)
@@ -48,14 +44,14 @@ func (a *API) middleware(next http.Handler) http.Handler {
 
 // recoverPanic logs a panic and replies with a 500. It repeats the panic that
 // net/http reserves for aborting a response.
-func (a *API) recoverPanic(rec *recorder, r *http.Request, p any) {
+func (a *API) recoverPanic(w middleware.WrapResponseWriter, r *http.Request, p any) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares the value too
 		panic(p)
 	}
 	a.cfg.Log.ErrorContext(r.Context(), "panic", "route", chi.RouteContext(r.Context()).RoutePattern(),
 		"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	if rec.status == 0 {
-		internal.write(rec)
+	if w.Status() == 0 {
+		internal.write(w)
 	}
 }
 
@@ -73,30 +69,3 @@ func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 		wrongMethod.write(w)
 	}
 }
-
-// A recorder records the status of a response.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-var recorders = sync.Pool{New: func() any { return new(recorder) }}
-
-// WriteHeader implements http.ResponseWriter.
-func (rec *recorder) WriteHeader(status int) {
-	if rec.status == 0 {
-		rec.status = status
-	}
-	rec.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (rec *recorder) Write(b []byte) (int, error) {
-	if rec.status == 0 {
-		rec.status = http.StatusOK
-	}
-	return rec.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

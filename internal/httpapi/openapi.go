@@ -74,11 +74,8 @@ func unmarshal(data []byte, v any) error {
 
 const msgPlainDigits = "expected property %s to be written in plain digits"
 
-// encode returns v as JSON. A Problem may hold its encoding.
+// encode returns v as JSON, with <, > and & as they are.
 func encode(v any) ([]byte, error) {
-	if p, ok := v.(*Problem); ok && p.encoded != nil {
-		return p.encoded, nil
-	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -18,8 +18,7 @@ type Problem struct {
 	OrderID   *ID        `json:"order_id,omitempty" doc:"With already_claimed: the order that the user has"`
 	Errors    []BadField `json:"errors,omitempty" doc:"With invalid_input: one entry for each field"`
 
-	header  http.Header
-	encoded []byte // the JSON, if no member varies
+	header http.Header
 }
 
 // A BadField says what is wrong with one part of the request.
@@ -30,9 +29,7 @@ type BadField struct {
 }
 
 func newProblem(status int, code, detail string) *Problem {
-	p := &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
-	p.encoded, _ = encode(p)
-	return p
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
 func withHeader(p *Problem, name, value string) *Problem {

@@ -22,7 +22,7 @@ func problemFromHuma(status int, message string, causes ...error) huma.StatusErr
 		return invalid(badFields(causes)...)
 	case 400:
 		p := newProblem(400, "invalid_json", "The request body must be a JSON document.")
-		p.Errors, p.encoded = badFields(causes), nil
+		p.Errors = badFields(causes)
 		return p
 	case 408:
 		return newProblem(408, "body_too_slow", "The request body did not arrive in time.")
@@ -36,7 +36,7 @@ func problemFromHuma(status int, message string, causes ...error) huma.StatusErr
 // invalid returns the problem of a request with bad fields.
 func invalid(fields ...BadField) *Problem {
 	p := newProblem(422, "invalid_input", "The request is not valid.")
-	p.Errors, p.encoded = fields, nil
+	p.Errors = fields
 	return p
 }
 
