@@ -1,1 +1,1 @@
-DROP TABLE coupons
+DROP TABLE IF EXISTS coupons

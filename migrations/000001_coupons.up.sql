@@ -1,4 +1,4 @@
-CREATE TABLE coupons (
+CREATE TABLE IF NOT EXISTS coupons (
     id            BIGINT       NOT NULL,
     name          VARCHAR(100) NOT NULL,
     begin_time    DATETIME(3)  NOT NULL,

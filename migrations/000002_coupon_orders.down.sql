@@ -1,1 +1,1 @@
-DROP TABLE coupon_orders
+DROP TABLE IF EXISTS coupon_orders

@@ -1,4 +1,4 @@
-CREATE TABLE coupon_orders (
+CREATE TABLE IF NOT EXISTS coupon_orders (
     id         BIGINT      NOT NULL,
     coupon_id  BIGINT      NOT NULL,
     user_id    BIGINT      NOT NULL,

@@ -1,1 +1,1 @@
-DROP TABLE locks
+DROP TABLE IF EXISTS locks

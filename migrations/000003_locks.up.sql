@@ -1,4 +1,4 @@
-CREATE TABLE locks (
+CREATE TABLE IF NOT EXISTS locks (
     name       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     -- Empty when released. The row is kept because it holds the last fence.
     owner      VARCHAR(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

@@ -1,56 +1,130 @@
 // Package migrations embeds the schema, so that the service, the tests and the
-// lab apply the same files. Each file holds one statement: a migration cannot
-// be applied in part, and the DSN needs no multiStatements.
+// lab apply the same files.
+//
+// Each file holds one statement that can be repeated, such as CREATE TABLE IF
+// NOT EXISTS. So a migration cannot be applied in part, the DSN needs no
+// multiStatements, and after a crash the migration that was running is simply
+// run again.
 package migrations
 
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/golang-migrate/migrate/v4/database/mysql"
+	"github.com/golang-migrate/migrate/v4/source"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 )
 
 //go:embed *.sql
 var files embed.FS
 
-// Up applies the missing migrations. Concurrent calls are safe: golang-migrate
-// serialises them with GET_LOCK.
+// Up applies the missing migrations. It waits while another process migrates the
+// database, and repeats a migration that a crash has interrupted. When ctx ends
+// it returns after the running migration, with the cause of ctx.
 func Up(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, (*migrate.Migrate).Up)
 }
 
-// Down reverts all migrations. All data is lost.
+// Down reverts all migrations, like Up. All data is lost.
 func Down(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, (*migrate.Migrate).Down)
 }
 
 func run(ctx context.Context, db *sql.DB, step func(*migrate.Migrate) error) error {
-	source, err := iofs.New(files, ".")
-	if err != nil {
-		return err
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("migrations: connect: %w", err)
 	}
-	// Unlike WithInstance, WithConnection does not close db with the migrator.
-	driver, err := mysql.WithConnection(ctx, conn, &mysql.Config{})
-	if err != nil {
-		return errors.Join(fmt.Errorf("migrations: %w", err), conn.Close())
+	defer discard(conn) // which also ends its named locks
+	if err := lock(ctx, conn); err != nil {
+		return fmt.Errorf("migrations: wait for another process: %w", err)
 	}
-	m, err := migrate.NewWithInstance("embed", source, "mysql", driver)
+	if err := migrateLocked(ctx, conn, step); err != nil {
+		return fmt.Errorf("migrations: %w", withCause(err))
+	}
+	return nil
+}
+
+// lock waits until this connection alone may migrate the database. Golang-migrate
+// has a lock of its own, but waits for it for 10 seconds only, and does not hold
+// it while a dirty version is repaired.
+func lock(ctx context.Context, conn *sql.Conn) error {
+	const q = `SELECT COALESCE(GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 1), 0)`
+	for locked := false; !locked; {
+		if err := conn.QueryRowContext(ctx, q).Scan(&locked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func migrateLocked(ctx context.Context, conn *sql.Conn, step func(*migrate.Migrate) error) error {
+	source, err := iofs.New(files, ".")
 	if err != nil {
-		return errors.Join(fmt.Errorf("migrations: %w", err), driver.Close())
+		return err
+	}
+	// Unlike WithInstance, WithConnection does not close the pool.
+	target, err := mysql.WithConnection(ctx, conn, &mysql.Config{})
+	if err != nil {
+		return err
+	}
+	m, err := migrate.NewWithInstance("embed", source, "mysql", target)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { m.GracefulStop <- true })
+	defer stop()
+	if err := repair(m, source); err != nil {
+		return err
 	}
 	err = step(m)
 	if errors.Is(err, migrate.ErrNoChange) {
-		err = nil
+		return nil
 	}
-	sourceErr, driverErr := m.Close()
-	return errors.Join(err, sourceErr, driverErr)
+	return errors.Join(err, context.Cause(ctx))
+}
+
+// repair marks the version before an interrupted migration as the current one.
+// The migration is then run again.
+func repair(m *migrate.Migrate, source source.Driver) error {
+	version, dirty, err := m.Version()
+	switch {
+	case errors.Is(err, migrate.ErrNilVersion): // perhaps dirty: Version does not tell
+		return m.Force(database.NilVersion)
+	case err != nil || !dirty:
+		return err
+	}
+	before, err := source.Prev(version)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m.Force(database.NilVersion)
+	}
+	if err != nil {
+		return err
+	}
+	return m.Force(int(before))
+}
+
+// withCause joins the cause of a golang-migrate error, which it does not unwrap.
+func withCause(err error) error {
+	if e, ok := errors.AsType[*database.Error](err); ok {
+		return errors.Join(err, e.OrigErr)
+	}
+	if e, ok := errors.AsType[database.Error](err); ok {
+		return errors.Join(err, e.OrigErr)
+	}
+	return err
+}
+
+// discard closes a connection instead of returning it to the pool.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close()
 }

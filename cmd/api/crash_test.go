@@ -32,13 +32,20 @@ type deployment struct {
 	twenty chan struct{} // closed when twenty orders have been acknowledged
 }
 
-func deploy(t *testing.T, commit string) *deployment {
+// buildBinary builds the service and returns the path of its executable.
+func buildBinary(t *testing.T) string {
 	t.Helper()
-	l := labtest.Lab(t)
 	binary := filepath.Join(t.TempDir(), "api")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
 	}
+	return binary
+}
+
+func deploy(t *testing.T, commit string) *deployment {
+	t.Helper()
+	l := labtest.Lab(t)
+	binary := buildBinary(t)
 	d := &deployment{t: t, dsn: labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), twenty: make(chan struct{}), client: &http.Client{
 		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
 	}}

@@ -39,24 +39,26 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 // drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
 	server := newServer(cfg, s.handler, s.log)
-	failed := make(chan error, 2)
-	go func() { failed <- server.Serve(listener) }()
-	go func() { failed <- s.prepare(ctx, cfg) }()
-	for {
-		select {
-		case <-ctx.Done():
-			return s.drain(ctx, cfg, server)
-		case err := <-failed:
-			if err != nil && ctx.Err() == nil {
-				return errors.Join(err, server.Close())
-			}
+	running, fail := context.WithCancelCause(ctx)
+	prepared := make(chan struct{})
+	go func() { fail(server.Serve(listener)) }()
+	go func() {
+		defer close(prepared)
+		if err := s.prepare(ctx, cfg); err != nil {
+			fail(err)
 		}
+	}()
+	<-running.Done()
+	if ctx.Err() == nil {
+		return errors.Join(context.Cause(running), server.Close())
 	}
+	return s.drain(ctx, cfg, server, prepared)
 }
 
 // drain shuts down without failing a request: first /readyz turns 503 for the
-// load balancers, then the listener closes, then requests in flight end.
-func (s *service) drain(ctx context.Context, cfg config, server *http.Server) error {
+// load balancers, then the listener closes, then requests in flight end, and a
+// migration that is still running.
+func (s *service) drain(ctx context.Context, cfg config, server *http.Server, prepared <-chan struct{}) error {
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(cfg.DrainDelay)
@@ -64,6 +66,11 @@ func (s *service) drain(ctx context.Context, cfg config, server *http.Server) er
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("drain: %w", err), server.Close())
+	}
+	select {
+	case <-prepared:
+	case <-ctx.Done():
+		return errors.New("drain: a migration is still running; the next start repeats it")
 	}
 	s.log.Info("drained")
 	return nil

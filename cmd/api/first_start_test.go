@@ -1,0 +1,44 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/migrations"
+)
+
+// Half of the first starts are killed, the other half is asked to stop, at
+// random moments of the migration.
+func TestStoppedFirstStartLeavesASchemaThatTheNextStartUses(t *testing.T) {
+	t.Parallel()
+	binary := buildBinary(t)
+	redis := labtest.Redis(t)
+	for i := range 20 {
+		dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+		first := exec.Command(binary, "serve")
+		first.Env = append(os.Environ(), "MYSQL_DSN="+dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret, "HTTP_ADDR=127.0.0.1:0")
+		if err := first.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(rand.N(150 * time.Millisecond))
+		signal := syscall.SIGTERM
+		if i%2 == 0 {
+			signal = syscall.SIGKILL
+		}
+		_ = first.Process.Signal(signal)
+		_ = first.Wait()
+		db := labtest.Open(t, dsn)
+		if err := migrations.Up(t.Context(), db.DB); err != nil {
+			t.Fatalf("start %d: the next start: %v", i, err)
+		}
+		if _, err := db.Exec("INSERT INTO coupon_orders VALUES (1, 2, 3, NOW())"); err != nil {
+			t.Fatalf("start %d: the next start's schema: %v", i, err)
+		}
+		_ = db.Close()
+	}
+}

@@ -1,0 +1,126 @@
+package migrations_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/migrations"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m) }
+
+// A crash leaves a version dirty, with its migration applied or not: Up and
+// Down leave the same states behind.
+func TestInterruptedMigrationIsRepeated(t *testing.T) {
+	t.Parallel()
+	tables := []string{"coupons", "coupon_orders", "locks"}
+	for version := range len(tables) {
+		for _, applied := range []bool{false, true} {
+			t.Run(fmt.Sprintf("version %d, applied %t", version+1, applied), func(t *testing.T) {
+				t.Parallel()
+				db := emptyDatabase(t)
+				mustUp(t, db)
+				for i, table := range tables {
+					if i > version || i == version && !applied {
+						db.MustExec("DROP TABLE " + table)
+					}
+				}
+				db.MustExec("UPDATE schema_migrations SET version = ?, dirty = TRUE", version+1)
+				mustUp(t, db)
+				for _, table := range tables {
+					if _, err := db.Exec("SELECT 1 FROM " + table); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestDownRevertsAnInterruptedMigration(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	mustUp(t, db)
+	db.MustExec("DROP TABLE locks")
+	db.MustExec("UPDATE schema_migrations SET version = 3, dirty = TRUE")
+	if err := migrations.Down(t.Context(), db.DB); err != nil {
+		t.Fatal(err)
+	}
+	mustUp(t, db)
+}
+
+func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{false, true} {
+		db := emptyDatabase(t)
+		mustUp(t, db)
+		db.MustExec("DROP TABLE locks, coupon_orders")
+		if applied {
+			db.MustExec("DROP TABLE coupons")
+		}
+		db.MustExec("UPDATE schema_migrations SET version = -1, dirty = TRUE")
+		mustUp(t, db)
+	}
+}
+
+// The other process needs longer than the 10 seconds after which golang-migrate
+// gives up.
+func TestUpWaitsForAnotherProcess(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), `DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- migrations.Up(context.Background(), db.DB) }()
+	select {
+	case err := <-done:
+		t.Fatalf("Up returned while another process migrated: %v", err)
+	case <-time.After(11 * time.Second):
+	}
+	if _, err := other.ExecContext(t.Context(), `DO RELEASE_ALL_LOCKS()`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUpEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), `DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := migrations.Up(ctx, db.DB); err == nil {
+		t.Error("Up returned nil although it never had the lock")
+	}
+}
+
+func emptyDatabase(t *testing.T) *sqlx.DB {
+	t.Helper()
+	return labtest.Open(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)))
+}
+
+func mustUp(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	if err := migrations.Up(t.Context(), db.DB); err != nil {
+		t.Fatal(err)
+	}
+}
