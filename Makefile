@@ -1,62 +1,80 @@
-# An index of commands that could be typed as well. `make demo` and `make test`
-# work on a fresh machine; everything they start is private and ends with them.
+# The commands of this repository. Each installs or builds what it needs, starts
+# its servers as private child processes, and stops them at its end.
 
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' \) -print) go.mod go.sum
 
-.PHONY: docs pview topologies generations help install demo test up load demo-jmeter bench soak interop
+.PHONY: help demo up test-unit test load demo-jmeter pview topologies generations soak bench docs lint interop install
 
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## show this list
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: ## install what is missing: servers, nginx (apt or brew)
-	@deploy/install.sh servers
+##@ First steps
 
-demo: install bin/api bin/loadtest $(K6) ## prove the promises: experiments with k6, one table, out/demo/proof.json
+demo: install bin/api bin/loadtest $(K6) ## prove the promises with k6 and print one table; out/demo/proof.json
 	@bin/loadtest demo
 
-demo-jmeter: install bin/api bin/loadtest ## the same with JMeter, without a display
-	@deploy/install.sh jmeter
-	@bin/loadtest jmeter
-
-generations: install bin/loadtest ## each generation of the articles' lock under the fault that breaks it, and the next one under the same
-	@bin/loadtest generations
-
-pview: bin/api bin/loadtest $(K6) ## 666 page views at once under every lock: which of them count all; out/pview/pview.json
-	@deploy/install.sh servers jmeter
-	@bin/loadtest pview
-
-topologies: install bin/api bin/loadtest $(K6) ## claims and page views on every Redis topology, with failovers; out/topologies/topologies.json
-	@bin/loadtest topologies
-
-up: install bin/api bin/loadtest ## the private stack in the foreground, with one coupon on sale
+up: install bin/api bin/loadtest ## run the service in the foreground, with one coupon on sale
 	@bin/loadtest up
 
-load: bin/loadtest $(K6) ## k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)
-	@bin/loadtest load
+test-unit: ## run the tests that need no server, within a minute
+	@mkdir -p out
+	@go test -short -v ./... >out/test-unit.txt 2>&1 || { grep -vE '^(=== |PASS|ok )|no test files|--- (PASS|SKIP)|-short excludes' out/test-unit.txt; exit 1; }
+	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
-bench: bin/api bin/loadtest bin/bench-peers ## measure everything side by side, out/bench/bench.json; BENCH=quick for a short look
-	@deploy/install.sh servers bench
-	@bin/loadtest bench
-
-docs: bin/loadtest ## docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json
-	@bin/loadtest docs
-
-soak: install bin/api bin/loadtest ## minutes of mixed claims while everything is killed in turn, audited throughout; SOAK=60s for a short one
-	@bin/loadtest soak
-
-test: ## formatting, vet, staticcheck, and all tests against private real servers
+test: bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
 	@deploy/install.sh servers tests
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	cd loadtest/bench/peers && go vet ./...
 	go tool staticcheck ./...
+	bin/actionlint .github/workflows/*.yml
 	go test -race -shuffle=on -count=1 ./...
 	cd deploy/compose && go vet ./... && go test -count=1 ./...
 
-interop: ## locks shared with the real Redisson, both ways
+##@ Load tests and experiments
+
+load: bin/loadtest $(K6) ## run k6 against BASE_URL (with JWT_SECRET, or ADMIN_TOKEN and TOKENS)
+	@bin/loadtest load
+
+demo-jmeter: install bin/api bin/loadtest ## run the demo with JMeter, without its window
+	@deploy/install.sh jmeter
+	@bin/loadtest jmeter
+
+pview: bin/api bin/loadtest $(K6) ## count 666 concurrent page views under every lock; out/pview/pview.json
+	@deploy/install.sh servers jmeter
+	@bin/loadtest pview
+
+topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
+	@bin/loadtest topologies
+
+generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
+	@bin/loadtest generations
+
+soak: install bin/api bin/loadtest ## mix claims for minutes while every server is killed in turn; SOAK=60s is shorter
+	@bin/loadtest soak
+
+bench: bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
+	@deploy/install.sh servers bench
+	@bin/loadtest bench
+
+docs: bin/loadtest ## write docs/benchmarks.md from the last full bench, or from docs/benchmarks.json
+	@bin/loadtest docs
+
+##@ Checks and tools
+
+lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint
+	@bin/golangci-lint run ./...
+	@cd loadtest/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
+	@cd deploy/compose && $(CURDIR)/bin/golangci-lint run ./...
+	@bin/actionlint .github/workflows/*.yml
+
+interop: ## share locks with the real Redisson, in both directions
 	@deploy/install.sh servers interop
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
+
+install: ## install the missing servers with apt or brew
+	@deploy/install.sh servers
 
 bin/api: $(SOURCES)
 	@echo "building $@"
@@ -73,4 +91,14 @@ bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"
 	@cd loadtest/k6/build && go build -trimpath -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
+	@touch $@
+
+bin/golangci-lint: tools/golangci-lint/go.mod
+	@echo "building golangci-lint, once: one to four minutes"
+	@cd tools/golangci-lint && go build -trimpath -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+bin/actionlint: tools/actionlint/go.mod
+	@echo "building actionlint, once"
+	@cd tools/actionlint && go build -trimpath -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
 	@touch $@
