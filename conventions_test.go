@@ -1,5 +1,6 @@
 // Package flashsale_test checks the rules of this repository that the compiler
-// does not check: which package may depend on which, and package comments.
+// does not check: which package may depend on which, package comments, and the
+// list of Go modules to update.
 package flashsale_test
 
 import (
@@ -94,6 +95,26 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 		}
 		if comments := packageComments(t, p.Dir, files); len(comments) != 1 {
 			t.Errorf("%s has %d package comments, want one: %.60q", p.ImportPath, len(comments), comments)
+		}
+	}
+}
+
+func TestDependabotUpdatesEveryModule(t *testing.T) {
+	t.Parallel()
+	config, err := os.ReadFile(".github/dependabot.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"go.mod", "*/*/go.mod", "*/*/*/go.mod"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no module matches %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			dir := "/" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), ".")
+			if !strings.Contains(string(config), "\n      - "+dir+"\n") {
+				t.Errorf(".github/dependabot.yml does not list %s", dir)
+			}
 		}
 	}
 }
