@@ -24,16 +24,16 @@ func registry(p pools) *prometheus.Registry {
 type redisPool struct{ rdb redis.UniversalClient }
 
 var (
-	poolConns = prometheus.NewDesc("redis_pool_connections", "Connections by state.", []string{"state"}, nil)
-	poolWaits = prometheus.NewDesc("redis_pool_timeouts_total", "Waits for a connection that timed out.", nil, nil)
-	poolMiss  = prometheus.NewDesc("redis_pool_misses_total", "Requests that found no idle connection.", nil, nil)
+	poolConns    = prometheus.NewDesc("redis_pool_connections", "Connections by state.", []string{"state"}, nil)
+	poolTimeouts = prometheus.NewDesc("redis_pool_timeouts_total", "Waits for a connection that timed out.", nil, nil)
+	poolMisses   = prometheus.NewDesc("redis_pool_misses_total", "Requests that found no idle connection.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (redisPool) Describe(out chan<- *prometheus.Desc) {
 	out <- poolConns
-	out <- poolWaits
-	out <- poolMiss
+	out <- poolTimeouts
+	out <- poolMisses
 }
 
 // Collect implements prometheus.Collector.
@@ -41,6 +41,6 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 	s := p.rdb.PoolStats()
 	out <- prometheus.MustNewConstMetric(poolConns, prometheus.GaugeValue, float64(s.IdleConns), "idle")
 	out <- prometheus.MustNewConstMetric(poolConns, prometheus.GaugeValue, float64(s.TotalConns-s.IdleConns), "in_use")
-	out <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(s.Timeouts))
-	out <- prometheus.MustNewConstMetric(poolMiss, prometheus.CounterValue, float64(s.Misses))
+	out <- prometheus.MustNewConstMetric(poolTimeouts, prometheus.CounterValue, float64(s.Timeouts))
+	out <- prometheus.MustNewConstMetric(poolMisses, prometheus.CounterValue, float64(s.Misses))
 }

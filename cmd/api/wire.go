@@ -43,6 +43,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 	return s, nil
 }
 
+// wire wires the service, and adds what it opens to opened.
 func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	p, err := openPools(cfg, opened)
 	if err != nil {

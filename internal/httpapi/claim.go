@@ -31,6 +31,7 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, newOrder(o))
 }
 
+// authorizedClaim makes the claim that r requests, if its token is valid.
 func (a *API) authorizedClaim(r *http.Request) (order.Order, *Problem) {
 	if a.phase.Load() == starting {
 		return order.Order{}, unavailable

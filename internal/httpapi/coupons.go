@@ -89,7 +89,7 @@ func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, err
 
 // A page holds the parameters of every list.
 type page struct {
-	Before ID  `query:"before" doc:"Continue below this id, which is next in the previous response"`
+	Before ID  `query:"before" doc:"Continue below this id: next of the previous response"`
 	Limit  int `query:"limit" minimum:"1" maximum:"100" default:"20"`
 }
 

@@ -51,8 +51,9 @@ func withRetry(p *Problem) *Problem { return withHeader(p, "Retry-After", "1") }
 // nil. It logs errors that operators must know of.
 //
 // If ctx is cancelled, the client has closed the connection. An operation that
-// is then unavailable was cancelled: the response reaches no one, and the cause
-// need not be a server.
+// is then unavailable was cancelled: no response can be delivered, and the cause
+// need not be a server. A proxy that times out counts as the client, so its
+// timeout must be longer than Config.Timeout.
 func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	if err == nil {
 		return nil
