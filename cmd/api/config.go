@@ -19,7 +19,7 @@ import (
 )
 
 // config holds every setting. A field tagged secret is never printed. The doc
-// tag is the setting's row in the README.
+// tag is the setting's row in docs/operations.md.
 type config struct {
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" doc:"host:port, or unix:/path"`
 	Instance string `env:"INSTANCE" doc:"value of the header X-Instance; the host name if empty"`

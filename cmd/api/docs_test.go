@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// settingsTable returns the README's table of settings, generated from config.
+// settingsTable returns the table of settings in docs/operations.md, generated
+// from config.
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("| setting | default | meaning |\n|---|---|---|\n")
@@ -25,15 +26,15 @@ func settingsTable() string {
 	return b.String()
 }
 
-func TestReadmeListsEverySetting(t *testing.T) {
+func TestOperationsPageListsEverySetting(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "\n## Settings\n")
+	_, section, _ := strings.Cut(string(page), "\n## Settings\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	if want := settingsTable(); !strings.Contains(section, want) {
-		t.Errorf("the section Settings of README.md must contain this table:\n%s", want)
+		t.Errorf("the section Settings of docs/operations.md must contain this table:\n%s", want)
 	}
 }

@@ -1,0 +1,28 @@
+package demo
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestProofPageShowsEveryExperiment(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../docs/proof.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(b), "```text\n")
+	table, _, _ = strings.Cut(table, "```")
+	for i, e := range experiments {
+		row := fmt.Sprintf("%2d  %-24s %-16s %-13s ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle())
+		for _, text := range []string{row, "\n    " + e.Lesson + "\n", "(commit " + e.Commit + ", "} {
+			found := strings.Index(table, text)
+			if found < 0 {
+				t.Fatalf("the table in docs/proof.md lacks %q: run make demo and copy its table", text)
+			}
+			table = table[found:]
+		}
+	}
+}
