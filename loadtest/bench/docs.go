@@ -9,14 +9,15 @@ import (
 	"path/filepath"
 )
 
-// Docs writes docs/benchmarks.md from docs/benchmarks.json. If there is an
-// out/bench/bench.json, Docs copies it to docs/benchmarks.json first. It returns
-// an error if that is of a quick run, or lacks the value of a target.
+// Docs writes docs/benchmarks.md, and the figures that the READMEs quote, from
+// docs/benchmarks.json. If there is an out/bench/bench.json, Docs copies it to
+// docs/benchmarks.json first. It returns an error if that is of a quick run, or
+// lacks the value of a target.
 func Docs(context.Context) error {
 	latest, err := os.ReadFile(filepath.Join(outDir, "bench.json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return writePage()
+		return write()
 	case err != nil:
 		return err
 	}
@@ -29,11 +30,11 @@ func Docs(context.Context) error {
 	if err := os.WriteFile(filepath.Join("docs", "benchmarks.json"), latest, 0o644); err != nil {
 		return err
 	}
-	return writePage()
+	return write()
 }
 
-// writePage generates docs/benchmarks.md from docs/benchmarks.json.
-func writePage() error {
+// write generates all that comes from docs/benchmarks.json.
+func write() error {
 	figures, err := os.ReadFile(filepath.Join("docs", "benchmarks.json"))
 	if err != nil {
 		return err
@@ -42,7 +43,10 @@ func writePage() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join("docs", "benchmarks.md"), []byte(markdown), 0o644)
+	if err := os.WriteFile(filepath.Join("docs", "benchmarks.md"), []byte(markdown), 0o644); err != nil {
+		return err
+	}
+	return writeReadmes(figures)
 }
 
 // publishable returns an error unless benchJSON is of a full run.

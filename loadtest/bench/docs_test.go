@@ -37,6 +37,50 @@ func TestDocsBenchmarksIsGenerated(t *testing.T) {
 	}
 }
 
+func TestReadmesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	figures, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.json"))
+	if os.IsNotExist(err) {
+		t.Skip("there is no docs/benchmarks.json")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range readmes {
+		got, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := quote(string(got), figures)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s: run make docs; -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+func TestQuotationsAreReplaced(t *testing.T) {
+	t.Parallel()
+	figures, err := json.Marshal(Report{
+		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4}},
+		Targets: []Target{{Name: "grouped / articles' flow", Value: 10.5, Limit: 10}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "<!-- claims/direct/grouped -->19,216 claims/s, <!-- grouped / articles' flow -->11.2, no more"
+	got, err := quote(text, figures)
+	if want := "<!-- claims/direct/grouped -->20,123 claims/s, <!-- grouped / articles' flow -->10.5, no more"; got != want || err != nil {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if _, err := quote("<!-- nothing -->10", figures); err == nil {
+		t.Error("a name without a figure is accepted")
+	}
+}
+
 func TestOnlyFullRunsArePublishable(t *testing.T) {
 	t.Parallel()
 	measured, missing := Target{Name: "a", Value: 1, Limit: 2}, Target{Name: "b", Value: math.NaN(), Limit: 2, AtMost: true}
