@@ -1,6 +1,6 @@
 // Package flashsale_test checks the rules of this repository that the compiler
-// does not check: which package may depend on which, package comments, and the
-// list of Go modules to update.
+// does not check: which package may depend on which, package comments, the list
+// of Go modules to update, and that what the documentation names exists.
 package flashsale_test
 
 import (

@@ -1,0 +1,180 @@
+package flashsale_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The tests in this file check what the documentation says against the
+// repository. They look at links and at code, that is at code spans and code
+// blocks.
+
+// eachPage runs check for the text of each page.
+func eachPage(t *testing.T, check func(t *testing.T, page, text string)) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		t.Run(page, func(t *testing.T) { check(t, page, read(t, page)) })
+	}
+}
+
+func TestDocumentedPathsExist(t *testing.T) {
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, path := range paths(text) {
+			if found, err := filepath.Glob(path); err != nil || len(found) == 0 {
+				t.Errorf("there is no %s", path)
+			}
+		}
+	})
+}
+
+func TestDocumentedMakeTargetsExist(t *testing.T) {
+	makefile := "\n" + read(t, "Makefile")
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, target := range makeTargets(text) {
+			if !strings.Contains(makefile, "\n"+target+":") {
+				t.Errorf("the Makefile has no target %s", target)
+			}
+		}
+	})
+}
+
+func TestDocumentedTestsExist(t *testing.T) {
+	source := sources(t, isTest)
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, name := range testNames(text) {
+			if !strings.Contains(source, "\nfunc "+name+"(") {
+				t.Errorf("there is no %s", name)
+			}
+		}
+	})
+}
+
+func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
+
+// Settings are read by Go, by the scripts of k6, by the Makefile and by compose.
+func TestDocumentedSettingsExist(t *testing.T) {
+	source := sources(t, func(path string) bool {
+		return !isTest(path) && slices.Contains([]string{".go", ".js", ".yml", ""}, filepath.Ext(path))
+	})
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, name := range settings(text) {
+			if !regexp.MustCompile(`(?m)("|__ENV\.|\$\{|\$\(|^ +)` + name + `\b`).MatchString(source) {
+				t.Errorf("nothing reads the setting %s", name)
+			}
+		}
+	})
+}
+
+func TestDocumentedIdentifiersExist(t *testing.T) {
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, i := range identifiers(text) {
+			pkg, name, _ := strings.Cut(i, ".")
+			source := sources(t, func(path string) bool {
+				return filepath.Base(filepath.Dir(path)) == pkg && filepath.Ext(path) == ".go"
+			})
+			declaration := regexp.MustCompile(`(?m)^(func|type|var|const|\t)( \([^)]*\))? ?` + name + `\b`)
+			if source != "" && !declaration.MatchString(source) { // otherwise the package is not ours
+				t.Errorf("package %s declares no %s", pkg, name)
+			}
+		}
+	})
+}
+
+// Names in lower case with underscores are metrics, codes of problems, members
+// of JSON, columns, and variables of MySQL.
+var snakeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+
+// foreignNames are names that only a library or a server knows.
+var foreignNames = regexp.MustCompile(`^(go_sql|db|max)_`)
+
+func TestDocumentedNamesExist(t *testing.T) {
+	source := sources(t, func(path string) bool { return !isTest(path) && filepath.Ext(path) != ".md" })
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, word := range words(text) {
+			name, _, _ := strings.Cut(word, "{")
+			name, _, _ = strings.Cut(name, "=")
+			if snakeForm.MatchString(name) && !foreignNames.MatchString(name) && !strings.Contains(source, name) {
+				t.Errorf("the code does not know %s", name)
+			}
+		}
+	})
+}
+
+// commandFiles are the files that list the commands of our programs.
+var commandFiles = map[string]string{"api": "cmd/api/main.go", "loadtest": "loadtest/main.go"}
+
+var commandForm = regexp.MustCompile(`(?:^|bin/)(api|loadtest) ([a-z]+)`)
+
+func TestDocumentedCommandsExist(t *testing.T) {
+	eachPage(t, func(t *testing.T, _, text string) {
+		for _, part := range code(text) {
+			if m := commandForm.FindStringSubmatch(part); m != nil && !strings.Contains(read(t, commandFiles[m[1]]), `"`+m[2]+`"`) {
+				t.Errorf("%s has no command %s", m[1], m[2])
+			}
+		}
+	})
+}
+
+// generatedPage is written by make docs.
+const generatedPage = "docs/benchmarks.md"
+
+func TestDocumentedLinksResolve(t *testing.T) {
+	eachPage(t, func(t *testing.T, page, text string) {
+		for _, m := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+			if !strings.Contains(m[1], "://") {
+				checkLink(t, page, m[1])
+			}
+		}
+	})
+}
+
+func checkLink(t *testing.T, page, target string) {
+	t.Helper()
+	file, anchor, hasAnchor := strings.Cut(target, "#")
+	path := filepath.Join(filepath.Dir(page), file)
+	if file == "" {
+		path = page
+	}
+	_, err := os.Stat(path)
+	switch {
+	case path == generatedPage && os.IsNotExist(err): // before the first make docs
+	case err != nil:
+		t.Errorf("link %s: %v", target, err)
+	case hasAnchor && !slices.Contains(anchors(read(t, path)), anchor):
+		t.Errorf("link %s: no heading has this anchor", target)
+	}
+}
+
+// Both READMEs send readers to the same files, targets, tests and figures.
+func TestReadmesSayTheSame(t *testing.T) {
+	t.Parallel()
+	english, chinese := facts(read(t, "README.md")), facts(read(t, "README.zh-CN.md"))
+	for _, fact := range english {
+		if !slices.Contains(chinese, fact) {
+			t.Errorf("only README.md has %s", fact)
+		}
+	}
+	for _, fact := range chinese {
+		if !slices.Contains(english, fact) {
+			t.Errorf("only README.zh-CN.md has %s", fact)
+		}
+	}
+}
+
+// facts returns what a page says that does not depend on the language.
+func facts(text string) []string {
+	return slices.Concat(paths(text), makeTargets(text), testNames(text), settings(text), comment.FindAllString(text, -1))
+}
+
+func TestReadmesAreShort(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"README.md", "README.zh-CN.md"} {
+		if n := strings.Count(read(t, page), "\n"); n > 150 {
+			t.Errorf("%s has %d lines, want 150 at most", page, n)
+		}
+	}
+}

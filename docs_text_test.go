@@ -1,0 +1,176 @@
+package flashsale_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// pages returns the files for readers.
+func pages(tb testing.TB) []string {
+	tb.Helper()
+	all, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return append(all, "README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md")
+}
+
+var (
+	codeBlock = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
+	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
+	comment   = regexp.MustCompile(`(?s)<!--.*?-->`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
+
+// code returns the code spans of a page and the lines of its code blocks,
+// without those of Go.
+func code(text string) (parts []string) {
+	text = codeBlock.ReplaceAllStringFunc(text, func(block string) string {
+		if m := codeBlock.FindStringSubmatch(block); m[1] != "go" {
+			parts = append(parts, strings.Split(m[2], "\n")...)
+		}
+		return ""
+	})
+	for _, m := range codeSpan.FindAllStringSubmatch(text, -1) {
+		parts = append(parts, m[1])
+	}
+	return parts
+}
+
+// words returns the words of all code of a page.
+func words(text string) (all []string) {
+	for _, part := range code(text) {
+		for _, word := range strings.Fields(part) {
+			all = append(all, strings.Trim(word, `"',;:()[]`))
+		}
+	}
+	return all
+}
+
+var (
+	// A path has a slash, or is the name of a file.
+	pathForm = regexp.MustCompile(`^(\./)?\w[\w.-]*(/[\w.*-]*)+$|^[\w.-]+\.(go|lua|sql|sh|js|jmx|yml|conf|md|json|mod)$`)
+	// bin and out are built and not committed.
+	notInRepository = regexp.MustCompile(`^(bin|out)/|^(net/http|database/sql)$`)
+
+	makeCommand = regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`)
+
+	// An identifier of a package, as in lock.ErrLocked.
+	identifierForm = regexp.MustCompile(`\b[a-z]\w*\.[A-Z]\w*`)
+
+	testForm = regexp.MustCompile(`\b(?:Test|Example|Benchmark|Fuzz)[A-Z]\w*`)
+
+	// A setting is written in capitals. A single word counts only with a value,
+	// because SQL has such words.
+	settingForm = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|^[A-Z][A-Z0-9_]+=`)
+	notSettings = []string{"GET_LOCK"}
+)
+
+func paths(text string) []string {
+	return slices.DeleteFunc(words(text), func(word string) bool {
+		return !pathForm.MatchString(word) || notInRepository.MatchString(word)
+	})
+}
+
+func makeTargets(text string) (all []string) {
+	for _, part := range code(text) {
+		for _, m := range makeCommand.FindAllStringSubmatch(part, -1) {
+			all = append(all, m[1])
+		}
+	}
+	return all
+}
+
+func testNames(text string) (all []string) {
+	for _, part := range code(text) {
+		all = append(all, testForm.FindAllString(part, -1)...)
+	}
+	return all
+}
+
+// identifiers returns the identifiers in the code of a page, Go included.
+func identifiers(text string) (all []string) {
+	for _, m := range codeBlock.FindAllString(text, -1) {
+		all = append(all, identifierForm.FindAllString(m, -1)...)
+	}
+	for _, part := range code(text) {
+		all = append(all, identifierForm.FindAllString(part, -1)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func settings(text string) (all []string) {
+	for _, word := range words(text) {
+		name, _, _ := strings.Cut(word, "=")
+		if settingForm.MatchString(word) && !slices.Contains(notSettings, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// anchors returns the anchors that GitHub gives to the headings of a page.
+func anchors(text string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		all = append(all, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1]))
+	}
+	return all
+}
+
+func read(tb testing.TB, path string) string {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(b)
+}
+
+// sources returns the text of all files of the repository that match.
+func sources(tb testing.TB, match func(path string) bool) string {
+	tb.Helper()
+	var b strings.Builder
+	walk(tb, func(path string) {
+		if match(path) {
+			b.WriteString("\n" + read(tb, path))
+		}
+	})
+	return b.String()
+}
+
+// walk calls visit for each file of the repository, except for binaries,
+// results and hidden directories.
+func walk(tb testing.TB, visit func(path string)) {
+	tb.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || path == "bin" || path == "out") {
+			return fs.SkipDir
+		}
+		if d.Type().IsRegular() {
+			visit(path)
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
