@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,6 +156,34 @@ func TestNginxRunsTestedConfiguration(t *testing.T) {
 	listen := firstGroups(`(?m)^listen (\d+)`, read(t, "deploy/nginx/site/listen.conf"))
 	if len(listen) != 1 || len(nginx.Ports) != 1 || listen[0] != "8080" || nginx.Ports[0].Target != 8080 {
 		t.Errorf("nginx listens on %v and publishes %v", listen, nginx.Ports)
+	}
+}
+
+// A recreated container has a new address. Without these directives nginx looks
+// its name up once, at its own start. They exist since nginx 1.27.3.
+func TestNginxFollowsARecreatedInstance(t *testing.T) {
+	upstream := read(t, "deploy/nginx/site/upstream.conf")
+	servers := firstGroups(`(?m)^server (.+);`, upstream)
+	if len(servers) < 2 {
+		t.Fatalf("%d servers in upstream.conf: have they moved?", len(servers))
+	}
+	for _, server := range servers {
+		if !slices.Contains(strings.Fields(server), "resolve") {
+			t.Errorf("server %s is looked up once", server)
+		}
+	}
+	if len(firstGroups(`(?m)^resolver (127\.0\.0\.11 valid=\d+s)`, upstream)) != 1 {
+		t.Error("no resolver with a short validity in the upstream")
+	}
+	if !strings.Contains(read(t, "deploy/nginx/nginx.conf"), "zone instances") {
+		t.Error("the upstream has no zone, which resolve needs")
+	}
+	version := firstGroups(`^nginx:1\.(\d+)-`, project(t).Services["nginx"].Image)
+	if len(version) != 1 {
+		t.Fatal("the image's version is not pinned as nginx:1.x")
+	}
+	if minor, err := strconv.Atoi(version[0]); err != nil || minor < 28 {
+		t.Errorf("nginx 1.%s has no resolve in upstreams", version[0])
 	}
 }
 
