@@ -1,6 +1,6 @@
 // Package demo proves the three promises of a sale by experiments. Each sends a
 // burst of simultaneous claims to two instances behind nginx, under a lock and
-// guards, and then asks the database whether the promises held. Controls lack a
+// guards, and then checks in the database whether the promises held. Controls lack a
 // lock or a guard and must break a promise; a control that breaks none is a
 // failure.
 package demo

@@ -12,11 +12,11 @@ import (
 
 // results are lines as JMeter 2.13 wrote them, with one of a warm-up.
 const results = `timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,bytes,grpThreads,allThreads,Latency,"order","verdict","instance"
-1000,102,warm-up,200,OK,crowd 1-2,text,true,355,2,2,102,null,null,null
-2005,5,claim,409,Conflict,crowd 1-3,text,true,336,4,4,5,none,claim_in_progress,a
-2000,12,claim,409,Conflict,crowd 1-1,text,true,336,4,4,12,77,already_claimed,b
-3000,9,claim,503,Service Unavailable,crowd 1-4,text,false,336,4,4,9,none,unavailable,b
-3002,20,claim,201,Created,crowd 1-2,text,true,322,1,1,20,120428258754822145,none,a
+1000,102,warm-up,200,OK,users 1-2,text,true,355,2,2,102,null,null,null
+2005,5,claim,409,Conflict,users 1-3,text,true,336,4,4,5,none,claim_in_progress,a
+2000,12,claim,409,Conflict,users 1-1,text,true,336,4,4,12,77,already_claimed,b
+3000,9,claim,503,Service Unavailable,users 1-4,text,false,336,4,4,9,none,unavailable,b
+3002,20,claim,201,Created,users 1-2,text,true,322,1,1,20,120428258754822145,none,a
 `
 
 func write(t *testing.T, text string) string {

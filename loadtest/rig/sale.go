@@ -48,9 +48,9 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 	return sale, nil
 }
 
-// LabSettings are the settings of an instance that commits claims by commit
-// under lock, without guardsOff. Each setting that matters to an experiment is
-// set, so that none comes from the caller's environment.
+// LabSettings returns the settings of an instance with this lock, lock scope and
+// commit strategy, and without the guards in guardsOff. It sets every setting that
+// matters to an experiment, so that none comes from the caller's environment.
 func LabSettings(lock, scope, commit string, guardsOff ...string) []string {
 	return []string{
 		"LAB=true", "GUARDS_OFF=" + strings.Join(guardsOff, ","),

@@ -70,7 +70,8 @@ func (r *run) manageCoupons(ctx context.Context) error {
 }
 
 // restock adds to a coupon's stock. A second later, no claim may be refused as
-// sold out unless the coupon is: caches may accept too much, never too little.
+// sold out unless the coupon is: a cache may let too many claims through, never
+// too few.
 func (r *run) restock(ctx context.Context) {
 	coupon := r.coupons.pick()
 	r.retry(ctx, http.StatusOK, func() reply { return r.client.restock(ctx, coupon, restockedBy) })
