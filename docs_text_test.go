@@ -56,7 +56,7 @@ func words(text string) (all []string) {
 
 var (
 	// A path has a slash, or is the name of a file.
-	pathForm = regexp.MustCompile(`^(\./)?\w[\w.-]*(/[\w.*-]*)+$|^[\w.-]+\.(go|lua|sql|sh|js|jmx|yml|conf|md|json|mod)$`)
+	pathForm = regexp.MustCompile(`^(\./)?\.?\w[\w.-]*(/[\w.*-]*)+$|^[\w.-]+\.(go|lua|sql|sh|js|jmx|yml|conf|md|json|mod)$`)
 	// bin and out are built and not committed.
 	notInRepository = regexp.MustCompile(`^(bin|out)/|^(net/http|database/sql)$`)
 
