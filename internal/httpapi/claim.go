@@ -33,7 +33,7 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 
 // authorizedClaim makes the claim that r requests, if its token is valid.
 func (a *API) authorizedClaim(r *http.Request) (order.Order, *Problem) {
-	if a.phase.Load() == starting {
+	if !a.opened.Load() {
 		return order.Order{}, unavailable
 	}
 	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))

@@ -29,11 +29,11 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 	defer cancel()
 	checks, ready := a.probe(ctx)
-	switch a.phase.Load() {
-	case starting:
-		checks["service"], ready = "starting", false
-	case draining:
+	switch {
+	case a.draining.Load():
 		checks["service"], ready = "draining", false
+	case !a.opened.Load():
+		checks["service"], ready = "starting", false
 	}
 	status := http.StatusOK
 	if !ready {

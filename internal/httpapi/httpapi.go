@@ -45,17 +45,11 @@ type API struct {
 	metrics         *metrics
 	slots           chan struct{} // holds one element for each claim that is processed
 	lastUnavailable atomic.Int64  // the Unix second of the last log entry about an unavailable server
-	phase           atomic.Int32
+	opened          atomic.Bool   // the database has been checked
+	draining        atomic.Bool
 }
 
-// The phases of an API, in order.
-const (
-	starting int32 = iota
-	serving
-	draining
-)
-
-// New returns an API that is starting.
+// New returns an API that is not open.
 func New(c Config) *API {
 	a := &API{cfg: c, metrics: newMetrics(c.Metrics), slots: make(chan struct{}, maxConcurrentClaims)}
 	a.handler = a.routes()
@@ -65,10 +59,9 @@ func New(c Config) *API {
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// Open makes a starting API serve the routes of the sale. It has no effect on an
-// API that is draining.
-func (a *API) Open() { a.phase.CompareAndSwap(starting, serving) }
+// Open makes the API serve the routes of the sale.
+func (a *API) Open() { a.opened.Store(true) }
 
 // Drain makes /readyz reply 503 and closes each client's connection after its
-// next response. Requests are still served.
-func (a *API) Drain() { a.phase.Store(draining) }
+// next response. An open API still serves requests.
+func (a *API) Drain() { a.draining.Store(true) }

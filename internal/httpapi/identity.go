@@ -22,7 +22,7 @@ func (a *API) authorize(role auth.Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		id, err := a.cfg.Verifier.Authenticate(ctx.Header("Authorization"))
 		switch {
-		case a.phase.Load() == starting:
+		case !a.opened.Load():
 			err = unavailable
 		case err == nil && id.Role < role:
 			err = forbidden

@@ -18,7 +18,7 @@ func (a *API) middleware(next http.Handler) http.Handler {
 		rec := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		start := time.Now()
 		w.Header().Set("X-Instance", a.cfg.Instance)
-		if a.phase.Load() == draining {
+		if a.draining.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		defer func() {

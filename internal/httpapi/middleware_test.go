@@ -16,7 +16,7 @@ import (
 func TestReadyOnlyWhileServing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.phase.Store(starting)
+	f.opened.Store(false)
 	if r := f.do("GET", "/readyz", "", ""); r.Code != 503 {
 		t.Errorf("starting: %v", r)
 	}
@@ -26,7 +26,6 @@ func TestReadyOnlyWhileServing(t *testing.T) {
 		t.Errorf("serving: %v", r)
 	}
 	f.Drain()
-	f.Open() // without effect on a draining API
 	if r := f.do("GET", "/readyz", "", ""); r.Code != 503 {
 		t.Errorf("draining: %v", r)
 	}
@@ -36,6 +35,16 @@ func TestReadyOnlyWhileServing(t *testing.T) {
 	if r := f.do("GET", "/livez", "", ""); r.Code != 200 {
 		t.Errorf("livez: %v", r)
 	}
+}
+
+// The migration may still be running when the drain begins.
+func TestDrainBeforeOpenLetsNoRequestThrough(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.opened.Store(false)
+	f.Drain()
+	wantProblem(t, f.do("GET", "/coupons", userToken(t, 42), ""), 503, "unavailable")
+	wantProblem(t, f.do("POST", "/coupons/1/orders", userToken(t, 42), ""), 503, "unavailable")
 }
 
 func TestReadyzNamesUnavailableServers(t *testing.T) {
