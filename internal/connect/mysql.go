@@ -4,9 +4,7 @@
 package connect
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -24,19 +22,25 @@ import (
 //   - transactions read committed rows. The claim is guarded by conditional
 //     updates and a unique key, which need no snapshot, and gap locks on the
 //     unique key would only add deadlocks;
-//   - rows that a statement leaves unchanged do not count as affected.
+//   - rows that a statement leaves unchanged do not count as affected;
+//   - a connection to a server that has become read-only is closed, so that the
+//     pool reaches the new master as soon as the address leads to it.
+//
+// The parameter timeout of dsn bounds the whole of opening a connection, not
+// only dialling. It is 2 s by default.
 //
 // An error does not quote dsn, which may hold a password.
 func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
-	cfg, err := mysql.ParseDSN(dsn)
+	parsed, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, errors.New("not a MySQL DSN (user:password@tcp(host:3306)/database)")
 	}
-	if cfg.DBName == "" {
+	if parsed.DBName == "" {
 		return nil, errors.New("the MySQL DSN names no database")
 	}
+	cfg := &settings{Config: parsed}
 	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams = true, time.UTC, true
-	cfg.ClientFoundRows, cfg.MultiStatements = false, false
+	cfg.ClientFoundRows, cfg.MultiStatements, cfg.RejectReadOnly = false, false, true
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}
@@ -48,37 +52,37 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 2 * time.Second
 	}
-	connector, err := mysql.NewConnector(cfg)
+	base, err := mysql.NewConnector(cfg.Config)
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	db := sqlx.NewDb(sql.OpenDB(readCommitted{connector}), "mysql")
+	c := &connector{Connector: base, timeout: cfg.Timeout, shortTransactions: cfg.shortTransactions}
+	db := sqlx.NewDb(sql.OpenDB(c), "mysql")
+	c.pool = db
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(3 * time.Minute) // middleboxes drop idle connections after five
 	return db, nil
 }
 
+// settings are what an Option may change.
+type settings struct {
+	*mysql.Config
+	shortTransactions bool
+}
+
 // An Option changes the configuration of a MySQL pool.
-type Option func(*mysql.Config)
+type Option func(*settings)
 
 // MultiStatements lets one call send several statements. It is for a separate
 // pool: in any other it would make an SQL injection worse.
-func MultiStatements(c *mysql.Config) { c.MultiStatements = true }
+func MultiStatements(s *settings) { s.MultiStatements = true }
 
-// readCommitted is a connector that sets the isolation level of each new
-// connection by a statement: the variable that the DSN could set is named
-// differently in MySQL and in MariaDB 10.
-type readCommitted struct{ driver.Connector }
-
-func (c readCommitted) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	const q = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
-	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, q, nil); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
-}
+// ShortTransactions makes the server roll back a transaction that waits for its
+// next statement for some seconds, and close the connection. Otherwise the row
+// locks of a client whose host or network has failed remain until TCP on the
+// server gives up, which takes hours by default.
+//
+// MariaDB has a timeout for idle transactions. MySQL has one for idle
+// connections only, so there the pool closes its idle connections early.
+func ShortTransactions(s *settings) { s.shortTransactions = true }

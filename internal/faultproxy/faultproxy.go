@@ -47,7 +47,7 @@ type Proxy struct {
 	hits        int
 	delay       time.Duration
 	partition   partition
-	replies     *replies
+	replies     []*replies
 }
 
 // New listens on a free loopback port and forwards connections to the server

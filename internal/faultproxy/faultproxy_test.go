@@ -116,3 +116,13 @@ func TestReplyReplacesTheServers(t *testing.T) {
 	}
 	receiveNothing(t, server)
 }
+
+func TestRefuseRepliesOnce(t *testing.T) {
+	t.Parallel()
+	client, server, proxy := connect(t)
+	proxy.Refuse("first", []byte("no\n"))
+	send(t, client, "first")
+	receive(t, client, "no")
+	send(t, client, "second")
+	receive(t, server, "second")
+}

@@ -1,11 +1,15 @@
 package faultproxy
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // replies are sent to a client instead of the server's.
 type replies struct {
-	match []byte // of the first request that gets one
-	next  [][]byte
+	match   []byte // of the first request that gets one
+	texts   [][]byte
+	forever bool
 }
 
 // Reply makes the proxy reply to the next request that contains match, and to
@@ -13,21 +17,32 @@ type replies struct {
 // own connection to the server. The server gets the first of these requests
 // only. Each request gets the next of texts, and the last of them for ever.
 func (p *Proxy) Reply(match string, texts ...[]byte) {
+	p.addReplies(&replies{[]byte(match), texts, true})
+}
+
+// Refuse makes the proxy reply with text to the next request that contains
+// match. The server does not get the request.
+func (p *Proxy) Refuse(match string, text []byte) {
+	p.addReplies(&replies{[]byte(match), [][]byte{text}, false})
+}
+
+func (p *Proxy) addReplies(r *replies) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.replies = &replies{[]byte(match), texts}
+	p.replies = append(p.replies, r)
 }
 
 // takeReplies returns the replies that start with request, if any.
 func (p *Proxy) takeReplies(request []byte) *replies {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.replies
-	if r == nil || !bytes.Contains(request, r.match) {
-		return nil
+	for i, r := range p.replies {
+		if bytes.Contains(request, r.match) {
+			p.replies = slices.Delete(p.replies, i, i+1)
+			return r
+		}
 	}
-	p.replies = nil
-	return r
+	return nil
 }
 
 // reply sends the proxy's reply to request, if it has one. It reports whether
@@ -35,17 +50,21 @@ func (p *Proxy) takeReplies(request []byte) *replies {
 func (c *connection) reply(request []byte) (forward bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.replies == nil {
-		if c.replies = c.proxy.takeReplies(request); c.replies == nil {
+	r, first := c.replies, false
+	if r == nil {
+		if r = c.proxy.takeReplies(request); r == nil {
 			return true
 		}
-		forward = true
+		first = true
 	}
-	_, _ = c.client.Write(c.replies.next[0])
-	if len(c.replies.next) > 1 {
-		c.replies.next = c.replies.next[1:]
+	if r.forever {
+		c.replies = r
 	}
-	return forward
+	_, _ = c.client.Write(r.texts[0])
+	if len(r.texts) > 1 {
+		r.texts = r.texts[1:]
+	}
+	return first && r.forever
 }
 
 // replied reports whether the proxy replies to the connection's requests.

@@ -1,0 +1,74 @@
+package connect
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+)
+
+// connector opens the connections of a pool.
+type connector struct {
+	driver.Connector
+	timeout           time.Duration
+	shortTransactions bool
+	pool              *sqlx.DB
+}
+
+// Connect bounds the handshake as well: database/sql opens connections for its
+// waiters one after the other, without a deadline, and a server that accepts a
+// connection and remains silent would stop it.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.prepare(ctx, conn.(driver.ExecerContext)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// prepare sets the isolation level by a statement: the variable that the DSN
+// could set is named differently in MySQL and in MariaDB 10.
+func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) error {
+	_, err := conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
+	if err != nil || !c.shortTransactions {
+		return err
+	}
+	return c.limitTransactions(ctx, conn)
+}
+
+// The server counts whole seconds. The pool closes idle connections well before
+// the server does, so that no statement is sent on one that is being closed.
+const (
+	idleTransactionTimeout = "2"
+	idleConnectionTimeout  = "4"
+	poolIdleTime           = 2 * time.Second
+)
+
+// limitTransactions sets the best timeout that the server has. A server or proxy
+// that refuses both is used without.
+func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerContext) error {
+	_, err := conn.ExecContext(ctx, "SET SESSION idle_transaction_timeout = "+idleTransactionTimeout, nil)
+	if !isRefused(err) {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "SET SESSION wait_timeout = "+idleConnectionTimeout, nil)
+	if isRefused(err) {
+		return nil
+	}
+	c.pool.SetConnMaxIdleTime(poolIdleTime)
+	return err
+}
+
+// isRefused reports whether the server has refused a statement.
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok
+}

@@ -1,0 +1,132 @@
+package connect_test
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// proxied returns a proxy in front of the database, and a pool of one connection
+// through it.
+func proxied(t *testing.T, dsn string, options ...connect.Option) (*sqlx.DB, *faultproxy.Proxy) {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr, cfg.Timeout = "tcp", proxy.Addr(), 300*time.Millisecond
+	db, err := connect.MySQL(cfg.FormatDSN(), 1, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db, proxy
+}
+
+// unknownVariable is the packet with which a server refuses to set a variable
+// that it does not have.
+func unknownVariable() []byte {
+	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, 1193), "#HY000Unknown system variable"...)
+	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
+}
+
+// The host of a client dies in a transaction: the server hears no more of it. On
+// a server like MySQL, which has no timeout for idle transactions, the timeout
+// for idle connections ends the transaction.
+func TestRowLocksOfADeadHostEnd(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{"MariaDB": false, "like MySQL": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := labtest.DSN(t)
+			db, proxy := proxied(t, dsn, connect.ShortTransactions)
+			if refused {
+				proxy.Refuse("idle_transaction_timeout", unknownVariable())
+			}
+			healthy := labtest.Open(t, dsn)
+			healthy.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 1, 1, NOW())`)
+			const lock = `SELECT id FROM coupon_orders WHERE id = 1 FOR UPDATE`
+			tx := db.MustBegin()
+			tx.MustExec(lock)
+			proxy.Partition()
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if _, err := healthy.ExecContext(ctx, lock); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(start); took < time.Second || took > 5*time.Second {
+				t.Errorf("the lock ended after %s, want 2 to 5 s", took)
+			}
+			proxy.Heal()
+			_ = tx.Rollback()
+		})
+	}
+}
+
+// The pool closes its idle connections before a server like MySQL does, and a
+// server that refuses every timeout is used without.
+func TestShortTransactionsFitTheServer(t *testing.T) {
+	t.Parallel()
+	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), connect.ShortTransactions)
+	proxy.Refuse("idle_transaction_timeout", unknownVariable())
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var timeout int
+	if err := conn.GetContext(t.Context(), &timeout, "SELECT @@SESSION.wait_timeout"); err != nil || timeout > 5 {
+		t.Errorf("wait_timeout %d, %v", timeout, err)
+	}
+	_ = conn.Close()
+	labtest.Eventually(t, "the pool has closed the idle connection", func() bool { return db.Stats().MaxIdleTimeClosed == 1 })
+
+	proxy.Refuse("idle_transaction_timeout", unknownVariable())
+	proxy.Refuse("wait_timeout", unknownVariable())
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Errorf("without any timeout: %v", err)
+	}
+}
+
+// database/sql opens connections for waiters without a deadline.
+func TestSilentServerDoesNotBlockThePool(t *testing.T) {
+	t.Parallel()
+	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)))
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	waited := make(chan error, 1)
+	go func() { waited <- db.PingContext(waiting) }()
+	labtest.Eventually(t, "a call waits for the connection", func() bool { return db.Stats().WaitCount == 1 })
+	proxy.Partition()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "DO 1"); err == nil {
+		t.Fatal("the partition drops nothing")
+	}
+	_ = conn.Close()
+	select {
+	case err := <-waited:
+		if err == nil {
+			t.Error("the waiting call has succeeded in the partition")
+		}
+	case <-waiting.Done():
+		t.Error("the pool waits for a silent server")
+	}
+}
