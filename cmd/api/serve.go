@@ -56,16 +56,20 @@ func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) 
 }
 
 // drain shuts down without failing a request: first /readyz turns 503 for the
-// load balancers, then the listener closes, then requests in flight end, and a
-// migration that is still running.
+// load balancers, then the listener closes, then everything ends that is still
+// running: requests, transactions that outlive their requests, a migration.
 func (s *service) drain(ctx context.Context, cfg config, server *http.Server, prepared <-chan struct{}) error {
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(cfg.DrainDelay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
 	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("drain: %w", err), server.Close())
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, server.Close())
+	}
+	if err := errors.Join(err, s.claims.Close(ctx)); err != nil {
+		return fmt.Errorf("drain: %w", err)
 	}
 	select {
 	case <-prepared:

@@ -24,6 +24,7 @@ import (
 type service struct {
 	log     *slog.Logger
 	db      *sqlx.DB
+	claims  *order.Claims
 	api     *httpapi.API
 	handler http.Handler // api, with the lab-only routes if LAB is on
 	close   func()
@@ -70,7 +71,6 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened.add(claims.Close)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
 		Verifier: auth.NewVerifier([]byte(cfg.JWTSecret)), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
@@ -80,7 +80,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, db: p.db, api: api, handler: handler}, nil
+	return &service{log: log, db: p.db, claims: claims, api: api, handler: handler}, nil
 }
 
 func (c config) strategy() order.Strategy {
@@ -99,9 +99,9 @@ type pools struct {
 
 func openPools(cfg config, opened *closers) (p pools, err error) {
 	var errs [5]error
-	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns)
+	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.ShortTransactions)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
-	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements)
+	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements, connect.ShortTransactions)
 	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
 	return p, errors.Join(errs[:]...)

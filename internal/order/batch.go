@@ -27,13 +27,13 @@ var errNothingWon = errors.New("nothing won")
 // apply inserts the orders, then decrements the stock. All instances contend
 // for the coupon's row; in this order it is locked only for the update and the
 // commit.
-func (b *batch) apply(ctx context.Context, tx *sqlx.Tx) error {
+func (b *batch) apply(ctx context.Context, conn *sqlx.Conn) error {
 	b.won, b.refused = nil, map[int64]error{}
-	inserted, err := b.insertOrders(ctx, tx)
+	inserted, err := b.insertOrders(ctx, conn)
 	if err != nil {
 		return err
 	}
-	b.won, err = b.decrementStock(ctx, tx, inserted)
+	b.won, err = b.decrementStock(ctx, conn, inserted)
 	if err == nil && len(b.won) == 0 {
 		return errNothingWon
 	}
@@ -42,17 +42,17 @@ func (b *batch) apply(ctx context.Context, tx *sqlx.Tx) error {
 
 // insertOrders inserts an order for each claim whose user has none, and returns
 // those claims.
-func (b *batch) insertOrders(ctx context.Context, tx *sqlx.Tx) (inserted []*claim, err error) {
+func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*claim, err error) {
 	q, args := b.insertStatement()
 	q += ` ON DUPLICATE KEY UPDATE id = id` // INSERT IGNORE would ignore every other error as well
-	result, err := tx.ExecContext(ctx, q, args...)
+	result, err := conn.ExecContext(ctx, q, args...)
 	if err != nil {
 		return nil, fmt.Errorf("insert orders: %w", err)
 	}
 	if n, err := result.RowsAffected(); err != nil || int(n) == len(b.claims) {
 		return b.claims, err
 	}
-	return b.splitDuplicates(ctx, tx)
+	return b.splitDuplicates(ctx, conn)
 }
 
 // insertStatement returns the INSERT of an order for each claim. Its rows are
@@ -70,7 +70,7 @@ func (b *batch) insertStatement() (q string, args []any) {
 
 // splitDuplicates returns the claims whose orders were inserted, and refuses
 // those whose user or id had an order already.
-func (b *batch) splitDuplicates(ctx context.Context, tx *sqlx.Tx) (inserted []*claim, err error) {
+func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted []*claim, err error) {
 	args := make([]any, 0, len(b.claims)+1)
 	args = append(args, b.couponID)
 	for _, c := range b.claims {
@@ -78,7 +78,7 @@ func (b *batch) splitDuplicates(ctx context.Context, tx *sqlx.Tx) (inserted []*c
 	}
 	q := `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ? AND user_id IN (` + placeholders("?", len(b.claims)) + `)`
 	var orders []Order
-	if err := tx.SelectContext(ctx, &orders, q, args...); err != nil {
+	if err := conn.SelectContext(ctx, &orders, q, args...); err != nil {
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
 	orderIDs := make(map[int64]int64, len(orders)) // by user
@@ -101,17 +101,17 @@ func (b *batch) splitDuplicates(ctx context.Context, tx *sqlx.Tx) (inserted []*c
 // decrementStock takes one unit for each inserted claim. If the stock does not
 // cover them all, the earliest claims win; the others are refused and their
 // orders deleted.
-func (b *batch) decrementStock(ctx context.Context, tx *sqlx.Tx, inserted []*claim) (won []*claim, err error) {
+func (b *batch) decrementStock(ctx context.Context, conn *sqlx.Conn, inserted []*claim) (won []*claim, err error) {
 	const q = `UPDATE coupons SET stock = stock - ? WHERE id = ? AND stock >= ?`
 	if len(inserted) == 0 {
 		return nil, nil
 	}
-	changed, err := updateStock(ctx, tx, q, len(inserted), b.couponID, len(inserted))
+	changed, err := updateStock(ctx, conn, q, len(inserted), b.couponID, len(inserted))
 	if err != nil || changed == 1 {
 		return inserted, err
 	}
 	var left int
-	if err := tx.GetContext(ctx, &left, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, b.couponID); err != nil {
+	if err := conn.GetContext(ctx, &left, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, b.couponID); err != nil {
 		return nil, fmt.Errorf("select stock: %w", err)
 	}
 	left = min(max(0, left), len(inserted))
@@ -120,10 +120,10 @@ func (b *batch) decrementStock(ctx context.Context, tx *sqlx.Tx, inserted []*cla
 	if left == 0 {
 		return nil, nil // the rollback removes their orders
 	}
-	if err := deleteOrders(ctx, tx, late); err != nil {
+	if err := deleteOrders(ctx, conn, late); err != nil {
 		return nil, err
 	}
-	_, err = updateStock(ctx, tx, q, left, b.couponID, left)
+	_, err = updateStock(ctx, conn, q, left, b.couponID, left)
 	return won, err
 }
 
@@ -141,7 +141,7 @@ func (b *batch) refuse(late []*claim) {
 	}
 }
 
-func deleteOrders(ctx context.Context, tx *sqlx.Tx, claims []*claim) error {
+func deleteOrders(ctx context.Context, conn *sqlx.Conn, claims []*claim) error {
 	if len(claims) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func deleteOrders(ctx context.Context, tx *sqlx.Tx, claims []*claim) error {
 	for i, c := range claims {
 		ids[i] = c.ID
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM coupon_orders WHERE id IN (`+placeholders("?", len(ids))+`)`, ids...); err != nil {
+	if _, err := conn.ExecContext(ctx, `DELETE FROM coupon_orders WHERE id IN (`+placeholders("?", len(ids))+`)`, ids...); err != nil {
 		return fmt.Errorf("delete orders: %w", err)
 	}
 	return nil

@@ -134,9 +134,19 @@ func (c *Claims) updateCaches(cp coupon.Coupon, o Order, err error) {
 	}
 }
 
-// Close returns when no transaction is running and all locks are released. A
-// later Claim may return ErrUnavailable.
-func (c *Claims) Close() {
-	c.strategy.Close()
-	c.releaser.close()
+// Close returns nil when no transaction is running and all locks are released,
+// or an error when ctx ends. A later Claim may return ErrUnavailable.
+func (c *Claims) Close(ctx context.Context) error {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		c.strategy.Close()
+		c.releaser.close()
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("order: claims are still running: %w", context.Cause(ctx))
+	}
 }

@@ -203,15 +203,7 @@ func TestTakenIDIsReplaced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Give the next sequence number, with each of the next 60 seconds,
-			// to another order.
-			db := labtest.Open(t, s.dsn)
-			for second := range int64(60) {
-				const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 3, ?, NOW())`
-				if _, err := db.ExecContext(t.Context(), q, o.ID+second<<32+1, second); err != nil {
-					t.Fatal(err)
-				}
-			}
+			s.takeNextID(o.ID)
 			placed, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 2, second)
 			if err != nil {
 				t.Fatalf("claim: %v", err)

@@ -15,8 +15,8 @@ import (
 
 // Config holds the dependencies and settings of Claims.
 type Config struct {
-	DB          *sqlx.DB
-	BatchDB     *sqlx.DB // the same database, opened with multi-statements; for GroupCommit only
+	DB          *sqlx.DB // opened with connect.ShortTransactions
+	BatchDB     *sqlx.DB // the same database, with connect.MultiStatements as well; for GroupCommit only
 	Coupons     *coupon.Cache
 	CouponStore *coupon.Store // reads a coupon past the cache
 	IDs         *idgen.Worker

@@ -35,7 +35,7 @@ func ExampleClaims_Claim() {
 		Locks: locks, Scope: order.PerUser, LockTTL: 30 * time.Second,
 	})
 	must(err)
-	defer claims.Close()
+	defer func() { must(claims.Close(ctx)) }()
 
 	now := time.Now()
 	c, err := coupon.New(1, "100 off", now, now.Add(time.Hour), 1, now)
@@ -65,10 +65,10 @@ func privateServers(ctx context.Context) (db, batchDB *sqlx.DB, rdb redis.Univer
 	must(err)
 	dsn, err := mysql.Create(ctx, "flashsale")
 	must(err)
-	db, err = connect.MySQL(dsn, 4)
+	db, err = connect.MySQL(dsn, 4, connect.ShortTransactions)
 	must(err)
 	must(migrations.Up(ctx, db.DB))
-	batchDB, err = connect.MySQL(dsn, 4, connect.MultiStatements)
+	batchDB, err = connect.MySQL(dsn, 4, connect.ShortTransactions, connect.MultiStatements)
 	must(err)
 	server, err := l.Redis()
 	must(err)

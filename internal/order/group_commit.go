@@ -46,8 +46,9 @@ const (
 	// deadline is better refused at once.
 	maxQueued = 16384
 	// batchTimeout bounds a transaction. Its claims have deadlines of their
-	// own.
-	batchTimeout = 5 * time.Second
+	// own. Together with resolveTimeout it is how long a silent server can
+	// delay the next batch.
+	batchTimeout = 3 * time.Second
 )
 
 var errNotQueued = errors.New("too many claims are queued, or the service is shutting down")
@@ -128,15 +129,16 @@ func (g *groupCommit) nextBatch(couponID int64) []*claim {
 
 // commitBatch commits claims and sends each its result. It tries a single round
 // trip first; if that changed nothing, an interactive transaction finds out
-// which claims can win.
+// which claims can win. It does not try again what the server may yet execute:
+// the stock would be taken twice for the same orders.
 func (g *groupCommit) commitBatch(couponID int64, claims []*claim) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	b := &batch{couponID: couponID, claims: claims}
 	err := g.resolve(ctx, b, b.singleRoundTrip(ctx, g.batchDB))
-	if errors.Is(err, errNotApplied) || errors.Is(err, errRolledBack) && serverStopped(err) {
+	if errors.Is(err, errNotApplied) {
 		err = g.resolve(ctx, b, retry(ctx, func() error {
-			return inTx(ctx, g.db, func(tx *sqlx.Tx) error { return b.apply(ctx, tx) })
+			return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 		}))
 	}
 	for _, c := range claims {
@@ -153,7 +155,7 @@ func (g *groupCommit) commitBatch(couponID int64, claims []*claim) {
 func (g *groupCommit) resolve(ctx context.Context, b *batch, err error) error {
 	switch {
 	case errors.Is(err, errCommit):
-		return resolve(ctx, g.db, b.won[0].ID, err)
+		return resolve(ctx, g.db, b.won[0].Order, err)
 	case errors.Is(err, errNothingWon):
 		return nil
 	}

@@ -177,7 +177,9 @@ func TestClosedClaimsPlaceNoOrder(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
 	claims, id := s.instance(), s.coupon(1, 5)
-	claims.Close()
+	if err := claims.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("after Close: %v, want ErrUnavailable", err)
 	}

@@ -1,108 +1,81 @@
 package order_test
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
+	"encoding/binary"
 	"errors"
-	"strings"
-	"sync"
+	"fmt"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 )
 
-// A replyLoser is a connector whose connections lose the reply to every commit,
-// which they execute if commits is true and roll back otherwise.
-type replyLoser struct {
-	driver.Connector
-	commits bool
+// The requests that commit: a statement, with its command byte, or the batch.
+const (
+	commitStatement = "\x03COMMIT"
+	commitBatch     = "\x03START TRANSACTION; INSERT"
+)
+
+func commitOf(strategy order.Strategy) string {
+	if strategy == order.GroupCommit {
+		return commitBatch
+	}
+	return commitStatement
 }
 
-func (r replyLoser) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := r.Connector.Connect(ctx)
+// proxied returns a proxy in front of the sale's database, and the change that
+// makes an instance use it.
+func (s *sale) proxied() (*faultproxy.Proxy, func(*order.Config)) {
+	s.t.Helper()
+	cfg, err := mysql.ParseDSN(s.dsn)
 	if err != nil {
-		return nil, err
+		s.t.Fatal(err)
 	}
-	return replyLoserConn{c.(mysqlConn), r.commits}, nil
-}
-
-// mysqlConn is the part of the driver's connection that database/sql uses here.
-type mysqlConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.NamedValueChecker
-}
-
-type replyLoserConn struct {
-	mysqlConn
-	commits bool
-}
-
-func (c replyLoserConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	tx, err := c.mysqlConn.BeginTx(ctx, opts)
-	return replyLoserTx{tx, c.commits}, err
-}
-
-// ExecContext treats a transaction in a single round trip as a commit.
-func (c replyLoserConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	if !isSingleRoundTrip(q) {
-		return c.mysqlConn.ExecContext(ctx, q, args)
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	if c.commits {
-		if _, err := c.mysqlConn.ExecContext(ctx, q, args); err != nil {
-			return nil, err
-		}
+	s.t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	c := s.configOn(cfg.FormatDSN())
+	return proxy, func(other *order.Config) {
+		other.DB, other.BatchDB, other.Coupons, other.CouponStore = c.DB, c.BatchDB, c.Coupons, c.CouponStore
 	}
-	return nil, mysql.ErrInvalidConn
 }
 
-func isSingleRoundTrip(q string) bool { return strings.HasPrefix(q, "START TRANSACTION;") }
-
-type replyLoserTx struct {
-	driver.Tx
-	commits bool
-}
-
-func (t replyLoserTx) Commit() error {
-	end := t.Tx.Rollback
-	if t.commits {
-		end = t.Tx.Commit
-	}
-	return errors.Join(end(), mysql.ErrInvalidConn)
-}
+// stepByStep makes GroupCommit commit in several round trips.
+func stepByStep(c *order.Config) { c.BatchDB = c.DB }
 
 // A commit that was executed is a success although its reply was lost. One that
 // was not is ErrUnavailable, and the user can claim again.
 func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range strategies {
-		for name, test := range map[string]struct {
-			commits bool
-			want    error
-			orders  int
-		}{
-			"committed":   {true, nil, 1},
-			"rolled back": {false, order.ErrUnavailable, 0},
+		for fault, want := range map[faultproxy.Fault]error{
+			faultproxy.LoseReply: nil, faultproxy.LoseRequest: order.ErrUnavailable,
 		} {
-			t.Run(string(strategy)+", "+name, func(t *testing.T) {
+			t.Run(fmt.Sprint(strategy, ", ", want), func(t *testing.T) {
 				t.Parallel()
 				s := newSale(t)
 				id := s.coupon(1, 5)
-				db := openThrough(t, s.dsn, func(c driver.Connector) driver.Connector { return replyLoser{c, test.commits} })
-				claims := s.instance(withStrategy(strategy), func(c *order.Config) { c.DB, c.BatchDB = db, db })
-				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
-					t.Errorf("claim: %v, want %v", err, test.want)
+				proxy, through := s.proxied()
+				claims := s.instance(withStrategy(strategy), through)
+				proxy.Inject(fault, commitOf(strategy), 1)
+				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, want) || (err == nil) != (want == nil) {
+					t.Errorf("claim: %v, want %v", err, want)
 				}
-				if a := s.audit(id); a.Orders != test.orders || a.Stock != 5-test.orders {
-					t.Errorf("audit %+v, want %d orders", a, test.orders)
+				orders := 0
+				if want == nil {
+					orders = 1
 				}
-				if _, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 42, id); (err == nil) != (test.orders == 0) {
+				if a := s.audit(id); a.Orders != orders || a.Stock != 5-orders || proxy.Hits() != 1 {
+					t.Errorf("audit %+v, want %d orders; %d faults", a, orders, proxy.Hits())
+				}
+				if _, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 42, id); (err == nil) != (orders == 0) {
 					t.Errorf("the next claim: %v", err)
 				}
 			})
@@ -110,80 +83,122 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 	}
 }
 
-// A lateServer is a connector that loses the connection when it receives a
-// single round trip, and executes it when the client begins its next
-// transaction.
-type lateServer struct {
-	driver.Connector
-	execute *func() error
+// errorReply and okReply are packets of the MySQL protocol that answer a
+// command.
+func errorReply(number uint16) []byte {
+	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000lost"...)
+	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
 }
 
-func (l lateServer) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := l.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
+func okReply() []byte { return []byte{7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0} }
+
+// connectionLosses are the numbers with which proxies report that they have lost
+// the connection to the server: ProxySQL and MaxScale 2013, 2006 and 1927,
+// vtgate 1105.
+var connectionLosses = []uint16{2013, 2006, 1927, 1105}
+
+// A proxy reports that it has lost the server, and then says OK to ROLLBACK. The
+// server executes the batch later, when the order of another transaction no
+// longer blocks it. The batch must not be tried again with the same ids: the
+// stock would be taken twice for its orders.
+func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
+	t.Parallel()
+	for _, number := range connectionLosses {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 9)
+			proxy, through := s.proxied()
+			b := s.block(s.instance(through), id)
+			first := b.first(1)
+			results := []<-chan error{b.claim(t.Context(), 50), b.claim(t.Context(), 42)}
+			db := labtest.Open(t, s.dsn)
+			blocker := db.MustBegin()
+			defer blocker.Rollback()
+			// Blocks the batch before it inserts the order of user 50.
+			blocker.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, ?, 42, NOW())`, id)
+
+			proxy.Reply(commitBatch, errorReply(number), okReply())
+			b.lift()
+			expect(t, "first batch", first, nil)
+			labtest.Eventually(t, "the claims end, or the batch is tried again", func() bool {
+				return len(results[0]) == 1 || s.inserting(db) == 2
+			})
+			if err := blocker.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			for _, result := range results {
+				expect(t, "claim", result, order.ErrUnavailable)
+			}
+			labtest.Eventually(t, "the batch is committed", func() bool { return s.audit(id).Orders == 3 })
+			if a := s.audit(id); a.Stock != 6 || a.Undersold() != 0 {
+				t.Errorf("audit %+v, want a stock of 6", a)
+			}
+		})
 	}
-	return lateConn{c.(mysqlConn), l.execute}, nil
 }
 
-type lateConn struct {
-	mysqlConn
-	execute *func() error
-}
-
-func (c lateConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	if !isSingleRoundTrip(q) {
-		return c.mysqlConn.ExecContext(ctx, q, args)
+// inserting returns the number of inserts of orders that the database is
+// executing.
+func (s *sale) inserting(db *sqlx.DB) (n int) {
+	s.t.Helper()
+	const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'INSERT INTO coupon_orders%'`
+	if err := db.GetContext(s.t.Context(), &n, q); err != nil {
+		s.t.Fatal(err)
 	}
-	*c.execute = sync.OnceValue(func() error {
-		_, err := c.mysqlConn.ExecContext(context.Background(), q, args)
-		return err
-	})
-	return nil, mysql.ErrInvalidConn
+	return n
 }
 
-func (c lateConn) Close() error { return nil } // the server has not noticed the loss
-
-func (c lateConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if err := (*c.execute)(); err != nil {
-		return nil, err
+// The server commits, and the proxy reports that it has lost the server.
+func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []order.Strategy{order.PerClaim, order.GroupCommit} {
+		s := newSale(t)
+		id := s.coupon(1, 5)
+		proxy, through := s.proxied()
+		claims := s.instance(withStrategy(strategy), through)
+		proxy.Reply(commitOf(strategy), errorReply(2013), okReply())
+		labtest.Eventually(t, "the order is placed", func() bool {
+			_, err := claims.Claim(t.Context(), 42, id)
+			return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
+		})
+		if a := s.audit(id); a.Orders != 1 || a.Stock != 4 {
+			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
+		}
 	}
-	return c.mysqlConn.BeginTx(ctx, opts)
 }
 
-// The read back finds nothing, but the batch must not be tried again: the server
-// may still execute it, and would decrement the stock twice.
-func TestBatchExecutedLateDecrementsTheStockOnce(t *testing.T) {
+// Another order has the claim's id, and the reply that says so is lost. Reading
+// back must not take the other order for the claim's.
+func TestOrderOfAnotherUserIsNotReadBack(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
-	id := s.coupon(1, 5)
-	var execute func() error
-	db := openThrough(t, s.dsn, func(c driver.Connector) driver.Connector { return lateServer{c, &execute} })
-	claims := s.instance(func(c *order.Config) { c.DB, c.BatchDB = db, db })
-	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("claim: %v, want ErrUnavailable", err)
-	}
-	if err := execute(); err != nil {
+	first, second := s.coupon(1, 5), s.coupon(2, 5)
+	o, err := s.instance().Claim(t.Context(), 1, first)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if a := s.audit(id); a.Orders != 1 || a.Stock != 4 {
-		t.Errorf("audit %+v, want one order and a stock of 4", a)
+	s.takeNextID(o.ID)
+	proxy, through := s.proxied()
+	claims := s.instance(through)
+	proxy.Inject(faultproxy.LoseReply, commitBatch, 1)
+	if o, err := claims.Claim(t.Context(), 2, second); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("claim: %+v, %v, want ErrUnavailable", o, err)
+	}
+	if a := s.audit(second); a.Orders != 0 || a.Stock != 5 || proxy.Hits() != 1 {
+		t.Errorf("audit %+v, %d faults", a, proxy.Hits())
 	}
 }
 
-// openThrough opens a pool whose connector is wrapped by wrap.
-func openThrough(t *testing.T, dsn string, wrap func(driver.Connector) driver.Connector) *sqlx.DB {
-	t.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
+// takeNextID gives the sequence number after that of id, with each of the next
+// 60 seconds, to an order of another coupon.
+func (s *sale) takeNextID(id int64) {
+	s.t.Helper()
+	db := labtest.Open(s.t, s.dsn)
+	for second := range int64(60) {
+		const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 3, ?, NOW())`
+		if _, err := db.ExecContext(s.t.Context(), q, id+second<<32+1, second); err != nil {
+			s.t.Fatal(err)
+		}
 	}
-	cfg.ParseTime, cfg.InterpolateParams, cfg.MultiStatements = true, true, true
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sqlx.NewDb(sql.OpenDB(wrap(connector)), "mysql")
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }

@@ -53,10 +53,16 @@ func (s *sale) instance(change ...func(*order.Config)) *order.Claims {
 
 func (s *sale) config() order.Config {
 	s.t.Helper()
-	db, rdb := labtest.Open(s.t, s.dsn), labtest.Dial(s.t, s.redis)
+	return s.configOn(s.dsn)
+}
+
+// configOn is config with MySQL at dsn.
+func (s *sale) configOn(dsn string) order.Config {
+	s.t.Helper()
+	db, rdb := labtest.Open(s.t, dsn, connect.ShortTransactions), labtest.Dial(s.t, s.redis)
 	store := coupon.NewStore(db)
 	return order.Config{
-		DB: db, BatchDB: labtest.Open(s.t, s.dsn, connect.MultiStatements),
+		DB: db, BatchDB: labtest.Open(s.t, dsn, connect.ShortTransactions, connect.MultiStatements),
 		Coupons: coupon.NewCache(store, 50*time.Millisecond), CouponStore: store, IDs: idgen.New(rdb, "order"),
 		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 		Strategy: order.GroupCommit,

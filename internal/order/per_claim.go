@@ -19,11 +19,11 @@ type perClaim struct {
 
 func (p *perClaim) Commit(ctx context.Context, o Order) error {
 	err := retry(ctx, func() error {
-		return inTx(ctx, p.db, func(tx *sqlx.Tx) error { return p.apply(ctx, tx, o) })
+		return inTx(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, o) })
 	})
 	switch {
 	case errors.Is(err, errCommit):
-		return resolve(ctx, p.db, o.ID, err)
+		return resolve(ctx, p.db, o, err)
 	case hasErrorNumber(err, duplicateKey):
 		// A concurrent claim of the user was committed first, or the id is taken.
 		if err := checkUnclaimed(ctx, p.db, o); err != nil {
@@ -34,14 +34,14 @@ func (p *perClaim) Commit(ctx context.Context, o Order) error {
 	return err
 }
 
-func (p *perClaim) apply(ctx context.Context, tx *sqlx.Tx, o Order) error {
-	if err := checkUnclaimed(ctx, tx, o); err != nil {
+func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, o Order) error {
+	if err := checkUnclaimed(ctx, conn, o); err != nil {
 		return err
 	}
-	if err := p.decrement(ctx, tx, o.CouponID); err != nil {
+	if err := p.decrement(ctx, conn, o.CouponID); err != nil {
 		return err
 	}
-	return insertOrder(ctx, tx, o)
+	return insertOrder(ctx, conn, o)
 }
 
 func (p *perClaim) Close() {}
@@ -60,9 +60,9 @@ func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o Order) error 
 	}
 }
 
-func insertOrder(ctx context.Context, tx *sqlx.Tx, o Order) error {
+func insertOrder(ctx context.Context, conn *sqlx.Conn, o Order) error {
 	const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, ?, ?, ?)`
-	if _, err := tx.ExecContext(ctx, q, o.ID, o.CouponID, o.UserID, o.CreatedAt); err != nil {
+	if _, err := conn.ExecContext(ctx, q, o.ID, o.CouponID, o.UserID, o.CreatedAt); err != nil {
 		return fmt.Errorf("insert order: %w", err)
 	}
 	return nil

@@ -52,7 +52,7 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 		t.Error("the refusal returned before its lock was released and before its deadline")
 	}
 	closed := make(chan struct{})
-	go func() { claims.Close(); close(closed) }()
+	go func() { _ = claims.Close(t.Context()); close(closed) }()
 	select {
 	case <-closed:
 		t.Error("Close returned before all locks were released")

@@ -11,13 +11,13 @@ import (
 
 // A decrementFunc takes one unit of a coupon's stock within a transaction. It
 // returns coupon.ErrSoldOut if there is none.
-type decrementFunc func(ctx context.Context, tx *sqlx.Tx, couponID int64) error
+type decrementFunc func(ctx context.Context, conn *sqlx.Conn, couponID int64) error
 
 // decrementConditionally guards I1 by the condition of the UPDATE itself. It
 // needs one statement, and no lock beyond that statement's own.
-func decrementConditionally(ctx context.Context, tx *sqlx.Tx, couponID int64) error {
+func decrementConditionally(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
 	const q = `UPDATE coupons SET stock = stock - 1 WHERE id = ? AND stock >= 1`
-	changed, err := updateStock(ctx, tx, q, couponID)
+	changed, err := updateStock(ctx, conn, q, couponID)
 	if err == nil && changed == 0 {
 		return coupon.ErrSoldOut
 	}
@@ -27,16 +27,16 @@ func decrementConditionally(ctx context.Context, tx *sqlx.Tx, couponID int64) er
 // decrementOptimistically reads the row, then decrements only if its version is
 // unchanged: the articles' optimistic lock. It returns errConflict if another
 // transaction has changed the version.
-func decrementOptimistically(ctx context.Context, tx *sqlx.Tx, couponID int64) error {
+func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
 	var row struct{ Stock, Version int64 }
-	if err := tx.GetContext(ctx, &row, `SELECT stock, version FROM coupons WHERE id = ?`, couponID); err != nil {
+	if err := conn.GetContext(ctx, &row, `SELECT stock, version FROM coupons WHERE id = ?`, couponID); err != nil {
 		return fmt.Errorf("select stock: %w", err)
 	}
 	if row.Stock < 1 {
 		return coupon.ErrSoldOut
 	}
 	const q = `UPDATE coupons SET stock = stock - 1, version = version + 1 WHERE id = ? AND version = ?`
-	changed, err := updateStock(ctx, tx, q, couponID, row.Version)
+	changed, err := updateStock(ctx, conn, q, couponID, row.Version)
 	if err == nil && changed == 0 {
 		return errConflict
 	}
@@ -45,32 +45,32 @@ func decrementOptimistically(ctx context.Context, tx *sqlx.Tx, couponID int64) e
 
 // decrementPessimistically locks the row before it reads and decrements: the
 // articles' pessimistic lock.
-func decrementPessimistically(ctx context.Context, tx *sqlx.Tx, couponID int64) error {
-	return readAndDecrement(ctx, tx, couponID, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`)
+func decrementPessimistically(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
+	return readAndDecrement(ctx, conn, couponID, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`)
 }
 
 // decrementUnguarded reads and decrements without any guard, as a service that
 // relies on its lock alone does. It is the control of the experiments, for the
 // lab only.
-func decrementUnguarded(ctx context.Context, tx *sqlx.Tx, couponID int64) error {
-	return readAndDecrement(ctx, tx, couponID, `SELECT stock FROM coupons WHERE id = ?`)
+func decrementUnguarded(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
+	return readAndDecrement(ctx, conn, couponID, `SELECT stock FROM coupons WHERE id = ?`)
 }
 
-func readAndDecrement(ctx context.Context, tx *sqlx.Tx, couponID int64, selectStock string) error {
+func readAndDecrement(ctx context.Context, conn *sqlx.Conn, couponID int64, selectStock string) error {
 	var stock int
-	if err := tx.GetContext(ctx, &stock, selectStock, couponID); err != nil {
+	if err := conn.GetContext(ctx, &stock, selectStock, couponID); err != nil {
 		return fmt.Errorf("select stock: %w", err)
 	}
 	if stock < 1 {
 		return coupon.ErrSoldOut
 	}
-	_, err := updateStock(ctx, tx, `UPDATE coupons SET stock = stock - 1 WHERE id = ?`, couponID)
+	_, err := updateStock(ctx, conn, `UPDATE coupons SET stock = stock - 1 WHERE id = ?`, couponID)
 	return err
 }
 
 // updateStock executes q and returns the number of rows changed.
-func updateStock(ctx context.Context, tx *sqlx.Tx, q string, args ...any) (int64, error) {
-	result, err := tx.ExecContext(ctx, q, args...)
+func updateStock(ctx context.Context, conn *sqlx.Conn, q string, args ...any) (int64, error) {
+	result, err := conn.ExecContext(ctx, q, args...)
 	if err != nil {
 		return 0, fmt.Errorf("update stock: %w", err)
 	}

@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,34 +14,79 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// errCommit marks an error of the commit itself. The commit may have been
-// executed, and only its reply lost.
+// errCommit marks an error that leaves open whether a transaction is committed:
+// its reply was lost, or a proxy lost it.
 var errCommit = errors.New("commit")
 
-// inTx runs work in a transaction and commits if it returns nil. An error of
-// the commit itself wraps errCommit; any other error means that nothing was
-// committed.
-func inTx(ctx context.Context, db *sqlx.DB, work func(tx *sqlx.Tx) error) error {
-	tx, err := db.BeginTxx(ctx, nil)
+// inTx runs work in a transaction and commits if it returns nil. Unless the
+// error wraps errCommit, the transaction is not committed and never will be.
+//
+// COMMIT and ROLLBACK are statements under ctx. The methods of sql.Tx have no
+// deadline: they would wait for a silent server until TCP gives up.
+func inTx(ctx context.Context, db *sqlx.DB, work func(conn *sqlx.Conn) error) error {
+	conn, err := db.Connx(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := work(tx); err != nil {
-		_ = tx.Rollback() // if it fails, the connection is closed and the server rolls back
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, `START TRANSACTION`); err != nil {
+		discard(conn)
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := work(conn); err != nil {
+		rollBack(ctx, conn)
 		return err
 	}
-	if err := tx.Commit(); err != nil {
+	if _, err := conn.ExecContext(ctx, `COMMIT`); err != nil {
+		discard(conn)
+		if isRefusal(err) {
+			return fmt.Errorf("commit refused: %w", err)
+		}
 		return fmt.Errorf("%w: %w", errCommit, err)
 	}
 	return nil
 }
 
+// rollBack ends the open transaction of conn. If it cannot, the server rolls
+// back when it notices that the connection is closed.
+func rollBack(ctx context.Context, conn *sqlx.Conn) {
+	if _, err := conn.ExecContext(ctx, `ROLLBACK`); err != nil {
+		discard(conn)
+	}
+}
+
+// discard closes conn instead of returning it to the pool.
+func discard(conn *sqlx.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+}
+
 // MySQL's error numbers that a transaction has to expect.
 const (
-	duplicateKey    = 1062
-	lockWaitTimeout = 1205
-	deadlock        = 1213
+	syntaxError      = 1064
+	duplicateKey     = 1062
+	lockWaitTimeout  = 1205
+	deadlock         = 1213
+	notSupported     = 1235
+	outOfRange       = 1690
+	rolledBack       = 3101 // MySQL Group Replication: another member's transaction conflicts
+	noMultiStatement = 8130 // TiDB
 )
+
+// isRefusal reports whether err proves that the server does not commit the
+// statement's transaction, now or later. The driver returns ErrBadConn only if
+// it has sent nothing, or if the server is read-only.
+//
+// Other errors of the server prove nothing: a proxy also reports that it has
+// lost its connection to the server (2013, 2006, 1105, …), which may still
+// execute the statement.
+func isRefusal(err error) bool {
+	return isConflict(err) || hasErrorNumber(err, duplicateKey, outOfRange, syntaxError, notSupported, noMultiStatement)
+}
+
+// isConflict reports whether err is a refusal that a new attempt may avoid.
+func isConflict(err error) bool {
+	return errors.Is(err, driver.ErrBadConn) || hasErrorNumber(err, deadlock, lockWaitTimeout, rolledBack)
+}
 
 // hasErrorNumber reports whether err is a MySQL error with one of numbers.
 func hasErrorNumber(err error, numbers ...uint16) bool {
@@ -55,13 +101,13 @@ var errConflict = errors.New("version changed")
 const maxAttempts = 200
 
 // retry executes a transaction again, after a short random pause, while it
-// fails because of a deadlock, a lock wait timeout or a version conflict, until
-// ctx ends.
+// fails because of a conflict or because its connection has become unusable,
+// until ctx ends.
 func retry(ctx context.Context, transaction func() error) error {
 	pause := time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := transaction()
-		if err == nil || attempt == maxAttempts || !errors.Is(err, errConflict) && !hasErrorNumber(err, deadlock, lockWaitTimeout) {
+		if err == nil || attempt == maxAttempts || !errors.Is(err, errConflict) && !isConflict(err) {
 			return err
 		}
 		select {
@@ -77,37 +123,35 @@ func retry(ctx context.Context, transaction func() error) error {
 // by the caller's deadline, which most often is what lost the reply.
 const resolveTimeout = time.Second
 
-// errRolledBack says that a commit failed, and that a read afterwards did not
-// find the order.
-var errRolledBack = errors.New("rolled back")
-
-// resolve finds out whether a commit that failed with cause was executed. It
-// returns nil if the order is found: then all orders of its transaction are
-// committed. It returns an error that wraps errRolledBack if the order is not
-// found, and any other error if the outcome remains unknown.
-func resolve(ctx context.Context, db *sqlx.DB, orderID int64, cause error) error {
-	found, err := isCommitted(ctx, db, orderID)
+// resolve finds out whether a commit of o's transaction that failed with cause
+// was executed. It returns nil if o is found: then all orders of the transaction
+// are committed. Otherwise the outcome stays unknown: the server may not have
+// received the transaction yet.
+func resolve(ctx context.Context, db *sqlx.DB, o Order, cause error) error {
+	found, err := isCommitted(ctx, db, o)
 	switch {
 	case err != nil:
 		return errors.Join(cause, fmt.Errorf("read back: %w", err))
 	case found:
 		return nil
 	default:
-		return fmt.Errorf("%w: %w", errRolledBack, cause)
+		return fmt.Errorf("not found when read back: %w", cause)
 	}
 }
 
-// isCommitted reports whether an order is in the table. It blocks while the
-// order's transaction is running: its share lock waits for the row lock of the
-// insert.
-func isCommitted(ctx context.Context, db *sqlx.DB, orderID int64) (bool, error) {
+// isCommitted reports whether o is in the table. FOR UPDATE makes it block while
+// o's transaction is running, where a plain read would miss a commit that takes
+// its time. MySQL, MariaDB and TiDB all have it, proxies send it to the master,
+// and it locks one row at most, until the statement ends. Another order may have
+// o's id: see maxIDAttempts.
+func isCommitted(ctx context.Context, db *sqlx.DB, o Order) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
-	const q = `SELECT id FROM coupon_orders WHERE id = ? LOCK IN SHARE MODE`
-	var id int64
-	err := db.GetContext(ctx, &id, q, orderID)
+	const q = `SELECT coupon_id, user_id FROM coupon_orders WHERE id = ? FOR UPDATE`
+	var row Order
+	err := db.GetContext(ctx, &row, q, o.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, err
+	return row.CouponID == o.CouponID && row.UserID == o.UserID && err == nil, err
 }

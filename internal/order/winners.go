@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	"golang.org/x/sync/singleflight"
@@ -39,6 +40,9 @@ type couponWinners struct {
 // coupon with more than half as many are not loaded: a winner's repeated claim
 // may then return ErrSoldOut, and ListByUser finds the order.
 const maxWinners = 1_000_000
+
+// loadTimeout bounds reading the orders of a coupon.
+const loadTimeout = 5 * time.Second
 
 func newWinners(db *sqlx.DB, coupons *coupon.Store) *winners {
 	return &winners{db: db, coupons: coupons, byCoupon: map[int64]*couponWinners{}}
@@ -120,7 +124,7 @@ func (w *winners) complete(c coupon.Coupon) bool {
 // caller may have seen it sold out before a restock, and only if it has no
 // stock now are its orders complete.
 func (w *winners) load(ctx context.Context, couponID int64) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	c, err := w.coupons.Find(ctx, couponID)
 	if err != nil {
