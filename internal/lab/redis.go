@@ -18,7 +18,7 @@ type Redis struct {
 }
 
 // Redis starts a server on a Unix socket, with args added to its command line.
-// The server does not persist its data unless args say so.
+// The server does not persist its data unless args enable it.
 func (l *Lab) Redis(args ...string) (*Redis, error) {
 	dir, err := l.Dir("redis")
 	if err != nil {

@@ -3,6 +3,7 @@ package labtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -25,7 +26,12 @@ var (
 
 // Main is the body of TestMain in a package that uses labtest. It opens the
 // test binary's lab, runs the tests, and closes the lab with all its servers.
+// With go test -short it runs no examples.
 func Main(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		skipExamples()
+	}
 	l, err := lab.Open()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -38,6 +44,14 @@ func Main(m *testing.M) {
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+// skipExamples skips all examples, because an example cannot call NeedServers.
+func skipExamples() {
+	fmt.Println("labtest: no examples, most need real servers, which -short excludes")
+	if err := flag.Set("test.skip", "^Example"); err != nil {
+		panic(err)
+	}
 }
 
 // NeedServers skips the test with go test -short. All functions here that start
