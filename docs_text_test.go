@@ -47,7 +47,7 @@ func code(text string) (parts []string) {
 // words returns the words of all code of a page.
 func words(text string) (all []string) {
 	for _, part := range code(text) {
-		for _, word := range strings.Fields(part) {
+		for word := range strings.FieldsSeq(part) {
 			all = append(all, strings.Trim(word, `"',;:()[]`))
 		}
 	}
