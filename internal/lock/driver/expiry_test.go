@@ -1,0 +1,148 @@
+package driver_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
+)
+
+const ttl = time.Minute
+
+// A serverReply is what a release learns from the server.
+type serverReply struct {
+	found, repeated bool
+	err             error
+}
+
+func (r serverReply) remove() (found, repeated bool, err error) { return r.found, r.repeated, r.err }
+
+var errNoReply = errors.New("no reply")
+
+// Each case is a lease of one minute and the time that passes before its
+// release.
+func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
+	t.Parallel()
+	extend := func(ttl time.Duration) func(*driver.Expiry) error {
+		return func(e *driver.Expiry) error {
+			end := time.Now().Add(ttl)
+			e.Extending(end)
+			return e.Extended(true, end)
+		}
+	}
+	extendWithoutReply := func(ttl time.Duration) func(*driver.Expiry) error {
+		return func(e *driver.Expiry) error {
+			e.Extending(time.Now().Add(ttl))
+			return nil
+		}
+	}
+	for name, tc := range map[string]struct {
+		before func(*driver.Expiry) error
+		pass   time.Duration
+		reply  serverReply
+		want   error
+	}{
+		"found":                                  {reply: serverReply{found: true}},
+		"found after the end":                    {pass: ttl + 1, reply: serverReply{found: true}},
+		"found by a repeated request":            {reply: serverReply{found: true, repeated: true}},
+		"not found":                              {reply: serverReply{}, want: lock.ErrLost},
+		"not found by a repeated request":        {pass: ttl - 1, reply: serverReply{repeated: true}},
+		"not found, repeated at the end":         {pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost},
+		"no reply":                               {reply: serverReply{err: errNoReply}, want: errNoReply},
+		"extended, repeated after the first end": {before: extend(2 * ttl), pass: ttl, reply: serverReply{repeated: true}},
+		"extended, repeated after the new end":   {before: extend(2 * ttl), pass: 2 * ttl, reply: serverReply{repeated: true}, want: lock.ErrLost},
+		"extension without a reply to a later end": {
+			before: extendWithoutReply(2 * ttl), pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost,
+		},
+		"extension without a reply to an earlier end": {
+			before: extendWithoutReply(ttl / 2), pass: ttl / 2, reply: serverReply{repeated: true}, want: lock.ErrLost,
+		},
+		"extension without a reply, repeated before the earlier end": {
+			before: extendWithoutReply(ttl / 2), pass: ttl/2 - 1, reply: serverReply{repeated: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var e driver.Expiry
+				e.Begin(time.Now().Add(ttl))
+				if tc.before != nil {
+					if err := tc.before(&e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(tc.pass)
+				if err := e.Release(tc.reply.remove); !errors.Is(err, tc.want) {
+					t.Errorf("Release = %v, want %v", err, tc.want)
+				}
+				if ended := e.Ended(); ended != (tc.reply.err == nil) {
+					t.Errorf("Ended = %t after the reply %+v", ended, tc.reply)
+				}
+			})
+		})
+	}
+}
+
+func TestSecondReleaseReturnsErrLostWithoutARequest(t *testing.T) {
+	t.Parallel()
+	var e driver.Expiry
+	e.Begin(time.Now().Add(ttl))
+	if err := e.Release(serverReply{err: errNoReply}.remove); !errors.Is(err, errNoReply) {
+		t.Errorf("Release without a reply = %v, want its error", err)
+	}
+	if err := e.Release(serverReply{repeated: true}.remove); err != nil {
+		t.Errorf("Release after one without a reply = %v", err)
+	}
+	err := e.Release(func() (bool, bool, error) {
+		t.Error("the second Release sent a request")
+		return true, false, nil
+	})
+	if !errors.Is(err, lock.ErrLost) {
+		t.Errorf("second Release = %v, want ErrLost", err)
+	}
+}
+
+// The request of one removes the lease. The other's, a repeated one, finds none.
+func TestOneOfTwoConcurrentReleasesSucceeds(t *testing.T) {
+	t.Parallel()
+	var e driver.Expiry
+	e.Begin(time.Now().Add(ttl))
+	var inner error
+	outer := e.Release(func() (found, repeated bool, err error) {
+		inner = e.Release(serverReply{found: true}.remove)
+		return false, true, nil
+	})
+	if inner != nil || !errors.Is(outer, lock.ErrLost) {
+		t.Errorf("Release = %v during another that returns %v, want nil and ErrLost", inner, outer)
+	}
+}
+
+func TestExtendedLeaseThatTheServerDoesNotHaveIsLost(t *testing.T) {
+	t.Parallel()
+	var e driver.Expiry
+	end := time.Now().Add(ttl)
+	e.Begin(end)
+	e.Extending(end)
+	if err := e.Extended(false, end); !errors.Is(err, lock.ErrLost) || !e.Ended() {
+		t.Errorf("Extended = %v, ended %t, want ErrLost and true", err, e.Ended())
+	}
+	if err := e.Extended(true, end); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Extended after the loss = %v, want ErrLost", err)
+	}
+}
+
+// The server extends the lease just before another goroutine releases it.
+func TestExtensionOfAReleasedLeaseReturnsErrLost(t *testing.T) {
+	t.Parallel()
+	var e driver.Expiry
+	end := time.Now().Add(ttl)
+	e.Begin(end)
+	e.Extending(end)
+	e.End()
+	if err := e.Extended(true, end); !errors.Is(err, lock.ErrLost) {
+		t.Errorf("Extended = %v, want ErrLost", err)
+	}
+}
