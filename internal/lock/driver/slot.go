@@ -22,3 +22,13 @@ func Slot(key string) int {
 	}
 	return int(crc % 16384)
 }
+
+// bySlot groups channels by their slots.
+func bySlot(channels []string) map[int][]string {
+	slots := map[int][]string{}
+	for _, channel := range channels {
+		slot := Slot(channel)
+		slots[slot] = append(slots[slot], channel)
+	}
+	return slots
+}

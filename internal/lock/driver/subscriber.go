@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -11,17 +10,21 @@ import (
 
 const (
 	// linger is how long a channel without listeners stays subscribed, because
-	// another waiter often follows. It is also the interval of the repairs.
+	// another waiter often follows.
 	linger = time.Second
-	// subscribeTimeout bounds one round of subscriptions.
-	subscribeTimeout = 2 * time.Second
+	// repairInterval is how often lost subscriptions are tried again.
+	repairInterval = 500 * time.Millisecond
+	// commandTimeout bounds the commands of one round to one node.
+	commandTimeout = 2 * time.Second
 )
 
 // A Subscriber notifies the listeners of Redis pub/sub channels. All channels
 // share one connection, in a cluster with sharded messages one to each node. One
 // goroutine, which runs while there are channels, keeps the subscriptions in
 // line with the listeners: it repairs broken connections and follows slots that
-// move. Neither Listen nor its stop function waits for the network.
+// move. The commands to each node have a goroutine of their own, so that a node
+// that hangs delays no other. Neither Listen nor its stop function waits for the
+// network.
 //
 // The zero value is not usable; a Subscriber needs no closing.
 type Subscriber struct {
@@ -33,16 +36,6 @@ type Subscriber struct {
 	subscriptions map[*redis.Client]*subscription // by node; the key nil is for messages that are not sharded
 	changed       chan struct{}                   // nil while the goroutine does not run
 }
-
-// A channel is a pub/sub channel with its listeners.
-type channel struct {
-	listeners    map[*listener]struct{}
-	subscription *subscription // nil before the channel is subscribed
-	confirmed    bool          // the server has confirmed the subscription
-	idleSince    time.Time
-}
-
-type listener struct{ wake chan<- struct{} }
 
 // NewSubscriber returns a subscriber of rdb. Sharded reports whether messages
 // are published by SPUBLISH; it may ask the server.
@@ -74,14 +67,6 @@ func (s *Subscriber) Listen(name string, wake chan<- struct{}) (stop func()) {
 	}
 }
 
-// notify sends without blocking. One pending notification is enough.
-func (l *listener) notify() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
 // add adds a channel and starts the goroutine, or notifies it.
 func (s *Subscriber) add(name string, c *channel) {
 	if s.changed == nil {
@@ -91,14 +76,19 @@ func (s *Subscriber) add(name string, c *channel) {
 		go s.run(s.changed)
 	}
 	s.channels[name] = c
+	s.notifyRun()
+}
+
+// notifyRun starts a round before the next tick.
+func (s *Subscriber) notifyRun() {
 	select {
 	case s.changed <- struct{}{}:
-	default:
+	default: // a round is already due, or the goroutine does not run
 	}
 }
 
 func (s *Subscriber) run(changed <-chan struct{}) {
-	tick := time.NewTicker(linger)
+	tick := time.NewTicker(repairInterval)
 	defer tick.Stop()
 	for s.unsubscribeIdle() {
 		s.subscribe()
@@ -112,42 +102,21 @@ func (s *Subscriber) run(changed <-chan struct{}) {
 // subscribe subscribes every channel that is not. A channel that fails is tried
 // again at the next tick.
 func (s *Subscriber) subscribe() {
-	ctx, cancel := context.WithTimeout(context.Background(), subscribeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
 	names := map[*subscription][]string{}
 	for _, name := range s.unsubscribed() {
-		if node, err := s.node(ctx, name); err == nil {
-			sub := s.assign(name, node)
+		node, err := s.node(ctx, name)
+		if err != nil {
+			continue
+		}
+		if sub := s.assign(name, node); sub != nil {
 			names[sub] = append(names[sub], name)
 		}
 	}
 	for sub, names := range names {
-		sub.subscribe(ctx, names)
+		s.start(sub, func(ctx context.Context) error { return sub.subscribe(ctx, names) })
 	}
-}
-
-func (s *Subscriber) unsubscribed() (names []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, c := range s.channels {
-		if c.subscription == nil {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// assign assigns a channel to the subscription at node.
-func (s *Subscriber) assign(name string, node *redis.Client) *subscription {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sub := s.subscriptions[node]
-	if sub == nil {
-		sub = s.newSubscription(node)
-		s.subscriptions[node] = sub
-	}
-	s.channels[name].subscription = sub
-	return sub
 }
 
 // unsubscribeIdle drops the channels that had no listener for a while and the
@@ -156,85 +125,38 @@ func (s *Subscriber) assign(name string, node *redis.Client) *subscription {
 func (s *Subscriber) unsubscribeIdle() bool {
 	idle, unused, running := s.collectIdle()
 	for sub, names := range idle {
-		sub.unsubscribe(names)
+		s.start(sub, func(ctx context.Context) error { return sub.unsubscribe(ctx, names) })
 	}
 	for _, sub := range unused {
-		sub.close()
+		go sub.close() // may have to wait for a connection attempt
 	}
 	return running
 }
 
-func (s *Subscriber) collectIdle() (idle map[*subscription][]string, unused []*subscription, running bool) {
+// start calls send, which sends commands to sub, in a goroutine. Until it has
+// returned, sub is busy and no other commands are sent to it.
+func (s *Subscriber) start(sub *subscription, send func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	idle = map[*subscription][]string{}
-	used := map[*subscription]bool{}
-	for name, c := range s.channels {
-		if len(c.listeners) > 0 || time.Since(c.idleSince) < linger {
-			used[c.subscription] = true
-			continue
-		}
-		if c.subscription != nil {
-			idle[c.subscription] = append(idle[c.subscription], name)
-		}
-		delete(s.channels, name)
-	}
-	for node, sub := range s.subscriptions {
-		if !used[sub] {
-			unused = append(unused, sub)
-			delete(s.subscriptions, node)
-			delete(idle, sub)
-		}
-	}
-	if len(s.channels) == 0 {
-		s.changed = nil
-	}
-	return idle, unused, s.changed != nil
+	sub.busy = true
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+		defer cancel()
+		err := send(ctx)
+		s.done(sub, err)
+	}()
 }
 
-// confirm records that the server now sends the channel's messages.
-func (s *Subscriber) confirm(sub *subscription, name string) {
+// done ends a subscription whose commands failed. Otherwise the channels that
+// wait for it are subscribed before the next tick.
+func (s *Subscriber) done(sub *subscription, err error) {
+	if err != nil {
+		sub.end()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.channels[name]; c != nil && c.subscription == sub {
-		c.confirmed = true
-		c.notify()
+	if err == nil && sub.awaited {
+		s.notifyRun()
 	}
-}
-
-// lose records that a channel is no longer subscribed. The next tick subscribes
-// it again.
-func (s *Subscriber) lose(sub *subscription, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.channels[name]; c != nil && c.subscription == sub {
-		c.subscription, c.confirmed = nil, false
-	}
-}
-
-// loseAll records that a connection has ended.
-func (s *Subscriber) loseAll(sub *subscription) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.channels {
-		if c.subscription == sub {
-			c.subscription, c.confirmed = nil, false
-		}
-	}
-	maps.DeleteFunc(s.subscriptions, func(_ *redis.Client, other *subscription) bool { return other == sub })
-}
-
-// receive notifies the listeners of a channel.
-func (s *Subscriber) receive(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.channels[name]; c != nil {
-		c.notify()
-	}
-}
-
-func (c *channel) notify() {
-	for l := range c.listeners {
-		l.notify()
-	}
+	sub.busy, sub.awaited = false, false
 }

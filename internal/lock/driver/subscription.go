@@ -32,14 +32,27 @@ func (s *Subscriber) node(ctx context.Context, channel string) (*redis.Client, e
 	return nil, errNotSharded
 }
 
-// A subscription is one pub/sub connection. The first error ends it; the
+// reload makes the client of a cluster look up in the background which node has
+// which slot.
+func (s *Subscriber) reload() {
+	if cluster, ok := s.rdb.(*redis.ClusterClient); ok {
+		cluster.ReloadState(context.Background())
+	}
+}
+
+// A subscription is one pub/sub connection. A broken connection ends it; the
 // Subscriber then looks up the nodes of its channels again. The same repair
 // serves a broken connection, a failover and a moved slot.
 type subscription struct {
 	subscriber         *Subscriber
 	pubsub             *redis.PubSub
+	sharded            bool
 	subscribeTo, leave func(ctx context.Context, channels ...string) error
 	reading            sync.Once
+
+	// The Subscriber's mutex guards these.
+	busy    bool // commands are being sent
+	awaited bool // a channel is to be subscribed after them
 }
 
 func (s *Subscriber) newSubscription(node *redis.Client) *subscription {
@@ -48,23 +61,34 @@ func (s *Subscriber) newSubscription(node *redis.Client) *subscription {
 		return &subscription{subscriber: s, pubsub: ps, subscribeTo: ps.Subscribe, leave: ps.Unsubscribe}
 	}
 	ps := node.SSubscribe(context.Background())
-	return &subscription{subscriber: s, pubsub: ps, subscribeTo: ps.SSubscribe, leave: ps.SUnsubscribe}
+	return &subscription{subscriber: s, pubsub: ps, sharded: true, subscribeTo: ps.SSubscribe, leave: ps.SUnsubscribe}
 }
 
-func (s *subscription) subscribe(ctx context.Context, channels []string) {
-	if err := s.subscribeTo(ctx, channels...); err != nil {
-		s.end()
-		return
+func (s *subscription) subscribe(ctx context.Context, channels []string) error {
+	err := s.send(ctx, s.subscribeTo, channels)
+	if err == nil {
+		s.reading.Do(func() { go s.read() })
 	}
-	s.reading.Do(func() { go s.read() })
+	return err
 }
 
-func (s *subscription) unsubscribe(channels []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), subscribeTimeout)
-	defer cancel()
-	if err := s.leave(ctx, channels...); err != nil {
-		s.end()
+func (s *subscription) unsubscribe(ctx context.Context, channels []string) error {
+	return s.send(ctx, s.leave, channels)
+}
+
+// send sends one command for channels, or one for those of each slot: a command
+// for sharded channels must not leave its slot.
+func (s *subscription) send(ctx context.Context, command func(context.Context, ...string) error, channels []string) error {
+	commands := map[int][]string{0: channels}
+	if s.sharded {
+		commands = bySlot(channels)
 	}
+	for _, channels := range commands {
+		if err := command(ctx, channels...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read passes messages on until the connection fails or is silent for two
@@ -74,17 +98,15 @@ func (s *subscription) read() {
 	for pinged := false; ; {
 		message, err := s.pubsub.ReceiveTimeout(context.Background(), pingInterval)
 		switch {
-		case isTimeout(err) && !pinged:
-			if s.pubsub.Ping(context.Background()) != nil {
-				return
-			}
-			pinged = true
-		case err != nil:
-			return
-		default:
-			pinged = false
+		case err == nil:
 			s.handle(message)
+		case isErrorReply(err): // to SSUBSCRIBE, as when the slot has moved
+			s.subscriber.loseUnconfirmed(s)
+			s.subscriber.reload()
+		case !isTimeout(err) || pinged || s.pubsub.Ping(context.Background()) != nil:
+			return
 		}
+		pinged = isTimeout(err)
 	}
 }
 
@@ -96,18 +118,27 @@ func (s *subscription) handle(message any) {
 		switch m.Kind {
 		case "subscribe", "ssubscribe":
 			s.subscriber.confirm(s, m.Channel)
-		case "sunsubscribe": // also when the slot moves to another node
-			s.subscriber.lose(s, m.Channel)
+		case "sunsubscribe": // by unsubscribe, or because the slot moves to another node
+			if s.subscriber.lose(s, m.Channel) {
+				s.subscriber.reload()
+			}
 		}
 	}
 }
 
 func (s *subscription) end() {
-	s.subscriber.loseAll(s)
+	if s.subscriber.loseAll(s) {
+		s.subscriber.reload()
+	}
 	s.close()
 }
 
 func (s *subscription) close() { _ = s.pubsub.Close() }
+
+func isErrorReply(err error) bool {
+	_, ok := errors.AsType[redis.Error](err)
+	return ok
+}
 
 func isTimeout(err error) bool {
 	netErr, ok := errors.AsType[net.Error](err)

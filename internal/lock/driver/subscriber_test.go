@@ -1,0 +1,254 @@
+package driver_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/driver"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m) }
+
+const (
+	// atOnce is longer than any call that does not wait for the network, also
+	// on a busy machine, and shorter than every timeout of a client.
+	atOnce = 200 * time.Millisecond
+	// repaired is longer than the repair of a broken subscription: an interval
+	// between repairs, a connection attempt that fails, and another interval.
+	repaired = 5 * time.Second
+	// silenceDetected is longer than the two intervals of silence after which a
+	// connection is replaced, and the repair.
+	silenceDetected = 12 * time.Second
+)
+
+func newSubscriber(rdb redis.UniversalClient) *driver.Subscriber {
+	_, cluster := rdb.(*redis.ClusterClient)
+	return driver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
+}
+
+func publish(tb testing.TB, rdb redis.UniversalClient, channel string) {
+	tb.Helper()
+	call := rdb.Publish
+	if _, cluster := rdb.(*redis.ClusterClient); cluster {
+		call = rdb.SPublish
+	}
+	if err := call(tb.Context(), channel, "").Err(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func listen(s *driver.Subscriber, channel string) (wake chan struct{}, stop func()) {
+	wake = make(chan struct{}, 1)
+	return wake, s.Listen(channel, wake)
+}
+
+// listenAll listens to channels and returns when the server has confirmed all
+// of them.
+func listenAll(tb testing.TB, s *driver.Subscriber, channels []string) map[string]chan struct{} {
+	tb.Helper()
+	wakes := map[string]chan struct{}{}
+	for _, channel := range channels {
+		wake, stop := listen(s, channel)
+		tb.Cleanup(stop)
+		wakes[channel] = wake
+	}
+	mustReceiveAll(tb, wakes, repaired, "after Listen")
+	return wakes
+}
+
+func mustReceive(tb testing.TB, wake <-chan struct{}, timeout time.Duration, when string) {
+	tb.Helper()
+	select {
+	case <-wake:
+	case <-time.After(timeout):
+		tb.Fatalf("no notification %s within %s", when, timeout)
+	}
+}
+
+func mustReceiveAll(tb testing.TB, wakes map[string]chan struct{}, timeout time.Duration, when string) {
+	tb.Helper()
+	end := time.Now().Add(timeout)
+	for channel, wake := range wakes {
+		mustReceive(tb, wake, time.Until(end), "of "+channel+" "+when)
+	}
+}
+
+// manyNames returns names in many slots.
+func manyNames() (names []string) {
+	for i := range 40 {
+		names = append(names, fmt.Sprint("k", i))
+	}
+	return names
+}
+
+// mustReturnAtOnce fails the test if call waits.
+func mustReturnAtOnce(tb testing.TB, what string, call func()) {
+	tb.Helper()
+	start := time.Now()
+	call()
+	if d := time.Since(start); d > atOnce {
+		tb.Fatalf("%s took %s, want less than %s", what, d, atOnce)
+	}
+}
+
+func TestListenAndStopDoNotWaitForTheNetwork(t *testing.T) {
+	t.Parallel()
+	listenAndStop := func(t *testing.T, s *driver.Subscriber) {
+		t.Helper()
+		var stops []func()
+		for _, name := range manyNames() {
+			mustReturnAtOnce(t, "Listen", func() { _, stop := listen(s, name); stops = append(stops, stop) })
+			time.Sleep(time.Millisecond) // lets the subscriber begin
+		}
+		for _, stop := range stops {
+			mustReturnAtOnce(t, "stop", stop)
+		}
+	}
+	t.Run("HangingDial", func(t *testing.T) {
+		t.Parallel()
+		var address atomic.Value
+		address.Store("localhost:1")
+		rdb := redis.NewClient(&redis.Options{Addr: "localhost:1", Dialer: hangingDialer(&address)})
+		t.Cleanup(func() { _ = rdb.Close() })
+		listenAndStop(t, newSubscriber(rdb))
+	})
+	for name, command := range map[string]string{"HangingNewConnection": "hello", "HangingSubscription": "subscribe"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rdb, _, proxy := throughProxy(t)
+			proxy.Inject(faultproxy.HangRequest, command, faultproxy.Always)
+			listenAndStop(t, newSubscriber(rdb))
+			labtest.Eventually(t, "the proxy hangs a connection", func() bool { return proxy.Hits() > 0 })
+		})
+	}
+	t.Run("HangingDetectionOfShardedPubSub", func(t *testing.T) {
+		t.Parallel()
+		listenAndStop(t, driver.NewSubscriber(nil, func(ctx context.Context) (bool, error) {
+			<-ctx.Done()
+			return false, ctx.Err()
+		}))
+	})
+}
+
+// hangingDialer returns a dialer whose connection attempts to addresses that are
+// equal to hanging time out.
+func hangingDialer(hanging *atomic.Value) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address != hanging.Load() {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+}
+
+// throughProxy returns a client behind a fault proxy and a client beside it.
+func throughProxy(tb testing.TB) (proxied, direct redis.UniversalClient, proxy *faultproxy.Proxy) {
+	tb.Helper()
+	server := labtest.Redis(tb)
+	proxy, err := faultproxy.New("unix", strings.TrimPrefix(server.URL, "unix://"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = proxy.Close() })
+	return labtest.DialURL(tb, "redis://"+proxy.Addr()), labtest.Dial(tb, server), proxy
+}
+
+// The proxy drops every packet of the connection and closes nothing, as a
+// network without a route does.
+func TestSilentSubscriptionIsReplaced(t *testing.T) {
+	t.Parallel()
+	rdb, direct, proxy := throughProxy(t)
+	wake := listenAll(t, newSubscriber(rdb), []string{"k"})["k"]
+	start := time.Now()
+	proxy.Inject(faultproxy.HangReply, "ping", 1)
+	mustReceive(t, wake, silenceDetected, "after the silent subscription was replaced")
+	t.Logf("replaced after %s", time.Since(start))
+	publish(t, direct, "k")
+	mustReceive(t, wake, atOnce, "of a message to the second subscription")
+}
+
+// A node sends the messages of many slots on one connection, and one SSUBSCRIBE
+// takes channels of one slot only.
+func TestClusterSubscribesToManySlotsAtOnce(t *testing.T) {
+	t.Parallel()
+	top := labtest.Topology(t, "cluster")
+	rdb := labtest.DialURL(t, top.URL)
+	wakes := listenAll(t, newSubscriber(rdb), manyNames())
+	for _, node := range top.Nodes {
+		killSubscriptions(t, labtest.Dial(t, node))
+	}
+	mustReceiveAll(t, wakes, repaired, "after the subscriptions were lost")
+	for name := range wakes {
+		publish(t, rdb, name)
+	}
+	mustReceiveAll(t, wakes, repaired, "of a message")
+}
+
+// While the client cannot connect to one node, it subscribes to new channels of
+// the other nodes, and keeps their subscriptions.
+func TestHangingNodeDelaysNoOtherNode(t *testing.T) {
+	t.Parallel()
+	top := labtest.Topology(t, "cluster")
+	node := top.Nodes[0]
+	direct := labtest.DialURL(t, top.URL).(*redis.ClusterClient)
+	var hanging atomic.Value
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: direct.Options().Addrs, Dialer: hangingDialer(&hanging)})
+	t.Cleanup(func() { _ = rdb.Close() })
+	s := newSubscriber(rdb)
+	onNode, onOthers := split(t, direct, node.Address, manyNames())
+	listenAll(t, s, onNode)
+	before := listenAll(t, s, onOthers[:10])
+	hanging.Store(node.Address)
+	killSubscriptions(t, labtest.Dial(t, node))
+	for _, name := range onOthers[10:] { // for several connection attempts to the node
+		wake, stop := listen(s, name)
+		t.Cleanup(stop)
+		mustReceive(t, wake, time.Second, "of "+name+" after Listen during the hang")
+		time.Sleep(300 * time.Millisecond)
+	}
+	for name, wake := range before {
+		select {
+		case <-wake:
+			t.Errorf("the subscription to %s was interrupted", name)
+		default:
+		}
+		publish(t, direct, name)
+		mustReceive(t, wake, time.Second, "of a message to "+name+" during the hang")
+	}
+}
+
+// split divides names into those whose node is at address and the others.
+func split(tb testing.TB, rdb *redis.ClusterClient, address string, names []string) (there, elsewhere []string) {
+	tb.Helper()
+	for _, name := range names {
+		node, err := rdb.MasterForKey(tb.Context(), name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if node.Options().Addr == address {
+			there = append(there, name)
+		} else {
+			elsewhere = append(elsewhere, name)
+		}
+	}
+	return there, elsewhere
+}
+
+func killSubscriptions(tb testing.TB, node redis.UniversalClient) {
+	tb.Helper()
+	if err := node.Do(tb.Context(), "client", "kill", "type", "pubsub").Err(); err != nil {
+		tb.Fatal(err)
+	}
+}
