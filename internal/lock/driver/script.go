@@ -17,9 +17,9 @@ type ScriptCall struct {
 
 // Call calls script once for each of calls, in one round trip (in a cluster, in
 // one to each node). Each call has an error of its own in its Reply.
-func Call(ctx context.Context, rdb Pipeliner, script *redis.Script, calls ...*ScriptCall) {
-	send(ctx, rdb, calls, func(p redis.Pipeliner, c *ScriptCall) *redis.Cmd {
-		return p.EvalSha(ctx, script.Hash(), c.Keys, c.Args...)
+func Call(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, calls ...*ScriptCall) {
+	send(ctx, rdb, calls, func(s redis.Scripter, c *ScriptCall) *redis.Cmd {
+		return s.EvalSha(ctx, script.Hash(), c.Keys, c.Args...)
 	})
 	var unknown []*ScriptCall
 	for _, c := range calls {
@@ -28,23 +28,26 @@ func Call(ctx context.Context, rdb Pipeliner, script *redis.Script, calls ...*Sc
 			unknown = append(unknown, c)
 		}
 	}
-	if len(unknown) > 0 {
-		send(ctx, rdb, unknown, func(p redis.Pipeliner, c *ScriptCall) *redis.Cmd { return script.Eval(ctx, p, c.Keys, c.Args...) })
-	}
-}
-
-// A Pipeliner sends commands together. Every client of go-redis is one.
-type Pipeliner interface {
-	Pipelined(ctx context.Context, fn func(redis.Pipeliner) error) ([]redis.Cmder, error)
-}
-
-func send(ctx context.Context, rdb Pipeliner, calls []*ScriptCall, call func(redis.Pipeliner, *ScriptCall) *redis.Cmd) {
-	_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each reply has its own error
-		for _, c := range calls {
-			c.Reply = call(p, c)
-		}
-		return nil
+	send(ctx, rdb, unknown, func(s redis.Scripter, c *ScriptCall) *redis.Cmd {
+		return script.Eval(ctx, s, c.Keys, c.Args...)
 	})
+}
+
+// send sends one call as a command and more in a pipeline, for which go-redis
+// has other connections.
+func send(ctx context.Context, rdb redis.UniversalClient, calls []*ScriptCall, call func(redis.Scripter, *ScriptCall) *redis.Cmd) {
+	switch len(calls) {
+	case 0:
+	case 1:
+		calls[0].Reply = call(rdb, calls[0])
+	default:
+		_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each reply has its own error
+			for _, c := range calls {
+				c.Reply = call(p, c)
+			}
+			return nil
+		})
+	}
 }
 
 // resetAttempts undoes the count of an attempt that the server did not run.
