@@ -1,0 +1,145 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+)
+
+// The waiter calls Notify and does not poll, and its client does not look up the
+// slots by itself. The key is locked all the time, and moves with its slot.
+func TestWaiterIsNotifiedAfterItsSlotHasMoved(t *testing.T) {
+	t.Parallel()
+	const key, slot = "foo", 12182
+	top := labtest.Topology(t, "cluster")
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address}, ClusterStateReloadInterval: time.Hour})
+	t.Cleanup(func() { _ = rdb.Close() })
+	lease := mustTryLock(t, redislock.New(labtest.DialURL(t, top.URL)), key)
+	wake := mustNotify(t, redislock.New(rdb), key)
+	from, to := top.Nodes[2], top.Nodes[0]
+	moveSlot(t, top, slot, key, from, to)
+	start := time.Now()
+	mustReceive(t, wake, 3*time.Second, "when the subscription began again")
+	t.Logf("subscribed again after %s", time.Since(start))
+	if n := labtest.Dial(t, to).PubSubShardNumSub(t.Context(), key).Val()[key]; n != 1 {
+		t.Errorf("the new node has %d subscriptions, want 1", n)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustReceive(t, wake, 500*time.Millisecond, "of the release")
+}
+
+// moveSlot moves a slot with one key between masters, in the steps that the
+// documentation of CLUSTER SETSLOT describes.
+func moveSlot(t *testing.T, top *lab.Topology, slot int, key string, from, to *lab.Redis) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(to.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromID, toID := nodeID(t, from), nodeID(t, to)
+	do := func(node *lab.Redis, args ...any) {
+		t.Helper()
+		if err := labtest.Dial(t, node).Do(t.Context(), args...).Err(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	}
+	do(to, "cluster", "setslot", slot, "importing", fromID)
+	do(from, "cluster", "setslot", slot, "migrating", toID)
+	do(from, "migrate", host, port, key, 0, 5000)
+	for _, master := range []*lab.Redis{to, from, top.Nodes[1]} {
+		do(master, "cluster", "setslot", slot, "node", toID)
+	}
+}
+
+func nodeID(t *testing.T, node *lab.Redis) string {
+	t.Helper()
+	id, err := labtest.Dial(t, node).(*redis.Client).ClusterMyID(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// The watchdog extends leases in calls of 100. Each call costs one round trip to
+// each of the three masters, however many slots its keys are in.
+func TestClusterRenewsTenThousandLeasesInFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	const count, call, want = 10_000, 100, 400
+	rdb := labtest.DialURL(t, labtest.Topology(t, "cluster").URL).(*redis.ClusterClient)
+	l := redislock.Batched(rdb)
+	leases := lockAll(t, l, count)
+	for _, err := range l.ExtendAll(t.Context(), time.Minute, leases) { // the nodes now have the script
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var trips roundTrips
+	if err := rdb.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error { node.AddHook(&trips); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for leases := range slices.Chunk(leases, call) {
+		for _, err := range l.ExtendAll(t.Context(), 2*time.Minute, leases) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := trips.Load(); n == 0 || n > want {
+		t.Errorf("%d round trips for %d leases, want 1 to %d", n, count, want)
+	}
+}
+
+func lockAll(t *testing.T, l lock.Locker, count int) []lock.Lease {
+	t.Helper()
+	leases := make([]lock.Lease, count)
+	var group sync.WaitGroup
+	for part := range slices.Chunk(leases, count/50) {
+		group.Go(func() {
+			for i := range part {
+				var err error
+				if part[i], err = l.TryLock(t.Context(), fmt.Sprintf("k%p", &part[i]), time.Minute); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return leases
+}
+
+// roundTrips is a hook that counts the round trips to a node.
+type roundTrips struct{ atomic.Int64 }
+
+func (*roundTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *roundTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		r.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		r.Add(1)
+		return next(ctx, cmds)
+	}
+}

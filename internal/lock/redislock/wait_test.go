@@ -1,0 +1,138 @@
+package redislock_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+)
+
+// The connections of the pool work. Those that the waiters need for their
+// notifications hang: all new ones, or the one that is already open.
+func TestHangingSubscriptionDelaysNeitherAcquireNorRelease(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New, "Batched": redislock.Batched} {
+		t.Run(name+"/NewConnections", func(t *testing.T) {
+			t.Parallel()
+			w := newWaiters(t, open)
+			w.proxy.Inject(faultproxy.HangRequest, "hello", faultproxy.Always)
+			w.checkAcquireAndRelease(t)
+		})
+		t.Run(name+"/OpenConnection", func(t *testing.T) {
+			t.Parallel()
+			w := newWaiters(t, open)
+			mustNotify(t, w.locker, "first")
+			w.proxy.Inject(faultproxy.HangReply, "subscribe", faultproxy.Always)
+			w.checkAcquireAndRelease(t)
+		})
+	}
+}
+
+// waiters wait for keys that another client holds.
+type waiters struct {
+	locker *redislock.Locker
+	proxy  *faultproxy.Proxy
+	own    []lock.Lease // of other keys
+}
+
+const waiterCount = 8
+
+func newWaiters(t *testing.T, open func(redis.UniversalClient) *redislock.Locker) waiters {
+	t.Helper()
+	server := labtest.Redis(t)
+	proxy, err := faultproxy.New("unix", socketPath(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	rdb := labtest.DialURL(t, "redis://"+proxy.Addr())
+	fillPool(t, rdb)
+	w := waiters{locker: open(rdb), proxy: proxy}
+	for i := range waiterCount {
+		mustTryLock(t, redislock.New(labtest.Dial(t, server)), fmt.Sprint("other", i))
+		w.own = append(w.own, mustTryLock(t, w.locker, fmt.Sprint("own", i)))
+	}
+	return w
+}
+
+// fillPool opens connections for all waiters.
+func fillPool(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	var group sync.WaitGroup
+	for range 4 * waiterCount {
+		group.Go(func() { // occupies a connection for a while
+			if err := rdb.BLPop(t.Context(), 200*time.Millisecond, "empty").Err(); !errors.Is(err, redis.Nil) {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func (w waiters) checkAcquireAndRelease(t *testing.T) {
+	t.Helper()
+	const wait, late = 500 * time.Millisecond, 250 * time.Millisecond
+	c := lock.New(w.locker)
+	var group sync.WaitGroup
+	for i := range waiterCount {
+		group.Go(func() {
+			start := time.Now()
+			_, err := c.Acquire(t.Context(), fmt.Sprint("other", i), lock.Options{Wait: wait})
+			if d := time.Since(start); !errors.Is(err, lock.ErrLocked) || d > wait+late {
+				t.Errorf("Acquire with a wait of %s returned %v after %s, want ErrLocked within %s", wait, err, d, wait+late)
+			}
+		})
+		group.Go(func() {
+			time.Sleep(wait / 2) // the waiters subscribe meanwhile
+			start := time.Now()
+			err := w.own[i].Release(t.Context())
+			if d := time.Since(start); err != nil || d > late {
+				t.Errorf("Release returned %v after %s, want nil within %s", err, d, late)
+			}
+		})
+	}
+	group.Wait()
+	if w.proxy.Hits() == 0 {
+		t.Error("the proxy has hung no connection")
+	}
+}
+
+func mustTryLock(t *testing.T, l lock.Locker, key string) lock.Lease {
+	t.Helper()
+	lease, err := l.TryLock(t.Context(), key, time.Minute)
+	if err != nil {
+		t.Fatalf("TryLock of a free key: %v", err)
+	}
+	return lease
+}
+
+// mustNotify calls Notify and returns after the notification that confirms the
+// subscription.
+func mustNotify(t *testing.T, l lock.Notifier, key string) (wake chan struct{}) {
+	t.Helper()
+	wake = make(chan struct{}, 1)
+	stop, err := l.Notify(key, wake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	mustReceive(t, wake, 5*time.Second, "when Notify began to listen")
+	return wake
+}
+
+func mustReceive(t *testing.T, wake <-chan struct{}, timeout time.Duration, when string) {
+	t.Helper()
+	select {
+	case <-wake:
+	case <-time.After(timeout):
+		t.Fatalf("no notification %s within %s", when, timeout)
+	}
+}
