@@ -35,6 +35,7 @@ type deployment struct {
 // buildBinary builds the service and returns the path of its executable.
 func buildBinary(t *testing.T) string {
 	t.Helper()
+	labtest.NeedServers(t)
 	binary := filepath.Join(t.TempDir(), "api")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
