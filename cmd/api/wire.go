@@ -64,7 +64,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	claims, err := order.New(order.Config{
-		DB: p.db, BatchDB: p.batches, Coupons: cache, CouponStore: store, IDs: idgen.New(p.rdb, "order"),
+		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Strategy: cfg.strategy(),
 	})

@@ -63,7 +63,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
 	claims, err := order.New(order.Config{
-		DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements), Coupons: cache, CouponStore: store,
+		DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements), Coupons: cache,
 		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
 		Strategy: order.GroupCommit,
 	})

@@ -88,17 +88,13 @@ func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, n
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 		return err
 	}
-	orderID, found := c.winners.find(cp.ID, userID)
-	if !found && err != nil {
-		var findErr error
-		if orderID, found, findErr = c.winners.findComplete(ctx, cp, userID); findErr != nil {
-			return findErr
-		}
-	}
-	if found {
+	if orderID, found := c.winners.find(cp.ID, userID); found {
 		return &AlreadyClaimedError{OrderID: orderID}
 	}
-	return err
+	if err != nil {
+		return c.winners.checkSoldOut(ctx, cp, userID)
+	}
+	return nil
 }
 
 // maxIDAttempts bounds how often a taken id is replaced. The id worker gives no
@@ -126,9 +122,9 @@ func (c *Claims) updateCaches(cp coupon.Coupon, o Order, err error) {
 	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
 	switch {
 	case err == nil:
-		c.winners.add(o.CouponID, o)
+		c.winners.add(o.CouponID, o.UserID, o.ID)
 	case ok:
-		c.winners.add(o.CouponID, Order{ID: claimed.OrderID, UserID: o.UserID})
+		c.winners.add(o.CouponID, o.UserID, claimed.OrderID)
 	case errors.Is(err, coupon.ErrSoldOut):
 		c.coupons.MarkSoldOut(cp)
 	}
@@ -140,6 +136,7 @@ func (c *Claims) Close(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
+		c.winners.close()
 		c.strategy.Close()
 		c.releaser.close()
 	}()

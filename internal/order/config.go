@@ -15,12 +15,11 @@ import (
 
 // Config holds the dependencies and settings of Claims.
 type Config struct {
-	DB          *sqlx.DB // opened with connect.ShortTransactions
-	BatchDB     *sqlx.DB // the same database, with connect.MultiStatements as well; for GroupCommit only
-	Coupons     *coupon.Cache
-	CouponStore *coupon.Store // reads a coupon past the cache
-	IDs         *idgen.Worker
-	Locks       *lock.Client
+	DB      *sqlx.DB // opened with connect.ShortTransactions
+	BatchDB *sqlx.DB // the same database, with connect.MultiStatements as well; for GroupCommit only
+	Coupons *coupon.Cache
+	IDs     *idgen.Worker
+	Locks   *lock.Client
 
 	Scope    Scope         // what a claim locks
 	LockTTL  time.Duration // after which the lock of a crashed instance expires
@@ -42,7 +41,7 @@ const (
 // New returns Claims as configured, or an error if c lacks a dependency or
 // names an unknown Scope or Strategy.
 func New(c Config) (*Claims, error) {
-	if c.DB == nil || c.Coupons == nil || c.CouponStore == nil || c.IDs == nil || c.Locks == nil {
+	if c.DB == nil || c.Coupons == nil || c.IDs == nil || c.Locks == nil {
 		return nil, errors.New("order: the Config lacks a dependency")
 	}
 	strategy, err := newCommitter(c.Strategy, c.DB, c.BatchDB)
@@ -52,7 +51,7 @@ func New(c Config) (*Claims, error) {
 	claims := &Claims{
 		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
 		strategy: strategy,
-		winners:  newWinners(c.DB, c.CouponStore),
+		winners:  newWinners(c.DB),
 		options:  lock.Options{TTL: c.LockTTL, Class: "claim"},
 	}
 	switch c.Scope {

@@ -30,9 +30,9 @@ func ExampleClaims_Claim() {
 	store := coupon.NewStore(db)
 	claims, err := order.New(order.Config{
 		DB: db, BatchDB: batchDB, Strategy: order.GroupCommit,
-		CouponStore: store, Coupons: coupon.NewCache(store, 200*time.Millisecond),
-		IDs:   idgen.New(rdb, "order"),
-		Locks: locks, Scope: order.PerUser, LockTTL: 30 * time.Second,
+		Coupons: coupon.NewCache(store, 200*time.Millisecond),
+		IDs:     idgen.New(rdb, "order"),
+		Locks:   locks, Scope: order.PerUser, LockTTL: 30 * time.Second,
 	})
 	must(err)
 	defer func() { must(claims.Close(ctx)) }()

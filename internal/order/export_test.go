@@ -1,5 +1,31 @@
 package order
 
+// LimitWinners bounds what c remembers, before its first claim.
+func LimitWinners(c *Claims, orders, filterBytes int) {
+	c.winners.orders = newOrderCache(orders)
+	c.winners.filters.maxBytes = filterBytes
+}
+
+// FilterBytes returns the memory of all filters.
+func FilterBytes(c *Claims) int {
+	w := c.winners.filters
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.bytes
+}
+
+// FilterLoaded reports whether a coupon's filter for an initial stock is loaded.
+func FilterLoaded(c *Claims, couponID int64, initialStock int) bool {
+	w := c.winners.filters
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	f := w.byCoupon[couponID]
+	return f != nil && f.initialStock == initialStock && f.users.Load() != nil
+}
+
+// FilterOverhead is the least memory of a filter.
+const FilterOverhead = filterOverhead
+
 // Queued returns the number of claims that wait for a batch.
 func Queued(c *Claims) int {
 	g := c.strategy.(*groupCommit)

@@ -43,7 +43,7 @@ func (s *sale) proxied() (*faultproxy.Proxy, func(*order.Config)) {
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	c := s.configOn(cfg.FormatDSN())
 	return proxy, func(other *order.Config) {
-		other.DB, other.BatchDB, other.Coupons, other.CouponStore = c.DB, c.BatchDB, c.Coupons, c.CouponStore
+		other.DB, other.BatchDB, other.Coupons = c.DB, c.BatchDB, c.Coupons
 	}
 }
 

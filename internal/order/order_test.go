@@ -63,7 +63,7 @@ func (s *sale) configOn(dsn string) order.Config {
 	store := coupon.NewStore(db)
 	return order.Config{
 		DB: db, BatchDB: labtest.Open(s.t, dsn, connect.ShortTransactions, connect.MultiStatements),
-		Coupons: coupon.NewCache(store, 50*time.Millisecond), CouponStore: store, IDs: idgen.New(rdb, "order"),
+		Coupons: coupon.NewCache(store, 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 		Strategy: order.GroupCommit,
 	}
@@ -169,7 +169,7 @@ func TestNewRefusesAnIncompleteOrUnknownConfig(t *testing.T) {
 		"no strategy":      func(c *order.Config) { c.Strategy = "" },
 		"unknown scope":    func(c *order.Config) { c.Scope = "sale" },
 		"no scope":         func(c *order.Config) { c.Scope = "" },
-		"no coupon store":  func(c *order.Config) { c.CouponStore = nil },
+		"no coupon cache":  func(c *order.Config) { c.Coupons = nil },
 		"no batch pool":    func(c *order.Config) { c.BatchDB = nil },
 	} {
 		c := s.config()

@@ -46,14 +46,14 @@ func mustBeSoldOut(t *testing.T, claims *order.Claims, couponID int64) {
 	}
 }
 
-// A batch that found no stock may mark the coupon sold out after a restock: the
-// orders that are loaded then are not complete.
-func TestLateSoldOutMarkHidesNoWinner(t *testing.T) {
+// A batch that found no stock may mark the coupon sold out after a restock. The
+// mark hides neither the units left nor the orders placed since.
+func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
 	cache := coupon.NewCache(s.coupons, time.Hour)
 	a, b := s.instance(), s.instance(func(c *order.Config) { c.Coupons = cache })
-	id := s.coupon(1, 2)
+	id := s.coupon(1, 3)
 	if _, err := a.Claim(t.Context(), 1, id); err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +62,17 @@ func TestLateSoldOutMarkHidesNoWinner(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache.MarkSoldOut(found)
-	mustBeSoldOut(t, b, id)
-	if _, err := a.Claim(t.Context(), 2, id); err != nil {
+	if _, err := b.Claim(t.Context(), 2, id); err != nil {
+		t.Errorf("a claim of a unit that is left: %v", err)
+	}
+	if _, err := a.Claim(t.Context(), 3, id); err != nil {
 		t.Fatal(err)
 	}
 	mustBeSoldOut(t, b, id)
-	if _, err := b.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) {
-		t.Errorf("the last winner's second claim: %v, want ErrAlreadyClaimed", err)
+	for user := range int64(3) {
+		if _, err := b.Claim(t.Context(), user+1, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+			t.Errorf("winner %d: %v, want ErrAlreadyClaimed", user+1, err)
+		}
 	}
 }
 

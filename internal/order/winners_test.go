@@ -1,31 +1,303 @@
-package order
+package order_test
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
 )
 
-func TestWinnersAreBoundedAndCompleteOrAbsent(t *testing.T) {
+// A readHook is a connector that calls before with each query outside a
+// transaction.
+type readHook struct {
+	driver.Connector
+	before func(ctx context.Context, q string) error
+}
+
+func (h readHook) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := h.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return readHookConn{c.(mysqlConn), h.before}, nil
+}
+
+type readHookConn struct {
+	mysqlConn
+	before func(ctx context.Context, q string) error
+}
+
+func (c readHookConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.before(ctx, q); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.QueryContext(ctx, q, args)
+}
+
+// mysqlConn is the part of the driver's connection that database/sql uses here.
+type mysqlConn interface {
+	driver.Conn
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.NamedValueChecker
+}
+
+// openThrough opens a pool whose connector is wrapped by wrap.
+func (s *sale) openThrough(dsn string, wrap func(driver.Connector) driver.Connector) *sqlx.DB {
+	s.t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cfg.ParseTime, cfg.InterpolateParams = true, true
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	db := sqlx.NewDb(sql.OpenDB(wrap(connector)), "mysql")
+	s.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// readsAllUsers reports whether q is the query of a filter.
+func readsAllUsers(q string) bool { return strings.Contains(q, "SELECT o.user_id") }
+
+func (s *sale) hookReads(before func(ctx context.Context, q string) error) func(*order.Config) {
+	s.t.Helper()
+	db := s.openThrough(s.dsn, func(c driver.Connector) driver.Connector { return readHook{c, before} })
+	return func(c *order.Config) { c.DB = db }
+}
+
+// More coupons are sold out than the bounds allow to remember: every winner is
+// told the order's id, every other user is refused, and no coupon is read in
+// full more than once.
+func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 	t.Parallel()
-	const many = maxWinners * 3 / 5
-	orders := make([]Order, many)
-	for i := range orders {
-		orders[i] = Order{ID: int64(i) + 1, UserID: int64(i) + 1}
-	}
-	w := newWinners(nil, nil) // reads nothing: all orders are added
-	for _, id := range []int64{1, 2} {
-		c := coupon.Coupon{ID: id, InitialStock: maxWinners / 2}
-		w.addComplete(c, orders)
-		w.addComplete(c, orders) // cached orders are not counted again
-		if w.size != many {
-			t.Errorf("coupon %d: %d orders are cached, want %d", id, w.size, many)
+	const coupons, orders = 5, 100
+	s := newSale(t)
+	s.sellOut(0, coupons, orders)
+	var fullReads atomic.Int64
+	claims := s.instance(s.hookReads(func(_ context.Context, q string) error {
+		if readsAllUsers(q) {
+			fullReads.Add(1)
 		}
-		if got, found, err := w.findComplete(t.Context(), c, many); got != many || !found || err != nil {
-			t.Errorf("coupon %d: order of the last winner: %d, %v, %v", id, got, found, err)
+		return nil
+	}))
+	limit := 5 * order.FilterOverhead / 2 // two filters
+	order.LimitWinners(claims, 10, limit)
+	for range 3 {
+		for id := int64(1); id <= coupons; id++ {
+			mustBeSoldOut(t, claims, id)
+			for user := int64(1); user <= orders; user += 7 {
+				_, err := claims.Claim(t.Context(), user, id)
+				if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(id, user) {
+					t.Errorf("winner %d of coupon %d: %v", user, id, err)
+				}
+			}
 		}
 	}
-	if _, found := w.find(1, 1); found {
-		t.Error("more orders are cached than the bound allows")
+	labtest.Eventually(t, "two filters are loaded", func() bool {
+		return order.FilterLoaded(claims, 1, orders) && order.FilterLoaded(claims, 2, orders)
+	})
+	if n := fullReads.Load(); n != 2 {
+		t.Errorf("%d full reads of a coupon's orders, want 2", n)
+	}
+	if n := order.FilterBytes(claims); n > limit {
+		t.Errorf("the filters have %d bytes, more than %d", n, limit)
 	}
 }
+
+// A filter answers users without an order without a query, and a restock
+// replaces it.
+func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	var reads, fullReads atomic.Int64
+	claims := s.instance(s.hookReads(func(_ context.Context, q string) error {
+		reads.Add(1)
+		if readsAllUsers(q) {
+			fullReads.Add(1)
+		}
+		return nil
+	}))
+	id := s.coupon(1, 1)
+	for restock := range 2 {
+		labtest.Eventually(t, "a unit is sold", func() bool {
+			_, err := claims.Claim(t.Context(), int64(restock)+1, id)
+			return err == nil
+		})
+		labtest.Eventually(t, "the filter is loaded", func() bool {
+			mustBeSoldOut(t, claims, id)
+			return order.FilterLoaded(claims, id, restock+1)
+		})
+		before := reads.Load()
+		for range 100 {
+			mustBeSoldOut(t, claims, id)
+		}
+		if n := reads.Load() - before; n != 0 {
+			t.Errorf("%d queries for 100 claims of a user without an order", n)
+		}
+		if n := int(fullReads.Load()); n != restock+1 {
+			t.Errorf("%d full reads after %d restocks", n, restock)
+		}
+		if _, err := s.coupons.Restock(t.Context(), id, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// While the orders of a coupon are read, its claims and those of other coupons
+// are answered.
+func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	s.sellOut(0, 2, 10)
+	reading := make(chan struct{}, 2)
+	claims := s.instance(s.hookReads(func(ctx context.Context, q string) error {
+		if !readsAllUsers(q) {
+			return nil
+		}
+		reading <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	mustBeSoldOut(t, claims, 1)
+	<-reading
+	for id := int64(1); id <= 2; id++ {
+		mustBeSoldOut(t, claims, id)
+		if _, err := claims.Claim(t.Context(), 5, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+			t.Errorf("winner of coupon %d: %v", id, err)
+		}
+	}
+	start := time.Now()
+	if err := claims.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("Close waited %v for the read", took)
+	}
+}
+
+// replicas is a connector to a read/write split: queries outside a transaction
+// go to the two replicas in turn.
+type replicas struct {
+	driver.Connector
+	lagging driver.Connector
+	turn    *atomic.Int64
+}
+
+func (r replicas) Connect(ctx context.Context) (driver.Conn, error) {
+	current, err := r.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lagging, err := r.lagging.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &replicasConn{current.(mysqlConn), lagging.(mysqlConn), r.turn, false}, nil
+}
+
+type replicasConn struct {
+	mysqlConn
+	lagging mysqlConn
+	turn    *atomic.Int64
+	inTx    bool
+}
+
+func (c *replicasConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	switch q {
+	case "START TRANSACTION":
+		c.inTx = true
+	case "COMMIT", "ROLLBACK":
+		c.inTx = false
+	}
+	return c.mysqlConn.ExecContext(ctx, q, args)
+}
+
+func (c *replicasConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if !c.inTx && c.turn.Add(1)%2 == 0 {
+		return c.lagging.QueryContext(ctx, q, args)
+	}
+	return c.mysqlConn.QueryContext(ctx, q, args)
+}
+
+func (c *replicasConn) Close() error { return errors.Join(c.mysqlConn.Close(), c.lagging.Close()) }
+
+// Behind a read/write split the stock may be read from one replica and the
+// orders from another. A winner whose order one of them lacks is not told that
+// the coupon is sold out.
+func TestLaggingReplicaHidesNoWinner(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	behind := newSale(t)
+	behind.sellOut(0, 1, 9)
+	behind.exec(`UPDATE coupons SET initial_stock = 10, stock = 1 WHERE id = 1`)
+	s.sellOut(0, 1, 10) // the last order has not reached the other replica
+	for firstTurn := range int64(2) {
+		turn := new(atomic.Int64)
+		turn.Store(firstTurn)
+		db := s.openReplicas(behind.dsn, turn)
+		claims := s.instance(func(c *order.Config) { c.DB, c.Coupons = db, coupon.NewCache(coupon.NewStore(db), time.Minute) })
+		for range 10 {
+			_, err := claims.Claim(t.Context(), 10, 1)
+			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(1, 10) {
+				t.Errorf("the last winner: %v, want order %d", err, orderID(1, 10))
+			}
+			order.LimitWinners(claims, 10, 1<<20) // forgets the order
+			mustBeSoldOut(t, claims, 1)
+		}
+	}
+}
+
+func (s *sale) openReplicas(laggingDSN string, turn *atomic.Int64) *sqlx.DB {
+	s.t.Helper()
+	var lagging driver.Connector
+	s.openThrough(laggingDSN, func(c driver.Connector) driver.Connector {
+		lagging = c
+		return c
+	})
+	return s.openThrough(s.dsn, func(c driver.Connector) driver.Connector { return replicas{c, lagging, turn} })
+}
+
+func (s *sale) exec(q string, args ...any) {
+	s.t.Helper()
+	if _, err := labtest.Open(s.t, s.dsn).ExecContext(s.t.Context(), q, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// sellOut creates coupons with ids from first + 1, each of them sold out to the
+// users 1 to orders.
+func (s *sale) sellOut(first int64, coupons, orders int) {
+	s.t.Helper()
+	number, from := "1", ""
+	for digit := 1; digit <= orders; digit *= 10 { // one table of ten rows for each digit
+		number += fmt.Sprintf(" + %d * t%[1]d.d", digit)
+		from += fmt.Sprintf(`, (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
+			UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9) t%d`, digit)
+	}
+	q := fmt.Sprintf(`
+		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+		SELECT ? + n, ?, n, NOW() FROM (SELECT %s AS n FROM %s) numbers WHERE n <= ?`, number, from[1:])
+	for id := first + 1; id <= first+int64(coupons); id++ {
+		s.coupon(id, orders)
+		s.exec(q, orderID(id, 0), id, orders)
+		s.exec(`UPDATE coupons SET stock = 0 WHERE id = ?`, id)
+	}
+}
+
+// orderID returns the id of a user's order by sellOut.
+func orderID(couponID, userID int64) int64 { return couponID*1_000_000 + userID }
