@@ -30,6 +30,7 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	labtest.Eventually(t, "the lock of the order is released", func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	for _, test := range []struct {
 		name   string
 		coupon int64
