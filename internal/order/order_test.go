@@ -191,6 +191,26 @@ func TestClaimNeverOversells(t *testing.T) {
 	})
 }
 
+// As during an upgrade that changes COMMIT: the instances commit in different
+// ways.
+func TestMixedStrategiesNeverOversell(t *testing.T) {
+	t.Parallel()
+	for _, other := range []order.Strategy{order.PerClaim, order.Pessimistic, order.GroupCommit} {
+		t.Run(string(other), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			a, b := s.instance(withStrategy(order.Optimistic)), s.instance(withStrategy(other))
+			for id := range int64(5) {
+				s.coupon(id+1, 5)
+				s.rush(id+1, 60, 1, a, b)
+				if got := s.audit(id + 1); got.Orders != 5 || got.Stock != 0 || got.Undersold() != 0 {
+					t.Errorf("audit %+v", got)
+				}
+			}
+		})
+	}
+}
+
 func TestClaimOncePerUser(t *testing.T) {
 	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
 		id := s.coupon(1, 50)

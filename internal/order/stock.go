@@ -35,7 +35,9 @@ func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, couponID int6
 	if row.Stock < 1 {
 		return coupon.ErrSoldOut
 	}
-	const q = `UPDATE coupons SET stock = stock - 1, version = version + 1 WHERE id = ? AND version = ?`
+	// The version alone would do if every transaction raised it. Those of the
+	// other strategies do not, and an instance may still run one of them.
+	const q = `UPDATE coupons SET stock = stock - 1, version = version + 1 WHERE id = ? AND version = ? AND stock >= 1`
 	changed, err := updateStock(ctx, conn, q, couponID, row.Version)
 	if err == nil && changed == 0 {
 		return errConflict

@@ -11,10 +11,10 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// pausedDrivers are the drivers whose holder is stopped: one without a fence, as
+// pausedDrivers are the drivers whose holder is stopped: two without a fence, as
 // the control, and those with one.
 var pausedDrivers = []struct{ name, expect string }{
-	{"redis", "break"}, {"redisson", "hold"}, {"mysql", "hold"}, {"zk", "hold"}, {"etcd", "hold"},
+	{"redis", "break"}, {"redisson", "break"}, {"mysql", "hold"}, {"zk", "hold"}, {"etcd", "hold"},
 }
 
 // Pauses is what happened to the count when a holder was stopped for longer than
@@ -101,7 +101,7 @@ var pauseHeader = fmt.Sprintf(pauseRow, "lock", "fence", "first", "others", "lat
 // String returns p as a row of the table.
 func (p Pauses) String() string {
 	fence, write := "yes", "refused"
-	if p.Lock == "redis" {
+	if p.Expect == "break" {
 		fence = "no"
 	}
 	if p.overwritten() {
