@@ -75,10 +75,14 @@ func (g *grant) leave(ctx context.Context) error {
 	return g.release(ctx, ErrReleased)
 }
 
-// release ends the grant for cause and releases the lease. It returns why the
-// grant had ended before, if it had, whatever the server replies.
+// release ends the grant for cause and releases the lease. If the grant had
+// ended before, release returns why, whatever the server replies. A lease that
+// is lost is released all the same, because the server may still have it.
 func (g *grant) release(ctx context.Context, cause error) error {
 	wasHeld := g.end(cause)
+	if !wasHeld && !errors.Is(g.ended(), ErrLost) {
+		return g.ended() // Close or the last Release, whichever came first, releases the lease
+	}
 	err := g.releaseLease(ctx)
 	g.client.queues.wakeNext(g)
 	if !wasHeld {

@@ -1,0 +1,97 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slowReleaseLocker is Local. The first release takes a second, the others none.
+type slowReleaseLocker struct {
+	Locker
+	releases atomic.Int64
+}
+
+type slowReleaseLease struct {
+	Lease
+	locker *slowReleaseLocker
+}
+
+func (s *slowReleaseLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	lease, err := s.Locker.TryLock(ctx, key, ttl)
+	return &slowReleaseLease{lease, s}, err
+}
+
+func (l *slowReleaseLease) Release(ctx context.Context) error {
+	if l.locker.releases.Add(1) == 1 {
+		time.Sleep(time.Second)
+	}
+	return l.Lease.Release(ctx)
+}
+
+// eventKinds are the events of a client.
+type eventKinds struct {
+	mu    sync.Mutex
+	kinds []EventKind
+}
+
+func (k *eventKinds) add(e Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kinds = append(k.kinds, e.Kind)
+}
+
+func (k *eventKinds) all() []EventKind {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.kinds)
+}
+
+// The second request would find no lease, and the lock would be reported lost.
+func TestReleaseDuringCloseSendsNoSecondRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen eventKinds
+		l := &slowReleaseLocker{Locker: Local()}
+		c := New(l, WithObserver(seen.add))
+		held := mustAcquire(t, c, t.Context(), Options{})
+		go c.Close()
+		synctest.Wait()
+		if err := held.Release(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Release = %v, want ErrClosed", err)
+		}
+		time.Sleep(time.Minute)
+		if n := l.releases.Load(); n != 1 {
+			t.Errorf("%d requests for the release, want 1", n)
+		}
+		if kinds := seen.all(); !slices.Equal(kinds, []EventKind{EventAcquired, EventReleased}) {
+			t.Errorf("events %v, want EventAcquired and EventReleased", kinds)
+		}
+	})
+}
+
+// Either Release or Close ends the lock; neither loses it.
+func TestLockIsNotLostWhenCloseAndReleaseMeet(t *testing.T) {
+	t.Parallel()
+	for range 2000 {
+		var seen eventKinds
+		c := New(Local(), WithObserver(seen.add))
+		held := mustAcquire(t, c, t.Context(), Options{})
+		var group sync.WaitGroup
+		group.Go(c.Close)
+		group.Go(func() {
+			if err := held.Release(t.Context()); err != nil && !errors.Is(err, ErrClosed) {
+				t.Errorf("Release = %v, want nil or ErrClosed", err)
+			}
+		})
+		group.Wait()
+		if kinds := seen.all(); slices.Contains(kinds, EventLost) {
+			t.Fatalf("events %v", kinds)
+		}
+	}
+}
