@@ -95,3 +95,20 @@ func TestLockIsNotLostWhenCloseAndReleaseMeet(t *testing.T) {
 		}
 	}
 }
+
+func TestAcquireAfterCloseReturnsErrClosedWithoutARequest(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []time.Duration{0, time.Second, -1} {
+		l := newCountingLocker()
+		c := New(l)
+		c.Close()
+		for range 20 {
+			if _, err := c.Acquire(t.Context(), "k", Options{Wait: wait}); !errors.Is(err, ErrClosed) || errors.Is(err, ErrLocked) {
+				t.Errorf("with a wait of %s: %v, want ErrClosed and not ErrLocked", wait, err)
+			}
+		}
+		if n := l.tries.Load(); n != 0 {
+			t.Errorf("with a wait of %s: %d requests after Close, want none", wait, n)
+		}
+	}
+}

@@ -33,6 +33,9 @@ type grant struct {
 
 // obtain gets the lease and starts its renewal.
 func (g *grant) obtain(ctx context.Context) error {
+	if g.client.closing.Err() != nil {
+		return fmt.Errorf("lock %s: %w", g.key, ErrClosed)
+	}
 	request := g.tryLock
 	if g.options.Wait != 0 {
 		request = g.wait
