@@ -55,7 +55,7 @@ func (g *grant) wait(ctx context.Context) error {
 		return g.waitEnded(limited)
 	}
 	if l, ok := g.client.locker.(BlockingLocker); ok {
-		return g.lockBlocking(limited, l)
+		return g.lockBlocking(ctx, limited, l)
 	}
 	return q.contend(ctx, limited, g, first)
 }
@@ -198,10 +198,11 @@ func (g *grant) waitEnded(ctx context.Context) error {
 }
 
 // lockBlocking waits in the service. After a long wait it is unknown when the
-// lease began, so the lease is extended to its full length.
-func (g *grant) lockBlocking(ctx context.Context, l BlockingLocker) (err error) {
+// lease began, so the lease is extended to its full length; the end of the wait
+// does not stop that.
+func (g *grant) lockBlocking(ctx, limited context.Context, l BlockingLocker) (err error) {
 	g.requestedAt = time.Now()
-	if g.lease, err = l.Lock(ctx, g.key, g.options.TTL); err != nil {
+	if g.lease, err = l.Lock(limited, g.key, g.options.TTL); err != nil {
 		return fmt.Errorf("lock %s: %w", g.key, err)
 	}
 	if time.Since(g.requestedAt) < g.options.TTL/10 {

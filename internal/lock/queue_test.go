@@ -314,3 +314,38 @@ func TestShortWaitOutlastsADeadHolder(t *testing.T) {
 		_ = h.Release(t.Context())
 	})
 }
+
+// The service grants the lock 5 ms before the wait ends, and its reply to the
+// extension takes 10 ms.
+func TestLeaseGrantedAtTheEndOfTheWaitIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &lateLocker{Locker: Local()}
+		c := New(l)
+		h, err := c.Acquire(t.Context(), "k", Options{Wait: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = h.Release(t.Context())
+	})
+}
+
+type lateLocker struct{ Locker }
+
+type lateLease struct{ Lease }
+
+func (l *lateLocker) Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	end, _ := ctx.Deadline()
+	time.Sleep(time.Until(end) - 5*time.Millisecond)
+	lease, err := l.TryLock(ctx, key, ttl)
+	return lateLease{lease}, err
+}
+
+func (l lateLease) Extend(ctx context.Context, ttl time.Duration) error {
+	select {
+	case <-time.After(10 * time.Millisecond):
+		return l.Lease.Extend(ctx, ttl)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
