@@ -34,9 +34,13 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
+	publish, err := l.c.publishCommand(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("redisson: acquire %s: %w", key, err)
+	}
 	lease := &lease{locker: l, key: key, owner: owner}
 	lease.expiry.Begin(time.Now().Add(ttl))
-	reply, err := l.acquire(ctx, lease, ttl, wait)
+	reply, err := l.acquire(ctx, lease, publish, ttl, wait)
 	switch {
 	case err != nil:
 		lease.abandon(ctx)
@@ -48,11 +52,7 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 	return lease, 0, nil
 }
 
-func (l locker) acquire(ctx context.Context, lease *lease, ttl time.Duration, wait any) (int64, error) {
-	publish, err := l.c.publishCommand(ctx)
-	if err != nil {
-		return 0, err
-	}
+func (l locker) acquire(ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any) (int64, error) {
 	return l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
 		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait).Int64()
 }

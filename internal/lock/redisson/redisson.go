@@ -37,7 +37,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -57,8 +56,7 @@ type Client struct {
 
 	waitingWriters waiterCount // goroutines that wait for a write lock
 
-	mu      sync.Mutex
-	publish string // publish or spublish; empty until detected
+	publish atomic.Value // the string publish or spublish; empty until detected
 }
 
 // PubSub selects Redis's plain or sharded pub/sub for the messages to waiters.
@@ -77,9 +75,9 @@ func New(rdb redis.UniversalClient, mode PubSub) *Client {
 	c := &Client{rdb: rdb, id: newID()}
 	switch _, cluster := rdb.(*redis.ClusterClient); {
 	case mode == Sharded:
-		c.publish = "spublish"
+		c.publish.Store("spublish")
 	case mode == Plain || !cluster:
-		c.publish = "publish"
+		c.publish.Store("publish")
 	}
 	c.messages = driver.NewSubscriber(rdb, func(ctx context.Context) (bool, error) {
 		publish, err := c.publishCommand(ctx)
@@ -107,23 +105,30 @@ func (c *Client) newOwner() string {
 
 // publishCommand returns the command by which the scripts send messages. In
 // the mode Auto the first call sends PUBSUB SHARDNUMSUB to find out whether the
-// cluster has sharded pub/sub.
+// cluster has sharded pub/sub. Calls that are concurrent with the first do the
+// same, each until the end of its own context.
 func (c *Client) publishCommand(ctx context.Context) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.publish != "" {
-		return c.publish, nil
+	if publish, ok := c.publish.Load().(string); ok {
+		return publish, nil
 	}
-	err := c.rdb.Do(ctx, "pubsub", "shardnumsub").Err()
-	switch _, errorReply := errors.AsType[redis.Error](err); {
-	case err == nil:
-		c.publish = "spublish"
-	case errorReply:
-		c.publish = "publish"
-	default:
-		return "", fmt.Errorf("redisson: detect sharded pub/sub: %w", err)
+	publish := "spublish"
+	if err := c.rdb.Do(ctx, "pubsub", "shardnumsub").Err(); err != nil {
+		if !isUnsupported(err) {
+			return "", fmt.Errorf("redisson: detect sharded pub/sub: %w", err)
+		}
+		publish = "publish"
 	}
-	return c.publish, nil
+	c.publish.Store(publish)
+	return publish, nil
+}
+
+// isUnsupported reports whether the server does not have a command, or does not
+// permit it to this user. Other error replies, such as WRONGPASS, say nothing
+// about the command.
+func isUnsupported(err error) bool {
+	_, errorReply := errors.AsType[redis.Error](err)
+	text := strings.ToLower(err.Error())
+	return errorReply && (strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "err unknown"))
 }
 
 // prefixed and suffixed return the names of a lock's side keys and channels, by
