@@ -35,11 +35,13 @@ var forbidden = map[string][]string{
 
 // onlyDepends lists packages that depend on the standard library and the given
 // packages only. For the core of lock this excludes the drivers, the parts that
-// drivers share, and every server's client library.
+// drivers share, and every server's client library. The parts that all drivers
+// share bring no client library to them either.
 var onlyDepends = map[string][]string{
-	"internal/lock":       {},
-	"internal/faultproxy": {},
-	"internal/auth":       {"github.com/golang-jwt/jwt/v5"},
+	"internal/lock":        {},
+	"internal/lock/driver": {module + "internal/lock"},
+	"internal/faultproxy":  {},
+	"internal/auth":        {"github.com/golang-jwt/jwt/v5"},
 }
 
 func TestDependenciesPointOneWay(t *testing.T) {

@@ -1,6 +1,5 @@
-// Package driver holds what the lock drivers share: the context of a cleanup,
-// the state of a lease that expires, scripts in one round trip, ExtendAll, and
-// notifications by Redis pub/sub. A driver that needs none of it need not use
+// Package driver holds what lock drivers share: the context of a cleanup, and
+// the state of a lease that expires. A driver that needs none of it need not use
 // it.
 package driver
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 //go:embed batch.lua
@@ -27,7 +27,7 @@ var errWrongType = errors.New("the key holds the wrong type of value")
 // A single request takes hardly longer than with New.
 func Batched(rdb redis.UniversalClient) *Locker {
 	l := New(rdb)
-	l.batcher = &batcher{rdb: rdb, publish: l.publish, size: driver.MaxBatch}
+	l.batcher = &batcher{rdb: rdb, publish: l.publish, size: redisdriver.MaxBatch}
 	if _, cluster := rdb.(*redis.ClusterClient); cluster {
 		l.batcher.size = 1 // a script must not leave its slot
 	}
@@ -65,7 +65,7 @@ type request struct {
 // each request, or err.
 type batchCall struct {
 	requests []request
-	attempts driver.Attempts
+	attempts redisdriver.Attempts
 	reply    string
 	err      error
 }
@@ -145,13 +145,13 @@ func (b *batcher) takeNext() *batch {
 // send makes the round trip. A batch of several requests is bounded by the
 // client's own timeouts only, because its callers have different deadlines.
 func (b *batcher) send(ctx context.Context, batch *batch) {
-	var scripts []*driver.ScriptCall
+	var scripts []*redisdriver.ScriptCall
 	for requests := range slices.Chunk(batch.requests, b.size) {
 		call := &batchCall{requests: requests}
 		batch.calls = append(batch.calls, call)
 		scripts = append(scripts, call.script(b.publish))
 	}
-	driver.Call(ctx, b.rdb, batchScript, scripts...)
+	redisdriver.Call(ctx, b.rdb, batchScript, scripts...)
 	for i, call := range batch.calls {
 		if call.reply, call.err = scripts[i].Reply.Text(); call.err == nil && len(call.reply) != len(call.requests) {
 			call.err = fmt.Errorf("%d results for %d requests", len(call.reply), len(call.requests))
@@ -160,8 +160,8 @@ func (b *batcher) send(ctx context.Context, batch *batch) {
 }
 
 // script returns the call of the batch script.
-func (c *batchCall) script(publish string) *driver.ScriptCall {
-	s := &driver.ScriptCall{Keys: make([]string, 0, len(c.requests)), Args: make([]any, 0, 2+2*len(c.requests))}
+func (c *batchCall) script(publish string) *redisdriver.ScriptCall {
+	s := &redisdriver.ScriptCall{Keys: make([]string, 0, len(c.requests)), Args: make([]any, 0, 2+2*len(c.requests))}
 	s.Args = append(s.Args, publish, &c.attempts)
 	for _, r := range c.requests {
 		s.Keys, s.Args = append(s.Keys, r.key), append(s.Args, r.token, r.ttl)

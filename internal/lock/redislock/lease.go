@@ -7,6 +7,7 @@ import (
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // cleanupTimeout bounds the release after a request whose outcome is unknown.
@@ -19,19 +20,19 @@ type lease struct {
 	token    string
 	fence    uint64
 	expiry   driver.Expiry
-	releases driver.Attempts
+	releases redisdriver.Attempts
 }
 
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Keys implements driver.ScriptLease.
+// Keys implements redisdriver.ScriptLease.
 func (l *lease) Keys() []string { return []string{l.key} }
 
-// Owner implements driver.ScriptLease.
+// Owner implements redisdriver.ScriptLease.
 func (l *lease) Owner() string { return l.token }
 
-// State implements driver.ScriptLease.
+// State implements redisdriver.ScriptLease.
 func (l *lease) State() *driver.Expiry { return &l.expiry }
 
 // Extend implements lock.Lease.
@@ -57,8 +58,8 @@ func (l *lease) remove(ctx context.Context) (bool, error) {
 		l.releases.Add(sent)
 		return found, err
 	}
-	call := &driver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token, l.locker.publish, &l.releases}}
-	driver.Call(ctx, l.locker.rdb, releaseScript, call)
+	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token, l.locker.publish, &l.releases}}
+	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)
 	return call.Reply.Bool()
 }
 

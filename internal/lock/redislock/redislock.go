@@ -19,7 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 var (
@@ -47,7 +47,7 @@ type Locker struct {
 	batcher  *batcher // of Batched; nil sends each request by itself
 	fenced   bool
 	publish  string // the command that notifies waiters
-	messages *driver.Subscriber
+	messages *redisdriver.Subscriber
 }
 
 // A setter sends the SET that acquires a lock. Every client is one.
@@ -62,7 +62,7 @@ func New(rdb redis.UniversalClient) *Locker {
 	if cluster {
 		l.publish = "spublish" // stays on the key's own node
 	}
-	l.messages = driver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
+	l.messages = redisdriver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
 	return l
 }
 
@@ -143,7 +143,7 @@ func (l *Locker) Notify(key string, wake chan<- struct{}) (stop func(), err erro
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
 // cluster one to each node.
 func (l *Locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
-	return driver.ExtendAll(ctx, l.rdb, extendScript, ttl, leases, func(other lock.Lease) (*lease, bool) {
+	return redisdriver.ExtendAll(ctx, l.rdb, extendScript, ttl, leases, func(other lock.Lease) (*lease, bool) {
 		own, ok := other.(*lease)
 		return own, ok && own.locker == l
 	})

@@ -23,13 +23,13 @@ type lease struct {
 // Fence implements lock.Lease. Only fenced locks have one.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Keys implements driver.ScriptLease.
+// Keys implements redisdriver.ScriptLease.
 func (l *lease) Keys() []string { return l.locker.typ.keys(l.key, l.owner) }
 
-// Owner implements driver.ScriptLease: the member of the lock's hash.
+// Owner implements redisdriver.ScriptLease: the member of the lock's hash.
 func (l *lease) Owner() string { return l.locker.typ.member(l.owner) }
 
-// State implements driver.ScriptLease.
+// State implements redisdriver.ScriptLease.
 func (l *lease) State() *driver.Expiry { return &l.expiry }
 
 // Extend implements lock.Lease.

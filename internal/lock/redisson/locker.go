@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // cleanupTimeout bounds the release after an acquisition whose outcome is
@@ -60,7 +60,7 @@ func (l locker) acquire(ctx context.Context, lease *lease, publish string, ttl t
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
 // cluster one to each node.
 func (l locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
-	return driver.ExtendAll(ctx, l.c.rdb, l.typ.extend, ttl, leases, func(other lock.Lease) (*lease, bool) {
+	return redisdriver.ExtendAll(ctx, l.c.rdb, l.typ.extend, ttl, leases, func(other lock.Lease) (*lease, bool) {
 		own, ok := other.(*lease)
 		return own, ok && own.locker == l
 	})

@@ -41,7 +41,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // A Client is to Go what a RedissonClient is to Java. It has a UUID, which is
@@ -51,7 +51,7 @@ type Client struct {
 	rdb       redis.UniversalClient
 	id        string
 	seq       atomic.Int64
-	messages  *driver.Subscriber
+	messages  *redisdriver.Subscriber
 	acquiring keyedMutex // one goroutine per semaphore waits at the server
 
 	waitingWriters waiterCount // goroutines that wait for a write lock
@@ -79,7 +79,7 @@ func New(rdb redis.UniversalClient, mode PubSub) *Client {
 	case mode == Plain || !cluster:
 		c.publish.Store("publish")
 	}
-	c.messages = driver.NewSubscriber(rdb, func(ctx context.Context) (bool, error) {
+	c.messages = redisdriver.NewSubscriber(rdb, func(ctx context.Context) (bool, error) {
 		publish, err := c.publishCommand(ctx)
 		return publish == "spublish", err
 	})

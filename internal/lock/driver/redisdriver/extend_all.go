@@ -1,4 +1,4 @@
-package driver
+package redisdriver
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A ScriptLease is a lease in Redis that a script extends.
@@ -19,8 +20,8 @@ type ScriptLease interface {
 	Keys() []string
 	// Owner returns what the server stores to identify the owner.
 	Owner() string
-	// State returns the lease's Expiry.
-	State() *Expiry
+	// State returns the lease's driver.Expiry.
+	State() *driver.Expiry
 }
 
 // MaxBatch is how many leases one script extends, as in Redisson. More would

@@ -1,4 +1,4 @@
-package driver_test
+package redisdriver_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m) }
@@ -30,9 +30,9 @@ const (
 	silenceDetected = 12 * time.Second
 )
 
-func newSubscriber(rdb redis.UniversalClient) *driver.Subscriber {
+func newSubscriber(rdb redis.UniversalClient) *redisdriver.Subscriber {
 	_, cluster := rdb.(*redis.ClusterClient)
-	return driver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
+	return redisdriver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
 }
 
 func publish(tb testing.TB, rdb redis.UniversalClient, channel string) {
@@ -46,14 +46,14 @@ func publish(tb testing.TB, rdb redis.UniversalClient, channel string) {
 	}
 }
 
-func listen(s *driver.Subscriber, channel string) (wake chan struct{}, stop func()) {
+func listen(s *redisdriver.Subscriber, channel string) (wake chan struct{}, stop func()) {
 	wake = make(chan struct{}, 1)
 	return wake, s.Listen(channel, wake)
 }
 
 // listenAll listens to channels and returns when the server has confirmed all
 // of them.
-func listenAll(tb testing.TB, s *driver.Subscriber, channels []string) map[string]chan struct{} {
+func listenAll(tb testing.TB, s *redisdriver.Subscriber, channels []string) map[string]chan struct{} {
 	tb.Helper()
 	wakes := map[string]chan struct{}{}
 	for _, channel := range channels {
@@ -102,7 +102,7 @@ func mustReturnAtOnce(tb testing.TB, what string, call func()) {
 
 func TestListenAndStopDoNotWaitForTheNetwork(t *testing.T) {
 	t.Parallel()
-	listenAndStop := func(t *testing.T, s *driver.Subscriber) {
+	listenAndStop := func(t *testing.T, s *redisdriver.Subscriber) {
 		t.Helper()
 		var stops []func()
 		for _, name := range manyNames() {
@@ -132,7 +132,7 @@ func TestListenAndStopDoNotWaitForTheNetwork(t *testing.T) {
 	}
 	t.Run("HangingDetectionOfShardedPubSub", func(t *testing.T) {
 		t.Parallel()
-		listenAndStop(t, driver.NewSubscriber(nil, func(ctx context.Context) (bool, error) {
+		listenAndStop(t, redisdriver.NewSubscriber(nil, func(ctx context.Context) (bool, error) {
 			<-ctx.Done()
 			return false, ctx.Err()
 		}))
