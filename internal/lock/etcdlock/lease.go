@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // cleanup bounds the attempt to revoke an etcd lease. If that fails, the etcd
@@ -118,7 +119,7 @@ func (l *lease) isOwner() clientv3.Cmp {
 // revoke revokes an etcd lease, which deletes the key bound to it. The end of
 // ctx does not stop it.
 func (l *lease) revoke(ctx context.Context, id clientv3.LeaseID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	ctx, cancel := driver.Cleanup(ctx, cleanup)
 	defer cancel()
 	_, _ = l.cli.Revoke(ctx, id)
 }

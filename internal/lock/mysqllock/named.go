@@ -11,6 +11,7 @@ import (
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // Named is a locker that uses GET_LOCK. A lease lasts as long as its
@@ -66,7 +67,7 @@ func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lea
 	defer cancel()
 	done, interrupted := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		n.killQuery(id, done)
+		n.killQuery(ctx, id, done)
 		cancel()
 		close(interrupted)
 	})
@@ -89,9 +90,9 @@ func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lea
 // killQuery ends the query of connection id, but not the connection: its client
 // would be notified of that before the server has left the lock's queue. KILL
 // QUERY has no effect before the query has begun, so killQuery repeats it until
-// done is closed.
-func (n *Named) killQuery(id uint64, done <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
+// done is closed. The end of ctx does not stop it.
+func (n *Named) killQuery(ctx context.Context, id uint64, done <-chan struct{}) {
+	ctx, cancel := driver.Cleanup(ctx, cleanup)
 	defer cancel()
 	for {
 		_, _ = n.control.ExecContext(ctx, "KILL QUERY ?", id)

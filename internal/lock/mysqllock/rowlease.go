@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A rowLease is one owner of one row.
@@ -55,22 +56,22 @@ func (l *rowLease) acquire(ctx context.Context, ttl time.Duration) error {
 }
 
 // result turns the outcome of acquire into that of TryLock.
-func (l *rowLease) result(err error) (lock.Lease, error) {
+func (l *rowLease) result(ctx context.Context, err error) (lock.Lease, error) {
 	switch {
 	case err == nil && l.fence > 0:
 		return l, nil
 	case err == nil:
 		return nil, lock.ErrLocked
 	}
-	l.cleanUp()
+	l.cleanUp(ctx)
 	return nil, fmt.Errorf("mysqllock: acquire %s: %w", l.key, err)
 }
 
 // releaseLate releases the lease if acquire succeeds after its caller has
 // returned.
-func (l *rowLease) releaseLate(outcome <-chan error) {
-	if _, err := l.result(<-outcome); err == nil {
-		l.cleanUp()
+func (l *rowLease) releaseLate(ctx context.Context, outcome <-chan error) {
+	if _, err := l.result(ctx, <-outcome); err == nil {
+		l.cleanUp(ctx)
 	}
 }
 
@@ -112,9 +113,9 @@ func (l *rowLease) update(ctx context.Context, q string, args ...any) error {
 	return err
 }
 
-// cleanUp releases the lease if it was acquired.
-func (l *rowLease) cleanUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
+// cleanUp releases the lease if it was acquired, even after the end of ctx.
+func (l *rowLease) cleanUp(ctx context.Context) {
+	ctx, cancel := driver.Cleanup(ctx, cleanup)
 	defer cancel()
 	_ = l.Release(ctx)
 }

@@ -52,9 +52,9 @@ func (r *Rows) TryLock(ctx context.Context, key string, ttl time.Duration) (lock
 	go func() { outcome <- held.acquire(context.WithoutCancel(ctx), ttl) }()
 	select {
 	case err := <-outcome:
-		return held.result(err)
+		return held.result(ctx, err)
 	case <-ctx.Done():
-		go held.releaseLate(outcome)
+		go held.releaseLate(ctx, outcome)
 		return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, context.Cause(ctx))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A lease is the leases that the nodes have granted.
@@ -74,7 +75,7 @@ func (l *lease) tryLockNode(ctx context.Context, node int, ttl time.Duration) er
 	if err != nil || l.add(node, granted) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
+	ctx, cancel := driver.Cleanup(ctx, l.timeout)
 	defer cancel()
 	return errors.Join(lock.ErrLost, granted.Release(ctx))
 }
@@ -128,7 +129,7 @@ func (l *lease) end() []lock.Lease {
 // releaseAll ends the lease and releases its node leases. The end of ctx does
 // not stop it.
 func (l *lease) releaseAll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
+	ctx, cancel := driver.Cleanup(ctx, l.timeout)
 	defer cancel()
 	var releases sync.WaitGroup
 	for _, nodeLease := range l.end() {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // openACLUnsafe is ZooKeeper's OPEN_ACL_UNSAFE: every client may do everything.
@@ -100,10 +102,10 @@ func (l *lease) deleteNode() (struct{}, error) {
 	return struct{}{}, err
 }
 
-// cleanUp deletes the lease's node. If that takes too long or fails, cleanUp
-// continues in the background.
-func (l *lease) cleanUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanup)
+// cleanUp deletes the lease's node, even after the end of ctx. If that takes too
+// long or fails, cleanUp continues in the background.
+func (l *lease) cleanUp(ctx context.Context) {
+	ctx, cancel := driver.Cleanup(ctx, cleanup)
 	defer cancel()
 	if _, err := await(ctx, l.deleteNode); err != nil {
 		go l.deleteEventually()

@@ -91,7 +91,7 @@ func (l *Locker) acquire(ctx context.Context, key string,
 	if err == nil {
 		return held, nil
 	}
-	held.cleanUp()
+	held.cleanUp(ctx)
 	if errors.Is(err, lock.ErrLocked) {
 		return nil, err
 	}
