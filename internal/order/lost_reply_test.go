@@ -31,10 +31,7 @@ func commitOf(strategy order.Strategy) string {
 // makes an instance use it.
 func (s *sale) proxied() (*faultproxy.Proxy, func(*order.Config)) {
 	s.t.Helper()
-	cfg, err := mysql.ParseDSN(s.dsn)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	cfg := parseDSN(s.t, s.dsn)
 	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
 	if err != nil {
 		s.t.Fatal(err)
@@ -45,6 +42,15 @@ func (s *sale) proxied() (*faultproxy.Proxy, func(*order.Config)) {
 	return proxy, func(other *order.Config) {
 		other.DB, other.BatchDB, other.Coupons = c.DB, c.BatchDB, c.Coupons
 	}
+}
+
+func parseDSN(t *testing.T, dsn string) *mysql.Config {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
 }
 
 // stepByStep makes GroupCommit commit in several round trips.
