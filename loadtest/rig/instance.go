@@ -66,16 +66,20 @@ type Pair struct {
 
 // StartPair starts two instances of a program of bin/ behind nginx, as the service
 // is deployed.
-func (s *Sale) StartPair(program string) (*Pair, error) {
+func (s *Sale) StartPair(program string) (*Pair, error) { return s.StartPairWith(program, nil, nil) }
+
+// StartPairWith is StartPair with settings of each instance, which override the
+// sale's.
+func (s *Sale) StartPairWith(program string, a, b []string) (*Pair, error) {
 	path, err := Binary(program)
 	if err != nil {
 		return nil, err
 	}
 	p := &Pair{}
-	if p.A, err = s.stack.API(path, "a", s.env...); err != nil {
+	if p.A, err = s.stack.API(path, "a", slices.Concat(s.env, a)...); err != nil {
 		return nil, err
 	}
-	if p.B, err = s.stack.API(path, "b", s.env...); err != nil {
+	if p.B, err = s.stack.API(path, "b", slices.Concat(s.env, b)...); err != nil {
 		return nil, errors.Join(err, p.A.Stop())
 	}
 	p.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), p.A.Upstream(), p.B.Upstream())

@@ -17,8 +17,8 @@ import (
 // A Sale is a migrated database and a Redis database of its own. Instances of
 // the service are started over it.
 type Sale struct {
-	DB       *sqlx.DB
-	RedisURL string
+	DB            *sqlx.DB
+	DSN, RedisURL string
 
 	stack   *Stack
 	env     []string
@@ -40,7 +40,7 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 	if err := migrations.Up(ctx, db.DB); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	sale := &Sale{DB: db, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales), stack: s}
+	sale := &Sale{DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales), stack: s}
 	sale.env = append([]string{
 		"MYSQL_DSN=" + dsn, "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
 		"MIGRATE=false", "LOG_LEVEL=warn",
