@@ -51,7 +51,7 @@ topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
 	@bin/loadtest generations
 
-soak: install bin/api bin/loadtest ## mix claims for minutes while every server is killed in turn; SOAK=60s is shorter
+soak: install bin/api bin/loadtest ## mix claims for minutes while every part is killed, suspended and partitioned in turn; SOAK=60s is shorter
 	@bin/loadtest soak
 
 bench: bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json

@@ -41,7 +41,7 @@ var commands = []command{
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json", topologies.Run},
 	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…", bench.Run},
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
-	{"soak", "SOAK=5m of mixed claims while parts are killed: out/soak/soak.json", soak.Run},
+	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", soak.Run},
 	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
 }
 

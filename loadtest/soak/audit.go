@@ -88,12 +88,12 @@ func (r *run) settle(ctx context.Context) error {
 	if !sleep(ctx, 2*time.Second) { // nginx tries a failed instance again after two seconds
 		return ctx.Err()
 	}
-	for _, c := range r.history.withoutVerdict() {
-		if r.claim(ctx, c).verdict() == unknown {
+	r.claimAll(ctx, r.history.withoutVerdict(), func(c claim, verdict string) {
+		if verdict == unknown {
 			r.violations.add("the service does not recover: no verdict on %+v", c)
 		}
-	}
-	for _, coupon := range r.coupons.all() {
+	})
+	for _, coupon := range append(r.coupons.all(), r.steady) {
 		if err := r.sellOut(ctx, coupon); err != nil {
 			return err
 		}

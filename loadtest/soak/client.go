@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,17 +12,43 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// A client calls the service through nginx as any user.
+// A client calls the service as any user: through nginx, or an instance
+// directly.
 type client struct {
-	api    rig.Client
-	signer rig.TokenSigner
+	instance string // empty through nginx
+	api      rig.Client
+	signer   rig.TokenSigner
 }
 
+// clientTimeout is longer than any reply may take, to see how long a late one
+// takes.
+const clientTimeout = 20 * time.Second
+
+// newClient returns a client of nginx.
 func newClient(url string, signer rig.TokenSigner) client {
-	return client{rig.Client{URL: url, HTTP: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * userLoops},
-		Timeout:   10 * time.Second,
+	return client{"", rig.Client{URL: url, HTTP: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * userLoops}, Timeout: clientTimeout,
 	}}, signer}
+}
+
+// directClient returns a client of the instance that listens on socket.
+func directClient(instance, socket string, signer rig.TokenSigner) client {
+	return client{instance, rig.Client{URL: "http://" + instance, HTTP: &http.Client{
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: lockedUsers,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "unix", socket)
+			},
+		}, Timeout: clientTimeout,
+	}}, signer}
+}
+
+// name says which client it is, in messages.
+func (c client) name() string {
+	if c.instance == "" {
+		return "nginx"
+	}
+	return "instance " + c.instance
 }
 
 // A reply is what the service replied. The status is 0 if there was no complete

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"example.com/flashsale/loadtest/rig"
 )
 
 const (
@@ -36,14 +34,18 @@ func (c *coupons) all() []int64 {
 	return slices.Clone(c.ids)
 }
 
+// recent returns the coupons that users claim from.
+func (c *coupons) recent() []int64 {
+	all := c.all()
+	return all[max(0, len(all)-recent):]
+}
+
 // pick returns one of the recent coupons at random, or 0 if there is none.
 func (c *coupons) pick() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.ids) == 0 {
+	newest := c.recent()
+	if len(newest) == 0 {
 		return 0
 	}
-	newest := c.ids[max(0, len(c.ids)-recent):]
 	return newest[rand.N(len(newest))]
 }
 
@@ -53,7 +55,7 @@ func (r *run) manageCoupons(ctx context.Context) error {
 	period := max(2*time.Second, r.duration/40)
 	for n := 1; ; n++ {
 		created := r.retry(ctx, http.StatusCreated, func() reply {
-			return r.client.createCoupon(ctx, fmt.Sprintf("coupon %d", n), time.Now().Add(period/4), stock)
+			return r.nginx.createCoupon(ctx, fmt.Sprintf("coupon %d", n), time.Now().Add(period/4), stock)
 		})
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the run is over
@@ -74,7 +76,7 @@ func (r *run) manageCoupons(ctx context.Context) error {
 // too few.
 func (r *run) restock(ctx context.Context) {
 	coupon := r.coupons.pick()
-	r.retry(ctx, http.StatusOK, func() reply { return r.client.restock(ctx, coupon, restockedBy) })
+	r.retry(ctx, http.StatusOK, func() reply { return r.nginx.restock(ctx, coupon, restockedBy) })
 	if !sleep(ctx, time.Second) {
 		return
 	}
@@ -82,7 +84,7 @@ func (r *run) restock(ctx context.Context) {
 	if err != nil {
 		return // the database is restarting
 	}
-	got := r.claim(ctx, claim{rig.UserID(users + rand.N(1<<20)), coupon})
+	got := r.claim(ctx, r.nginx, r.newUser(coupon))
 	after, err := r.stock(ctx, coupon)
 	if err == nil && before > 0 && after > 0 && got.Code == "sold_out" {
 		r.violations.add("coupon %d was reported sold out with %d left", coupon, after)

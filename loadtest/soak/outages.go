@@ -2,15 +2,37 @@ package soak
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
 
-// An outage is the time from a part's end to its restart.
+// A fault is struck, lasts for a time, and is healed.
+type fault struct {
+	what   string
+	lasts  time.Duration // between strike and heal
+	strike func(context.Context) error
+	heal   func() error
+	other  *instance // which the fault does not strike; nil if it strikes both
+}
+
+// An outage is the time from a fault to its healing.
 type outage struct {
-	Second float64 `json:"second"`
-	What   string  `json:"what"`
-	Down   float64 `json:"down_seconds"`
+	Second      float64 `json:"second"`
+	What        string  `json:"what"`
+	Down        float64 `json:"down_seconds"`
+	LongestWait float64 `json:"longest_wait_seconds"`                         // of a claim from the fault until all coupons sell again
+	SellsAfter  float64 `json:"sells_after_seconds"`                          // all coupons at both instances, since the fault has healed
+	OtherAfter  float64 `json:"other_instance_sells_after_seconds,omitempty"` // since it began
+
+	span span // until all coupons sell again
+}
+
+func (o outage) otherText() string {
+	if o.OtherAfter == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", at the other instance %.1f s after the fault began", o.OtherAfter)
 }
 
 type outages struct {
@@ -24,39 +46,57 @@ func (o *outages) add(v outage) {
 	o.list = append(o.list, v)
 }
 
-// killInTurn stops one part after the other, spread over the run, and restarts
-// it: each instance twice by SIGKILL and once by SIGTERM, the database and Redis
-// once by SIGKILL.
-func (r *run) killInTurn(ctx context.Context) error {
-	a, b := r.pair.A, r.pair.B
-	kill := func(kill func()) func() error { return func() error { kill(); return nil } }
-	steps := []struct {
-		what          string
-		stop, restart func() error
-	}{
-		{"instance a killed", kill(a.Kill), a.Restart},
-		{"instance b killed", kill(b.Kill), b.Restart},
-		{"Redis killed, back empty", kill(r.stack.Redis.Kill), r.stack.Redis.Restart},
-		{"instance a drained", a.Stop, a.Restart},
-		{"database killed", kill(r.stack.MySQL.Kill), r.stack.MySQL.Restart},
-		{"instance b drained", b.Stop, b.Restart},
-		{"instance a killed", kill(a.Kill), a.Restart},
-		{"instance b killed", kill(b.Kill), b.Restart},
-	}
-	for _, step := range steps {
-		if !sleep(ctx, r.duration/time.Duration(len(steps)+2)) {
-			return nil
+// injectFaults injects one fault after the other, again and again, each if it
+// ends before the run does.
+func (r *run) injectFaults(ctx context.Context) error {
+	for i := 0; sleep(ctx, restBetween(r.duration, r.faults)); i++ {
+		f := r.faults[i%len(r.faults)]
+		if time.Since(r.begin)+f.lasts+sellLimit > r.duration {
+			continue
 		}
-		begin := time.Now()
-		if err := step.stop(); err != nil {
+		if err := r.inject(ctx, f); err != nil {
 			return err
 		}
-		time.Sleep(300 * time.Millisecond) // so that requests meet the outage
-		if err := step.restart(); err != nil {
-			return err
-		}
-		r.outages.add(outage{begin.Sub(r.begin).Seconds(), step.what, time.Since(begin).Seconds()})
-		r.log("%s", step.what)
 	}
+	return nil
+}
+
+// overhead is about how long a fault takes beside lasting: waits for a COMMIT, a
+// restart, the recovery.
+const overhead = 2 * time.Second
+
+// restBetween returns the time between two faults that spreads all of them over
+// the run: at least a second, although a short run then has some of them only,
+// and at most ten.
+func restBetween(d time.Duration, faults []fault) time.Duration {
+	for _, f := range faults {
+		d -= f.lasts + overhead
+	}
+	return min(max(time.Second, d/time.Duration(len(faults)+1)), 10*time.Second)
+}
+
+// inject runs f, and waits until all coupons sell again.
+func (r *run) inject(ctx context.Context, f fault) error {
+	o := outage{Second: time.Since(r.begin).Seconds(), What: f.what, span: span{begin: time.Now()}}
+	if err := f.strike(ctx); err != nil {
+		return err
+	}
+	other := make(chan time.Duration, 1)
+	go func() {
+		defer close(other)
+		if f.other != nil {
+			other <- r.awaitSales(ctx, "during "+f.what, f.other.client)
+		}
+	}()
+	sleep(ctx, f.lasts)
+	if err := f.heal(); err != nil {
+		return err
+	}
+	o.Down = time.Since(o.span.begin).Seconds()
+	o.SellsAfter = r.awaitSales(ctx, "after "+f.what, r.a.client, r.b.client, r.nginx).Seconds()
+	o.OtherAfter = (<-other).Seconds()
+	o.span.end = time.Now()
+	r.outages.add(o)
+	r.log("%s: healed after %.1f s; all coupons sell again after %.1f s", f.what, o.Down, o.SellsAfter)
 	return nil
 }

@@ -1,7 +1,8 @@
-// Package soak runs a sale for minutes while its parts are killed, and fails if
-// a promise is broken. Mixed users claim from coupons that open, sell out and are
-// restocked. Each instance, the database and Redis (which comes back empty) are
-// killed in turn. The database is audited throughout.
+// Package soak runs a sale for minutes while its parts fail, and fails if a
+// promise is broken, a claim gets no reply in time or a coupon does not sell again
+// soon. Mixed users claim from coupons that open, sell out and are restocked. The
+// instances, the database and Redis are killed, suspended and partitioned in turn.
+// The database is audited throughout.
 package soak
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -25,9 +27,12 @@ func Run(ctx context.Context) error {
 	return rig.With(func(s *rig.Stack) error { return soak(ctx, s, d) }, rig.LargeDatabase...)
 }
 
+// fullRun is how long a run takes that has every fault at least once.
+const fullRun = 5 * time.Minute
+
 func durationFrom(setting string) (time.Duration, error) {
 	if setting == "" {
-		return 5 * time.Minute, nil
+		return fullRun, nil
 	}
 	d, err := time.ParseDuration(setting)
 	if err != nil || d < 20*time.Second {
@@ -37,15 +42,14 @@ func durationFrom(setting string) (time.Duration, error) {
 }
 
 func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
-	sale, err := s.NewSale(ctx)
+	sale, err := s.NewSale(ctx, settings...)
 	if err != nil {
 		return err
 	}
-	pair, err := sale.StartPair("api")
+	r, err := newRun(ctx, s, sale, d)
 	if err != nil {
 		return err
 	}
-	r := newRun(s, sale, pair, d)
 	if err := r.run(ctx); err != nil {
 		return err
 	}
@@ -56,22 +60,33 @@ func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
 type run struct {
 	stack      *rig.Stack
 	sale       *rig.Sale
-	pair       *rig.Pair
-	client     client
+	a, b       *instance
+	nginx      client
 	begin      time.Time
 	duration   time.Duration
 	log        func(format string, args ...any)
 	coupons    coupons
+	steady     int64 // the coupon of steadyClaims
+	newUsers   atomic.Int64
 	history    history
+	waits      waits
+	faults     []fault
 	outages    outages
 	violations violations
 }
 
-func newRun(s *rig.Stack, sale *rig.Sale, p *rig.Pair, d time.Duration) *run {
-	return &run{
-		stack: s, sale: sale, pair: p, client: newClient(p.Nginx.URL, s.Signer()),
-		begin: time.Now(), duration: d, log: rig.Progress(), history: newHistory(),
+// newRun starts the instances and creates the coupon of steadyClaims.
+func newRun(ctx context.Context, s *rig.Stack, sale *rig.Sale, d time.Duration) (*run, error) {
+	r := &run{stack: s, sale: sale, duration: d, history: newHistory()}
+	var err error
+	if r.steady, err = sale.AddCoupon(ctx, steadyStock(d)); err != nil {
+		return nil, err
 	}
+	if r.a, r.b, r.nginx, err = startInstances(sale, s.Signer()); err != nil {
+		return nil, err
+	}
+	r.faults, r.begin, r.log = r.listFaults(), time.Now(), rig.Progress()
+	return r, nil
 }
 
 // run runs all activities at once until the time is up, and then settle. An
@@ -79,10 +94,7 @@ func newRun(s *rig.Stack, sale *rig.Sale, p *rig.Pair, d time.Duration) *run {
 func (r *run) run(ctx context.Context) error {
 	during, cancel := context.WithTimeout(ctx, r.duration)
 	defer cancel()
-	activities := []func(context.Context) error{r.manageCoupons, r.killInTurn, r.auditAlways}
-	for range userLoops {
-		activities = append(activities, r.userLoop)
-	}
+	activities := r.activities()
 	errs := make([]error, len(activities))
 	var wg sync.WaitGroup
 	for i, activity := range activities {
@@ -97,6 +109,21 @@ func (r *run) run(ctx context.Context) error {
 		return err
 	}
 	return r.settle(ctx)
+}
+
+// activities returns what runs at once. Half of the user loops claim through
+// nginx, and a quarter each directly at an instance.
+func (r *run) activities() []func(context.Context) error {
+	activities := []func(context.Context) error{r.manageCoupons, r.injectFaults, r.auditAlways}
+	for _, i := range []*instance{r.a, r.b} {
+		activities = append(activities, func(ctx context.Context) error { return r.steadyClaims(ctx, i) })
+	}
+	clients := []client{r.a.client, r.nginx, r.b.client, r.nginx}
+	for i := range userLoops {
+		c := clients[i%len(clients)]
+		activities = append(activities, func(ctx context.Context) error { return r.userLoop(ctx, c) })
+	}
+	return activities
 }
 
 // sleep waits for d and returns true, or returns false when ctx ends.

@@ -21,7 +21,7 @@ var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "cla
 
 // userLoop claims as a random user, sometimes twice at once, and sometimes reads
 // an order.
-func (r *run) userLoop(ctx context.Context) error {
+func (r *run) userLoop(ctx context.Context, client client) error {
 	for sleep(ctx, rand.N(20*time.Millisecond)) {
 		c := claim{rig.UserID(rand.N(users)), r.coupons.pick()}
 		if c.coupon == 0 {
@@ -30,23 +30,25 @@ func (r *run) userLoop(ctx context.Context) error {
 		switch percent := rand.N(100); {
 		case percent < 5:
 			var both sync.WaitGroup
-			both.Go(func() { r.claim(ctx, c) })
-			both.Go(func() { r.claim(ctx, c) })
+			both.Go(func() { r.claim(ctx, client, c) })
+			both.Go(func() { r.claim(ctx, client, c) })
 			both.Wait()
 		case percent < 10:
-			r.readOrder(ctx, c)
+			r.readOrder(ctx, client, c)
 		default:
-			r.claim(ctx, c)
+			r.claim(ctx, client, c)
 		}
 	}
 	return nil
 }
 
 // claim sends c once and records the reply.
-func (r *run) claim(ctx context.Context, c claim) reply {
+func (r *run) claim(ctx context.Context, client client, c claim) reply {
 	sent := time.Now()
-	got := r.client.claim(ctx, c)
-	if order := r.history.add(c, got, time.Since(sent)); order != 0 {
+	got := client.claim(ctx, c)
+	received := time.Now()
+	r.waits.add(wait{span{sent, received}, c, client.instance})
+	if order := r.history.add(c, got, received.Sub(sent)); order != 0 {
 		r.violations.add("user %d has order %d of coupon %d and got %+v", c.user, order, c.coupon, got)
 	}
 	if !slices.Contains(allowedVerdicts, got.verdict()) {
@@ -56,12 +58,12 @@ func (r *run) claim(ctx context.Context, c claim) reply {
 }
 
 // readOrder reads the order that c's user was told of.
-func (r *run) readOrder(ctx context.Context, c claim) {
+func (r *run) readOrder(ctx context.Context, client client, c claim) {
 	id := r.history.order(c)
 	if id == 0 {
 		return
 	}
-	if r.client.readOrder(ctx, c.user, id).status == http.StatusNotFound {
+	if client.readOrder(ctx, c.user, id).status == http.StatusNotFound {
 		r.violations.add("acknowledged order %d is not found by its user", id)
 	}
 }
