@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -141,5 +143,48 @@ func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		r.Add(1)
 		return next(ctx, cmds)
+	}
+}
+
+// The client renews the leases of all nodes together. One node hangs for longer
+// than a ttl.
+func TestHangingNodeEndsNoLockOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	top := labtest.Topology(t, "cluster")
+	hanging := top.Nodes[0].Address
+	proxy, err := faultproxy.New("tcp", hanging)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == hanging {
+			address = proxy.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[1].Address}, Dialer: dial, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = rdb.Close() })
+	c := lock.New(redislock.New(rdb))
+	locks := map[string]*lock.Lock{}
+	for i := range 30 {
+		key := fmt.Sprint("k", i)
+		if locks[key], err = c.Acquire(t.Context(), key, lock.Options{TTL: ttl}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy.Inject(faultproxy.HangRequest, "eval", faultproxy.Always)
+	time.Sleep(2 * ttl)
+	for key, l := range locks {
+		node, err := rdb.MasterForKey(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Err(); node.Options().Addr == hanging && !errors.Is(err, lock.ErrLost) {
+			t.Errorf("the lock of %s on the hanging node: %v, want ErrLost", key, err)
+		} else if node.Options().Addr != hanging && err != nil {
+			t.Errorf("the lock of %s on another node: %v", key, err)
+		}
 	}
 }

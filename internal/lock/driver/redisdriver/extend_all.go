@@ -28,12 +28,18 @@ type ScriptLease interface {
 // block Redis for longer than other clients should wait.
 const MaxBatch = 100
 
-var errForeign = errors.New("not a lease of this locker")
+var (
+	errForeign = errors.New("not a lease of this locker")
+	errNoReply = errors.New("no reply in time")
+)
 
 // ExtendAll extends leases to ttl from now by script, MaxBatch of them in one
 // call and all calls in one round trip. In a cluster, where a script must not
 // leave its slot, each slot has its own call, and each node one round trip. Own
 // returns a lease as the locker's own, if it is one.
+//
+// ExtendAll returns when ctx ends, also if rdb does not. A node that has not
+// replied by then changes the results of its own leases only.
 //
 // The script gets the keys of all leases as KEYS, the ttl in milliseconds as
 // ARGV[1] and their owners after it. It returns an array with 1 for each
@@ -53,16 +59,52 @@ func ExtendAll[L ScriptLease](ctx context.Context, rdb redis.UniversalClient, sc
 			held, indexes = append(held, l), append(indexes, i)
 		}
 	}
-	_, cluster := rdb.(*redis.ClusterClient)
-	for i, err := range extend(ctx, rdb, script, ttl, held, cluster) {
+	for i, err := range extendNodes(ctx, rdb, script, ttl, held) {
 		errs[indexes[i]] = err
 	}
 	return errs
 }
 
-// extend extends leases and returns one result for each.
-func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease, cluster bool) []error {
-	batches := batches(leases, cluster)
+// extendNodes extends the leases of each node in a goroutine of its own. It
+// returns one result for each lease.
+func extendNodes(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease) []error {
+	cluster, _ := rdb.(*redis.ClusterClient)
+	nodes := byNode(ctx, cluster, leases)
+	results := make(chan map[int]error, len(nodes))
+	for _, indexes := range nodes {
+		go func() { results <- extend(ctx, rdb, script, ttl, leases, batches(leases, indexes, cluster != nil)) }()
+	}
+	errs := slices.Repeat([]error{errNoReply}, len(leases))
+	for range nodes {
+		select {
+		case extended := <-results:
+			for n, err := range extended {
+				errs[n] = err
+			}
+		case <-ctx.Done():
+			return errs
+		}
+	}
+	return errs
+}
+
+// byNode groups the indexes of leases by their nodes. Without a cluster there is
+// one group.
+func byNode(ctx context.Context, cluster *redis.ClusterClient, leases []ScriptLease) map[*redis.Client][]int {
+	nodes := map[*redis.Client][]int{}
+	for i, l := range leases {
+		var node *redis.Client // nil also if the node is not known
+		if cluster != nil {
+			node, _ = cluster.MasterForKey(ctx, l.Keys()[0])
+		}
+		nodes[node] = append(nodes[node], i)
+	}
+	return nodes
+}
+
+// extend makes one call for each of batches, which are indexes of leases. It
+// returns the result of each lease by index.
+func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease, batches [][]int) map[int]error {
 	calls := make([]*ScriptCall, len(batches))
 	end := time.Now().Add(ttl)
 	for i, batch := range batches {
@@ -74,7 +116,7 @@ func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script
 		}
 	}
 	Call(ctx, rdb, script, calls...)
-	errs := make([]error, len(leases))
+	errs := map[int]error{}
 	for i, batch := range batches {
 		extended, err := replies(calls[i].Reply, len(batch))
 		for j, n := range batch {
@@ -86,13 +128,13 @@ func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script
 	return errs
 }
 
-// batches returns the indexes of the leases that share a call.
-func batches(leases []ScriptLease, cluster bool) (all [][]int) {
+// batches divides indexes into those of the leases that share a call.
+func batches(leases []ScriptLease, indexes []int, cluster bool) (all [][]int) {
 	bySlot := map[int][]int{}
-	for i, l := range leases {
+	for _, i := range indexes {
 		slot := 0
 		if cluster {
-			slot = Slot(l.Keys()[0])
+			slot = Slot(leases[i].Keys()[0])
 		}
 		bySlot[slot] = append(bySlot[slot], i)
 	}
