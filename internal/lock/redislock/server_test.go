@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -137,5 +139,40 @@ func TestTryLockReleasesAfterAnUnknownOutcome(t *testing.T) {
 	}
 	if n := labtest.Dial(t, server).Exists(t.Context(), "k").Val(); n != 0 {
 		t.Error("the key still exists")
+	}
+}
+
+// The first Release succeeds and its reply is lost. Before the second one the
+// server loses its scripts, and replies NOSCRIPT.
+func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	direct := labtest.Dial(t, server)
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New, "Batched": redislock.Batched} {
+		t.Run(name, func(t *testing.T) {
+			proxy, err := faultproxy.New("unix", socketPath(server))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = proxy.Close() })
+			l := open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
+			for _, key := range []string{name + "first", name} { // the first release loads the script
+				lease, err := l.TryLock(t.Context(), key, time.Minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if key == name {
+					proxy.Inject(faultproxy.LoseReply, "eval", faultproxy.Always)
+					wantUnknown(t, "Release without a reply", lease.Release(t.Context()))
+					proxy.Heal()
+					if err := direct.ScriptFlush(t.Context()).Err(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Errorf("Release of %s = %v", key, err)
+				}
+			}
+		})
 	}
 }

@@ -24,7 +24,7 @@ func Call(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, 
 	var unknown []*ScriptCall
 	for _, c := range calls {
 		if redis.HasErrorPrefix(c.Reply.Err(), "NOSCRIPT") {
-			c.resetAttempts()
+			c.uncountAttempt()
 			unknown = append(unknown, c)
 		}
 	}
@@ -50,11 +50,12 @@ func send(ctx context.Context, rdb redis.UniversalClient, calls []*ScriptCall, c
 	}
 }
 
-// resetAttempts undoes the count of an attempt that the server did not run.
-func (c *ScriptCall) resetAttempts() {
+// uncountAttempt undoes the count of one attempt, which the server did not run.
+// Earlier ones, whose replies were lost, may have run.
+func (c *ScriptCall) uncountAttempt() {
 	for _, arg := range c.Args {
 		if a, ok := arg.(*Attempts); ok {
-			a.n.Store(0)
+			a.n.Add(-1)
 		}
 	}
 }
