@@ -45,7 +45,7 @@ type config struct {
 	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest time until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
-	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait at shutdown for requests in flight"`
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait at shutdown for requests and transactions in flight"`
 
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	Migrate   bool       `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together do so one at a time"`

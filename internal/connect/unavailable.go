@@ -38,11 +38,16 @@ func IsUnavailable(err error) bool {
 
 var unavailableNumbers = map[uint16]bool{
 	1040: true, // too many connections
+	1047: true, // Galera: the node is not ready
 	1053: true, // shutdown in progress
+	1105: true, // vtgate: also a lost connection to the server
 	1205: true, // lock wait timeout
 	1213: true, // deadlock
 	1290: true, // running read-only
 	1317: true, // query interrupted
 	1927: true, // MariaDB: connection was killed
+	2006: true, // a proxy has lost the server
+	2013: true, // a proxy has lost the server
 	3024: true, // MySQL: maximum statement time exceeded
+	4031: true, // MySQL: the connection was idle for too long
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -40,6 +42,15 @@ func TestPausedAndKilledServersAreUnavailable(t *testing.T) {
 	server.Kill()
 	redis.Kill()
 	check("killed", true)
+}
+
+func TestServerLostByAProxyIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, number := range []uint16{1105, 1927, 2006, 2013} {
+		if !connect.IsUnavailable(&mysql.MySQLError{Number: number}) {
+			t.Errorf("error %d is not unavailable", number)
+		}
+	}
 }
 
 func TestOtherErrorsAreNotUnavailable(t *testing.T) {
