@@ -121,7 +121,8 @@ func (s *Subscriber) lose(sub *subscription, name string) bool {
 	return lost
 }
 
-// loseUnconfirmed records that the server has refused to subscribe channels.
+// loseUnconfirmed records that the server has refused to subscribe a channel. It
+// does not say which, and the unconfirmed channels may be subscribed twice.
 func (s *Subscriber) loseUnconfirmed(sub *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

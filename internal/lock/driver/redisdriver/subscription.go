@@ -91,8 +91,9 @@ func (s *subscription) send(ctx context.Context, command func(context.Context, .
 	return nil
 }
 
-// read passes messages on until the connection fails or is silent for two
-// intervals.
+// read receives messages until the connection fails or is silent for two
+// intervals. An error reply counts as a failure, except MOVED: that refuses new
+// channels and leaves the others subscribed.
 func (s *subscription) read() {
 	defer s.end()
 	for pinged := false; ; {
@@ -100,7 +101,7 @@ func (s *subscription) read() {
 		switch {
 		case err == nil:
 			s.handle(message)
-		case isErrorReply(err): // to SSUBSCRIBE, as when the slot has moved
+		case redis.HasErrorPrefix(err, "MOVED"):
 			s.subscriber.loseUnconfirmed(s)
 			s.subscriber.reload()
 		case !isTimeout(err) || pinged || s.pubsub.Ping(context.Background()) != nil:
@@ -134,11 +135,6 @@ func (s *subscription) end() {
 }
 
 func (s *subscription) close() { _ = s.pubsub.Close() }
-
-func isErrorReply(err error) bool {
-	_, ok := errors.AsType[redis.Error](err)
-	return ok
-}
 
 func isTimeout(err error) bool {
 	netErr, ok := errors.AsType[net.Error](err)
