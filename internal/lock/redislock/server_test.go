@@ -176,3 +176,23 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 		})
 	}
 }
+
+// The leases are extended in one call. Another client replaces one lock by a
+// hash.
+func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
+	t.Parallel()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	l := redislock.New(rdb)
+	leases := make([]lock.Lease, 10)
+	for i := range leases {
+		leases[i] = mustTryLock(t, l, fmt.Sprint("k", i))
+	}
+	if err := errors.Join(rdb.Del(t.Context(), "k7").Err(), rdb.HSet(t.Context(), "k7", "a", "b").Err()); err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range l.ExtendAll(t.Context(), time.Minute, leases) {
+		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
+			t.Errorf("extension of k%d = %v", i, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package redisson_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,5 +56,22 @@ func TestOneScriptExtendsHundredLeases(t *testing.T) {
 	}
 	if scripts := c.count(); scripts != 10 {
 		t.Errorf("%d scripts for 1000 leases, want 10", scripts)
+	}
+}
+
+// Another client replaces one of the locks by a string.
+func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	l := newClient(t, server).Lock()
+	leases := make([]lock.Lease, 10)
+	for i := range leases {
+		leases[i] = mustTryLock(t, l, fmt.Sprint("k", i), longTTL)
+	}
+	noError(t, labtest.Dial(t, server).Set(t.Context(), "k7", "", 0).Err())
+	for i, err := range l.ExtendAll(t.Context(), longTTL, leases) {
+		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
+			t.Errorf("extension of k%d = %v", i, err)
+		}
 	}
 }

@@ -6,10 +6,13 @@ local keys_per_lock = #KEYS / (#ARGV - 1)
 local extended = {}
 for i = 2, #ARGV do
 	local lock = KEYS[(i - 2) * keys_per_lock + 1]
-	if redis.call('hexists', lock, ARGV[i]) == 1 then
+	local held = redis.pcall('hexists', lock, ARGV[i])
+	if held == 1 then
 		extended[i - 1] = redis.call('pexpire', lock, ARGV[1])
+	elseif held == 0 or string.find(held.err, 'WRONGTYPE', 1, true) then
+		extended[i - 1] = 0 -- a key of another type is not the lock
 	else
-		extended[i - 1] = 0
+		return held -- an error of the server, for all locks
 	end
 end
 return extended
