@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -31,6 +32,8 @@ type instance struct {
 	name   string
 	client client
 	tally  tally
+	// lastUser is the last user of steadyClaims who claimed here.
+	lastUser atomic.Int64
 }
 
 // A network is the connections of one process.

@@ -49,7 +49,8 @@ func afterCommit(i *instance) func(context.Context) {
 	}
 }
 
-// awaitPartition waits for the partition of p, and begins it if no request does.
+// awaitPartition waits for the request that begins the partition of p. If there
+// is none, the partition begins without.
 func awaitPartition(ctx context.Context, p *faultproxy.Proxy) {
 	for end := time.Now().Add(commitWait); !p.Partitioned() && time.Now().Before(end); {
 		if !sleep(ctx, time.Millisecond) {

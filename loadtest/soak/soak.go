@@ -85,6 +85,8 @@ func newRun(ctx context.Context, s *rig.Stack, sale *rig.Sale, d time.Duration) 
 	if r.a, r.b, r.nginx, err = startInstances(sale, s.Signer()); err != nil {
 		return nil, err
 	}
+	r.a.lastUser.Store(r.newUser(r.steady).user)
+	r.b.lastUser.Store(r.newUser(r.steady).user)
 	r.faults, r.begin, r.log = r.listFaults(), time.Now(), rig.Progress()
 	return r, nil
 }
@@ -115,9 +117,9 @@ func (r *run) run(ctx context.Context) error {
 // nginx, and a quarter each directly at an instance.
 func (r *run) activities() []func(context.Context) error {
 	activities := []func(context.Context) error{r.manageCoupons, r.injectFaults, r.auditAlways}
-	for _, i := range []*instance{r.a, r.b} {
-		activities = append(activities, func(ctx context.Context) error { return r.steadyClaims(ctx, i) })
-	}
+	activities = append(activities,
+		func(ctx context.Context) error { return r.steadyClaims(ctx, r.a, r.b) },
+		func(ctx context.Context) error { return r.steadyClaims(ctx, r.b, r.a) })
 	clients := []client{r.a.client, r.nginx, r.b.client, r.nginx}
 	for i := range userLoops {
 		c := clients[i%len(clients)]

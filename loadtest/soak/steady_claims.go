@@ -29,14 +29,15 @@ func (t *tally) read() counts { return counts{t.claims.Load(), t.prompt.Load()} 
 
 // steadyClaims claims the steady coupon at an instance, whether or not it replies
 // to earlier claims: at the same moment for two new users and for one who has an
-// order. A batch with such a user is committed step by step.
-func (r *run) steadyClaims(ctx context.Context, i *instance) error {
+// order from the other instance. A batch with such a user is committed step by
+// step.
+func (r *run) steadyClaims(ctx context.Context, i, other *instance) error {
 	var sent sync.WaitGroup
 	defer sent.Wait()
-	last := r.newUser(r.steady)
 	for sleep(ctx, steadyPeriod) {
-		first, second := r.newUser(r.steady), r.newUser(r.steady)
-		for _, c := range []claim{last, first, second} {
+		first, second, repeated := r.newUser(r.steady), r.newUser(r.steady), claim{other.lastUser.Load(), r.steady}
+		i.lastUser.Store(first.user)
+		for _, c := range []claim{first, repeated, second} {
 			sent.Go(func() {
 				begin := time.Now()
 				verdict := r.claim(ctx, i.client, c).verdict()
@@ -46,7 +47,6 @@ func (r *run) steadyClaims(ctx context.Context, i *instance) error {
 				}
 			})
 		}
-		last = second
 	}
 	return nil
 }
