@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -32,6 +33,35 @@ func TestHangingSubscriptionDelaysNeitherAcquireNorRelease(t *testing.T) {
 			mustNotify(t, w.locker, "first")
 			w.proxy.Inject(faultproxy.HangReply, "subscribe", faultproxy.Always)
 			w.checkAcquireAndRelease(t)
+		})
+	}
+}
+
+// No connection works. After its context Acquire only tries to release what it
+// may have got, for half a second.
+func TestHangingServerDoesNotDelayAcquireBeyondItsContext(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New, "Batched": redislock.Batched} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const timeout, late = 500 * time.Millisecond, 750 * time.Millisecond
+			w := newWaiters(t, open)
+			mustNotify(t, w.locker, "first")
+			w.proxy.Partition()
+			c := lock.New(w.locker)
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			start := time.Now()
+			var group sync.WaitGroup
+			for i := range waiterCount {
+				group.Go(func() {
+					_, err := c.Acquire(ctx, fmt.Sprint("other", i), lock.Options{Wait: -1})
+					if d := time.Since(start); err == nil || d > timeout+late {
+						t.Errorf("Acquire returned %v after %s, want an error within %s", err, d, timeout+late)
+					}
+				})
+			}
+			group.Wait()
 		})
 	}
 }
