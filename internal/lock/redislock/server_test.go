@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +29,11 @@ func TestPausedServerLeavesTheOutcomeUnknown(t *testing.T) {
 	server.Pause()
 	_, err = l.TryLock(t.Context(), "k", time.Second)
 	wantUnknown(t, "TryLock", err)
-	wantUnknown(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	err = lease.Extend(t.Context(), time.Minute)
+	wantUnknown(t, "Extend", err)
+	if !strings.Contains(fmt.Sprint(err), "extend k: ") {
+		t.Errorf("Extend: %v, want an error that names the key", err)
+	}
 	wantUnknown(t, "Release", lease.Release(t.Context()))
 	server.Resume()
 	if err := lease.Release(t.Context()); err != nil {

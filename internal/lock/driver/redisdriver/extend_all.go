@@ -60,6 +60,9 @@ func ExtendAll[L ScriptLease](ctx context.Context, rdb redis.UniversalClient, sc
 		}
 	}
 	for i, err := range extendNodes(ctx, rdb, script, ttl, held) {
+		if err != nil && !errors.Is(err, lock.ErrLost) {
+			err = fmt.Errorf("extend %s: %w", held[i].Keys()[0], err)
+		}
 		errs[indexes[i]] = err
 	}
 	return errs
