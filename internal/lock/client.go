@@ -9,8 +9,8 @@ import (
 
 // A Client takes locks from one Locker and keeps them: it queues the waiters of
 // this process, renews leases, and tells a holder when its lock is lost. It is
-// safe for concurrent use. While no lock is held or waited for, it has neither
-// goroutine nor timer.
+// safe for concurrent use. While no lock is held or waited for, it has no
+// goroutine.
 type Client struct {
 	locker   Locker
 	observe  func(Event)
@@ -90,7 +90,8 @@ var errLate = errors.New("the reply came after the end of the lease")
 
 // Acquire takes the lock of key. It returns
 //   - ErrLocked, wrapped, with the cause of ctx if that ended the wait;
-//   - ErrLost if ctx carries a lock of this key that has ended;
+//   - ErrLost if ctx carries a lock of this key that has ended, or if a new
+//     lease ended before the client had the reply;
 //   - ErrReentry if ctx carries one that is held and o.Reentrant is not set;
 //   - ErrInvalid if the key or an option cannot work, or ErrClosed;
 //   - any other error if the outcome is unknown: the driver has then tried to
@@ -132,9 +133,11 @@ func (c *Client) Do(ctx context.Context, key string, o Options, fn func(ctx cont
 	return fn(l.Context(), l)
 }
 
-// Close ends the client's waits with ErrClosed, refuses new ones, and releases
-// the locks that are still held; their holders see ErrClosed. It returns when
-// each release has ended or its time is over. A second Close does nothing.
+// Close ends the client's waits with ErrClosed, refuses every new Acquire, and
+// releases the locks that are still held; their holders see ErrClosed. It
+// returns when each of these releases has ended or its time is over, and does not
+// wait for a Release or an Acquire that is under way. A second Close does
+// nothing.
 func (c *Client) Close() {
 	c.close(ErrClosed)
 	c.watchdog.close()

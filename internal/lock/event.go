@@ -5,8 +5,11 @@ import "time"
 // An EventKind says what an Event reports.
 type EventKind uint8
 
-// Every Acquire ends in one of the first four. Every lock that was acquired and
-// not re-entered ends in EventReleased, EventReleaseUnknown or EventLost.
+// Every Acquire with a valid key and valid options ends in one of the first
+// four, unless it returns ErrReentry or ctx carries a lock of the key that has
+// ended. Every lock that was acquired and not re-entered ends in EventReleased,
+// EventReleaseUnknown or EventLost. If it ends at once, as by Close, that may be
+// reported before EventAcquired.
 const (
 	EventAcquired       EventKind = iota // Wait is the time it took
 	EventRefused                         // another holder had the key; Wait, Err

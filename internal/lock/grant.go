@@ -19,13 +19,13 @@ type grant struct {
 	key         string
 	options     Options
 	lease       Lease
-	requestedAt time.Time // before the request that began or extended the lease
+	requestedAt time.Time // before the request for the first lease of full length
 	start       time.Time
 
 	mu         sync.Mutex
 	references int           // Locks that are not released
 	err        error         // why the grant has ended; nil while it is held
-	done       chan struct{} // nil until a Lock needs it
+	done       chan struct{} // closed at the end; nil until doneChannel is called
 	contexts   []*Lock       // those whose context is to be cancelled at the end
 
 	renewal // guarded by the watchdog

@@ -25,11 +25,11 @@ type queue struct {
 }
 
 const (
-	// backupPoll is how often a waiter polls that gets notifications: the
-	// holder may have died, or a notification been lost.
+	// backupPoll is how often a waiter polls although it gets notifications:
+	// the holder may have died, or a notification been lost.
 	backupPoll = time.Second
-	// Without notifications it polls after pauses that double from first to
-	// last.
+	// Without notifications a waiter polls after pauses that double from
+	// firstPause to lastPause.
 	firstPause = 2 * time.Millisecond
 	lastPause  = 200 * time.Millisecond
 	// lastRequest is how long before the end of a wait the waiter requests the

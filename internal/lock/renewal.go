@@ -7,7 +7,7 @@ type renewal struct {
 	deadline time.Time // until which the lock is certainly held
 	last     time.Time // when MaxHold ends it; zero if nothing does
 	due      time.Time // of the next renewal, or the deadline
-	renews   bool      // which of the two due is
+	renews   bool      // due is the time of a renewal, not the deadline
 	index    int       // in the heap; -1 when out of it
 }
 

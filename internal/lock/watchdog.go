@@ -125,7 +125,7 @@ func (w *watchdog) collect(now time.Time) (late []*grant, due map[time.Duration]
 			heap.Remove(&w.grants, 0)
 			late = append(late, g)
 		case g.renews && !g.due.After(now.Add(ttl/6)):
-			g.renewAt(g.deadline, g.options) // none more while this one is running
+			g.renewAt(g.deadline, g.options) // no other renewal before the result of this one
 			heap.Fix(&w.grants, 0)
 			due[ttl] = append(due[ttl], g)
 		default:
