@@ -71,6 +71,7 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 				proxy, through := s.proxied()
 				claims := s.instance(withStrategy(strategy), through)
 				proxy.Inject(fault, commitOf(strategy), 1)
+				proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235)) // as TiDB does
 				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, want) || (err == nil) != (want == nil) {
 					t.Errorf("claim: %v, want %v", err, want)
 				}
