@@ -36,6 +36,9 @@ const (
 	// lock for the last time: a lease may have expired since the last poll,
 	// and no notification reports that.
 	lastRequest = 10 * time.Millisecond
+	// requestGrace is how long after the end of a wait its last request may
+	// take.
+	requestGrace = 250 * time.Millisecond
 )
 
 var errWaitEnded = errors.New("the time to wait is over")
@@ -46,6 +49,8 @@ func (g *grant) wait(ctx context.Context) error {
 	defer g.report(Event{Kind: EventWaited})
 	limited, cancel := g.limit(ctx)
 	defer cancel()
+	ctx, cancelRequests := g.limitRequests(ctx)
+	defer cancelRequests()
 	queues := &g.client.queues
 	q, place, first := queues.join(g.key)
 	defer queues.leave(g.key, q, place)
@@ -58,6 +63,16 @@ func (g *grant) wait(ctx context.Context) error {
 		return g.lockBlocking(ctx, limited, l)
 	}
 	return q.contend(ctx, limited, g, first)
+}
+
+// limitRequests returns ctx with a limit for the requests of a wait. A request
+// that is under way at the end of the wait may still get its reply; one that
+// hangs must not outlast the wait for long.
+func (g *grant) limitRequests(ctx context.Context) (context.Context, context.CancelFunc) {
+	if g.options.Wait < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, g.options.Wait+requestGrace, errWaitEnded)
 }
 
 // limit returns ctx with the limits of a wait: Options.Wait and Client.Close.

@@ -349,3 +349,22 @@ func (l lateLease) Extend(ctx context.Context, ttl time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// hangingRequests never replies to a request.
+type hangingRequests struct{ Locker }
+
+func (hangingRequests) TryLock(ctx context.Context, _ string, _ time.Duration) (Lease, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func TestHangingRequestHardlyOutlastsTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := New(hangingRequests{}).Acquire(t.Context(), "k", Options{Wait: 500 * time.Millisecond})
+		if took := time.Since(start); err == nil || errors.Is(err, ErrLocked) || took > 750*time.Millisecond {
+			t.Errorf("%v after %s, want an unknown outcome within 750ms", err, took)
+		}
+	})
+}
