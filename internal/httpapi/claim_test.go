@@ -21,41 +21,6 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-func TestClaimsBeyondTheBoundWaitForASlot(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.cfg.Timeout = 300 * time.Millisecond
-	id := f.createCoupon(t, 5)
-	f.takeAllSlots()
-	r := f.claim(id, userToken(t, 42))
-	wantProblem(t, r, 503, "unavailable")
-	if r.Header().Get("Retry-After") == "" {
-		t.Errorf("no Retry-After: %v", r)
-	}
-	if r := f.do("GET", "/coupons/"+id, userToken(t, 42), ""); r.Code != 200 {
-		t.Errorf("another operation waits for a slot: %v", r)
-	}
-	wantProblem(t, f.claim(id, "garbage"), 401, "invalid_token") // takes no slot
-	wantProblem(t, f.claim("x", userToken(t, 42)), 422, "invalid_input")
-	f.wantMetric(t, `flashsale_claims_total{verdict="unavailable"} 1`)
-	f.cfg.Timeout = 30 * time.Second
-	claimed := make(chan response)
-	go func() { claimed <- f.claim(id, userToken(t, 42)) }()
-	<-f.slots
-	if r := <-claimed; r.Code != 201 {
-		t.Errorf("after a slot was released: %v", r)
-	}
-	if n := len(f.slots); n != maxConcurrentClaims-1 {
-		t.Errorf("%d slots are taken, want %d", n, maxConcurrentClaims-1)
-	}
-}
-
-func (f *fixture) takeAllSlots() {
-	for range maxConcurrentClaims {
-		f.slots <- struct{}{}
-	}
-}
-
 // wantMetric checks that /metrics soon has the line.
 func (f *fixture) wantMetric(tb testing.TB, line string) {
 	tb.Helper()
@@ -207,37 +172,24 @@ func (f *fixture) executing(t *testing.T, text string) bool {
 
 func TestClaimWhoseClientHangsUpIsCancelled(t *testing.T) {
 	t.Parallel()
-	for name, hangUp := range map[string]func(*testing.T, *fixture, string){
-		"waiting for a slot": func(t *testing.T, f *fixture, couponID string) {
-			f.takeAllSlots()
-			f.hangUp(t, claimRequest(couponID, userToken(t, 42)), func() bool { return true })
-		},
-		"waiting for the commit": func(t *testing.T, f *fixture, couponID string) {
-			tx := f.db.MustBegin()
-			tx.MustExec("UPDATE coupons SET version = version + 1")
-			f.hangUp(t, claimRequest(couponID, userToken(t, 42)), func() bool { return f.executing(t, "UPDATE coupons SET stock") })
-			f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-			wantProblem(t, f.claim(couponID, userToken(t, 42)), 409, "already_claimed") // the order was made
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t)
-			id := f.createCoupon(t, 1)
-			hangUp(t, f, id)
-			f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
-			f.wantMetric(t, `flashsale_claim_duration_seconds_count{class="cancelled"} 1`)
-			f.wantMetric(t, `http_requests_total{method="POST",route="/coupons/{id}/orders",status="499"} 1`)
-			if text := f.do("GET", "/metrics", "", "").Body.String(); strings.Contains(text, `status="5`) || strings.Contains(text, `class="failed"`) {
-				t.Errorf("counted as a failure:\n%s", text)
-			}
-			if f.log.String() != "" {
-				t.Errorf("logged: %s", f.log)
-			}
-		})
+	f := newFixture(t)
+	id := f.createCoupon(t, 1)
+	tx := f.db.MustBegin()
+	tx.MustExec("UPDATE coupons SET version = version + 1")
+	f.hangUp(t, claimRequest(id, userToken(t, 42)), func() bool { return f.executing(t, "UPDATE coupons SET stock") })
+	f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "already_claimed") // the order was made
+	f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
+	f.wantMetric(t, `flashsale_claim_duration_seconds_count{class="cancelled"} 1`)
+	f.wantMetric(t, `http_requests_total{method="POST",route="/coupons/{id}/orders",status="499"} 1`)
+	if text := f.do("GET", "/metrics", "", "").Body.String(); strings.Contains(text, `status="5`) || strings.Contains(text, `class="failed"`) {
+		t.Errorf("counted as a failure:\n%s", text)
+	}
+	if f.log.String() != "" {
+		t.Errorf("logged: %s", f.log)
 	}
 }
 

@@ -43,15 +43,14 @@ type API struct {
 	cfg             Config
 	handler         http.Handler
 	metrics         *metrics
-	slots           chan struct{} // holds one element for each claim that is processed
-	lastUnavailable atomic.Int64  // the Unix second of the last log entry about an unavailable server
-	opened          atomic.Bool   // the database has been checked
+	lastUnavailable atomic.Int64 // the Unix second of the last log entry about an unavailable server
+	opened          atomic.Bool  // the database has been checked
 	draining        atomic.Bool
 }
 
 // New returns an API that is not open.
 func New(c Config) *API {
-	a := &API{cfg: c, metrics: newMetrics(c.Metrics), slots: make(chan struct{}, maxConcurrentClaims)}
+	a := &API{cfg: c, metrics: newMetrics(c.Metrics)}
 	a.handler = a.routes()
 	return a
 }

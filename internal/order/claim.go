@@ -18,6 +18,7 @@ type Claims struct {
 	ids      *idgen.Worker
 	strategy committer
 	winners  *winners
+	slots    *slots
 	locks    *lock.Client
 	key      func(userID, couponID int64) string
 	options  lock.Options
@@ -53,14 +54,11 @@ func isVerdict(err error) bool {
 }
 
 func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, err error) {
-	now := time.Now().UTC().Truncate(time.Millisecond)
-	cp, err := c.coupons.Find(ctx, couponID)
+	cp, now, err := c.admit(ctx, userID, couponID)
 	if err != nil {
 		return Order{}, err
 	}
-	if err := c.precheck(ctx, cp, userID, now); err != nil {
-		return Order{}, err
-	}
+	defer c.slots.release(couponID)
 	l, err := c.locks.Acquire(ctx, c.key(userID, couponID), c.options)
 	if errors.Is(err, lock.ErrLocked) {
 		return Order{}, ErrClaimInProgress
@@ -78,6 +76,31 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		}
 	}()
 	return c.place(l.Context(), cp, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+}
+
+// admit returns the coupon and the time of the claim once the prechecks have
+// passed and the claim has a slot. A claim that is refused needs no slot.
+func (c *Claims) admit(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
+	if cp, now, err = c.find(ctx, userID, couponID); err != nil {
+		return cp, now, err
+	}
+	waited, err := c.slots.take(ctx, couponID)
+	if err != nil || !waited {
+		return cp, now, err
+	}
+	if cp, now, err = c.find(ctx, userID, couponID); err != nil { // it may be sold out by now
+		c.slots.release(couponID)
+	}
+	return cp, now, err
+}
+
+// find returns the coupon if the prechecks pass now.
+func (c *Claims) find(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
+	now = time.Now().UTC().Truncate(time.Millisecond)
+	if cp, err = c.coupons.Find(ctx, couponID); err == nil {
+		err = c.precheck(ctx, cp, userID, now)
+	}
+	return cp, now, err
 }
 
 // precheck returns the verdict that needs no transaction, or nil. A user who

@@ -52,6 +52,7 @@ func New(c Config) (*Claims, error) {
 		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
 		strategy: strategy,
 		winners:  newWinners(c.DB),
+		slots:    newSlots(maxRunning),
 		options:  lock.Options{TTL: c.LockTTL, Class: "claim"},
 	}
 	switch c.Scope {

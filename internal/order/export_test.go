@@ -31,7 +31,14 @@ func Queued(c *Claims) int {
 	g := c.strategy.(*groupCommit)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.queued
+	return g.queued()
+}
+
+func (g *groupCommit) queued() (n int) {
+	for _, queue := range g.queues {
+		n += len(queue)
+	}
+	return n
 }
 
 // Committing reports whether a batch is being committed and no claim is queued.
@@ -39,7 +46,20 @@ func Committing(c *Claims) bool {
 	g := c.strategy.(*groupCommit)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.queues) > 0 && g.queued == 0
+	return len(g.queues) > 0 && g.queued() == 0
+}
+
+// LimitRunning sets the number of slots, before the first claim.
+func LimitRunning(c *Claims, n int) { c.slots = newSlots(n) }
+
+// WaitingForSlots returns the number of a coupon's claims that wait for a slot.
+func WaitingForSlots(c *Claims, couponID int64) int {
+	c.slots.mu.Lock()
+	defer c.slots.mu.Unlock()
+	if coupon := c.slots.coupons[couponID]; coupon != nil {
+		return coupon.waiters.Len()
+	}
+	return 0
 }
 
 // UserKey returns the lock key of a user's claims.

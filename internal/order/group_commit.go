@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,6 @@ type groupCommit struct {
 
 	mu         sync.Mutex
 	queues     map[int64][]*claim // by coupon; a queue exists while its committer goroutine runs
-	queued     int                // claims in all queues
 	closed     bool
 	committers sync.WaitGroup
 }
@@ -42,16 +42,13 @@ const (
 	// maxBatch bounds a transaction: beyond a few hundred rows its length
 	// costs more than the shared commit saves.
 	maxBatch = 512
-	// maxQueued bounds the queues. A claim that would be queued beyond its
-	// deadline is better refused at once.
-	maxQueued = 16384
 	// batchTimeout bounds a transaction. Its claims have deadlines of their
 	// own. Together with resolveTimeout it is how long a silent server can
 	// delay the next batch.
 	batchTimeout = 3 * time.Second
 )
 
-var errNotQueued = errors.New("too many claims are queued, or the service is shutting down")
+var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(db, batchDB *sqlx.DB) *groupCommit {
 	return &groupCommit{db: db, batchDB: batchDB, queues: map[int64][]*claim{}}
@@ -62,12 +59,13 @@ func newGroupCommit(db, batchDB *sqlx.DB) *groupCommit {
 func (g *groupCommit) Commit(ctx context.Context, o Order) error {
 	c := &claim{Order: o, ctx: ctx, result: make(chan error, 1)}
 	if !g.enqueue(c) {
-		return errNotQueued
+		return errClosed
 	}
 	select {
 	case err := <-c.result:
 		return err
 	case <-ctx.Done():
+		g.dequeue(c)
 		return fmt.Errorf("waiting for the commit: %w", context.Cause(ctx))
 	}
 }
@@ -82,20 +80,31 @@ func (g *groupCommit) Close() {
 }
 
 // enqueue appends c to its coupon's queue, and starts the committer goroutine
-// of a new queue. It returns false if the queues are full or closed.
+// of a new queue. It returns false after Close. The slots of Claims bound the
+// queues.
 func (g *groupCommit) enqueue(c *claim) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed || g.queued == maxQueued {
+	if g.closed {
 		return false
 	}
-	g.queued++
 	queue, running := g.queues[c.CouponID]
 	g.queues[c.CouponID] = append(queue, c)
 	if !running {
 		g.committers.Go(func() { g.commitQueue(c.CouponID) })
 	}
 	return true
+}
+
+// dequeue removes c if it is still queued. While a coupon's batch waits for a
+// lock, its queue would otherwise grow with each claim that gives up.
+func (g *groupCommit) dequeue(c *claim) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	queue := g.queues[c.CouponID]
+	if i := slices.Index(queue, c); i >= 0 {
+		g.queues[c.CouponID] = slices.Delete(queue, i, i+1)
+	}
 }
 
 // commitQueue commits batches of a coupon until its queue is empty.
@@ -117,7 +126,6 @@ func (g *groupCommit) nextBatch(couponID int64) []*claim {
 			claims = append(claims, queue[0])
 		}
 		queue = queue[1:]
-		g.queued--
 	}
 	if len(claims) == 0 {
 		delete(g.queues, couponID)

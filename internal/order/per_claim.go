@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,9 +16,18 @@ import (
 type perClaim struct {
 	db        *sqlx.DB
 	decrement decrementFunc
+	slots     *slots // the pool's connections: a coupon whose row is locked must not take all
+}
+
+func newPerClaim(db *sqlx.DB, decrement decrementFunc) *perClaim {
+	return &perClaim{db, decrement, newSlots(cmp.Or(db.Stats().MaxOpenConnections, maxRunning))}
 }
 
 func (p *perClaim) Commit(ctx context.Context, o Order) error {
+	if _, err := p.slots.take(ctx, o.CouponID); err != nil {
+		return err
+	}
+	defer p.slots.release(o.CouponID)
 	err := retry(ctx, func() error {
 		return inTx(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, o) })
 	})

@@ -40,13 +40,13 @@ var errIDTaken = errors.New("id taken")
 func newCommitter(s Strategy, db, batchDB *sqlx.DB) (committer, error) {
 	switch s {
 	case PerClaim:
-		return &perClaim{db, decrementConditionally}, nil
+		return newPerClaim(db, decrementConditionally), nil
 	case Optimistic:
-		return &perClaim{db, decrementOptimistically}, nil
+		return newPerClaim(db, decrementOptimistically), nil
 	case Pessimistic:
-		return &perClaim{db, decrementPessimistically}, nil
+		return newPerClaim(db, decrementPessimistically), nil
 	case Unguarded:
-		return &perClaim{db, decrementUnguarded}, nil
+		return newPerClaim(db, decrementUnguarded), nil
 	case GroupCommit:
 		if batchDB == nil {
 			return nil, errors.New("order: GroupCommit needs a BatchDB")

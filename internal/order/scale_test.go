@@ -22,15 +22,12 @@ import (
 // TestSoldOutAtScale measures how many claims of sold-out coupons are refused,
 // for few and many coupons and orders, and checks the target: every case has at
 // least 0.7 of the rate of the first. It takes minutes, and runs only with
-// SOLD_OUT_SCALE=10s, which is the length of a measurement. Run it as the service
+// SCALE=10s, which is the length of a measurement. Run it as the service
 // runs:
 //
-//	GOGC=400 GOMEMLIMIT=170MiB SOLD_OUT_SCALE=10s go test -count=1 -v -timeout 30m -run SoldOutAtScale ./internal/order
+//	GOGC=400 GOMEMLIMIT=170MiB SCALE=10s go test -count=1 -v -timeout 30m -run AtScale ./internal/order
 func TestSoldOutAtScale(t *testing.T) {
-	length, err := time.ParseDuration(os.Getenv("SOLD_OUT_SCALE"))
-	if err != nil {
-		t.Skip("SOLD_OUT_SCALE is not set")
-	}
+	length := measurement(t)
 	s := newScaleSale(t)
 	var baseline float64
 	for i, c := range []struct{ coupons, orders int }{{1, 500_000}, {120, 10_000}, {6, 400_000}, {16, 500_000}} {
@@ -52,6 +49,62 @@ func TestSoldOutAtScale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// measurement returns the length of a measurement. It skips the test if SCALE is
+// not set.
+func measurement(t *testing.T) time.Duration {
+	t.Helper()
+	length, err := time.ParseDuration(os.Getenv("SCALE"))
+	if err != nil {
+		t.Skip("SCALE is not set")
+	}
+	return length
+}
+
+// TestStuckCouponAtScale measures the claims of a coupon alone, and beside 2,500
+// clients of a coupon whose row is locked, and checks the target of 0.8.
+func TestStuckCouponAtScale(t *testing.T) {
+	length := measurement(t)
+	for _, strategy := range strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			s := newScaleSale(t)
+			claims := s.instance(withStrategy(strategy))
+			stuck, other := s.coupon(1, 1_000_000), s.coupon(2, 100_000_000)
+			s.place(claims, other, length/5) // warms up
+			alone := s.place(claims, other, length)
+			s.block(claims, stuck)
+			s.claimForever(claims, stuck, 2500, 2*time.Second)
+			beside := s.place(claims, other, length)
+			t.Logf("alone %.0f/s, beside a stuck coupon %.0f/s: %.2f", alone, beside, beside/alone)
+			if beside < 0.8*alone {
+				t.Errorf("%.2f of the rate, want at least 0.8", beside/alone)
+			}
+		})
+	}
+}
+
+// place sends claims of new users from 64 goroutines, and returns the orders per
+// second.
+func (s *sale) place(claims *order.Claims, couponID int64, length time.Duration) float64 {
+	s.t.Helper()
+	var placed atomic.Int64
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	for range 64 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				claimCtx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+				if _, err := claims.Claim(claimCtx, 1_000_000+rand.Int64N(1<<60), couponID); err == nil {
+					placed.Add(1)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	return float64(placed.Load()) / length.Seconds()
 }
 
 // newScaleSale returns a sale on a server with a buffer pool for all orders.
