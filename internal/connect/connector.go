@@ -48,14 +48,19 @@ func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) erro
 // the server does, so that no statement is sent on one that is being closed.
 const (
 	idleTransactionTimeout = "2"
+	lockWaitTimeout        = "3"
 	idleConnectionTimeout  = "4"
 	poolIdleTime           = 2 * time.Second
 )
 
-// limitTransactions sets the best timeout that the server has. A server or proxy
-// that refuses both is used without.
+// limitTransactions sets the best timeouts that the server has. A server or proxy
+// that refuses them is used without.
 func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerContext) error {
-	_, err := conn.ExecContext(ctx, "SET SESSION idle_transaction_timeout = "+idleTransactionTimeout, nil)
+	_, err := conn.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = "+lockWaitTimeout, nil)
+	if err != nil && !isRefused(err) {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "SET SESSION idle_transaction_timeout = "+idleTransactionTimeout, nil)
 	if !isRefused(err) {
 		return err
 	}

@@ -95,7 +95,8 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 	labtest.Eventually(t, "the pool has closed the idle connection", func() bool { return db.Stats().MaxIdleTimeClosed == 1 })
 
 	proxy.Refuse("idle_transaction_timeout", unknownVariable())
-	proxy.Refuse("wait_timeout", unknownVariable())
+	proxy.Refuse("SESSION wait_timeout", unknownVariable())
+	proxy.Refuse("innodb_lock_wait_timeout", unknownVariable())
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Errorf("without any timeout: %v", err)
 	}

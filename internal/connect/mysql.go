@@ -85,4 +85,8 @@ func MultiStatements(s *settings) { s.MultiStatements = true }
 //
 // MariaDB has a timeout for idle transactions. MySQL has one for idle
 // connections only, so there the pool closes its idle connections early.
+//
+// A statement waits for a row lock for some seconds, too. The server does not
+// notice that the client has closed the connection meanwhile: statements whose
+// claims have given up would occupy its connections for 50 seconds, the default.
 func ShortTransactions(s *settings) { s.shortTransactions = true }

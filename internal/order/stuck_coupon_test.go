@@ -61,6 +61,41 @@ func TestStuckCouponDelaysNoOther(t *testing.T) {
 	}
 }
 
+// The server drops the statements of claims that have given up: otherwise they
+// would occupy its connections for as long as the row is locked.
+func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []order.Strategy{order.PerClaim, order.GroupCommit} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			claims := s.instance(withStrategy(strategy))
+			id := s.coupon(1, 100)
+			b := s.block(claims, id)
+			db := labtest.Open(t, s.dsn)
+			waiting := func() (n int) {
+				const q = `SELECT COUNT(*) FROM information_schema.processlist
+					WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%UPDATE coupons%'`
+				if err := db.GetContext(t.Context(), &n, q); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var results []<-chan error
+			for user := range int64(40) {
+				results = append(results, b.start(ctx, user+1))
+			}
+			labtest.Eventually(t, "claims wait for the row", func() bool { return waiting() > 0 })
+			cancel()
+			for _, result := range results {
+				expect(t, "cancelled claim", result, order.ErrUnavailable)
+			}
+			labtest.Eventually(t, "no statement waits for the row", func() bool { return waiting() == 0 })
+		})
+	}
+}
+
 // A verdict that needs no transaction needs no slot.
 func TestRefusalNeedsNoSlot(t *testing.T) {
 	t.Parallel()
