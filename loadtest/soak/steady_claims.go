@@ -14,7 +14,7 @@ const steadyPeriod = 100 * time.Millisecond
 
 // steadyStock is more than steadyClaims and the checks after each fault can sell
 // in d, so that the coupon never sells out before the end.
-func steadyStock(d time.Duration) int { return 1000 + 10*int(d/steadyPeriod) }
+func steadyStock(d time.Duration) int { return 1000 + 5*int(d/steadyPeriod) }
 
 // promptLimit is how soon a claim gets its verdict unless something holds it up.
 const promptLimit = 500 * time.Millisecond
