@@ -56,37 +56,57 @@ func parseDSN(t *testing.T, dsn string) *mysql.Config {
 // stepByStep makes GroupCommit commit in several round trips.
 func stepByStep(c *order.Config) { c.BatchDB = c.DB }
 
-// A commit that was executed is a success although its reply was lost. One that
-// was not is ErrUnavailable, and the user can claim again.
+// A commit that was executed is a success although its reply was lost, also on a
+// server like TiDB, which refuses LOCK IN SHARE MODE.
 func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range strategies {
-		for fault, want := range map[faultproxy.Fault]error{
-			faultproxy.LoseReply: nil, faultproxy.LoseRequest: order.ErrUnavailable,
-		} {
-			t.Run(fmt.Sprint(strategy, ", ", want), func(t *testing.T) {
-				t.Parallel()
-				s := newSale(t)
-				id := s.coupon(1, 5)
-				proxy, through := s.proxied()
-				claims := s.instance(withStrategy(strategy), through)
-				proxy.Inject(fault, commitOf(strategy), 1)
-				proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235)) // as TiDB does
-				if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, want) || (err == nil) != (want == nil) {
-					t.Errorf("claim: %v, want %v", err, want)
-				}
-				orders := 0
-				if want == nil {
-					orders = 1
-				}
-				if a := s.audit(id); a.Orders != orders || a.Stock != 5-orders || proxy.Hits() != 1 {
-					t.Errorf("audit %+v, want %d orders; %d faults", a, orders, proxy.Hits())
-				}
-				if _, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 42, id); (err == nil) != (orders == 0) {
-					t.Errorf("the next claim: %v", err)
-				}
-			})
-		}
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 5)
+			proxy, through := s.proxied()
+			claims := s.instance(withStrategy(strategy), through)
+			proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235))
+			proxy.PartitionAfter(commitOf(strategy))
+			result := make(chan error, 1)
+			go func() {
+				_, err := claims.Claim(t.Context(), 42, id)
+				result <- err
+			}()
+			labtest.Eventually(t, "the order is committed", func() bool { return s.audit(id).Orders == 1 })
+			proxy.Heal() // closes the connection on which the reply was lost
+			expect(t, "claim", result, nil)
+			if a := s.audit(id); a.Orders != 1 || a.Stock != 4 {
+				t.Errorf("audit %+v, want one order and a stock of 4", a)
+			}
+			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+				t.Errorf("the next claim: %v, want ErrAlreadyClaimed", err)
+			}
+		})
+	}
+}
+
+// A commit that did not reach the server is ErrUnavailable, and the user can
+// claim again.
+func TestLostCommitIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 5)
+			proxy, through := s.proxied()
+			claims := s.instance(withStrategy(strategy), through)
+			proxy.Inject(faultproxy.LoseRequest, commitOf(strategy), 1)
+			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) || proxy.Hits() != 1 {
+				t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
+			}
+			if a := s.audit(id); a.Orders != 0 || a.Stock != 5 {
+				t.Errorf("audit %+v, want no order", a)
+			}
+			mustRecover(t, claims, id, 42)
+		})
 	}
 }
 
