@@ -138,8 +138,11 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 			proxy, through := s.proxied()
 			b := s.block(s.instance(through), id)
 			first := b.first(1)
-			results := []<-chan error{b.claim(t.Context(), 50), b.claim(t.Context(), 42)}
 			db := labtest.Open(t, s.dsn)
+			labtest.Eventually(t, "the first batch waits for the coupon's row", func() bool {
+				return s.executing(db, "UPDATE coupons%") == 1
+			})
+			results := []<-chan error{b.claim(t.Context(), 50), b.claim(t.Context(), 42)}
 			blocker := db.MustBegin()
 			defer blocker.Rollback()
 			// Blocks the batch before it inserts the order of user 50.
@@ -149,7 +152,7 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 			b.lift()
 			expect(t, "first batch", first, nil)
 			labtest.Eventually(t, "the claims end, or the batch is tried again", func() bool {
-				return len(results[0]) == 1 || s.inserting(db) == 2
+				return len(results[0]) == 1 || s.executing(db, "INSERT INTO coupon_orders%") == 2
 			})
 			if err := blocker.Rollback(); err != nil {
 				t.Fatal(err)
@@ -165,12 +168,12 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 	}
 }
 
-// inserting returns the number of inserts of orders that the database is
+// executing returns the number of statements like pattern that the database is
 // executing.
-func (s *sale) inserting(db *sqlx.DB) (n int) {
+func (s *sale) executing(db *sqlx.DB, pattern string) (n int) {
 	s.t.Helper()
-	const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'INSERT INTO coupon_orders%'`
-	if err := db.GetContext(s.t.Context(), &n, q); err != nil {
+	const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE ?`
+	if err := db.GetContext(s.t.Context(), &n, q, pattern); err != nil {
 		s.t.Fatal(err)
 	}
 	return n
