@@ -16,10 +16,10 @@ func (r *run) listFaults() []fault {
 		r.lockedCoupon(a),
 		r.suspend(b, a),
 		killInstance(a),
+		partition(b, a, "Redis", atOnce(b.redis)),
 		r.firstStarts(),
 		r.longFlush(),
 		kill("database killed", r.stack.MySQL.Server),
-		partition(b, a, "Redis", atOnce(b.redis)),
 
 		partition(b, a, "MySQL, after a COMMIT", afterCommit(b)),
 		r.drain(a),

@@ -10,8 +10,8 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// migrationTime is longer than golang-migrate waits for another process.
-const migrationTime = 12 * time.Second
+// migrationTime is longer than golang-migrate waits for another process (10 s).
+const migrationTime = 11 * time.Second
 
 // firstStarts starts two instances on an empty database. The first is partitioned
 // from MySQL in its migration, so the second has to wait for it. Then the first

@@ -66,13 +66,13 @@ func (r *run) injectFaults(ctx context.Context) error {
 const overhead = 2 * time.Second
 
 // restBetween returns the time between two faults that spreads all of them over
-// the run: at least a second, although a short run then has some of them only,
-// and at most ten.
+// the run: at least half a second, although a short run then has some of them
+// only, and at most ten.
 func restBetween(d time.Duration, faults []fault) time.Duration {
 	for _, f := range faults {
 		d -= f.lasts + overhead
 	}
-	return min(max(time.Second, d/time.Duration(len(faults)+1)), 10*time.Second)
+	return min(max(500*time.Millisecond, d/time.Duration(len(faults)+1)), 10*time.Second)
 }
 
 // inject runs f, and waits until all coupons sell again.
