@@ -240,15 +240,30 @@ func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	l := etcdlock.New(cli)
 	held := mustTryLock(t, l, key, time.Minute)
+	queued := func(n int) {
+		for len(etcdKeys(t, cli, key)) != n {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	middle, cancelMiddle := context.WithCancel(t.Context())
 	go func() { _, _ = l.Lock(middle, key, time.Minute) }()
-	for len(etcdKeys(t, cli, key)) < 2 {
-		time.Sleep(time.Millisecond)
+	queued(2)
+	last, cancelLast := context.WithCancel(t.Context())
+	returned := make(chan error, 1)
+	go func() {
+		_, err := l.Lock(last, key, time.Minute)
+		returned <- err
+	}()
+	queued(3)
+	cancelMiddle()
+	queued(2)
+	select {
+	case err := <-returned:
+		t.Fatalf("Lock behind a cancelled waiter returned %v while the key was held", err)
+	case <-time.After(200 * time.Millisecond):
 	}
-	last, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	time.AfterFunc(200*time.Millisecond, cancelMiddle)
-	if _, err := l.Lock(last, key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+	cancelLast()
+	if err := <-returned; !errors.Is(err, lock.ErrLocked) {
 		t.Errorf("Lock behind a cancelled waiter: %v, want ErrLocked", err)
 	}
 	if err := held.Release(t.Context()); err != nil {
