@@ -21,6 +21,10 @@ type batch struct {
 	refused  map[int64]error // the other claims' verdicts, by order id
 }
 
+// errStockElsewhere says that the stock that was read, with the row locked, is
+// not the stock that is updated: a proxy has sent the read to another server.
+var errStockElsewhere = errors.New("stock was read from another server")
+
 // errNothingWon ends a transaction that has nothing to commit.
 var errNothingWon = errors.New("nothing won")
 
@@ -123,7 +127,10 @@ func (b *batch) decrementStock(ctx context.Context, conn *sqlx.Conn, inserted []
 	if err := deleteOrders(ctx, conn, late); err != nil {
 		return nil, err
 	}
-	_, err = updateStock(ctx, conn, q, left, b.couponID, left)
+	changed, err = updateStock(ctx, conn, q, left, b.couponID, left)
+	if err == nil && changed != 1 {
+		return nil, errStockElsewhere
+	}
 	return won, err
 }
 

@@ -191,7 +191,8 @@ func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
 }
 
 // replicas is a connector to a read/write split: queries outside a transaction
-// go to the two replicas in turn.
+// go to the two replicas in turn. Without a turn, all queries go to the one that
+// lags.
 type replicas struct {
 	driver.Connector
 	lagging driver.Connector
@@ -228,13 +229,30 @@ func (c *replicasConn) ExecContext(ctx context.Context, q string, args []driver.
 }
 
 func (c *replicasConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
-	if !c.inTx && c.turn.Add(1)%2 == 0 {
+	if c.turn == nil || !c.inTx && c.turn.Add(1)%2 == 0 {
 		return c.lagging.QueryContext(ctx, q, args)
 	}
 	return c.mysqlConn.QueryContext(ctx, q, args)
 }
 
 func (c *replicasConn) Close() error { return errors.Join(c.mysqlConn.Close(), c.lagging.Close()) }
+
+// A proxy sends the locking read of a transaction to a replica that lags.
+func TestStockReadFromAReplicaIsNotSold(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	behind := newSale(t)
+	behind.coupon(1, 10)
+	s.sellOut(0, 1, 10)
+	db := s.openReplicas(behind.dsn, nil)
+	claims := s.instance(func(c *order.Config) { c.DB, c.Coupons = db, coupon.NewCache(behind.coupons, time.Minute) })
+	if _, err := claims.Claim(t.Context(), 1000, 1); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("claim: %v, want ErrUnavailable", err)
+	}
+	if a := s.audit(1); a.Oversold() != 0 {
+		t.Errorf("audit %+v", a)
+	}
+}
 
 // Behind a read/write split the stock may be read from one replica and the
 // orders from another. A winner whose order one of them lacks is not told that
