@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -19,9 +20,8 @@ type Nginx struct {
 	URL string
 }
 
-// Nginx starts nginx on a free loopback port with the nginx.conf of the
-// directory conf, in front of upstreams: host:port or unix:/path, as in nginx's
-// server directive.
+// Nginx starts nginx on a free loopback port with a copy of the directory conf,
+// in front of upstreams: host:port or unix:/path, as in nginx's server directive.
 func (l *Lab) Nginx(conf string, upstreams ...string) (*Nginx, error) {
 	path, err := LookPath("nginx")
 	if err != nil {
@@ -35,17 +35,17 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string) (*Ng
 	if err != nil {
 		return nil, err
 	}
-	listen := fmt.Sprintf("127.0.0.1:%d", port)
+	address := fmt.Sprintf("127.0.0.1:%d", port)
 	readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
-	if err := writeConfig(dir, conf, listen, readyPath, upstreams); err != nil {
+	if err := writeConfig(dir, conf, address, readyPath, upstreams); err != nil {
 		return nil, err
 	}
 	s, err := l.Start(Program{
 		Name: "nginx", Path: path, Dir: dir,
 		Args:  []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g", globalDirectives()},
-		Ready: respondsWith(http.StatusNoContent, http.DefaultTransport, "http://"+listen+readyPath),
+		Ready: respondsWith(http.StatusNoContent, http.DefaultTransport, "http://"+address+readyPath),
 	})
-	return &Nginx{Server: s, URL: "http://" + listen}, err
+	return &Nginx{Server: s, URL: "http://" + address}, err
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
@@ -57,24 +57,28 @@ func globalDirectives() string {
 	return "daemon off;"
 }
 
-// writeConfig writes conf's nginx.conf to dir, with the two files that it
-// includes. readyPath gets the status 204.
-func writeConfig(dir, conf, listen, readyPath string, upstreams []string) error {
-	main, err := os.ReadFile(filepath.Join(conf, "nginx.conf"))
+// writeConfig copies the directory conf to dir. In the copy nginx listens on
+// address only and forwards to upstreams, and readyPath gets the status 204.
+func writeConfig(dir, conf, address, readyPath string, upstreams []string) error {
+	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
+		return err
+	}
+	listen, err := os.ReadFile(filepath.Join(conf, "site", "listen.conf"))
 	if err != nil {
 		return err
 	}
-	server := fmt.Sprintf("listen %s backlog=4096;\nlocation = %s { return 204; }\n", listen, readyPath)
+	listen = listenPort.ReplaceAll(listen, []byte("listen "+address))
+	listen = fmt.Appendf(listen, "location = %s { return 204; }\n", readyPath)
 	var servers strings.Builder
 	for _, u := range upstreams {
 		fmt.Fprintf(&servers, "server %s max_fails=3 fail_timeout=2s;\n", u)
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "nginx.conf"), main, 0o644),
-		os.Mkdir(filepath.Join(dir, "site"), 0o755),
-		os.WriteFile(filepath.Join(dir, "site", "listen.conf"), []byte(server), 0o644),
+		os.WriteFile(filepath.Join(dir, "site", "listen.conf"), listen, 0o644),
 		os.WriteFile(filepath.Join(dir, "site", "upstream.conf"), []byte(servers.String()), 0o644))
 }
+
+var listenPort = regexp.MustCompile(`(?m)^listen \d+`)
 
 // respondsWith returns a readiness check that sends a GET of url by transport
 // and expects status.
