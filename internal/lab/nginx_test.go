@@ -136,36 +136,6 @@ func TestClientCannotForgeAddress(t *testing.T) {
 	}
 }
 
-func TestNginxRefusesOversizedBody(t *testing.T) {
-	t.Parallel()
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
-	resp := post(t, startNginx(t, addr).URL, strings.Repeat("x", 65<<10), nil)
-	if resp.StatusCode != 413 || resp.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("status %s, %s", resp.Status, resp.Header.Get("Content-Type"))
-	}
-}
-
-func TestNginxRefusesWithProblemDocument(t *testing.T) {
-	t.Parallel()
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the request reached the instance") })
-	url := startNginx(t, addr).URL
-	for _, c := range []struct {
-		path   string
-		header http.Header
-		status int
-	}{
-		{path: "/metrics", status: 404},
-		{path: "/coupons/%00", status: 400},
-		{path: "/coupons/" + strings.Repeat("9", 9<<10), status: 400},
-		{path: "/coupons", header: http.Header{"X-Long": {strings.Repeat("x", 9<<10)}}, status: 400},
-	} {
-		resp := post(t, url+c.path, "", c.header)
-		if resp.StatusCode != c.status || resp.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%.20s: %s, %s", c.path, resp.Status, resp.Header.Get("Content-Type"))
-		}
-	}
-}
-
 func TestNginxReusesConnectionsToInstances(t *testing.T) {
 	t.Parallel()
 	opened := make(chan net.Conn, 300)

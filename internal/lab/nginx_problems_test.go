@@ -1,0 +1,153 @@
+package lab_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab"
+)
+
+// A problem is what a problem document must have.
+type problem struct {
+	Type, Title, Code, Detail string
+	Status                    int
+}
+
+// send writes request to nginx as it is, and reads the response.
+func send(t *testing.T, n *lab.Nginx, request string) (*http.Response, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%.40q: %v", request, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%.40q: %v", request, err)
+	}
+	return resp, string(body)
+}
+
+// wantProblem checks that a response is a problem document with all members.
+func wantProblem(t *testing.T, resp *http.Response, body string, status int, code string) {
+	t.Helper()
+	var p problem
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		t.Errorf("status %s, want %d: %v: %.200s", resp.Status, status, err, body)
+		return
+	}
+	want := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: p.Detail}
+	if p != want || p.Detail == "" || resp.StatusCode != status || resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%s, %s, %+v, want %+v with a detail", resp.Status, resp.Header.Get("Content-Type"), p, want)
+	}
+}
+
+func TestNginxRefusesWithProblemDocument(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s reached the instance", r.URL) })
+	n := startNginx(t, addr)
+	for name, c := range map[string]struct {
+		request string
+		status  int
+		code    string
+	}{
+		"not HTTP":            {"\x16\x03\x01\r\n\r\n", 400, "bad_request"},
+		"zero byte in a path": {"GET /coupons/%00 HTTP/1.1\r\nHost: h\r\n\r\n", 400, "bad_request"},
+		"no Host":             {"GET / HTTP/1.1\r\n\r\n", 400, "bad_request"},
+		"two Hosts":           {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "bad_request"},
+		"metrics":             {"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"metrics, encoded":    {"GET //%6detrics?x HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"profiles":            {"GET /debug/pprof/heap HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"profiles, indirect":  {"POST /x/../debug/pprof/symbol HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 404, "route_not_found"},
+		"its own location":    {"GET /.problem HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"TRACE":               {"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"},
+		"large body":          {"POST /coupons HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", 413, "body_too_large"},
+		"long path":           {"GET /" + strings.Repeat("9", 9<<10) + " HTTP/1.1\r\nHost: h\r\n\r\n", 414, "uri_too_long"},
+		"long header":         {"GET / HTTP/1.1\r\nHost: h\r\nX-Long: " + strings.Repeat("x", 9<<10) + "\r\n\r\n", 431, "headers_too_large"},
+		"transfer encoding":   {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: br\r\n\r\n", 501, "not_implemented"},
+		"HTTP version":        {"GET / HTTP/9.1\r\nHost: h\r\n\r\n", 505, "http_version_not_supported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp, body := send(t, n, c.request)
+			wantProblem(t, resp, body, c.status, c.code)
+			if allow := resp.Header.Get("Allow"); (allow != "") != (c.status == 405) {
+				t.Errorf("Allow: %q", allow)
+			}
+		})
+	}
+}
+
+func TestNginxRefusesLargeChunkedBody(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
+	resp, body := send(t, startNginx(t, addr), "POST /coupons HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n"+strings.Repeat("x", 65537))
+	wantProblem(t, resp, body, 413, "body_too_large")
+}
+
+func TestUnavailableInstancesAreAProblemDocument(t *testing.T) {
+	t.Parallel()
+	addr, kill := startInstance(t, func(http.ResponseWriter, *http.Request) {})
+	n := startNginx(t, addr)
+	kill()
+	resp, body := send(t, n, "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+	wantProblem(t, resp, body, 503, "unavailable")
+	if resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After: %q", resp.Header.Get("Retry-After"))
+	}
+}
+
+// net/http refuses these requests with a text of its own.
+func TestRequestWithoutValidHostReachesTheInstance(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host) })
+	n := startNginx(t, addr)
+	for request, want := range map[string]string{
+		"GET / HTTP/1.0\r\n\r\n":                         "instances",
+		"GET / HTTP/1.1\r\nHost: a\"b\r\n\r\n":           "instances",
+		"GET / HTTP/1.1\r\nHost: sale.example:8\r\n\r\n": "sale.example:8",
+		"GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n":     "[::1]:8080",
+	} {
+		if resp, host := send(t, n, request); resp.StatusCode != 200 || host != want {
+			t.Errorf("%q: %s, the instance gets the host %q, want %q", request, resp.Status, host, want)
+		}
+	}
+}
+
+// A body in a file costs disk, and a line of the log each.
+func TestNginxKeepsBodiesInMemory(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, strconv.FormatInt(n, 10))
+	})
+	n := startNginx(t, addr)
+	size := 64 << 10
+	for _, request := range []string{
+		"Content-Length: 65536\r\n\r\n" + strings.Repeat("x", size),
+		"Transfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", size) + "\r\n0\r\n\r\n",
+	} {
+		if _, got := send(t, n, "POST / HTTP/1.1\r\nHost: h\r\n"+request); got != "65536" {
+			t.Errorf("the instance read %s bytes", got)
+		}
+	}
+	if err := n.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if log := n.LogTail(); strings.Contains(log, "[warn]") {
+		t.Errorf("nginx logs %s", log)
+	}
+}
