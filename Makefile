@@ -4,7 +4,7 @@
 K6 := bin/k6
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' \) -print) go.mod go.sum
 
-.PHONY: help demo up test-unit test load demo-jmeter pview topologies generations soak bench docs lint interop install
+.PHONY: help demo up test-unit test load demo-jmeter pview topologies generations soak bench compare docs lint interop install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,14 @@ soak: install bin/api bin/loadtest ## mix claims for minutes while every part is
 bench: bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
 	@deploy/install.sh servers bench
 	@bin/loadtest bench
+
+compare: bin/api bin/loadtest ## measure the service beside that of another commit, as in make compare BEFORE=HEAD~10
+	@deploy/install.sh servers bench
+	@test -n "$(BEFORE)" || { echo "make compare needs BEFORE=, a commit"; exit 2; }
+	@rm -rf out/before && mkdir -p out/before && git archive $(BEFORE) | tar -x -C out/before
+	@cd out/before && go build -trimpath -o $(CURDIR)/bin/api-before ./cmd/api
+	@rm -rf out/before
+	@bin/loadtest compare
 
 docs: bin/loadtest ## write docs/benchmarks.md from the last full bench, or from docs/benchmarks.json
 	@bin/loadtest docs

@@ -40,6 +40,7 @@ var commands = []command{
 	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json", topologies.Run},
 	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…", bench.Run},
+	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json", bench.Compare},
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", soak.Run},
 	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},

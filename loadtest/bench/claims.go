@@ -36,7 +36,7 @@ func (b *bench) claims(ctx context.Context) error {
 		}
 		all = append(all, b.acceptedClaims("claims/nginx/", d, b.duration))
 	}
-	refused, err := b.refusedClaims(ctx, deployments["grouped"])
+	refused, err := b.refusedClaims(ctx, "losers/", deployments["grouped"])
 	if err != nil {
 		return err
 	}
@@ -54,12 +54,14 @@ var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
 func (b *bench) acceptedClaims(prefix string, d deployment, duration time.Duration) measurement {
 	name := prefix + d.name
 	return measurement{name, func(ctx context.Context) error {
+		before := d.cpuTime()
 		r, err := b.claim(ctx, d, defaultConns, duration, 1)
 		if err != nil {
 			return err
 		}
 		b.Add(name, "1/s", r.perSecond(r.accepted()))
 		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
+		b.addCPU(name, d, before, r.Requests)
 		b.Add(name+" refused", "%", 100*float64(r.Refused)/float64(r.Requests))
 		return nil
 	}}
@@ -67,7 +69,7 @@ func (b *bench) acceptedClaims(prefix string, d deployment, duration time.Durati
 
 // refusedClaims measures claims of a coupon that is sold out, and claims by
 // users who have an order already.
-func (b *bench) refusedClaims(ctx context.Context, d deployment) ([]measurement, error) {
+func (b *bench) refusedClaims(ctx context.Context, prefix string, d deployment) ([]measurement, error) {
 	soldOut, err := d.sale.AddCoupon(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -82,8 +84,8 @@ func (b *bench) refusedClaims(ctx context.Context, d deployment) ([]measurement,
 		return nil, err
 	}
 	return []measurement{
-		b.refusals("losers/sold out", "sold_out", d, b.wrk, soldOut),
-		b.refusals("losers/already claimed", "already_claimed", d, &withOrders, claimed),
+		b.refusals(prefix+"sold out", "sold_out", d, b.wrk, soldOut),
+		b.refusals(prefix+"already claimed", "already_claimed", d, &withOrders, claimed),
 	}, nil
 }
 
@@ -92,10 +94,12 @@ func (b *bench) refusals(name, code string, d deployment, w *wrk, coupon int64) 
 		if err := b.checkCode(ctx, d, coupon, code); err != nil {
 			return err
 		}
+		before := d.cpuTime()
 		r, err := w.run(ctx, d.address, defaultConns, b.duration, coupon)
 		if err != nil {
 			return err
 		}
+		b.addCPU(name, d, before, r.Requests)
 		if r.accepted() > 0 {
 			return fmt.Errorf("%d claims were accepted, want none", r.accepted())
 		}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -91,32 +90,19 @@ func saveProfile(ctx context.Context, d deployment, profile, file string) error 
 	return os.WriteFile(filepath.Join(outDir, file), body, 0o644)
 }
 
-// ticksPerSecond is USER_HZ, which is 100 on Linux.
-const ticksPerSecond = 100
-
 // cpuTicks returns the CPU time that each process has used. It returns an empty
 // map on a system without /proc.
 func (b *bench) cpuTicks(d deployment) (map[string]int, error) {
 	ticks := map[string]int{}
 	for name, pid := range map[string]int{"service": d.instance.PID(), "database": b.MySQL.PID(), "Redis": b.Redis.PID()} {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		n, err := processTicks(pid)
 		if os.IsNotExist(err) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		// The process name in parentheses may contain spaces. After it, utime and stime are fields 12 and 13.
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		user, err := strconv.Atoi(fields[11])
-		if err != nil {
-			return nil, err
-		}
-		system, err := strconv.Atoi(fields[12])
-		if err != nil {
-			return nil, err
-		}
-		ticks[name] = user + system
+		ticks[name] = n
 	}
 	return ticks, nil
 }
