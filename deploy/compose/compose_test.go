@@ -21,18 +21,24 @@ const root = "../.."
 
 // project loads docker-compose.yml with Compose's loader, which checks the
 // schema, references and dependencies.
-func project(t *testing.T) *types.Project {
+func project(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
-		cli.WithName("flashsale"), cli.WithProfiles([]string{"load"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := options.LoadProject(t.Context())
+	p, err := load(t, env...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// load loads docker-compose.yml with the variables env (KEY=value).
+func load(t *testing.T, env ...string) (*types.Project, error) {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
+		cli.WithName("flashsale"), cli.WithProfiles([]string{"load"}), cli.WithEnv(env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options.LoadProject(t.Context())
 }
 
 func read(t *testing.T, path string) string {
@@ -51,6 +57,45 @@ func firstGroups(pattern, text string) []string {
 		found = append(found, m[1])
 	}
 	return found
+}
+
+// The default secrets are public.
+func TestDefaultSecretsAreReachableFromThisMachineOnly(t *testing.T) {
+	for _, service := range project(t).Services {
+		for _, port := range service.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s publishes port %d on %q", service.Name, port.Target, port.HostIP)
+			}
+		}
+	}
+	const all, secret, password = "BIND=0.0.0.0", "JWT_SECRET=of-the-operator", "MYSQL_PASSWORD=of-the-operator"
+	for _, env := range [][]string{{all}, {all, secret}, {all, password}, {all, password, "JWT_SECRET="}} {
+		if _, err := load(t, env...); err == nil || !strings.Contains(err.Error(), "BIND requires it") {
+			t.Errorf("%q: %v, want a missing secret", env, err)
+		}
+	}
+	services := project(t, all, secret, password).Services
+	if ip := services["nginx"].Ports[0].HostIP; ip != "0.0.0.0" {
+		t.Errorf("with %s nginx publishes on %q", all, ip)
+	}
+	for _, name := range []string{"api-a", "api-b", "k6"} {
+		if got := services[name].Environment["JWT_SECRET"]; *got != "of-the-operator" {
+			t.Errorf("%s has JWT_SECRET %q", name, *got)
+		}
+	}
+	for _, name := range []string{"api-a", "api-b", "migrate"} {
+		if got := services[name].Environment["MYSQL_DSN"]; *got != "flashsale:of-the-operator@tcp(mysql:3306)/flashsale" {
+			t.Errorf("%s has MYSQL_DSN %q", name, *got)
+		}
+	}
+}
+
+func TestMemoryOfNginxFilesIsBounded(t *testing.T) {
+	for _, mount := range project(t).Services["nginx"].Tmpfs {
+		if !strings.Contains(mount, "size=") {
+			t.Errorf("tmpfs %s has no size", mount)
+		}
+	}
 }
 
 func TestServiceReadsWhatComposeSets(t *testing.T) {
