@@ -41,7 +41,17 @@ var onlyDepends = map[string][]string{
 	"internal/lock":        {},
 	"internal/lock/driver": {module + "internal/lock"},
 	"internal/faultproxy":  {},
-	"internal/auth":        {"github.com/golang-jwt/jwt/v5"},
+	"internal/auth":        slices.Concat([]string{"github.com/golang-jwt/jwt/v5"}, jsonV2),
+}
+
+// jsonV2 lists the packages of the JSON library that becomes encoding/json/v2.
+var jsonV2 = []string{
+	"github.com/go-json-experiment/json",
+	"github.com/go-json-experiment/json/internal",
+	"github.com/go-json-experiment/json/internal/jsonflags",
+	"github.com/go-json-experiment/json/internal/jsonopts",
+	"github.com/go-json-experiment/json/internal/jsonwire",
+	"github.com/go-json-experiment/json/jsontext",
 }
 
 func TestDependenciesPointOneWay(t *testing.T) {

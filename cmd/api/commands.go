@@ -35,7 +35,7 @@ func migrate(ctx context.Context, args []string, getenv func(string) string) err
 	return step(ctx, db.DB)
 }
 
-// token prints a bearer token signed with JWT_SECRET.
+// token prints a bearer token that is signed with a secret of the settings.
 func token(args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("token", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -45,9 +45,9 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	secret := getenv("JWT_SECRET")
-	if len(secret) < auth.MinSecret {
-		return fmt.Errorf("JWT_SECRET: must have at least %d bytes", auth.MinSecret)
+	signer, err := signer(getenv)
+	if err != nil {
+		return err
 	}
 	if *user <= 0 || flags.NArg() > 0 {
 		return errors.New("usage: api token --user 42 [--admin] [--ttl 24h]")
@@ -56,7 +56,7 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 	if *admin {
 		id.Role = auth.RoleAdmin
 	}
-	t, err := auth.Sign([]byte(secret), id, *ttl)
+	t, err := signer.Sign(id, *ttl)
 	if err != nil {
 		return err
 	}

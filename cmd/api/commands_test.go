@@ -56,14 +56,16 @@ func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
 
 func TestPrintedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
-	i := start(t, settings(t, nil)).ready(t)
-	secrets := from(map[string]string{"JWT_SECRET": secret})
+	env := settings(t, map[string]string{
+		"JWT_SECRET": "", "JWT_SECRETS": "new=a secret of thirty-two bytes and more,old=another secret of 32 bytes and more", "JWT_ISSUER": "login", "JWT_AUDIENCE": "sale",
+	})
+	i := start(t, env).ready(t)
 	for _, step := range []struct {
 		args []string
 		want int
 	}{{[]string{"token", "--user", "42"}, 403}, {[]string{"token", "--user", "1", "--admin"}, 404}} {
 		var out strings.Builder
-		if err := run(t.Context(), step.args, secrets, &out, io.Discard); err != nil {
+		if err := run(t.Context(), step.args, from(env), &out, io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		if r := i.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())); r.status != step.want {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 )
 
@@ -28,7 +27,11 @@ type config struct {
 	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" doc:"size of the connection pool; COMMIT=grouped has a second pool of this size for its batches; idle connections are kept"`
 	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
 	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" doc:"size of the connection pool"`
-	JWTSecret  string `env:"JWT_SECRET,required" secret:"true" doc:"at least 32 bytes; the same on every instance"`
+
+	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS"`
+	JWTSecrets  []string `env:"JWT_SECRETS" secret:"true" doc:"kid=secret, several separated by commas: verify tokens (HS256) by their kid; api token signs with the first"`
+	JWTIssuer   string   `env:"JWT_ISSUER" doc:"iss of every token, if set"`
+	JWTAudience string   `env:"JWT_AUDIENCE" doc:"aud of every token contains it, if set"`
 
 	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, redisson (shared with Java), redlock, mysql (rows), getlock, zk, etcd, memcache; local and none exclude nothing across instances: the database alone keeps the promises, and a warning is logged"`
 	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: a second simultaneous claim of a user is refused; coupon: the claims of a coupon wait for each other"`
@@ -128,7 +131,7 @@ func (c config) check() []settingError {
 	require(c.RedisURL == "" || canOpen(connect.Redis(c.RedisURL, 1)), "REDIS_URL", "must be redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
 	require(c.MySQLConns > 0, "MYSQL_CONNS", "must be at least 1")
 	require(c.RedisConns > 0, "REDIS_CONNS", "must be at least 1")
-	require(len(c.JWTSecret) >= auth.MinSecret, "JWT_SECRET", fmt.Sprintf("must have at least %d bytes", auth.MinSecret))
+	broken = append(broken, c.checkTokens()...)
 	require(slices.Contains(locks, c.Lock), "LOCK", "must be one of "+strings.Join(locks, ", "))
 	require(c.Lock != "redlock" || len(c.RedlockURLs)%2 == 1, "REDLOCK_URLS", "must have an odd number of URLs for LOCK=redlock")
 	for _, url := range c.RedlockURLs {

@@ -39,16 +39,38 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 	}
 }
 
+func TestBadTokenSettingsAreReported(t *testing.T) {
+	t.Parallel()
+	blanks, long := strings.Repeat(" ", 40), strings.Repeat("s", 32)
+	for _, test := range []struct{ name, value, want string }{
+		{"JWT_SECRET", blanks, "not counting blanks"},
+		{"JWT_SECRET", "short" + blanks, "not counting blanks"},
+		{"JWT_SECRETS", long, "must be kid=secret"},
+		{"JWT_SECRETS", "=" + long, "must be kid=secret"},
+		{"JWT_SECRETS", "a=" + long + ",", "must be kid=secret"},
+		{"JWT_SECRETS", "a=" + long + ", b=" + long, "must be kid=secret"},
+		{"JWT_SECRETS", "a=" + long + ",a=" + long, "the kid a twice"},
+		{"JWT_SECRETS", "a=" + blanks, "the secret a must have"},
+		{"JWT_SECRETS", "a=" + long + ",b=short", "the secret b must have"},
+	} {
+		env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", test.name: test.value}
+		_, err := configFrom(from(env))
+		if err == nil || !strings.HasPrefix(err.Error(), test.name+": ") || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), long) {
+			t.Errorf("%s=%s: %v, want %q", test.name, test.value, err, test.want)
+		}
+	}
+}
+
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	t.Parallel()
 	const hidden = "hunter2"
 	for _, env := range []map[string]string{
 		{ // malformed settings
-			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1", "JWT_SECRET": hidden,
+			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1", "JWT_SECRET": hidden, "JWT_SECRETS": "a=" + hidden,
 		},
 		{ // valid settings, and no server at the addresses
 			"HTTP_ADDR": "127.0.0.1:0", "MYSQL_DSN": "root:" + hidden + "@tcp(127.0.0.1:1)/x",
-			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",
+			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5), "JWT_SECRETS": "a=" + strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",
 		},
 	} {
 		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)

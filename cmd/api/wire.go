@@ -73,7 +73,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	}
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
-		Verifier: auth.NewVerifier([]byte(cfg.JWTSecret)), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
+		Verifier: auth.NewVerifier(cfg.tokens()), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
 		Probes: p.probes(), Metrics: metrics, Log: log,
 	})
 	handler, err := withDebug(cfg, api, p, locks, lockMetrics.Observe, opened)

@@ -8,15 +8,11 @@ import (
 	"strings"
 )
 
-// MinSecret is the shortest secret, in bytes, that a service may use: the
-// length of HS256's hash, as RFC 7518 requires.
-const MinSecret = 32
-
 var (
 	// ErrNoToken reports a request without a bearer token.
 	ErrNoToken = errors.New("auth: no bearer token")
 	// ErrInvalidToken reports a token that is malformed, expired, not valid
-	// yet, or not signed with the secret.
+	// yet, or not signed with a known key.
 	ErrInvalidToken = errors.New("auth: invalid token")
 )
 

@@ -36,7 +36,7 @@ func signClaims(tb testing.TB, method jwt.SigningMethod, key any, c jwt.Claims) 
 
 func TestSignedTokenStatesItsIdentity(t *testing.T) {
 	t.Parallel()
-	v := NewVerifier(secret)
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	for _, want := range []Identity{{42, RoleUser}, {1, RoleAdmin}, {1<<63 - 1, RoleUser}} {
 		for _, scheme := range []string{"Bearer", "bearer"} {
 			if got, err := v.Authenticate(scheme + " " + sign(t, want)); err != nil || got != want {
@@ -48,7 +48,7 @@ func TestSignedTokenStatesItsIdentity(t *testing.T) {
 
 func TestHeaderWithoutTokenIsErrNoToken(t *testing.T) {
 	t.Parallel()
-	v := NewVerifier(secret)
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	for _, header := range []string{"", "Bearer", "Bearer ", "Basic dTpw", sign(t, Identity{UserID: 42})} {
 		if _, err := v.Authenticate(header); !errors.Is(err, ErrNoToken) {
 			t.Errorf("%q: %v, want %v", header, err, ErrNoToken)
@@ -58,7 +58,7 @@ func TestHeaderWithoutTokenIsErrNoToken(t *testing.T) {
 
 func TestInvalidTokensAreRefused(t *testing.T) {
 	t.Parallel()
-	v := NewVerifier(secret)
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	soon := jwt.NewNumericDate(time.Now().Add(time.Hour))
 	for name, token := range map[string]string{
 		"garbage":      "garbage",
@@ -97,7 +97,7 @@ func tampered(tb testing.TB) string {
 func TestTokenIsValidUntilItExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := NewVerifier(secret)
+		v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 		token, err := Sign(secret, Identity{UserID: 42}, 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestTokenIsValidUntilItExpires(t *testing.T) {
 // The comparison of the common header as text must not change any result.
 func TestUncommonHeaderGivesTheSameResult(t *testing.T) {
 	t.Parallel()
-	v := NewVerifier(secret)
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	for _, c := range []jwt.MapClaims{
 		{"sub": "42", "exp": time.Now().Add(time.Hour).Unix()},
 		{"sub": "42", "role": "admin", "exp": float64(time.Now().Add(time.Hour).UnixMilli()) / 1000},
@@ -147,7 +147,7 @@ func TestUncommonHeaderGivesTheSameResult(t *testing.T) {
 
 func TestTruncatedAndChangedTokensAreRefused(t *testing.T) {
 	t.Parallel()
-	v := NewVerifier(secret)
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	want := Identity{UserID: 42}
 	token := sign(t, want)
 	for i := range len(token) {

@@ -12,7 +12,7 @@ func BenchmarkVerify(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v := NewVerifier(secret)
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	for name, parse := range map[string]func(string, *claims) error{"shortcut": v.parse, "library": v.parseAnyHeader} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

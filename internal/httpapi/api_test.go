@@ -72,7 +72,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	}
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
-		Verifier: auth.NewVerifier(secret), Instance: "a", Timeout: 3 * time.Second,
+		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: 3 * time.Second,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Metrics: prometheus.NewRegistry(),
 		Log:     slog.New(slog.NewTextHandler(f.log, nil)),
