@@ -22,15 +22,26 @@ type Nginx struct {
 
 // Nginx starts nginx on a free loopback port with a copy of the directory conf,
 // in front of upstreams: host:port or unix:/path, as in nginx's server directive.
+// It has no limits for each client, because all clients in the lab have the same
+// address.
 func (l *Lab) Nginx(conf string, upstreams ...string) (*Nginx, error) {
+	return l.startNginx(conf, upstreams, false)
+}
+
+// LimitedNginx is Nginx with the limits of conf.
+func (l *Lab) LimitedNginx(conf string, upstreams ...string) (*Nginx, error) {
+	return l.startNginx(conf, upstreams, true)
+}
+
+func (l *Lab) startNginx(conf string, upstreams []string, limited bool) (*Nginx, error) {
 	path, err := LookPath("nginx")
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*Nginx, error) { return l.nginx(path, port, conf, upstreams) })
+	return WithFreePort(func(port int) (*Nginx, error) { return l.nginx(path, port, conf, upstreams, limited) })
 }
 
-func (l *Lab) nginx(path string, port int, conf string, upstreams []string) (*Nginx, error) {
+func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limited bool) (*Nginx, error) {
 	dir, err := l.Dir("nginx")
 	if err != nil {
 		return nil, err
@@ -39,6 +50,11 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string) (*Ng
 	readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
 	if err := writeConfig(dir, conf, address, readyPath, upstreams); err != nil {
 		return nil, err
+	}
+	if !limited {
+		if err := os.Truncate(filepath.Join(dir, "site", "limits.conf"), 0); err != nil {
+			return nil, err
+		}
 	}
 	s, err := l.Start(Program{
 		Name: "nginx", Path: path, Dir: dir,
