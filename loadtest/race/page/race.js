@@ -1,0 +1,151 @@
+// A race as the server sends it, and one side of it as the pictures need it.
+
+// verdictOf returns what a claim was told. Anything but a verdict of the sale
+// is refused.
+export function verdictOf(claim) {
+  if (claim.answered < 0) return 'in_flight';
+  if (claim.status === 201) return 'accepted';
+  return ['already_claimed', 'sold_out', 'claim_in_progress'].find(code => code === claim.code) ?? 'refused';
+}
+
+// Side is one side of a race. add takes what a running race sends.
+export class Side {
+  claims = new Map();
+  sections = [];
+  samples = [];
+  #derived = null;
+
+  constructor(race, index) {
+    const side = race.sides[index];
+    this.race = race.id;
+    this.letter = 'AB'[index];
+    this.workload = side.workload ?? race.workload;
+    this.settings = side.settings ?? side;
+    this.environment = race.environment;
+    this.conclude(side);
+    this.add(side);
+  }
+
+  add({ claims, sections, samples, replay }) {
+    if (replay) [this.claims, this.sections, this.samples] = [new Map(), [], []];
+    for (const claim of claims ?? []) this.claims.set(claim.n, claim);
+    this.sections.push(...sections ?? []);
+    this.samples.push(...samples ?? []);
+    this.#derived = null;
+  }
+
+  // conclude sets what is known when the database has been audited.
+  conclude({ coupon, audit, counts, promises, sentence, source }) {
+    Object.assign(this, { coupon, audit, counts, promises: promises ?? [], sentence, source });
+  }
+
+  // ended tells whether the audit has been made.
+  get ended() { return this.promises.length > 0; }
+
+  // right returns the number of orders that this workload must end with.
+  get right() { return Math.min(this.workload.users, this.workload.stock); }
+
+  // derived returns what the pictures show, computed once for the present data.
+  get derived() { return this.#derived ??= derive(this); }
+
+  // toJSON returns the side as a race holds it.
+  toJSON() {
+    const { settings, workload, coupon, samples, sections, audit, counts, promises, sentence, source } = this;
+    return { settings, workload, coupon, claims: [...this.claims.values()], sections, samples, audit, counts, promises, sentence, source };
+  }
+}
+
+function derive(side) {
+  const claims = [...side.claims.values()];
+  const keys = byKey(side.sections);
+  const moments = [...claims.map(c => Math.max(c.sent, c.answered)), ...side.sections.map(s => s.released), ...side.samples.map(s => s.t)];
+  return {
+    end: moments.reduce((latest, t) => Math.max(latest, t), 0),
+    lanes: lanes(claims, side.settings.instances),
+    keys,
+    open: depths(side.sections.map(s => [s.granted, s.released])),
+    overlapping: keys.reduce((sum, key) => sum + key.overlaps.length, 0),
+    deepest: keys.reduce((most, key) => Math.max(most, key.deepest), 0),
+    verdicts: count(claims.map(verdictOf)),
+  };
+}
+
+function count(names) {
+  const counts = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+// lanes returns the claims of each instance, the first answered first. Those
+// that no instance has answered are in the last lane, which has no name.
+function lanes(claims, instances) {
+  const byInstance = Map.groupBy(claims, c => c.instance);
+  for (const name of 'abcdefgh'.slice(0, instances)) if (!byInstance.has(name)) byInstance.set(name, []);
+  const order = ([a], [b]) => (a === '') - (b === '') || a.localeCompare(b);
+  return [...byInstance].sort(order).map(([instance, own]) => ({
+    instance,
+    items: own.map(c => ({ claim: c, verdict: verdictOf(c), from: c.sent, to: c.answered < 0 ? Infinity : c.answered }))
+      .sort((a, b) => a.to - b.to || a.claim.n - b.claim.n),
+  }));
+}
+
+// byKey returns the critical sections of each key, those keys first whose
+// sections overlap longest.
+function byKey(sections) {
+  const keys = [...Map.groupBy(sections, s => s.key)].map(([key, own]) => keyOf(key, own));
+  return keys.sort((a, b) => b.overlapped - a.overlapped || b.items.length - a.items.length || a.items[0].granted - b.items[0].granted);
+}
+
+function keyOf(key, sections) {
+  const items = [...sections].sort((a, b) => a.granted - b.granted || a.released - b.released);
+  const overlaps = overlapsOf(items.map(s => [s.granted, s.released]));
+  return {
+    key, items, overlaps, rows: stack(items),
+    overlapped: overlaps.reduce((sum, o) => sum + o.to - o.from, 0),
+    deepest: overlaps.reduce((most, o) => Math.max(most, o.depth), items.length ? 1 : 0),
+  };
+}
+
+// stack gives each section the first row that is free when it begins, and
+// returns the number of rows.
+function stack(items) {
+  const free = [];
+  for (const item of items) {
+    const row = free.findIndex(t => t <= item.granted);
+    item.row = row < 0 ? free.length : row;
+    free[item.row] = item.released;
+  }
+  return free.length;
+}
+
+// depths returns how many intervals are open from each moment on. An interval
+// that ends when another begins does not overlap it.
+export function depths(intervals) {
+  const changes = intervals.filter(([from, to]) => to > from).flatMap(([from, to]) => [[from, 1], [to, -1]]);
+  changes.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const steps = [];
+  let depth = 0;
+  for (const [t, change] of changes) {
+    depth += change;
+    if (steps.at(-1)?.t === t) steps.at(-1).depth = depth;
+    else steps.push({ t, depth });
+  }
+  return steps;
+}
+
+// overlapsOf returns the times at which at least two intervals are open, with
+// the greatest number of them.
+export function overlapsOf(intervals) {
+  const overlaps = [];
+  let current = null;
+  for (const { t, depth } of depths(intervals)) {
+    if (depth > 1) {
+      current ??= { from: t, to: t, depth };
+      current.depth = Math.max(current.depth, depth);
+    } else if (current) {
+      overlaps.push({ ...current, to: t });
+      current = null;
+    }
+  }
+  return overlaps;
+}

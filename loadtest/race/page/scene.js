@@ -1,0 +1,25 @@
+// The scene is what the pictures show, in the data's own units. It is for tests
+// and for scripts; the page does not read it.
+import { ClaimsBand } from './claims_band.js';
+import { SectionsBand } from './sections_band.js';
+
+// sceneOf describes what the given views have drawn.
+export function sceneOf(viewport, views) {
+  return {
+    viewport: { from: viewport.from, to: viewport.to, end: viewport.end, cursor: viewport.cursor },
+    sides: views.map(view => ({
+      claims: drawn(view, ClaimsBand, 'drawn').map(({ band, item, y, verdict }) => ({
+        n: item.claim.n, lane: band.title, verdict, from: item.from, to: item.to, y, ...edges(view, item.from, item.to),
+      })),
+      sections: drawn(view, SectionsBand, 'drawn').map(({ item, key, from, to, y }) => ({ key, user: item.user, from, to, y, ...edges(view, from, to) })),
+      overlaps: drawn(view, SectionsBand, 'drawnOverlaps').map(({ key, from, to, depth, x, y, width }) => ({ key, from, to, depth, x, y, width })),
+      chart: view.stock?.data,
+      drawings: view.timeline.drawings,
+      milliseconds: view.timeline.milliseconds,
+    })),
+  };
+}
+
+const drawn = (view, kind, list) => view.timeline.bands.filter(b => b instanceof kind).flatMap(band => band[list].map(d => ({ band, ...d })));
+
+const edges = ({ timeline }, from, to) => ({ left: timeline.x(from), right: timeline.x(to) });

@@ -1,0 +1,42 @@
+// What the page asks of the server that serves it.
+
+// Problem is an error with the server's problem document.
+export class Problem extends Error {
+  constructor(document) {
+    super(document.detail ?? document.title);
+    this.document = document;
+  }
+}
+
+async function json(path, init) {
+  const response = await fetch(path, init);
+  const body = await response.json();
+  if (!response.ok) throw new Problem(body);
+  return body;
+}
+
+export const options = () => json('/options');
+export const races = () => json('/races');
+export const race = id => json(`/races/${encodeURIComponent(id)}`);
+export const start = request => json('/races', {
+  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(request),
+});
+
+// emptyPage returns the self-contained page without a race.
+export const emptyPage = async () => (await fetch('/race.html')).text();
+
+// follow calls back for each event of a running race, from its start, until it
+// ends. lost is called when the server does not answer.
+export function follow(id, { batch, state, side, end, lost }) {
+  const source = new EventSource(`/races/${encodeURIComponent(id)}/events`);
+  for (const [name, callback] of Object.entries({ batch, state, side })) {
+    source.addEventListener(name, event => callback(JSON.parse(event.data)));
+  }
+  source.addEventListener('end', event => {
+    source.close();
+    end(JSON.parse(event.data || '{}'));
+  });
+  source.addEventListener('error', () => {
+    if (source.readyState === EventSource.CLOSED) lost();
+  });
+}
