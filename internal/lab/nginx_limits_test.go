@@ -141,7 +141,7 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 				<-started
 			}
 			resp, body := client{n, "2001:db8:1:2:3:4:5:6", path + "more"}.get(t)
-			wantProblem(t, resp, body, 429, "too_many_requests")
+			wantProblem(t, resp, body, 429, "rate_limited")
 			if resp.Header.Get("Retry-After") != "1" {
 				t.Errorf("Retry-After: %q", resp.Header.Get("Retry-After"))
 			}
