@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -46,6 +47,12 @@ type config struct {
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
 	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest time until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
+
+	UserRate       float64        `env:"USER_RATE" envDefault:"20" doc:"requests a second that this instance serves each user on average; 0 for no limit"`
+	UserBurst      int            `env:"USER_BURST" envDefault:"100" doc:"requests that a user may send at once"`
+	AddressRate    float64        `env:"ADDRESS_RATE" envDefault:"50" doc:"requests a second without a valid token that this instance serves each client address on average; 0 for no limit"`
+	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" doc:"requests without a valid token that an address may send at once"`
+	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait at shutdown for requests and transactions in flight"`
@@ -146,6 +153,10 @@ func (c config) check() []settingError {
 	require(c.LockWait > 0, "LOCK_WAIT", "must be more than 0")
 	require(c.CouponCache >= 0, "COUPON_CACHE", "must be 0 or more")
 	require(c.ClaimTimeout >= 100*time.Millisecond, "CLAIM_TIMEOUT", "must be at least 100ms")
+	require(c.UserRate >= 0, "USER_RATE", "must be 0 or more")
+	require(c.UserBurst > 0, "USER_BURST", "must be at least 1")
+	require(c.AddressRate >= 0, "ADDRESS_RATE", "must be 0 or more")
+	require(c.AddressBurst > 0, "ADDRESS_BURST", "must be at least 1")
 	require(c.DrainDelay >= 0, "DRAIN_DELAY", "must be 0 or more")
 	require(c.DrainTimeout > 0, "DRAIN_TIMEOUT", "must be more than 0")
 	for _, guard := range c.GuardsOff {

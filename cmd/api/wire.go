@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 
 	"github.com/jmoiron/sqlx"
@@ -18,6 +19,7 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/ratelimit"
 )
 
 // service is the wired service that serve runs.
@@ -73,8 +75,11 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	}
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
-		Verifier: auth.NewVerifier(cfg.tokens()), Instance: cfg.Instance, Timeout: cfg.ClaimTimeout,
-		Probes: p.probes(), Metrics: metrics, Log: log,
+		Verifier:       auth.NewVerifier(cfg.tokens()),
+		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
+		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
+		TrustedProxies: cfg.TrustedProxies,
+		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: p.probes(), Metrics: metrics, Log: log,
 	})
 	handler, err := withDebug(cfg, api, p, locks, lockMetrics.Observe, opened)
 	if err != nil {

@@ -17,7 +17,15 @@ const claimRoute = "POST /coupons/{id}/orders"
 // outputs at run time. That saves 1.7 µs of a claim's 55 to 60
 // (BenchmarkClaimRoute).
 func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
-	o, problem := a.authorizedClaim(r)
+	if !a.opened.Load() {
+		unavailable.write(w)
+		return
+	}
+	id, ok := a.admit(w, r)
+	if !ok {
+		return
+	}
+	o, problem := a.claimFor(id.UserID, r)
 	if problem != nil {
 		problem.write(w)
 		return
@@ -26,22 +34,15 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, newOrder(o))
 }
 
-// authorizedClaim makes the claim that r requests, if its token is valid.
-func (a *API) authorizedClaim(r *http.Request) (order.Order, *Problem) {
-	if !a.opened.Load() {
-		return order.Order{}, unavailable
-	}
-	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
-	if err != nil {
-		return order.Order{}, problemOf(err)
-	}
+// claimFor makes the claim that the user requests by r.
+func (a *API) claimFor(userID int64, r *http.Request) (order.Order, *Problem) {
 	var couponID ID
 	if err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id"))); err != nil {
 		return order.Order{}, invalid(BadField{"path", "id", err.Error()})
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.workTimeout())
 	defer cancel()
-	return a.countedClaim(ctx, id.UserID, couponID.n)
+	return a.countedClaim(ctx, userID, couponID.n)
 }
 
 // claim is the operation as huma would serve it. The OpenAPI document describes

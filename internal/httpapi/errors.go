@@ -42,6 +42,7 @@ var (
 	wrongMethod  = newProblem(405, "method_not_allowed", "This path does not support this method.")
 	unauthorized = withHeader(newProblem(401, "unauthorized", "A bearer token is required."), "Www-Authenticate", `Bearer realm="flashsale"`)
 	invalidToken = withHeader(newProblem(401, "invalid_token", "The bearer token is invalid or has expired."), "Www-Authenticate", `Bearer realm="flashsale", error="invalid_token"`)
+	rateLimited  = withRetry(newProblem(429, "rate_limited", "Too many requests. Try again later, and less often."))
 	forbidden    = newProblem(403, "forbidden", "This operation requires the admin role.")
 )
 

@@ -9,6 +9,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/ratelimit"
 )
 
-// Config holds what an API needs. Every field is required.
+// Config holds what an API needs. Every field is required unless it says otherwise.
 type Config struct {
 	Coupons   *coupon.Store
 	Cache     *coupon.Cache // invalidated by changes, so that this instance sees them at once
@@ -28,7 +30,11 @@ type Config struct {
 	Claims    *order.Claims
 	Orders    *order.Store
 
-	Verifier *auth.Verifier
+	Verifier       *auth.Verifier
+	Users          *ratelimit.Limiter[int64]        // of the requests with a valid token, by user; nil for no limit
+	Addresses      *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
+	TrustedProxies []netip.Prefix                   // of the proxies whose X-Real-IP is the client's address; may be empty
+
 	Instance string        // the value of X-Instance
 	Timeout  time.Duration // the longest time until a response
 	Probes   []Probe       // what /readyz checks
@@ -46,11 +52,13 @@ type API struct {
 	lastUnavailable atomic.Int64 // the Unix second of the last log entry about an unavailable server
 	opened          atomic.Bool  // the database has been checked
 	draining        atomic.Bool
+	delayed         chan struct{} // one element for each refusal that waits
+	clientIP        func(http.Handler) http.Handler
 }
 
 // New returns an API that is not open.
 func New(c Config) *API {
-	a := &API{cfg: c, metrics: newMetrics(c.Metrics)}
+	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, maxDelayed), clientIP: clientIP(c.TrustedProxies)}
 	a.handler = a.routes()
 	return a
 }

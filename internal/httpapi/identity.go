@@ -20,18 +20,18 @@ func identityFrom(ctx context.Context) auth.Identity {
 // the role, once the API is open, and stores their identity in the context.
 func (a *API) authorize(role auth.Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		id, err := a.cfg.Verifier.Authenticate(ctx.Header("Authorization"))
-		switch {
-		case !a.opened.Load():
-			err = unavailable
-		case err == nil && id.Role < role:
-			err = forbidden
-		}
-		if err != nil {
-			_, w := humachi.Unwrap(ctx)
-			problemOf(err).write(w)
+		r, w := humachi.Unwrap(ctx)
+		if !a.opened.Load() {
+			unavailable.write(w)
 			return
 		}
-		next(huma.WithValue(ctx, identityKey{}, id))
+		id, ok := a.admit(w, r)
+		switch {
+		case !ok:
+		case id.Role < role:
+			forbidden.write(w)
+		default:
+			next(huma.WithValue(ctx, identityKey{}, id))
+		}
 	}
 }

@@ -11,6 +11,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	claims   *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	refused  *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -25,8 +26,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "flashsale_claim_duration_seconds", Help: "Time to process a claim, by class: made, refused, failed, or cancelled by the client.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 13), // 0.1 ms to 6 s
 		}, []string{"class"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "flashsale_rate_limited_total", Help: "Requests refused because a rate limit was exceeded: that of a user, or of an address.",
+		}, []string{"limit"}),
 	}
-	r.MustRegister(m.requests, m.claims, m.duration)
+	r.MustRegister(m.requests, m.claims, m.duration, m.refused)
 	return m
 }
 

@@ -55,8 +55,6 @@ func (a *API) recoverPanic(w middleware.WrapResponseWriter, r *http.Request, p a
 	}
 }
 
-func (a *API) routeNotFound(w http.ResponseWriter, _ *http.Request) { noRoute.write(w) }
-
 // methodNotAllowed returns the handler of requests whose path exists for other
 // methods, which it lists in the header Allow.
 func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {

@@ -49,6 +49,9 @@ func (p *Problem) GetHeaders() http.Header { return p.header }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
+// ServeHTTP implements http.Handler.
+func (p *Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) { p.write(w) }
+
 // write writes p for handlers that bypass huma.
 func (p *Problem) write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), p.header)

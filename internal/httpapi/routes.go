@@ -19,16 +19,17 @@ import (
 func (a *API) routes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(a.middleware, middleware.GetHead)
-	r.NotFound(a.routeNotFound)
-	r.MethodNotAllowed(a.methodNotAllowed(r))
+	r.NotFound(a.limitAddress(noRoute).ServeHTTP)
+	r.MethodNotAllowed(a.limitAddress(a.methodNotAllowed(r)).ServeHTTP)
 
-	r.Get("/livez", a.livez)
-	r.Get("/readyz", a.readyz)
+	r.Get("/livez", a.livez) // without a limit: whoever is refused here may restart the instance
 	r.Method("GET", "/metrics", promhttp.HandlerFor(a.cfg.Metrics, promhttp.HandlerOpts{}))
-	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
+	public := r.With(a.limitAddress)
+	public.Get("/readyz", a.readyz)
+	public.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
 	page := docs()
 	for _, file := range docFiles {
-		r.Method("GET", "/docs/"+file, page)
+		public.Method("GET", "/docs/"+file, page)
 	}
 
 	sale := humachi.New(r, document())

@@ -15,7 +15,8 @@ import (
 )
 
 // Run sends each of the three workloads to the service with k6, on new coupons.
-// The service is expected to have all guards.
+// The service is expected to have all guards, and no limit per user
+// (USER_RATE=0): one workload has 666 claims of one user.
 //
 // ADMIN_TOKEN, or else a token signed with JWT_SECRET, creates and audits the
 // coupons. The users' tokens come from the file TOKENS, or are signed with

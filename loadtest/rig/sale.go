@@ -55,6 +55,7 @@ func LabSettings(lock, scope, commit string, guardsOff ...string) []string {
 	return []string{
 		"LAB=true", "GUARDS_OFF=" + strings.Join(guardsOff, ","),
 		"LOCK=" + lock, "LOCK_SCOPE=" + scope, "COMMIT=" + commit,
+		"USER_RATE=0",                        // a burst has 666 claims of one user
 		"LOCK_WAIT=50s", "CLAIM_TIMEOUT=55s", // under a lock per coupon the last of 666 claims waits for 665 commits
 	}
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"testing"
+
+	"example.com/flashsale/internal/auth"
+)
+
+func TestLimitsComeFromTheSettings(t *testing.T) {
+	t.Parallel()
+	i := start(t, settings(t, map[string]string{
+		"USER_RATE": "0.001", "USER_BURST": "2", "ADDRESS_RATE": "0.001", "ADDRESS_BURST": "1000",
+		"TRUSTED_PROXIES": "127.0.0.0/8,::1/128",
+	})).ready(t)
+	user, other := tokenFor(t, 42, auth.RoleUser), tokenFor(t, 43, auth.RoleUser)
+	for n, want := range []int{404, 404, 429} {
+		if r := i.post(t, "/coupons/7/orders", user, ""); r.status != want {
+			t.Errorf("claim %d: %+v, want %d", n+1, r, want)
+		}
+	}
+	if r := i.post(t, "/coupons/7/orders", other, ""); r.status != 404 {
+		t.Errorf("another user: %+v", r)
+	}
+	for range 1000 {
+		i.get(t, "/made-up-path", "")
+	}
+	if r := i.get(t, "/made-up-path", ""); r.status != 429 {
+		t.Errorf("stranger: %+v", r)
+	}
+}
+
+func TestDefaultLimitsLetASaleThrough(t *testing.T) {
+	t.Parallel()
+	i := start(t, settings(t, nil)).ready(t)
+	token := tokenFor(t, 42, auth.RoleUser)
+	for range 50 {
+		if r := i.post(t, "/coupons/7/orders", token, ""); r.status != 404 {
+			t.Fatalf("%+v", r)
+		}
+	}
+}

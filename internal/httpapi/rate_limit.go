@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+
+	"example.com/flashsale/internal/auth"
+)
+
+// A refusal by a rate limit is delayed. A client that repeats its requests
+// without a pause is thus slowed down instead of occupying the CPU with
+// refusals. At most maxDelayed refusals wait at a time, because each occupies
+// a connection.
+const (
+	refusalDelay = time.Second
+	maxDelayed   = 1024
+)
+
+// admit returns the identity that r's token states. If r has no valid token, or
+// its user has exceeded the limit, admit replies to r and returns false.
+func (a *API) admit(w http.ResponseWriter, r *http.Request) (auth.Identity, bool) {
+	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
+	switch {
+	case err != nil:
+		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
+	case !a.cfg.Users.Allow(id.UserID):
+		a.refuse(w, r, "user")
+	default:
+		return id, true
+	}
+	return auth.Identity{}, false
+}
+
+// limitAddress returns a handler that passes requests on to next until their
+// client's address has exceeded the limit. It is for requests without a valid
+// token: those with one are counted by user, so that a stranger cannot use up
+// what the users behind the same address may do.
+func (a *API) limitAddress(next http.Handler) http.Handler {
+	return a.clientIP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.cfg.Addresses.Allow(network(middleware.GetClientIPAddr(r.Context()))) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		a.refuse(w, r, "address")
+	}))
+}
+
+// clientIP returns a middleware that determines the client's address: that of
+// the connection, or what X-Real-IP says if a trusted proxy has connected.
+func clientIP(trusted []netip.Prefix) func(http.Handler) http.Handler {
+	if len(trusted) == 0 {
+		return middleware.ClientIPFromRemoteAddr
+	}
+	var prefixes []string
+	for _, p := range trusted {
+		prefixes = append(prefixes, p.String())
+	}
+	return middleware.ClientIPFromHeader("X-Real-IP", prefixes...)
+}
+
+// network returns the network that is limited as one client: an IPv4 address, or
+// the 64 bits of an IPv6 address that providers assign to one customer. It is
+// the zero Prefix if the address is unknown, as on a Unix socket.
+func network(ip netip.Addr) netip.Prefix {
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	p, _ := ip.Prefix(bits)
+	return p
+}
+
+// refuse replies that a limit is exceeded, after a delay.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, limit string) {
+	a.metrics.refused.WithLabelValues(limit).Inc()
+	select {
+	case a.delayed <- struct{}{}:
+		select {
+		case <-time.After(refusalDelay):
+		case <-r.Context().Done():
+		}
+		<-a.delayed
+	default:
+	}
+	rateLimited.write(w)
+}

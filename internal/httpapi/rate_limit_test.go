@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/ratelimit"
+)
+
+// limited returns an open API that allows each user and each address burst
+// requests, and hardly any more during a test.
+func limited(tb testing.TB, burst int, trusted ...string) *fixture {
+	tb.Helper()
+	f := newFixture(tb)
+	c := f.cfg
+	c.Metrics = prometheus.NewRegistry()
+	c.Users, c.Addresses = ratelimit.New[int64](0.001, burst), ratelimit.New[netip.Prefix](0.001, burst)
+	for _, p := range trusted {
+		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix(p))
+	}
+	f.API = New(c)
+	f.Open()
+	return f
+}
+
+func TestGreedyUserIsLimitedOnEveryRoute(t *testing.T) {
+	t.Parallel()
+	f := limited(t, 4)
+	greedy, other := userToken(t, 42), userToken(t, 43)
+	for range 2 {
+		wantProblem(t, f.claim("7", greedy), 404, "coupon_not_found")
+		if r := f.do("GET", "/orders", greedy, ""); r.Code != 200 {
+			t.Errorf("within the limit: %v", r)
+		}
+	}
+	for _, r := range []response{f.claim("7", greedy), f.do("GET", "/orders", greedy, "")} {
+		wantProblem(t, r, 429, "rate_limited")
+		if r.Header().Get("Retry-After") == "" {
+			t.Errorf("no Retry-After: %v", r)
+		}
+	}
+	wantProblem(t, f.claim("7", other), 404, "coupon_not_found")
+	f.wantMetric(t, `flashsale_rate_limited_total{limit="user"} 2`)
+}
+
+func TestStrangersAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	f := limited(t, 5)
+	for _, r := range []struct {
+		method, path, token string
+		status              int
+	}{
+		{"GET", "/made-up-path", "", 404}, {"DELETE", "/coupons", "", 405}, {"GET", "/readyz", "", 200},
+		{"GET", "/orders", "not.a.token", 401}, {"POST", "/coupons/7/orders", "", 401},
+	} {
+		if got := f.do(r.method, r.path, r.token, ""); got.Code != r.status {
+			t.Errorf("within the limit: %v, want %d", got, r.status)
+		}
+	}
+	var refused sync.WaitGroup
+	for _, r := range []struct{ method, path, token string }{
+		{"GET", "/made-up-path", ""}, {"DELETE", "/coupons", ""}, {"GET", "/readyz", ""}, {"GET", "/docs/", ""},
+		{"GET", "/orders", "not.a.token"}, {"POST", "/coupons/7/orders", "not.a.token"},
+	} {
+		refused.Go(func() { wantProblem(t, f.do(r.method, r.path, r.token, ""), 429, "rate_limited") })
+	}
+	refused.Wait()
+	wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found") // a user behind the same address
+	if r := f.do("GET", "/livez", "", ""); r.Code != 200 {
+		t.Errorf("livez: %v", r)
+	}
+	f.wantMetric(t, `flashsale_rate_limited_total{limit="address"} 6`)
+}
+
+// A client that forges X-Real-IP must neither escape its limit nor use up that
+// of another address.
+func TestOnlyTrustedProxiesNameTheClient(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		trusted    []string
+		peer       string
+		realIPs    []string
+		wantLimits int // clients that are told apart
+	}{
+		"no proxy is trusted":                  {nil, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 1},
+		"proxy that is trusted":                {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 2},
+		"client that bypasses the proxy":       {[]string{"10.0.0.0/8"}, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 1},
+		"addresses of one customer's network":  {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"2001:db8::1", "2001:db8::2"}, 1},
+		"networks of two customers":            {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"2001:db8::1", "2001:db8:0:1::1"}, 2},
+		"Unix socket, which has no address":    {nil, "@", []string{"198.51.100.1", "198.51.100.2"}, 1},
+		"what is no address, of a proxy's own": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"unknown", ""}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := limited(t, 1, test.trusted...)
+			limits := 0
+			for _, ip := range test.realIPs {
+				r := httptest.NewRequest("GET", "/made-up-path", nil)
+				r.RemoteAddr = test.peer
+				r.Header.Set("X-Real-IP", ip)
+				if f.send(r).Code == 404 {
+					limits++
+				}
+			}
+			if limits != test.wantLimits {
+				t.Errorf("%d clients, want %d", limits, test.wantLimits)
+			}
+		})
+	}
+}
+
+// A client on many connections that repeats its requests without a pause gets
+// few refusals a second, and costs as little.
+func TestRefusalsAreSlow(t *testing.T) {
+	t.Parallel()
+	const connections, burst, length, oneReply = 100, 10, 2 * time.Second, time.Second
+	f := limited(t, burst)
+	token := userToken(t, 42)
+	var replies atomic.Int64
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for range connections {
+		wg.Go(func() {
+			for time.Since(begin) < length {
+				f.do("GET", "/orders", token, "")
+				replies.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	most := burst + connections*(1+int64(time.Since(begin)/oneReply))
+	if n := replies.Load(); n > most {
+		t.Errorf("%d replies in %s, want at most %d", n, time.Since(begin), most)
+	}
+}
+
+func TestFewRefusalsWaitAtATime(t *testing.T) {
+	t.Parallel()
+	f := limited(t, 1)
+	token := userToken(t, 42)
+	f.do("GET", "/orders", token, "")
+	for range maxDelayed {
+		f.delayed <- struct{}{}
+	}
+	begin := time.Now()
+	wantProblem(t, f.do("GET", "/orders", token, ""), 429, "rate_limited")
+	if took := time.Since(begin); took > refusalDelay/2 {
+		t.Errorf("the refusal took %s", took)
+	}
+}
