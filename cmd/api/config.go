@@ -57,10 +57,11 @@ type config struct {
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait at shutdown for requests and transactions in flight"`
 
-	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
-	Migrate   bool       `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together do so one at a time"`
-	Lab       bool       `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF, serves the page-view counter and /debug/pprof/; never in production"`
-	GuardsOff []string   `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique"`
+	LogLevel   slog.Level    `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
+	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together do so one at a time"`
+	Lab        bool          `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and CLAIM_PAUSE, serves the page-view counter, /debug/pprof/ and /debug/sections; never in production"`
+	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique"`
+	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" doc:"pause in the lab of each claim that has its lock, before it commits; at most 10s"`
 }
 
 // configFrom reads every setting. Its error joins a settingError for each
@@ -163,6 +164,8 @@ func (c config) check() []settingError {
 		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF", fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
 	}
 	require(c.Lab || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with LAB=true")
+	require(c.ClaimPause >= 0 && c.ClaimPause <= 10*time.Second, "CLAIM_PAUSE", "must be between 0 and 10s")
+	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")
 	require(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with COMMIT=each")
 	return broken
 }

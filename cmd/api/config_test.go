@@ -147,3 +147,19 @@ func TestUniqueKeyIsRequired(t *testing.T) {
 	env["LAB"], env["COMMIT"], env["GUARDS_OFF"] = "true", "each", "unique"
 	start(t, env).ready(t)
 }
+
+func TestClaimsPauseInTheLabOnly(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "CLAIM_PAUSE": "1s"}
+	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "CLAIM_PAUSE") {
+		t.Errorf("outside the lab: %v", err)
+	}
+	env["LAB"] = "true"
+	if _, err := configFrom(from(env)); err != nil {
+		t.Errorf("in the lab: %v", err)
+	}
+	env["CLAIM_PAUSE"] = "11s"
+	if _, err := configFrom(from(env)); err == nil {
+		t.Error("a pause of 11s is accepted")
+	}
+}

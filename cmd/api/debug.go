@@ -9,7 +9,7 @@ import (
 )
 
 // withDebug adds the lab-only routes to api if LAB is on.
-func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, observe func(lock.Event), opened *closers) (http.Handler, error) {
+func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections, observe func(lock.Event), opened *closers) (http.Handler, error) {
 	if !cfg.Lab {
 		return api, nil
 	}
@@ -25,5 +25,13 @@ func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, observ
 		views.Redlock = lock.New(redlock, lock.WithObserver(observe))
 		opened.add(views.Redlock.Close)
 	}
-	return httpapi.WithLabRoutes(api, views), nil
+	return httpapi.WithLabRoutes(api, views, sections), nil
+}
+
+// labSections returns nil unless LAB is on.
+func labSections(cfg config) *httpapi.Sections {
+	if !cfg.Lab {
+		return nil
+	}
+	return httpapi.NewSections(cfg.ClaimPause)
 }

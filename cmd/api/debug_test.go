@@ -1,6 +1,13 @@
 package main
 
-import "testing"
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/auth"
+)
 
 func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
 	t.Parallel()
@@ -48,5 +55,45 @@ func TestLockRequiresItsSettings(t *testing.T) {
 		if _, err := configFrom(with); err != nil {
 			t.Errorf("LOCK=%s with %s: %v", lock, need[0], err)
 		}
+	}
+}
+
+func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
+	t.Parallel()
+	if r := start(t, settings(t, nil)).ready(t).get(t, "/debug/sections", ""); r.status != 404 {
+		t.Errorf("without LAB: %d", r.status)
+	}
+	for _, lock := range []string{"none", "redis"} {
+		t.Run("LOCK="+lock, func(t *testing.T) {
+			t.Parallel()
+			i := start(t, settings(t, map[string]string{"LAB": "true", "LOCK": lock, "CLAIM_PAUSE": "30ms"})).ready(t)
+			id := i.createCoupon(t, 1)
+			resp, err := http.Get(i.url + "/debug/sections")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), ""); r.status != 201 {
+				t.Fatalf("claim: %+v", r)
+			}
+			lines := json.NewDecoder(resp.Body)
+			var s struct {
+				Key, User         string
+				Granted, Released int64
+			}
+			for s.Key == "" {
+				if err := lines.Decode(&s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s.Key != "redis_lock:userId:42" || s.User != "42" || s.Released-s.Granted < 30_000 {
+				t.Errorf("section %+v", s)
+			}
+			begin := time.Now()
+			i.stop() // while the sections are read
+			if err := <-i.done; err != nil || time.Since(begin) > 10*time.Second {
+				t.Errorf("stopped after %s: %v", time.Since(begin), err)
+			}
+		})
 	}
 }

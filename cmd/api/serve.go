@@ -39,6 +39,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 // drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
 	server := newServer(cfg, s.handler, s.log)
+	server.RegisterOnShutdown(s.shutdown)
 	running, fail := context.WithCancelCause(ctx)
 	prepared := make(chan struct{})
 	go func() { fail(server.Serve(listener)) }()

@@ -29,7 +29,9 @@ type service struct {
 	claims  *order.Claims
 	api     *httpapi.API
 	handler http.Handler // api, with the lab-only routes if LAB is on
-	close   func()
+	// shutdown ends the responses that do not end by themselves.
+	shutdown func()
+	close    func()
 }
 
 // open wires the service, from the pools to the handler. It does not connect: an
@@ -65,10 +67,11 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	opened.add(locks.Close)
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
+	sections := labSections(cfg)
 	claims, err := order.New(order.Config{
 		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Strategy: cfg.strategy(),
+		Strategy: cfg.strategy(), Enter: sections.Observer(),
 	})
 	if err != nil {
 		return nil, err
@@ -81,11 +84,11 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		TrustedProxies: cfg.TrustedProxies,
 		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: p.probes(), Metrics: metrics, Log: log,
 	})
-	handler, err := withDebug(cfg, api, p, locks, lockMetrics.Observe, opened)
+	handler, err := withDebug(cfg, api, p, locks, sections, lockMetrics.Observe, opened)
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, db: p.db, claims: claims, api: api, handler: handler}, nil
+	return &service{log: log, db: p.db, claims: claims, api: api, handler: handler, shutdown: sections.Close}, nil
 }
 
 func (c config) strategy() order.Strategy {

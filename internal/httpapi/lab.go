@@ -21,8 +21,8 @@ type PageViews struct {
 	Instance string // the value of X-Instance
 }
 
-// WithLabRoutes returns a handler that serves api, the page-view counter and
-// Go's profiles. The profiles reveal the program's internals, and the counter
+// WithLabRoutes returns a handler that serves api, the page-view counter, the
+// critical sections of claims and Go's profiles. The profiles reveal the program's internals, and the counter
 // writes for any client, so a service for customers must not serve them.
 //
 // The counter's routes are POST /v1/pview (no lock), /v2/pview (a mutex of this
@@ -30,11 +30,12 @@ type PageViews struct {
 // parameter think is the pause between reading and writing. They reply 200 with
 // the count and the wait, 409 if the fence was stale, and 503 if the view was
 // not counted for another reason or the outcome is unknown.
-func WithLabRoutes(api http.Handler, views PageViews) http.Handler {
+func WithLabRoutes(api http.Handler, views PageViews, sections *Sections) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.Handle("GET /debug/sections", sections)
 	mux.HandleFunc("POST /v1/pview", views.serve(views.Counter.CountUnlocked))
 	mux.HandleFunc("POST /v2/pview", views.serve(views.Counter.CountWithMutex))
 	mux.HandleFunc("POST /v3/pview", views.serve(views.countUnder(views.Locks)))

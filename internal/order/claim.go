@@ -22,6 +22,7 @@ type Claims struct {
 	locks    *lock.Client
 	key      func(userID, couponID int64) string
 	options  lock.Options
+	enter    func(context.Context, Section) (leave func()) // nil outside the lab
 	releaser releaser
 }
 
@@ -59,7 +60,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		return Order{}, err
 	}
 	defer c.slots.release(couponID)
-	l, err := c.locks.Acquire(ctx, c.key(userID, couponID), c.options)
+	l, leave, err := c.acquire(ctx, userID, couponID)
 	if errors.Is(err, lock.ErrLocked) {
 		return Order{}, ErrClaimInProgress
 	}
@@ -67,6 +68,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		return Order{}, err
 	}
 	defer func() {
+		leave()
 		released := c.releaser.release(l)
 		if isVerdict(err) {
 			select { // a refused user may claim again at once, at another instance

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,6 +27,11 @@ type Config struct {
 	LockWait time.Duration // longest wait for the lock with PerCoupon
 
 	Strategy Strategy // how orders are committed
+
+	// Enter, unless it is nil, is called by each claim that has taken its lock.
+	// The function that it returns is called before the claim releases the lock.
+	// It is for the lab.
+	Enter func(context.Context, Section) (leave func())
 }
 
 // Scope is what a claim locks.
@@ -54,6 +60,7 @@ func New(c Config) (*Claims, error) {
 		winners:  newWinners(c.DB),
 		slots:    newSlots(maxRunning),
 		options:  lock.Options{TTL: c.LockTTL, Class: "claim"},
+		enter:    c.Enter,
 	}
 	switch c.Scope {
 	case PerUser:
