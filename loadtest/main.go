@@ -20,6 +20,7 @@ import (
 	"example.com/flashsale/loadtest/generations"
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/pageview"
+	"example.com/flashsale/loadtest/race"
 	"example.com/flashsale/loadtest/soak"
 	"example.com/flashsale/loadtest/topologies"
 	"example.com/flashsale/loadtest/up"
@@ -35,6 +36,7 @@ var commands = []command{
 	{"demo", "experiments with k6: one table, out/demo/proof.json", demo.Run},
 	{"jmeter", "the experiments with one user and with many users, with JMeter; against BASE_URL if it is set", jmeter},
 	{"up", "the service as shipped in the foreground, with one coupon on sale", up.Run},
+	{"race", "two bursts side by side in the browser, live, on servers that the page chooses", race.Run},
 	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", load.Run},
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json", generations.Run},
 	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},

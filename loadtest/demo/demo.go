@@ -97,7 +97,7 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 		return err
 	}
 	defer func() { err = errors.Join(err, sale.Close()) }()
-	if err := r.dropGuards(ctx, sale); err != nil {
+	if err := sale.RemoveGuards(ctx, r.GuardsOff); err != nil {
 		return err
 	}
 	pair, err := sale.StartPair("api")
@@ -122,17 +122,4 @@ func send(ctx context.Context, dir string, t rig.Target, generate rig.Generator,
 		return b, err
 	}
 	return generate(ctx, dir, t, w)
-}
-
-// dropGuards removes the unique key, if that guard is off. The other guard is a
-// condition in the service's statements, which GUARDS_OFF removes.
-func (e Experiment) dropGuards(ctx context.Context, sale *rig.Sale) error {
-	for _, guard := range e.GuardsOff {
-		if guard == "unique" {
-			if _, err := sale.DB.ExecContext(ctx, "ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
-				return fmt.Errorf("drop the unique key: %w", err)
-			}
-		}
-	}
-	return nil
 }

@@ -52,6 +52,9 @@ func (e Experiment) Expect() string {
 
 func (e Experiment) breaks(p Promise) bool { return slices.Contains(e.Breaks, p) }
 
+// Experiments returns the rows of the demo.
+func Experiments() []Experiment { return slices.Clone(experiments) }
+
 // The local mutex breaks only if the first claims of both instances overlap
 // within one transaction, so that experiment has many coupons.
 var experiments = []Experiment{

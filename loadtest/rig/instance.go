@@ -58,6 +58,49 @@ func ready(ctx context.Context, address string) error {
 	return err
 }
 
+// A Fleet is any number of instances behind nginx.
+type Fleet struct {
+	Instances []*lab.API
+	Nginx     *lab.Nginx
+}
+
+// InstanceName returns the name of the i-th instance of a fleet: a, b, c and so
+// on.
+func InstanceName(i int) string { return string(rune('a' + i)) }
+
+// StartFleet starts n instances of the service behind nginx.
+func (s *Sale) StartFleet(n int) (*Fleet, error) {
+	path, err := Binary("api")
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{}
+	var upstreams []string
+	for i := range n {
+		api, err := s.stack.API(path, InstanceName(i), s.env...)
+		if err != nil {
+			return nil, errors.Join(err, f.Stop())
+		}
+		f.Instances, upstreams = append(f.Instances, api), append(upstreams, api.Upstream())
+	}
+	if f.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), upstreams...); err != nil {
+		return nil, errors.Join(err, f.Stop())
+	}
+	return f, nil
+}
+
+// Stop stops nginx and the instances.
+func (f *Fleet) Stop() error {
+	var errs []error
+	if f.Nginx != nil {
+		errs = append(errs, f.Nginx.Stop())
+	}
+	for _, api := range f.Instances {
+		errs = append(errs, api.Stop())
+	}
+	return errors.Join(errs...)
+}
+
 // A Pair is two instances behind nginx.
 type Pair struct {
 	A, B  *lab.API

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // A Sale is a migrated database and a Redis database of its own. Instances of
 // the service are started over it.
 type Sale struct {
+	Name          string // of the database
 	DB            *sqlx.DB
 	DSN, RedisURL string
 
@@ -29,7 +31,8 @@ type Sale struct {
 // instances.
 func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) {
 	s.sales++
-	dsn, err := s.MySQL.Create(ctx, fmt.Sprintf("sale_%d", s.sales))
+	name := fmt.Sprintf("sale_%d", s.sales)
+	dsn, err := s.MySQL.Create(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +43,7 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 	if err := migrations.Up(ctx, db.DB); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	sale := &Sale{DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales), stack: s}
+	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales), stack: s}
 	sale.env = append([]string{
 		"MYSQL_DSN=" + dsn, "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
 		"MIGRATE=false", "LOG_LEVEL=warn",
@@ -58,6 +61,18 @@ func LabSettings(lock, scope, commit string, guardsOff ...string) []string {
 		"USER_RATE=0",                        // a burst has 666 claims of one user
 		"LOCK_WAIT=50s", "CLAIM_TIMEOUT=55s", // under a lock per coupon the last of 666 claims waits for 665 commits
 	}
+}
+
+// RemoveGuards drops the unique key, if guardsOff names it. The other guard is a
+// condition in the service's statements, which GUARDS_OFF removes.
+func (s *Sale) RemoveGuards(ctx context.Context, guardsOff []string) error {
+	if !slices.Contains(guardsOff, "unique") {
+		return nil
+	}
+	if _, err := s.DB.ExecContext(ctx, "ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
+		return fmt.Errorf("drop the unique key: %w", err)
+	}
+	return nil
 }
 
 // AddCoupon inserts a coupon that is on sale now and returns its id.

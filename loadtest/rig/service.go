@@ -21,7 +21,7 @@ type Service struct {
 
 // StartService starts the service with a lock driver on the named Redis topology.
 func (s *Stack) StartService(ctx context.Context, topology, driver string, settings ...string) (*Service, error) {
-	driverSettings, err := s.startLockServers(driver)
+	driverSettings, err := s.LockServers(driver)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ func (s *Service) Stop() error {
 	return err
 }
 
-// startLockServers starts the servers that a driver needs beside MySQL and Redis
+// LockServers starts the servers that a driver needs beside MySQL and Redis
 // and returns the settings that name them. The servers end with the stack.
-func (s *Stack) startLockServers(driver string) (settings []string, err error) {
+func (s *Stack) LockServers(driver string) (settings []string, err error) {
 	switch driver {
 	case "redlock":
 		nodes, err := s.IndependentRedis(5)

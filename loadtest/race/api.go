@@ -1,0 +1,253 @@
+package race
+
+import (
+	"encoding/json"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Race is two bursts of the same claims, each at a service of its own. All
+// times of a side are microseconds since its barrier: the moment at which its
+// claims were released. The client, the instances and the samples read the same
+// clock, the wall clock of this machine.
+type Race struct {
+	Version     int             `json:"version"` // of this format
+	ID          string          `json:"id"`
+	Started     time.Time       `json:"started"`
+	State       State           `json:"state"`
+	Phase       string          `json:"phase"` // what is done now, for people
+	Error       string          `json:"error"`
+	Schedule    string          `json:"schedule"` // sequential: the sides run one after the other, on one machine
+	Clock       string          `json:"clock"`    // wall: see above
+	Environment rig.Environment `json:"environment"`
+	Workload    Workload        `json:"workload"`
+	Sides       [2]Side         `json:"sides"`
+}
+
+// Version is the version of Race's JSON form.
+const Version = 1
+
+// A State is how far a race is. A race that failed has an Error.
+type State string
+
+// The states, in the order in which a race goes through them; it ends in one of
+// the last two.
+const (
+	Starting State = "starting"
+	Running  State = "running"
+	Ended    State = "ended"
+	Failed   State = "failed"
+)
+
+// A Workload is what both sides of a race share.
+type Workload struct {
+	Users         int `json:"users"`
+	ClaimsPerUser int `json:"claims_per_user"` // simultaneous
+	Stock         int `json:"stock"`
+	PauseMS       int `json:"pause_ms"` // slow motion: each claim that has its lock pauses before it commits
+}
+
+// Claims returns how many claims a side gets.
+func (w Workload) Claims() int { return w.Users * w.ClaimsPerUser }
+
+// Settings are the choices of one side.
+type Settings struct {
+	Lock      string   `json:"lock"`       // as LOCK
+	LockScope string   `json:"lock_scope"` // as LOCK_SCOPE
+	Guards    []string `json:"guards"`     // in force: unique, stock
+	Commit    string   `json:"commit"`     // as COMMIT
+	Instances int      `json:"instances"`
+	Redis     string   `json:"redis"` // the topology of the Redis that the lock uses
+}
+
+// A Side is one burst and its result. Audit, Counts, Promises, Sentence and
+// Source are null until the side has ended.
+type Side struct {
+	Settings Settings        `json:"settings"`
+	Coupon   string          `json:"coupon"`
+	Barrier  time.Time       `json:"barrier"`
+	Claims   []Claim         `json:"claims"`
+	Sections []Section       `json:"sections"`
+	Samples  []Sample        `json:"samples"`
+	Audit    json.RawMessage `json:"audit"` // GET /coupons/{id}/audit: the service's own
+	Counts   *Counts         `json:"counts"`
+	Promises []Promise       `json:"promises"`
+	Sentence *Sentence       `json:"sentence"`
+	Source   *Source         `json:"source"`
+}
+
+// A Claim is one request. Answered is -1 while it is in flight. Code is the code
+// of the problem, or empty for a 201. A Claim without a reply has status 0 and
+// the code no_reply.
+type Claim struct {
+	N        int    `json:"n"` // from 0; Claims[n] has it
+	User     string `json:"user"`
+	Instance string `json:"instance"` // that replied
+	Sent     int64  `json:"sent"`
+	Answered int64  `json:"answered"`
+	Status   int    `json:"status"`
+	Code     string `json:"code"`
+	Order    string `json:"order"` // the acknowledged order's id
+}
+
+// A Section is the critical section of a claim, as its instance reports it: from
+// the grant of the lock, which it began to wait for at Wanted, to the moment
+// before its release. Without a lock it is the code that a lock would protect.
+type Section struct {
+	Key      string `json:"key"`
+	User     string `json:"user"`
+	Instance string `json:"instance"`
+	Wanted   int64  `json:"wanted"`
+	Granted  int64  `json:"granted"`
+	Released int64  `json:"released"`
+}
+
+// A Sample is what the database has at one moment, and how many claims are then
+// in flight.
+type Sample struct {
+	T        int64 `json:"t"`
+	Stock    int   `json:"stock"`
+	Orders   int   `json:"orders"`
+	InFlight int   `json:"in_flight"`
+}
+
+// Counts is the rig's audit of a side: what the database has after the last
+// reply, and what the clients were told.
+type Counts struct {
+	InitialStock int            `json:"initial_stock"`
+	Stock        int            `json:"stock"` // left
+	Orders       int            `json:"orders"`
+	Users        int            `json:"distinct_users"` // with at least one order
+	Duplicates   int            `json:"duplicates"`
+	Oversold     int            `json:"oversold"`
+	Undersold    int            `json:"undersold"` // units that left the stock without becoming an order
+	Unsold       int            `json:"unsold"`    // units in stock although users without an order claimed them
+	Missing      int            `json:"missing"`   // acknowledged orders that the database does not have
+	Accepted     int            `json:"accepted"`
+	Codes        map[string]int `json:"codes"`     // of the claims that were not accepted
+	Instances    map[string]int `json:"instances"` // replies of each
+	Overlaps     int            `json:"overlaps"`  // sections that were entered while another of their key was running
+	MaxInFlight  int            `json:"max_in_flight"`
+}
+
+// A Promise says whether one of the three promises of a sale held, and by how
+// much it is broken.
+type Promise struct {
+	ID     string `json:"id"` // stock, one_each, all_sold
+	Name   string `json:"name"`
+	Held   bool   `json:"held"`
+	Number int    `json:"number"`
+}
+
+// A Sentence says what happened and why.
+type Sentence struct {
+	EN string `json:"en"`
+	ZH string `json:"zh"`
+}
+
+// A Source is the code that made the difference.
+type Source struct {
+	File string `json:"file"`
+	Func string `json:"func"`
+	From int    `json:"from"` // line
+	To   int    `json:"to"`
+	Text string `json:"text"`
+}
+
+// A Batch is the data of the event batch: what is new on one side. A claim
+// replaces the one with the same N. A batch with Replay set replaces everything
+// that the listener has of the side.
+type Batch struct {
+	Side     int       `json:"side"`
+	Replay   bool      `json:"replay"`
+	Claims   []Claim   `json:"claims"`
+	Sections []Section `json:"sections"`
+	Samples  []Sample  `json:"samples"`
+}
+
+// A Progress is the data of the events state and end.
+type Progress struct {
+	State State  `json:"state"`
+	Phase string `json:"phase"`
+	Error string `json:"error"`
+}
+
+// A Result is the data of the event side, when a side has ended.
+type Result struct {
+	Side     int             `json:"side"`
+	Coupon   string          `json:"coupon"`
+	Barrier  time.Time       `json:"barrier"`
+	Audit    json.RawMessage `json:"audit"`
+	Counts   *Counts         `json:"counts"`
+	Promises []Promise       `json:"promises"`
+	Sentence *Sentence       `json:"sentence"`
+	Source   *Source         `json:"source"`
+}
+
+// A Summary is a race in the list of the session's races, without its data.
+type Summary struct {
+	ID       string         `json:"id"`
+	Started  time.Time      `json:"started"`
+	State    State          `json:"state"`
+	Workload Workload       `json:"workload"`
+	Sides    [2]SideSummary `json:"sides"`
+}
+
+// A SideSummary is one side in a Summary.
+type SideSummary struct {
+	Settings Settings  `json:"settings"`
+	Counts   *Counts   `json:"counts"`
+	Promises []Promise `json:"promises"`
+}
+
+// A Request is the body of POST /races.
+type Request struct {
+	Workload Workload    `json:"workload"`
+	Sides    [2]Settings `json:"sides"`
+}
+
+// Options is what GET /options returns: what a Request may choose.
+type Options struct {
+	Locks       []string        `json:"locks"`
+	Scopes      []string        `json:"scopes"`
+	Guards      []string        `json:"guards"`
+	Commits     []string        `json:"commits"`
+	Instances   []int           `json:"instances"`
+	Redis       []string        `json:"redis"`
+	Limits      Limits          `json:"limits"`
+	Presets     []Preset        `json:"presets"`
+	Environment rig.Environment `json:"environment"`
+}
+
+// Limits are the largest values of a Request.
+type Limits struct {
+	Users   int `json:"users"`
+	Claims  int `json:"claims"` // users × claims_per_user
+	Stock   int `json:"stock"`
+	PauseMS int `json:"pause_ms"`
+}
+
+// A Preset is a Request with a name. Lessons are what the demo says of each side.
+type Preset struct {
+	Name    string    `json:"name"`
+	NameZH  string    `json:"name_zh"`
+	Lessons [2]string `json:"lessons"`
+	Request
+}
+
+// A Problem is the body of a response that is not a success, with one entry in
+// Errors for each wrong choice.
+type Problem struct {
+	Title  string       `json:"title"`
+	Status int          `json:"status"`
+	Code   string       `json:"code"`
+	Detail string       `json:"detail,omitempty"`
+	Errors []FieldError `json:"errors,omitempty"`
+}
+
+// A FieldError says what is wrong with one field of a Request.
+type FieldError struct {
+	Field   string `json:"field"` // like sides.0.lock
+	Message string `json:"message"`
+}

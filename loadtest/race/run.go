@@ -1,0 +1,63 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// run runs a race: it starts both services, then sends the burst to one after
+// the other, because two bursts at once would slow each other down. It returns
+// when the race has ended. stop stops the services.
+func (s *session) run(ctx context.Context, l *live) (stop func()) {
+	l.enter(Starting, "servers")
+	services, err := s.startBoth(ctx, l.snapshot())
+	for i := 0; err == nil && i < len(services); i++ {
+		if err = s.runSide(ctx, l, i, services[i]); err != nil {
+			err = fmt.Errorf("side %d: %w", i, err)
+		}
+	}
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	l.end(err)
+	return func() {
+		for _, v := range services {
+			if v != nil {
+				_ = v.stop() // what does not stop is killed, and its database goes with the lab
+			}
+		}
+	}
+}
+
+// startBoth starts the services of both sides at once.
+func (s *session) startBoth(ctx context.Context, r Race) (services [2]*service, err error) {
+	var errs [2]error
+	var starting sync.WaitGroup
+	for i, side := range r.Sides {
+		starting.Go(func() {
+			services[i], errs[i] = s.servers.start(ctx, side.Settings, r.Workload)
+		})
+	}
+	starting.Wait()
+	return services, errors.Join(errs[:]...)
+}
+
+// runSide sends the burst to a service and publishes the result.
+func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error {
+	l.enter(Running, fmt.Sprintf("claims_%d", i))
+	b := burst{v.Nginx.URL[len("http://"):], v.coupon, s.stack.Signer(), l.snapshot().Workload}
+	r := &recorder{live: l, side: i}
+	if err := r.record(ctx, v, b); err != nil {
+		return err
+	}
+	l.enter(Running, fmt.Sprintf("audit_%d", i))
+	result, err := s.judge(ctx, l.snapshot().Sides[i], b.Workload, v)
+	if err != nil {
+		return err
+	}
+	result.Side, result.Barrier = i, r.barrier
+	l.finish(result)
+	return nil
+}

@@ -1,0 +1,106 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// servers are the servers of a session beside MySQL and Redis. Each is started
+// when the first race needs it, and kept.
+type servers struct {
+	stack *rig.Stack
+
+	mu         sync.Mutex
+	settings   map[string][]string // that name the servers of a lock, by lock
+	topologies map[string]*lab.Topology
+}
+
+func newServers(stack *rig.Stack) *servers {
+	return &servers{stack: stack, settings: map[string][]string{}, topologies: map[string]*lab.Topology{}}
+}
+
+// settingsFor starts what the lock needs and returns the settings that name it.
+func (s *servers) settingsFor(c Settings) (settings []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	settings, started := s.settings[c.Lock]
+	if !started {
+		if settings, err = s.stack.LockServers(c.Lock); err != nil {
+			return nil, err
+		}
+		s.settings[c.Lock] = settings
+	}
+	if c.Redis == "single" {
+		return settings, nil
+	}
+	t := s.topologies[c.Redis]
+	if t == nil {
+		if t, err = s.stack.Topology(c.Redis); err != nil {
+			return nil, err
+		}
+		s.topologies[c.Redis] = t
+	}
+	return append([]string{"REDIS_URL=" + t.URL}, settings...), nil
+}
+
+// A service is the instances of one side, with a database of their own.
+type service struct {
+	*rig.Sale
+	*rig.Fleet
+	coupon string
+}
+
+// start starts the service of a side, with its coupon on sale.
+func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, error) {
+	settings, err := s.settingsFor(c)
+	if err != nil {
+		return nil, err
+	}
+	settings = append(rig.LabSettings(c.Lock, c.LockScope, c.Commit, c.guardsOff()...), settings...)
+	settings = append(settings, fmt.Sprintf("CLAIM_PAUSE=%dms", w.PauseMS), "LOG_LEVEL=error")
+	sale, err := s.newSale(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	v := &service{Sale: sale, Fleet: new(rig.Fleet)}
+	if err := v.open(ctx, c, w, s.stack.Signer().Admin()); err != nil {
+		return nil, errors.Join(err, v.stop())
+	}
+	return v, nil
+}
+
+// newSale creates a database. Two sides start at once, and the stack counts its
+// sales.
+func (s *servers) newSale(ctx context.Context, settings []string) (*rig.Sale, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stack.NewSale(ctx, settings...)
+}
+
+func (v *service) open(ctx context.Context, c Settings, w Workload, admin string) (err error) {
+	if err := v.RemoveGuards(ctx, c.guardsOff()); err != nil {
+		return err
+	}
+	if v.Fleet, err = v.StartFleet(c.Instances); err != nil {
+		v.Fleet = new(rig.Fleet)
+		return err
+	}
+	coupons, err := rig.NewClient(v.Nginx.URL).CreateCoupons(ctx, admin, rig.Workload{Rounds: 1, Stock: w.Stock})
+	if err != nil {
+		return err
+	}
+	v.coupon = coupons[0]
+	return nil
+}
+
+// stop stops the instances and drops the database.
+func (v *service) stop() error {
+	err := v.Fleet.Stop()
+	_, dropErr := v.DB.Exec("DROP DATABASE " + v.Name)
+	return errors.Join(err, dropErr, v.Sale.Close())
+}
