@@ -107,13 +107,25 @@ type Pair struct {
 	Nginx *lab.Nginx
 }
 
-// StartPair starts two instances of a program of bin/ behind nginx, as the service
-// is deployed.
+type startNginx func(conf string, upstreams ...string) (*lab.Nginx, error)
+
+// StartPair starts two instances of a program of bin/ behind nginx. nginx does not
+// limit clients, because all load comes from one address.
 func (s *Sale) StartPair(program string) (*Pair, error) { return s.StartPairWith(program, nil, nil) }
 
 // StartPairWith is StartPair with settings of each instance, which override the
 // sale's.
 func (s *Sale) StartPairWith(program string, a, b []string) (*Pair, error) {
+	return s.startPair(s.stack.Nginx, program, a, b)
+}
+
+// StartShippedPair starts two instances of the service behind nginx, with all of
+// its limits.
+func (s *Sale) StartShippedPair() (*Pair, error) {
+	return s.startPair(s.stack.LimitedNginx, "api", nil, nil)
+}
+
+func (s *Sale) startPair(nginx startNginx, program string, a, b []string) (*Pair, error) {
 	path, err := Binary(program)
 	if err != nil {
 		return nil, err
@@ -125,7 +137,7 @@ func (s *Sale) StartPairWith(program string, a, b []string) (*Pair, error) {
 	if p.B, err = s.stack.API(path, "b", slices.Concat(s.env, b)...); err != nil {
 		return nil, errors.Join(err, p.A.Stop())
 	}
-	p.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), p.A.Upstream(), p.B.Upstream())
+	p.Nginx, err = nginx(filepath.Join("deploy", "nginx"), p.A.Upstream(), p.B.Upstream())
 	if err != nil {
 		return nil, errors.Join(err, p.A.Stop(), p.B.Stop())
 	}

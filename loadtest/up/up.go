@@ -5,6 +5,8 @@ package up
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
 
 	"example.com/flashsale/loadtest/rig"
 )
@@ -23,31 +25,33 @@ To send the demo's load to this stack, from another terminal:
 `
 
 // Run starts the stack, prints how to use it, and stops it when ctx ends.
-func Run(ctx context.Context) error {
+func Run(ctx context.Context) error { return run(ctx, os.Stdout) }
+
+func run(ctx context.Context, out io.Writer) error {
 	return rig.With(func(s *rig.Stack) error {
-		sale, err := s.NewSale(ctx, rig.LabSettings("redis", "user", "grouped")...)
+		sale, err := s.NewSale(ctx, "LAB=false") // other settings may come from the environment
 		if err != nil {
 			return err
 		}
 		defer sale.Close()
-		pair, err := sale.StartPair("api")
+		pair, err := sale.StartShippedPair()
 		if err != nil {
 			return err
 		}
-		if err := printWelcome(ctx, pair.Nginx.URL, s.Signer()); err != nil {
+		if err := printWelcome(ctx, out, pair.Nginx.URL, s.Signer()); err != nil {
 			return err
 		}
 		<-ctx.Done()
-		fmt.Println("stopping …")
+		fmt.Fprintln(out, "stopping …")
 		return pair.Stop()
 	})
 }
 
-func printWelcome(ctx context.Context, url string, signer rig.TokenSigner) error {
+func printWelcome(ctx context.Context, out io.Writer, url string, signer rig.TokenSigner) error {
 	coupons, err := rig.NewClient(url).CreateCoupons(ctx, signer.Admin(), rig.SevenEach)
 	if err != nil {
 		return err
 	}
-	fmt.Printf(welcome, url, coupons[0], signer.User(42), signer.Admin(), signer)
-	return nil
+	_, err = fmt.Fprintf(out, welcome, url, coupons[0], signer.User(42), signer.Admin(), signer)
+	return err
 }
