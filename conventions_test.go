@@ -41,7 +41,16 @@ var onlyDepends = map[string][]string{
 	"internal/lock":        {},
 	"internal/lock/driver": {module + "internal/lock"},
 	"internal/faultproxy":  {},
-	"internal/auth":        slices.Concat([]string{"github.com/golang-jwt/jwt/v5"}, jsonV2),
+	"internal/auth":        slices.Concat(jsonWebTokens, jsonV2),
+}
+
+// jsonWebTokens lists the packages that verify tokens and fetch public keys.
+var jsonWebTokens = []string{
+	"github.com/golang-jwt/jwt/v5",
+	"github.com/MicahParks/keyfunc/v3",
+	"github.com/MicahParks/jwkset",
+	"golang.org/x/sync/singleflight",
+	"golang.org/x/time/rate",
 }
 
 // jsonV2 lists the packages of the JSON library that becomes encoding/json/v2.

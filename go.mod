@@ -3,6 +3,8 @@ module example.com/flashsale
 go 1.26.0
 
 require (
+	github.com/MicahParks/jwkset v0.11.3
+	github.com/MicahParks/keyfunc/v3 v3.9.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
 	github.com/bradfitz/gomemcache v0.0.0-20260422231931-4d751bb6e37c

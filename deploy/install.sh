@@ -46,6 +46,7 @@ for part; do
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
 		has java || need default-jre-headless openjdk
+		has openssl || need openssl openssl
 		;;
 	jmeter)
 		has jmeter || need "jmeter jmeter-http" jmeter

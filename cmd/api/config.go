@@ -29,8 +29,9 @@ type config struct {
 	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
 	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" doc:"size of the connection pool"`
 
-	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS"`
+	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS and JWT_JWKS"`
 	JWTSecrets  []string `env:"JWT_SECRETS" secret:"true" doc:"kid=secret, several separated by commas: verify tokens (HS256) by their kid; api token signs with the first"`
+	JWTJWKS     string   `env:"JWT_JWKS" doc:"JWKS of public keys that verify tokens (RS256, ES256, EdDSA) by their kid: https URL, or path of a file"`
 	JWTIssuer   string   `env:"JWT_ISSUER" doc:"iss of every token, if set"`
 	JWTAudience string   `env:"JWT_AUDIENCE" doc:"aud of every token contains it, if set"`
 

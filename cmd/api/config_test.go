@@ -52,6 +52,7 @@ func TestBadTokenSettingsAreReported(t *testing.T) {
 		{"JWT_SECRETS", "a=" + long + ",", "must be kid=secret"},
 		{"JWT_SECRETS", "a=" + long + ", b=" + long, "must be kid=secret"},
 		{"JWT_SECRETS", "a=" + long + ",a=" + long, "the kid a twice"},
+		{"JWT_JWKS", "http://login.example.com/keys", "must be an https URL"},
 		{"JWT_SECRETS", "a=" + blanks, "the secret a must have"},
 		{"JWT_SECRETS", "a=" + long + ",b=short", "the secret b must have"},
 	} {

@@ -1,13 +1,35 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 
 	"example.com/flashsale/internal/auth"
 )
 
-// tokens says which tokens the service accepts. The first secret signs those of
-// the command token.
+// openVerifier returns the verifier of the service's tokens. It fetches the JWKS,
+// because a service without keys would refuse every user.
+func openVerifier(cfg config, log *slog.Logger, opened *closers) (*auth.Verifier, error) {
+	tokens := cfg.tokens()
+	if cfg.JWTJWKS == "" {
+		return auth.NewVerifier(tokens), nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	opened.add(cancel)
+	jwks, err := auth.OpenJWKS(ctx, cfg.JWTJWKS, func(err error) {
+		log.Warn("JWKS not fetched, the previous keys remain", "error", err.Error())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("JWT_JWKS: %w", err)
+	}
+	tokens.JWKS = jwks
+	return auth.NewVerifier(tokens), nil
+}
+
+// tokens says which tokens the service accepts, apart from those that a JWKS
+// verifies. The first secret signs the tokens of the command token.
 func (c config) tokens() auth.Config {
 	secrets, _ := auth.ParseSecrets(c.JWTSecrets) // checked already
 	if c.JWTSecret != "" {
@@ -19,14 +41,17 @@ func (c config) tokens() auth.Config {
 // checkTokens returns the rules that the settings of tokens break.
 func (c config) checkTokens() []settingError {
 	var broken []settingError
-	if c.JWTSecret == "" && len(c.JWTSecrets) == 0 {
-		broken = append(broken, settingError{"JWT_SECRET", "is not set, and neither is JWT_SECRETS"})
+	if c.JWTSecret == "" && len(c.JWTSecrets) == 0 && c.JWTJWKS == "" {
+		broken = append(broken, settingError{"JWT_SECRET", "is not set, nor is JWT_SECRETS or JWT_JWKS"})
 	}
 	if err := auth.CheckSecret(c.JWTSecret); c.JWTSecret != "" && err != nil {
 		broken = append(broken, settingError{"JWT_SECRET", err.Error()})
 	}
 	if _, err := auth.ParseSecrets(c.JWTSecrets); err != nil {
 		broken = append(broken, settingError{"JWT_SECRETS", err.Error()})
+	}
+	if _, err := auth.ParseJWKSLocation(c.JWTJWKS); c.JWTJWKS != "" && err != nil {
+		broken = append(broken, settingError{"JWT_JWKS", err.Error()})
 	}
 	return broken
 }

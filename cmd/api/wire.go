@@ -11,7 +11,6 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
@@ -58,6 +57,10 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	verifier, err := openVerifier(cfg, log, opened)
+	if err != nil {
+		return nil, err
+	}
 	metrics := registry(p)
 	lockMetrics, err := lockmetrics.New(metrics)
 	if err != nil {
@@ -78,7 +81,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	}
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
-		Verifier:       auth.NewVerifier(cfg.tokens()),
+		Verifier:       verifier,
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
@@ -126,6 +129,9 @@ func (p pools) probes() []httpapi.Probe {
 func (c config) warn(log *slog.Logger) {
 	if c.Lock == "local" || c.Lock == "none" {
 		log.Warn("this LOCK excludes nothing across instances; the database alone keeps the promises", "lock", c.Lock)
+	}
+	if c.JWTJWKS != "" && (c.JWTIssuer == "" || c.JWTAudience == "") {
+		log.Warn("tokens that the identity provider issued to other services are accepted: set JWT_ISSUER and JWT_AUDIENCE")
 	}
 	if c.Lab {
 		log.Warn("LAB is on: not for production")

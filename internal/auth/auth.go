@@ -1,6 +1,7 @@
-// Package auth signs and verifies the service's bearer tokens. They are JSON
-// Web Tokens (RFC 7519) signed with HS256: sub is the user's id, role is "user"
-// or "admin", and exp is required.
+// Package auth verifies the service's bearer tokens, and signs some. They are
+// JSON Web Tokens (RFC 7519): sub is the user's id, role is "user" or "admin",
+// and exp is required. They are signed with a secret (HS256), or verified with
+// the public keys of an identity provider (RS256, ES256, EdDSA).
 package auth
 
 import (

@@ -14,6 +14,9 @@ type Config struct {
 	// Secrets verify tokens with the algorithm HS256: the secret whose ID is the
 	// token's kid, or else the one without an ID.
 	Secrets []Secret
+	// JWKS verifies tokens with the algorithms RS256, ES256 and EdDSA, unless it
+	// is nil.
+	JWKS *JWKS
 	// Issuer and Audience, unless they are empty, are required of tokens: iss is
 	// the issuer, and aud contains the audience.
 	Issuer, Audience string
@@ -22,6 +25,7 @@ type Config struct {
 // A Verifier verifies tokens. It is safe for concurrent use.
 type Verifier struct {
 	secrets   map[string][]byte
+	jwks      *JWKS
 	parser    *jwt.Parser
 	validator *jwt.Validator
 }
@@ -29,7 +33,10 @@ type Verifier struct {
 // NewVerifier returns a Verifier.
 func NewVerifier(c Config) *Verifier {
 	options := c.options()
-	v := &Verifier{secrets: map[string][]byte{}, parser: jwt.NewParser(options...), validator: jwt.NewValidator(options...)}
+	v := &Verifier{
+		secrets: map[string][]byte{}, jwks: c.JWKS,
+		parser: jwt.NewParser(options...), validator: jwt.NewValidator(options...),
+	}
 	for _, s := range c.Secrets {
 		v.secrets[s.ID] = s.Key
 	}
@@ -42,6 +49,9 @@ func (c Config) options() []jwt.ParserOption {
 	algorithms := []string{} // nil would allow all
 	if len(c.Secrets) > 0 {
 		algorithms = append(algorithms, "HS256")
+	}
+	if c.JWKS != nil {
+		algorithms = append(algorithms, "RS256", "ES256", "EdDSA")
 	}
 	options := []jwt.ParserOption{jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithExpirationRequired()}
 	if c.Issuer != "" {
@@ -102,12 +112,16 @@ func (v *Verifier) parseAnyHeader(token string, c *claims) error {
 }
 
 // key returns the key that must have signed a token whose algorithm is valid.
+// Its type is that of the algorithm, or else the library refuses it.
 func (v *Verifier) key(token *jwt.Token) (any, error) {
 	h, err := headerOf(token.Raw)
 	if err != nil {
 		return nil, err
 	}
-	return v.secret(h.KeyID)
+	if token.Method == jwt.SigningMethodHS256 {
+		return v.secret(h.KeyID)
+	}
+	return v.jwks.key(token, h.KeyID)
 }
 
 func (v *Verifier) secret(id string) ([]byte, error) {

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"example.com/flashsale/internal/auth/authtest"
+)
+
+// withProvider returns the settings of an instance that knows the provider's
+// keys and no secret.
+func withProvider(tb testing.TB, location string) map[string]string {
+	tb.Helper()
+	env := settings(tb, map[string]string{"JWT_JWKS": location, "JWT_ISSUER": "login", "JWT_AUDIENCE": "flashsale"})
+	delete(env, "JWT_SECRET")
+	return env
+}
+
+func claimsOf(user, role string) jwt.MapClaims {
+	return jwt.MapClaims{"sub": user, "role": role, "iss": "login", "aud": "flashsale", "exp": time.Now().Add(time.Hour).Unix()}
+}
+
+func TestIdentityProviderSignsUsersIn(t *testing.T) {
+	t.Parallel()
+	p := authtest.NewProvider(t)
+	for _, algorithm := range []string{"RS256", "ES256", "EdDSA"} {
+		p.Add(t, algorithm, algorithm)
+	}
+	i := start(t, withProvider(t, p.URL)).ready(t)
+	created := i.post(t, "/coupons", p.Sign(t, "RS256", claimsOf("1", "admin")),
+		`{"name":"100 off","begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":9}`)
+	if created.status != 201 {
+		t.Fatalf("create: %+v", created)
+	}
+	claim := func(token string) response { return i.post(t, created.header.Get("Location")+"/orders", token, "") }
+	for user, algorithm := range map[string]string{"2": "RS256", "3": "ES256", "4": "EdDSA"} {
+		if r := claim(p.Sign(t, algorithm, claimsOf(user, "user"))); r.status != 201 {
+			t.Errorf("claim with %s: %+v", algorithm, r)
+		}
+	}
+	wrong := claimsOf("5", "user")
+	wrong["aud"] = "shop"
+	for name, token := range map[string]string{"another audience": p.Sign(t, "RS256", wrong), "a secret": tokenFor(t, 5, 0)} {
+		if r := claim(token); r.status != 401 || !strings.Contains(r.header.Get("WWW-Authenticate"), "invalid_token") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+
+	old := p.Sign(t, "ES256", claimsOf("6", "user"))
+	p.Rotate(t, "next", "ES256")
+	if r := claim(p.Sign(t, "next", claimsOf("7", "user"))); r.status != 201 {
+		t.Errorf("claim with a new key: %+v", r)
+	}
+	if r := claim(old); r.status != 401 {
+		t.Errorf("claim with a removed key: %+v", r)
+	}
+	p.Close()
+	if r := claim(p.Sign(t, "next", claimsOf("8", "user"))); r.status != 201 {
+		t.Errorf("claim while the provider is down: %+v", r)
+	}
+}
+
+func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
+	t.Parallel()
+	failing, closed := authtest.NewProvider(t), authtest.NewProvider(t)
+	failing.Fail.Store(true)
+	closed.Close()
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no keys"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for location, want := range map[string]string{
+		failing.URL: "500", closed.URL: "connection refused", "/no/such/file": "no such file", text: "invalid character",
+		"http://login.example.com/": "must be an https URL",
+	} {
+		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_JWKS": location}
+		err := run(t.Context(), nil, from(env), io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), "JWT_JWKS: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", location, err, want)
+		}
+	}
+}
+
+// The commands in docs/operations.md make keys and a token that the service
+// accepts.
+func TestDocumentedKeysWork(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := regexp.MustCompile("(?s)```sh\n(base64url.*?)```").FindSubmatch(page)
+	if script == nil {
+		t.Fatal("docs/operations.md has no commands that make keys")
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", string(script[1]))
+	shell.Dir, shell.Stderr = t.TempDir(), os.Stderr
+	out, err := shell.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := withProvider(t, "")
+	maps.Copy(env, assignments(string(out)))
+	_, token, _ := strings.Cut(string(out), "Bearer ")
+	token, _, _ = strings.Cut(token, "'")
+	if r := start(t, env).ready(t).get(t, "/orders", token); r.status != 200 {
+		t.Errorf("%s\n%+v", out, r)
+	}
+}
+
+// assignments returns the settings in text.
+func assignments(text string) map[string]string {
+	found := map[string]string{}
+	for _, m := range regexp.MustCompile(`(JWT_\w+)=(\S+)`).FindAllStringSubmatch(text, -1) {
+		found[m[1]] = m[2]
+	}
+	return found
+}

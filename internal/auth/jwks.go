@@ -1,0 +1,174 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+)
+
+const (
+	refreshInterval = 5 * time.Minute
+	fetchTimeout    = 10 * time.Second
+	// unknownKeyInterval is the shortest time between two fetches for tokens
+	// whose kid is unknown. Anybody can send such tokens.
+	unknownKeyInterval = 10 * time.Second
+	// unknownKeyTimeout is the longest time that a token with an unknown kid
+	// waits for a fetch, including the rest of unknownKeyInterval.
+	unknownKeyTimeout = 2 * time.Second
+)
+
+// A JWKS is a set of public keys (RFC 7517) at a URL or in a file. It is fetched
+// every five minutes, and when a token names an unknown key, but then at most
+// once in ten seconds. If fetching fails, the previous keys remain. It is safe
+// for concurrent use.
+type JWKS struct {
+	known   *publicKeys
+	keyfunc keyfunc.Keyfunc
+	fetch   singleflight.Group
+}
+
+var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
+
+func isLoopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+
+// ParseJWKSLocation returns the URL of a location, which is a URL with the
+// scheme https, with http only on this host, or else the path of a file.
+func ParseJWKSLocation(location string) (*url.URL, error) {
+	u, err := url.Parse(location)
+	switch {
+	case err != nil, u.User != nil, u.Scheme == "https" && u.Host == "":
+		return nil, errLocation
+	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+		return u, nil
+	case u.Scheme != "":
+		return nil, errLocation
+	}
+	path, err := filepath.Abs(location)
+	return &url.URL{Scheme: "file", Path: path}, err
+}
+
+// OpenJWKS fetches the keys at a location. It returns an error if that fails or
+// if there is no usable key. Until ctx ends, it fetches them again in the
+// background, and calls failed for each fetch that fails.
+func OpenJWKS(ctx context.Context, location string, failed func(error)) (*JWKS, error) {
+	u, err := ParseJWKSLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	known := &publicKeys{MemoryJWKSet: jwkset.NewMemoryStorage()}
+	source, err := jwkset.NewStorageFromHTTP(u.String(), jwkset.HTTPClientStorageOptions{
+		Client: fetchClient(), Ctx: ctx, HTTPTimeout: fetchTimeout, RefreshInterval: refreshInterval, Storage: known,
+		RefreshErrorHandler: func(_ context.Context, err error) { failed(err) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", location, err)
+	}
+	storage, err := jwkset.NewHTTPClient(jwkset.HTTPClientOptions{
+		HTTPURLs: map[string]jwkset.Storage{u.String(): source}, RateLimitWaitMax: unknownKeyTimeout,
+		RefreshUnknownKID: rate.NewLimiter(rate.Every(unknownKeyInterval), 1),
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: storage})
+	return &JWKS{known: known, keyfunc: keys}, err
+}
+
+// key returns the key that a token names. Tokens that name an unknown key wait
+// for one fetch together.
+func (j *JWKS) key(token *jwt.Token, id string) (any, error) {
+	if id == "" {
+		return nil, errors.New("the token names no key")
+	}
+	if _, err := j.known.KeyRead(context.Background(), id); err != nil {
+		_, _, _ = j.fetch.Do("", func() (any, error) { return j.keyfunc.Keyfunc(token) })
+		if _, err := j.known.KeyRead(context.Background(), id); err != nil {
+			return nil, err
+		}
+	}
+	return j.keyfunc.Keyfunc(token)
+}
+
+// publicKeys holds the keys that can verify tokens.
+type publicKeys struct{ *jwkset.MemoryJWKSet }
+
+// KeyReplaceAll replaces the keys by those of fetched that can verify tokens. It
+// keeps them and returns an error if there is none: an error page may be valid
+// JSON, too.
+func (p *publicKeys) KeyReplaceAll(ctx context.Context, fetched []jwkset.JWK) error {
+	var usable []jwkset.JWK
+	for _, key := range fetched {
+		if canVerify(key) {
+			usable = append(usable, key)
+		}
+	}
+	if len(usable) == 0 {
+		return errors.New("no key with a kid is for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519)")
+	}
+	return p.MemoryJWKSet.KeyReplaceAll(ctx, usable)
+}
+
+// canVerify reports whether tokens can name the key, and whether it is meant
+// for signatures with the algorithm of its type.
+func canVerify(key jwkset.JWK) bool {
+	m, algorithm := key.Marshal(), algorithmOf(key.Key())
+	named := m.KID != ""
+	signs := m.USE == "" || m.USE == jwkset.UseSig
+	return named && signs && algorithm != "" && (m.ALG == "" || m.ALG == algorithm)
+}
+
+// algorithmOf returns the one algorithm that a public key is used with, or "" if
+// there is none. A secret or a private key has none.
+func algorithmOf(key any) jwkset.ALG {
+	switch key := key.(type) {
+	case *rsa.PublicKey:
+		if key.N.BitLen() >= 2048 {
+			return jwkset.AlgRS256
+		}
+	case *ecdsa.PublicKey:
+		if key.Curve == elliptic.P256() {
+			return jwkset.AlgES256
+		}
+	case ed25519.PublicKey:
+		return jwkset.AlgEdDSA
+	}
+	return ""
+}
+
+// fetchClient returns a client that reads file URLs, too, and does not follow
+// redirects, which may lead to a URL without TLS.
+func fetchClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.RegisterProtocol("file", files{})
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// files is a transport that replies with the content of files.
+type files struct{}
+
+func (files) RoundTrip(r *http.Request) (*http.Response, error) {
+	f, err := os.Open(r.URL.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: f, Request: r}, nil
+}
