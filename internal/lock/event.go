@@ -18,6 +18,7 @@ const (
 	EventWaiting                         // an Acquire begins to wait
 	EventWaited                          // it has stopped waiting
 	EventRenewed                         // the lease was extended
+	EventRenewedLate                     // it was extended, with less than a third of its TTL left
 	EventRenewalUnknown                  // an extension failed and will be repeated; Err
 	EventReleased                        // Hold is the time the lock was held
 	EventReleaseUnknown                  // the outcome of the release is unknown; Hold, Err

@@ -180,6 +180,7 @@ func (w *watchdog) renewed(g *grant, requestedAt time.Time, err error) {
 		w.mu.Unlock()
 		return
 	}
+	late := g.deadline != g.last && time.Until(g.deadline) < g.options.TTL/3
 	switch {
 	case err == nil:
 		g.extendedAt(requestedAt, g.options)
@@ -192,11 +193,13 @@ func (w *watchdog) renewed(g *grant, requestedAt time.Time, err error) {
 	}
 	w.setTimer()
 	w.mu.Unlock()
-	g.reportRenewal(err)
+	g.reportRenewal(late, err)
 }
 
-func (g *grant) reportRenewal(err error) {
+func (g *grant) reportRenewal(late bool, err error) {
 	switch {
+	case err == nil && late:
+		g.report(Event{Kind: EventRenewedLate})
 	case err == nil:
 		g.report(Event{Kind: EventRenewed})
 	case errors.Is(err, ErrLost):

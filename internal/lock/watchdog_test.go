@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -68,5 +69,44 @@ func TestUncontendedLockAllocatesLittle(t *testing.T) {
 	})
 	if allocs > 9 { // two for the lock, one for the lease, the rest for the context of the release
 		t.Errorf("%.0f allocations for a lock, want at most 9", allocs)
+	}
+}
+
+// unresponsiveLocker is Local as a BatchExtender that extends nothing before a time.
+type unresponsiveLocker struct {
+	batchLocker
+	until time.Time
+}
+
+func (u *unresponsiveLocker) ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error {
+	if time.Now().Before(u.until) {
+		return []error{errors.New("no reply")}
+	}
+	return u.batchLocker.ExtendAll(ctx, ttl, leases)
+}
+
+func TestLateRenewalIsReported(t *testing.T) {
+	t.Parallel()
+	const ttl = 30 * time.Second
+	for outage, want := range map[time.Duration]EventKind{0: EventRenewed, 15 * time.Second: EventRenewed, 25 * time.Second: EventRenewedLate} {
+		synctest.Test(t, func(t *testing.T) {
+			renewals := make(chan EventKind, 10)
+			c := New(&unresponsiveLocker{batchLocker{Locker: Local()}, time.Now().Add(outage)}, WithObserver(func(e Event) {
+				if e.Kind == EventRenewed || e.Kind == EventRenewedLate {
+					renewals <- e.Kind
+				}
+			}))
+			l, err := c.Acquire(t.Context(), "key", Options{TTL: ttl})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(ttl - time.Second)
+			if err := l.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if first := <-renewals; first != want {
+				t.Errorf("outage of %s: first renewal %v, want %v", outage, first, want)
+			}
+		})
 	}
 }
