@@ -24,6 +24,7 @@ type Claims struct {
 	options  lock.Options
 	enter    func(context.Context, Section) (leave func()) // nil outside the lab
 	releaser releaser
+	refused  func(Gate)
 }
 
 // Claim places a user's order for one coupon, and returns it once it is durable.
@@ -111,15 +112,21 @@ func (c *Claims) find(ctx context.Context, userID, couponID int64) (cp coupon.Co
 func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
 	err := cp.CheckOpen(now)
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
+		c.refused(GateWindow)
 		return err
 	}
 	if orderID, found := c.winners.find(cp.ID, userID); found {
+		c.refused(GateOrder)
 		return &AlreadyClaimedError{OrderID: orderID}
 	}
-	if err != nil {
-		return c.winners.checkSoldOut(ctx, cp, userID)
+	if err == nil {
+		return nil
 	}
-	return nil
+	gate, err := c.winners.checkSoldOut(ctx, cp, userID)
+	if isVerdict(err) {
+		c.refused(gate)
+	}
+	return err
 }
 
 // maxIDAttempts bounds how often a taken id is replaced. The id worker gives no
@@ -154,6 +161,10 @@ func (c *Claims) updateCaches(cp coupon.Coupon, o Order, err error) {
 		c.coupons.MarkSoldOut(cp)
 	}
 }
+
+// Slots returns how many claims run and how many wait for a slot. A claim runs
+// from its prechecks to its verdict.
+func (c *Claims) Slots() (running, waiting int) { return c.slots.usage() }
 
 // Close returns nil when no transaction is running and all locks are released,
 // or an error when ctx ends. A later Claim may return ErrUnavailable.

@@ -27,6 +27,7 @@ type Config struct {
 	LockWait time.Duration // longest wait for the lock with PerCoupon
 
 	Strategy Strategy // how orders are committed
+	Observer Observer // optional
 
 	// Enter, unless it is nil, is called by each claim that has taken its lock.
 	// The function that it returns is called before the claim releases the lock.
@@ -50,7 +51,8 @@ func New(c Config) (*Claims, error) {
 	if c.DB == nil || c.Coupons == nil || c.IDs == nil || c.Locks == nil {
 		return nil, errors.New("order: the Config lacks a dependency")
 	}
-	strategy, err := newCommitter(c.Strategy, c.DB, c.BatchDB)
+	c.Observer.setDefaults()
+	strategy, err := newCommitter(c)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,8 @@ func New(c Config) (*Claims, error) {
 		strategy: strategy,
 		winners:  newWinners(c.DB),
 		slots:    newSlots(maxRunning),
-		options:  lock.Options{TTL: c.LockTTL, Class: "claim"},
+		refused:  c.Observer.Refused,
+		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
 		enter:    c.Enter,
 	}
 	switch c.Scope {
@@ -72,6 +75,9 @@ func New(c Config) (*Claims, error) {
 	}
 	return claims, nil
 }
+
+// LockClass is the class of a claim's lock.
+const LockClass = "claim"
 
 func userKey(userID, _ int64) string {
 	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)

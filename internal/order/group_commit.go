@@ -24,6 +24,7 @@ import (
 type groupCommit struct {
 	db      *sqlx.DB
 	batchDB *sqlx.DB // opened with multi-statements
+	ended   func(Transaction)
 
 	mu         sync.Mutex
 	queues     map[int64][]*claim // by coupon; a queue exists while its committer goroutine runs
@@ -50,8 +51,8 @@ const (
 
 var errClosed = errors.New("the service is shutting down")
 
-func newGroupCommit(db, batchDB *sqlx.DB) *groupCommit {
-	return &groupCommit{db: db, batchDB: batchDB, queues: map[int64][]*claim{}}
+func newGroupCommit(c Config) *groupCommit {
+	return &groupCommit{db: c.DB, batchDB: c.BatchDB, ended: c.Observer.Ended, queues: map[int64][]*claim{}}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
@@ -135,20 +136,13 @@ func (g *groupCommit) nextBatch(couponID int64) []*claim {
 	return claims
 }
 
-// commitBatch commits claims and sends each its result. It tries a single round
-// trip first; if that changed nothing, an interactive transaction finds out
-// which claims can win. It does not try again what the server may yet execute:
-// the stock would be taken twice for the same orders.
+// commitBatch commits claims and sends each its result.
 func (g *groupCommit) commitBatch(couponID int64, claims []*claim) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
+	start := time.Now()
 	b := &batch{couponID: couponID, claims: claims}
-	err := g.resolve(ctx, b, b.singleRoundTrip(ctx, g.batchDB))
-	if errors.Is(err, errNotApplied) {
-		err = g.resolve(ctx, b, retry(ctx, func() error {
-			return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
-		}))
-	}
+	err := g.commit(ctx, b)
 	for _, c := range claims {
 		if err != nil {
 			c.result <- err // the refusals were read in a transaction that was not committed
@@ -156,6 +150,25 @@ func (g *groupCommit) commitBatch(couponID int64, claims []*claim) {
 			c.result <- b.refused[c.ID]
 		}
 	}
+	t := Transaction{Claims: len(claims), Took: time.Since(start), Err: err}
+	if err == nil {
+		t.Orders = len(b.won)
+	}
+	g.ended(t)
+}
+
+// commit tries a single round trip first; if that changed nothing, an
+// interactive transaction finds out which claims can win. It does not try again
+// what the server may yet execute: the stock would be taken twice for the same
+// orders.
+func (g *groupCommit) commit(ctx context.Context, b *batch) error {
+	err := g.resolve(ctx, b, b.singleRoundTrip(ctx, g.batchDB))
+	if errors.Is(err, errNotApplied) {
+		err = g.resolve(ctx, b, retry(ctx, func() error {
+			return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
+		}))
+	}
+	return err
 }
 
 // resolve returns nil if the batch's verdicts are final, and otherwise why they

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -17,10 +18,11 @@ type perClaim struct {
 	db        *sqlx.DB
 	decrement decrementFunc
 	slots     *slots // the pool's connections: a coupon whose row is locked must not take all
+	ended     func(Transaction)
 }
 
-func newPerClaim(db *sqlx.DB, decrement decrementFunc) *perClaim {
-	return &perClaim{db, decrement, newSlots(cmp.Or(db.Stats().MaxOpenConnections, maxRunning))}
+func newPerClaim(c Config, decrement decrementFunc) *perClaim {
+	return &perClaim{c.DB, decrement, newSlots(cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)), c.Observer.Ended}
 }
 
 func (p *perClaim) Commit(ctx context.Context, o Order) error {
@@ -28,6 +30,13 @@ func (p *perClaim) Commit(ctx context.Context, o Order) error {
 		return err
 	}
 	defer p.slots.release(o.CouponID)
+	start := time.Now()
+	err := p.commit(ctx, o)
+	p.ended(single(start, err))
+	return err
+}
+
+func (p *perClaim) commit(ctx context.Context, o Order) error {
 	err := retry(ctx, func() error {
 		return inTx(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, o) })
 	})

@@ -117,6 +117,18 @@ func (s *slots) leave(couponID int64, c *couponSlots, waiter *list.Element) {
 	s.forgetIdle(couponID, c)
 }
 
+// usage returns the number of slots that are held, and of claims that wait for
+// one.
+func (s *slots) usage() (held, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.coupons {
+		held += c.held
+		waiting += c.waiters.Len()
+	}
+	return held, waiting
+}
+
 func (s *slots) forgetIdle(couponID int64, c *couponSlots) {
 	if c.held == 0 && c.waiters.Len() == 0 {
 		delete(s.coupons, couponID)

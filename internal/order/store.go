@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -85,4 +86,23 @@ func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
 		return Audit{}, fmt.Errorf("coupon %d: audit: %w", couponID, err)
 	}
 	return a, nil
+}
+
+// AuditAll audits, one after the other, the coupons whose sale has started and
+// has not ended before endedAfter.
+func (s *Store) AuditAll(ctx context.Context, endedAfter time.Time) ([]Audit, error) {
+	const q = `SELECT id FROM coupons WHERE begin_time <= ? AND end_time > ?`
+	var ids []int64
+	if err := s.db.SelectContext(ctx, &ids, q, time.Now().UTC(), endedAfter.UTC()); err != nil {
+		return nil, fmt.Errorf("coupons to audit: %w", err)
+	}
+	audits := make([]Audit, 0, len(ids))
+	for _, id := range ids {
+		a, err := s.Audit(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		audits = append(audits, a)
+	}
+	return audits, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // Strategy names a way to commit orders.
@@ -37,22 +35,22 @@ type committer interface {
 // errIDTaken says that another order has the id.
 var errIDTaken = errors.New("id taken")
 
-func newCommitter(s Strategy, db, batchDB *sqlx.DB) (committer, error) {
-	switch s {
+func newCommitter(c Config) (committer, error) {
+	switch c.Strategy {
 	case PerClaim:
-		return newPerClaim(db, decrementConditionally), nil
+		return newPerClaim(c, decrementConditionally), nil
 	case Optimistic:
-		return newPerClaim(db, decrementOptimistically), nil
+		return newPerClaim(c, decrementOptimistically), nil
 	case Pessimistic:
-		return newPerClaim(db, decrementPessimistically), nil
+		return newPerClaim(c, decrementPessimistically), nil
 	case Unguarded:
-		return newPerClaim(db, decrementUnguarded), nil
+		return newPerClaim(c, decrementUnguarded), nil
 	case GroupCommit:
-		if batchDB == nil {
+		if c.BatchDB == nil {
 			return nil, errors.New("order: GroupCommit needs a BatchDB")
 		}
-		return newGroupCommit(db, batchDB), nil
+		return newGroupCommit(c), nil
 	default:
-		return nil, fmt.Errorf("order: unknown commit strategy %q", s)
+		return nil, fmt.Errorf("order: unknown commit strategy %q", c.Strategy)
 	}
 }

@@ -41,24 +41,24 @@ func (w *winners) add(couponID, userID, orderID int64) {
 }
 
 // checkSoldOut returns the verdict on a claim of a coupon that was seen sold
-// out: an *AlreadyClaimedError if the user has an order, or coupon.ErrSoldOut.
-// It returns nil if the database shows units left: only a transaction can then
+// out: an *AlreadyClaimedError if the user has an order, or coupon.ErrSoldOut;
+// and the gate that found it. The verdict is nil if the database shows units left: only a transaction can then
 // decide, for the user may have an order that the reading server lacks.
-func (w *winners) checkSoldOut(ctx context.Context, c coupon.Coupon, userID int64) error {
+func (w *winners) checkSoldOut(ctx context.Context, c coupon.Coupon, userID int64) (Gate, error) {
 	if w.filters.exclude(c, userID) {
-		return coupon.ErrSoldOut
+		return GateFilter, coupon.ErrSoldOut
 	}
 	found, err := w.lookups.find(ctx, c.ID, userID)
 	switch {
 	case err != nil:
-		return err
+		return GateLookup, err
 	case found.orderID != 0:
 		w.add(c.ID, userID, found.orderID)
-		return &AlreadyClaimedError{OrderID: found.orderID}
+		return GateLookup, &AlreadyClaimedError{OrderID: found.orderID}
 	case found.soldOut:
-		return coupon.ErrSoldOut
+		return GateLookup, coupon.ErrSoldOut
 	}
-	return nil
+	return GateLookup, nil
 }
 
 // close returns when no filter is being loaded. Later claims load none.
