@@ -1,0 +1,64 @@
+// Package ordermetrics shows in Prometheus metrics what happens to claims beside
+// their verdicts, and whether the promises of package order hold.
+package ordermetrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/order"
+)
+
+// NewObserver returns an Observer that counts in metrics which it registers
+// with r. It panics if they are already registered.
+func NewObserver(r prometheus.Registerer) order.Observer {
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "flashsale_gate_refusals_total", Help: "Claims refused without a transaction, by the gate that refused them.",
+	}, []string{"gate"})
+	claims := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "flashsale_batch_claims", Help: "Claims that shared a transaction.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512
+	})
+	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "flashsale_commit_seconds", Help: "Time of a transaction of claims, by outcome: committed, refused (no claim won) or failed (perhaps committed).",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
+	}, []string{"outcome"})
+	r.MustRegister(refused, claims, took)
+	for _, gate := range []order.Gate{order.GateWindow, order.GateOrder, order.GateFilter, order.GateLookup} {
+		refused.WithLabelValues(string(gate))
+	}
+	for _, outcome := range []string{"committed", "refused", "failed"} {
+		took.WithLabelValues(outcome)
+	}
+	return order.Observer{
+		Refused: func(g order.Gate) { refused.WithLabelValues(string(g)).Inc() },
+		Ended: func(t order.Transaction) {
+			claims.Observe(float64(t.Claims))
+			took.WithLabelValues(outcome(t)).Observe(t.Took.Seconds())
+		},
+	}
+}
+
+func outcome(t order.Transaction) string {
+	switch {
+	case t.Err != nil:
+		return "failed"
+	case t.Orders == 0:
+		return "refused"
+	}
+	return "committed"
+}
+
+// Slots collects how many claims run, and how many wait to run.
+type Slots struct{ Claims *order.Claims }
+
+var slots = prometheus.NewDesc("flashsale_slots", "Claims by state: running, or waiting for a slot.", []string{"state"}, nil)
+
+// Describe implements prometheus.Collector.
+func (Slots) Describe(out chan<- *prometheus.Desc) { out <- slots }
+
+// Collect implements prometheus.Collector.
+func (s Slots) Collect(out chan<- prometheus.Metric) {
+	running, waiting := s.Claims.Slots()
+	out <- prometheus.MustNewConstMetric(slots, prometheus.GaugeValue, float64(running), "running")
+	out <- prometheus.MustNewConstMetric(slots, prometheus.GaugeValue, float64(waiting), "waiting")
+}
