@@ -59,6 +59,7 @@ type API struct {
 // New returns an API that is not open.
 func New(c Config) *API {
 	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, maxDelayed), clientIP: clientIP(c.TrustedProxies)}
+	c.Metrics.MustRegister(stateCollector{a})
 	a.handler = a.routes()
 	return a
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -31,7 +32,54 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}, []string{"limit"}),
 	}
 	r.MustRegister(m.requests, m.claims, m.duration, m.refused)
+	for _, verdict := range verdicts {
+		m.claims.WithLabelValues(verdict)
+	}
+	for _, class := range []string{"made", "refused", "failed", "cancelled"} {
+		m.duration.WithLabelValues(class)
+	}
 	return m
+}
+
+// verdicts are the usual values of the label verdict. Their counters begin at
+// zero: Prometheus does not notice the first increment of a counter that did not
+// exist before.
+var verdicts = []string{
+	"made", "sold_out", "already_claimed", "claim_in_progress", "not_started", "ended", "coupon_not_found",
+	unavailable.Code, internal.Code, cancelled.Code,
+}
+
+// A stateCollector collects the state of the instance and of the servers that it
+// needs. A scrape probes the servers as /readyz does.
+type stateCollector struct{ api *API }
+
+var (
+	dependencyUp = prometheus.NewDesc("flashsale_dependency_up", "Whether a server that the instance needs replies: 1 or 0.", []string{"dependency"}, nil)
+	draining     = prometheus.NewDesc("flashsale_draining", "Whether the instance is shutting down: 1 or 0.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (stateCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- dependencyUp
+	out <- draining
+}
+
+// Collect implements prometheus.Collector.
+func (s stateCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	checks, _ := s.api.probe(ctx)
+	for name, result := range checks {
+		out <- prometheus.MustNewConstMetric(dependencyUp, prometheus.GaugeValue, number(result == "ok"), name)
+	}
+	out <- prometheus.MustNewConstMetric(draining, prometheus.GaugeValue, number(s.api.draining.Load()))
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // request counts a response. Requests that match no route share one label, so
