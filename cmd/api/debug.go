@@ -3,13 +3,16 @@ package main
 import (
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/pageview"
 )
 
 // withDebug adds the lab-only routes to api if LAB is on.
-func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections, observe func(lock.Event), opened *closers) (http.Handler, error) {
+func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections, metrics prometheus.Registerer, opened *closers) (http.Handler, error) {
 	if !cfg.Lab {
 		return api, nil
 	}
@@ -22,7 +25,11 @@ func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, sectio
 		if err != nil {
 			return nil, err
 		}
-		views.Redlock = lock.New(redlock, lock.WithObserver(observe))
+		redlockMetrics, err := lockmetrics.New(metrics, "redlock_pview")
+		if err != nil {
+			return nil, err
+		}
+		views.Redlock = lock.New(redlock, lock.WithObserver(redlockMetrics.Observe))
 		opened.add(views.Redlock.Close)
 	}
 	return httpapi.WithLabRoutes(api, views, sections), nil

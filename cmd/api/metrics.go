@@ -1,9 +1,14 @@
 package main
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/ordermetrics"
 )
 
 // registry returns a registry with the metrics of the process and of the
@@ -20,20 +25,34 @@ func registry(p pools) *prometheus.Registry {
 	return r
 }
 
+// registerClaims registers the state of claims and their audits, which opened
+// closes.
+func registerClaims(r prometheus.Registerer, claims *order.Claims, orders *order.Store, opened *closers) {
+	promises := ordermetrics.NewPromises(orders)
+	opened.add(promises.Close)
+	r.MustRegister(ordermetrics.Slots{Claims: claims}, promises)
+}
+
 // redisPool collects the statistics of the Redis connection pool.
 type redisPool struct{ rdb redis.UniversalClient }
 
 var (
 	poolConns    = prometheus.NewDesc("redis_pool_connections", "Connections by state.", []string{"state"}, nil)
 	poolTimeouts = prometheus.NewDesc("redis_pool_timeouts_total", "Waits for a connection that timed out.", nil, nil)
+	poolHits     = prometheus.NewDesc("redis_pool_hits_total", "Requests that found an idle connection.", nil, nil)
 	poolMisses   = prometheus.NewDesc("redis_pool_misses_total", "Requests that found no idle connection.", nil, nil)
+	poolWaits    = prometheus.NewDesc("redis_pool_waits_total", "Waits for a connection.", nil, nil)
+	poolWaited   = prometheus.NewDesc("redis_pool_wait_seconds_total", "Time of all waits for a connection.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (redisPool) Describe(out chan<- *prometheus.Desc) {
 	out <- poolConns
 	out <- poolTimeouts
+	out <- poolHits
 	out <- poolMisses
+	out <- poolWaits
+	out <- poolWaited
 }
 
 // Collect implements prometheus.Collector.
@@ -42,5 +61,8 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(poolConns, prometheus.GaugeValue, float64(s.IdleConns), "idle")
 	out <- prometheus.MustNewConstMetric(poolConns, prometheus.GaugeValue, float64(s.TotalConns-s.IdleConns), "in_use")
 	out <- prometheus.MustNewConstMetric(poolTimeouts, prometheus.CounterValue, float64(s.Timeouts))
+	out <- prometheus.MustNewConstMetric(poolHits, prometheus.CounterValue, float64(s.Hits))
+	out <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(s.WaitCount))
+	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, time.Duration(s.WaitDurationNs).Seconds())
 	out <- prometheus.MustNewConstMetric(poolMisses, prometheus.CounterValue, float64(s.Misses))
 }

@@ -18,6 +18,7 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/ordermetrics"
 	"example.com/flashsale/internal/ratelimit"
 )
 
@@ -62,7 +63,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		return nil, err
 	}
 	metrics := registry(p)
-	lockMetrics, err := lockmetrics.New(metrics)
+	lockMetrics, err := lockmetrics.New(metrics, cfg.Lock, order.LockClass)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +75,12 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	claims, err := order.New(order.Config{
 		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Strategy: cfg.strategy(), Enter: sections.Observer(),
+		Strategy: cfg.strategy(), Observer: ordermetrics.NewObserver(metrics), Enter: sections.Observer(),
 	})
 	if err != nil {
 		return nil, err
 	}
+	registerClaims(metrics, claims, order.NewStore(p.db), opened)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
 		Verifier:       verifier,
@@ -87,7 +89,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		TrustedProxies: cfg.TrustedProxies,
 		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: p.probes(), Metrics: metrics, Log: log,
 	})
-	handler, err := withDebug(cfg, api, p, locks, sections, lockMetrics.Observe, opened)
+	handler, err := withDebug(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {
 		return nil, err
 	}

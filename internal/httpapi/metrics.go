@@ -38,6 +38,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	for _, class := range []string{"made", "refused", "failed", "cancelled"} {
 		m.duration.WithLabelValues(class)
 	}
+	for _, limit := range []string{"user", "address"} {
+		m.refused.WithLabelValues(limit)
+	}
 	return m
 }
 

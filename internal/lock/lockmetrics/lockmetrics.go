@@ -1,5 +1,6 @@
 // Package lockmetrics counts the events of a lock.Client in Prometheus metrics.
-// They are labelled by the class of the lock and never by its key.
+// They are labelled by the driver and the class of the lock, and never by its
+// key.
 package lockmetrics
 
 import (
@@ -18,9 +19,11 @@ type Metrics struct {
 	waiters  *prometheus.GaugeVec
 }
 
-// New registers the metrics with r, and returns the error of r if one is already
-// registered.
-func New(r prometheus.Registerer) (*Metrics, error) {
+// New registers the metrics of a driver with r, and returns the error of r if
+// they are already registered. The counters of classes begin at zero: Prometheus
+// does not notice the first increment of a counter that did not exist before.
+func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, error) {
+	r = prometheus.WrapRegistererWith(prometheus.Labels{"driver": driver}, r)
 	counter := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"class", "outcome"})
 	}
@@ -32,7 +35,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, held (by another), unknown or reentered."),
 		ends:     counter("lock_holds_total", "Acquired locks that ended: released, lost or unknown."),
-		renewals: counter("lock_renewals_total", "Extensions of leases: renewed or unknown."),
+		renewals: counter("lock_renewals_total", "Extensions of leases: renewed, late (with less than a third of the TTL left) or unknown."),
 		wait:     seconds("lock_wait_seconds", "Time until a lock was acquired."),
 		hold:     seconds("lock_hold_seconds", "Time from acquiring a lock to its end."),
 		waiters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -44,7 +47,23 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			return nil, err
 		}
 	}
+	for _, class := range classes {
+		m.begin(class)
+	}
 	return m, nil
+}
+
+func (m *Metrics) begin(class string) {
+	for counter, outcomes := range map[*prometheus.CounterVec][]string{
+		m.acquires: {"acquired", "held", "unknown", "reentered"},
+		m.ends:     {"released", "lost", "unknown"},
+		m.renewals: {"renewed", "late", "unknown"},
+	} {
+		for _, outcome := range outcomes {
+			counter.WithLabelValues(class, outcome)
+		}
+	}
+	m.waiters.WithLabelValues(class)
 }
 
 // Observe counts an event. Pass it to lock.WithObserver.
@@ -65,6 +84,8 @@ func (m *Metrics) Observe(e lock.Event) {
 		m.waiters.WithLabelValues(e.Class).Dec()
 	case lock.EventRenewed:
 		m.renewals.WithLabelValues(e.Class, "renewed").Inc()
+	case lock.EventRenewedLate:
+		m.renewals.WithLabelValues(e.Class, "late").Inc()
 	case lock.EventRenewalUnknown:
 		m.renewals.WithLabelValues(e.Class, "unknown").Inc()
 	case lock.EventReleased:

@@ -16,7 +16,7 @@ import (
 func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	m, err := lockmetrics.New(registry)
+	m, err := lockmetrics.New(registry, "local")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +56,10 @@ func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 	<-lost
 	_ = expiring.Release(t.Context())
 	want := map[string]float64{
-		"lock_acquires_total claim acquired": 2, "lock_acquires_total claim held": 1,
-		"lock_acquires_total claim reentered": 1, "lock_acquires_total claim unknown": 1,
-		"lock_holds_total claim released": 1, "lock_holds_total claim lost": 1,
-		"lock_wait_seconds claim": 2, "lock_hold_seconds claim": 2,
+		"lock_acquires_total claim local acquired": 2, "lock_acquires_total claim local held": 1,
+		"lock_acquires_total claim local reentered": 1, "lock_acquires_total claim local unknown": 1,
+		"lock_holds_total claim local released": 1, "lock_holds_total claim local lost": 1,
+		"lock_wait_seconds claim local": 2, "lock_hold_seconds claim local": 2,
 	}
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
 		t.Error(diff)
@@ -69,15 +69,32 @@ func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 func TestWaitersAreCountedWhileTheyWait(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	m, err := lockmetrics.New(registry)
+	m, err := lockmetrics.New(registry, "local")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Observe(lock.Event{Kind: lock.EventWaiting, Class: "c"})
 	m.Observe(lock.Event{Kind: lock.EventWaiting, Class: "c"})
 	m.Observe(lock.Event{Kind: lock.EventWaited, Class: "c"})
-	if diff := cmp.Diff(map[string]float64{"lock_waiters c": 1}, gather(t, registry)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"lock_waiters c local": 1}, gather(t, registry)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestCountersOfKnownClassesBeginAtZero(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	if _, err := lockmetrics.New(registry, "redis", "claim"); err != nil {
+		t.Fatal(err)
+	}
+	got := gather(t, registry)
+	for _, name := range []string{
+		"lock_acquires_total claim redis acquired", "lock_acquires_total claim redis unknown",
+		"lock_holds_total claim redis lost", "lock_renewals_total claim redis late", "lock_waiters claim redis",
+	} {
+		if n, found := got[name]; !found || n != 0 {
+			t.Errorf("%s: %v, found: %v", name, n, found)
+		}
 	}
 }
 
