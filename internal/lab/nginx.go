@@ -65,7 +65,7 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limi
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
-// this process, and under root its workers may open files in the lab.
+// this process, and under root its workers may open the instances' sockets.
 func globalDirectives() string {
 	if isRoot() {
 		return "daemon off; user root;"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -14,7 +13,7 @@ type deployment struct {
 	name     string
 	address  string // host:port
 	sale     *rig.Sale
-	instance *lab.API // nil behind nginx
+	instance *rig.Instance // nil behind nginx
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -30,7 +31,11 @@ func Serve(ctx context.Context) error {
 	default:
 		return fmt.Errorf("SERVER=%s: want empty or baseline", name)
 	}
-	l, err := net.Listen("tcp", os.Getenv("HTTP_ADDR"))
+	network, address := "tcp", os.Getenv("HTTP_ADDR")
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return err
 	}

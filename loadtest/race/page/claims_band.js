@@ -1,46 +1,58 @@
 // ClaimsBand draws claims, or any requests, as lines from sent to answered. The
 // claims that the viewport shows share its height, so that zooming in time makes
-// them thicker too.
+// them thicker too. Claims of one verdict are next to each other.
 import { drawMark, verdicts } from './theme.js';
+
+const leastHeight = 11; // of a verdict, so that a single claim can be seen
 
 export class ClaimsBand {
   // title is the text above the lines. items are {from, to, verdict, claim},
-  // ordered from top to bottom.
-  constructor({ title, note, items, height }) {
-    Object.assign(this, { title, note, items, height, drawn: [] });
+  // ordered from top to bottom within each verdict. names are the verdicts'
+  // texts.
+  constructor({ title, note, items, height, names }) {
+    const groups = Map.groupBy(items, i => i.verdict);
+    Object.assign(this, { title, note, height, names, drawn: [], groups: [...verdicts].reverse().filter(v => groups.has(v)).map(v => ({ verdict: v, items: groups.get(v) })) });
   }
 
   // draw draws the items of the viewport into the box.
-  draw(ctx, { viewport, box, x, theme, chosen }) {
-    const now = viewport.cursor ?? viewport.end;
-    const visible = this.items.filter(i => i.from <= viewport.to && i.to >= viewport.from);
-    const pitch = (box.bottom - box.top) / Math.max(visible.length, 1);
-    const thick = Math.min(5, Math.max(1, Math.floor(pitch * 0.7)));
-    this.drawn = visible.map((item, i) => ({
-      item, y: box.top + (i + 0.5) * Math.min(pitch, 14),
-      verdict: item.to > now ? 'in_flight' : item.verdict,
-    })).filter(d => d.item.from <= now);
-    for (const verdict of verdicts) this.#drawLines(ctx, verdict, thick, x, now, theme);
-    for (const verdict of verdicts) this.#drawMarks(ctx, verdict, pitch, x, theme);
-    const d = this.drawn.find(d => d.item === chosen);
-    if (d) highlight(ctx, d, x, now, theme);
+  draw(ctx, view) {
+    const { viewport, box } = view;
+    const shown = this.groups.map(g => ({ ...g, items: g.items.filter(i => i.from <= viewport.to && i.to >= viewport.from) })).filter(g => g.items.length > 0);
+    const heights = share(box.bottom - box.top, shown.map(g => g.items.length));
+    this.drawn = [];
+    let top = box.top;
+    shown.forEach((group, i) => {
+      this.#drawGroup(ctx, group, top, heights[i], view);
+      top += heights[i];
+    });
+    const chosen = this.drawn.find(d => d.item === view.chosen);
+    if (chosen) highlight(ctx, chosen, view);
   }
 
-  #drawLines(ctx, verdict, thick, x, now, theme) {
-    ctx.fillStyle = theme.verdict[verdict];
-    ctx.globalAlpha = verdict === 'accepted' ? 0.9 : 0.6;
-    for (const d of this.drawn) {
-      if (d.verdict !== verdict) continue;
-      const left = x(d.item.from);
-      ctx.fillRect(left, Math.round(d.y - thick / 2), Math.max(1, x(Math.min(d.item.to, now)) - left), thick);
-    }
-    ctx.globalAlpha = 1;
+  #drawGroup(ctx, { verdict, items }, top, height, view) {
+    const now = view.viewport.cursor ?? view.viewport.end;
+    const pitch = Math.min(height / items.length, 16);
+    const drawn = items.map((item, i) => ({ item, y: top + (i + 0.5) * pitch, verdict: item.to > now ? 'in_flight' : verdict })).filter(d => d.item.from <= now);
+    if (drawn.length === 0) return;
+    drawLines(ctx, drawn, pitch, view, now);
+    if (pitch >= 7 || drawn.length <= 60) drawMarks(ctx, drawn, pitch, view);
+    this.#drawName(ctx, verdict, drawn.length, top, view);
+    this.drawn.push(...drawn);
   }
 
-  #drawMarks(ctx, verdict, pitch, x, theme) {
-    const own = this.drawn.filter(d => d.verdict === verdict && verdict !== 'in_flight');
-    if (pitch < 7 && (own.length > 60 || verdict !== 'accepted')) return;
-    for (const d of own) drawMark(ctx, verdict, x(d.item.to), d.y, Math.min(6, Math.max(4, pitch * 0.45)), theme);
+  // drawName writes the verdict and the number of its claims at the right edge.
+  #drawName(ctx, verdict, count, top, { box, theme }) {
+    const text = `${this.names[verdict]} ${count}`;
+    ctx.font = theme.small;
+    ctx.textBaseline = 'middle';
+    const left = box.right - ctx.measureText(text).width - 2;
+    ctx.lineWidth = 4;
+    ctx.lineJoin = 'round';
+    ctx.strokeStyle = theme.card;
+    ctx.strokeText(text, left, top + 6);
+    ctx.fillStyle = theme.ink;
+    ctx.fillText(text, left, top + 6);
+    drawMark(ctx, verdict, left - 9, top + 6, 4.5, theme);
   }
 
   // at returns the item whose line is nearest to a point.
@@ -55,8 +67,42 @@ export class ClaimsBand {
   }
 }
 
-function highlight(ctx, d, x, now, theme) {
-  const [left, right] = [x(d.item.from), x(Math.min(d.item.to, now))];
+// share divides a height in proportion to the counts, with a least height for
+// each.
+function share(height, counts) {
+  const all = counts.reduce((sum, n) => sum + n, 0);
+  const least = Math.min(leastHeight, height / counts.length);
+  const small = counts.filter(n => n / all * height < least);
+  const rest = height - small.length * least;
+  const others = all - small.reduce((sum, n) => sum + n, 0);
+  return counts.map(n => n / all * height < least ? least : n / others * rest);
+}
+
+// drawLines draws claims that share a row of pixels as one line.
+function drawLines(ctx, drawn, pitch, { x, theme }, now) {
+  const thick = Math.min(6, Math.max(1, Math.floor(pitch * 0.75)));
+  for (let i = 0; i < drawn.length;) {
+    const { y, verdict } = drawn[i];
+    const top = Math.round(y - thick / 2);
+    let [from, to] = [Infinity, 0];
+    do {
+      from = Math.min(from, drawn[i].item.from);
+      to = Math.max(to, Math.min(drawn[i].item.to, now));
+      i++;
+    } while (i < drawn.length && drawn[i].verdict === verdict && Math.round(drawn[i].y - thick / 2) === top);
+    ctx.fillStyle = theme.verdict[verdict];
+    ctx.fillRect(x(from), top, Math.max(1, x(to) - x(from)), thick);
+  }
+}
+
+function drawMarks(ctx, drawn, pitch, { x, theme }) {
+  for (const d of drawn) {
+    if (d.verdict !== 'in_flight') drawMark(ctx, d.verdict, x(d.item.to), d.y, Math.min(6, Math.max(3.5, pitch * 0.45)), theme);
+  }
+}
+
+function highlight(ctx, d, { x, theme, viewport }) {
+  const [left, right] = [x(d.item.from), x(Math.min(d.item.to, viewport.cursor ?? viewport.end))];
   ctx.fillStyle = theme.ink;
   ctx.fillRect(left, Math.round(d.y) - 1.5, Math.max(2, right - left), 3);
   if (d.verdict !== 'in_flight') drawMark(ctx, d.verdict, right, d.y, 7, theme);

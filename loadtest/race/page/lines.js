@@ -1,6 +1,9 @@
 // LineChart draws numbers over the time axis of a viewport, with uPlot.
-import { duration, tickLabel } from './axis.js';
+import { drawAxis, duration, ticks } from './axis.js';
+import { number } from './strings.js';
 import { theme } from './theme.js';
+
+const axisHeight = 18;
 
 export class LineChart {
   // series are {label, colour, width, dash, fill, steps}; colour is a colour's
@@ -10,6 +13,7 @@ export class LineChart {
     this.#build();
     viewport.addEventListener('change', () => this.#follow());
     new ResizeObserver(() => this.#resize()).observe(place);
+    place.addEventListener('mouseleave', () => this.#showLast());
   }
 
   // setData sets the moments, and for each series a number for each of them.
@@ -17,7 +21,11 @@ export class LineChart {
     this.data = [moments, ...values];
     this.plot.setData(this.data, false);
     this.#follow();
+    this.#showLast();
   }
+
+  // showLast shows the last values in the legend, where the pointer shows none.
+  #showLast() { this.plot.setLegend({ idx: this.data[0].length - 1 }, false); }
 
   // setSeries changes the texts or looks of the series.
   setSeries(series, time) {
@@ -30,6 +38,7 @@ export class LineChart {
     this.plot.destroy();
     this.#build();
     this.#follow();
+    this.#showLast();
   }
 
   #build() {
@@ -38,27 +47,45 @@ export class LineChart {
   }
 
   #options() {
-    const axis = { stroke: this.theme.muted, font: this.theme.small, grid: { stroke: this.theme.hairline, width: 1 }, ticks: { show: false } };
-    const whole = values => values.map(v => Number.isInteger(v) ? v : '');
     return {
-      width: Math.max(100, this.place.clientWidth), height: this.height, padding: [8, 0, 0, 0],
+      width: Math.max(100, this.place.clientWidth), height: this.height, padding: [8, 0, axisHeight, 0],
       scales: { x: { time: false, range: () => [this.viewport.from, this.viewport.to] }, y: { range: (_, low, high) => [0, Math.max(1, high ?? 1) * 1.06] } },
-      axes: [
-        { ...axis, size: 22, gap: 2, space: 80, values: (_, values) => values.map(v => tickLabel(v, this.viewport.to)) },
-        { ...axis, size: 0, gap: -4, space: 28, align: 1, values: (_, values) => whole(values) },
-      ],
+      axes: [{ show: false }, { show: false }],
       cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
-      legend: { live: true },
-      hooks: { setSelect: [u => this.#select(u)] },
+      hooks: { drawClear: [u => this.#drawTime(u)], draw: [u => this.#drawNumbers(u)], setSelect: [u => this.#select(u)] },
       series: [{ label: this.time, value: (_, v) => v === null || v === undefined ? '' : duration(v) }, ...this.series.map(s => this.#line(s))],
     };
+  }
+
+  #drawTime({ ctx, width, height }) {
+    ctx.save();
+    ctx.scale(devicePixelRatio, devicePixelRatio);
+    drawAxis(ctx, this.viewport, { left: 0, right: width, top: height - axisHeight, bottom: height }, this.theme);
+    ctx.restore();
+  }
+
+  // drawNumbers draws the labels of the vertical axis over the lines.
+  #drawNumbers(u) {
+    const { ctx } = u;
+    ctx.save();
+    ctx.scale(devicePixelRatio, devicePixelRatio);
+    Object.assign(ctx, { font: this.theme.small, textBaseline: 'bottom', textAlign: 'left', lineWidth: 4, strokeStyle: this.theme.card, lineJoin: 'round' });
+    for (const n of ticks(0, u.scales.y.max, Math.max(1, this.height / 50)).filter(n => n > 0 && Number.isInteger(n))) {
+      const y = Math.round(u.valToPos(n, 'y')) + 8;
+      ctx.fillStyle = this.theme.hairline;
+      ctx.fillRect(0, y, u.width, 1);
+      ctx.strokeText(number(n), 2, y - 1);
+      ctx.fillStyle = this.theme.muted;
+      ctx.fillText(number(n), 2, y - 1);
+    }
+    ctx.restore();
   }
 
   #line({ label, colour, width = 2, dash, fill, steps }) {
     return {
       label, width, dash, stroke: this.theme[colour], fill: fill && `${this.theme[fill]}`, points: { show: false },
       paths: steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
-      value: (_, v) => v ?? '',
+      value: (_, v) => v === null || v === undefined ? '' : number(v),
     };
   }
 

@@ -21,7 +21,7 @@ let sides = []; // that are shown
 let shown = []; // the same, as [race id, index]
 let history = []; // the session's races
 let setup = null; // null on a page that was saved
-let phase = () => strings.phaseIdle;
+let phase = () => strings.phaseIdle; // says how far the race is
 let running = false;
 
 // show shows two sides.
@@ -42,6 +42,7 @@ function refresh() {
   viewport.setEnd(Math.max(1, ...sides.map(s => s.derived.end)));
   for (const view of views) view.refresh();
   const any = sides.some(s => s.claims.size > 0);
+  find('.toolbar').hidden = !any;
   find('#numbers').hidden = !any;
   numbersTable(find('#numbers-table'), sides);
   for (const id of ['play', 'scrub', 'zoom-in', 'zoom-out', 'zoom-reset', 'save-json', 'save-html']) find(`#${id}`).disabled = !any || running;
@@ -77,14 +78,19 @@ function showRequest({ workload, sides }) {
 async function run(request) {
   try {
     const race = await start(request);
-    running = true;
-    setup.lock(true);
-    showRace(race);
-    setPhase(() => strings.phases['starting servers']);
-    followRace(race.id);
+    watch(race);
   } catch (error) {
     setup.complain(error instanceof Problem ? error.document : { detail: strings.unreachable });
   }
+}
+
+// watch shows a race that is running.
+function watch(race) {
+  running = true;
+  setup.lock(true);
+  showRace(race);
+  setPhase(() => strings.phases.servers);
+  followRace(race.id);
 }
 
 function followRace(id) {
@@ -100,7 +106,7 @@ function followRace(id) {
   follow(id, {
     batch: batch => {
       sides[batch.side].add(batch);
-      setPhase(() => progressText(batch.side));
+      if (!batch.replay) setPhase(() => progressText(batch.side));
       later();
     },
     side: result => {
@@ -108,6 +114,7 @@ function followRace(id) {
       later();
     },
     state: ({ phase: name, error }) => setPhase(() => error ? strings.failed(error) : strings.phases[name] ?? name ?? ''),
+    retry: () => setPhase(() => strings.reconnecting),
     end: progress => ended(id, progress),
     lost: () => ended(id, { error: strings.unreachable }),
   });
@@ -216,7 +223,7 @@ async function begin() {
   setLanguage(preferredLanguage());
   find('#sides').append(...views.map(view => view.root));
   addButtons();
-  Object.defineProperty(window, 'scene', { get: () => sceneOf(viewport, views) });
+  window.scene = sceneOf(viewport, views);
   const saved = JSON.parse(find('#saved').textContent);
   render();
   if (saved) return beginSaved(saved);
@@ -224,6 +231,8 @@ async function begin() {
   setup = new Setup(find('#setup'), offered, { changed: showRequest, start: run });
   showEnvironment(offered.environment);
   await showHistory();
+  const latest = history[0];
+  if (latest?.state === 'starting' || latest?.state === 'running') watch(await fetchRace(latest.id));
 }
 
 function beginSaved(race) {

@@ -5,7 +5,7 @@ const order = ['lock', 'lock_scope', 'guards', 'commit', 'instances', 'redis'];
 
 // nameOf returns a side in a few words, like "Redis lock per user".
 export function nameOf({ lock, lock_scope: scope }) {
-  return lock === 'none' ? strings.noLock : `${strings.lockName(lock)} ${strings.per(scope)}`;
+  return lock === 'none' ? strings.noLock : strings.lockPer(strings.locks[lock] ?? lock, scope);
 }
 
 // chipsOf returns each setting as a text, and whether the other side has

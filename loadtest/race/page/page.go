@@ -25,7 +25,7 @@ var Files embed.FS
 
 // Policy is the Content-Security-Policy of the page and of its files.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // WriteFile writes the page with a race, or with null, as one file that needs
 // no other. Its own policy allows only the scripts and styles in it.

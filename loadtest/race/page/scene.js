@@ -3,22 +3,23 @@
 import { ClaimsBand } from './claims_band.js';
 import { SectionsBand } from './sections_band.js';
 
-// sceneOf describes what the given views have drawn.
+// sceneOf describes what the given views have drawn last, at each reading.
 export function sceneOf(viewport, views) {
   return {
-    viewport: { from: viewport.from, to: viewport.to, end: viewport.end, cursor: viewport.cursor },
-    sides: views.map(view => ({
-      claims: drawn(view, ClaimsBand, 'drawn').map(({ band, item, y, verdict }) => ({
-        n: item.claim.n, lane: band.title, verdict, from: item.from, to: item.to, y, ...edges(view, item.from, item.to),
-      })),
-      sections: drawn(view, SectionsBand, 'drawn').map(({ item, key, from, to, y }) => ({ key, user: item.user, from, to, y, ...edges(view, from, to) })),
-      overlaps: drawn(view, SectionsBand, 'drawnOverlaps').map(({ key, from, to, depth, x, y, width }) => ({ key, from, to, depth, x, y, width })),
-      chart: view.stock?.data,
-      drawings: view.timeline.drawings,
-      milliseconds: view.timeline.milliseconds,
-    })),
+    get viewport() { return { from: viewport.from, to: viewport.to, end: viewport.end, cursor: viewport.cursor }; },
+    get sides() { return views.map(sideOf); },
+    get drawings() { return views.map(({ timeline: { drawings, milliseconds } }) => ({ drawings, milliseconds })); },
   };
 }
+
+const sideOf = view => ({
+  claims: drawn(view, ClaimsBand, 'drawn').map(({ band, item, y, verdict }) => ({
+    n: item.claim.n, lane: band.title, verdict, from: item.from, to: item.to, y, ...edges(view, item.from, item.to),
+  })),
+  sections: drawn(view, SectionsBand, 'drawn').map(({ item, key, from, to, y }) => ({ key, user: item.user, from, to, y, ...edges(view, from, to) })),
+  overlaps: drawn(view, SectionsBand, 'drawnOverlaps').map(({ key, from, to, depth, x, y, width }) => ({ key, from, to, depth, x, y, width })),
+  chart: view.stock?.data,
+});
 
 const drawn = (view, kind, list) => view.timeline.bands.filter(b => b instanceof kind).flatMap(band => band[list].map(d => ({ band, ...d })));
 

@@ -25,9 +25,13 @@ export const start = request => json('/races', {
 // emptyPage returns the self-contained page without a race.
 export const emptyPage = async () => (await fetch('/race.html')).text();
 
+const retries = 5; // until the server is taken for lost
+
 // follow calls back for each event of a running race, from its start, until it
-// ends. lost is called when the server does not answer.
-export function follow(id, { batch, state, side, end, lost }) {
+// ends. retry is called when the connection is made again, lost when the server
+// does not answer.
+export function follow(id, { batch, state, side, end, retry, lost }) {
+  let failures = 0;
   const source = new EventSource(`/races/${encodeURIComponent(id)}/events`);
   for (const [name, callback] of Object.entries({ batch, state, side })) {
     source.addEventListener(name, event => callback(JSON.parse(event.data)));
@@ -36,7 +40,10 @@ export function follow(id, { batch, state, side, end, lost }) {
     source.close();
     end(JSON.parse(event.data || '{}'));
   });
+  source.addEventListener('open', () => { failures = 0; });
   source.addEventListener('error', () => {
-    if (source.readyState === EventSource.CLOSED) lost();
+    if (source.readyState !== EventSource.CLOSED && ++failures < retries) return retry();
+    source.close();
+    lost();
   });
 }

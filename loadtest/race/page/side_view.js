@@ -35,6 +35,7 @@ export class SideView {
   refresh() {
     this.#showHead();
     this.#showOutcome();
+    this.#showIdle();
     this.#showTimeline();
     this.#showCharts();
     this.#showSource();
@@ -60,13 +61,24 @@ export class SideView {
   #showOutcome() {
     const { side } = this;
     const latest = side.counts?.orders ?? side.samples.at(-1)?.orders;
-    find('.big', this.root).textContent = latest === undefined ? '–' : strings.orders(number(latest));
-    find('.right', this.root).textContent = judgementOf(side);
+    find('.big', this.root).textContent = latest === undefined ? '' : strings.orders(number(latest));
+    find('.right', this.root).textContent = latest === undefined ? strings.expected(number(side.right)) : judgementOf(side);
     this.root.dataset.outcome = !side.ended ? 'open' : side.promises.every(p => p.held) ? 'held' : 'broken';
     find('.lights', this.root).replaceChildren(...Object.keys(strings.promises).map(id => light(id, side.promises.find(p => p.id === id))));
     const sentence = find('.sentence', this.root);
-    sentence.hidden = !side.sentence;
+    sentence.hidden = !inLanguage(side.sentence);
     sentence.textContent = inLanguage(side.sentence);
+  }
+
+  // An idle side has no pictures, only what it is going to do.
+  #showIdle() {
+    const { claims, workload: { users, claims_per_user: each, stock } } = this.side;
+    const idle = claims.size === 0;
+    const text = find('.idle', this.root);
+    text.hidden = !idle;
+    text.textContent = strings.idle(...[users * each, users, each, stock].map(number));
+    this.timeline.canvas.hidden = idle;
+    for (const figure of this.root.querySelectorAll('.chart')) figure.hidden = idle;
   }
 
   #showTimeline() {
@@ -83,7 +95,7 @@ export class SideView {
 
   #claimsBand({ instance, items }, count) {
     const title = instance === '' ? strings.unanswered : strings.instance(instance);
-    return new ClaimsBand({ title, note: strings.claimCount(number(items.length)), items, height: Math.max(60, 230 / count) });
+    return new ClaimsBand({ title, note: strings.claimCount(number(items.length)), items, names: strings.verdicts, height: Math.max(70, 240 / count) });
   }
 
   #sectionsBand(keys) {
@@ -143,8 +155,8 @@ export class SideView {
   #showSource() {
     const { source } = this.side;
     const figure = find('.source', this.root);
-    figure.hidden = !source;
-    if (!source) return;
+    figure.hidden = !source?.text;
+    if (figure.hidden) return;
     find('figcaption', figure).textContent = strings.source(source.file, source.from, source.to);
     find('pre', figure).setAttribute('aria-label', find('figcaption', figure).textContent);
     const lines = source.text.replace(/\n$/, '').split('\n');
@@ -166,7 +178,7 @@ export class SideView {
   #tell(item, place) {
     if (item !== this.timeline.chosen) this.timeline.choose(item);
     const parts = item ? storyOf(this.side, item) : [];
-    find('.story', this.root).textContent = parts.join(' ') || (this.side.claims.size > 0 ? '' : strings.idle);
+    find('.story', this.root).textContent = parts.join(' ') || (this.side.claims.size > 0 ? strings.story.none : '');
     const tip = find('.tip', this.root);
     tip.hidden = !item || !place;
     if (tip.hidden) return;

@@ -8,15 +8,24 @@ export class StepsBand {
   }
 
   draw(ctx, { viewport, box, x, theme }) {
-    const now = viewport.cursor ?? viewport.end;
+    const now = Math.min(viewport.cursor ?? viewport.end, viewport.to);
+    const y = depth => box.bottom - depth / this.most * (box.bottom - box.top);
+    ctx.beginPath();
+    ctx.moveTo(x(viewport.from), y(0));
+    let before = this.steps.findLast(s => s.t < viewport.from)?.depth ?? 0;
+    ctx.lineTo(x(viewport.from), y(before));
+    for (const { t, depth } of this.steps) {
+      if (t > now) break;
+      if (t < viewport.from) continue;
+      ctx.lineTo(x(t), y(before));
+      ctx.lineTo(x(t), y(depth));
+      before = depth;
+    }
+    ctx.lineTo(x(now), y(before));
+    ctx.lineTo(x(now), y(0));
     ctx.fillStyle = theme.accent;
-    ctx.globalAlpha = 0.55;
-    this.steps.forEach(({ t, depth }, i) => {
-      const end = Math.min(this.steps[i + 1]?.t ?? t, now);
-      if (depth === 0 || t > Math.min(viewport.to, now) || end < viewport.from) return;
-      const height = depth / this.most * (box.bottom - box.top);
-      ctx.fillRect(x(t), box.bottom - height, Math.max(0.5, x(end) - x(t)), height);
-    });
+    ctx.globalAlpha = 0.7;
+    ctx.fill();
     ctx.globalAlpha = 1;
   }
 

@@ -1,4 +1,4 @@
-package rig
+package bench
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// SampleMemory samples the resident memory of a process every 100 ms. Calling
+// sampleMemory samples the resident memory of a process every 100 ms. Calling
 // stop ends that and returns the highest sample in MB.
-func SampleMemory(pid int) (stop func() (float64, error)) {
+func sampleMemory(pid int) (stop func() (float64, error)) {
 	done, result := make(chan struct{}), make(chan float64)
 	var err error
 	go func() {
