@@ -41,10 +41,10 @@ type config struct {
 	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" doc:"longest wait for a lock with LOCK_SCOPE=coupon; CLAIM_TIMEOUT may end it first"`
 	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: the claims of a coupon share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
 
-	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, separated by commas"`
+	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, all different, separated by commas"`
 	ZKAddr       string   `env:"ZK_ADDR" doc:"for LOCK=zk: host:port, several separated by commas; LOCK_TTL is the session timeout, which the servers must allow"`
-	EtcdAddr     string   `env:"ETCD_ADDR" doc:"for LOCK=etcd: host:port, several separated by commas"`
-	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket"`
+	EtcdAddr     string   `env:"ETCD_ADDR" doc:"for LOCK=etcd: host:port, several separated by commas; etcd's users are not supported"`
+	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket; several separated by commas share the keys"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
 	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest time until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
@@ -141,14 +141,7 @@ func (c config) check() []settingError {
 	require(c.MySQLConns > 0, "MYSQL_CONNS", "must be at least 1")
 	require(c.RedisConns > 0, "REDIS_CONNS", "must be at least 1")
 	broken = append(broken, c.checkTokens()...)
-	require(slices.Contains(locks, c.Lock), "LOCK", "must be one of "+strings.Join(locks, ", "))
-	require(c.Lock != "redlock" || len(c.RedlockURLs)%2 == 1, "REDLOCK_URLS", "must have an odd number of URLs for LOCK=redlock")
-	for _, url := range c.RedlockURLs {
-		require(canOpen(connect.Redis(url, 1)), "REDLOCK_URLS", "must have URLs like redis://user:password@host:6379/0, separated by commas")
-	}
-	require(c.Lock != "zk" || c.ZKAddr != "", "ZK_ADDR", "is required for LOCK=zk")
-	require(c.Lock != "etcd" || c.EtcdAddr != "", "ETCD_ADDR", "is required for LOCK=etcd")
-	require(c.Lock != "memcache" || c.MemcacheAddr != "", "MEMCACHE_ADDR", "is required for LOCK=memcache")
+	broken = append(broken, c.checkLock()...)
 	require(slices.Contains([]string{"user", "coupon"}, c.LockScope), "LOCK_SCOPE", "must be user or coupon")
 	require(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "must be grouped, each, optimistic or pessimistic")
 	require(c.LockTTL >= time.Second, "LOCK_TTL", "must be at least 1s")

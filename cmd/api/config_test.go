@@ -71,6 +71,10 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		{ // malformed settings
 			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1", "JWT_SECRET": hidden, "JWT_SECRETS": "a=" + hidden,
 		},
+		{ // a password where none is supported
+			"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret,
+			"LOCK": "etcd", "ETCD_ADDR": "http://root:" + hidden + "@127.0.0.1:1",
+		},
 		{ // valid settings, and no server at the addresses
 			"HTTP_ADDR": "127.0.0.1:0", "MYSQL_DSN": "root:" + hidden + "@tcp(127.0.0.1:1)/x",
 			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5), "JWT_SECRETS": "a=" + strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",

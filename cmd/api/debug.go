@@ -21,7 +21,7 @@ func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, sectio
 		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview"},
 	}
 	if len(cfg.RedlockURLs) > 0 {
-		redlock, err := openRedlock(cfg, opened)
+		redlock, _, err := openRedlock(cfg, opened)
 		if err != nil {
 			return nil, err
 		}

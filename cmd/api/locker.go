@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/etcdlock"
 	"example.com/flashsale/internal/lock/memcachelock"
@@ -23,13 +27,14 @@ import (
 var locks = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache", "local", "none"}
 
 // openLocker opens the lock driver that LOCK names, and the connections it needs
-// beside the pools.
-func openLocker(cfg config, p pools, opened *closers) (lock.Locker, error) {
+// beside the pools. It also returns a probe of the driver's own server, unless
+// the driver uses MySQL or Redis, which are probed anyway.
+func openLocker(cfg config, p pools, opened *closers) (lock.Locker, []httpapi.Probe, error) {
 	switch cfg.Lock {
 	case "redis":
-		return redislock.Batched(p.rdb), nil
+		return redislock.Batched(p.rdb), nil, nil
 	case "redisson":
-		return redisson.New(p.rdb, redisson.Auto).Lock(), nil // the fenced lock would leave a key for every user
+		return redisson.New(p.rdb, redisson.Auto).Lock(), nil, nil // the fenced lock would leave a key for every user
 	case "redlock":
 		return openRedlock(cfg, opened)
 	case "mysql":
@@ -41,71 +46,102 @@ func openLocker(cfg config, p pools, opened *closers) (lock.Locker, error) {
 	case "etcd":
 		return openEtcd(cfg, opened)
 	case "memcache":
-		return openMemcache(cfg, opened), nil
+		return openMemcache(cfg, opened)
 	case "local":
-		return lock.Local(), nil
+		return lock.Local(), nil, nil
 	case "none":
-		return lock.None(), nil
+		return lock.None(), nil, nil
 	default:
-		return nil, fmt.Errorf("LOCK: unknown value %q", cfg.Lock)
+		return nil, nil, fmt.Errorf("LOCK: unknown value %q", cfg.Lock)
 	}
 }
 
 // openRedlock opens a lock over the servers of REDLOCK_URLS.
-func openRedlock(cfg config, opened *closers) (lock.Locker, error) {
+func openRedlock(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
 	var nodes []lock.Locker
+	var probed []redis.UniversalClient
 	for _, url := range cfg.RedlockURLs {
 		rdb, err := opened.redis(url, cfg.RedisConns)
 		if err != nil {
-			return nil, fmt.Errorf("REDLOCK_URLS: %w", err)
+			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", err)
 		}
-		nodes = append(nodes, redislock.New(rdb))
+		probeRDB, err := opened.redis(url, 1)
+		if err != nil {
+			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", err)
+		}
+		nodes, probed = append(nodes, redislock.New(rdb)), append(probed, probeRDB)
 	}
-	return redlock.New(nodes...), nil
+	check := func(ctx context.Context) error { return pingMajority(ctx, probed) }
+	return redlock.New(nodes...), []httpapi.Probe{{Name: "redlock", Check: check}}, nil
+}
+
+// pingMajority returns nil as soon as a majority of the servers has replied.
+func pingMajority(ctx context.Context, servers []redis.UniversalClient) error {
+	results := make(chan error, len(servers))
+	for _, rdb := range servers {
+		go func() { results <- rdb.Ping(ctx).Err() }()
+	}
+	replied, errs := 0, []error(nil)
+	for range servers {
+		if err := <-results; err != nil {
+			errs = append(errs, err)
+		} else if replied++; replied > len(servers)/2 {
+			return nil
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // openRows opens a pool of its own, so that locks do not wait for connections
 // that claims hold.
-func openRows(cfg config, opened *closers) (lock.Locker, error) {
+func openRows(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
 	db, err := opened.mysql(cfg.MySQLDSN, cfg.MySQLConns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return mysqllock.NewRows(db), nil
+	return mysqllock.NewRows(db), nil, nil
 }
 
-func openNamed(cfg config, opened *closers) (lock.Locker, error) {
+func openNamed(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
 	named, err := mysqllock.OpenNamed(cfg.MySQLDSN, cfg.MySQLConns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opened.addCloser(named)
-	return named, nil
+	return named, nil, nil
 }
 
 // openZooKeeper opens a session whose timeout is LOCK_TTL: the lock of an
 // instance that died remains until its session times out.
-func openZooKeeper(cfg config, opened *closers) (lock.Locker, error) {
+func openZooKeeper(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
 	session, err := zklock.Open(strings.Split(cfg.ZKAddr, ","), cfg.LockTTL)
 	if err != nil {
-		return nil, fmt.Errorf("ZK_ADDR: %w", err)
+		return nil, nil, fmt.Errorf("ZK_ADDR: %w", err)
 	}
 	opened.add(session.Close)
-	return session, nil
+	return session, []httpapi.Probe{{Name: "zk", Check: session.Ping}}, nil
 }
 
-func openEtcd(cfg config, opened *closers) (lock.Locker, error) {
+func openEtcd(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(cfg.EtcdAddr, ","), DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
-		return nil, fmt.Errorf("ETCD_ADDR: %w", err)
+		return nil, nil, fmt.Errorf("ETCD_ADDR: %w", err)
 	}
 	opened.addCloser(client)
-	return etcdlock.New(client), nil
+	locker := etcdlock.New(client)
+	return locker, []httpapi.Probe{{Name: "etcd", Check: locker.Ping}}, nil
 }
 
-func openMemcache(cfg config, opened *closers) lock.Locker {
-	client := memcache.New(strings.Split(cfg.MemcacheAddr, ",")...)
+// openMemcache resolves the names of the servers, once: the client would go on
+// without any server if that failed.
+func openMemcache(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+	servers := new(memcache.ServerList)
+	if err := servers.SetServers(strings.Split(cfg.MemcacheAddr, ",")...); err != nil {
+		return nil, nil, fmt.Errorf("MEMCACHE_ADDR: %w", err)
+	}
+	client := memcache.NewFromSelector(servers)
 	client.Timeout, client.MaxIdleConns = time.Second, cfg.RedisConns
 	opened.addCloser(client)
-	return memcachelock.New(client)
+	locker := memcachelock.New(client)
+	return locker, []httpapi.Probe{{Name: "memcache", Check: locker.Ping}}, nil
 }

@@ -54,7 +54,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	locker, err := openLocker(cfg, p, opened)
+	locker, probe, err := openLocker(cfg, p, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
-		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: p.probes(), Metrics: metrics, Log: log,
+		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: append(p.probes(), probe...), Metrics: metrics, Log: log,
 	})
 	handler, err := withDebug(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {

@@ -2,6 +2,8 @@ package connect
 
 import (
 	"errors"
+	neturl "net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,4 +96,25 @@ func cluster(url string, conns int) (redis.UniversalClient, error) {
 	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
 	o.ClusterStateReloadInterval = clusterReload
 	return redis.NewClusterClient(o), nil
+}
+
+// RedisServer returns which server, or which deployment, url leads to: its
+// addresses and the name of its master, without the password and the number of
+// the database. It does not resolve names. It returns url itself if that cannot be
+// parsed.
+func RedisServer(url string) string {
+	u, err := neturl.Parse(url)
+	if err != nil {
+		return url
+	}
+	query := u.Query()
+	addrs := append([]string{u.Host + ":6379"}, query["addr"]...)
+	if u.Port() != "" {
+		addrs[0] = u.Host
+	}
+	if u.Host == "" { // a Unix socket
+		addrs[0] = u.Path
+	}
+	slices.Sort(addrs)
+	return strings.ToLower(strings.Join(append(addrs, query.Get("master_name")), " "))
 }

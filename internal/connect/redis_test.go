@@ -48,3 +48,23 @@ func TestBadRedisURLIsAnErrorWithoutThePassword(t *testing.T) {
 		}
 	}
 }
+
+func TestRedisServerTellsServersApart(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		a, b string
+		same bool
+	}{
+		{"redis://a", "redis://user:password@A:6379/3", true},
+		{"redis://a", "redis://b", false},
+		{"redis://a:1", "redis://a:2", false},
+		{"unix:///run/a", "unix://user:password@/run/a?db=1", true},
+		{"unix:///run/a", "unix:///run/b", false},
+		{"redis+sentinel://a:1?master_name=x&addr=b:1", "redis+sentinel://b:1?master_name=x&addr=a:1", true},
+		{"redis+sentinel://a:1?master_name=x", "redis+sentinel://a:1?master_name=y", false},
+	} {
+		if got := connect.RedisServer(test.a) == connect.RedisServer(test.b); got != test.same {
+			t.Errorf("%s and %s: same server %t, want %t", test.a, test.b, got, test.same)
+		}
+	}
+}

@@ -27,6 +27,13 @@ type Locker struct{ cli *clientv3.Client }
 // closing cli.
 func New(cli *clientv3.Client) *Locker { return &Locker{cli} }
 
+// Ping returns an error unless a majority of the members replies and the locks
+// may be read.
+func (l *Locker) Ping(ctx context.Context) error {
+	_, err := l.cli.Get(ctx, "lock/", clientv3.WithCountOnly())
+	return err
+}
+
 // TryLock implements lock.Locker. It costs one Raft commit for the etcd lease
 // and one for the key, which is put only if the prefix is empty. A key with
 // waiters is refused like a key with a holder.

@@ -42,6 +42,10 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	return nil, fmt.Errorf("memcachelock: acquire %s: %w", key, err)
 }
 
+// Ping returns an error unless all servers reply. The Timeout of the client
+// bounds it, not ctx.
+func (l *Locker) Ping(context.Context) error { return l.mc.Ping() }
+
 // A lease is one token stored under one key.
 type lease struct {
 	mc    *memcache.Client

@@ -51,6 +51,18 @@ func (l *Locker) Close() {
 	l.session.close()
 }
 
+// Ping returns an error unless the session is connected and its server replies.
+func (l *Locker) Ping(ctx context.Context) error {
+	if state := l.conn.State(); state != zk.StateHasSession { // the request would wait in the client
+		return fmt.Errorf("zklock: %s", state)
+	}
+	_, err := await(ctx, func() (bool, error) {
+		_, _, err := l.conn.Exists("/")
+		return true, err
+	})
+	return err
+}
+
 type discardLogger struct{}
 
 func (discardLogger) Printf(string, ...any) {}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// restartable is a server that a test can take down.
+type restartable interface {
+	Kill()
+	Restart() error
+}
+
+func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) (s restartable, setting, address string){
+		"zk": func(t *testing.T) (restartable, string, string) {
+			s := labtest.ZooKeeper(t)
+			return s, "ZK_ADDR", s.Address
+		},
+		"etcd": func(t *testing.T) (restartable, string, string) {
+			s := labtest.Etcd(t)
+			return s, "ETCD_ADDR", s.Endpoint
+		},
+		"memcache": func(t *testing.T) (restartable, string, string) {
+			s := labtest.Memcached(t)
+			return s, "MEMCACHE_ADDR", s.Address
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, setting, address := open(t)
+			i := start(t, settings(t, map[string]string{"LOCK": name, setting: address})).ready(t)
+			s.Kill()
+			i.wantAway(t, name)
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			i.ready(t)
+		})
+	}
+}
+
+func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
+	t.Parallel()
+	a, b, c := labtest.Redis(t), labtest.Redis(t), labtest.Redis(t)
+	urls := strings.Join([]string{a.URL, b.URL, c.URL}, ",")
+	i := start(t, settings(t, map[string]string{"LOCK": "redlock", "REDLOCK_URLS": urls})).ready(t)
+	a.Kill()
+	for range 5 {
+		if r := i.get(t, "/readyz", ""); r.status != 200 {
+			t.Errorf("without one of three: %+v", r)
+		}
+	}
+	b.Kill()
+	i.wantAway(t, "redlock")
+	if err := a.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	i.ready(t)
+}
+
+// The instance starts, because a server may come later, but is not ready.
+func TestUnreachableLockServerIsNotReady(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]map[string]string{
+		"zk":       {"ZK_ADDR": "127.0.0.1:1"},
+		"etcd":     {"ETCD_ADDR": "http://127.0.0.1:1"},
+		"memcache": {"MEMCACHE_ADDR": "127.0.0.1:1"},
+		"redlock":  {"REDLOCK_URLS": "redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			change["LOCK"] = name
+			start(t, settings(t, change)).wantAway(t, name)
+		})
+	}
+}
+
+// wantAway waits until the schema is in place, and checks that only the named
+// server keeps the instance from being ready.
+func (i *instance) wantAway(tb testing.TB, name string) {
+	tb.Helper()
+	var r response
+	eventually(tb, func() bool {
+		r = i.get(tb, "/readyz", "")
+		checks, _ := r.body["checks"].(map[string]any)
+		return checks["service"] == nil && checks[name] != "ok"
+	})
+	checks, _ := r.body["checks"].(map[string]any)
+	if r.status != 503 || checks[name] != "away" || checks["mysql"] != "ok" || checks["redis"] != "ok" {
+		tb.Errorf("readyz without %s: %+v", name, r)
+	}
+}
