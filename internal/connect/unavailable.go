@@ -14,8 +14,9 @@ import (
 
 // IsUnavailable reports whether err says that MySQL or Redis could not be
 // reached, did not reply in time, or refused the call because it is starting,
-// stopping or overloaded. The call may succeed later. Whether it took effect is
-// unknown.
+// stopping, overloaded, or not able to store anything, or because Redis did not
+// accept the service's user or password. The call may succeed later. Whether it
+// took effect is unknown.
 func IsUnavailable(err error) bool {
 	for _, target := range []error{
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
@@ -33,7 +34,8 @@ func IsUnavailable(err error) bool {
 		return unavailableNumbers[e.Number]
 	}
 	return redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) || redis.IsMaxClientsError(err) ||
-		redis.IsClusterDownError(err) || redis.IsTryAgainError(err)
+		redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsNoReplicasError(err) || redis.IsOOMError(err) ||
+		redis.HasErrorPrefix(err, "MISCONF") || redis.IsAuthError(err) || redis.IsPermissionError(err)
 }
 
 var unavailableNumbers = map[uint16]bool{

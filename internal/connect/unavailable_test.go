@@ -3,10 +3,15 @@ package connect_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
@@ -50,6 +55,55 @@ func TestServerLostByAProxyIsUnavailable(t *testing.T) {
 		if !connect.IsUnavailable(&mysql.MySQLError{Number: number}) {
 			t.Errorf("error %d is not unavailable", number)
 		}
+	}
+}
+
+// refusals are the ways in which a running Redis refuses every write, each with
+// the command that leads there. The keys are the prefixes of the errors.
+var refusals = map[string][]any{
+	"NOAUTH":     {"CONFIG", "SET", "requirepass", "secret"},
+	"NOPERM":     {"ACL", "SETUSER", "default", "-incr"},
+	"OOM":        {"CONFIG", "SET", "maxmemory", "1"},
+	"NOREPLICAS": {"CONFIG", "SET", "min-replicas-to-write", "1"},
+}
+
+func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for prefix, command := range refusals {
+		t.Run(prefix, func(t *testing.T) {
+			t.Parallel()
+			server := labtest.Redis(t)
+			must(t, labtest.Dial(t, server).Do(t.Context(), command...).Err())
+			wantRefusal(t, labtest.Dial(t, server), prefix)
+		})
+	}
+	t.Run("WRONGPASS", func(t *testing.T) {
+		t.Parallel()
+		wantRefusal(t, labtest.DialURL(t, strings.Replace(labtest.Redis(t).URL, "://", "://stranger:wrong@", 1)), "WRONGPASS")
+	})
+	t.Run("MISCONF", func(t *testing.T) {
+		t.Parallel()
+		rdb := labtest.Dial(t, labtest.Redis(t, "--save", "3600 1"))
+		dir := rdb.ConfigGet(t.Context(), "dir").Val()["dir"]
+		must(t, os.Mkdir(filepath.Join(dir, "dump.rdb"), 0o700)) // where the snapshot is to be
+		must(t, rdb.BgSave(t.Context()).Err())
+		labtest.Eventually(t, "the snapshot fails", func() bool { return rdb.Incr(t.Context(), "k").Err() != nil })
+		wantRefusal(t, rdb, "MISCONF")
+	})
+}
+
+func wantRefusal(tb testing.TB, rdb redis.UniversalClient, prefix string) {
+	tb.Helper()
+	err := rdb.Incr(tb.Context(), "k").Err()
+	if !redis.HasErrorPrefix(err, prefix) || !connect.IsUnavailable(fmt.Errorf("incr: %w", err)) {
+		tb.Errorf("got %v, want an unavailable server and %s", err, prefix)
+	}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }
 

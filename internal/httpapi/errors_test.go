@@ -14,6 +14,7 @@ import (
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 )
 
@@ -164,5 +165,19 @@ func TestRoutingErrorsAreProblems(t *testing.T) {
 	}
 	if r := f.do("HEAD", "/livez", "", ""); r.Code != 200 {
 		t.Errorf("HEAD: %v", r)
+	}
+}
+
+func TestCreateWithoutTheRightsOnRedisIsUnavailable(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	f := newFixtureOn(t, backend{redisURL: server.URL})
+	if err := labtest.Dial(t, server).ConfigSet(t.Context(), "requirepass", "secret").Err(); err != nil {
+		t.Fatal(err)
+	}
+	r := f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
+	wantProblem(t, r, 503, "unavailable")
+	if r.Header().Get("Retry-After") == "" {
+		t.Errorf("no Retry-After: %v", r)
 	}
 }

@@ -27,8 +27,8 @@ func problemFromHuma(status int, message string, causes ...error) huma.StatusErr
 	case 408:
 		return newProblem(408, "body_too_slow", "The request body did not arrive in time.")
 	}
-	if message == "cannot read request body" { // a 500 for huma, but the client sent half a body
-		return newProblem(400, "incomplete_body", "The request body ended early.")
+	if message == "cannot read request body" { // a 500 for huma, but the client sent half a body or broken chunks
+		return newProblem(400, "incomplete_body", "The request body ended early or is not framed as HTTP requires.")
 	}
 	return internal
 }

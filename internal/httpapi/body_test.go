@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// A client can send a body that ends early or is framed wrongly only over a
+// connection, so these requests are written as text.
+func TestBrokenBodyIsABadRequest(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	for name, step := range map[string]struct{ framing, body string }{
+		"cut off":             {"Content-Length: 100", `{"name":`},
+		"cut off in a chunk":  {"Transfer-Encoding: chunked", "ff\r\n{"},
+		"without last chunk":  {"Transfer-Encoding: chunked", "1\r\n{\r\n"},
+		"without chunk size":  {"Transfer-Encoding: chunked", "x\r\n{}\r\n0\r\n\r\n"},
+		"too long chunk size": {"Transfer-Encoding: chunked", "fffffffffffffffff\r\n{}\r\n0\r\n\r\n"},
+		"chunk without end":   {"Transfer-Encoding: chunked", "1\r\n{}\r\n0\r\n\r\n"},
+		"broken trailer":      {"Transfer-Encoding: chunked", "2\r\n{}\r\n0\r\nx\r\n\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n%s", adminToken(t), step.framing, step.body)
+			wantProblem(t, sendText(t, server.Listener.Addr().String(), text), 400, "incomplete_body")
+		})
+	}
+}
+
+// sendText sends text over a connection of its own, half-closes the connection
+// and returns the response.
+func sendText(tb testing.TB, address, text string) response {
+	tb.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte(text)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		tb.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer resp.Body.Close()
+	r := response{ResponseRecorder: httptest.NewRecorder()}
+	maps.Copy(r.Header(), resp.Header)
+	r.WriteHeader(resp.StatusCode)
+	if _, err := io.Copy(r, resp.Body); err != nil {
+		tb.Fatal(err)
+	}
+	_ = json.Unmarshal(r.Body.Bytes(), &r.body)
+	return r
+}
