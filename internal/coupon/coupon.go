@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // The verdicts on a coupon.
@@ -19,11 +18,8 @@ var (
 	ErrInvalid    = errors.New("coupon: invalid")
 )
 
-// MaxStock bounds a coupon's initial stock, and MaxName its name in characters.
-const (
-	MaxStock = 1_000_000_000
-	MaxName  = 100
-)
+// MaxStock bounds a coupon's initial stock.
+const MaxStock = 1_000_000_000
 
 // A Coupon is on sale from BeginTime to EndTime, both included.
 type Coupon struct {
@@ -57,27 +53,34 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
 // New returns a coupon, or an *InvalidError for the first invalid field. It
-// truncates the times to milliseconds, the precision of the table.
+// removes spaces around the name, and truncates the times to milliseconds, the
+// precision of the table.
 func New(id int64, name string, begin, end time.Time, stock int, now time.Time) (Coupon, error) {
-	begin, end = begin.UTC().Truncate(time.Millisecond), end.UTC().Truncate(time.Millisecond)
-	name = strings.TrimSpace(name)
 	switch {
-	case name == "" || utf8.RuneCountInString(name) > MaxName:
-		return Coupon{}, &InvalidError{"name", fmt.Sprintf("must have 1 to %d characters", MaxName)}
-	case begin.Year() < 2000 || begin.Year() > 9999:
+	case !validName(name):
+		return Coupon{}, &InvalidError{"name", fmt.Sprintf("must have 1 to %d characters, one of them visible and none a control character or an override of the text's direction", MaxName)}
+	case !validTime(begin):
 		return Coupon{}, &InvalidError{"begin_time", "must be in the years 2000 to 9999"}
-	case end.Year() > 9999:
+	case !validTime(end):
 		return Coupon{}, &InvalidError{"end_time", "must be in the years 2000 to 9999"}
+	}
+	begin, end = begin.UTC().Truncate(time.Millisecond), end.UTC().Truncate(time.Millisecond)
+	switch {
 	case !end.After(begin):
 		return Coupon{}, &InvalidError{"end_time", "must be after begin_time"}
 	case stock < 0 || stock > MaxStock:
 		return Coupon{}, &InvalidError{"stock", fmt.Sprintf("must be 0 to %d", MaxStock)}
 	}
 	return Coupon{
-		ID: id, Name: name, BeginTime: begin, EndTime: end,
+		ID: id, Name: strings.TrimSpace(name), BeginTime: begin, EndTime: end,
 		InitialStock: stock, Stock: stock, CreatedAt: now.UTC().Truncate(time.Millisecond),
 	}, nil
 }
+
+// validTime reports whether t is in the years 2000 to 9999. The first is the year
+// of t's own time zone, in which the client wrote it. The last is in UTC, which
+// the table holds.
+func validTime(t time.Time) bool { return t.Year() >= 2000 && t.UTC().Year() <= 9999 }
 
 // CheckOpen returns nil if c can be claimed at now, or else a *NotStartedError,
 // ErrEnded or ErrSoldOut. Nil is no promise: this copy of the stock may be old,

@@ -1,0 +1,45 @@
+package coupon_test
+
+import (
+	"regexp"
+	"testing"
+	"unicode"
+
+	"example.com/flashsale/internal/coupon"
+)
+
+// accepts reports whether a coupon may have the name.
+func accepts(name string) bool {
+	_, err := coupon.New(1, name, begin, end, 1, begin)
+	return err == nil
+}
+
+func TestNamesThatCannotBeReadAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"", " ", "\u3000", "a\x00", "a\nb", "a\n", "\ta", "a\x7f", "a\u0085", "a\u2028b", "a\u202egpj", "a\u2067b", "\u200b", "\u200b\ufeff\u00ad", "\u0301",
+	} {
+		if accepts(name) {
+			t.Errorf("%q is accepted", name)
+		}
+	}
+	for _, name := range []string{"a", "100 off", "满减", "👨‍👩‍👧", "می‌خواهم", "e\u0301", "قسيمة", "-50 %", " a "} {
+		if !accepts(name) {
+			t.Errorf("%q is refused", name)
+		}
+	}
+}
+
+// The API's documentation has the pattern, and New decides.
+func TestNamePatternIsTheRuleOfNew(t *testing.T) {
+	t.Parallel()
+	inGo := regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(coupon.NamePattern, `\x{$1}`)
+	pattern := regexp.MustCompile(inGo)
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		for _, name := range []string{string(r), "a" + string(r)} {
+			if got, want := accepts(name), pattern.MatchString(name); got != want {
+				t.Fatalf("%q: accepted %v, the pattern matches %v", name, got, want)
+			}
+		}
+	}
+}
