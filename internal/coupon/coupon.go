@@ -15,6 +15,7 @@ var (
 	ErrNotStarted = errors.New("coupon: not started")
 	ErrEnded      = errors.New("coupon: ended")
 	ErrSoldOut    = errors.New("coupon: sold out")
+	ErrStockLimit = errors.New("coupon: stock limit")
 	ErrInvalid    = errors.New("coupon: invalid")
 )
 

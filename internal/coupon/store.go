@@ -56,8 +56,8 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 }
 
 // Restock adds add units to stock and initial stock, and returns the coupon
-// afterwards. The error is ErrNotFound, or an *InvalidError if add is less than
-// 1 or the initial stock would exceed MaxStock.
+// afterwards. The error is ErrNotFound, ErrStockLimit if the initial stock would
+// exceed MaxStock, or an *InvalidError if add is not 1 to MaxStock.
 func (s *Store) Restock(ctx context.Context, id int64, add int) (Coupon, error) {
 	if add < 1 || add > MaxStock {
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}
@@ -76,7 +76,7 @@ func (s *Store) Restock(ctx context.Context, id int64, add int) (Coupon, error) 
 	}
 	c, err := s.Find(ctx, id)
 	if err == nil && changed == 0 {
-		return Coupon{}, &InvalidError{"add", fmt.Sprintf("would put more than %d on sale", MaxStock)}
+		return Coupon{}, ErrStockLimit
 	}
 	return c, err
 }

@@ -84,7 +84,10 @@ func TestRestockRaisesStockAndInitialStock(t *testing.T) {
 	if _, err := s.Restock(t.Context(), 2, 1); !errors.Is(err, coupon.ErrNotFound) {
 		t.Errorf("unknown coupon: %v", err)
 	}
-	for _, add := range []int{0, -1, coupon.MaxStock + 1, coupon.MaxStock} {
+	if _, err := s.Restock(t.Context(), 1, coupon.MaxStock-22); !errors.Is(err, coupon.ErrStockLimit) {
+		t.Errorf("one beyond the limit: %v", err)
+	}
+	for _, add := range []int{0, -1, coupon.MaxStock + 1} {
 		if _, err := s.Restock(t.Context(), 1, add); !errors.Is(err, coupon.ErrInvalid) {
 			t.Errorf("add %d: %v", add, err)
 		}

@@ -35,6 +35,8 @@ type fixture struct {
 	locker lock.Locker
 	locks  *lock.Client // of locker
 	log    *logBuffer
+	tb     testing.TB
+	spec   spec
 }
 
 // A backend says what a fixture runs on. Zero values mean a database and a Redis
@@ -58,7 +60,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		b.redisURL = labtest.Redis(tb).URL
 	}
 	locker := lock.Local()
-	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(logBuffer)}
+	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(logBuffer), tb: tb}
 	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
@@ -78,6 +80,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		Log:     slog.New(slog.NewTextHandler(f.log, nil)),
 	})
 	f.Open()
+	f.spec = served(tb, f.API)
 	return f
 }
 
@@ -113,10 +116,12 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
+// send serves req and checks that the OpenAPI document has the response.
 func (f *fixture) send(req *http.Request) response {
 	r := response{ResponseRecorder: httptest.NewRecorder()}
 	f.ServeHTTP(r, req)
 	_ = json.Unmarshal(r.Body.Bytes(), &r.body)
+	f.spec.check(f.tb, req, r)
 	return r
 }
 

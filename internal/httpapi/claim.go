@@ -38,7 +38,7 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 func (a *API) claimFor(userID int64, r *http.Request) (order.Order, *Problem) {
 	var couponID ID
 	if err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id"))); err != nil {
-		return order.Order{}, invalid(BadField{"path", "id", err.Error()})
+		return order.Order{}, withFields(invalidInput, BadField{"path", "id", err.Error()})
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.workTimeout())
 	defer cancel()

@@ -41,10 +41,10 @@ type (
 
 type createInput struct {
 	Body struct {
-		Name      string    `json:"name" minLength:"1" maxLength:"100" example:"100 off"`
-		BeginTime time.Time `json:"begin_time"`
-		EndTime   time.Time `json:"end_time"`
-		Stock     int       `json:"stock" minimum:"0" maximum:"1000000000" example:"100"`
+		Name      name      `json:"name" example:"100 off"`
+		BeginTime timestamp `json:"begin_time" example:"2026-11-11T00:00:00+08:00"`
+		EndTime   timestamp `json:"end_time" example:"2026-11-12T00:00:00+08:00" doc:"After begin_time"`
+		Stock     units     `json:"stock" minimum:"0" maximum:"1000000000" example:"100"`
 	}
 }
 
@@ -53,7 +53,8 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	if err != nil {
 		return nil, fmt.Errorf("coupon id: %w", err)
 	}
-	c, err := coupon.New(id, in.Body.Name, in.Body.BeginTime, in.Body.EndTime, in.Body.Stock, time.Now())
+	b := in.Body
+	c, err := coupon.New(id, string(b.Name), b.BeginTime.Time, b.EndTime.Time, int(b.Stock), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -74,32 +75,17 @@ func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponOutput, er
 type restockInput struct {
 	ID   ID `path:"id"`
 	Body struct {
-		Add int `json:"add" minimum:"1" maximum:"1000000000" example:"50"`
+		Add units `json:"add" minimum:"1" maximum:"1000000000" example:"50"`
 	}
 }
 
 func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, error) {
-	c, err := a.cfg.Coupons.Restock(ctx, in.ID.n, in.Body.Add)
+	c, err := a.cfg.Coupons.Restock(ctx, in.ID.n, int(in.Body.Add))
 	if err != nil {
 		return nil, err
 	}
 	a.cfg.Cache.Put(c)
 	return &couponOutput{newCoupon(c)}, nil
-}
-
-// A page holds the parameters of every list.
-type page struct {
-	Before ID  `query:"before" doc:"Continue below this id: next of the previous response"`
-	Limit  int `query:"limit" minimum:"1" maximum:"100" default:"20"`
-}
-
-// next returns the cursor after a page of n items that ends with lastID, or nil
-// if the page is not full and the list therefore ends.
-func (p page) next(n int, lastID func() int64) *ID {
-	if n < p.Limit {
-		return nil
-	}
-	return &ID{lastID()}
 }
 
 type couponList struct {

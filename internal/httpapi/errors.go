@@ -21,29 +21,46 @@ var problems = []struct {
 }{
 	{auth.ErrNoToken, unauthorized},
 	{auth.ErrInvalidToken, invalidToken},
-	{coupon.ErrSoldOut, newProblem(409, "sold_out", "This coupon is sold out.")},
-	{order.ErrAlreadyClaimed, newProblem(409, "already_claimed", "You already have an order for this coupon.")},
-	{order.ErrClaimInProgress, withRetry(newProblem(409, "claim_in_progress", "Another claim is in progress, so this one was not made. Try again."))},
-	{coupon.ErrNotStarted, newProblem(409, "not_started", "The sale has not started.")},
-	{coupon.ErrEnded, newProblem(409, "ended", "The sale has ended.")},
-	{coupon.ErrNotFound, newProblem(404, "coupon_not_found", "There is no such coupon.")},
-	{coupon.ErrInvalid, invalid()},
-	{order.ErrNotFound, newProblem(404, "order_not_found", "There is no such order.")},
+	{coupon.ErrSoldOut, soldOut},
+	{order.ErrAlreadyClaimed, alreadyClaimed},
+	{order.ErrClaimInProgress, claimInProgress},
+	{coupon.ErrNotStarted, notStarted},
+	{coupon.ErrEnded, ended},
+	{coupon.ErrNotFound, couponNotFound},
+	{coupon.ErrStockLimit, stockLimit},
+	{coupon.ErrInvalid, invalidInput},
+	{order.ErrNotFound, orderNotFound},
 	{order.ErrUnavailable, unavailable},
 }
 
-// Problems that stand for no error of another package, or for several.
+// All problems. The OpenAPI document lists them with the operations that reply
+// with them.
 var (
-	unavailable  = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
-	cancelled    = &Problem{Type: "about:blank", Title: "Client Closed Request", Status: 499, Code: "cancelled"} // nginx's status; the client does not see it
-	internal     = newProblem(500, "internal", "Internal error.")
-	tooLarge     = newProblem(413, "body_too_large", fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
-	noRoute      = newProblem(404, "route_not_found", "There is nothing at this path.")
-	wrongMethod  = newProblem(405, "method_not_allowed", "This path does not support this method.")
+	soldOut         = newProblem(409, "sold_out", "This coupon is sold out.")
+	alreadyClaimed  = newProblem(409, "already_claimed", "You already have an order for this coupon.")
+	claimInProgress = withRetry(newProblem(409, "claim_in_progress", "Another claim is in progress, so this one was not made. Try again."))
+	notStarted      = newProblem(409, "not_started", "The sale has not started.")
+	ended           = newProblem(409, "ended", "The sale has ended.")
+	stockLimit      = newProblem(409, "stock_limit", fmt.Sprintf("No more than %d units of a coupon can be put on sale.", coupon.MaxStock))
+	couponNotFound  = newProblem(404, "coupon_not_found", "There is no such coupon.")
+	orderNotFound   = newProblem(404, "order_not_found", "There is no such order.")
+
+	invalidInput     = newProblem(422, "invalid_input", "The request is not valid.")
+	invalidJSON      = newProblem(400, "invalid_json", "The request body must be a JSON document.")
+	incompleteBody   = newProblem(400, "incomplete_body", "The request body ended early or is not framed as HTTP requires.")
+	bodyTooSlow      = newProblem(408, "body_too_slow", "The request body did not arrive in time.")
+	tooLarge         = newProblem(413, "body_too_large", fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
+	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type", "The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
+
 	unauthorized = withHeader(newProblem(401, "unauthorized", "A bearer token is required."), "Www-Authenticate", `Bearer realm="flashsale"`)
 	invalidToken = withHeader(newProblem(401, "invalid_token", "The bearer token is invalid or has expired."), "Www-Authenticate", `Bearer realm="flashsale", error="invalid_token"`)
 	rateLimited  = withRetry(newProblem(429, "rate_limited", "Too many requests. Try again later, and less often."))
 	forbidden    = newProblem(403, "forbidden", "This operation requires the admin role.")
+	noRoute      = newProblem(404, "route_not_found", "There is nothing at this path.")
+	wrongMethod  = newProblem(405, "method_not_allowed", "This path does not support this method.")
+	unavailable  = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
+	internal     = newProblem(500, "internal", "Internal error.")
+	cancelled    = &Problem{Type: "about:blank", Title: "Client Closed Request", Status: 499, Code: "cancelled"} // nginx's status; the client does not see it
 )
 
 func withRetry(p *Problem) *Problem { return withHeader(p, "Retry-After", "1") }
@@ -104,7 +121,7 @@ func withDetails(p *Problem, err error) *Problem {
 	} else if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {
 		detailed.OrderID = &ID{claimed.OrderID}
 	} else if bad, ok := errors.AsType[*coupon.InvalidError](err); ok {
-		detailed.Errors = []BadField{{"body", bad.Field, bad.Message}}
+		return withFields(p, BadField{"body", bad.Field, bad.Message})
 	} else {
 		return p
 	}

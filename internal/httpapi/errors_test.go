@@ -19,7 +19,7 @@ import (
 )
 
 // causes returns a request for each error of the table problems, by which the
-// real packages return that error. All but two of them are claims.
+// real packages return that error. Most of them are claims.
 func causes(t *testing.T) map[error]func(*fixture) response {
 	return map[error]func(*fixture) response{
 		auth.ErrNoToken:      func(f *fixture) response { return f.claim(f.createCoupon(t, 1), "") },
@@ -43,6 +43,9 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 			return f.claim(f.createCouponFrom(t, -2*time.Hour, -time.Hour, 1), userToken(t, 42))
 		},
 		coupon.ErrNotFound: func(f *fixture) response { return f.claim("7", userToken(t, 42)) },
+		coupon.ErrStockLimit: func(f *fixture) response {
+			return f.do("POST", "/coupons/"+f.createCoupon(t, 1)+"/stock", adminToken(t), fmt.Sprintf(`{"add":%d}`, coupon.MaxStock))
+		},
 		coupon.ErrInvalid: func(f *fixture) response {
 			return f.do("POST", "/coupons", adminToken(t), `{"name":" ","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 		},
@@ -158,10 +161,12 @@ func TestRoutingErrorsAreProblems(t *testing.T) {
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")
-	r := f.do("DELETE", "/coupons", "", "")
-	wantProblem(t, r, 405, "method_not_allowed")
-	if got := r.Header()["Allow"]; len(got) != 2 || got[0] != "GET" || got[1] != "POST" {
-		t.Errorf("Allow: %v, want GET and POST", got)
+	for path, allow := range map[string]string{"/coupons": "GET, HEAD, POST", "/orders/1": "GET, HEAD", "/coupons/1/stock": "POST"} {
+		r := f.do("DELETE", path, "", "")
+		wantProblem(t, r, 405, "method_not_allowed")
+		if got := r.Header().Get("Allow"); got != allow {
+			t.Errorf("%s: Allow: %q, want %q", path, got, allow)
+		}
 	}
 	if r := f.do("HEAD", "/livez", "", ""); r.Code != 200 {
 		t.Errorf("HEAD: %v", r)

@@ -11,11 +11,18 @@ import (
 // hold numbers as doubles, which are not exact beyond 2^53.
 type ID struct{ n int64 }
 
-var errID = errors.New("must be a whole number from 1 to 9223372036854775807")
+const idPattern = "^[1-9][0-9]{0,18}$"
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+var errID = errors.New("must be a whole number of at most 19 digits, without a sign or leading zeros")
+
+// UnmarshalText implements encoding.TextUnmarshaler. A number of 19 digits that
+// exceeds an int64 becomes the largest int64: it is above all ids, and nothing
+// has it as its id.
 func (id *ID) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseInt(string(text), 10, 64)
+	n, err := strconv.ParseInt(string(text), 10, 64) // on overflow the largest int64
+	if errors.Is(err, strconv.ErrRange) && len(text) == 19 {
+		err = nil
+	}
 	if err != nil || n <= 0 || text[0] < '1' { // a sign or a leading zero
 		return errID
 	}
@@ -28,5 +35,5 @@ func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, id.n,
 
 // Schema implements huma.SchemaProvider.
 func (ID) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Format: "int64", Examples: []any{"2305843010287435777"}}
+	return &huma.Schema{Type: huma.TypeString, Format: "int64", Pattern: idPattern, Examples: []any{"2305843010287435777"}}
 }

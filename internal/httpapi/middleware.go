@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -59,11 +60,14 @@ func (a *API) recoverPanic(w middleware.WrapResponseWriter, r *http.Request, p a
 // methods, which it lists in the header Allow.
 func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		for _, method := range []string{"GET", "POST"} {
-			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
-				w.Header().Add("Allow", method)
-			}
+		var allowed []string
+		if routes.Match(chi.NewRouteContext(), "GET", r.URL.Path) {
+			allowed = append(allowed, "GET", "HEAD")
 		}
+		if routes.Match(chi.NewRouteContext(), "POST", r.URL.Path) {
+			allowed = append(allowed, "POST")
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		wrongMethod.write(w)
 	}
 }

@@ -3,9 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -16,13 +13,15 @@ import (
 	"example.com/flashsale/internal/auth"
 )
 
-// maxBody bounds every request body.
-const maxBody = 64 << 10
+const description = "Every error is a problem document (RFC 9457) with a stable `code`. " +
+	"Beside the responses of the operations there are two: 404 `route_not_found` for any other path, and 405 `method_not_allowed`, " +
+	"with the header `Allow`, for any other method of a path. HEAD is answered wherever GET is."
 
 // document returns the configuration of the OpenAPI document, to which handle
 // adds the operations.
 func document() huma.Config {
 	doc := huma.DefaultConfig("Coupon flash sale", "1.0.0")
+	doc.Info.Description = description
 	doc.CreateHooks = nil // adds neither a $schema member nor a Link header to responses
 	doc.DocsPath, doc.SchemasPath = "", ""
 	doc.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
@@ -32,7 +31,8 @@ func document() huma.Config {
 	return doc
 }
 
-// operation describes one route, which is written as "METHOD /path".
+// operation describes one route, which is written as "METHOD /path", without its
+// responses.
 func operation(role auth.Role, route, summary string) huma.Operation {
 	method, path, _ := strings.Cut(route, " ")
 	return huma.Operation{
@@ -45,34 +45,6 @@ func operation(role auth.Role, route, summary string) huma.Operation {
 		MaxBodyBytes: maxBody + 1, // huma refuses a body of exactly MaxBodyBytes
 	}
 }
-
-// jsonFormat encodes before it writes, and returns errors of the encoder only.
-// huma panics on every error, but a failed write only means that the client has
-// disconnected.
-var jsonFormat = huma.Format{
-	Marshal: func(w io.Writer, v any) error {
-		b, err := encode(v)
-		if err != nil {
-			return err
-		}
-		_, _ = w.Write(b)
-		return nil
-	},
-	Unmarshal: unmarshal,
-}
-
-// unmarshal names the member in errors about numbers like 1e3 or 1.0. They are
-// whole, so the validation accepts them, but encoding/json does not decode them
-// into an int.
-func unmarshal(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf(msgPlainDigits, bad.Field)
-	}
-	return err
-}
-
-const msgPlainDigits = "expected property %s to be written in plain digits"
 
 // encode returns v as JSON, with <, > and & as they are.
 func encode(v any) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -33,26 +34,37 @@ func (a *API) routes() http.Handler {
 	}
 
 	sale := humachi.New(r, document())
-	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim) // documents the route
-	r.Post("/coupons/{id}/orders", a.serveClaim)                          // serves it
+	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, // documents the route
+		couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended)
+	r.Post("/coupons/{id}/orders", a.serveClaim) // serves it
 	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
-	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon)
+	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon, couponNotFound)
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
-	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder)
+	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder, orderNotFound)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon)
-	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock)
-	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit)
+	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock, couponNotFound, stockLimit)
+	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit, couponNotFound)
 	return r
 }
 
 // handle registers an operation that requires the role and has a deadline. It
-// turns the error that the operation returns into a problem.
-func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string, serve func(context.Context, *I) (*O, error)) {
+// turns the error that the operation returns into a problem. verdicts are the
+// problems that this operation has beside the common ones.
+func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string, serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
 	op := operation(role, route, summary)
-	if _, creates := reflect.TypeFor[O]().FieldByName("Location"); creates {
+	op.Middlewares = huma.Middlewares{a.authorize(role)}
+	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)
+	if role == auth.RoleAdmin {
+		verdicts = append(verdicts, forbidden)
+	}
+	if hasField[I]("Body") {
+		op.Middlewares = append(op.Middlewares, requireJSON)
+		verdicts = append(verdicts, everyBody...)
+	}
+	if hasField[O]("Location") {
 		op.DefaultStatus = http.StatusCreated
 	}
-	op.Middlewares = huma.Middlewares{a.authorize(role)}
+	op.Responses = problemResponses(sale.OpenAPI().Components.Schemas, verdicts)
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, a.workTimeout())
 		defer cancel()
@@ -62,6 +74,12 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		}
 		return out, nil
 	})
+	documentHeaders(op.Responses)
+}
+
+func hasField[T any](name string) bool {
+	_, found := reflect.TypeFor[T]().FieldByName(name)
+	return found
 }
 
 // workTimeout returns the deadline of an operation: two thirds of the time until

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -23,20 +24,43 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"GET", "/coupons/x/audit", "", "path", "id"},
 		{"GET", "/orders?limit=0", "", "query", "limit"},
 		{"GET", "/orders?limit=101", "", "query", "limit"},
+		{"GET", "/orders?limit=", "", "query", "limit"},
+		{"GET", "/orders?limit=%2B5", "", "query", "limit"},
+		{"GET", "/orders?limit=05", "", "query", "limit"},
+		{"GET", "/orders?limit=5&limit=5", "", "query", "limit"},
+		{"GET", "/orders?limit=%", "", "query", ""},
 		{"GET", "/coupons?before=x", "", "query", "before"},
+		{"GET", "/coupons?before=0", "", "query", "before"},
+		{"GET", "/coupons?before=", "", "query", "before"},
+		{"GET", "/coupons?before", "", "query", "before"},
+		{"GET", "/coupons?before=1&before=2", "", "query", "before"},
 		{"POST", "/coupons/" + id + "/stock", `{"add":0}`, "body", "add"},
 		{"POST", "/coupons/" + id + "/stock", `{"add":"1"}`, "body", "add"},
-		{"POST", "/coupons/" + id + "/stock", `{"add":1000000000}`, "body", "add"},
+		{"POST", "/coupons/" + id + "/stock", `{"add":1000000001}`, "body", "add"},
 		{"POST", "/coupons/" + id + "/stock", `{}`, "body", "add"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":-1`, 1) + `}`, "body", "stock"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1.5`, 1) + `}`, "body", "stock"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":`+huge, 1) + `}`, "body", "stock"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1e3`, 1) + `}`, "body", "stock"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1.0`, 1) + `}`, "body", "stock"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1e400`, 1) + `}`, "body", "stock"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":-1e400`, 1) + `}`, "body", "stock"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"stock":1`, `"stock":1e-1`, 1) + `}`, "body", "stock"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":" "`, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a",`, ``, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, "11-12", "11-10", 1) + `}`, "body", "end_time"},
 		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "yesterday", 1) + `}`, "body", "begin_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "1999-11-11T", 1) + `}`, "body", "begin_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T00:00:00Z", "2026-11-11T00:00:00,5Z", 1) + `}`, "body", "begin_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+24:00", 1) + `}`, "body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+00:60", 1) + `}`, "body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12t00:00:00z", 1) + `}`, "body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-31T00:00:00Z", 1) + `}`, "body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "9999-12-31T23:00:00-12:00", 1) + `}`, "body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\u0000"`, 1) + `}`, "body", "name"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\n"`, 1) + `}`, "body", "name"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\u202eb"`, 1) + `}`, "body", "name"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"\u200b"`, 1) + `}`, "body", "name"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":""`, 1) + `}`, "body", "name"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"NAME":"a"`, 1) + `,"name":"a"}`, "body", "NAME"},
 		{"POST", "/coupons", `{` + good + `,"price":1}`, "body", "price"},
 	} {
 		r := f.do(step.method, step.path, adminToken(t), step.body)
@@ -46,9 +70,45 @@ func TestBadInputNamesTheField(t *testing.T) {
 			t.Errorf("%s %s %s: want one entry: %v", step.method, step.path, step.body, r)
 			continue
 		}
-		if e := fields[0].(map[string]any); e["in"] != step.in || e["field"] != step.field || e["message"] == "" {
+		e := fields[0].(map[string]any)
+		if field, _ := e["field"].(string); e["in"] != step.in || field != step.field || e["message"] == "" {
 			t.Errorf("%s %s %s: got %v, want %s %s", step.method, step.path, step.body, e, step.in, step.field)
 		}
+	}
+}
+
+func TestWholeNumbersAreAcceptedInEveryForm(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, stock := range []string{"476", "476.0", "4.76e2", "47600E-2"} {
+		r := f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":`+stock+`}`)
+		if r.Code != 201 || r.body["stock"] != 476.0 {
+			t.Errorf("stock %s: %v", stock, r)
+		}
+	}
+}
+
+// The first year is that of the time as it is written, as in the schema.
+func TestTimesOfTheFirstYearAreAcceptedInEveryZone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2000-01-01T00:00:00.125+14:00","end_time":"9999-12-31T23:59:59Z","stock":1}`)
+	if r.Code != 201 || r.body["begin_time"] != "1999-12-31T10:00:00.125Z" {
+		t.Errorf("got %v", r)
+	}
+}
+
+func TestListOfBadFieldsIsBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var members []string
+	for i := range 5500 {
+		members = append(members, fmt.Sprintf(`"m%d":0`, i))
+	}
+	r := f.do("POST", "/coupons", adminToken(t), "{"+strings.Join(members, ",")+"}")
+	wantProblem(t, r, 422, "invalid_input")
+	if fields := r.body["errors"].([]any); len(fields) != 20 || !strings.Contains(r.Body.String(), `"field":"stock"`) {
+		t.Errorf("%d fields: %s", len(fields), r.Body)
 	}
 }
 
@@ -79,6 +139,9 @@ func TestBadBodiesAreProblems(t *testing.T) {
 		"two":          {"application/json", `{}{}`, false, 400, "invalid_json"},
 		"form":         {"application/x-www-form-urlencoded", `name=a`, false, 415, "unsupported_media_type"},
 		"text":         {"text/plain", `{}`, false, 415, "unsupported_media_type"},
+		"suffix":       {"application/problem+json", `{}`, false, 415, "unsupported_media_type"},
+		"upper case":   {"Application/JSON; Charset=utf-8", `{}`, false, 422, "invalid_input"},
+		"not UTF-8":    {"application/json", "{\"name\":\"\xff\"}", false, 400, "invalid_json"},
 		"huge":         {"application/json", long, false, 413, "body_too_large"},
 		"huge chunked": {"application/json", long, true, 413, "body_too_large"},
 	} {
@@ -90,6 +153,9 @@ func TestBadBodiesAreProblems(t *testing.T) {
 			wantProblem(t, f.send(r), step.status, step.code)
 		})
 	}
+	zipped := request("POST", "/coupons", adminToken(t), `{}`, "application/json")
+	zipped.Header.Set("Content-Encoding", "gzip")
+	wantProblem(t, f.send(zipped), 415, "unsupported_media_type")
 	r := request("POST", "/coupons/1/orders", userToken(t, 1), long, "application/json")
 	wantProblem(t, f.send(r), 413, "body_too_large")
 }

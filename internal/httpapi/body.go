@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+)
+
+// maxBody bounds every request body.
+const maxBody = 64 << 10
+
+// requireJSON passes on requests whose body is neither compressed nor of another
+// type than JSON. It rewrites the type to the only form that huma knows.
+func requireJSON(ctx huma.Context, next func(huma.Context)) {
+	r, w := humachi.Unwrap(ctx)
+	if !isPlainJSON(r.Header) {
+		unsupportedMedia.write(w)
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	next(ctx)
+}
+
+// isPlainJSON reports whether the header describes a JSON body. A body without a
+// type is taken for JSON.
+func isPlainJSON(h http.Header) bool {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return false
+	}
+	if len(h.Values("Content-Type")) == 0 {
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && mediaType == "application/json"
+}
+
+// jsonFormat encodes before it writes, and returns errors of the encoder only.
+// huma panics on every error, but a failed write only means that the client has
+// disconnected.
+var jsonFormat = huma.Format{
+	Marshal: func(w io.Writer, v any) error {
+		b, err := encode(v)
+		if err != nil {
+			return err
+		}
+		_, _ = w.Write(b)
+		return nil
+	},
+	Unmarshal: unmarshal,
+}
+
+var errNotUTF8 = errors.New("not UTF-8")
+
+// unmarshal decodes JSON, which must be UTF-8. In an any, a number beyond the
+// range of float64 becomes nil, so that the validation refuses it and names its
+// member.
+func unmarshal(data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return errNotUTF8
+	}
+	err := json.Unmarshal(data, v)
+	if _, untyped := v.(*any); untyped {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// A spec is what the tests read of the OpenAPI document.
+type spec struct {
+	OpenAPI    string
+	Paths      map[string]map[string]specOperation
+	Components struct{ Schemas map[string]specSchema }
+}
+
+type specOperation struct {
+	Parameters []struct {
+		Name   string
+		Schema specSchema
+	}
+	Responses map[string]struct {
+		Headers map[string]struct{ Required bool }
+		Content map[string]struct{ Schema specSchema }
+	}
+}
+
+type specSchema struct {
+	Pattern    string
+	Enum       []string
+	Required   []string
+	Properties map[string]specSchema
+}
+
+// served reads the document that an API serves.
+func served(tb testing.TB, api *API) (s spec) {
+	tb.Helper()
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, request("GET", "/openapi.json", "", "", ""))
+	if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// find returns the operation of a request, if its path is in the document.
+func (s spec) find(r *http.Request) (op specOperation, knownPath, knownMethod bool) {
+	for template, operations := range s.Paths {
+		pattern := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(template, `[^/]+`)
+		if regexp.MustCompile("^" + pattern + "$").MatchString(r.URL.EscapedPath()) {
+			op, knownMethod = operations[strings.ToLower(r.Method)]
+			return op, true, knownMethod
+		}
+	}
+	return op, false, false
+}
+
+// check reports what the document does not say about the response to r. The
+// fixture calls it for every response of every test.
+func (s spec) check(tb testing.TB, r *http.Request, got response) {
+	tb.Helper()
+	op, knownPath, knownMethod := s.find(r)
+	if !knownMethod {
+		if knownPath && r.Method != "HEAD" && got.Code != 405 && got.Code != 429 {
+			tb.Errorf("%s %s is not documented: %v", r.Method, r.URL, got)
+		}
+		return
+	}
+	documented, ok := op.Responses[strconv.Itoa(got.Code)]
+	mediaType := got.Header().Get("Content-Type")
+	content, typed := documented.Content[mediaType]
+	if !ok || !typed {
+		tb.Errorf("%s %s: the document has no %d with %s", r.Method, r.URL, got.Code, mediaType)
+	}
+	for name, header := range documented.Headers {
+		if header.Required && got.Header().Get(name) == "" {
+			tb.Errorf("%s %s: no header %s: %v", r.Method, r.URL, name, got)
+		}
+	}
+	for name := range got.Header() {
+		standard := []string{"Connection", "Content-Length", "Content-Type", "Date"}
+		if _, ok := documented.Headers[name]; !ok && !slices.Contains(standard, name) {
+			tb.Errorf("%s %s: the document has no header %s: %v", r.Method, r.URL, name, got)
+		}
+	}
+	if codes := content.Schema.Properties["code"].Enum; got.Code >= 400 && !slices.Contains(codes, got.id("code")) {
+		tb.Errorf("%s %s: %s is not one of the documented codes %v", r.Method, r.URL, got.id("code"), codes)
+	}
+}
+
+func TestOpenAPIHasEveryRouteOfTheSale(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	doc := served(t, f.API)
+	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
+		t.Errorf("OpenAPI %s, want 3.1", doc.OpenAPI)
+	}
+	err := chi.Walk(f.handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if strings.HasPrefix(route, "/coupons") || strings.HasPrefix(route, "/orders") {
+			if _, ok := doc.Paths[route][strings.ToLower(method)]; !ok {
+				t.Errorf("%s %s is not documented", method, route)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if required := doc.Components.Schemas["Problem"].Required; !slices.Contains(required, "code") {
+		t.Errorf("code is not a required member of problems: %s", required)
+	}
+}
+
+// The test reads the sources to find the codes, because a list of values could
+// be incomplete.
+func TestOpenAPIHasEveryCode(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var created []string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`newProblem\(\d+, "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+			created = append(created, match[1])
+		}
+	}
+	documented := served(t, newFixture(t).API).Components.Schemas["Problem"].Properties["code"].Enum
+	slices.Sort(created)
+	slices.Sort(documented)
+	if len(created) < 20 || !slices.Equal(created, documented) {
+		t.Errorf("the sources have the codes\n%v, the document has\n%v", created, documented)
+	}
+}
+
+func TestOpenAPIHasThePatternOfEveryID(t *testing.T) {
+	t.Parallel()
+	doc := served(t, newFixture(t).API)
+	for path, operations := range doc.Paths {
+		for method, op := range operations {
+			for _, p := range op.Parameters {
+				if p.Name != "limit" && p.Schema.Pattern != idPattern {
+					t.Errorf("%s %s: %s has the pattern %q", method, path, p.Name, p.Schema.Pattern)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// everyOperation lists the problems that each operation can reply with, and
+// everyBody those of operations that read a body.
+var (
+	everyOperation = []*Problem{unauthorized, invalidToken, tooLarge, rateLimited, internal, unavailable}
+	everyBody      = []*Problem{invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
+)
+
+// everyProblem lists the problems that clients can see.
+var everyProblem = slices.Concat(everyOperation, everyBody, []*Problem{
+	soldOut, alreadyClaimed, claimInProgress, notStarted, ended, stockLimit,
+	couponNotFound, orderNotFound, invalidInput, forbidden, noRoute, wrongMethod,
+})
+
+// TransformSchema implements huma.SchemaTransformer: it lists the codes.
+func (Problem) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Properties["code"].Enum = codes(everyProblem)
+	return s
+}
+
+func codes(problems []*Problem) (codes []any) {
+	for _, p := range problems {
+		codes = append(codes, p.Code)
+	}
+	return codes
+}
+
+// problemResponses documents problems as an operation's responses by status.
+func problemResponses(r huma.Registry, problems []*Problem) map[string]*huma.Response {
+	byStatus := map[string][]*Problem{}
+	for _, p := range problems {
+		status := strconv.Itoa(p.Status)
+		byStatus[status] = append(byStatus[status], p)
+	}
+	responses := map[string]*huma.Response{}
+	for status, problems := range byStatus {
+		responses[status] = problemResponse(r, problems)
+	}
+	return responses
+}
+
+// problemResponse documents the problems of one status: their codes, and their
+// headers, which are required if all of them have them.
+func problemResponse(r huma.Registry, problems []*Problem) *huma.Response {
+	response := &huma.Response{Headers: map[string]*huma.Header{}}
+	for _, p := range problems {
+		response.Description += fmt.Sprintf("- `%s`: %s\n", p.Code, p.Detail)
+		for name := range p.header {
+			lacks := func(p *Problem) bool { return p.header[name] == nil }
+			response.Headers[name] = &huma.Header{Required: !slices.ContainsFunc(problems, lacks)}
+		}
+	}
+	response.Content = map[string]*huma.MediaType{problems[0].ContentType(""): {Schema: &huma.Schema{
+		Ref:        r.Schema(reflect.TypeFor[Problem](), true, "").Ref,
+		Properties: map[string]*huma.Schema{"code": {Enum: codes(problems)}},
+	}}}
+	return response
+}
+
+// headers describes the headers of responses.
+var headers = map[string]huma.Header{
+	"Accept-Encoding":  {Description: "The coding that a body may have"},
+	"Location":         {Description: "The path of what was created", Required: true},
+	"Retry-After":      {Description: "Seconds to wait before the next attempt"},
+	"Www-Authenticate": {Description: "The scheme of the token, as in RFC 6750"},
+	"X-Instance":       {Description: "The instance that replied; absent if a proxy replied"},
+}
+
+// documentHeaders describes the headers of an operation's responses, and adds
+// the one that all of them have.
+func documentHeaders(responses map[string]*huma.Response) {
+	for _, r := range responses {
+		if r.Headers == nil {
+			r.Headers = map[string]*huma.Header{}
+		}
+		r.Headers["X-Instance"] = &huma.Header{}
+		for name, h := range r.Headers {
+			common := headers[name]
+			h.Description, h.Required = common.Description, h.Required || common.Required
+			h.Schema = &huma.Schema{Type: huma.TypeString}
+			if name == "Retry-After" {
+				h.Schema = &huma.Schema{Type: huma.TypeInteger, Minimum: new(float64)}
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.com/flashsale/internal/coupon"
+)
+
+// The types in this file are those of members of requests. Their schemas say
+// what the service accepts, so that a generated client can check it.
+
+// A name is the name of a coupon. coupon.New decides whether it is valid.
+type name string
+
+// Schema implements huma.SchemaProvider. The pattern is an extension because
+// huma would compile it, and Go's regular expressions have no \u.
+func (name) Schema(huma.Registry) *huma.Schema {
+	minLength, maxLength := 1, coupon.MaxName
+	return &huma.Schema{
+		Type: huma.TypeString, MinLength: &minLength, MaxLength: &maxLength,
+		Extensions:  map[string]any{"pattern": coupon.NamePattern},
+		Description: "At least one visible character; no control characters and no overrides of the text's direction. Spaces around the name are removed.",
+	}
+}
+
+// A timestamp is a time that JSON carries as RFC 3339 defines it, with upper
+// case letters and without leap seconds. time.Time alone also accepts a comma in
+// the seconds, and any offset.
+type timestamp struct{ time.Time }
+
+const timePattern = `^[2-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])` +
+	`T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+
+// Schema implements huma.SchemaProvider.
+func (timestamp) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Format: "date-time", Pattern: timePattern,
+		PatternDescription: "an RFC 3339 time in the years 2000 to 9999",
+	}
+}
+
+// units is a number of units of stock. Any form of a whole number in JSON is
+// accepted, as JSON Schema defines integers: 50, 50.0, 5e1.
+type units int
+
+// Schema implements huma.SchemaProvider.
+func (units) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int32"}
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The validation has checked before
+// that the number is whole and within its bounds, in which float64 is exact.
+func (u *units) UnmarshalJSON(text []byte) error {
+	n, err := strconv.ParseFloat(string(text), 64)
+	*u = units(n)
+	return err
+}
