@@ -1,5 +1,71 @@
 package race
 
+import (
+	"fmt"
+	"slices"
+)
+
+// facts is what is known of a side when it has ended.
+type facts struct {
+	Counts
+	settings       Settings
+	workload       Workload
+	overlapsInside int // overlaps of sections of one instance
+	overlapsAcross int // overlaps of sections of any keys
+}
+
+// An explanation says what happened, and why, if its condition is met.
+type explanation struct {
+	holds  func(facts) bool
+	say    func(facts) Sentence
+	source func(facts) function
+}
+
+// explain returns the first explanation that the facts meet. The settings alone
+// meet none: a lock explains a result only if no sections overlapped, a missing
+// one only if some did.
 func (s *session) explain(side Side, c Counts, w Workload) (*Sentence, *Source, error) {
-	return &Sentence{}, &Source{}, nil
+	f := facts{
+		Counts: c, settings: side.Settings, workload: w,
+		overlapsInside: overlaps(side.Sections, func(x Section) string { return x.Instance + " " + x.Key }),
+		overlapsAcross: overlaps(side.Sections, func(Section) string { return "" }),
+	}
+	i := slices.IndexFunc(explanations, func(e explanation) bool { return e.holds(f) })
+	e := explanations[i] // the last one always holds
+	sentence := e.say(f).with(f.unanswered())
+	source, err := e.source(f).read(s.sources)
+	return &sentence, source, err
+}
+
+func (f facts) unique() bool       { return slices.Contains(f.settings.Guards, "unique") }
+func (f facts) stockGuarded() bool { return slices.Contains(f.settings.Guards, "stock") }
+
+// excluded reports whether the lock is one of all instances, and the sections
+// show that it let only one claim of a key in at a time.
+func (f facts) excluded() bool {
+	shared := f.settings.Lock != "none" && (f.settings.Lock != "local" || f.settings.Instances == 1)
+	contended := f.Codes["claim_in_progress"]+f.Codes["already_claimed"] > 0 || f.overlapsAcross == 0
+	return shared && contended && f.Overlaps == 0
+}
+
+// unanswered is what to add if claims have no verdict.
+func (f facts) unanswered() (addition Sentence) {
+	n := 0
+	for code, claims := range f.Codes {
+		if !slices.Contains([]string{"sold_out", "already_claimed", "claim_in_progress"}, code) {
+			n += claims
+		}
+	}
+	if n > 0 {
+		addition = sentence(" %[1]d claims got no verdict.", "有 %[1]d 个请求没有得到结论。", n)
+	}
+	return addition
+}
+
+func (s Sentence) with(addition Sentence) Sentence {
+	return Sentence{s.EN + addition.EN, s.ZH + addition.ZH}
+}
+
+func sentence(en, zh string, args ...any) Sentence {
+	return Sentence{EN: fmt.Sprintf(en, args...), ZH: fmt.Sprintf(zh, args...)}
 }

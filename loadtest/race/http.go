@@ -1,33 +1,22 @@
 package race
 
 import (
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
+
+	"example.com/flashsale/loadtest/race/page"
 )
-
-//go:embed page
-var embedded embed.FS
-
-// page returns the files of the page.
-func page() fs.FS {
-	files, err := fs.Sub(embedded, "page")
-	if err != nil {
-		panic(err) // the directory is embedded
-	}
-	return files
-}
 
 // handler returns the handler of all routes, for a server that listens on addr.
 func (s *session) handler(addr net.Addr) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, page(), "index.html") })
-	mux.Handle("GET /page/", http.StripPrefix("/page/", http.FileServerFS(page())))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, page.Files, "index.html") })
+	mux.Handle("GET /page/", http.StripPrefix("/page/", http.FileServerFS(page.Files)))
+	mux.HandleFunc("GET /race.html", func(w http.ResponseWriter, _ *http.Request) { writeSaved(w, "race", nil) })
 	mux.HandleFunc("GET /options", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.options()) })
 	mux.HandleFunc("GET /races", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.summaries()) })
 	mux.HandleFunc("POST /races", s.postRace)
@@ -36,10 +25,6 @@ func (s *session) handler(addr net.Addr) http.Handler {
 	mux.HandleFunc("GET /races/{id}/race.html", s.with(getSavedPage))
 	return protect(mux, addr)
 }
-
-// contentSecurityPolicy lets the page load nothing but its own files.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // protect refuses requests that another site made the user's browser send: those
 // whose Host is another name for this address (DNS rebinding), and those that
@@ -50,7 +35,7 @@ func protect(next http.Handler, addr net.Addr) http.Handler {
 	sameOrigin := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", contentSecurityPolicy)
+		h.Set("Content-Security-Policy", page.Policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

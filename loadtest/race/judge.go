@@ -49,7 +49,7 @@ func count(ctx context.Context, side Side, w Workload, v *service) (Counts, erro
 		InitialStock: a.InitialStock, Stock: a.Stock, Orders: a.Orders, Users: a.Users,
 		Duplicates: a.Duplicates(), Oversold: a.Oversold(), Undersold: a.Undersold(), Unsold: a.Unsold(w.Users),
 		Missing: missing, Accepted: len(b.Acknowledged()), Codes: side.codes(), Instances: b.Instances(),
-		Overlaps: overlaps(side.Sections), MaxInFlight: b.MaxInFlight(),
+		Overlaps: overlaps(side.Sections, keyOf), MaxInFlight: b.MaxInFlight(),
 	}, err
 }
 
@@ -79,17 +79,19 @@ func (s Side) codes() map[string]int {
 	return codes
 }
 
-// overlaps counts the sections that were entered while another section of their
-// key was running. A section ends before its lock is released, and begins after
-// it was granted, so a lock that works has none.
-func overlaps(all []Section) int {
+func keyOf(s Section) string { return s.Key }
+
+// overlaps counts the sections that were entered while another with the same
+// result of key was running. A section begins after its lock was granted, and
+// ends before its release, so a lock that works has no overlaps by keyOf.
+func overlaps(all []Section, key func(Section) string) int {
 	n := 0
-	latest := map[string]int64{} // the latest release, by key
+	latest := map[string]int64{} // the latest release
 	for _, s := range slices.SortedFunc(slices.Values(all), func(x, y Section) int { return cmp.Compare(x.Granted, y.Granted) }) {
-		if end, found := latest[s.Key]; found && s.Granted < end {
+		if end, found := latest[key(s)]; found && s.Granted < end {
 			n++
 		}
-		latest[s.Key] = max(latest[s.Key], s.Released)
+		latest[key(s)] = max(latest[key(s)], s.Released)
 	}
 	return n
 }

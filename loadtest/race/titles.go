@@ -37,7 +37,7 @@ var chinese = language{
 	},
 	missing: map[string]string{"stock": "无库存条件", "unique": "无唯一键"},
 	perUser: "按用户的 %s", perCoupon: "按优惠券的 %s", allGuards: "全部保护",
-	workload: "%d × %d 次领取", separator: "，",
+	workload: "%d × %d 个请求", separator: "，",
 }
 
 // title names what differs between the sides, and then what they share.

@@ -1,0 +1,153 @@
+package race
+
+func always(f function) func(facts) function { return func(facts) function { return f } }
+
+func lockFunction(f facts) function { return lockFunctions[f.settings.Lock] }
+
+func decrementFunction(f facts) function {
+	if !f.stockGuarded() {
+		return decrementUnguarded
+	}
+	return decrementFunctions[f.settings.Commit]
+}
+
+// uniqueKeyFunction is where the refusal by the unique key is handled.
+func uniqueKeyFunction(f facts) function {
+	if f.settings.Commit == "grouped" {
+		return insertMany
+	}
+	return commitOne
+}
+
+// explanations are in order of importance. A broken promise comes first.
+var explanations = []explanation{
+	{ // a mutex of each instance
+		holds: func(f facts) bool {
+			return f.Duplicates > 0 && f.settings.Lock == "local" && f.Overlaps > 0 && f.overlapsInside == 0
+		},
+		say: func(f facts) Sentence {
+			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, so neither saw the other's order, and %[2]d orders are duplicates.",
+				"一个实例的互斥锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，双方都看不到对方的订单，于是多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates)
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 && f.settings.Lock == "none" },
+		say: func(f facts) Sentence {
+			return sentence("Nothing kept the claims of one user apart: %[1]d times one entered while another was inside; each looked for an order before the other had committed, found none and inserted its own, so %[2]d orders are duplicates.",
+				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；双方都在对方提交之前查询，没有查到订单，于是各自插入，多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates).with(f.alsoOversold())
+		},
+		source: always(checkThenAct),
+	},
+	{ // a lock that did not exclude
+		holds: func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 },
+		say: func(f facts) Sentence {
+			return sentence("The lock was granted to two holders at once: %[1]d sections of one key overlapped, and %[2]d orders are duplicates.",
+				"锁同时给了两个持有者：同一把锁的临界区重叠 %[1]d 次，多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates)
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(f facts) bool { return f.Duplicates > 0 },
+		say: func(f facts) Sentence {
+			return sentence("%[1]d orders are duplicates, although no sections of one key overlapped.",
+				"虽然同一把锁的临界区没有重叠，仍有 %[1]d 个重复订单。", f.Duplicates)
+		},
+		source: always(checkThenAct),
+	},
+	{
+		holds: func(f facts) bool { return f.Oversold > 0 && f.settings.Lock != "none" && f.settings.LockScope == "user" },
+		say: func(f facts) Sentence {
+			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; each read the same stock before the other took its unit, and %[2]d were sold too many.",
+				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；双方读到同样的库存，于是超卖 %[2]d 个。", f.overlapsAcross, f.Oversold)
+		},
+		source: always(decrementUnguarded),
+	},
+	{
+		holds: func(f facts) bool { return f.Oversold > 0 },
+		say: func(f facts) Sentence {
+			return sentence("Check, then act: %[1]d times a claim entered while another was inside; each read the same stock before the other took its unit, and %[2]d were sold too many.",
+				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；双方读到同样的库存，于是超卖 %[2]d 个。", f.overlapsAcross, f.Oversold)
+		},
+		source: always(decrementUnguarded),
+	},
+	{
+		holds: func(f facts) bool { return f.Missing+f.Undersold+f.Unsold > 0 },
+		say: func(f facts) Sentence {
+			return sentence("%[1]d acknowledged orders are missing, %[2]d units left the stock without an order, and %[3]d units that were wanted are unsold.",
+				"已确认的订单丢失 %[1]d 个，%[2]d 件库存被扣减却没有订单，还有 %[3]d 件有人要却没有卖出。", f.Missing, f.Undersold, f.Unsold)
+		},
+		source: func(f facts) function {
+			if f.settings.Commit == "grouped" {
+				return commitMany
+			}
+			return commitOne
+		},
+	},
+	{
+		holds: func(f facts) bool { return !f.unique() && f.excluded() && f.workload.ClaimsPerUser > 1 },
+		say: func(f facts) Sentence {
+			return sentence("The lock let one claim in at a time: %[1]d were refused because another claim of their user was inside, %[2]d found the order of an earlier one, no sections of one key overlapped, and nobody has two orders although there is no unique key.",
+				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一键，也没有人得到两个订单。", f.Codes["claim_in_progress"], f.Codes["already_claimed"])
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(f facts) bool { return !f.stockGuarded() && f.excluded() && f.settings.LockScope == "coupon" },
+		say: func(f facts) Sentence {
+			return sentence("The lock let one claim of the coupon in at a time, so each read the stock that the one before had left: %[1]d sold and %[2]d refused as sold out, without a condition in the UPDATE, and one after the other.",
+				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 个，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders, f.Codes["sold_out"])
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(f facts) bool {
+			return !f.unique() && f.workload.ClaimsPerUser > 1 || !f.stockGuarded() && f.workload.Users > f.workload.Stock
+		},
+		say: func(f facts) Sentence {
+			return sentence("Nothing broke, but nothing prevented it either: sections of one key overlapped %[1]d times without harm. Send more claims at once, or slow them down.",
+				"什么都没有出错，但也没有任何东西防止出错：同一把锁的临界区重叠 %[1]d 次而无害。请同时发出更多请求，或放慢速度。", f.Overlaps)
+		},
+		source: always(claimFunction),
+	},
+	{
+		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
+		say: func(f facts) Sentence {
+			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every second order: %[2]d claims were told of the order that exists, %[3]d sold, none twice.",
+				"同一用户的请求有 %[1]d 次同时在临界区内，唯一键拒绝了每个第二张订单：%[2]d 个请求得知已有订单，共卖出 %[3]d 个，无一重复。", f.Overlaps, f.Codes["already_claimed"], f.Orders)
+		},
+		source: uniqueKeyFunction,
+	},
+	{
+		holds: func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock },
+		say: func(f facts) Sentence {
+			return sentence("The database took each unit once: %[1]d sold, %[2]d refused as sold out; the lock kept %[3]d claims of users with another claim inside away from it.",
+				"数据库让每件库存只被取走一次：卖出 %[1]d 个，%[2]d 个被告知售罄；锁另外挡下了 %[3]d 个同一用户的并发请求。", f.Orders, f.Codes["sold_out"], f.Codes["claim_in_progress"])
+		},
+		source: decrementFunction,
+	},
+	{
+		holds: func(f facts) bool { return f.excluded() && f.workload.ClaimsPerUser > 1 },
+		say: func(f facts) Sentence {
+			return sentence("The lock kept %[1]d claims of users with another claim inside away from the database, and %[2]d found the order of an earlier one; the unique key had nothing to refuse.",
+				"锁挡下了 %[1]d 个同一用户的并发请求，%[2]d 个查到了先前的订单；唯一键没有什么可拒绝的。", f.Codes["claim_in_progress"], f.Codes["already_claimed"])
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(facts) bool { return true },
+		say: func(f facts) Sentence {
+			return sentence("Every claim had its own user and there was enough for all: %[1]d sold. Such a race needs no protection.",
+				"每个请求来自不同的用户，库存也足够：卖出 %[1]d 个。这样的竞争不需要保护。", f.Orders)
+		},
+		source: always(claimFunction),
+	},
+}
+
+// alsoOversold is what to add if duplicates were sold beyond the stock.
+func (f facts) alsoOversold() (addition Sentence) {
+	if f.Oversold > 0 {
+		addition = sentence(" %[1]d more were sold than there were.", "并且超卖 %[1]d 个。", f.Oversold)
+	}
+	return addition
+}

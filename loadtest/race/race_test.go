@@ -1,0 +1,211 @@
+package race
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/rig"
+)
+
+func TestMain(m *testing.M) {
+	if err := os.Chdir(filepath.Join("..", "..")); err != nil { // the rig's paths are relative to the root
+		panic(err)
+	}
+	labtest.Main(m)
+}
+
+// buildAPI builds bin/api, which the instances run, once.
+var buildAPI = sync.OnceValue(func() error {
+	out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"), "./cmd/api").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return err
+})
+
+// A client is a session and its server, as the page sees them.
+type client struct {
+	t       *testing.T
+	session *session
+	url     string
+}
+
+func start(t *testing.T) *client {
+	t.Helper()
+	labtest.NeedServers(t)
+	if err := buildAPI(); err != nil {
+		t.Fatal(err)
+	}
+	stack, err := rig.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stack.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := newSession(t.Context(), stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.wait)
+	return &client{t, s, serve(t, s)}
+}
+
+// serve serves the handler of s and returns its URL.
+func serve(t *testing.T, s *session) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.Handler = s.handler(server.Listener.Addr())
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func (c *client) get(path string, out any) {
+	c.t.Helper()
+	resp, err := http.Get(c.url + path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil || resp.StatusCode != http.StatusOK {
+		c.t.Fatalf("GET %s: %s, %v", path, resp.Status, err)
+	}
+}
+
+// post starts a race and returns its response.
+func (c *client) post(r any) (status int, body string) {
+	c.t.Helper()
+	b, err := json.Marshal(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	resp, err := http.Post(c.url+"/races", "application/json", bytes.NewReader(b))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// race runs a race to its end and returns it, with what a listener was sent.
+func (c *client) race(r Request) (Race, heard) {
+	c.t.Helper()
+	status, body := c.post(r)
+	var started Race
+	if err := json.Unmarshal([]byte(body), &started); err != nil || status != http.StatusCreated {
+		c.t.Fatalf("POST /races: %d %s", status, body)
+	}
+	h := c.listen(started.ID)
+	var ended Race
+	c.get("/races/"+started.ID, &ended)
+	if ended.State != Ended {
+		c.t.Fatalf("race %s: %s", ended.State, ended.Error)
+	}
+	return ended, h
+}
+
+func (c *client) opening() Request {
+	var o Options
+	c.get("/options", &o)
+	return o.Presets[0].Request
+}
+
+func TestOpeningPresetBreaksOnTheLeftOnly(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	r, _ := c.race(c.opening())
+	left, right := r.Sides[0], r.Sides[1]
+	if left.Settings.Lock != "none" || right.Settings.Lock != "redis" || right.Settings.LockScope != "user" {
+		t.Fatalf("the sides are %+v and %+v", left.Settings, right.Settings)
+	}
+	if left.Counts.Duplicates == 0 || left.Promises[1].Held || left.Counts.Overlaps == 0 {
+		t.Errorf("left: %+v, %+v", left.Counts, left.Promises)
+	}
+	if right.Counts.Duplicates != 0 || right.Counts.Overlaps != 0 || right.Counts.Orders != r.Workload.Users {
+		t.Errorf("right: %+v", right.Counts)
+	}
+	for _, p := range right.Promises {
+		if !p.Held || p.Number != 0 {
+			t.Errorf("right: %+v", p)
+		}
+	}
+	if left.Source.Func != checkThenAct.name || right.Source.Func != lockFunctions["redis"].name {
+		t.Errorf("the difference is at %s and %s", left.Source.Func, right.Source.Func)
+	}
+	if !strings.Contains(left.Sentence.EN, fmt.Sprintf("%d orders are duplicates", left.Counts.Duplicates)) || left.Sentence.ZH == "" {
+		t.Errorf("left: %+v", left.Sentence)
+	}
+}
+
+func TestOverlapsAreOfOneKeyOnly(t *testing.T) {
+	t.Parallel()
+	sections := []Section{
+		{Key: "a", Granted: 0, Released: 10}, {Key: "a", Granted: 10, Released: 20}, // one after the other
+		{Key: "b", Granted: 5, Released: 50}, {Key: "b", Granted: 6, Released: 7}, {Key: "b", Granted: 40, Released: 60},
+	}
+	if n := overlaps(sections, keyOf); n != 2 {
+		t.Errorf("%d overlaps, want 2", n)
+	}
+	if n := overlaps(sections, func(Section) string { return "" }); n != 4 {
+		t.Errorf("%d overlaps of any keys, want 4", n)
+	}
+}
+
+// The functions that explanations show must exist, whatever is renamed.
+func TestEverySourceIsFound(t *testing.T) {
+	t.Parallel()
+	functions := []function{claimFunction, checkThenAct, commitOne, commitMany, insertMany, decrementUnguarded}
+	for _, lock := range locks {
+		functions = append(functions, lockFunctions[lock])
+	}
+	for _, commit := range commits {
+		functions = append(functions, decrementFunctions[commit])
+	}
+	for _, f := range functions {
+		s, err := f.read(".")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		_, name, _ := strings.Cut(f.name, ".")
+		if lines := strings.Split(s.Text, "\n"); s.To-s.From+1 != len(lines) || !strings.Contains(s.Text, " "+name+"(") && !strings.Contains(s.Text, " "+f.name+"(") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if _, err := (function{"internal/order/claim.go", "Claims.gone"}).read("."); err == nil {
+		t.Error("a function that does not exist was found")
+	}
+}
+
+func TestListenTakesTheNextFreePort(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		l, err := listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		if ip := l.Addr().(*net.TCPAddr); !ip.IP.IsLoopback() || ip.Port < firstPort || ip.Port >= firstPort+ports {
+			t.Errorf("listening at %s", ip)
+		}
+	}
+}
