@@ -2,9 +2,9 @@
 # its servers as private child processes, and stops them at its end.
 
 K6 := bin/k6
-SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' \) -print) go.mod go.sum
+SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo up test-unit test load demo-jmeter pview topologies generations soak bench compare docs lint interop install
+.PHONY: help demo race up test-unit test load demo-jmeter pview topologies generations soak bench compare docs lint interop install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ help: ## show this list
 
 demo: install bin/api bin/loadtest $(K6) ## prove the promises with k6 and print one table; out/demo/proof.json
 	@bin/loadtest demo
+
+race: install bin/api bin/loadtest ## watch two races for a coupon side by side in the browser, live
+	@bin/loadtest race
 
 up: install bin/api bin/loadtest ## run the service in the foreground, with one coupon on sale
 	@bin/loadtest up

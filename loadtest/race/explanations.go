@@ -56,7 +56,9 @@ var explanations = []explanation{
 		source: always(checkThenAct),
 	},
 	{
-		holds: func(f facts) bool { return f.Oversold > 0 && f.settings.Lock != "none" && f.settings.LockScope == "user" },
+		holds: func(f facts) bool {
+			return f.Oversold > 0 && f.settings.Lock != "none" && f.settings.LockScope == "user"
+		},
 		say: func(f facts) Sentence {
 			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; each read the same stock before the other took its unit, and %[2]d were sold too many.",
 				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；双方读到同样的库存，于是超卖 %[2]d 个。", f.overlapsAcross, f.Oversold)

@@ -1,0 +1,150 @@
+package race
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// The page must offer what LOCK takes, and nothing else.
+func TestEveryLockOfTheServiceIsOffered(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("cmd", "api", "locker.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].Name == "locks" {
+			for _, element := range v.Values[0].(*ast.CompositeLit).Elts {
+				value, err := strconv.Unquote(element.(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				values = append(values, value)
+			}
+		}
+		return true
+	})
+	if !slices.Equal(slices.Sorted(slices.Values(values)), slices.Sorted(slices.Values(locks))) {
+		t.Errorf("LOCK takes %v, the page offers %v", values, locks)
+	}
+	for _, l := range locks {
+		if english.locks[l] == "" || chinese.locks[l] == "" {
+			t.Errorf("%s has no name", l)
+		}
+	}
+}
+
+// Each lock must keep one order for each user without the unique key, on two
+// instances, except none and local. The sections show why.
+func TestEveryLockRaces(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	for _, pair := range [][2]Settings{
+		{{Lock: "none"}, {Lock: "redlock"}}, {{Lock: "local"}, {Lock: "redisson"}}, {{Lock: "mysql"}, {Lock: "getlock"}},
+		{{Lock: "zk"}, {Lock: "etcd"}}, {{Lock: "memcache"}, {Lock: "redis", Redis: "sentinel"}},
+		{{Lock: "redis", Redis: "cluster"}, {Lock: "redisson", Redis: "replicas"}},
+	} {
+		for i := range pair {
+			pair[i].LockScope, pair[i].Guards, pair[i].Commit, pair[i].Instances = "user", []string{"stock"}, "each", 2
+			if pair[i].Redis == "" {
+				pair[i].Redis = "single"
+			}
+		}
+		r, _ := c.race(Request{Workload{Users: 5, ClaimsPerUser: 20, Stock: 100, PauseMS: 20}, pair})
+		for _, side := range r.Sides {
+			excludes := side.Settings.Lock != "none" && side.Settings.Lock != "local"
+			if excludes != (side.Counts.Duplicates == 0) || excludes != (side.Counts.Overlaps == 0) {
+				t.Errorf("%+v: %+v", side.Settings, side.Counts)
+			}
+			if codes := side.Counts.Codes; codes["already_claimed"]+codes["claim_in_progress"]+side.Counts.Accepted != 100 {
+				t.Errorf("%+v: codes %v", side.Settings, codes)
+			}
+			if side.Source.Func == claimFunction.name || side.Sentence.EN == "" || side.Sentence.ZH == "" {
+				t.Errorf("%+v: %+v at %s", side.Settings, side.Sentence, side.Source.Func)
+			}
+		}
+	}
+}
+
+// What a race says must be what anybody finds in the database, and what the
+// service says of itself.
+func TestEveryCountIsWhatTheDatabaseHas(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	w := Workload{Users: 30, ClaimsPerUser: 5, Stock: 20}
+	for i, commit := range commits {
+		c.auditSide(w, Settings{"redis", "user", []string{"stock", "unique"}, commit, 1 + i%maxInstances, "single"})
+	}
+	c.auditSide(w, Settings{"none", "user", nil, "each", 2, "single"})
+	c.auditSide(w, Settings{"redis", "coupon", []string{"unique"}, "each", 3, "single"})
+}
+
+// auditSide runs one side and compares its counts with the tables.
+func (c *client) auditSide(w Workload, s Settings) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	v, err := c.session.servers.start(ctx, s, w)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() {
+		if err := v.stop(); err != nil {
+			c.t.Error(err)
+		}
+	}()
+	l := newLive(Race{Workload: w, Sides: [2]Side{newSide(s), newSide(s)}})
+	if err := c.session.runSide(ctx, l, 0, v); err != nil {
+		c.t.Fatal(err)
+	}
+	side := l.snapshot().Sides[0]
+	var stock int
+	var users, acknowledged []string
+	if err := v.DB.Get(&stock, "SELECT stock FROM coupons"); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := v.DB.Select(&users, "SELECT user_id FROM coupon_orders"); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, claim := range side.Claims {
+		if claim.Answered < claim.Sent || claim.Status == 0 {
+			c.t.Errorf("claim %+v", claim)
+		}
+		if claim.Order != "" {
+			acknowledged = append(acknowledged, claim.User)
+		}
+	}
+	if slices.Sort(users); !slices.Equal(users, slices.Sorted(slices.Values(acknowledged))) {
+		c.t.Errorf("%+v: orders of %v, acknowledged to %v", s, users, acknowledged)
+	}
+	distinct := len(slices.Compact(slices.Clone(users)))
+	n := side.Counts
+	if n.Orders != len(users) || n.Stock != stock || n.Users != distinct || n.Duplicates != len(users)-distinct || n.Oversold != max(0, len(users)-w.Stock) || n.Accepted != len(acknowledged) {
+		c.t.Errorf("%+v: counts %+v; %d orders, %d users, stock %d", s, n, len(users), distinct, stock)
+	}
+	last := side.Samples[len(side.Samples)-1]
+	if last.Stock != stock || last.Orders != len(users) || last.InFlight != 0 {
+		c.t.Errorf("%+v: the last sample is %+v", s, last)
+	}
+	var own struct {
+		Orders, Stock        int
+		Duplicates, Oversold int
+	}
+	if err := json.Unmarshal(side.Audit, &own); err != nil || own.Orders != n.Orders || own.Stock != n.Stock || own.Duplicates != n.Duplicates || own.Oversold != n.Oversold {
+		c.t.Errorf("%+v: the service's audit is %s: %v", s, side.Audit, err)
+	}
+	if len(n.Instances) != s.Instances || len(side.Claims) != w.Claims() {
+		c.t.Errorf("%+v: %d claims, by instance %v", s, len(side.Claims), n.Instances)
+	}
+	for _, promise := range side.Promises {
+		if !promise.Held && len(s.guardsOff()) == 0 {
+			c.t.Errorf("%+v: %+v", s, promise)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package race
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/loadtest/race/page"
+)
+
+// serveWithoutServers serves a session that has no stack, for what needs none.
+func serveWithoutServers(t *testing.T) *client {
+	t.Helper()
+	s := &session{ctx: t.Context(), sources: "."}
+	return &client{t, s, serve(t, s)}
+}
+
+func valid() Request {
+	s := Settings{Lock: "redis", LockScope: "user", Guards: []string{"stock", "unique"}, Commit: "each", Instances: 2, Redis: "single"}
+	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, Stock: 5}, Sides: [2]Settings{s, s}}
+}
+
+func TestWrongChoicesAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	c := serveWithoutServers(t)
+	for field, change := range map[string]func(*Request){
+		"workload.users":           func(r *Request) { r.Workload.Users = 0 },
+		"workload.claims_per_user": func(r *Request) { r.Workload.Users, r.Workload.ClaimsPerUser = 1000, 21 },
+		"workload.stock":           func(r *Request) { r.Workload.Stock = -1 },
+		"workload.pause_ms":        func(r *Request) { r.Workload.PauseMS = limits.PauseMS + 1 },
+		"sides.0.lock":             func(r *Request) { r.Sides[0].Lock = "mutex" },
+		"sides.1.lock_scope":       func(r *Request) { r.Sides[1].LockScope = "" },
+		"sides.0.guards":           func(r *Request) { r.Sides[0].Guards, r.Sides[0].Commit = nil, "grouped" },
+		"sides.1.guards":           func(r *Request) { r.Sides[1].Guards = []string{"stock", "stock"} },
+		"sides.0.commit":           func(r *Request) { r.Sides[0].Commit = "each_unguarded" },
+		"sides.1.instances":        func(r *Request) { r.Sides[1].Instances = 5 },
+		"sides.0.redis":            func(r *Request) { r.Sides[0].Lock, r.Sides[0].Redis = "mysql", "cluster" },
+		"sides.1.redis":            func(r *Request) { r.Sides[1].Redis = "ring" },
+	} {
+		r := valid()
+		change(&r)
+		status, body := c.post(r)
+		var p Problem
+		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 400 || p.Code != "invalid_race" || len(p.Errors) != 1 || p.Errors[0].Field != field {
+			t.Errorf("%s: %d %s", field, status, body)
+		}
+	}
+	r := valid()
+	r.Workload, r.Sides[1].LockScope = Workload{Users: 100, ClaimsPerUser: 10, Stock: 1, PauseMS: 100}, "coupon"
+	if status, body := c.post(r); status != 400 || !strings.Contains(body, "one after the other") {
+		t.Errorf("a queue of 105 s: %d %s", status, body)
+	}
+	for _, body := range []string{"", "{", `{"sides":[]}`, `{"workload":{"users":"ten"}}`, `{"unknown":1}`} {
+		if status, text := c.post(json.RawMessage(`"` + strings.ReplaceAll(body, `"`, `'`) + `"`)); status != 400 {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
+// Every preset must be a request that is accepted.
+func TestPresetsAreRowsOfTheDemo(t *testing.T) {
+	t.Parallel()
+	all := presets()
+	if !strings.HasPrefix(all[0].Name, "no lock | Redis lock per user") || slices.Contains(all[0].Sides[0].Guards, "unique") {
+		t.Errorf("the page opens with %+v", all[0])
+	}
+	names := map[string]bool{}
+	for _, p := range all {
+		if wrong := check(p.Request); len(wrong) > 0 || names[p.Name] || names[p.NameZH] {
+			t.Errorf("%s: %+v, or not the only one", p.Name, wrong)
+		}
+		names[p.Name], names[p.NameZH] = true, true
+	}
+	if len(all) < 10 {
+		t.Errorf("only %d presets", len(all))
+	}
+}
+
+// DNS rebinding makes a browser send another site's requests here, with that
+// site's name as the host. Other pages can send requests, but not read them.
+func TestOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	c := serveWithoutServers(t)
+	for _, r := range []struct {
+		method, host, origin, site, contentType string
+		want                                    int
+	}{
+		{"GET", "", "", "", "", 200},
+		{"GET", "attacker.example", "", "", "", 421},
+		{"GET", "attacker.example:8090", "", "", "", 421},
+		{"POST", "", "", "", "application/json", 400},
+		{"POST", "", c.url, "same-origin", "application/json", 400},
+		{"POST", "", "http://attacker.example", "", "application/json", 403},
+		{"POST", "", "http://127.0.0.1:1", "same-site", "application/json", 403},
+		{"POST", "", "null", "cross-site", "application/json", 403},
+	} {
+		req, err := http.NewRequest(r.method, c.url+"/races", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.host != "" {
+			req.Host = r.host
+		}
+		for name, value := range map[string]string{"Origin": r.origin, "Sec-Fetch-Site": r.site, "Content-Type": r.contentType} {
+			if value != "" {
+				req.Header.Set(name, value)
+			}
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != r.want {
+			t.Errorf("%+v: %s", r, resp.Status)
+		}
+		if resp.Header.Get("Content-Security-Policy") != page.Policy || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%+v: headers %v", r, resp.Header)
+		}
+	}
+}
+
+func TestPageIsServed(t *testing.T) {
+	t.Parallel()
+	c := serveWithoutServers(t)
+	for path, want := range map[string]string{
+		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css", "/race.html": "text/html",
+		"/page/page.go": "", "/nothing": "",
+	} {
+		resp, err := http.Get(c.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || want == "" && resp.StatusCode != 404 || want != "" && (resp.StatusCode != 200 || len(body) == 0 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want)) {
+			t.Errorf("%s: %s, %s, %v", path, resp.Status, resp.Header.Get("Content-Type"), err)
+		}
+	}
+}
+
+func TestRaceThatDoesNotExistIsNotFound(t *testing.T) {
+	t.Parallel()
+	c := serveWithoutServers(t)
+	for _, path := range []string{"/races/7", "/races/7/events", "/races/7/race.html"} {
+		resp, err := http.Get(c.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %s", path, resp.Status)
+		}
+	}
+}
