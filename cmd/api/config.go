@@ -39,7 +39,7 @@ type config struct {
 	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: a second simultaneous claim of a user is refused; coupon: the claims of a coupon wait for each other"`
 	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" doc:"how long a lock remains after the instance that held it has died"`
 	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" doc:"longest wait for a lock with LOCK_SCOPE=coupon; CLAIM_TIMEOUT may end it first"`
-	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: the claims of a coupon share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
+	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: concurrent claims share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
 
 	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, all different, separated by commas"`
 	ZKAddr       string   `env:"ZK_ADDR" doc:"for LOCK=zk: host:port, several separated by commas; LOCK_TTL is the session timeout, which the servers must allow"`

@@ -114,7 +114,7 @@ func openPools(cfg config, opened *closers) (p pools, err error) {
 	var errs [5]error
 	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.ShortTransactions)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
-	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements, connect.ShortTransactions)
+	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements, connect.BriefLockWaits)
 	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
 	return p, errors.Join(errs[:]...)

@@ -13,9 +13,9 @@ import (
 // connector opens the connections of a pool.
 type connector struct {
 	driver.Connector
-	timeout           time.Duration
-	shortTransactions bool
-	pool              *sqlx.DB
+	timeout  time.Duration
+	lockWait string // see settings
+	pool     *sqlx.DB
 }
 
 // Connect bounds the handshake as well: database/sql opens connections for its
@@ -38,7 +38,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 // could set is named differently in MySQL and in MariaDB 10.
 func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) error {
 	_, err := conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
-	if err != nil || !c.shortTransactions {
+	if err != nil || c.lockWait == "" {
 		return err
 	}
 	return c.limitTransactions(ctx, conn)
@@ -48,7 +48,6 @@ func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) erro
 // the server does, so that no statement is sent on one that is being closed.
 const (
 	idleTransactionTimeout = "2"
-	lockWaitTimeout        = "3"
 	idleConnectionTimeout  = "4"
 	poolIdleTime           = 2 * time.Second
 )
@@ -56,7 +55,7 @@ const (
 // limitTransactions sets the best timeouts that the server has. A server or proxy
 // that refuses them is used without.
 func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerContext) error {
-	_, err := conn.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = "+lockWaitTimeout, nil)
+	_, err := conn.ExecContext(ctx, "SET SESSION innodb_lock_wait_timeout = "+c.lockWait, nil)
 	if err != nil && !isRefused(err) {
 		return err
 	}

@@ -56,7 +56,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	c := &connector{Connector: base, timeout: cfg.Timeout, shortTransactions: cfg.shortTransactions}
+	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait}
 	db := sqlx.NewDb(sql.OpenDB(c), "mysql")
 	c.pool = db
 	db.SetMaxOpenConns(conns)
@@ -68,7 +68,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 // settings are what an Option may change.
 type settings struct {
 	*mysql.Config
-	shortTransactions bool
+	lockWait string // in seconds; empty: transactions are not limited
 }
 
 // An Option changes the configuration of a MySQL pool.
@@ -89,4 +89,8 @@ func MultiStatements(s *settings) { s.MultiStatements = true }
 // A statement waits for a row lock for some seconds, too. The server does not
 // notice that the client has closed the connection meanwhile: statements whose
 // claims have given up would occupy its connections for 50 seconds, the default.
-func ShortTransactions(s *settings) { s.shortTransactions = true }
+func ShortTransactions(s *settings) { s.lockWait = "3" }
+
+// BriefLockWaits is ShortTransactions with the shortest wait for a row lock that
+// MySQL has, one second. It is for transactions that others wait for.
+func BriefLockWaits(s *settings) { s.lockWait = "1" }

@@ -13,12 +13,22 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
-// A batch is the claims of one coupon that share a transaction.
+// A batch is the claims that share a transaction.
 type batch struct {
-	couponID int64
-	claims   []*claim        // in order of arrival
-	won      []*claim        // have an order once the transaction is committed
-	refused  map[int64]error // the other claims' verdicts, by order id
+	parts   []part
+	claims  []*claim        // of all parts; those of a coupon in order of arrival
+	won     []*claim        // have an order once the transaction is committed
+	refused map[int64]error // the other claims' verdicts, by order id
+}
+
+// A part is the claims of one coupon in a batch.
+type part struct {
+	queue  *queue
+	claims []*claim
+}
+
+func (b *batch) add(p part) {
+	b.parts, b.claims = append(b.parts, p), append(b.claims, p.claims...)
 }
 
 // errStockElsewhere says that the stock that was read, with the row locked, is
@@ -28,16 +38,15 @@ var errStockElsewhere = errors.New("stock was read from another server")
 // errNothingWon ends a transaction that has nothing to commit.
 var errNothingWon = errors.New("nothing won")
 
-// apply inserts the orders, then decrements the stock. All instances contend
-// for the coupon's row; in this order it is locked only for the update and the
-// commit.
+// apply inserts the orders, then decrements the stocks. All instances contend
+// for the coupons' rows; in this order they are locked only until the commit.
 func (b *batch) apply(ctx context.Context, conn *sqlx.Conn) error {
 	b.won, b.refused = nil, map[int64]error{}
 	inserted, err := b.insertOrders(ctx, conn)
 	if err != nil {
 		return err
 	}
-	b.won, err = b.decrementStock(ctx, conn, inserted)
+	b.won, err = b.decrementStocks(ctx, conn, inserted)
 	if err == nil && len(b.won) == 0 {
 		return errNothingWon
 	}
@@ -47,7 +56,7 @@ func (b *batch) apply(ctx context.Context, conn *sqlx.Conn) error {
 // insertOrders inserts an order for each claim whose user has none, and returns
 // those claims.
 func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*claim, err error) {
-	q, args := b.insertStatement()
+	q, args := insertStatement(sortByKey(b.claims))
 	q += ` ON DUPLICATE KEY UPDATE id = id` // INSERT IGNORE would ignore every other error as well
 	result, err := conn.ExecContext(ctx, q, args...)
 	if err != nil {
@@ -59,38 +68,21 @@ func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*
 	return b.splitDuplicates(ctx, conn)
 }
 
-// insertStatement returns the INSERT of an order for each claim. Its rows are
-// sorted by the unique key, so that the batches of two instances wait for each
-// other instead of deadlocking.
-func (b *batch) insertStatement() (q string, args []any) {
-	rows := slices.Clone(b.claims)
-	slices.SortStableFunc(rows, func(x, y *claim) int { return cmp.Compare(x.UserID, y.UserID) })
-	args = make([]any, 0, 4*len(rows)+3) // singleRoundTrip appends three
-	for _, c := range rows {
-		args = append(args, c.ID, c.CouponID, c.UserID, c.CreatedAt)
-	}
-	return `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES ` + placeholders("(?, ?, ?, ?)", len(rows)), args
-}
-
 // splitDuplicates returns the claims whose orders were inserted, and refuses
 // those whose user or id had an order already.
 func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted []*claim, err error) {
-	args := make([]any, 0, len(b.claims)+1)
-	args = append(args, b.couponID)
-	for _, c := range b.claims {
-		args = append(args, c.UserID)
-	}
-	q := `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ? AND user_id IN (` + placeholders("?", len(b.claims)) + `)`
+	q, args := b.selectOrdersStatement()
 	var orders []Order
 	if err := conn.SelectContext(ctx, &orders, q, args...); err != nil {
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
-	orderIDs := make(map[int64]int64, len(orders)) // by user
+	type key struct{ couponID, userID int64 }
+	orderIDs := make(map[key]int64, len(orders))
 	for _, o := range orders {
-		orderIDs[o.UserID] = o.ID
+		orderIDs[key{o.CouponID, o.UserID}] = o.ID
 	}
 	for _, c := range b.claims {
-		switch id, found := orderIDs[c.UserID]; {
+		switch id, found := orderIDs[key{c.CouponID, c.UserID}]; {
 		case !found:
 			b.refused[c.ID] = errIDTaken
 		case id != c.ID:
@@ -102,36 +94,62 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 	return inserted, nil
 }
 
-// decrementStock takes one unit for each inserted claim. If the stock does not
-// cover them all, the earliest claims win; the others are refused and their
-// orders deleted.
-func (b *batch) decrementStock(ctx context.Context, conn *sqlx.Conn, inserted []*claim) (won []*claim, err error) {
-	const q = `UPDATE coupons SET stock = stock - ? WHERE id = ? AND stock >= ?`
+// decrementStocks takes one unit for each inserted claim. If a stock does not
+// cover them all, the coupon's earliest claims win; the others are refused and
+// their orders deleted.
+func (b *batch) decrementStocks(ctx context.Context, conn *sqlx.Conn, inserted []*claim) (won []*claim, err error) {
 	if len(inserted) == 0 {
 		return nil, nil
 	}
-	changed, err := updateStock(ctx, conn, q, len(inserted), b.couponID, len(inserted))
-	if err != nil || changed == 1 {
-		return inserted, err
+	left, err := lockStocks(ctx, conn, inserted)
+	if err != nil {
+		return nil, err
 	}
-	var left int
-	if err := conn.GetContext(ctx, &left, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, b.couponID); err != nil {
-		return nil, fmt.Errorf("select stock: %w", err)
+	var late []*claim
+	for _, c := range inserted {
+		if left[c.CouponID] > 0 {
+			left[c.CouponID]--
+			won = append(won, c)
+		} else {
+			late = append(late, c)
+		}
 	}
-	left = min(max(0, left), len(inserted))
-	won, late := inserted[:left], inserted[left:]
 	b.refuse(late)
-	if left == 0 {
+	if len(won) == 0 {
 		return nil, nil // the rollback removes their orders
 	}
 	if err := deleteOrders(ctx, conn, late); err != nil {
 		return nil, err
 	}
-	changed, err = updateStock(ctx, conn, q, left, b.couponID, left)
-	if err == nil && changed != 1 {
+	units := countUnits(sortByKey(won))
+	q, args := decrementStatement(units)
+	changed, err := updateStock(ctx, conn, q, args...)
+	if err == nil && int(changed) != len(units) {
 		return nil, errStockElsewhere
 	}
 	return won, err
+}
+
+// lockStocks locks the coupons' rows and returns their stocks, by coupon.
+func lockStocks(ctx context.Context, conn *sqlx.Conn, claims []*claim) (map[int64]int, error) {
+	units := countUnits(sortByKey(claims))
+	ids := make([]any, len(units))
+	for i, u := range units {
+		ids[i] = u.couponID
+	}
+	var rows []struct {
+		ID    int64
+		Stock int
+	}
+	q := `SELECT id, stock FROM coupons FORCE INDEX (PRIMARY) WHERE id IN (` + placeholders("?", len(ids)) + `) ORDER BY id FOR UPDATE`
+	if err := conn.SelectContext(ctx, &rows, q, ids...); err != nil {
+		return nil, fmt.Errorf("select stocks: %w", err)
+	}
+	stocks := make(map[int64]int, len(rows))
+	for _, r := range rows {
+		stocks[r.ID] = r.Stock
+	}
+	return stocks, nil
 }
 
 // refuse marks the late claims sold out, and also the duplicates that refer to
@@ -160,6 +178,16 @@ func deleteOrders(ctx context.Context, conn *sqlx.Conn, claims []*claim) error {
 		return fmt.Errorf("delete orders: %w", err)
 	}
 	return nil
+}
+
+// sortByKey returns claims sorted by the unique key, so that the batches of two
+// instances wait for each other instead of deadlocking.
+func sortByKey(claims []*claim) []*claim {
+	sorted := slices.Clone(claims)
+	slices.SortStableFunc(sorted, func(x, y *claim) int {
+		return cmp.Or(cmp.Compare(x.CouponID, y.CouponID), cmp.Compare(x.UserID, y.UserID))
+	})
+	return sorted
 }
 
 // placeholders returns n copies of item, separated by commas.

@@ -17,7 +17,7 @@ import (
 // Config holds the dependencies and settings of Claims.
 type Config struct {
 	DB      *sqlx.DB // opened with connect.ShortTransactions
-	BatchDB *sqlx.DB // the same database, with connect.MultiStatements as well; for GroupCommit only
+	BatchDB *sqlx.DB // the same database, opened with connect.BriefLockWaits and connect.MultiStatements; for GroupCommit only
 	Coupons *coupon.Cache
 	IDs     *idgen.Worker
 	Locks   *lock.Client

@@ -68,7 +68,7 @@ func privateServers(ctx context.Context) (db, batchDB *sqlx.DB, rdb redis.Univer
 	db, err = connect.MySQL(dsn, 4, connect.ShortTransactions)
 	must(err)
 	must(migrations.Up(ctx, db.DB))
-	batchDB, err = connect.MySQL(dsn, 4, connect.ShortTransactions, connect.MultiStatements)
+	batchDB, err = connect.MySQL(dsn, 4, connect.BriefLockWaits, connect.MultiStatements)
 	must(err)
 	server, err := l.Redis()
 	must(err)

@@ -35,8 +35,8 @@ func Queued(c *Claims) int {
 }
 
 func (g *groupCommit) queued() (n int) {
-	for _, queue := range g.queues {
-		n += len(queue)
+	for _, q := range g.queues {
+		n += len(q.claims)
 	}
 	return n
 }
@@ -64,3 +64,21 @@ func WaitingForSlots(c *Claims, couponID int64) int {
 
 // UserKey returns the lock key of a user's claims.
 func UserKey(userID int64) string { return userKey(userID, 0) }
+
+// MaxCommitters is how many shared batches are committed at a time.
+const MaxCommitters = maxCommitters
+
+// OccupyCommitters lets later claims be queued, as if every committer were
+// waiting for the server. After release, the queued ones are the next batch.
+func OccupyCommitters(c *Claims) (release func()) {
+	g := c.strategy.(*groupCommit)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running += maxCommitters
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.running -= maxCommitters
+		g.startCommitter()
+	}
+}

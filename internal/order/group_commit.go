@@ -4,30 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 )
 
-// groupCommit commits the claims of one coupon in shared transactions. A hot
-// coupon is one row, so with a transaction per claim the disk's commit latency
-// bounds the claims per second. Here the claims that arrive while a transaction
-// commits form the next batch, and share its commit. InnoDB's own group commit
-// does the same for transactions. The first claim of an idle service does not
-// wait: it is a batch of one.
+// groupCommit commits claims in shared transactions. A hot coupon is one row, so
+// with a transaction per claim the disk's commit latency bounds the claims per
+// second. Here the claims that arrive while transactions commit form the next
+// batch, and share its commit. InnoDB's own group commit does the same for
+// transactions. The first claim of an idle service does not wait: it is a batch
+// of one.
+//
+// A batch has the claims of any number of coupons, so many coupons cost no more
+// transactions than one. A coupon is in one batch at a time.
 //
 // Commit returns when its own order is durable, as with PerClaim. Claims win the
-// stock in order of arrival. A refused claim does not fail its batch, and a
-// batch larger than the stock sells all that is left.
+// stock of their coupon in order of arrival. A refused claim does not fail its
+// batch, and a batch larger than a stock sells all that is left.
 type groupCommit struct {
 	db      *sqlx.DB
-	batchDB *sqlx.DB // opened with multi-statements
+	batchDB *sqlx.DB // opened with multi-statements and brief lock waits
 	ended   func(Transaction)
 
 	mu         sync.Mutex
-	queues     map[int64][]*claim // by coupon; a queue exists while its committer goroutine runs
+	queues     map[int64]*queue // by coupon
+	ready      []*queue         // have claims and are not in a batch, in order of arrival
+	running    int              // committer goroutines of shared batches
 	closed     bool
 	committers sync.WaitGroup
 }
@@ -43,6 +47,9 @@ const (
 	// maxBatch bounds a transaction: beyond a few hundred rows its length
 	// costs more than the shared commit saves.
 	maxBatch = 512
+	// maxCommitters bounds the transactions that are under way at a time. With
+	// more of them, the batches are smaller.
+	maxCommitters = 2
 	// batchTimeout bounds a transaction. Its claims have deadlines of their
 	// own. Together with resolveTimeout it is how long a silent server can
 	// delay the next batch.
@@ -52,7 +59,7 @@ const (
 var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
-	return &groupCommit{db: c.DB, batchDB: c.BatchDB, ended: c.Observer.Ended, queues: map[int64][]*claim{}}
+	return &groupCommit{db: c.DB, batchDB: c.BatchDB, ended: c.Observer.Ended, queues: map[int64]*queue{}}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
@@ -80,95 +87,84 @@ func (g *groupCommit) Close() {
 	g.committers.Wait()
 }
 
-// enqueue appends c to its coupon's queue, and starts the committer goroutine
-// of a new queue. It returns false after Close. The slots of Claims bound the
-// queues.
-func (g *groupCommit) enqueue(c *claim) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return false
-	}
-	queue, running := g.queues[c.CouponID]
-	g.queues[c.CouponID] = append(queue, c)
-	if !running {
-		g.committers.Go(func() { g.commitQueue(c.CouponID) })
-	}
-	return true
-}
-
-// dequeue removes c if it is still queued. While a coupon's batch waits for a
-// lock, its queue would otherwise grow with each claim that gives up.
-func (g *groupCommit) dequeue(c *claim) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	queue := g.queues[c.CouponID]
-	if i := slices.Index(queue, c); i >= 0 {
-		g.queues[c.CouponID] = slices.Delete(queue, i, i+1)
-	}
-}
-
-// commitQueue commits batches of a coupon until its queue is empty.
-func (g *groupCommit) commitQueue(couponID int64) {
-	for claims := g.nextBatch(couponID); len(claims) > 0; claims = g.nextBatch(couponID) {
-		g.commitBatch(couponID, claims)
-	}
-}
-
-// nextBatch removes up to maxBatch claims from a queue and returns them without
-// those whose context has ended. It deletes the queue when none is left.
-func (g *groupCommit) nextBatch(couponID int64) []*claim {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	queue := g.queues[couponID]
-	var claims []*claim
-	for len(queue) > 0 && len(claims) < maxBatch {
-		if queue[0].ctx.Err() == nil {
-			claims = append(claims, queue[0])
+// commitReady commits batches of the ready coupons until none is ready.
+func (g *groupCommit) commitReady() {
+	for b := g.next(nil); b != nil; b = g.next(b) {
+		start := time.Now()
+		err := g.commitShared(b)
+		if isConflict(err) {
+			g.split(b)
+			b = nil
+			continue
 		}
-		queue = queue[1:]
+		g.reply(b, start, err)
 	}
-	if len(claims) == 0 {
-		delete(g.queues, couponID)
-	} else {
-		g.queues[couponID] = queue
-	}
-	return claims
 }
 
-// commitBatch commits claims and sends each its result.
-func (g *groupCommit) commitBatch(couponID int64, claims []*claim) {
+// commitShared returns nil if b's verdicts are final. It tries a single round
+// trip first; if that changed nothing, an interactive transaction finds out
+// which claims can win. It does not try again what the server may yet execute:
+// the stock would be taken twice for the same orders.
+func (g *groupCommit) commitShared(b *batch) error {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	start := time.Now()
-	b := &batch{couponID: couponID, claims: claims}
-	err := g.commit(ctx, b)
-	for _, c := range claims {
+	err := b.singleRoundTrip(ctx, g.batchDB)
+	if errors.Is(err, errNotApplied) && !hasErrorNumber(err, lockWaitTimeout) {
+		err = inTx(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
+	}
+	return g.resolve(ctx, b, err)
+}
+
+// split commits the parts of a batch each in a transaction of its own. One of
+// their coupons may be locked by somebody else: the others do not wait for it
+// again.
+func (g *groupCommit) split(b *batch) {
+	for _, p := range b.parts {
+		alone := &batch{}
+		alone.add(p)
+		g.committers.Go(func() { g.commitAlone(alone) })
+	}
+}
+
+// commitAlone commits batches of one coupon until one of them succeeds, or until
+// no claim is queued. Claims of a coupon that stays locked thus delay no other's.
+func (g *groupCommit) commitAlone(b *batch) {
+	q := b.parts[0].queue
+	for b != nil {
+		start := time.Now()
+		err := g.commitRepeatedly(b)
+		g.reply(b, start, err)
+		if err == nil {
+			g.giveBack(b)
+			return
+		}
+		b = g.nextOf(q)
+	}
+}
+
+// commitRepeatedly is commitShared for a batch that contends for its coupon.
+func (g *groupCommit) commitRepeatedly(b *batch) error {
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+	defer cancel()
+	return g.resolve(ctx, b, retry(ctx, func() error {
+		return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
+	}))
+}
+
+// reply sends each claim its result: its verdict if err is nil.
+func (g *groupCommit) reply(b *batch, start time.Time, err error) {
+	t := Transaction{Claims: len(b.claims), Took: time.Since(start), Err: err}
+	if err == nil {
+		t.Orders = len(b.won)
+	}
+	for _, c := range b.claims {
 		if err != nil {
 			c.result <- err // the refusals were read in a transaction that was not committed
 		} else {
 			c.result <- b.refused[c.ID]
 		}
 	}
-	t := Transaction{Claims: len(claims), Took: time.Since(start), Err: err}
-	if err == nil {
-		t.Orders = len(b.won)
-	}
 	g.ended(t)
-}
-
-// commit tries a single round trip first; if that changed nothing, an
-// interactive transaction finds out which claims can win. It does not try again
-// what the server may yet execute: the stock would be taken twice for the same
-// orders.
-func (g *groupCommit) commit(ctx context.Context, b *batch) error {
-	err := g.resolve(ctx, b, b.singleRoundTrip(ctx, g.batchDB))
-	if errors.Is(err, errNotApplied) {
-		err = g.resolve(ctx, b, retry(ctx, func() error {
-			return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
-		}))
-	}
-	return err
 }
 
 // resolve returns nil if the batch's verdicts are final, and otherwise why they

@@ -62,7 +62,7 @@ func (s *sale) configOn(dsn string) order.Config {
 	db, rdb := labtest.Open(s.t, dsn, connect.ShortTransactions), labtest.Dial(s.t, s.redis)
 	store := coupon.NewStore(db)
 	return order.Config{
-		DB: db, BatchDB: labtest.Open(s.t, dsn, connect.ShortTransactions, connect.MultiStatements),
+		DB: db, BatchDB: labtest.Open(s.t, dsn, connect.BriefLockWaits, connect.MultiStatements),
 		Coupons: coupon.NewCache(store, 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 		Strategy: order.GroupCommit,

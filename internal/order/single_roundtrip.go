@@ -19,25 +19,25 @@ var errNotApplied = errors.New("batch not applied")
 //
 // The server executes the statements in order and stops at the first that
 // fails: the INSERT fails if a user has an order; the SELECT overflows, an
-// error in every SQL mode, if the UPDATE did not find enough stock. COMMIT is
-// reached only if all claims win. The coupon's row is locked last, and no
-// round trip is made while it is locked.
+// error in every SQL mode, if the UPDATE did not find enough stock of each
+// coupon. COMMIT is reached only if all claims win. The coupons' rows are locked
+// last, and no round trip is made while they are locked.
 //
 // An error wraps errNotApplied, or errCommit if the batch may be committed.
 func (b *batch) singleRoundTrip(ctx context.Context, db *sqlx.DB) error {
-	insert, args := b.insertStatement()
-	q := `START TRANSACTION; ` + insert + `;
-		UPDATE coupons SET stock = stock - ? WHERE id = ? AND stock >= ?;
-		SELECT 9223372036854775807 + (ROW_COUNT() <> 1);
-		COMMIT`
-	n := len(b.claims)
+	sorted := sortByKey(b.claims)
+	insert, args := insertStatement(sorted)
+	coupons := countUnits(sorted)
+	decrement, decrementArgs := decrementStatement(coupons)
+	q := `START TRANSACTION; ` + insert + `; ` + decrement + `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?); COMMIT`
+	args = append(append(args, decrementArgs...), len(coupons))
 	conn, err := db.Connx(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotApplied, err)
 	}
 	defer conn.Close()
 	b.won = b.claims
-	_, err = conn.ExecContext(ctx, q, append(args, n, b.couponID, n)...)
+	_, err = conn.ExecContext(ctx, q, args...)
 	switch {
 	case err == nil:
 		return nil

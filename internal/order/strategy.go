@@ -13,7 +13,7 @@ type Strategy string
 // claim. They guard the stock by a conditional update, by the row's version, by
 // the row's lock, and not at all. Unguarded oversells; it is for the lab.
 //
-// GroupCommit commits the concurrent claims of a coupon in shared transactions.
+// GroupCommit commits concurrent claims in shared transactions.
 const (
 	PerClaim    Strategy = "each"
 	Optimistic  Strategy = "optimistic"

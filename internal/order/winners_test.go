@@ -245,7 +245,9 @@ func TestStockReadFromAReplicaIsNotSold(t *testing.T) {
 	behind.coupon(1, 10)
 	s.sellOut(0, 1, 10)
 	db := s.openReplicas(behind.dsn, nil)
-	claims := s.instance(func(c *order.Config) { c.DB, c.Coupons = db, coupon.NewCache(behind.coupons, time.Minute) })
+	claims := s.instance(func(c *order.Config) {
+		c.DB, c.BatchDB, c.Coupons = db, db, coupon.NewCache(behind.coupons, time.Minute)
+	})
 	if _, err := claims.Claim(t.Context(), 1000, 1); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("claim: %v, want ErrUnavailable", err)
 	}

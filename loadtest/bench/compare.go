@@ -54,7 +54,8 @@ func (b *bench) compare(ctx context.Context) error {
 			continue
 		}
 		grouped = append(grouped, d)
-		all = append(all, b.withMemory("4096 connections/"+v.name, d, 4096, 1))
+		all = append(all, b.withMemory("4096 connections/"+v.name, d, 4096, 1),
+			b.withMemory("10 coupons/"+v.name, d, defaultConns, 10), b.withMemory("1000 coupons/"+v.name, d, defaultConns, 1000))
 		refused, err := b.refusedClaims(ctx, v.name+"/", d)
 		if err != nil {
 			return err
