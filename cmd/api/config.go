@@ -59,6 +59,8 @@ type config struct {
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait at shutdown for requests and transactions in flight"`
 
 	LogLevel   slog.Level    `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
+	AccessLog  float64       `env:"ACCESS_LOG" envDefault:"0" doc:"share of the requests that are logged, at level info: 1 for all, 0.01 for one of a hundred, 0 for none"`
+	Docs       bool          `env:"DOCS" envDefault:"true" doc:"serve /docs and /openapi.json"`
 	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together do so one at a time"`
 	Lab        bool          `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and CLAIM_PAUSE, serves the page-view counter, /debug/pprof/ and /debug/sections; never in production"`
 	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique"`
@@ -152,6 +154,7 @@ func (c config) check() []settingError {
 	require(c.UserBurst > 0, "USER_BURST", "must be at least 1")
 	require(c.AddressRate >= 0, "ADDRESS_RATE", "must be 0 or more")
 	require(c.AddressBurst > 0, "ADDRESS_BURST", "must be at least 1")
+	require(c.AccessLog >= 0 && c.AccessLog <= 1, "ACCESS_LOG", "must be between 0 and 1")
 	require(c.DrainDelay >= 0, "DRAIN_DELAY", "must be 0 or more")
 	require(c.DrainTimeout > 0, "DRAIN_TIMEOUT", "must be more than 0")
 	for _, guard := range c.GuardsOff {

@@ -22,7 +22,7 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 		"COMMIT": "never", "COUPON_CACHE": "-1s", "CLAIM_TIMEOUT": "soon",
 		"USER_RATE": "-1", "USER_BURST": "0", "ADDRESS_RATE": "NaN", "ADDRESS_BURST": "-1", "TRUSTED_PROXIES": "nginx",
 		"DRAIN_DELAY": "-1s", "DRAIN_TIMEOUT": "0s",
-		"LOG_LEVEL": "loud", "MIGRATE": "perhaps", "LAB": "sure", "GUARDS_OFF": "door",
+		"LOG_LEVEL": "loud", "ACCESS_LOG": "1.5", "DOCS": "some", "MIGRATE": "perhaps", "LAB": "sure", "GUARDS_OFF": "door",
 	}
 	err := run(t.Context(), nil, from(bad), io.Discard, io.Discard)
 	if err == nil {

@@ -87,7 +87,8 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
-		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: append(p.probes(), probe...), Metrics: metrics, Log: log,
+		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
+		Metrics: metrics, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withDebug(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {

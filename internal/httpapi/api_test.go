@@ -76,6 +76,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
 		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: 3 * time.Second,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
+		Docs:    true,
 		Metrics: prometheus.NewRegistry(),
 		Log:     slog.New(slog.NewTextHandler(f.log, nil)),
 	})

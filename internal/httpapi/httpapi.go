@@ -38,9 +38,11 @@ type Config struct {
 	Instance string        // the value of X-Instance
 	Timeout  time.Duration // the longest time until a response
 	Probes   []Probe       // what /readyz checks
+	Docs     bool          // serve /docs and /openapi.json
 
-	Metrics *prometheus.Registry
-	Log     *slog.Logger
+	Metrics   *prometheus.Registry
+	Log       *slog.Logger
+	AccessLog float64 // the share of the requests that Log gets, 0 to 1
 }
 
 // An API is the HTTP handler of the service. Until Open is called it replies to

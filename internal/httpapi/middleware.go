@@ -1,8 +1,8 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -12,24 +12,33 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
+// These are shared by all responses, which Header.Set would allocate for each.
+var (
+	noSniff = []string{"nosniff"}
+	noStore = []string{"no-store"}
+)
+
 // middleware handles what all requests have in common: it names the instance,
-// bounds the body, recovers from panics, and counts responses by status.
+// sets the security headers, bounds the body, recovers from panics, counts
+// responses by status and logs a sample of them.
 func (a *API) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		start := time.Now()
-		w.Header().Set("X-Instance", a.cfg.Instance)
+		h := w.Header()
+		h.Set("X-Instance", a.cfg.Instance)
+		h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
 		if a.draining.Load() {
-			w.Header().Set("Connection", "close")
+			h.Set("Connection", "close")
 		}
 		defer func() {
 			if p := recover(); p != nil {
 				a.recoverPanic(rec, r, p)
 			}
-			pattern := chi.RouteContext(r.Context()).RoutePattern()
-			a.metrics.request(r.Method, pattern, rec.Status())
-			if a.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
-				a.cfg.Log.DebugContext(r.Context(), "request", "method", r.Method, "route", pattern, "status", rec.Status(), "took", time.Since(start))
+			status := cmp.Or(rec.Status(), http.StatusOK) // net/http's default
+			a.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), status)
+			if a.sampled() {
+				a.logRequest(r, status, rec.BytesWritten(), time.Since(start))
 			}
 		}()
 		if r.ContentLength > maxBody {

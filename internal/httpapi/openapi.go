@@ -3,12 +3,9 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/swaggest/swgui"
-	"github.com/swaggest/swgui/v5emb"
 
 	"example.com/flashsale/internal/auth"
 )
@@ -53,21 +50,4 @@ func encode(v any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return b.Bytes(), err
-}
-
-// docFiles lists the files under /docs/. The first is the page.
-var docFiles = []string{"", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-32x32.png", "favicon-16x16.png"}
-
-// docs serves Swagger UI from files in the binary. The Content-Security-Policy
-// makes the browser refuse files from other hosts.
-func docs() http.Handler {
-	page := v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Coupon flash sale", SwaggerJSON: "/openapi.json", BasePath: "/docs/",
-		SettingsUI: map[string]string{"persistAuthorization": "true"},
-	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy",
-			"default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")
-		page.ServeHTTP(w, r)
-	})
 }

@@ -86,7 +86,7 @@ func (s spec) check(tb testing.TB, r *http.Request, got response) {
 		}
 	}
 	for name := range got.Header() {
-		standard := []string{"Connection", "Content-Length", "Content-Type", "Date"}
+		standard := []string{"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options"}
 		if _, ok := documented.Headers[name]; !ok && !slices.Contains(standard, name) {
 			tb.Errorf("%s %s: the document has no header %s: %v", r.Method, r.URL, name, got)
 		}

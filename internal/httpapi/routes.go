@@ -27,13 +27,14 @@ func (a *API) routes() http.Handler {
 	r.Method("GET", "/metrics", promhttp.HandlerFor(a.cfg.Metrics, promhttp.HandlerOpts{}))
 	public := r.With(a.limitAddress)
 	public.Get("/readyz", a.readyz)
-	public.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
-	page := docs()
-	for _, file := range docFiles {
-		public.Method("GET", "/docs/"+file, page)
+	doc := document()
+	if a.cfg.Docs {
+		routeDocs(public)
+	} else {
+		doc.OpenAPIPath = ""
 	}
 
-	sale := humachi.New(r, document())
+	sale := humachi.New(r, doc)
 	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, // documents the route
 		couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended)
 	r.Post("/coupons/{id}/orders", a.serveClaim) // serves it

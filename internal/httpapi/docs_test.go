@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	if r := f.do("GET", "/docs", "", ""); r.Header().Get("Location") != "/docs/" {
+		t.Errorf("/docs: %v", r)
+	}
+	page := f.do("GET", "/docs/", "", "")
+	refs := regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page.Body.String(), -1)
+	if len(refs) < 3 || !strings.Contains(page.Body.String(), `"/openapi.json"`) {
+		t.Fatalf("not the documentation page: %v", page)
+	}
+	for _, ref := range refs {
+		if r := f.do("GET", ref[1], "", ""); !strings.HasPrefix(ref[1], "/") || strings.HasPrefix(ref[1], "//") || r.Code != 200 {
+			t.Errorf("%s: %d", ref[1], r.Code)
+		}
+	}
+	if csp := page.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "http") || !strings.Contains(csp, "frame-ancestors 'none'") {
+		t.Errorf("the page may load from other hosts, or be framed by them: %q", csp)
+	}
+	if h := page.Header(); h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("headers of the page: %v", h)
+	}
+}
+
+func TestDocsCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	cfg := f.cfg
+	cfg.Docs, cfg.Metrics = false, prometheus.NewRegistry()
+	f.API = New(cfg)
+	f.Open()
+	for _, path := range []string{"/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json"} {
+		wantProblem(t, f.do("GET", path, "", ""), 404, "route_not_found")
+	}
+	if r := f.do("GET", "/coupons", userToken(t, 42), ""); r.Code != 200 {
+		t.Errorf("list of coupons: %v", r)
+	}
+}
