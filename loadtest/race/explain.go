@@ -3,15 +3,18 @@ package race
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // facts is what is known of a side when it has ended.
 type facts struct {
 	Counts
 	settings       Settings
+	other          Settings // of the other side
 	workload       Workload
 	overlapsInside int // overlaps of sections of one instance
 	overlapsAcross int // overlaps of sections of any keys
+	took           time.Duration
 }
 
 // An explanation says what happened, and why, if its condition is met.
@@ -24,9 +27,9 @@ type explanation struct {
 // explain returns the first explanation that the facts meet. The settings alone
 // meet none: a lock explains a result only if no sections overlapped, a missing
 // one only if some did.
-func (s *session) explain(side Side, c Counts, w Workload) (*Sentence, *Source, error) {
+func (s *session) explain(side Side, other Settings, c Counts, w Workload) (*Sentence, *Source, error) {
 	f := facts{
-		Counts: c, settings: side.Settings, workload: w,
+		Counts: c, settings: side.Settings, other: other, workload: w, took: side.took(),
 		overlapsInside: overlaps(side.Sections, func(x Section) string { return x.Instance + " " + x.Key }),
 		overlapsAcross: overlaps(side.Sections, func(Section) string { return "" }),
 	}

@@ -26,16 +26,16 @@ var explanations = []explanation{
 			return f.Duplicates > 0 && f.settings.Lock == "local" && f.Overlaps > 0 && f.overlapsInside == 0
 		},
 		say: func(f facts) Sentence {
-			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, so neither saw the other's order, and %[2]d orders are duplicates.",
-				"一个实例的互斥锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，双方都看不到对方的订单，于是多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates)
+			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, those that looked for an order before the other had committed found none, so %[2]d orders are duplicates.",
+				"一个实例的互斥锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，在对方提交之前查询的，没有查到订单，于是多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates)
 		},
 		source: lockFunction,
 	},
 	{
 		holds: func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 && f.settings.Lock == "none" },
 		say: func(f facts) Sentence {
-			return sentence("Nothing kept the claims of one user apart: %[1]d times one entered while another was inside; each looked for an order before the other had committed, found none and inserted its own, so %[2]d orders are duplicates.",
-				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；双方都在对方提交之前查询，没有查到订单，于是各自插入，多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates).with(f.alsoOversold())
+			return sentence("Nothing kept the claims of one user apart: %[1]d times one entered while another was inside; those that looked for an order before another had committed found none and inserted their own, so %[2]d orders are duplicates.",
+				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；在别人提交之前查询的，没有查到订单，于是各自插入，多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates).with(f.alsoOversold())
 		},
 		source: always(checkThenAct),
 	},
@@ -60,16 +60,16 @@ var explanations = []explanation{
 			return f.Oversold > 0 && f.settings.Lock != "none" && f.settings.LockScope == "user"
 		},
 		say: func(f facts) Sentence {
-			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; each read the same stock before the other took its unit, and %[2]d were sold too many.",
-				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；双方读到同样的库存，于是超卖 %[2]d 个。", f.overlapsAcross, f.Oversold)
+			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
+				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 个。", f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
 	},
 	{
 		holds: func(f facts) bool { return f.Oversold > 0 },
 		say: func(f facts) Sentence {
-			return sentence("Check, then act: %[1]d times a claim entered while another was inside; each read the same stock before the other took its unit, and %[2]d were sold too many.",
-				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；双方读到同样的库存，于是超卖 %[2]d 个。", f.overlapsAcross, f.Oversold)
+			return sentence("Check, then act: %[1]d times a claim entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
+				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 个。", f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
 	},
@@ -107,10 +107,20 @@ var explanations = []explanation{
 			return !f.unique() && f.workload.ClaimsPerUser > 1 || !f.stockGuarded() && f.workload.Users > f.workload.Stock
 		},
 		say: func(f facts) Sentence {
-			return sentence("Nothing broke, but nothing prevented it either: sections of one key overlapped %[1]d times without harm. Send more claims at once, or slow them down.",
-				"什么都没有出错，但也没有任何东西防止出错：同一把锁的临界区重叠 %[1]d 次而无害。请同时发出更多请求，或放慢速度。", f.Overlaps)
+			return sentence("Nothing broke, but nothing prevented it either: the overlaps of sections of one key (%[1]d) did no harm this time. Start it again, or send more claims.",
+				"什么都没有出错，但也没有任何东西防止出错：同一把锁的临界区重叠了 %[1]d 次，这次没有造成损害。请再来一次，或发出更多请求。", f.Overlaps)
 		},
 		source: always(claimFunction),
+	},
+	{ // what the sides differ in
+		holds: func(f facts) bool {
+			return f.settings.Commit != f.other.Commit && f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock
+		},
+		say: func(f facts) Sentence {
+			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out, %[4]d ms from the first claim to the last reply.",
+				"每件库存只卖出一次，靠的是%[5]s：卖出 %[2]d 个，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders, f.Codes["sold_out"], f.took.Milliseconds(), how(f).ZH)
+		},
+		source: decrementFunction,
 	},
 	{
 		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
@@ -123,8 +133,8 @@ var explanations = []explanation{
 	{
 		holds: func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock },
 		say: func(f facts) Sentence {
-			return sentence("The database took each unit once: %[1]d sold, %[2]d refused as sold out; the lock kept %[3]d claims of users with another claim inside away from it.",
-				"数据库让每件库存只被取走一次：卖出 %[1]d 个，%[2]d 个被告知售罄；锁另外挡下了 %[3]d 个同一用户的并发请求。", f.Orders, f.Codes["sold_out"], f.Codes["claim_in_progress"])
+			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out.",
+				"每件库存只卖出一次，靠的是%[4]s：卖出 %[2]d 个，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"], how(f).ZH).with(f.keptAway())
 		},
 		source: decrementFunction,
 	},
@@ -144,6 +154,24 @@ var explanations = []explanation{
 		},
 		source: always(claimFunction),
 	},
+}
+
+// how says how a strategy takes the stock.
+func how(f facts) Sentence { return strategies[f.settings.Commit] }
+
+var strategies = map[string]Sentence{
+	"each":        {"the condition in the UPDATE", "UPDATE 语句中的条件"},
+	"optimistic":  {"the row's version, with a new attempt after each conflict", "行的版本号，冲突后重试"},
+	"pessimistic": {"the row's lock, for which all claims queue", "行锁，所有请求为它排队"},
+	"grouped":     {"the condition in an UPDATE for all claims that wait together", "一起等待的请求共用的那条 UPDATE 中的条件"},
+}
+
+// keptAway is what to add if the lock has refused claims.
+func (f facts) keptAway() (addition Sentence) {
+	if n := f.Codes["claim_in_progress"]; n > 0 {
+		addition = sentence(" The lock kept %[1]d claims of users with another claim inside away from the database.", "锁另外挡下了 %[1]d 个同一用户的并发请求。", n)
+	}
+	return addition
 }
 
 // alsoOversold is what to add if duplicates were sold beyond the stock.

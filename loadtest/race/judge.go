@@ -14,7 +14,9 @@ import (
 
 // judge audits a side in the database, asks the service for its own audit, and
 // says what happened.
-func (s *session) judge(ctx context.Context, side Side, w Workload, v *service) (r Result, err error) {
+func (s *session) judge(ctx context.Context, race Race, i int, v *service) (r Result, err error) {
+	side, w := race.Sides[i], race.Workload
+	r.Side = i
 	r.Coupon = v.coupon
 	counts, err := count(ctx, side, w, v)
 	if err != nil {
@@ -25,7 +27,7 @@ func (s *session) judge(ctx context.Context, side Side, w Workload, v *service) 
 	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil, http.StatusOK, &r.Audit); err != nil {
 		return r, err
 	}
-	r.Sentence, r.Source, err = s.explain(side, counts, w)
+	r.Sentence, r.Source, err = s.explain(side, race.Sides[1-i].Settings, counts, w)
 	return r, err
 }
 
@@ -66,6 +68,15 @@ func (s Side) burst() rig.Burst {
 		b.Claims = append(b.Claims, rig.Claim{Received: moment(c.Answered), Verdict: verdict, Order: c.Order, Instance: c.Instance})
 	}
 	return b
+}
+
+// took returns the time from the first claim to the last reply.
+func (s Side) took() time.Duration {
+	first, last := int64(0), int64(0)
+	for _, c := range s.Claims {
+		first, last = min(first, c.Sent), max(last, c.Answered)
+	}
+	return time.Duration(last-first) * time.Microsecond
 }
 
 // codes counts the refused claims by code.

@@ -47,16 +47,15 @@ func presets() []Preset {
 	all := append(breaking, others...)
 	opening := slices.IndexFunc(all, func(p Preset) bool { return p.Sides[0].Lock == "none" && p.Sides[1].Lock == "redis" })
 	all[0], all[opening] = all[opening], all[0]
-	all[0].Workload = openingWorkload
 	for i := range all {
 		all[i].Name, all[i].NameZH = all[i].title(english), all[i].title(chinese)
 	}
 	return all
 }
 
-// openingWorkload is that of the first preset. The rows of the demo have one
-// user, whose sections would be a single line.
-var openingWorkload = Workload{Users: 20, ClaimsPerUser: 20, Stock: 50}
+// fewUsers replaces the demo's single user, who claims several coupons in turn.
+// A race has one coupon, so it has several users instead.
+var fewUsers = Workload{Users: 20, ClaimsPerUser: 20, Stock: 50}
 
 // comparable reports whether two rows have the same burst and differ in one
 // choice. Late releases are faults from outside, which a race does not have.
@@ -74,10 +73,14 @@ func comparable(x, y demo.Experiment) bool {
 }
 
 func preset(left, right demo.Experiment) Preset {
+	w := Workload{Users: left.Users, ClaimsPerUser: left.Each, Stock: left.Stock}
+	if left.Users == 1 {
+		w = fewUsers
+	}
 	return Preset{
 		Lessons: [2]string{left.Lesson, right.Lesson},
 		Request: Request{
-			Workload: Workload{Users: left.Users, ClaimsPerUser: left.Each, Stock: left.Stock},
+			Workload: w,
 			Sides:    [2]Settings{settingsOf(left), settingsOf(right)},
 		},
 	}

@@ -53,11 +53,11 @@ func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error
 		return err
 	}
 	l.enter(Running, fmt.Sprintf("audit_%d", i))
-	result, err := s.judge(ctx, l.snapshot().Sides[i], b.Workload, v)
+	result, err := s.judge(ctx, l.snapshot(), i, v)
 	if err != nil {
 		return err
 	}
-	result.Side, result.Barrier = i, r.barrier
+	result.Barrier = r.barrier
 	l.finish(result)
 	return nil
 }
