@@ -3,6 +3,7 @@ import { drawAxis, duration, ticks } from './axis.js';
 import { number } from './strings.js';
 import { theme } from './theme.js';
 
+const topHeight = 14; // for the label of the highest number
 const axisHeight = 18;
 
 export class LineChart {
@@ -48,7 +49,7 @@ export class LineChart {
 
   #options() {
     return {
-      width: Math.max(100, this.place.clientWidth), height: this.height, padding: [8, 0, axisHeight, 0],
+      width: Math.max(100, this.place.clientWidth), height: this.height, padding: [topHeight, 0, axisHeight, 0],
       scales: { x: { time: false, range: () => [this.viewport.from, this.viewport.to] }, y: { range: (_, low, high) => [0, Math.max(1, high ?? 1) * 1.06] } },
       axes: [{ show: false }, { show: false }],
       cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
@@ -71,7 +72,7 @@ export class LineChart {
     ctx.scale(devicePixelRatio, devicePixelRatio);
     Object.assign(ctx, { font: this.theme.small, textBaseline: 'bottom', textAlign: 'left', lineWidth: 4, strokeStyle: this.theme.card, lineJoin: 'round' });
     for (const n of ticks(0, u.scales.y.max, Math.max(1, this.height / 50)).filter(n => n > 0 && Number.isInteger(n))) {
-      const y = Math.round(u.valToPos(n, 'y')) + 8;
+      const y = Math.round(u.valToPos(n, 'y')) + topHeight;
       ctx.fillStyle = this.theme.hairline;
       ctx.fillRect(0, y, u.width, 1);
       ctx.strokeText(number(n), 2, y - 1);

@@ -19,6 +19,7 @@ const views = ['A', 'B'].map(letter => new SideView(letter, viewport));
 const playback = new Playback(viewport, { button: find('#play'), slider: find('#scrub'), moment: find('#moment') });
 let sides = []; // that are shown
 let shown = []; // the same, as [race id, index]
+let whole = null; // the race, if both are of one
 let history = []; // the session's races
 let setup = null; // null on a page that was saved
 let phase = () => strings.phaseIdle; // says how far the race is
@@ -26,7 +27,7 @@ let running = false;
 
 // show shows two sides.
 function show(list, ids) {
-  [sides, shown] = [list, ids];
+  [sides, shown, whole] = [list, ids, null];
   sides.forEach((side, i) => {
     side.letter = 'AB'[i];
     views[i].show(side, sides[1 - i]);
@@ -66,6 +67,7 @@ function setPhase(text) {
 
 function showRace(race) {
   show([0, 1].map(i => new Side(race, i)), [[race.id, 0], [race.id, 1]]);
+  whole = race;
   showEnvironment(race.environment);
 }
 
@@ -137,11 +139,13 @@ async function ended(id, { error }) {
     error ||= failure.message;
   }
   if (error) setup.complain({ detail: strings.failed(error) });
-  setPhase(() => error ? strings.failed(error) : [strings.phaseEnded, ...sides.map(summary)].join(' '));
+  setPhase(() => error ? strings.failed(error) : `${strings.phaseEnded} ${sidesSummary()}`);
   await showHistory();
 }
 
 const summary = side => `${side.letter}: ${strings.orders(number(side.counts?.orders ?? 0))}, ${judgementOf(side)}.`;
+
+const sidesSummary = () => sides.map(summary).join(' ');
 
 async function showHistory() {
   history = await races();
@@ -157,6 +161,7 @@ function renderHistory() {
 async function compare(ids) {
   const found = await Promise.all(ids.map(async ([id, i]) => new Side(await fetchRace(id), i)));
   show(found, ids);
+  setPhase(sidesSummary);
   renderHistory();
 }
 
@@ -164,14 +169,15 @@ function showEnvironment(environment) {
   find('#environment').hidden = !environment;
   if (!environment) return;
   const { commit, machine = {}, versions = {}, durability = {} } = environment;
-  const facts = { commit, cpu: machine.cpu, cores: machine.cores, memory: machine.mem, ...versions, ...durability };
+  const facts = { commit: commit?.slice(0, 12), cpu: machine.cpu, cores: machine.cores, memory: machine.mem, ...versions, ...durability };
   find('#environment-list').replaceChildren(...Object.entries(facts).filter(([, v]) => v).map(([name, value]) =>
     element('div', {}, element('dt', {}, name), element('dd', {}, String(value)))));
 }
 
+// shownRace returns what is shown as one race.
 function shownRace() {
   const [first] = sides;
-  return { version: 1, id: shown.map(([id]) => id).join('-'), started: new Date().toISOString(), state: 'ended', error: '',
+  return whole ?? { version: 1, id: shown.map(([id]) => id).join('-'), started: new Date().toISOString(), state: 'ended', error: '',
     environment: first.environment, workload: first.workload, sides };
 }
 

@@ -64,7 +64,6 @@ function derive(side) {
     lanes: lanes(claims, side.settings.instances),
     keys,
     open: depths(side.sections.map(s => [s.granted, s.released])),
-    overlapping: keys.reduce((sum, key) => sum + key.overlaps.length, 0),
     deepest: keys.reduce((most, key) => Math.max(most, key.deepest), 0),
     verdicts: count(claims.map(verdictOf)),
   };

@@ -135,7 +135,7 @@ export class SideView {
     const lines = [
       { label: strings.seriesStock, colour: 'accent', steps: true },
       { label: strings.seriesOrders, colour: 'good', width: 3, steps: true },
-      { label: strings.seriesLimit(number(right)), colour: 'ink', width: 1, dash: [6, 4] },
+      { label: strings.seriesLimit, colour: 'ink', width: 1, dash: [6, 4] },
     ];
     const flight = [{ label: strings.seriesFlight, colour: 'muted', fill: 'wait', steps: true }];
     this.stock = this.#chart('.stock', strings.chartStock, this.stock, lines, 130);

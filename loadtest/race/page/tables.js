@@ -21,7 +21,7 @@ function numbersOf({ claims, sections, derived, counts, audit, right, ended }) {
   const wait = sections.reduce((longest, s) => Math.max(longest, s.granted - s.wanted), 0);
   return written({
     sent: claims.size, orders: counts?.orders, right: ended ? right : undefined, duplicates: counts?.duplicates, oversold: counts?.oversold,
-    undersold: counts?.undersold, missing: counts?.missing, keys: derived.keys.length, overlaps: derived.overlapping, deepest: derived.deepest,
+    undersold: counts?.undersold, missing: counts?.missing, keys: derived.keys.length, overlaps: counts?.overlaps, deepest: derived.deepest,
     wait: duration(wait), last: duration(derived.end), ...auditNumbers(audit),
   });
 }
@@ -37,7 +37,7 @@ const written = numbers => Object.fromEntries(Object.entries(numbers).map(([name
 export function historyTable(table, races, shown, show) {
   const head = ['race', 'startedAt', 'state'].map(name => cell('th', strings[name]));
   const rows = races.map(race => element('tr', {},
-    cell('td', race.id), cell('td', new Date(race.started).toLocaleTimeString(document.documentElement.lang)), cell('td', race.state),
+    cell('td', race.id), cell('td', new Date(race.started).toLocaleTimeString(document.documentElement.lang)), cell('td', strings.states[race.state]),
     ...race.sides.map((side, i) => sideCell(race, side, i, shown, show)),
     element('td', {}, button(strings.both, () => show([[race.id, 0], [race.id, 1]]), false))));
   table.replaceChildren(element('thead', {}, element('tr', {}, ...head, cell('th', 'A'), cell('th', 'B'), cell('th', strings.both))), element('tbody', {}, ...rows));
