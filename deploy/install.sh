@@ -23,6 +23,11 @@ has_zookeeper() {
 	ls /usr/share/java/zookeeper.jar /opt/homebrew/opt/zookeeper/libexec/lib/zookeeper-[0-9]*.jar 2>/dev/null | grep -q .
 }
 
+# has_chromium succeeds if a browser is where chromedp looks for one.
+has_chromium() {
+	has chromium chromium-browser google-chrome google-chrome-stable || ls -d /Applications/Chromium.app "/Applications/Google Chrome.app" >/dev/null 2>&1
+}
+
 debian="" mac="" # packages to install
 
 # need DEBIAN MAC adds the package of each package manager.
@@ -42,7 +47,6 @@ for part; do
 		has nginx || need nginx-light nginx
 		;;
 	tests)
-		has prometheus || need prometheus prometheus # Debian's package has promtool too
 		has memcached || need memcached memcached
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
@@ -82,7 +86,7 @@ debian_install() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
 		service=${package%-light}
-		case $service in redis-server | nginx | memcached | etcd-server | prometheus)
+		case $service in redis-server | nginx | memcached | etcd-server)
 			[ ! -d /run/systemd/system ] || as_root systemctl disable -q "${service%-server}" "$service" 2>/dev/null || true
 			;;
 		esac
