@@ -34,7 +34,7 @@ func project(t *testing.T, env ...string) *types.Project {
 func load(t *testing.T, env ...string) (*types.Project, error) {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
-		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe"}), cli.WithEnv(env))
+		cli.WithName("flashsale"), cli.WithProfiles([]string{"load"}), cli.WithEnv(env))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,150 @@
+package race
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"example.com/flashsale/internal/lab/browser"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// The tests in this file press the page's buttons in a real browser and read
+// what it draws. Its screenshots stay in out/race.
+
+var desktop = browser.Look{Width: 1440, Height: 1000}
+
+// A tab is a page in the browser, with the checks of a test.
+type tab struct {
+	*testing.T
+	page      *browser.Page
+	downloads string
+}
+
+func startBrowser(t *testing.T) *browser.Browser {
+	t.Helper()
+	labtest.NeedServers(t)
+	b, err := browser.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Stop)
+	return b
+}
+
+// open opens a URL. At the end of the test the page must not have had problems.
+func open(t *testing.T, b *browser.Browser, url string, look browser.Look) *tab {
+	t.Helper()
+	p := &tab{T: t, downloads: t.TempDir()}
+	var err error
+	if p.page, err = b.Open(url, look, p.downloads); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.page.Close)
+	t.Cleanup(func() {
+		for _, problem := range p.page.Problems() {
+			t.Errorf("%s: %s", url, problem)
+		}
+	})
+	return p
+}
+
+func evaluate[T any](p *tab, expression string) T {
+	p.Helper()
+	value, err := browser.Evaluate[T](p.page, expression)
+	if err != nil {
+		p.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.Helper()
+	if err := chromedp.Do(p.page.Context, actions...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// wait waits until an expression is true.
+func (p *tab) wait(expression string) {
+	p.Helper()
+	if _, err := chromedp.Run(p.page.Context, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
+		p.Fatalf("wait for %s: %v; the page says %q", expression, err, evaluate[string](p, `document.querySelector("#phase").textContent`))
+	}
+}
+
+// press clicks a button.
+func (p *tab) press(selector string) {
+	p.Helper()
+	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// drawn waits until the pictures have been drawn again.
+func (p *tab) drawn() {
+	p.Helper()
+	evaluate[any](p, `new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(null))))`)
+}
+
+func (p *tab) screenshot(name string) {
+	p.Helper()
+	p.drawn()
+	if err := p.page.Screenshot(filepath.Join("out", "race", name+".png")); err != nil {
+		p.Error(err)
+	}
+}
+
+// A scene is what the page says that it has drawn.
+type scene struct {
+	Viewport struct{ From, To, End float64 }
+	Sides    [2]struct {
+		Claims []struct {
+			N           int
+			Lane        string
+			Verdict     string
+			From, To, Y float64
+		}
+		Sections []struct {
+			Key                      string
+			From, To, Left, Right, Y float64
+		}
+		Overlaps []drawnOverlap
+	}
+}
+
+type drawnOverlap struct {
+	Key         string
+	From, To    float64
+	Depth       int
+	X, Y, Width float64
+}
+
+func (p *tab) scene() scene {
+	p.Helper()
+	p.drawn()
+	return evaluate[scene](p, `({viewport: scene.viewport, sides: scene.sides})`)
+}
+
+// The first press of Start on the opening page must show what the database has:
+// duplicates on the left, none on the right.
+func TestFirstPressOfStartShowsTheRace(t *testing.T) {
+	t.Parallel()
+	c, b := start(t), startBrowser(t)
+	p := open(t, b, c.url+"/", desktop)
+	p.wait(`document.querySelector("#preset").options.length > 1`)
+	p.screenshot("start-1440-light-en")
+	p.press("#start")
+	p.wait(`document.querySelectorAll(".light.held, .light.broken").length === 6 && !document.querySelector("#start").disabled`)
+	var r Race
+	c.get("/races/1", &r)
+	checkLights(p, r)
+	checkNumbers(p, r)
+	checkClaims(p, r)
+	checkOverlaps(p, r)
+	checkZoom(p)
+	checkStory(p, r)
+	checkPlayback(p, r)
+	checkSavedRace(p, b, r)
+	checkLooks(t, b, c.url)
+}

@@ -1,0 +1,260 @@
+package race
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// checkLights compares the lights and the headlines with the race.
+func checkLights(p *tab, r Race) {
+	p.Helper()
+	for i, side := range r.Sides {
+		for _, promise := range side.Promises {
+			light := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s]").className + " " + document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s] .said").textContent`, i, promise.ID, i, promise.ID))
+			want := "light held held"
+			if !promise.Held {
+				want = fmt.Sprintf("light broken broken: %d ", promise.Number)
+			}
+			if !strings.HasPrefix(light, want) {
+				p.Errorf("side %d, %s: the light is %q, want %q", i, promise.ID, light, want)
+			}
+		}
+		headline := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .big")[%d].textContent`, i))
+		if want := fmt.Sprintf("%d orders", side.Counts.Orders); headline != want {
+			p.Errorf("side %d: the headline is %q, want %q", i, headline, want)
+		}
+		sentence := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .sentence")[%d].textContent`, i))
+		if sentence != side.Sentence.EN {
+			p.Errorf("side %d: the sentence is %q", i, sentence)
+		}
+		if code := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .source code")[%d].textContent`, i)); strings.TrimSpace(code) != strings.TrimSpace(side.Source.Text) {
+			p.Errorf("side %d: the code is %q", i, code)
+		}
+	}
+}
+
+// checkNumbers compares the table with the rig's counts and the service's audit.
+func checkNumbers(p *tab, r Race) {
+	p.Helper()
+	for i, side := range r.Sides {
+		var audit struct {
+			Orders int `json:"orders"`
+			Users  int `json:"distinct_users"`
+			Most   int `json:"most_per_user"`
+			Stock  int `json:"stock"`
+		}
+		if err := json.Unmarshal(side.Audit, &audit); err != nil {
+			p.Fatal(err)
+		}
+		for name, want := range map[string]int{
+			"sent": len(side.Claims), "orders": side.Counts.Orders, "duplicates": side.Counts.Duplicates, "oversold": side.Counts.Oversold,
+			"missing": side.Counts.Missing, "auditOrders": audit.Orders, "auditUsers": audit.Users, "auditMost": audit.Most, "auditStock": audit.Stock,
+		} {
+			if got := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll("[data-number=%s] td")[%d].textContent`, name, i)); got != fmt.Sprint(want) {
+				p.Errorf("side %d: the table has %s = %s, want %d", i, name, got, want)
+			}
+		}
+	}
+}
+
+// checkClaims looks for the line of every claim, in the lane of its instance.
+func checkClaims(p *tab, r Race) {
+	p.Helper()
+	verdicts := map[string]string{"": "accepted", "already_claimed": "already_claimed", "sold_out": "sold_out", "claim_in_progress": "claim_in_progress"}
+	s := p.scene()
+	for i, side := range r.Sides {
+		if len(s.Sides[i].Claims) != len(side.Claims) {
+			p.Fatalf("side %d: %d claims are drawn, want %d", i, len(s.Sides[i].Claims), len(side.Claims))
+		}
+		for _, drawn := range s.Sides[i].Claims {
+			claim := side.Claims[drawn.N]
+			if int64(drawn.From) != claim.Sent || int64(drawn.To) != claim.Answered || drawn.Lane != "Instance "+claim.Instance ||
+				drawn.Verdict != cmp.Or(verdicts[claim.Code], "refused") {
+				p.Errorf("side %d: claim %+v is drawn as %+v", i, claim, drawn)
+			}
+		}
+	}
+}
+
+// checkOverlaps looks for a red mark wherever two sections of a key are open at
+// once, and only there, on all pages of keys.
+func checkOverlaps(p *tab, r Race) {
+	p.Helper()
+	for i, side := range r.Sides {
+		want := overlapsOf(side.Sections)
+		var got []drawnOverlap
+		for {
+			got = append(got, p.scene().Sides[i].Overlaps...)
+			next := fmt.Sprintf(`document.querySelectorAll(".side")[%d].querySelector(".next")`, i)
+			if evaluate[bool](p, next+`.offsetParent === null || `+next+`.disabled`) {
+				break
+			}
+			evaluate[any](p, next+`.click()`)
+		}
+		for evaluate[bool](p, fmt.Sprintf(`(b => !b.disabled && (b.click(), true))(document.querySelectorAll(".side")[%d].querySelector(".previous"))`, i)) {
+		}
+		if (len(want) > 0) != (i == 0) {
+			p.Errorf("side %d has %d overlaps", i, len(want))
+		}
+		if !slices.Equal(sortedOverlaps(want), sortedOverlaps(got)) {
+			p.Errorf("side %d: the overlaps are drawn as\n%v, want\n%v", i, sortedOverlaps(got), sortedOverlaps(want))
+		}
+	}
+	first := p.scene().Sides[0].Overlaps[0]
+	red := evaluate[[]int](p, fmt.Sprintf(`[...document.querySelector(".timeline canvas").getContext("2d").getImageData(%f * devicePixelRatio, %f * devicePixelRatio, 1, 1).data]`, first.X+first.Width/2, first.Y))
+	if red[0] < 180 || red[1] > 80 || red[2] > 80 {
+		p.Errorf("the mark of an overlap is not red: %v", red)
+	}
+}
+
+// overlapsOf returns the times at which two sections of a key are open, by
+// counting at each moment at which one begins.
+func overlapsOf(sections []Section) (all []drawnOverlap) {
+	byKey := map[string][]Section{}
+	for _, s := range sections {
+		if s.Released > s.Granted {
+			byKey[s.Key] = append(byKey[s.Key], s)
+		}
+	}
+	for key, own := range byKey {
+		var moments []int64
+		for _, s := range own {
+			moments = append(moments, s.Granted, s.Released)
+		}
+		slices.Sort(moments)
+		var current *drawnOverlap
+		for _, t := range slices.Compact(moments) {
+			open := 0
+			for _, s := range own {
+				if s.Granted <= t && t < s.Released {
+					open++
+				}
+			}
+			switch {
+			case open > 1 && current == nil:
+				current = &drawnOverlap{Key: key, From: float64(t), Depth: open}
+			case open > 1:
+				current.Depth = max(current.Depth, open)
+			case current != nil:
+				current.To = float64(t)
+				all = append(all, *current)
+				current = nil
+			}
+		}
+	}
+	return all
+}
+
+// sortedOverlaps returns overlaps in a fixed order, without their places.
+func sortedOverlaps(overlaps []drawnOverlap) []drawnOverlap {
+	sorted := []drawnOverlap{}
+	for _, o := range overlaps {
+		sorted = append(sorted, drawnOverlap{Key: o.Key, From: o.From, To: o.To, Depth: o.Depth})
+	}
+	slices.SortFunc(sorted, func(x, y drawnOverlap) int { return cmp.Or(strings.Compare(x.Key, y.Key), cmp.Compare(x.From, y.From)) })
+	return sorted
+}
+
+// checkZoom zooms with keys, with the wheel and by dragging.
+func checkZoom(p *tab) {
+	p.Helper()
+	p.do(chromedp.Focus(chromedp.CSS(".timeline canvas")))
+	spans := []float64{p.scene().Viewport.To}
+	for _, zoom := range []func(){
+		func() { p.do(chromedp.KeyEvent("+")) },
+		func() { wheel(p, -300) },
+		func() { drag(p, 0.25, 0.75) },
+	} {
+		zoom()
+		v := p.scene().Viewport
+		if span := v.To - v.From; span >= spans[len(spans)-1]*0.9 {
+			p.Errorf("zooming shows %.0f µs after %.0f", span, spans[len(spans)-1])
+		}
+		spans = append(spans, v.To-v.From)
+	}
+	before := p.scene().Viewport
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	if after := p.scene().Viewport; after.From <= before.From {
+		p.Errorf("the right arrow moves the viewport from %.0f to %.0f", before.From, after.From)
+	}
+	p.do(chromedp.KeyEvent("0"))
+	if v := p.scene().Viewport; v.From != 0 || v.To != v.End {
+		p.Errorf("0 shows %+v", v)
+	}
+}
+
+// middle returns the point of the first timeline that is the given part of its
+// width from the left.
+func middle(p *tab, part float64) (x, y float64) {
+	p.Helper()
+	box := evaluate[[]float64](p, `(b => [b.left, b.width, b.top])(document.querySelector(".timeline canvas").getBoundingClientRect())`)
+	return box[0] + part*box[1], box[2] + 60
+}
+
+func wheel(p *tab, delta float64) {
+	p.Helper()
+	x, y := middle(p, 0.5)
+	p.do(chromedp.MouseEvent(chromedp.MouseWheel, x, y, func(e *input.DispatchMouseEventParams) {
+		e.DeltaX, e.DeltaY = 1, delta // zero would be omitted
+	}))
+}
+
+func drag(p *tab, from, to float64) {
+	p.Helper()
+	x, y := middle(p, from)
+	end, _ := middle(p, to)
+	p.do(chromedp.DragAndDropXY(x, y, end, y))
+}
+
+// checkStory points at a critical section that overlaps others, and steps to a
+// claim with the keyboard.
+func checkStory(p *tab, r Race) {
+	p.Helper()
+	drawn := p.scene().Sides[1].Sections[0]
+	canvas := `document.querySelectorAll(".timeline canvas")[1]`
+	box := evaluate[[]float64](p, canvas+`.scrollIntoView({block: "center"}), (b => [b.left, b.top])(`+canvas+`.getBoundingClientRect())`)
+	p.do(chromedp.MouseEvent(chromedp.MouseMoved, box[0]+(drawn.Left+drawn.Right)/2, box[1]+drawn.Y))
+	p.drawn()
+	if tip := evaluate[string](p, `document.querySelectorAll(".side .tip")[1].textContent`); !strings.Contains(tip, "in the critical section, alone") {
+		p.Errorf("the story of a section on the right is %q", tip)
+	}
+	p.do(chromedp.Focus(chromedp.CSS(".timeline canvas")), chromedp.KeyEvent(kb.ArrowDown))
+	story := evaluate[string](p, `document.querySelector(".side .story").textContent`)
+	i := slices.IndexFunc(r.Sides[0].Claims, func(c Claim) bool {
+		return strings.HasPrefix(story, fmt.Sprintf("Claim %d of user %s, instance %s.", c.N, c.User, c.Instance))
+	})
+	if i < 0 || !strings.Contains(story, "Order "+r.Sides[0].Claims[i].Order) {
+		p.Errorf("the story of the first claim is %q", story)
+	}
+}
+
+// checkPlayback moves the moment that is shown, and plays the race on from it.
+func checkPlayback(p *tab, r Race) {
+	p.Helper()
+	evaluate[any](p, `(s => { s.value = 100; s.dispatchEvent(new Event("input")) })(document.querySelector("#scrub"))`)
+	now, drawn, inFlight := evaluate[float64](p, `scene.viewport.cursor`), 0, 0
+	for _, c := range p.scene().Sides[0].Claims {
+		if c.Verdict == "in_flight" {
+			drawn++
+		}
+	}
+	for _, c := range r.Sides[0].Claims {
+		if float64(c.Sent) <= now && now < float64(c.Answered) {
+			inFlight++
+		}
+	}
+	if drawn != inFlight {
+		p.Errorf("after %.0f µs %d claims are drawn in flight, want %d", now, drawn, inFlight)
+	}
+	p.press("#play")
+	p.wait(`document.querySelector("#scrub").value > 110`)
+	p.press("#play")
+	evaluate[any](p, `(s => { s.value = 1000; s.dispatchEvent(new Event("input")) })(document.querySelector("#scrub"))`)
+}

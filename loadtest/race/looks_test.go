@@ -1,0 +1,108 @@
+package race
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"example.com/flashsale/internal/lab/browser"
+	"example.com/flashsale/internal/lab/browser/axe"
+)
+
+// checkSavedRace saves the race in both forms and opens them again: the JSON on
+// the page, the HTML from disk. Both must show what was saved.
+func checkSavedRace(p *tab, b *browser.Browser, r Race) {
+	p.Helper()
+	p.press("#save-json")
+	file := p.downloaded("race.json")
+	var saved Race
+	if text, err := os.ReadFile(file); err != nil || json.Unmarshal(text, &saved) != nil || !sameJSON(saved, r) {
+		p.Errorf("the saved race differs: %v", err)
+	}
+	before := p.scene().Sides
+	p.do(chromedp.Navigate(evaluate[string](p, `location.href`)), chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
+	p.wait(`document.querySelector("#phase").textContent.includes("race.json")`)
+	if !sameJSON(before, p.scene().Sides) {
+		p.Error("the page shows the loaded JSON in another way than the race")
+	}
+	p.press("#save-html")
+	disk := open(p.T, b, "file://"+p.downloaded("race.html"), desktop)
+	disk.wait(`document.querySelectorAll(".light.held, .light.broken").length === 6`)
+	checkLights(disk, r)
+	checkNumbers(disk, r)
+	if !sameJSON(before, disk.scene().Sides) {
+		p.Error("the saved HTML shows the race in another way than the page")
+	}
+	disk.screenshot("saved-1440-light-en")
+}
+
+// downloaded waits for a file that the page has saved.
+func (p *tab) downloaded(name string) string {
+	p.Helper()
+	file := filepath.Join(p.downloads, name)
+	for ctx := p.page.Context; ctx.Err() == nil; p.drawn() {
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	p.Fatalf("the page has not saved %s", name)
+	return ""
+}
+
+func sameJSON(x, y any) bool {
+	left, leftErr := json.Marshal(x)
+	right, rightErr := json.Marshal(y)
+	return leftErr == nil && rightErr == nil && bytes.Equal(left, right)
+}
+
+// checkLooks shows the race of the session in both languages, in light and dark,
+// on a wide screen and on a telephone. No look may break a rule of accessibility
+// or scroll sideways.
+func checkLooks(t *testing.T, b *browser.Browser, url string) {
+	t.Helper()
+	for _, look := range []browser.Look{
+		{Width: 1440, Height: 1000, Language: "en-US"},
+		{Width: 1440, Height: 1000, Language: "zh-CN", Dark: true},
+		{Width: 390, Height: 844, Language: "en-US", Dark: true},
+		{Width: 390, Height: 844, Language: "zh-CN"},
+	} {
+		scheme := map[bool]string{false: "light", true: "dark"}[look.Dark]
+		name := fmt.Sprintf("race-%d-%s-%s", look.Width, scheme, look.Language[:2])
+		t.Run(name, func(t *testing.T) { checkLook(t, b, url, look, name) })
+	}
+}
+
+func checkLook(t *testing.T, b *browser.Browser, url string, look browser.Look, name string) {
+	t.Helper()
+	p := open(t, b, url+"/", look)
+	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
+	checkAccessible(p)
+	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
+	p.wait(`document.querySelectorAll(".light.held, .light.broken").length === 6`)
+	p.drawn()
+	if chinese := evaluate[bool](p, `document.documentElement.lang === "zh-CN" && document.querySelector("h1").textContent === "并发竞争现场"`); chinese != (look.Language == "zh-CN") {
+		t.Errorf("a browser in %s gets the wrong language", look.Language)
+	}
+	if width := evaluate[int64](p, `document.documentElement.scrollWidth`); width > look.Width {
+		t.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
+	}
+	evaluate[any](p, `document.querySelector("details").open = true`)
+	checkAccessible(p)
+	p.screenshot(name)
+}
+
+func checkAccessible(p *tab) {
+	p.Helper()
+	violations, err := axe.Check(p.page)
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, v := range violations {
+		p.Error(v)
+	}
+}
