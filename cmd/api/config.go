@@ -18,16 +18,17 @@ import (
 	"example.com/flashsale/internal/connect"
 )
 
-// config holds every setting. A field tagged secret is never printed. The doc
-// tag is the setting's row in docs/operations.md.
+// config holds every setting. A field tagged secret is never printed. The tag
+// limits holds the least and the greatest value of a number or a duration. The
+// doc tag is the setting's row in docs/operations.md.
 type config struct {
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" doc:"host:port, or unix:/path"`
 	Instance string `env:"INSTANCE" doc:"value of the header X-Instance; the host name if empty"`
 
 	MySQLDSN   string `env:"MYSQL_DSN,required" secret:"true" doc:"user:password@tcp(host:3306)/database"`
-	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" doc:"size of the connection pool; COMMIT=grouped has a second pool of this size for its batches; idle connections are kept"`
+	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" limits:"1..1000" doc:"size of the connection pool; COMMIT=grouped has a second pool of this size for its batches; idle connections are kept"`
 	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
-	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" doc:"size of the connection pool"`
+	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" limits:"1..1000" doc:"size of the connection pool"`
 
 	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS and JWT_JWKS"`
 	JWTSecrets  []string `env:"JWT_SECRETS" secret:"true" doc:"kid=secret, several separated by commas: verify tokens (HS256) by their kid; api token signs with the first"`
@@ -37,8 +38,8 @@ type config struct {
 
 	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, redisson (shared with Java), redlock, mysql (rows), getlock, zk, etcd, memcache; local and none exclude nothing across instances: the database alone keeps the promises, and a warning is logged"`
 	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: a second simultaneous claim of a user is refused; coupon: the claims of a coupon wait for each other"`
-	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" doc:"how long a lock remains after the instance that held it has died"`
-	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" doc:"longest wait for a lock with LOCK_SCOPE=coupon; CLAIM_TIMEOUT may end it first"`
+	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" limits:"1s..10m" doc:"how long a lock remains after the instance that held it has died"`
+	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" limits:"1ms..1m" doc:"longest wait for a lock with LOCK_SCOPE=coupon; CLAIM_TIMEOUT may end it first"`
 	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: concurrent claims share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
 
 	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, all different, separated by commas"`
@@ -46,25 +47,25 @@ type config struct {
 	EtcdAddr     string   `env:"ETCD_ADDR" doc:"for LOCK=etcd: host:port, several separated by commas; etcd's users are not supported"`
 	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket; several separated by commas share the keys"`
 
-	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
-	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" doc:"longest time until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
+	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" limits:"0s..1m" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
+	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
 
-	UserRate       float64        `env:"USER_RATE" envDefault:"20" doc:"requests a second that this instance serves each user on average; 0 for no limit"`
-	UserBurst      int            `env:"USER_BURST" envDefault:"100" doc:"requests that a user may send at once"`
-	AddressRate    float64        `env:"ADDRESS_RATE" envDefault:"50" doc:"requests a second without a valid token that this instance serves each client address on average; 0 for no limit"`
-	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" doc:"requests without a valid token that an address may send at once"`
+	UserRate       float64        `env:"USER_RATE" envDefault:"20" limits:"0..1000000" doc:"requests a second that this instance serves each user on average; 0 for no limit"`
+	UserBurst      int            `env:"USER_BURST" envDefault:"100" limits:"1..1000000" doc:"requests that a user may send at once"`
+	AddressRate    float64        `env:"ADDRESS_RATE" envDefault:"50" limits:"0..1000000" doc:"requests a second without a valid token that this instance serves each client address on average; 0 for no limit"`
+	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" limits:"1..1000000" doc:"requests without a valid token that an address may send at once"`
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
 
-	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
-	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" doc:"longest wait at shutdown for requests and transactions in flight"`
+	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" limits:"0s..10m" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" limits:"1ms..10m" doc:"longest wait at shutdown for requests and transactions in flight"`
 
 	LogLevel   slog.Level    `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
-	AccessLog  float64       `env:"ACCESS_LOG" envDefault:"0" doc:"share of the requests that are logged, at level info: 1 for all, 0.01 for one of a hundred, 0 for none"`
+	AccessLog  float64       `env:"ACCESS_LOG" envDefault:"0" limits:"0..1" doc:"share of the requests that are logged, at level info: 1 for all, 0.01 for one of a hundred, 0 for none"`
 	Docs       bool          `env:"DOCS" envDefault:"true" doc:"serve /docs and /openapi.json"`
 	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together do so one at a time"`
 	Lab        bool          `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and CLAIM_PAUSE, serves the page-view counter, /debug/pprof/ and /debug/sections; never in production"`
 	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique"`
-	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" doc:"pause in the lab of each claim that has its lock, before it commits; at most 10s"`
+	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits"`
 }
 
 // configFrom reads every setting. Its error joins a settingError for each
@@ -140,28 +141,15 @@ func (c config) check() []settingError {
 	require(addrErr == nil && !unix || unix && path != "", "HTTP_ADDR", "must be host:port or unix:/path")
 	require(c.MySQLDSN == "" || canOpen(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN", "must be user:password@tcp(host:3306)/database")
 	require(c.RedisURL == "" || canOpen(connect.Redis(c.RedisURL, 1)), "REDIS_URL", "must be redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
-	require(c.MySQLConns > 0, "MYSQL_CONNS", "must be at least 1")
-	require(c.RedisConns > 0, "REDIS_CONNS", "must be at least 1")
+	broken = append(broken, c.checkLimits()...)
 	broken = append(broken, c.checkTokens()...)
 	broken = append(broken, c.checkLock()...)
 	require(slices.Contains([]string{"user", "coupon"}, c.LockScope), "LOCK_SCOPE", "must be user or coupon")
 	require(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "must be grouped, each, optimistic or pessimistic")
-	require(c.LockTTL >= time.Second, "LOCK_TTL", "must be at least 1s")
-	require(c.LockWait > 0, "LOCK_WAIT", "must be more than 0")
-	require(c.CouponCache >= 0, "COUPON_CACHE", "must be 0 or more")
-	require(c.ClaimTimeout >= 100*time.Millisecond, "CLAIM_TIMEOUT", "must be at least 100ms")
-	require(c.UserRate >= 0, "USER_RATE", "must be 0 or more")
-	require(c.UserBurst > 0, "USER_BURST", "must be at least 1")
-	require(c.AddressRate >= 0, "ADDRESS_RATE", "must be 0 or more")
-	require(c.AddressBurst > 0, "ADDRESS_BURST", "must be at least 1")
-	require(c.AccessLog >= 0 && c.AccessLog <= 1, "ACCESS_LOG", "must be between 0 and 1")
-	require(c.DrainDelay >= 0, "DRAIN_DELAY", "must be 0 or more")
-	require(c.DrainTimeout > 0, "DRAIN_TIMEOUT", "must be more than 0")
 	for _, guard := range c.GuardsOff {
 		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF", fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
 	}
 	require(c.Lab || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with LAB=true")
-	require(c.ClaimPause >= 0 && c.ClaimPause <= 10*time.Second, "CLAIM_PAUSE", "must be between 0 and 10s")
 	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")
 	require(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with COMMIT=each")
 	return broken

@@ -12,7 +12,7 @@ import (
 // from config.
 func settingsTable() string {
 	var b strings.Builder
-	b.WriteString("| setting | default | meaning |\n|---|---|---|\n")
+	b.WriteString("| setting | default | limits | meaning |\n|---|---|---|---|\n")
 	for f := range reflect.TypeFor[config]().Fields() {
 		fallback := "–"
 		if v, ok := f.Tag.Lookup("envDefault"); ok {
@@ -21,7 +21,11 @@ func settingsTable() string {
 		if strings.HasSuffix(f.Tag.Get("env"), ",required") {
 			fallback = "required"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", settingName(f), fallback, f.Tag.Get("doc"))
+		limits := "–"
+		if least, greatest, limited := strings.Cut(f.Tag.Get("limits"), ".."); limited {
+			limits = least + " to " + greatest
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", settingName(f), fallback, limits, f.Tag.Get("doc"))
 	}
 	return b.String()
 }

@@ -19,7 +19,8 @@ The sale is open at %[1]s (Ctrl-C stops it, with all its servers).
   curl -s -H 'Authorization: Bearer %[4]s' %[1]s/coupons/%[2]s/audit
 
 The tokens belong to user 42 and to an admin, and are valid for a day. All operations: %[1]s/docs
-To send the demo's load to this stack, from another terminal:
+To send the demo's load to this stack, start it with USER_RATE=0, because one burst is of one user. Then, from another
+terminal:
 
   BASE_URL=%[1]s JWT_SECRET=%[5]s make load
 `
