@@ -27,7 +27,7 @@ type explanation struct {
 // explain returns the first explanation that the facts meet. The settings alone
 // meet none: a lock explains a result only if no sections overlapped, a missing
 // one only if some did.
-func (s *session) explain(side Side, other Settings, c Counts, w Workload) (*Sentence, *Source, error) {
+func (s *session) explain(side Side, other Settings, c Counts, w Workload) (*Sentence, *Source) {
 	f := facts{
 		Counts: c, settings: side.Settings, other: other, workload: w, took: side.took(),
 		overlapsInside: overlaps(side.Sections, func(x Section) string { return x.Instance + " " + x.Key }),
@@ -36,8 +36,7 @@ func (s *session) explain(side Side, other Settings, c Counts, w Workload) (*Sen
 	i := slices.IndexFunc(explanations, func(e explanation) bool { return e.holds(f) })
 	e := explanations[i] // the last one always holds
 	sentence := e.say(f).with(f.unanswered())
-	source, err := e.source(f).read(s.sources)
-	return &sentence, source, err
+	return &sentence, s.sources[e.source(f)]
 }
 
 func (f facts) unique() bool       { return slices.Contains(f.settings.Guards, "unique") }

@@ -14,7 +14,7 @@ import (
 // serveWithoutServers serves a session that has no stack, for what needs none.
 func serveWithoutServers(t *testing.T) *client {
 	t.Helper()
-	s := &session{ctx: t.Context(), sources: "."}
+	s := &session{ctx: t.Context()}
 	return &client{t, s, serve(t, s)}
 }
 

@@ -27,8 +27,8 @@ func (s *session) judge(ctx context.Context, race Race, i int, v *service) (r Re
 	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil, http.StatusOK, &r.Audit); err != nil {
 		return r, err
 	}
-	r.Sentence, r.Source, err = s.explain(side, race.Sides[1-i].Settings, counts, w)
-	return r, err
+	r.Sentence, r.Source = s.explain(side, race.Sides[1-i].Settings, counts, w)
+	return r, nil
 }
 
 // count reads the side's coupon and orders from the database and counts the

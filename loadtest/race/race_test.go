@@ -173,19 +173,21 @@ func TestOverlapsAreOfOneKeyOnly(t *testing.T) {
 // The functions that explanations show must exist, whatever is renamed.
 func TestEverySourceIsFound(t *testing.T) {
 	t.Parallel()
-	functions := []function{claimFunction, checkThenAct, commitOne, commitMany, insertMany, decrementUnguarded}
+	sources, err := readSources(".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, lock := range locks {
-		functions = append(functions, lockFunctions[lock])
+		if sources[lockFunctions[lock]] == nil {
+			t.Errorf("the lock %s has no source", lock)
+		}
 	}
 	for _, commit := range commits {
-		functions = append(functions, decrementFunctions[commit])
-	}
-	for _, f := range functions {
-		s, err := f.read(".")
-		if err != nil {
-			t.Error(err)
-			continue
+		if sources[decrementFunctions[commit]] == nil {
+			t.Errorf("the strategy %s has no source", commit)
 		}
+	}
+	for f, s := range sources {
 		_, name, _ := strings.Cut(f.name, ".")
 		if lines := strings.Split(s.Text, "\n"); s.To-s.From+1 != len(lines) || !strings.Contains(s.Text, " "+name+"(") && !strings.Contains(s.Text, " "+f.name+"(") {
 			t.Errorf("%+v", s)

@@ -17,7 +17,7 @@ type session struct {
 	stack       *rig.Stack
 	environment rig.Environment
 	servers     *servers
-	sources     string // the directory of the repository
+	sources     map[function]*Source
 
 	mu      sync.Mutex
 	races   []*live // oldest first
@@ -41,7 +41,8 @@ func newSession(ctx context.Context, stack *rig.Stack) (*session, error) {
 	for _, unused := range []string{"k6", "wrk"} {
 		delete(e.Versions, unused)
 	}
-	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: "."}, nil
+	sources, err := readSources(".")
+	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: sources}, err
 }
 
 // start starts a race in the background. The request must be valid.

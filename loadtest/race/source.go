@@ -5,8 +5,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,8 +33,8 @@ var lockFunctions = map[string]function{
 var (
 	claimFunction      = function{"internal/order/claim.go", "Claims.claim"}
 	checkThenAct       = function{"internal/order/per_claim.go", "perClaim.apply"}
-	commitOne          = function{"internal/order/per_claim.go", "perClaim.Commit"}
-	commitMany         = function{"internal/order/group_commit.go", "groupCommit.commitBatch"}
+	commitOne          = function{"internal/order/per_claim.go", "perClaim.commit"}
+	commitMany         = function{"internal/order/group_commit.go", "groupCommit.commitRepeatedly"}
 	insertMany         = function{"internal/order/batch.go", "batch.insertOrders"}
 	decrementUnguarded = function{"internal/order/stock.go", "decrementUnguarded"}
 )
@@ -42,7 +44,28 @@ var decrementFunctions = map[string]function{
 	"each":        {"internal/order/stock.go", "decrementConditionally"},
 	"optimistic":  {"internal/order/stock.go", "decrementOptimistically"},
 	"pessimistic": {"internal/order/stock.go", "decrementPessimistically"},
-	"grouped":     {"internal/order/batch.go", "batch.decrementStock"},
+	"grouped":     {"internal/order/batch.go", "batch.decrementStocks"},
+}
+
+// allFunctions returns the functions that explanations point at.
+func allFunctions() []function {
+	all := []function{claimFunction, checkThenAct, commitOne, commitMany, insertMany, decrementUnguarded}
+	all = slices.AppendSeq(all, maps.Values(lockFunctions))
+	return slices.AppendSeq(all, maps.Values(decrementFunctions))
+}
+
+// readSources returns the lines of all functions in the repository at root, as
+// they are now: they may be edited while a session runs.
+func readSources(root string) (map[function]*Source, error) {
+	sources := map[function]*Source{}
+	for _, f := range allFunctions() {
+		s, err := f.read(root)
+		if err != nil {
+			return nil, err
+		}
+		sources[f] = s
+	}
+	return sources, nil
 }
 
 // read returns the lines of the function in the repository at root, with its
