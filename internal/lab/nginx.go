@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,8 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limi
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
-	if err := writeConfig(dir, conf, address, readyPath, upstreams); err != nil {
+	scheme, err := writeConfig(dir, conf, address, readyPath, upstreams)
+	if err != nil {
 		return nil, err
 	}
 	if !limited {
@@ -56,12 +58,20 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limi
 			return nil, err
 		}
 	}
+	url := scheme + "://" + address
 	s, err := l.Start(Program{
 		Name: "nginx", Path: path, Dir: dir,
 		Args:  []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g", globalDirectives()},
-		Ready: respondsWith(http.StatusNoContent, http.DefaultTransport, "http://"+address+readyPath),
+		Ready: respondsWith(http.StatusNoContent, anyCertificate, url+readyPath),
 	})
-	return &Nginx{Server: s, URL: "http://" + address}, err
+	return &Nginx{Server: s, URL: url}, err
+}
+
+// anyCertificate is a transport that accepts every certificate. It asks only for
+// the readiness, by a path that nobody else knows.
+var anyCertificate = &http.Transport{
+	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+	DisableKeepAlives: true,
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
@@ -74,14 +84,19 @@ func globalDirectives() string {
 }
 
 // writeConfig copies the directory conf to dir. In the copy nginx listens on
-// address only and forwards to upstreams, and readyPath gets the status 204.
-func writeConfig(dir, conf, address, readyPath string, upstreams []string) error {
+// address only and forwards to upstreams, and readyPath gets the status 204. It
+// returns the scheme of nginx's URL.
+func writeConfig(dir, conf, address, readyPath string, upstreams []string) (scheme string, err error) {
 	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		return err
+		return "", err
 	}
 	listen, err := os.ReadFile(filepath.Join(conf, "site", "listen.conf"))
 	if err != nil {
-		return err
+		return "", err
+	}
+	scheme = "http"
+	if listenTLS.Match(listen) {
+		scheme = "https"
 	}
 	listen = listenPort.ReplaceAll(listen, []byte("listen "+address))
 	listen = fmt.Appendf(listen, "location = %s { return 204; }\n", readyPath)
@@ -89,12 +104,15 @@ func writeConfig(dir, conf, address, readyPath string, upstreams []string) error
 	for _, u := range upstreams {
 		fmt.Fprintf(&servers, "server %s max_fails=3 fail_timeout=2s;\n", u)
 	}
-	return errors.Join(
+	return scheme, errors.Join(
 		os.WriteFile(filepath.Join(dir, "site", "listen.conf"), listen, 0o644),
 		os.WriteFile(filepath.Join(dir, "site", "upstream.conf"), []byte(servers.String()), 0o644))
 }
 
-var listenPort = regexp.MustCompile(`(?m)^listen \d+`)
+var (
+	listenPort = regexp.MustCompile(`(?m)^listen \d+`)
+	listenTLS  = regexp.MustCompile(`(?m)^listen \d+ ssl`)
+)
 
 // respondsWith returns a readiness check that sends a GET of url by transport
 // and expects status.

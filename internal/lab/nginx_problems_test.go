@@ -86,6 +86,9 @@ func TestNginxRefusesWithProblemDocument(t *testing.T) {
 			t.Parallel()
 			resp, body := send(t, n, c.request)
 			wantProblem(t, resp, body, c.status, c.code)
+			if h := resp.Header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
+				t.Errorf("headers %v", h)
+			}
 			if allow := resp.Header.Get("Allow"); (allow != "") != (c.status == 405) {
 				t.Errorf("Allow: %q", allow)
 			}

@@ -1,0 +1,97 @@
+package lab_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// logAll copies the deployed configuration to a new directory, and switches its
+// access log on, for all requests, with the file at path.
+func logAll(t *testing.T, path string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, filepath.Join(dir, "site", "access_log.conf"),
+		"\naccess_log off;", "", "#access_log /dev/stdout", "access_log "+path, "1% 1;", "100% 1;")
+	return dir
+}
+
+// replace replaces texts in a file: old, new, old, new.
+func replace(t *testing.T, path string, texts ...string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(texts); i += 2 {
+		if !strings.Contains(string(b), texts[i]) {
+			t.Fatalf("%s has no %q", path, texts[i])
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.NewReplacer(texts...).Replace(string(b))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNginxAccessLogHasNoTokens(t *testing.T) {
+	t.Parallel()
+	labtest.NeedServers(t)
+	var requestID string
+	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+		requestID = r.Header.Get("X-Request-Id")
+		w.Header().Set("X-Instance", "a")
+	})
+	log := filepath.Join(t.TempDir(), "access.log")
+	n, err := labtest.Lab(t).Nginx(logAll(t, log), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	post(t, n.URL+"/coupons/7/orders?token=secret", "", http.Header{
+		"Authorization": {"Bearer secret"}, "X-Request-Id": {"forged"}, "Cookie": {"secret"}, "User-Agent": {"secret"}, "Referer": {"secret"},
+	})
+	if err := n.Stop(); err != nil { // writes the log
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	for name, want := range map[string]any{
+		"client": "127.0.0.1", "method": "POST", "path": "/coupons/7/orders", "status": 200.0, "instance": "a", "request_id": requestID,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if strings.Contains(string(b), "secret") || len(requestID) != 32 {
+		t.Errorf("the log has a token, or the request id %q is not nginx's: %s", requestID, b)
+	}
+}
+
+func TestNginxLogsNoRequestsByDefault(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+	n := startNginx(t, addr)
+	post(t, n.URL+"/coupons/7/orders", "", nil)
+	if err := n.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if log := n.LogTail(); strings.Contains(log, "/coupons/7/orders") {
+		t.Errorf("nginx logs %s", log)
+	}
+}
