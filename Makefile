@@ -2,9 +2,10 @@
 # its servers as private child processes, and stops them at its end.
 
 K6 := bin/k6
+FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test load demo-jmeter pview topologies generations soak bench compare docs lint interop install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations soak bench compare docs lint interop install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +35,13 @@ test: bin/actionlint ## run all tests against real servers, gofmt, vet and stati
 	bin/actionlint .github/workflows/*.yml
 	go test -race -shuffle=on -count=1 ./...
 	cd deploy/compose && go vet ./... && go test -count=1 ./...
+
+fuzz: ## run every fuzz target for FUZZTIME (30s); what is found is stored in testdata/fuzz
+	@deploy/install.sh servers && mkdir -p out
+	@grep -r --include='*_test.go' '^func Fuzz' cmd internal | sed 's|^\(.*\)/[^/]*:func \(Fuzz[A-Za-z0-9]*\).*|\1 \2|' | sort | while read -r package target; do \
+		echo "$$package $$target"; \
+		go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=5s ./$$package >out/fuzz.txt 2>&1 || { cat out/fuzz.txt; exit 1; }; \
+	done
 
 ##@ Load tests and experiments
 

@@ -102,7 +102,7 @@ func TestAlgorithmIsThatOfTheKey(t *testing.T) {
 // as a secret.
 func encodings(tb testing.TB, p *authtest.Provider, id string) map[string][]byte {
 	tb.Helper()
-	der, err := x509.MarshalPKIXPublicKey(p.Public(id))
+	der, err := x509.MarshalPKIXPublicKey(p.Private(id).Public())
 	if err != nil {
 		tb.Fatal(err)
 	}

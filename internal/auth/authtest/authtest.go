@@ -87,11 +87,11 @@ func generate(algorithm string) (crypto.Signer, error) {
 	}
 }
 
-// Public returns the public key of a key.
-func (p *Provider) Public(id string) crypto.PublicKey {
+// Private returns a private key.
+func (p *Provider) Private(id string) crypto.Signer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.keys[id].private.Public()
+	return p.keys[id].private
 }
 
 // JWKS returns the document that the provider publishes.
