@@ -8,6 +8,9 @@
 -- Returns the fence, or 0 if another holds the lock.
 local holder = redis.call("GET", KEYS[1])
 local last = tonumber(redis.call("GET", KEYS[2]) or 0)
+if not (last and last >= 0 and last < 2^53) then -- NaN is none of these
+	return redis.error_reply("ERR the last fence is not a fence")
+end
 if holder == ARGV[1] then
 	return last
 elseif holder then

@@ -171,11 +171,14 @@ func (c *batchCall) script(publish string) *redisdriver.ScriptCall {
 
 // result returns the result of one request.
 func (c *batchCall) result(index int) (bool, error) {
-	switch {
-	case c.err != nil:
+	if c.err != nil {
 		return false, c.err
-	case c.reply[index] == 'x':
+	}
+	switch c.reply[index] {
+	case '0', '1':
+		return c.reply[index] == '1', nil
+	case 'x':
 		return false, errWrongType
 	}
-	return c.reply[index] == '1', nil
+	return false, fmt.Errorf("unexpected reply %.40q", c.reply)
 }

@@ -60,7 +60,7 @@ func (l *lease) remove(ctx context.Context) (bool, error) {
 	}
 	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token, l.locker.publish, &l.releases}}
 	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)
-	return call.Reply.Bool()
+	return redisdriver.Flag(call.Reply)
 }
 
 // abandon releases what a request with an unknown outcome may have acquired,

@@ -125,13 +125,18 @@ func (l *Locker) requestBatched(ctx context.Context, lease *lease, ttl time.Dura
 }
 
 func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
-	fence, err := acquireScript.Run(ctx, l.rdb, []string{lease.key, FenceKey(lease.key)},
-		lease.token, ttl.Milliseconds(), fenceMemory.Milliseconds()).Uint64()
-	if err == nil && fence == 0 {
+	fence, err := redisdriver.Integer(acquireScript.Run(ctx, l.rdb, []string{lease.key, FenceKey(lease.key)},
+		lease.token, ttl.Milliseconds(), fenceMemory.Milliseconds()))
+	switch {
+	case err != nil:
+		return err
+	case fence < 0:
+		return fmt.Errorf("unexpected reply %d", fence)
+	case fence == 0:
 		return lock.ErrLocked
 	}
-	lease.fence = fence
-	return err
+	lease.fence = uint64(fence)
+	return nil
 }
 
 // Notify implements lock.Notifier. The channel of a key has the key's name, so

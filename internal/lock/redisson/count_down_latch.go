@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 var (
@@ -38,7 +39,7 @@ func (l RCountDownLatch) channel() string {
 // TrySetCount sets the count to n. It reports false, and changes nothing, if
 // the count is not zero.
 func (l RCountDownLatch) TrySetCount(ctx context.Context, n int) (bool, error) {
-	set, err := l.run(ctx, latchSetCountScript, n).Bool()
+	set, err := redisdriver.Flag(l.run(ctx, latchSetCountScript, n))
 	return set, l.wrap("set count", err)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // A lease is one hold by one owner.
@@ -58,7 +59,7 @@ func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	}
 	const attempts = 3
 	for range attempts {
-		found, err = typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(), l.Owner(), publish, typ.channel(l.key)).Bool()
+		found, err = redisdriver.Flag(typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(), l.Owner(), publish, typ.channel(l.key)))
 		if err == nil {
 			return found, nil
 		}

@@ -53,8 +53,12 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 }
 
 func (l locker) acquire(ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any) (int64, error) {
-	return l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
-		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait).Int64()
+	reply, err := redisdriver.Integer(l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
+		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait))
+	if fenced := l.typ == &fencedLockType; err == nil && reply >= 0 && fenced != (reply > 0) {
+		err = fmt.Errorf("unexpected reply %d", reply)
+	}
+	return reply, err
 }
 
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a

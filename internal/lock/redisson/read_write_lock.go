@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 var readLockType = lockType{
@@ -103,8 +104,8 @@ func (w RWriteLock) Downgrade(ctx context.Context, write lock.Lease, ttl time.Du
 	}
 	read := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner}
 	read.expiry.Begin(time.Now().Add(ttl))
-	done, err := downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
-		ttl.Milliseconds(), own.owner, publish, rwChannel(own.key)).Bool()
+	done, err := redisdriver.Flag(downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
+		ttl.Milliseconds(), own.owner, publish, rwChannel(own.key)))
 	if err != nil {
 		return nil, fmt.Errorf("redisson: downgrade %s: %w", own.key, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 var (
@@ -37,7 +38,7 @@ func (c *Client) Semaphore(name string) RSemaphore { return RSemaphore{c, name} 
 // TrySetPermits creates the semaphore with n permits. It reports false, and
 // changes nothing, if the semaphore exists.
 func (s RSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
-	set, err := s.run(ctx, semaphoreSetPermitsScript, n).Bool()
+	set, err := redisdriver.Flag(s.run(ctx, semaphoreSetPermitsScript, n))
 	return set, s.wrap("set permits", err)
 }
 
@@ -57,7 +58,7 @@ func (s RSemaphore) TryAcquire(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	acquired, err := s.run(ctx, semaphoreAcquireScript, n).Bool()
+	acquired, err := redisdriver.Flag(s.run(ctx, semaphoreAcquireScript, n))
 	if err == nil && !acquired {
 		return lock.ErrLocked
 	}

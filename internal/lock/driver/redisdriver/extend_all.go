@@ -121,7 +121,7 @@ func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script
 	Call(ctx, rdb, script, calls...)
 	errs := map[int]error{}
 	for i, batch := range batches {
-		extended, err := replies(calls[i].Reply, len(batch))
+		extended, err := flags(calls[i].Reply, len(batch))
 		for j, n := range batch {
 			if errs[n] = err; err == nil {
 				errs[n] = leases[n].State().Extended(extended[j], end)
@@ -145,12 +145,4 @@ func batches(leases []ScriptLease, indexes []int, cluster bool) (all [][]int) {
 		all = slices.AppendSeq(all, slices.Chunk(indexes, MaxBatch))
 	}
 	return all
-}
-
-func replies(reply *redis.Cmd, want int) ([]bool, error) {
-	got, err := reply.BoolSlice()
-	if err == nil && len(got) != want {
-		err = fmt.Errorf("%d results for %d leases", len(got), want)
-	}
-	return got, err
 }

@@ -13,8 +13,11 @@ local function longest_hold()
 	local fields, longest = redis.call('hgetall', KEYS[1]), 0
 	for i = 1, #fields, 2 do
 		if fields[i] ~= 'mode' then
-			local ttl = 0
-			for hold = 1, tonumber(fields[i + 1]) do
+			local ttl, holds = 0, tonumber(fields[i + 1])
+			if not (holds and holds <= 10000) then -- a longer loop would block Redis
+				error('the hold count of a reader is out of range')
+			end
+			for hold = 1, holds do
 				ttl = math.max(ttl, redis.call('pttl', tag .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold))
 			end
 			if ttl <= 0 then

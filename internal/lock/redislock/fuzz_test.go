@@ -1,0 +1,148 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+)
+
+// The replies that mean success, wherever they are in what the server sends.
+var (
+	nullReply     = regexp.MustCompile(`(?m)^(\$-1|\*-1|_)\r$`)
+	oneReply      = regexp.MustCompile(`(?m)^:\+?0*1\r$`)
+	arrayOfOne    = regexp.MustCompile(`(?m)^[*~>]\+?0*1\r\n:\+?0*1\r$`)
+	positiveReply = regexp.MustCompile(`(?m)^:\+?0*[1-9][0-9]*\r$`)
+	textOne       = regexp.MustCompile(`(?ms)^(\+1\r$|\$\+?0*1\r\n1|=\+?0*5\r\n...:1)`)
+	zeroReply     = regexp.MustCompile(`(?m)^:[+-]?0+\r$`)
+	arrayOfZero   = regexp.MustCompile(`(?m)^[*~>]\+?0*1\r\n:[+-]?0+\r$`)
+	textZero      = regexp.MustCompile(`(?ms)^(\+0\r$|\$\+?0*1\r\n0|=\+?0*5\r\n...:0)`)
+)
+
+// Whatever the server replies, nothing panics, and only the reply that the
+// script's contract names is a verdict.
+func FuzzReply(f *testing.F) {
+	for _, reply := range []string{
+		"$-1\r\n", "_\r\n", "*-1\r\n", ":1\r\n", ":0\r\n", ":-1\r\n", ":9223372036854775807\r\n", "*1\r\n:1\r\n", "*1\r\n:0\r\n", "*1\r\n:2\r\n", "*0\r\n",
+		"+1\r\n", "$1\r\n1\r\n", "$1\r\n0\r\n", "$1\r\nx\r\n", "$1\r\n2\r\n", "$2\r\n11\r\n", "$0\r\n\r\n", "=5\r\ntxt:1\r\n", "#t\r\n", ",1\r\n", "(1\r\n",
+		"-ERR no\r\n", "-NOSCRIPT no\r\n", "-LOADING no\r\n", "*1\r\n*1\r\n:1\r\n", "%1\r\n+a\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:1\r\n", "", "\r\n", "$9\r\n1",
+	} {
+		f.Add([]byte(reply))
+	}
+	f.Fuzz(func(t *testing.T, reply []byte) {
+		if len(reply) > 256 || longLength.Match(reply) {
+			t.Skip("go-redis allocates what a length says")
+		}
+		rdb, text := labtest.Replying(t, reply), string(reply)
+		for _, c := range []struct {
+			name              string
+			locker            *Locker
+			acquired, refused *regexp.Regexp
+			released, gone    *regexp.Regexp
+		}{
+			{"New", New(rdb), nullReply, nil, oneReply, zeroReply},
+			{"Fenced", Fenced(rdb), positiveReply, zeroReply, oneReply, zeroReply},
+			{"Batched", Batched(rdb), textOne, textZero, textOne, textZero},
+		} {
+			l, err := c.locker.TryLock(t.Context(), "key", time.Minute)
+			wantVerdict(t, c.name+" acquire", text, err, lock.ErrLocked, c.acquired, c.refused)
+			if err == nil && (l.Fence() > 1<<63-1 || (l.Fence() > 0) != (c.name == "Fenced")) {
+				t.Errorf("%s: fence %d after %q", c.name, l.Fence(), text)
+			}
+			wantVerdict(t, c.name+" extend", text, newLease(c.locker).Extend(t.Context(), time.Minute), lock.ErrLost, arrayOfOne, arrayOfZero)
+			wantVerdict(t, c.name+" release", text, newLease(c.locker).Release(t.Context()), lock.ErrLost, c.released, c.gone)
+		}
+	})
+}
+
+var longLength = regexp.MustCompile(`[0-9]{4}`)
+
+func newLease(l *Locker) *lease {
+	held := &lease{locker: l, key: "key", token: "token"}
+	held.expiry.Begin(time.Now().Add(time.Minute))
+	return held
+}
+
+// wantVerdict fails unless success and the verdict no each follow their reply. A
+// nil pattern allows any reply.
+func wantVerdict(t *testing.T, name, reply string, err, no error, success, failure *regexp.Regexp) {
+	t.Helper()
+	switch {
+	case err == nil && !success.MatchString(reply):
+		t.Errorf("%s succeeds after %q", name, reply)
+	case errors.Is(err, no) && failure != nil && !failure.MatchString(reply):
+		t.Errorf("%s: %v after %q", name, err, reply)
+	}
+}
+
+// Whatever the keys hold, the scripts grant no lock that is held, and no fence
+// that is not larger than the last.
+func FuzzStoredValues(f *testing.F) {
+	for _, kind := range []byte{0, 1, 2, 3, 4, 5} {
+		for _, value := range []string{"", "0", "41", "-5", "1.5", "nan", "inf", "-inf", "1e300", "0x10", "9007199254740992", "9223372036854775807", "99999999999999999999", "abc", " 7"} {
+			f.Add(byte(0), "", kind, value)
+			f.Add(kind, value, byte(1), "41")
+		}
+	}
+	rdb := labtest.Dial(f, labtest.Redis(f))
+	f.Fuzz(func(t *testing.T, lockKind byte, lockValue string, fenceKind byte, fenceValue string) {
+		for name, locker := range map[string]*Locker{"New": New(rdb), "Fenced": Fenced(rdb), "Batched": Batched(rdb)} {
+			if err := rdb.FlushAll(context.Background()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			store(t, rdb, "key", lockKind, lockValue)
+			store(t, rdb, FenceKey("key"), fenceKind, fenceValue)
+			held := rdb.Exists(context.Background(), "key").Val() == 1
+			l, err := locker.TryLock(context.Background(), "key", time.Minute)
+			switch {
+			case held && err == nil:
+				t.Fatalf("%s locks a key that holds %q (%d)", name, lockValue, lockKind)
+			case !held && errors.Is(err, lock.ErrLocked):
+				t.Fatalf("%s: a free key is locked", name)
+			case err != nil:
+				if got := rdb.Get(context.Background(), FenceKey("key")).Val(); fenceKind%6 == 1 && got != fenceValue {
+					t.Errorf("%s: %v, and the fence %q has become %q", name, err, fenceValue, got)
+				}
+				continue
+			}
+			last, _ := rdb.Get(context.Background(), FenceKey("key")).Uint64()
+			if locker.fenced && (l.Fence() == 0 || l.Fence() > 1<<53 || l.Fence() != last) {
+				t.Errorf("fence %d (stored: %d) after %q (%d)", l.Fence(), last, fenceValue, fenceKind)
+			}
+			if err := l.Extend(context.Background(), time.Minute); err != nil {
+				t.Errorf("%s: extend: %v", name, err)
+			}
+			if err := l.Release(context.Background()); err != nil {
+				t.Errorf("%s: release: %v", name, err)
+			}
+		}
+	})
+}
+
+// store stores a value of some type in key: kind 0 stores nothing.
+func store(t *testing.T, rdb redis.UniversalClient, key string, kind byte, value string) {
+	t.Helper()
+	ctx, err := context.Background(), error(nil)
+	switch kind % 6 {
+	case 1:
+		err = rdb.Set(ctx, key, value, 0).Err()
+	case 2:
+		err = rdb.HSet(ctx, key, strings.Split(value+"=1", "=")[0], value).Err()
+	case 3:
+		err = rdb.RPush(ctx, key, value).Err()
+	case 4:
+		err = rdb.SAdd(ctx, key, value).Err()
+	case 5:
+		err = rdb.ZAdd(ctx, key, redis.Z{Score: float64(len(value)), Member: value}).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
