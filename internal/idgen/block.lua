@@ -4,8 +4,20 @@
 -- Returns {last number of the block, second of its ids (Unix)}
 --         {0, second}   the second is in another day: call again for that day
 --         {-1, second}  the day's 2^32 numbers are used up
+
+-- stored returns a field's number, or nil if there is none. What is no number,
+-- or NaN, must not become part of an id.
+local function stored(field)
+  local text = redis.call('HGET', KEYS[1], field)
+  local number = tonumber(text or 0)
+  if not (number and number >= 0 and number <= 4294967295 and number == math.floor(number)) then
+    error('the counter holds no whole number')
+  end
+  return text and number
+end
+
 local now, day = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2])
-local last = tonumber(redis.call('HGET', KEYS[1], 's') or nil)
+local last = stored('s')
 local second
 if last then
   second = math.max(now, last) -- the clock may have stepped back
@@ -16,7 +28,7 @@ if second < day or second >= day + 86400 then
   local today = now >= day and now < day + 86400
   return {0, today and second or now}
 end
-local n = tonumber(redis.call('HGET', KEYS[1], 'n') or 0) + tonumber(ARGV[1])
+local n = (stored('n') or 0) + tonumber(ARGV[1])
 if n > 4294967295 then
   return {-1, second}
 end

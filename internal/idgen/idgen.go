@@ -39,6 +39,8 @@ var (
 	ErrExhausted = errors.New("idgen: exhausted")
 	// ErrInvalid says that a number is not an id.
 	ErrInvalid = errors.New("idgen: not an id")
+
+	errUnexpected = errors.New("unexpected reply of block.lua")
 )
 
 // Epoch is second zero of every id.
@@ -51,6 +53,9 @@ const (
 	maxBlock     = 1000
 	counterTTL   = 48 * time.Hour
 	day          = 24 * time.Hour
+	// maxDays is how many days' counters one request may try: the instance's
+	// day, Redis's day, and the next if it begins meanwhile.
+	maxDays = 3
 	// blockTTL is how long a block may be used: the second in an id is at most
 	// this much older than the id.
 	blockTTL = time.Second
@@ -117,7 +122,8 @@ func (w *Worker) refill(ctx context.Context) error {
 		size *= 2
 	}
 	size = min(max(1, size), maxBlock)
-	for today := now.UTC().Truncate(day); ; {
+	today := now.UTC().Truncate(day)
+	for range maxDays {
 		last, second, err := w.reserve(ctx, size, today)
 		switch since := second - Epoch.Unix(); {
 		case err != nil:
@@ -130,6 +136,7 @@ func (w *Worker) refill(ctx context.Context) error {
 		}
 		today = time.Unix(second, 0).UTC().Truncate(day)
 	}
+	return errUnexpected
 }
 
 // reserve runs block.lua for one day.
@@ -138,6 +145,9 @@ func (w *Worker) reserve(ctx context.Context, size int64, today time.Time) (last
 	reply, err := w.script.Run(ctx, w.rdb, []string{key}, size, today.Unix(), int64(counterTTL.Seconds())).Int64Slice()
 	if err != nil {
 		return 0, 0, err
+	}
+	if len(reply) != 2 || reply[0] > maxSequence || reply[0] > 0 && reply[0] < size {
+		return 0, 0, errUnexpected
 	}
 	return reply[0], reply[1], nil
 }

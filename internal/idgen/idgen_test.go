@@ -289,23 +289,3 @@ func BenchmarkNext(b *testing.B) {
 		}
 	})
 }
-
-// An id that Parse accepts is the one that its fields make.
-func FuzzParse(f *testing.F) {
-	for _, id := range []int64{0, 1, -1, 1 << 32, 120347448945147905, 1<<63 - 1, -1 << 63} {
-		f.Add(id)
-	}
-	f.Fuzz(func(t *testing.T, id int64) {
-		parts, err := Parse(id)
-		if err != nil {
-			if !errors.Is(err, ErrInvalid) || id > 0 && id&maxSequence != 0 {
-				t.Errorf("%d: %v", id, err)
-			}
-			return
-		}
-		second := int64(parts.Time.Sub(Epoch) / time.Second)
-		if second<<sequenceBits|parts.Sequence != id || parts.Sequence < 1 || parts.Sequence > maxSequence || parts.Time.Before(Epoch) {
-			t.Errorf("%d: %+v", id, parts)
-		}
-	})
-}
