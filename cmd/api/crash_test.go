@@ -124,7 +124,7 @@ func TestPromisesHoldWhenAnInstanceIsKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := coupon.NewStore(db).Create(t.Context(), c); err != nil {
+			if err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
 				t.Fatal(err)
 			}
 			var wg sync.WaitGroup

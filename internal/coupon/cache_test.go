@@ -57,7 +57,7 @@ func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
 	cache := coupon.NewCache(s, time.Hour)
 	before := mustFind(t, cache)
 
-	restocked, err := s.Restock(t.Context(), 1, 5)
+	restocked, err := s.Restock(t.Context(), 1, 5, admin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,24 +15,32 @@ type Store struct{ db *sqlx.DB }
 // NewStore returns a Store in db's table coupons.
 func NewStore(db *sqlx.DB) *Store { return &Store{db} }
 
-// Create inserts c. It is an error if a coupon has the id already.
-func (s *Store) Create(ctx context.Context, c Coupon) error {
+// Create inserts c, which the administrator adminID creates, and records the
+// change. It is an error if a coupon has the id already.
+func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 	const q = `
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
 		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
-	if _, err := s.db.NamedExecContext(ctx, q, c); err != nil {
+	err := s.inTx(ctx, func(tx *sqlx.Tx) error {
+		if _, err := tx.NamedExecContext(ctx, q, c); err != nil {
+			return err
+		}
+		return recordChange(ctx, tx, adminID, ActionCreate, Coupon{}, c)
+	})
+	if err != nil {
 		return fmt.Errorf("coupon %d: create: %w", c.ID, err)
 	}
 	return nil
 }
 
+const selectCoupon = `
+	SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
+	FROM coupons WHERE id = ?`
+
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
-	const q = `
-		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
-		FROM coupons WHERE id = ?`
 	var c Coupon
-	err := s.db.GetContext(ctx, &c, q, id)
+	err := s.db.GetContext(ctx, &c, selectCoupon, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Coupon{}, ErrNotFound
 	}
@@ -55,28 +63,62 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 	return coupons, nil
 }
 
-// Restock adds add units to stock and initial stock, and returns the coupon
-// afterwards. The error is ErrNotFound, ErrStockLimit if the initial stock would
-// exceed MaxStock, or an *InvalidError if add is not 1 to MaxStock.
-func (s *Store) Restock(ctx context.Context, id int64, add int) (Coupon, error) {
+// Restock adds add units to stock and initial stock for the administrator
+// adminID, records the change, and returns the coupon afterwards. The error is
+// ErrNotFound, ErrStockLimit if the initial stock would exceed MaxStock, or an
+// *InvalidError if add is not 1 to MaxStock.
+func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (Coupon, error) {
 	if add < 1 || add > MaxStock {
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}
+	}
+	var after Coupon
+	err := s.inTx(ctx, func(tx *sqlx.Tx) (err error) {
+		after, err = restock(ctx, tx, id, add, adminID)
+		return err
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Coupon{}, ErrNotFound
+	case errors.Is(err, ErrStockLimit):
+		return Coupon{}, err
+	case err != nil:
+		return Coupon{}, fmt.Errorf("coupon %d: restock: %w", id, err)
+	}
+	return after, nil
+}
+
+// restock locks the coupon's row, so that no claim changes the stock between the
+// states that are recorded.
+func restock(ctx context.Context, tx *sqlx.Tx, id int64, add int, adminID int64) (after Coupon, err error) {
+	var before Coupon
+	if err := tx.GetContext(ctx, &before, selectCoupon+` FOR UPDATE`, id); err != nil {
+		return Coupon{}, err
+	}
+	if before.InitialStock > MaxStock-add {
+		return Coupon{}, ErrStockLimit
 	}
 	const q = `
 		UPDATE coupons
 		SET initial_stock = initial_stock + ?, stock = stock + ?, version = version + 1
-		WHERE id = ? AND initial_stock <= ?`
-	result, err := s.db.ExecContext(ctx, q, add, add, id, MaxStock-add)
+		WHERE id = ?`
+	if _, err := tx.ExecContext(ctx, q, add, add, id); err != nil {
+		return Coupon{}, err
+	}
+	after = before
+	after.InitialStock += add
+	after.Stock += add
+	return after, recordChange(ctx, tx, adminID, ActionRestock, before, after)
+}
+
+// inTx runs do in a transaction, which it commits if do returns nil.
+func (s *Store) inTx(ctx context.Context, do func(*sqlx.Tx) error) error {
+	tx, err := s.db.BeginTxx(ctx, nil)
 	if err != nil {
-		return Coupon{}, fmt.Errorf("coupon %d: restock: %w", id, err)
+		return err
 	}
-	changed, err := result.RowsAffected()
-	if err != nil {
-		return Coupon{}, fmt.Errorf("coupon %d: restock: %w", id, err)
+	defer func() { _ = tx.Rollback() }() // nothing after the commit
+	if err := do(tx); err != nil {
+		return err
 	}
-	c, err := s.Find(ctx, id)
-	if err == nil && changed == 0 {
-		return Coupon{}, ErrStockLimit
-	}
-	return c, err
+	return tx.Commit()
 }

@@ -11,10 +11,13 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
+// admin is the administrator who changes coupons.
+const admin = 7
+
 func mustCreate(t *testing.T, s *coupon.Store, id int64, stock int) coupon.Coupon {
 	t.Helper()
 	c := mustNew(t, id, stock)
-	if err := s.Create(t.Context(), c); err != nil {
+	if err := s.Create(t.Context(), c, admin); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -34,7 +37,7 @@ func TestStoreReturnsCouponsAsCreated(t *testing.T) {
 	if _, err := s.Find(t.Context(), 2); !errors.Is(err, coupon.ErrNotFound) {
 		t.Errorf("unknown coupon: %v", err)
 	}
-	if err := s.Create(t.Context(), c); err == nil {
+	if err := s.Create(t.Context(), c, admin); err == nil {
 		t.Error("the same id was created twice")
 	}
 }
@@ -71,7 +74,7 @@ func TestRestockRaisesStockAndInitialStock(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if _, err := s.Restock(t.Context(), 1, 2); err != nil {
+			if _, err := s.Restock(t.Context(), 1, 2, admin); err != nil {
 				t.Error(err)
 			}
 		})
@@ -81,14 +84,14 @@ func TestRestockRaisesStockAndInitialStock(t *testing.T) {
 	if err != nil || c.Stock != 23 || c.InitialStock != 23 {
 		t.Errorf("after 3 + 10 × 2: %+v, %v", c, err)
 	}
-	if _, err := s.Restock(t.Context(), 2, 1); !errors.Is(err, coupon.ErrNotFound) {
+	if _, err := s.Restock(t.Context(), 2, 1, admin); !errors.Is(err, coupon.ErrNotFound) {
 		t.Errorf("unknown coupon: %v", err)
 	}
-	if _, err := s.Restock(t.Context(), 1, coupon.MaxStock-22); !errors.Is(err, coupon.ErrStockLimit) {
+	if _, err := s.Restock(t.Context(), 1, coupon.MaxStock-22, admin); !errors.Is(err, coupon.ErrStockLimit) {
 		t.Errorf("one beyond the limit: %v", err)
 	}
 	for _, add := range []int{0, -1, coupon.MaxStock + 1} {
-		if _, err := s.Restock(t.Context(), 1, add); !errors.Is(err, coupon.ErrInvalid) {
+		if _, err := s.Restock(t.Context(), 1, add, admin); !errors.Is(err, coupon.ErrInvalid) {
 			t.Errorf("add %d: %v", add, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	if err != nil {
 		return nil, err
 	}
-	if err := a.cfg.Coupons.Create(ctx, c); err != nil {
+	if err := a.cfg.Coupons.Create(ctx, c, identityFrom(ctx).UserID); err != nil {
 		return nil, err
 	}
 	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", id), newCoupon(c)}, nil
@@ -80,7 +80,7 @@ type restockInput struct {
 }
 
 func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, error) {
-	c, err := a.cfg.Coupons.Restock(ctx, in.ID.n, int(in.Body.Add))
+	c, err := a.cfg.Coupons.Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ type couponList struct {
 	}
 }
 
-func (a *API) listCoupons(ctx context.Context, in *page) (*couponList, error) {
+func (a *API) listCoupons(ctx context.Context, in *Page) (*couponList, error) {
 	found, err := a.cfg.Coupons.List(ctx, in.Before.n, in.Limit)
 	if err != nil {
 		return nil, err

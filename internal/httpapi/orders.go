@@ -52,7 +52,7 @@ type orderList struct {
 	}
 }
 
-func (a *API) listOrders(ctx context.Context, in *page) (*orderList, error) {
+func (a *API) listOrders(ctx context.Context, in *Page) (*orderList, error) {
 	found, err := a.cfg.Orders.ListByUser(ctx, identityFrom(ctx).UserID, in.Before.n, in.Limit)
 	if err != nil {
 		return nil, err

@@ -7,15 +7,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// A page holds the parameters of every list.
-type page struct {
+// A Page holds the parameters of every list.
+type Page struct {
 	Before ID  `query:"before" doc:"Continue below this id: next of the previous response"`
 	Limit  int `query:"limit" minimum:"1" maximum:"100" default:"20"`
 }
 
 // Resolve implements huma.Resolver. huma takes an empty parameter for an absent
 // one, and only reads the first of several.
-func (p *page) Resolve(ctx huma.Context) (errs []error) {
+func (p *Page) Resolve(ctx huma.Context) (errs []error) {
 	u := ctx.URL()
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *page) Resolve(ctx huma.Context) (errs []error) {
 
 // next returns the cursor after a page of n items that ends with lastID, or nil
 // if the page is not full and the list therefore ends.
-func (p page) next(n int, lastID func() int64) *ID {
+func (p Page) next(n int, lastID func() int64) *ID {
 	if n < p.Limit {
 		return nil
 	}

@@ -44,6 +44,7 @@ func (a *API) routes() http.Handler {
 	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder, orderNotFound)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock, couponNotFound, stockLimit)
+	handle(a, sale, auth.RoleAdmin, "GET /changes", "List changes of coupons", a.listChanges)
 	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit, couponNotFound)
 	return r
 }

@@ -40,7 +40,7 @@ func ExampleClaims_Claim() {
 	now := time.Now()
 	c, err := coupon.New(1, "100 off", now, now.Add(time.Hour), 1, now)
 	must(err)
-	must(store.Create(ctx, c))
+	must(store.Create(ctx, c, 1))
 
 	placed, err := claims.Claim(ctx, 42, c.ID)
 	fmt.Println("user 42:", err)

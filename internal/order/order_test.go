@@ -96,7 +96,7 @@ func (s *sale) couponFrom(id int64, begin, end time.Duration, stock int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.coupons.Create(s.t.Context(), c); err != nil {
+	if err := s.coupons.Create(s.t.Context(), c, 1); err != nil {
 		s.t.Fatal(err)
 	}
 }

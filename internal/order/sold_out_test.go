@@ -86,7 +86,7 @@ func TestRestockIsSold(t *testing.T) {
 	}
 	mustBeSoldOut(t, a, id)
 	mustBeSoldOut(t, b, id)
-	if _, err := s.coupons.Restock(t.Context(), id, 1); err != nil {
+	if _, err := s.coupons.Restock(t.Context(), id, 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	labtest.Eventually(t, "the restock is sold", func() bool { // the sold-out mark expires with the cache entry, after 50 ms

@@ -152,7 +152,7 @@ func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 		if n := int(fullReads.Load()); n != restock+1 {
 			t.Errorf("%d full reads after %d restocks", n, restock)
 		}
-		if _, err := s.coupons.Restock(t.Context(), id, 1); err != nil {
+		if _, err := s.coupons.Restock(t.Context(), id, 1, 1); err != nil {
 			t.Fatal(err)
 		}
 	}

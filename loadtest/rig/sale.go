@@ -83,7 +83,7 @@ func (s *Sale) AddCoupon(ctx context.Context, stock int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.ID, coupon.NewStore(s.DB).Create(ctx, c)
+	return c.ID, coupon.NewStore(s.DB).Create(ctx, c, 1)
 }
 
 // AddOrders inserts an order of the coupon for each of UserID(0) to

@@ -1,0 +1,114 @@
+package coupon_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestChangesSayWhoChangedWhat(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 3)
+	mustCreate(t, s, 2, 5)
+	db.MustExec("UPDATE coupons SET stock = 1 WHERE id = 1") // two were sold
+	const other = 8
+	if _, err := s.Restock(t.Context(), 1, 10, other); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Changes(t.Context(), 0, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []coupon.Change{
+		{CouponID: 1, AdminID: other, Action: coupon.ActionRestock, InitialStockFrom: 3, InitialStockTo: 13, StockFrom: 1, StockTo: 11},
+		{CouponID: 2, AdminID: admin, Action: coupon.ActionCreate, InitialStockTo: 5, StockTo: 5},
+		{CouponID: 1, AdminID: admin, Action: coupon.ActionCreate, InitialStockTo: 3, StockTo: 3},
+	}
+	if diff := cmp.Diff(want, all, cmpopts.IgnoreFields(coupon.Change{}, "ID", "CreatedAt")); diff != "" {
+		t.Error(diff)
+	}
+	if age := time.Since(all[0].CreatedAt); age < -time.Second || age > time.Minute {
+		t.Errorf("created %s ago", age)
+	}
+	page, err := s.Changes(t.Context(), 1, all[0].ID, 10)
+	if err != nil || len(page) != 1 || page[0] != all[2] {
+		t.Errorf("changes of coupon 1 before its last: %+v, %v", page, err)
+	}
+}
+
+func TestRefusedActionLeavesNoChange(t *testing.T) {
+	t.Parallel()
+	s := coupon.NewStore(labtest.DB(t))
+	c := mustCreate(t, s, 1, 3)
+	if err := s.Create(t.Context(), c, admin); err == nil {
+		t.Error("the same id was created twice")
+	}
+	if _, err := s.Restock(t.Context(), 2, 1, admin); !errors.Is(err, coupon.ErrNotFound) {
+		t.Errorf("unknown coupon: %v", err)
+	}
+	if _, err := s.Restock(t.Context(), 1, coupon.MaxStock, admin); !errors.Is(err, coupon.ErrStockLimit) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	if changes, err := s.Changes(t.Context(), 0, 0, 10); err != nil || len(changes) != 1 {
+		t.Errorf("changes: %+v, %v", changes, err)
+	}
+}
+
+// An action without a record of it must not take effect.
+func TestActionThatCannotBeRecordedIsUndone(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	c := mustCreate(t, s, 1, 3)
+	db.MustExec("DROP TABLE coupon_changes")
+	if err := s.Create(t.Context(), mustNew(t, 2, 3), admin); err == nil {
+		t.Error("a coupon was created")
+	}
+	if _, err := s.Find(t.Context(), 2); !errors.Is(err, coupon.ErrNotFound) {
+		t.Errorf("the coupon exists: %v", err)
+	}
+	if _, err := s.Restock(t.Context(), 1, 1, admin); err == nil {
+		t.Error("a coupon was restocked")
+	}
+	if got, err := s.Find(t.Context(), 1); err != nil || got != c {
+		t.Errorf("the coupon is %+v, %v; want %+v", got, err, c)
+	}
+}
+
+// Claims decrement the stock and administrators add to it at the same time. Each
+// change begins where the one before it ended, apart from what was sold.
+func TestSimultaneousChangesAreExact(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 100)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if _, err := s.Restock(t.Context(), 1, 2, admin); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { db.MustExec("UPDATE coupons SET stock = stock - 1 WHERE id = 1 AND stock >= 1") })
+	}
+	wg.Wait()
+	changes, err := s.Changes(t.Context(), 1, 0, 100)
+	if err != nil || len(changes) != 11 {
+		t.Fatalf("%d changes, %v", len(changes), err)
+	}
+	for i, c := range changes[:10] {
+		before := changes[i+1]
+		if c.InitialStockFrom != before.InitialStockTo || c.StockFrom > before.StockTo || c.StockTo != c.StockFrom+2 {
+			t.Errorf("%+v follows %+v", c, before)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"example.com/flashsale/internal/coupon"
+)
+
+// A Change is the JSON form of coupon.Change.
+type Change struct {
+	ID           ID        `json:"id"`
+	CouponID     ID        `json:"coupon_id"`
+	AdminID      ID        `json:"admin_id" doc:"The user who did it"`
+	Action       string    `json:"action" enum:"create,restock"`
+	InitialStock Step      `json:"initial_stock"`
+	Stock        Step      `json:"stock"`
+	CreatedAt    time.Time `json:"created_at"`
+}
+
+// A Step is what a change made of a number.
+type Step struct {
+	From int `json:"from" doc:"0 if the coupon was created"`
+	To   int `json:"to"`
+}
+
+func newChange(c coupon.Change) Change {
+	return Change{
+		ID: ID{c.ID}, CouponID: ID{c.CouponID}, AdminID: ID{c.AdminID}, Action: c.Action,
+		InitialStock: Step{c.InitialStockFrom, c.InitialStockTo}, Stock: Step{c.StockFrom, c.StockTo}, CreatedAt: c.CreatedAt,
+	}
+}
+
+type changesInput struct {
+	Page
+	CouponID ID `query:"coupon_id" doc:"Only changes of this coupon"`
+}
+
+// Resolve implements huma.Resolver.
+func (in *changesInput) Resolve(ctx huma.Context) []error {
+	errs := in.Page.Resolve(ctx)
+	u := ctx.URL()
+	if values := u.Query()["coupon_id"]; len(values) > 1 || len(values) == 1 && values[0] == "" {
+		errs = append(errs, &huma.ErrorDetail{Location: "query.coupon_id", Message: "expected one value"})
+	}
+	return errs
+}
+
+type changeList struct {
+	Body struct {
+		Changes []Change `json:"changes" nullable:"false"`
+		Next    *ID      `json:"next,omitempty" doc:"Pass it as before to continue; absent at the end"`
+	}
+}
+
+func (a *API) listChanges(ctx context.Context, in *changesInput) (*changeList, error) {
+	found, err := a.cfg.Coupons.Changes(ctx, in.CouponID.n, in.Before.n, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := new(changeList)
+	out.Body.Changes = make([]Change, 0, len(found))
+	for _, c := range found {
+		out.Body.Changes = append(out.Body.Changes, newChange(c))
+	}
+	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
+	return out, nil
+}
