@@ -30,7 +30,8 @@ func Run(ctx context.Context) error { return run(ctx, os.Stdout) }
 
 func run(ctx context.Context, out io.Writer) error {
 	return rig.With(func(s *rig.Stack) error {
-		sale, err := s.NewSale(ctx, "LAB=false") // other settings may come from the environment
+		// As in docker-compose.yml. Other settings may come from the environment.
+		sale, err := s.NewSale(ctx, "LAB=false", "TRUSTED_PROXIES=127.0.0.0/8")
 		if err != nil {
 			return err
 		}

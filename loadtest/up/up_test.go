@@ -86,6 +86,9 @@ func TestUpRunsTheServiceAsShipped(t *testing.T) {
 	welcome := start(t)
 	t.Run("printed commands work", func(t *testing.T) { runCommands(t, welcome) })
 	url := regexp.MustCompile(`open at (\S+)`).FindStringSubmatch(welcome)[1]
+	if n := instancesOf(t, url+"/docs/swagger-ui.css"); n != 1 {
+		t.Errorf("nginx does not cache /docs: it is from %d instances", n)
+	}
 	for _, path := range []string{"/debug/pprof/heap", "/metrics", "/v1/pview"} {
 		if got := status(t, "POST", url+path, ""); got != 404 {
 			t.Errorf("%s: %d, want 404", path, got)
@@ -96,6 +99,22 @@ func TestUpRunsTheServiceAsShipped(t *testing.T) {
 			t.Fatal("nginx does not limit a client")
 		}
 	}
+}
+
+// instancesOf returns how many instances replied to several requests.
+func instancesOf(t *testing.T, url string) int {
+	t.Helper()
+	instances := map[string]bool{}
+	for range 10 {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		instances[resp.Header.Get("X-Instance")] = true
+	}
+	return len(instances)
 }
 
 func runCommands(t *testing.T, welcome string) {
