@@ -44,7 +44,7 @@ func loadFiles(t *testing.T, files []string, env ...string) (*types.Project, err
 		paths = append(paths, filepath.Join(root, file))
 	}
 	options, err := cli.NewProjectOptions(paths,
-		cli.WithName("flashsale"), cli.WithProfiles([]string{"load"}), cli.WithEnv(env))
+		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe"}), cli.WithEnv(env))
 	if err != nil {
 		t.Fatal(err)
 	}
