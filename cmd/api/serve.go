@@ -42,7 +42,7 @@ func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) 
 	server.RegisterOnShutdown(s.shutdown)
 	running, fail := context.WithCancelCause(ctx)
 	prepared := make(chan struct{})
-	go func() { fail(server.Serve(listener)) }()
+	go func() { fail(server.Serve(s.api.Listener(listener))) }()
 	go func() {
 		defer close(prepared)
 		if err := s.prepare(ctx, cfg); err != nil {

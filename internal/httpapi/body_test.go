@@ -17,8 +17,7 @@ import (
 func TestBrokenBodyIsABadRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	server := httptest.NewServer(f)
-	t.Cleanup(server.Close)
+	address := f.serve(t)
 	for name, step := range map[string]struct{ framing, body string }{
 		"cut off":             {"Content-Length: 100", `{"name":`},
 		"cut off in a chunk":  {"Transfer-Encoding: chunked", "ff\r\n{"},
@@ -31,7 +30,7 @@ func TestBrokenBodyIsABadRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n%s", adminToken(t), step.framing, step.body)
-			wantProblem(t, sendText(t, server.Listener.Addr().String(), text), 400, "incomplete_body")
+			wantProblem(t, sendText(t, address, text), 400, "incomplete_body")
 		})
 	}
 }
@@ -58,6 +57,9 @@ func sendText(tb testing.TB, address, text string) response {
 	defer resp.Body.Close()
 	r := response{ResponseRecorder: httptest.NewRecorder()}
 	maps.Copy(r.Header(), resp.Header)
+	if resp.Close { // ReadResponse removes the header
+		r.Header().Set("Connection", "close")
+	}
 	r.WriteHeader(resp.StatusCode)
 	if _, err := io.Copy(r, resp.Body); err != nil {
 		tb.Fatal(err)

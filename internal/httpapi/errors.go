@@ -52,6 +52,11 @@ var (
 	tooLarge         = newProblem(413, "body_too_large", fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
 	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type", "The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
 
+	badRequest      = newProblem(400, "bad_request", "The request line or a header is malformed.")
+	headersTooLarge = newProblem(431, "headers_too_large", "The headers are too long.")
+	notImplemented  = newProblem(501, "not_implemented", "This Transfer-Encoding is not supported.")
+	wrongVersion    = newProblem(505, "http_version_not_supported", "This version of HTTP is not supported.")
+
 	unauthorized = withHeader(newProblem(401, "unauthorized", "A bearer token is required."), "Www-Authenticate", `Bearer realm="flashsale"`)
 	invalidToken = withHeader(newProblem(401, "invalid_token", "The bearer token is invalid or has expired."), "Www-Authenticate", `Bearer realm="flashsale", error="invalid_token"`)
 	rateLimited  = withRetry(newProblem(429, "rate_limited", "Too many requests. Try again later, and less often."))

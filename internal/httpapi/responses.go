@@ -12,8 +12,11 @@ import (
 // everyOperation lists the problems that each operation can reply with, and
 // everyBody those of operations that read a body.
 var (
-	everyOperation = []*Problem{unauthorized, invalidToken, tooLarge, rateLimited, internal, unavailable}
-	everyBody      = []*Problem{invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
+	everyOperation = []*Problem{
+		badRequest, unauthorized, invalidToken, tooLarge, rateLimited, headersTooLarge,
+		internal, notImplemented, unavailable, wrongVersion,
+	}
+	everyBody = []*Problem{invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
 )
 
 // everyProblem lists the problems that clients can see.
