@@ -2,13 +2,14 @@
 # its servers as private child processes, and stops them at its end.
 
 K6 := bin/k6
+SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations soak bench compare docs lint interop install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations soak bench compare docs lint interop schemathesis install
 
 help: ## show this list
-	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ First steps
 
@@ -92,6 +93,9 @@ interop: ## share locks with the real Redisson, in both directions
 	@deploy/install.sh servers interop
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 
+schemathesis: install bin/api bin/loadtest $(SCHEMATHESIS) ## compare the service with its OpenAPI document by 20,000 generated requests; EXAMPLES=20 is shorter
+	@bin/loadtest schemathesis
+
 install: ## install the missing servers with apt or brew
 	@deploy/install.sh servers
 
@@ -110,6 +114,13 @@ bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"
 	@cd loadtest/k6/build && go build -trimpath -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
+	@touch $@
+
+$(SCHEMATHESIS): tools/schemathesis/requirements.txt
+	@deploy/install.sh python
+	@echo "installing schemathesis, once"
+	@python3 -m venv --clear bin/schemathesis
+	@bin/schemathesis/bin/pip install --quiet --disable-pip-version-check --no-deps -r tools/schemathesis/requirements.txt
 	@touch $@
 
 bin/golangci-lint: tools/golangci-lint/go.mod

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the missing programs of the named groups: servers, tests, jmeter,
-# bench, interop. The default is servers.
+# bench, interop, python. The default is servers.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
 set -eu
@@ -63,7 +63,8 @@ for part; do
 		has javac || need default-jdk-headless openjdk
 		has mvn || need maven maven
 		;;
-	*) echo "usage: $0 [servers] [tests] [jmeter] [bench] [interop]" >&2 && exit 2 ;;
+	python) python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || need python3-venv python ;;
+	*) echo "usage: $0 [servers] [tests] [jmeter] [bench] [interop] [python]" >&2 && exit 2 ;;
 	esac
 done
 

@@ -21,6 +21,7 @@ import (
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/pageview"
 	"example.com/flashsale/loadtest/race"
+	"example.com/flashsale/loadtest/schemathesis"
 	"example.com/flashsale/loadtest/soak"
 	"example.com/flashsale/loadtest/topologies"
 	"example.com/flashsale/loadtest/up"
@@ -45,6 +46,7 @@ var commands = []command{
 	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json", bench.Compare},
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", soak.Run},
+	{"schemathesis", "the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
 	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
 }
 
