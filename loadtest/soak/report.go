@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -40,7 +41,7 @@ func (r *run) report(ctx context.Context) error {
 		return err
 	}
 	report.print()
-	return rig.Proven(report.Pass)
+	return errors.Join(r.writePage(report), rig.Proven(report.Pass))
 }
 
 func (r *run) result(ctx context.Context) (Report, error) {
