@@ -5,6 +5,7 @@ package connect
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -38,7 +39,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if parsed.DBName == "" {
 		return nil, errors.New("the MySQL DSN names no database")
 	}
-	cfg := &settings{Config: parsed}
+	cfg := &settings{Config: parsed, open: sql.OpenDB}
 	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams = true, time.UTC, true
 	cfg.ClientFoundRows, cfg.MultiStatements, cfg.RejectReadOnly = false, false, true
 	if cfg.Params == nil {
@@ -57,7 +58,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
 	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait}
-	db := sqlx.NewDb(sql.OpenDB(c), "mysql")
+	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
@@ -69,6 +70,13 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 type settings struct {
 	*mysql.Config
 	lockWait string // in seconds; empty: transactions are not limited
+	open     func(driver.Connector) *sql.DB
+}
+
+// OpenBy opens the pool by open instead of sql.OpenDB, for libraries that
+// instrument a pool.
+func OpenBy(open func(driver.Connector) *sql.DB) Option {
+	return func(s *settings) { s.open = open }
 }
 
 // An Option changes the configuration of a MySQL pool.

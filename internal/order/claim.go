@@ -9,6 +9,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/tracing"
 )
 
 // Claims processes claims. It is safe for concurrent use, and any number of
@@ -25,6 +26,7 @@ type Claims struct {
 	enter    func(context.Context, Section) (leave func()) // nil outside the lab
 	releaser releaser
 	refused  func(Gate)
+	tracer   tracing.Tracer
 }
 
 // Claim places a user's order for one coupon, and returns it once it is durable.
@@ -61,16 +63,18 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 		return Order{}, err
 	}
 	defer c.slots.release(couponID)
-	l, leave, err := c.acquire(ctx, userID, couponID)
-	if errors.Is(err, lock.ErrLocked) {
-		return Order{}, ErrClaimInProgress
-	}
+	lockCtx, span := c.tracer.Start(ctx, "lock")
+	l, leave, err := c.acquire(lockCtx, userID, couponID)
 	if err != nil {
+		endStep(span, err)
+		if errors.Is(err, lock.ErrLocked) {
+			err = ErrClaimInProgress
+		}
 		return Order{}, err
 	}
 	defer func() {
 		leave()
-		released := c.releaser.release(l)
+		released := c.releaser.release(l, span)
 		if isVerdict(err) {
 			select { // a refused user may claim again at once, at another instance
 			case <-released:
@@ -87,7 +91,9 @@ func (c *Claims) admit(ctx context.Context, userID, couponID int64) (cp coupon.C
 	if cp, now, err = c.find(ctx, userID, couponID); err != nil {
 		return cp, now, err
 	}
+	_, span := c.tracer.Start(ctx, "slot")
 	waited, err := c.slots.take(ctx, couponID)
+	tracing.End(span, err)
 	if err != nil || !waited {
 		return cp, now, err
 	}
@@ -100,9 +106,15 @@ func (c *Claims) admit(ctx context.Context, userID, couponID int64) (cp coupon.C
 // find returns the coupon if the prechecks pass now.
 func (c *Claims) find(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
 	now = time.Now().UTC().Truncate(time.Millisecond)
-	if cp, err = c.coupons.Find(ctx, couponID); err == nil {
-		err = c.precheck(ctx, cp, userID, now)
+	couponCtx, span := c.tracer.Start(ctx, "coupon")
+	cp, err = c.coupons.Find(couponCtx, couponID)
+	endStep(span, err)
+	if err != nil {
+		return cp, now, err
 	}
+	gateCtx, span := c.tracer.Start(ctx, "gate")
+	err = c.precheck(gateCtx, cp, userID, now)
+	endStep(span, err)
 	return cp, now, err
 }
 
@@ -137,16 +149,30 @@ const maxIDAttempts = 3
 func (c *Claims) place(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
 	var err error
 	for attempt := 0; attempt == 0 || errors.Is(err, errIDTaken) && attempt < maxIDAttempts; attempt++ {
-		if o.ID, err = c.ids.Next(ctx); err != nil {
+		if o.ID, err = c.nextID(ctx); err != nil {
 			return Order{}, err
 		}
-		err = c.strategy.Commit(ctx, o)
+		err = c.commit(ctx, o)
 	}
 	c.updateCaches(cp, o, err)
 	if err != nil {
 		return Order{}, err
 	}
 	return o, nil
+}
+
+func (c *Claims) nextID(ctx context.Context) (int64, error) {
+	ctx, span := c.tracer.Start(ctx, "id")
+	id, err := c.ids.Next(ctx)
+	endStep(span, err)
+	return id, err
+}
+
+func (c *Claims) commit(ctx context.Context, o Order) error {
+	ctx, span := c.tracer.Start(ctx, "commit")
+	err := c.strategy.Commit(ctx, o)
+	endStep(span, err)
+	return err
 }
 
 // updateCaches notes the result of o's commit for the prechecks of later claims.

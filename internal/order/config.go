@@ -12,6 +12,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/tracing"
 )
 
 // Config holds the dependencies and settings of Claims.
@@ -28,6 +29,7 @@ type Config struct {
 
 	Strategy Strategy // how orders are committed
 	Observer Observer // optional
+	Tracer   tracing.Tracer
 
 	// Enter, unless it is nil, is called by each claim that has taken its lock.
 	// The function that it returns is called before the claim releases the lock.
@@ -62,6 +64,7 @@ func New(c Config) (*Claims, error) {
 		winners:  newWinners(c.DB),
 		slots:    newSlots(maxRunning),
 		refused:  c.Observer.Refused,
+		tracer:   c.Tracer,
 		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
 		enter:    c.Enter,
 	}

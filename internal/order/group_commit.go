@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/tracing"
 )
 
 // groupCommit commits claims in shared transactions. A hot coupon is one row, so
@@ -27,6 +29,7 @@ type groupCommit struct {
 	db      *sqlx.DB
 	batchDB *sqlx.DB // opened with multi-statements and brief lock waits
 	ended   func(Transaction)
+	tracer  tracing.Tracer
 
 	mu         sync.Mutex
 	queues     map[int64]*queue // by coupon
@@ -59,7 +62,7 @@ const (
 var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
-	return &groupCommit{db: c.DB, batchDB: c.BatchDB, ended: c.Observer.Ended, queues: map[int64]*queue{}}
+	return &groupCommit{db: c.DB, batchDB: c.BatchDB, ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{}}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
@@ -105,10 +108,10 @@ func (g *groupCommit) commitReady() {
 // trip first; if that changed nothing, an interactive transaction finds out
 // which claims can win. It does not try again what the server may yet execute:
 // the stock would be taken twice for the same orders.
-func (g *groupCommit) commitShared(b *batch) error {
-	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
-	defer cancel()
-	err := b.singleRoundTrip(ctx, g.batchDB)
+func (g *groupCommit) commitShared(b *batch) (err error) {
+	ctx, end := g.begin(b)
+	defer func() { end(err) }()
+	err = b.singleRoundTrip(ctx, g.batchDB)
 	if errors.Is(err, errNotApplied) && !hasErrorNumber(err, lockWaitTimeout) {
 		err = inTx(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}
@@ -143,9 +146,9 @@ func (g *groupCommit) commitAlone(b *batch) {
 }
 
 // commitRepeatedly is commitShared for a batch that contends for its coupon.
-func (g *groupCommit) commitRepeatedly(b *batch) error {
-	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
-	defer cancel()
+func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
+	ctx, end := g.begin(b)
+	defer func() { end(err) }()
 	return g.resolve(ctx, b, retry(ctx, func() error {
 		return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}))

@@ -99,7 +99,7 @@ func (l *lookups) nextBatch(couponID int64) []*lookup {
 // read returns the orders of the batch's users, and whether the coupon is sold
 // out. It is one statement, for the reason that winnerFilters.load gives.
 func (l *lookups) read(couponID int64, batch []*lookup) (orderIDs map[int64]int64, soldOut bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), lookupTimeout)
 	defer cancel()
 	q := `
 		SELECT c.stock, o.user_id, o.id FROM coupons c

@@ -1,10 +1,12 @@
 package order
 
 import (
-	"context"
 	"sync"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/tracing"
 )
 
 // releaser releases locks in the background. A committed order stays committed
@@ -16,12 +18,14 @@ type releaser struct {
 	running sync.WaitGroup
 }
 
-// release starts the release of l, and closes released when it has ended.
+// release starts the release of l, which ends the lock's span, and closes
+// released when it has ended.
 // After close it releases before it returns.
-func (r *releaser) release(l *lock.Lock) (released <-chan struct{}) {
+func (r *releaser) release(l *lock.Lock, span trace.Span) (released <-chan struct{}) {
 	done := make(chan struct{})
 	run := func() {
-		_ = l.Release(context.Background())
+		_ = l.Release(tracing.Context(span))
+		span.End()
 		close(done)
 	}
 	r.mu.Lock()

@@ -50,6 +50,7 @@ type batcher struct {
 
 // A batch is the requests of one round trip.
 type batch struct {
+	ctx      context.Context // of the first request, without its end: for tracing
 	requests []request
 	calls    []*batchCall  // in the order of the requests
 	done     chan struct{} // closed when the replies have arrived
@@ -85,7 +86,7 @@ func (b *batcher) release(ctx context.Context, key, token string) (ok bool, sent
 // do returns the result of r, or the cause of ctx. In the second case r may have
 // run, or may still run.
 func (b *batcher) do(ctx context.Context, r request) (ok bool, sent int64, err error) {
-	batch, index, alone := b.add(r)
+	batch, index, alone := b.add(ctx, r)
 	if alone {
 		b.send(ctx, batch)
 		b.drain()
@@ -103,7 +104,7 @@ func (b *batcher) do(ctx context.Context, r request) (ok bool, sent int64, err e
 
 // add adds r to the next batch. If no round trip is under way, r is alone in a
 // batch that its caller sends.
-func (b *batcher) add(r request) (to *batch, index int, alone bool) {
+func (b *batcher) add(ctx context.Context, r request) (to *batch, index int, alone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.busy {
@@ -111,7 +112,7 @@ func (b *batcher) add(r request) (to *batch, index int, alone bool) {
 		return &batch{requests: []request{r}}, 0, true
 	}
 	if b.next == nil {
-		b.next = &batch{requests: make([]request, 0, b.lastSize), done: make(chan struct{})}
+		b.next = &batch{ctx: context.WithoutCancel(ctx), requests: make([]request, 0, b.lastSize), done: make(chan struct{})}
 	}
 	b.next.requests = append(b.next.requests, r)
 	return b.next, len(b.next.requests) - 1, false
@@ -125,7 +126,7 @@ func (b *batcher) drain() {
 	}
 	go func() {
 		for ; batch != nil; batch = b.takeNext() {
-			b.send(context.Background(), batch)
+			b.send(batch.ctx, batch)
 			close(batch.done)
 		}
 	}()

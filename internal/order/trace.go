@@ -1,0 +1,49 @@
+package order
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/tracing"
+)
+
+// A claim is traced in these steps: coupon, gate, slot, lock (from the request
+// until the release), and within the lock id and commit. The transaction is the
+// span batch, which its claims share.
+
+// endStep ends the span of a step. A verdict is an attribute, because it is no
+// failure of the step.
+func endStep(span trace.Span, err error) {
+	if span.IsRecording() && (isVerdict(err) || errors.Is(err, lock.ErrLocked)) {
+		span.SetAttributes(attribute.String("flashsale.verdict", err.Error()))
+		err = nil
+	}
+	tracing.End(span, err)
+}
+
+// begin starts an attempt to commit b, with its deadline and its span. Call end
+// with the result.
+func (g *groupCommit) begin(b *batch) (ctx context.Context, end func(error)) {
+	ctx, span := g.tracer.StartShared("batch", b.contexts)
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	return ctx, func(err error) {
+		cancel()
+		if span.IsRecording() {
+			span.SetAttributes(attribute.Int("flashsale.claims", len(b.claims)), attribute.Int("flashsale.orders", len(b.won)))
+		}
+		tracing.End(span, err)
+	}
+}
+
+// contexts yields the contexts of the claims.
+func (b *batch) contexts(yield func(context.Context) bool) {
+	for _, c := range b.claims {
+		if !yield(c.ctx) {
+			return
+		}
+	}
+}
