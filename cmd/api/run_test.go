@@ -50,7 +50,7 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 	go func() { claimed <- i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), "") }()
 	eventually(t, func() bool { // the claim waits for the row
 		var waiting int
-		const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE coupons SET stock%'`
+		const q = `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE coupons%SET stock%'`
 		return db.Get(&waiting, q) == nil && waiting == 1
 	})
 
