@@ -58,7 +58,7 @@ var (
 	// A path has a slash, or is the name of a file.
 	pathForm = regexp.MustCompile(`^(\./)?\.?\w[\w.-]*(/[\w.*-]*)+$|^[\w.-]+\.(go|lua|sql|sh|js|jmx|yml|conf|md|json|mod)$`)
 	// bin and out are built and not committed.
-	notInRepository = regexp.MustCompile(`^(bin|out)/|^(net/http|database/sql)$`)
+	notInRepository = regexp.MustCompile(`^(bin|out)/|^(net/http|database/sql|http/protobuf)$`)
 
 	makeCommand = regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`)
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -58,6 +59,12 @@ type config struct {
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" limits:"0s..10m" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" limits:"1ms..10m" doc:"longest wait at shutdown for requests and transactions in flight"`
+
+	TracesExporter     string `env:"OTEL_TRACES_EXPORTER" doc:"otlp sends traces, none does not; if empty, they are sent if an endpoint is set"`
+	OTLPEndpoint       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"URL of an OpenTelemetry collector, as http://host:4318; with http/protobuf the traces go to /v1/traces below it"`
+	OTLPTracesEndpoint string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" doc:"the URL for traces as it is, instead of the above"`
+	OTLPProtocol       string `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf" doc:"http/protobuf or grpc"`
+	OTelDisabled       bool   `env:"OTEL_SDK_DISABLED" envDefault:"false" doc:"sends no traces, whatever the settings above say"`
 
 	LogLevel   slog.Level    `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	AccessLog  float64       `env:"ACCESS_LOG" envDefault:"0" limits:"0..1" doc:"share of the requests that are logged, at level info: 1 for all, 0.01 for one of a hundred, 0 for none"`
@@ -146,6 +153,10 @@ func (c config) check() []settingError {
 	broken = append(broken, c.checkLock()...)
 	require(slices.Contains([]string{"user", "coupon"}, c.LockScope), "LOCK_SCOPE", "must be user or coupon")
 	require(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "must be grouped, each, optimistic or pessimistic")
+	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER", "must be otlp or none")
+	require(isHTTP(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL like http://host:4318")
+	require(isHTTP(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "must be a URL like http://host:4318/v1/traces")
+	require(slices.Contains([]string{"http/protobuf", "grpc"}, c.OTLPProtocol), "OTEL_EXPORTER_OTLP_PROTOCOL", "must be http/protobuf or grpc")
 	for _, guard := range c.GuardsOff {
 		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF", fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
 	}
@@ -153,6 +164,12 @@ func (c config) check() []settingError {
 	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")
 	require(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with COMMIT=each")
 	return broken
+}
+
+// isHTTP reports whether address is empty or a URL of http or https.
+func isHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return address == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // canOpen reports whether a pool was opened, which does not connect it, and

@@ -20,7 +20,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	if err != nil {
 		return fmt.Errorf("settings:\n%w", err)
 	}
-	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.LogLevel})).With("instance", cfg.Instance)
+	log := newLog(cfg, stderr)
 	s, err := open(cfg, log)
 	if err != nil {
 		return err
@@ -33,6 +33,14 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	log.Info("listening", "address", listener.Addr().String(), "settings", cfg)
 	cfg.warn(log)
 	return s.serve(ctx, cfg, listener)
+}
+
+func newLog(cfg config, w io.Writer) *slog.Logger {
+	var handler slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
+	if cfg.tracesOn() {
+		handler = traceHandler{handler}
+	}
+	return slog.New(handler).With("instance", cfg.Instance)
 }
 
 // serve serves requests on listener and prepares the database meanwhile. It

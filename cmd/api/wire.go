@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
@@ -50,7 +51,11 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 
 // wire wires the service, and adds what it opens to opened.
 func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
-	p, err := openPools(cfg, opened)
+	traces, err := openTraces(cfg, log, opened)
+	if err != nil {
+		return nil, err
+	}
+	p, err := openPools(cfg, traces, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Strategy: cfg.strategy(), Observer: ordermetrics.NewObserver(metrics), Enter: sections.Observer(),
+		Tracer: tracerOf(traces),
 	})
 	if err != nil {
 		return nil, err
@@ -88,7 +94,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
 		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
-		Metrics: metrics, Log: log, AccessLog: cfg.AccessLog,
+		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withDebug(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {
@@ -111,13 +117,17 @@ type pools struct {
 	rdb, probeRDB        redis.UniversalClient
 }
 
-func openPools(cfg config, opened *closers) (p pools, err error) {
-	var errs [5]error
-	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.ShortTransactions)
+func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pools, err error) {
+	var errs [6]error
+	traced := traceMySQL(traces)
+	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.ShortTransactions)...)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
-	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, connect.MultiStatements, connect.BriefLockWaits)
+	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.MultiStatements, connect.BriefLockWaits)...)
 	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
+	if p.rdb != nil {
+		errs[5] = traceRedis(p.rdb, traces)
+	}
 	return p, errors.Join(errs[:]...)
 }
 

@@ -46,6 +46,9 @@ func isPlainJSON(h http.Header) bool {
 // disconnected.
 var jsonFormat = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
+		if p, ok := v.(*Problem); ok {
+			v = p.traced(w.(http.ResponseWriter).Header())
+		}
 		b, err := encode(v)
 		if err != nil {
 			return err

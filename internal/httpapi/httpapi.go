@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/ratelimit"
+	"example.com/flashsale/internal/tracing"
 )
 
 // Config holds what an API needs. Every field is required unless it says otherwise.
@@ -41,6 +43,7 @@ type Config struct {
 	Docs     bool          // serve /docs and /openapi.json
 
 	Metrics   *prometheus.Registry
+	Traces    trace.TracerProvider // nil: no traces
 	Log       *slog.Logger
 	AccessLog float64 // the share of the requests that Log gets, 0 to 1
 }
@@ -50,6 +53,7 @@ type Config struct {
 type API struct {
 	cfg             Config
 	handler         http.Handler
+	tracer          tracing.Tracer
 	metrics         *metrics
 	lastUnavailable atomic.Int64 // the Unix second of the last log entry about an unavailable server
 	opened          atomic.Bool  // the database has been checked
@@ -62,6 +66,9 @@ type API struct {
 func New(c Config) *API {
 	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, maxDelayed), clientIP: clientIP(c.TrustedProxies)}
 	c.Metrics.MustRegister(stateCollector{a})
+	if c.Traces != nil {
+		a.tracer = tracing.New(c.Traces)
+	}
 	a.handler = a.routes()
 	return a
 }

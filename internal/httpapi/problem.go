@@ -17,6 +17,7 @@ type Problem struct {
 	BeginTime *time.Time `json:"begin_time,omitempty" doc:"With not_started: when the sale starts"`
 	OrderID   *ID        `json:"order_id,omitempty" doc:"With already_claimed: the order that the user has"`
 	Errors    []BadField `json:"errors,omitempty" doc:"With invalid_input: one entry for each field"`
+	TraceID   string     `json:"trace_id,omitempty" pattern:"^[0-9a-f]{32}$" doc:"The trace of this request, if it is traced"`
 
 	header http.Header
 }
@@ -57,6 +58,6 @@ func (p *Problem) write(w http.ResponseWriter) {
 	maps.Copy(w.Header(), p.header)
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	b, _ := encode(p)
+	b, _ := encode(p.traced(w.Header()))
 	_, _ = w.Write(b)
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"time"
@@ -9,11 +8,10 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/tracing"
 )
 
-// A refusal by a rate limit is delayed, by refusalDelay to twice as much: the
-// requests of many connections that were refused together would come back
-// together. A client that repeats its requests
+// A refusal by a rate limit is delayed. A client that repeats its requests
 // without a pause is thus slowed down instead of occupying the CPU with
 // refusals. At most maxDelayed refusals wait at a time, because each occupies
 // a connection.
@@ -25,7 +23,9 @@ const (
 // admit returns the identity that r's token states. If r has no valid token, or
 // its user has exceeded the limit, admit replies to r and returns false.
 func (a *API) admit(w http.ResponseWriter, r *http.Request) (auth.Identity, bool) {
+	_, span := a.tracer.Start(r.Context(), "identity")
 	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
+	tracing.End(span, err)
 	switch {
 	case err != nil:
 		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
@@ -82,7 +82,7 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, limit string) {
 	select {
 	case a.delayed <- struct{}{}:
 		select {
-		case <-time.After(refusalDelay + rand.N(refusalDelay)):
+		case <-time.After(refusalDelay):
 		case <-r.Context().Done():
 		}
 		<-a.delayed

@@ -77,16 +77,17 @@ var headers = map[string]huma.Header{
 	"Retry-After":      {Description: "Seconds to wait before the next attempt"},
 	"Www-Authenticate": {Description: "The scheme of the token, as in RFC 6750"},
 	"X-Instance":       {Description: "The instance that replied; absent if a proxy replied"},
+	traceHeader:        {Description: "The trace of the request, if it is traced"},
 }
 
 // documentHeaders describes the headers of an operation's responses, and adds
-// the one that all of them have.
+// those that all of them have.
 func documentHeaders(responses map[string]*huma.Response) {
 	for _, r := range responses {
 		if r.Headers == nil {
 			r.Headers = map[string]*huma.Header{}
 		}
-		r.Headers["X-Instance"] = &huma.Header{}
+		r.Headers["X-Instance"], r.Headers[traceHeader] = &huma.Header{}, &huma.Header{}
 		for name, h := range r.Headers {
 			common := headers[name]
 			h.Description, h.Required = common.Description, h.Required || common.Required

@@ -19,6 +19,9 @@ import (
 // routes returns the handler of all routes.
 func (a *API) routes() http.Handler {
 	r := chi.NewRouter()
+	if a.cfg.Traces != nil {
+		r.Use(a.traced, nameSpan)
+	}
 	r.Use(a.middleware, middleware.GetHead)
 	r.NotFound(a.limitAddress(noRoute).ServeHTTP)
 	r.MethodNotAllowed(a.limitAddress(a.methodNotAllowed(r)).ServeHTTP)

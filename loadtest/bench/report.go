@@ -46,8 +46,5 @@ func (b *bench) report(ctx context.Context) error {
 		return err
 	}
 	fmt.Print(markdown)
-	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
-		return err
-	}
-	return b.writePage(r)
+	return os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644)
 }

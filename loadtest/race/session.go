@@ -62,12 +62,11 @@ func (s *session) start(r Request) (*live, error) {
 	s.races = append(s.races, l)
 	s.races = s.races[max(0, len(s.races)-maxRaces):]
 	s.running.Go(func() {
-		services, err := s.run(s.ctx, l)
+		stop := s.run(s.ctx, l)
 		s.mu.Lock()
-		s.busy = false // before listeners are told of the end: they may start the next race
+		s.busy = false
 		s.mu.Unlock()
-		l.end(err)
-		stopAll(services)
+		stop() // the next race need not wait for it
 	})
 	return l, nil
 }

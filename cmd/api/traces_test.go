@@ -1,0 +1,280 @@
+package main
+
+import (
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// A receiver is an OTLP receiver. It keeps the spans.
+type receiver struct {
+	url   string
+	mu    sync.Mutex
+	spans []*tracepb.Span
+}
+
+func startReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := new(receiver)
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url = server.URL
+	return r
+}
+
+// ServeHTTP implements OTLP over HTTP.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	var export collector.ExportTraceServiceRequest
+	if err != nil || req.URL.Path != "/v1/traces" || proto.Unmarshal(body, &export) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, origin := range export.GetResourceSpans() {
+		for _, scope := range origin.GetScopeSpans() {
+			r.spans = append(r.spans, scope.GetSpans()...)
+		}
+	}
+}
+
+// received returns the spans of i, which it stops: then all of them are sent.
+func (r *receiver) received(t *testing.T, i *instance) []*tracepb.Span {
+	t.Helper()
+	i.stop()
+	if err := <-i.done; err != nil {
+		t.Error(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spans
+}
+
+// named returns the spans with the name.
+func named(spans []*tracepb.Span, name string) (found []*tracepb.Span) {
+	for _, s := range spans {
+		if s.GetName() == name {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// claimTraced claims through url as part of a trace.
+func claimTraced(t *testing.T, url, coupon, token, traceID string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequest("POST", url+"/coupons/"+coupon+"/orders", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Traceparent", "00-"+traceID+"-00f067aa0ba902b7-01")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+// The claim comes through nginx and belongs to a trace of its client. The spans
+// are what a real receiver got.
+func TestOneTraceTellsOneClaim(t *testing.T) {
+	t.Parallel()
+	const password = "secret-of-redis"
+	redis := labtest.Redis(t)
+	if err := labtest.Dial(t, redis).ConfigSet(t.Context(), "requirepass", password).Err(); err != nil {
+		t.Fatal(err)
+	}
+	r := startReceiver(t)
+	i := start(t, settings(t, map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1", "REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
+	})).ready(t)
+	nginx, err := labtest.Lab(t).Nginx("../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nginx.Kill)
+	coupon, token := i.createCoupon(t, 1), tokenFor(t, 42, auth.RoleUser)
+	resp := claimTraced(t, nginx.URL, coupon, token, traceID)
+	if resp.StatusCode != http.StatusCreated || resp.Header.Get("X-Trace-Id") != traceID {
+		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
+	}
+	spans := slices.DeleteFunc(r.received(t, i), func(s *tracepb.Span) bool { return hex.EncodeToString(s.GetTraceId()) != traceID })
+	checkTree(t, spans)
+	checkShared(t, spans, 1)
+	for _, s := range spans {
+		for _, secret := range []string{token, secret, password, "Bearer"} {
+			if strings.Contains(s.String(), secret) {
+				t.Errorf("%s tells a secret: %s", s.GetName(), s)
+			}
+		}
+	}
+	if !strings.Contains(i.log.String(), `"trace_id":"`+traceID+`"`) {
+		t.Error("no log line has the trace")
+	}
+}
+
+// checkTree checks that each step is a child of the right one.
+func checkTree(t *testing.T, spans []*tracepb.Span) {
+	t.Helper()
+	names := map[string]string{"00f067aa0ba902b7": "client"} // by span id
+	for _, s := range spans {
+		names[hex.EncodeToString(s.GetSpanId())] = s.GetName()
+	}
+	var tree []string
+	for _, s := range spans {
+		tree = append(tree, names[hex.EncodeToString(s.GetParentSpanId())]+" > "+s.GetName())
+	}
+	const root = "POST /coupons/{id}/orders"
+	for _, want := range []string{
+		"client > " + root, root + " > identity", root + " > coupon", root + " > gate", root + " > slot", root + " > lock",
+		"lock > id", "lock > commit", "commit > batch",
+		"coupon > sql.conn.query", "batch > sql.conn.exec", // of MySQL
+		"lock > evalsha", "id > evalsha", // of Redis
+	} {
+		if !slices.Contains(tree, want) {
+			t.Errorf("no span %s in:\n%s", want, strings.Join(tree, "\n"))
+		}
+	}
+	if n := len(named(spans, "lock")); n != 1 {
+		t.Errorf("%d spans lock", n)
+	}
+}
+
+// checkShared checks that one batch has claims claims, with a link to and from
+// the commit of each.
+func checkShared(t *testing.T, spans []*tracepb.Span, claims int) {
+	t.Helper()
+	for _, batch := range named(spans, "batch") {
+		if len(batch.GetLinks()) != claims {
+			continue
+		}
+		for _, link := range batch.GetLinks() {
+			linked := slices.ContainsFunc(named(spans, "commit"), func(commit *tracepb.Span) bool {
+				return string(commit.GetSpanId()) == string(link.GetSpanId()) &&
+					slices.ContainsFunc(commit.GetLinks(), func(l *tracepb.Span_Link) bool { return string(l.GetSpanId()) == string(batch.GetSpanId()) })
+			})
+			if !linked {
+				t.Errorf("a claim of the batch of %d has no link to it", claims)
+			}
+		}
+		return
+	}
+	t.Errorf("no batch of %d claims", claims)
+}
+
+// A transaction of the test holds the coupon's row, so the claims after the
+// first one share a batch.
+func TestBatchIsLinkedFromEveryClaimInIt(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	env := settings(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "CLAIM_TIMEOUT": "20s"})
+	i := start(t, env).ready(t)
+	coupon := i.createCoupon(t, 100)
+	db := labtest.Open(t, env["MYSQL_DSN"])
+	tx := db.MustBegin()
+	tx.MustExec("SELECT stock FROM coupons WHERE id = ? FOR UPDATE", coupon)
+	var claims sync.WaitGroup
+	claim := func(user int) {
+		claims.Go(func() {
+			if got := i.post(t, "/coupons/"+coupon+"/orders", tokenFor(t, int64(user), auth.RoleUser), ""); got.status != 201 {
+				t.Errorf("user %d: %d %s", user, got.status, got.text)
+			}
+		})
+	}
+	for user := range 10 {
+		claim(user + 1)
+	}
+	eventually(t, func() bool {
+		return strings.Contains(i.get(t, "/metrics", "").text, "flashsale_slots{state=\"running\"} 10\n")
+	})
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	claims.Wait()
+	spans := r.received(t, i)
+	linked := 0
+	for _, batch := range named(spans, "batch") {
+		if n := len(batch.GetLinks()); n > 1 {
+			checkShared(t, spans, n)
+			linked = max(linked, n)
+		}
+	}
+	if linked < 2 {
+		t.Error("no batch was shared")
+	}
+}
+
+func TestProblemNamesItsTrace(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	i := start(t, settings(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": r.url + "/v1/traces"})).ready(t)
+	for path, want := range map[string]int{"/coupons/1": 404, "/coupons/none": 422, "/nowhere": 404} {
+		got := i.get(t, path, tokenFor(t, 42, auth.RoleUser))
+		if id := got.body["trace_id"]; got.status != want || id == nil || id != got.header.Get("X-Trace-Id") {
+			t.Errorf("%s: %d %v", path, got.status, got.body)
+		}
+	}
+	if got := i.post(t, "/coupons/1/orders", "", ""); got.body["trace_id"] == nil {
+		t.Errorf("without a token: %s", got.text)
+	}
+	i.get(t, "/readyz", "")
+	for _, s := range r.received(t, i) {
+		if len(s.GetParentSpanId()) == 0 && !strings.HasPrefix(s.GetName(), "GET") && !strings.HasPrefix(s.GetName(), "POST") || strings.Contains(s.GetName(), "readyz") {
+			t.Errorf("%s began a trace", s.GetName())
+		}
+	}
+}
+
+func TestTracesAreOffUnlessSet(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"": false, "OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1": true, "OTEL_TRACES_EXPORTER=otlp": true,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1 OTEL_TRACES_EXPORTER=none":    false,
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1 OTEL_SDK_DISABLED=true":       false,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h:1/x OTEL_SERVICE_NAME=x": true,
+	} {
+		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_SECRET": secret}
+		for _, setting := range strings.Fields(name) {
+			key, value, _ := strings.Cut(setting, "=")
+			env[key] = value
+		}
+		cfg, err := configFrom(from(env))
+		if err != nil || cfg.tracesOn() != want {
+			t.Errorf("%q: on: %v, %v", name, cfg.tracesOn(), err)
+		}
+	}
+}
+
+func TestNothingIsWrappedWhenTracesAreOff(t *testing.T) {
+	t.Parallel()
+	s, err := open(unreachable(t), discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if _, plain := s.db.Driver().(*mysql.MySQLDriver); !plain {
+		t.Errorf("the driver is %T", s.db.Driver())
+	}
+	if _, plain := newLog(unreachable(t), io.Discard).Handler().(*slog.JSONHandler); !plain {
+		t.Error("the log is wrapped")
+	}
+}
