@@ -20,7 +20,7 @@ type recorder struct {
 
 const (
 	batchInterval  = 75 * time.Millisecond
-	sampleInterval = 50 * time.Millisecond
+	sampleInterval = 10 * time.Millisecond
 )
 
 // record sends the burst to a service, and records what happens until the last

@@ -64,8 +64,6 @@ const en = {
   wouldBeRight: n => `${n} would be right`,
   expected: n => `${n} ${n === '1' ? 'order' : 'orders'} would be right`,
   wrong: { duplicates: n => `${n} ${n === '1' ? 'is a duplicate' : 'are duplicates'}`, oversold: n => `${n} oversold`, missing: n => `${n} missing` },
-  waiting: 'not started',
-  counting: 'running',
   held: 'held', broken: 'broken', open_: 'not audited yet',
   promises: {
     stock: ['Never oversold', n => `${n} sold beyond the stock`],
@@ -76,7 +74,7 @@ const en = {
   reconnecting: 'The connection was lost. Connecting again …',
   source: (file, from, to) => `${file}, lines ${from} to ${to}`,
   numbers: 'The numbers',
-  number: 'Number', sideName: side => `Side ${side}`,
+  number: 'Number',
   rows: {
     sent: 'claims sent', orders: 'orders in the database', right: 'orders that are right', duplicates: 'duplicates', oversold: 'oversold',
     undersold: 'undersold', missing: 'acknowledged orders that are missing', keys: 'keys', overlaps: 'critical sections entered while another was inside',
@@ -176,8 +174,6 @@ const zh = {
   wouldBeRight: n => `正确的应是 ${n} 个`,
   expected: n => `正确的结果是 ${n} 个订单`,
   wrong: { duplicates: n => `重复 ${n} 个`, oversold: n => `超卖 ${n} 个`, missing: n => `丢失 ${n} 个` },
-  waiting: '未开始',
-  counting: '进行中',
   held: '守住', broken: '被打破', open_: '尚未审计',
   promises: {
     stock: ['绝不超卖', n => `超出库存 ${n} 单`],
@@ -188,7 +184,7 @@ const zh = {
   reconnecting: '连接中断，正在重新连接……',
   source: (file, from, to) => `${file}，第 ${from} 到 ${to} 行`,
   numbers: '数字',
-  number: '项目', sideName: side => `${side} 侧`,
+  number: '项目',
   rows: {
     sent: '发出的请求', orders: '数据库中的订单', right: '正确的订单数', duplicates: '重复订单', oversold: '超卖',
     undersold: '少卖', missing: '已确认但丢失的订单', keys: '键的数量', overlaps: '已有请求在内时又进入临界区的次数',
