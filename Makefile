@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations soak bench compare docs lint interop schemathesis install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations crowd soak bench compare docs lint interop schemathesis install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
 	@bin/loadtest generations
+
+crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one moment, through nginx over TCP; out/crowd/crowd.json
+	@bin/loadtest crowd
 
 soak: install bin/api bin/loadtest ## mix claims for minutes while every part is killed, suspended and partitioned in turn; SOAK=60s is shorter
 	@bin/loadtest soak

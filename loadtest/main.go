@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"example.com/flashsale/loadtest/bench"
+	"example.com/flashsale/loadtest/crowd"
 	"example.com/flashsale/loadtest/demo"
 	"example.com/flashsale/loadtest/generations"
 	"example.com/flashsale/loadtest/load"
@@ -47,6 +48,8 @@ var commands = []command{
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", soak.Run},
 	{"schemathesis", "the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
+	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter", crowd.Run},
+	{"crowd-clients", "the clients of crowd, in a process of their own; crowd starts it", crowd.RunClients},
 	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
 }
 

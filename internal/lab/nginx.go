@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -11,7 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"runtime"
+	"syscall"
 )
 
 // Nginx is a running nginx.
@@ -26,23 +28,30 @@ type Nginx struct {
 // It has no limits for each client, because all clients in the lab have the same
 // address.
 func (l *Lab) Nginx(conf string, upstreams ...string) (*Nginx, error) {
-	return l.startNginx(conf, upstreams, false)
+	return l.startNginx(conf, upstreams, removeLimits)
+}
+
+// CrowdNginx is Nginx with enough workers for 20,000 clients, if a process here
+// may open fewer files than nginx.conf asks for.
+func (l *Lab) CrowdNginx(conf string, upstreams ...string) (*Nginx, error) {
+	return l.startNginx(conf, upstreams, func(dir string) error { return errors.Join(removeLimits(dir), addWorkers(dir)) })
 }
 
 // LimitedNginx is Nginx with the limits of conf.
 func (l *Lab) LimitedNginx(conf string, upstreams ...string) (*Nginx, error) {
-	return l.startNginx(conf, upstreams, true)
+	return l.startNginx(conf, upstreams, func(string) error { return nil })
 }
 
-func (l *Lab) startNginx(conf string, upstreams []string, limited bool) (*Nginx, error) {
+// startNginx starts nginx after edit has changed the copy of conf in dir.
+func (l *Lab) startNginx(conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
 	path, err := LookPath("nginx")
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*Nginx, error) { return l.nginx(path, port, conf, upstreams, limited) })
+	return WithFreePort(func(port int) (*Nginx, error) { return l.nginx(path, port, conf, upstreams, edit) })
 }
 
-func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limited bool) (*Nginx, error) {
+func (l *Lab) nginx(path string, port int, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
 	dir, err := l.Dir("nginx")
 	if err != nil {
 		return nil, err
@@ -53,10 +62,8 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limi
 	if err != nil {
 		return nil, err
 	}
-	if !limited {
-		if err := os.Truncate(filepath.Join(dir, "site", "limits.conf"), 0); err != nil {
-			return nil, err
-		}
+	if err := edit(dir); err != nil {
+		return nil, err
 	}
 	url := scheme + "://" + address
 	s, err := l.Start(Program{
@@ -72,6 +79,28 @@ func (l *Lab) nginx(path string, port int, conf string, upstreams []string, limi
 var anyCertificate = &http.Transport{
 	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	DisableKeepAlives: true,
+}
+
+func removeLimits(dir string) error { return os.Truncate(filepath.Join(dir, "site", "limits.conf"), 0) }
+
+// crowdFiles is how many files 20,000 proxied clients need, with some to spare.
+const crowdFiles = 50_000
+
+// addWorkers divides crowdFiles among so many workers that none exceeds the limit
+// of a process.
+func addWorkers(dir string) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	workers := max(runtime.NumCPU(), int(crowdFiles/limit.Max)+1)
+	path := filepath.Join(dir, "nginx.conf")
+	conf, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	conf = bytes.Replace(conf, []byte("worker_processes auto"), fmt.Appendf(nil, "worker_processes %d", workers), 1)
+	return os.WriteFile(path, conf, 0o644)
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
@@ -100,18 +129,35 @@ func writeConfig(dir, conf, address, readyPath string, upstreams []string) (sche
 	}
 	listen = listenPort.ReplaceAll(listen, []byte("listen "+address))
 	listen = fmt.Appendf(listen, "location = %s { return 204; }\n", readyPath)
-	var servers strings.Builder
-	for _, u := range upstreams {
-		fmt.Fprintf(&servers, "server %s max_fails=3 fail_timeout=2s;\n", u)
+	servers, err := os.ReadFile(filepath.Join(conf, "site", "upstream.conf"))
+	if err != nil {
+		return "", err
 	}
 	return scheme, errors.Join(
 		os.WriteFile(filepath.Join(dir, "site", "listen.conf"), listen, 0o644),
-		os.WriteFile(filepath.Join(dir, "site", "upstream.conf"), []byte(servers.String()), 0o644))
+		os.WriteFile(filepath.Join(dir, "site", "upstream.conf"), withServers(servers, upstreams), 0o644))
+}
+
+// withServers returns the server directives for upstreams, with the parameters
+// that the first server has in conf. Addresses need not be looked up again.
+func withServers(conf []byte, upstreams []string) []byte {
+	lines := serverLine.FindAllSubmatch(conf, -1)
+	var servers []byte
+	for _, line := range lines {
+		if string(line[1]) != string(lines[0][1]) {
+			continue
+		}
+		for _, u := range upstreams {
+			servers = fmt.Appendf(servers, "server %s%s;\n", u, line[2])
+		}
+	}
+	return servers
 }
 
 var (
 	listenPort = regexp.MustCompile(`(?m)^listen \d+`)
 	listenTLS  = regexp.MustCompile(`(?m)^listen \d+ ssl`)
+	serverLine = regexp.MustCompile(`(?m)^server (\S+)(.*?)(?: resolve)?;`)
 )
 
 // respondsWith returns a readiness check that sends a GET of url by transport

@@ -125,6 +125,12 @@ func (s *Sale) StartShippedPair() (*Pair, error) {
 	return s.startPair(s.stack.LimitedNginx, "api", nil, nil)
 }
 
+// StartCrowdPair starts two instances of the service behind an nginx that can
+// serve 20,000 clients.
+func (s *Sale) StartCrowdPair() (*Pair, error) {
+	return s.startPair(s.stack.CrowdNginx, "api", nil, nil)
+}
+
 func (s *Sale) startPair(nginx startNginx, program string, a, b []string) (*Pair, error) {
 	path, err := Binary(program)
 	if err != nil {

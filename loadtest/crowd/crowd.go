@@ -1,0 +1,79 @@
+// Package crowd measures how many clients may claim at one moment: all connect to
+// nginx first and then send their claims together. It counts who gets a verdict,
+// who an honest 503, and after how long.
+package crowd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// runs is how often each size is repeated. Another program on the machine may
+// spoil one of them.
+const runs = 5
+
+// Run measures the sizes that the setting CROWD names, separated by commas. It
+// prints a table and writes out/crowd/crowd.json.
+func Run(ctx context.Context) error {
+	sizes, err := sizes()
+	if err != nil {
+		return err
+	}
+	return rig.With(func(s *rig.Stack) error { return run(ctx, s, sizes) }, rig.LargeDatabase...)
+}
+
+func sizes() (sizes []int, err error) {
+	setting := os.Getenv("CROWD")
+	if setting == "" {
+		setting = "666,4000,8000,12000,20000"
+	}
+	for _, field := range strings.Split(setting, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("CROWD=%s: want numbers of clients, separated by commas", setting)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
+func run(ctx context.Context, s *rig.Stack, sizes []int) error {
+	sale, err := s.NewSale(ctx)
+	if err != nil {
+		return err
+	}
+	pair, err := sale.StartCrowdPair()
+	if err != nil {
+		return errors.Join(err, sale.Close())
+	}
+	rows, pass, err := measure(ctx, &site{s, sale, pair}, sizes)
+	if err := errors.Join(err, pair.Stop(), sale.Close()); err != nil {
+		return err
+	}
+	return s.WriteRows(ctx, "crowd", rows, pass)
+}
+
+func measure(ctx context.Context, s *site, sizes []int) (rows []Row, pass bool, err error) {
+	fmt.Printf("Claims sent at one moment, through nginx to two instances over TCP, %d times each:\n%s\n", runs, header)
+	pass = true
+	for _, n := range sizes {
+		row := Row{Clients: n}
+		for range runs {
+			b, err := s.burst(ctx, n)
+			if err != nil {
+				return nil, false, fmt.Errorf("%d clients: %w", n, err)
+			}
+			row.Bursts = append(row.Bursts, b)
+		}
+		row.Pass = row.passes()
+		fmt.Println(row)
+		rows, pass = append(rows, row), pass && row.Pass
+	}
+	return rows, pass, nil
+}

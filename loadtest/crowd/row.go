@@ -1,0 +1,78 @@
+package crowd
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
+)
+
+// A Row is the bursts of one size.
+type Row struct {
+	Clients int     `json:"clients"`
+	Bursts  []Burst `json:"bursts"`
+	Pass    bool    `json:"pass"`
+}
+
+// maxP99 bounds the median p99 of the bursts of up to boundedClients.
+const (
+	maxP99         = 3000.0 // ms
+	boundedClients = 12_000
+)
+
+// passes reports whether every claim got a verdict or the service's own 503, in
+// time, and all promises were kept.
+func (r Row) passes() bool {
+	lost := r.count(NoInstance) + r.count(NoReply) + r.count(rig.Unexpected)
+	broken := slices.ContainsFunc(r.Bursts, func(b Burst) bool { return b.Broken != "" })
+	inTime := r.Clients > boundedClients || stats.Quantile(r.all(p99), 0.5) <= maxP99
+	return lost == 0 && !broken && inTime
+}
+
+// count returns how many claims of all bursts got the verdict.
+func (r Row) count(verdict string) (n int) {
+	for _, b := range r.Bursts {
+		n += b.Verdicts[verdict]
+	}
+	return n
+}
+
+// all returns one figure of each burst.
+func (r Row) all(figure func(Burst) float64) (values []float64) {
+	for _, b := range r.Bursts {
+		values = append(values, figure(b))
+	}
+	return values
+}
+
+func p50(b Burst) float64    { return b.P50 }
+func p99(b Burst) float64    { return b.P99 }
+func last(b Burst) float64   { return b.Max }
+func memory(b Burst) float64 { return b.Memory }
+
+const rowFormat = "%7s %9s %8s %12s %10s %9s %10s %8s %8s %9s %8s %7s  %s"
+
+var header = fmt.Sprintf(rowFormat, "clients", "accepted", "refused", "503 service", "503 nginx", "no reply", "unexpected",
+	"p50 ms", "p99 ms", "worst p99", "max ms", "MB", "right")
+
+// String returns r as a row of the table: counts of all bursts, the medians of
+// p50 and p99, and the highest of the others.
+func (r Row) String() string {
+	refused := 0
+	for _, code := range rig.Refusals {
+		refused += r.count(code)
+	}
+	cells := []any{strconv.Itoa(r.Clients)}
+	for _, n := range []int{r.count(rig.Accepted), refused, r.count(Overloaded), r.count(NoInstance), r.count(NoReply), r.count(rig.Unexpected)} {
+		cells = append(cells, strconv.Itoa(n))
+	}
+	for _, ms := range []float64{
+		stats.Quantile(r.all(p50), 0.5), stats.Quantile(r.all(p99), 0.5), stats.Quantile(r.all(p99), 1),
+		stats.Quantile(r.all(last), 1), stats.Quantile(r.all(memory), 1),
+	} {
+		cells = append(cells, fmt.Sprintf("%.0f", ms))
+	}
+	return fmt.Sprintf(rowFormat, append(cells, rig.Mark(r.Pass))...)
+}
