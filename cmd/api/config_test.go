@@ -20,7 +20,7 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 		"HTTP_ADDR": "8080", "MYSQL_DSN": "nonsense", "MYSQL_CONNS": "0", "REDIS_URL": "http://redis", "REDIS_CONNS": "many",
 		"JWT_SECRET": "short", "LOCK": "paper", "LOCK_SCOPE": "world", "LOCK_TTL": "1ms", "LOCK_WAIT": "-1s",
 		"COMMIT": "never", "COUPON_CACHE": "-1s", "CLAIM_TIMEOUT": "soon",
-		"USER_RATE": "-1", "USER_BURST": "0", "ADDRESS_RATE": "NaN", "ADDRESS_BURST": "-1", "TRUSTED_PROXIES": "nginx",
+		"HTTP_CONNS": "0", "USER_RATE": "-1", "USER_BURST": "0", "ADDRESS_RATE": "NaN", "ADDRESS_BURST": "-1", "TRUSTED_PROXIES": "nginx",
 		"DRAIN_DELAY": "-1s", "DRAIN_TIMEOUT": "0s",
 		"LOG_LEVEL": "loud", "ACCESS_LOG": "1.5", "DOCS": "some", "MIGRATE": "perhaps", "LAB": "sure", "GUARDS_OFF": "door",
 	}

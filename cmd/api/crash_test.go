@@ -60,7 +60,7 @@ func deploy(t *testing.T, commit string) *deployment {
 		return i
 	}
 	d.a, d.b = instance("a"), instance("b")
-	nginx, err := l.Nginx("../../deploy/nginx", d.a.Upstream(), d.b.Upstream())
+	nginx, err := l.Nginx("../../deploy/nginx", d.a.Address, d.b.Address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/accept"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/ordermetrics"
 )
@@ -65,4 +66,26 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(s.WaitCount))
 	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, time.Duration(s.WaitDurationNs).Seconds())
 	out <- prometheus.MustNewConstMetric(poolMisses, prometheus.CounterValue, float64(s.Misses))
+}
+
+// httpConns collects the statistics of the HTTP connections.
+type httpConns struct{ queue *accept.Listener }
+
+var (
+	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state, without idle ones.", []string{"state"}, nil)
+	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total", "Connections that waited for too long.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (httpConns) Describe(out chan<- *prometheus.Desc) {
+	out <- httpConnections
+	out <- httpConnsRefused
+}
+
+// Collect implements prometheus.Collector.
+func (c httpConns) Collect(out chan<- prometheus.Metric) {
+	s := c.queue.Stats()
+	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Busy), "busy")
+	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Waiting), "waiting")
+	out <- prometheus.MustNewConstMetric(httpConnsRefused, prometheus.CounterValue, float64(s.Refused))
 }

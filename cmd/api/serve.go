@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"example.com/flashsale/internal/accept"
 )
 
 // serve opens the service and serves requests until ctx ends and the last
@@ -47,10 +49,13 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 // drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
 	server := newServer(cfg, s.handler, s.log)
+	queue := accept.NewListener(s.api.Listener(listener), cfg.HTTPConns, cfg.ClaimTimeout, s.api.Overloaded())
+	server.ConnState = queue.ConnState
+	s.metrics.MustRegister(httpConns{queue})
 	server.RegisterOnShutdown(s.shutdown)
 	running, fail := context.WithCancelCause(ctx)
 	prepared := make(chan struct{})
-	go func() { fail(server.Serve(s.api.Listener(listener))) }()
+	go func() { fail(server.Serve(queue)) }()
 	go func() {
 		defer close(prepared)
 		if err := s.prepare(ctx, cfg); err != nil {
@@ -61,19 +66,19 @@ func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) 
 	if ctx.Err() == nil {
 		return errors.Join(context.Cause(running), server.Close())
 	}
-	return s.drain(ctx, cfg, server, prepared)
+	return s.drain(ctx, cfg, queue, server, prepared)
 }
 
 // drain shuts down without failing a request: first /readyz turns 503 for the
 // load balancers, then the listener closes, then everything ends that is still
 // running: requests, transactions that outlive their requests, a migration.
-func (s *service) drain(ctx context.Context, cfg config, server *http.Server, prepared <-chan struct{}) error {
+func (s *service) drain(ctx context.Context, cfg config, queue *accept.Listener, server *http.Server, prepared <-chan struct{}) error {
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(cfg.DrainDelay)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
 	defer cancel()
-	err := server.Shutdown(ctx)
+	err := errors.Join(queue.Drain(ctx), server.Shutdown(ctx))
 	if err != nil {
 		err = errors.Join(err, server.Close())
 	}

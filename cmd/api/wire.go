@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
@@ -29,6 +30,7 @@ type service struct {
 	db      *sqlx.DB
 	claims  *order.Claims
 	api     *httpapi.API
+	metrics *prometheus.Registry
 	handler http.Handler // api, with the lab-only routes if LAB is on
 	// shutdown ends the responses that do not end by themselves.
 	shutdown func()
@@ -100,7 +102,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, db: p.db, claims: claims, api: api, handler: handler, shutdown: sections.Close}, nil
+	return &service{log: log, db: p.db, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close}, nil
 }
 
 func (c config) strategy() order.Strategy {

@@ -318,3 +318,17 @@ func TestImageBuildsStatically(t *testing.T) {
 		t.Errorf("the binary is for %v, dynamically linked: %v; want static for arm64", file.Machine, file.Section(".interp") != nil)
 	}
 }
+
+// net.core.somaxconn cuts every listen backlog. Before Linux 5.4 it is 128.
+func TestQueuesOfNewConnectionsAreLong(t *testing.T) {
+	backlog := firstGroups(`(?m)^listen .*backlog=(\d+)`, read(t, "deploy/nginx/site/listen.conf"))
+	if len(backlog) != 1 {
+		t.Fatal("listen.conf has no backlog: has it moved?")
+	}
+	p := project(t)
+	for _, name := range []string{"api-a", "api-b", "nginx"} {
+		if got := p.Services[name].Sysctls["net.core.somaxconn"]; got != backlog[0] {
+			t.Errorf("%s: net.core.somaxconn is %q, nginx's backlog %s", name, got, backlog[0])
+		}
+	}
+}

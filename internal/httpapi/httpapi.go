@@ -7,7 +7,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"sync/atomic"
@@ -78,6 +80,16 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.Serv
 
 // Open makes the API serve the routes of the sale.
 func (a *API) Open() { a.opened.Store(true) }
+
+// Overloaded returns the HTTP response to a request that is refused unread,
+// because others take all of the capacity. It closes the connection.
+func (a *API) Overloaded() []byte {
+	resp := overloaded.response(a.cfg.Instance)
+	maps.Copy(resp.Header, overloaded.header)
+	var b bytes.Buffer
+	_ = resp.Write(&b) // a Buffer returns no error
+	return b.Bytes()
+}
 
 // Drain makes /readyz reply 503 and closes each client's connection after its
 // next response. An open API still serves requests.

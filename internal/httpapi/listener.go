@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 )
 
 // Listener returns l for the server that serves a. If that server refuses a
@@ -54,6 +56,14 @@ func (c conn) CloseWrite() error {
 		return w.CloseWrite()
 	}
 	return nil
+}
+
+// SyscallConn implements syscall.Conn.
+func (c conn) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := c.Conn.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // protocol begins every response. plainText follows the status line if net/http

@@ -6,7 +6,7 @@
 // its servers are signalled to end, and the next Open removes the directory.
 //
 // Servers listen on Unix sockets, or on a free loopback port where a client
-// needs TCP.
+// needs TCP or the deployed service uses it.
 //
 // The environment variables LAB_MYSQLD and LAB_REDIS, each the absolute path of
 // an executable, override the servers found on PATH.

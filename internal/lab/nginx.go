@@ -104,7 +104,7 @@ func addWorkers(dir string) error {
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of
-// this process, and under root its workers may open the instances' sockets.
+// this process, and under root its workers may open files in the lab.
 func globalDirectives() string {
 	if isRoot() {
 		return "daemon off; user root;"

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +14,9 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -176,8 +179,8 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := regexp.MustCompile(`server api-[ab]:`)
-	if n := len(host.FindAll(b, -1)); n != 2 {
-		t.Fatalf("upstream.conf names %d instances, want api-a and api-b", n)
+	if n := len(host.FindAll(b, -1)); n != 4 {
+		t.Fatalf("upstream.conf names %d servers, want api-a and api-b, and both as backup", n)
 	}
 	b = host.ReplaceAll(b, []byte("server 127.0.0.1:"))
 	if !resolvesUpstreams(t, path) {
@@ -206,4 +209,56 @@ func resolvesUpstreams(t *testing.T, path string) bool {
 		t.Fatalf("%q: %v", out, err)
 	}
 	return minor > 27 || minor == 27 && patch >= 3
+}
+
+// listenBriefly listens with an accept queue for two connections.
+func listenBriefly(t *testing.T) net.Listener {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 1))
+	f := os.NewFile(uintptr(fd), "listener")
+	l, listenErr := net.FileListener(f)
+	if err := errors.Join(err, listenErr, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The instances accept nothing for longer than the kernel waits before it connects
+// again, so their queues overflow.
+func TestFullAcceptQueuesAreNoDeadInstances(t *testing.T) {
+	t.Parallel()
+	labtest.NeedServers(t)
+	const claims = 60
+	var addresses []string
+	for range 2 {
+		l := listenBriefly(t)
+		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })}
+		time.AfterFunc(1500*time.Millisecond, func() { _ = srv.Serve(l) })
+		t.Cleanup(func() { _ = srv.Close() })
+		addresses = append(addresses, l.Addr().String())
+	}
+	url := startNginx(t, addresses...).URL
+	statuses := make(chan int, claims)
+	for range claims {
+		go func() {
+			resp, err := http.Post(url+"/coupons/1/orders", "", nil)
+			if err != nil {
+				statuses <- 0
+				return
+			}
+			_ = resp.Body.Close()
+			statuses <- resp.StatusCode
+		}()
+	}
+	count := map[int]int{}
+	for range claims {
+		count[<-statuses]++
+	}
+	if count[201] != claims {
+		t.Errorf("statuses %v, want %d of 201", count, claims)
+	}
 }

@@ -2,19 +2,31 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
+	"syscall"
 )
 
 // FreePort returns a loopback TCP port that was free when FreePort looked.
 // Another process may take it before the caller listens on it; see
 // WithFreePort.
+//
+// The port is below those that Linux and macOS give to clients. Otherwise one of
+// thousands of connections could have taken it when a server restarts.
 func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for {
+		port := 10_000 + rand.IntN(22_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		return port, l.Close()
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // WithFreePort calls start with a free port until start succeeds, at most five

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -13,7 +14,7 @@ type deployment struct {
 	name     string
 	address  string // host:port
 	sale     *rig.Sale
-	instance *rig.Instance // nil behind nginx
+	instance *lab.API // nil behind nginx
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many

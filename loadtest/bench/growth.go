@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // The counts that growth measures.
@@ -54,7 +56,7 @@ func (b *bench) growth(ctx context.Context) error {
 // withMemory measures accepted claims and the service's peak memory meanwhile.
 func (b *bench) withMemory(name string, d deployment, conns, coupons int) measurement {
 	return measurement{name, func(ctx context.Context) error {
-		stopSampling := sampleMemory(d.instance.PID())
+		stopSampling := rig.SampleMemory(d.instance.PID())
 		duration := max(b.shortDuration, time.Duration(conns/1000+1)*time.Second) // connecting takes about a second per thousand
 		r, err := b.claim(ctx, d, conns, duration, coupons)
 		peak, memErr := stopSampling()

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -31,11 +30,7 @@ func Serve(ctx context.Context) error {
 	default:
 		return fmt.Errorf("SERVER=%s: want empty or baseline", name)
 	}
-	network, address := "tcp", os.Getenv("HTTP_ADDR")
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, address = "unix", path
-	}
-	l, err := net.Listen(network, address)
+	l, err := net.Listen("tcp", os.Getenv("HTTP_ADDR"))
 	if err != nil {
 		return err
 	}

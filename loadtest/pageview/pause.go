@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -45,7 +46,7 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	a, b := service.A, service.B
-	if _, err := view(ctx, a.Client(), ""); err != nil { // opens the connections
+	if _, err := view(ctx, a, ""); err != nil { // opens the connections
 		return err
 	}
 	type result struct {
@@ -54,13 +55,13 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	}
 	late := make(chan result, 1)
 	go func() {
-		status, err := view(ctx, a.Client(), "?think=2s")
+		status, err := view(ctx, a, "?think=2s")
 		late <- result{status, err}
 	}()
 	time.Sleep(time.Second) // a has read the count and has not yet written it
 	a.Pause()
 	for range 3 {
-		status, err := view(ctx, b.Client(), "")
+		status, err := view(ctx, b, "")
 		if err != nil {
 			return err
 		}
@@ -89,8 +90,8 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 // the others.
 func (p Pauses) overwritten() bool { return p.Counted != int64(1+p.Others) }
 
-func view(ctx context.Context, c *http.Client, query string) (status int, err error) {
-	status, _, err = rig.Client{URL: "http://api", HTTP: c}.Do(ctx, http.MethodPost, "/v3/pview"+query, "", nil)
+func view(ctx context.Context, i *lab.API, query string) (status int, err error) {
+	status, _, err = rig.Client{URL: i.URL(), HTTP: http.DefaultClient}.Do(ctx, http.MethodPost, "/v3/pview"+query, "", nil)
 	return status, err
 }
 

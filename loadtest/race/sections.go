@@ -38,12 +38,12 @@ func readSections(ctx context.Context, instances []*lab.API, record func(Section
 	ctx, cancel := context.WithCancel(ctx)
 	s := &sections{stop: cancel}
 	for i, api := range instances {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api/debug/sections", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL()+"/debug/sections", nil)
 		if err != nil {
 			cancel()
 			return nil, err
 		}
-		resp, err := api.Client().Do(req)
+		resp, err := http.DefaultClient.Do(req)
 		if err == nil && resp.StatusCode != http.StatusOK {
 			err = errors.Join(fmt.Errorf("sections of an instance: %s", resp.Status), resp.Body.Close())
 		}

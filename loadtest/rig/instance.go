@@ -1,61 +1,21 @@
 package rig
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 
 	"example.com/flashsale/internal/lab"
 )
 
-// An Instance is a running instance on a loopback port. wrk cannot use a Unix
-// socket.
-type Instance struct {
-	*lab.Server
-	Address string // host:port
-}
-
-// URL returns the instance's base URL, without a trailing slash.
-func (i *Instance) URL() string { return "http://" + i.Address }
-
 // StartInstance starts a program of bin/: the service, or one that takes its
 // place.
-func (s *Sale) StartInstance(program, name string) (*Instance, error) {
+func (s *Sale) StartInstance(program, name string) (*lab.API, error) {
 	path, err := Binary(program)
 	if err != nil {
 		return nil, err
 	}
-	return lab.WithFreePort(func(port int) (*Instance, error) {
-		return s.startOn(fmt.Sprintf("127.0.0.1:%d", port), path, name)
-	})
-}
-
-func (s *Sale) startOn(address, path, name string) (*Instance, error) {
-	dir, err := s.stack.Dir("api")
-	if err != nil {
-		return nil, err
-	}
-	server, err := s.stack.Start(lab.Program{
-		Name: "api-" + name, Path: path, Args: []string{"serve"}, Dir: dir,
-		Env:   slices.Concat(lab.RuntimeEnv, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, s.env),
-		Ready: func(ctx context.Context) error { return ready(ctx, address) },
-	})
-	return &Instance{server, address}, err
-}
-
-func ready(ctx context.Context, address string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	status, body, err := Send(http.DefaultClient, req)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("status %d: %s", status, body)
-	}
-	return err
+	return s.stack.API(path, name, s.env...)
 }
 
 // A Fleet is any number of instances behind nginx.
@@ -81,7 +41,7 @@ func (s *Sale) StartFleet(n int) (*Fleet, error) {
 		if err != nil {
 			return nil, errors.Join(err, f.Stop())
 		}
-		f.Instances, upstreams = append(f.Instances, api), append(upstreams, api.Upstream())
+		f.Instances, upstreams = append(f.Instances, api), append(upstreams, api.Address)
 	}
 	if f.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), upstreams...); err != nil {
 		return nil, errors.Join(err, f.Stop())
@@ -143,7 +103,7 @@ func (s *Sale) startPair(nginx startNginx, program string, a, b []string) (*Pair
 	if p.B, err = s.stack.API(path, "b", slices.Concat(s.env, b)...); err != nil {
 		return nil, errors.Join(err, p.A.Stop())
 	}
-	p.Nginx, err = nginx(filepath.Join("deploy", "nginx"), p.A.Upstream(), p.B.Upstream())
+	p.Nginx, err = nginx(filepath.Join("deploy", "nginx"), p.A.Address, p.B.Address)
 	if err != nil {
 		return nil, errors.Join(err, p.A.Stop(), p.B.Stop())
 	}

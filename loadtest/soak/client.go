@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -24,22 +23,19 @@ type client struct {
 // takes.
 const clientTimeout = 20 * time.Second
 
-// newClient returns a client of nginx.
+// newClient returns a client of nginx at url.
 func newClient(url string, signer rig.TokenSigner) client {
-	return client{"", rig.Client{URL: url, HTTP: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: 2 * userLoops}, Timeout: clientTimeout,
-	}}, signer}
+	return clientAt("", url, 2*userLoops, signer)
 }
 
-// directClient returns a client of the instance that listens on socket.
-func directClient(instance, socket string, signer rig.TokenSigner) client {
-	return client{instance, rig.Client{URL: "http://" + instance, HTTP: &http.Client{
-		Transport: &http.Transport{
-			MaxIdleConnsPerHost: lockedUsers,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", socket)
-			},
-		}, Timeout: clientTimeout,
+// directClient returns a client of the instance at url.
+func directClient(instance, url string, signer rig.TokenSigner) client {
+	return clientAt(instance, url, lockedUsers, signer)
+}
+
+func clientAt(instance, url string, idle int, signer rig.TokenSigner) client {
+	return client{instance, rig.Client{URL: url, HTTP: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: idle}, Timeout: clientTimeout,
 	}}, signer}
 }
 

@@ -97,7 +97,7 @@ func startInstances(sale *rig.Sale, signer rig.TokenSigner) (a, b *instance, ngi
 	if err != nil {
 		return nil, nil, nginx, err
 	}
-	a = &instance{API: pair.A, network: networks[0], name: "a", client: directClient("a", pair.A.Socket, signer)}
-	b = &instance{API: pair.B, network: networks[1], name: "b", client: directClient("b", pair.B.Socket, signer)}
+	a = &instance{API: pair.A, network: networks[0], name: "a", client: directClient("a", pair.A.URL(), signer)}
+	b = &instance{API: pair.B, network: networks[1], name: "b", client: directClient("b", pair.B.URL(), signer)}
 	return a, b, newClient(pair.Nginx.URL, signer), nil
 }

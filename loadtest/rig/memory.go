@@ -1,4 +1,4 @@
-package bench
+package rig
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// sampleMemory samples the resident memory of a process every 100 ms. Calling
+// SampleMemory samples the resident memory of a process every 100 ms. Calling
 // stop ends that and returns the highest sample in MB.
-func sampleMemory(pid int) (stop func() (float64, error)) {
+func SampleMemory(pid int) (stop func() (float64, error)) {
 	done, result := make(chan struct{}), make(chan float64)
 	var err error
 	go func() {
