@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -37,6 +38,11 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 	checkNumbers(disk, r)
 	if !sameJSON(before, disk.scene().Sides) {
 		p.Error("the saved HTML shows the race in another way than the page")
+	}
+	for i, side := range r.Sides {
+		if got := evaluate[string](disk, fmt.Sprintf(`document.querySelectorAll(".stock .u-legend")[%d].textContent.replace(/\s+/g, "")`, i)); !strings.Contains(got, fmt.Sprintf("orders%dcan", side.Counts.Orders)) {
+			p.Errorf("side %d: the chart ends with %q, want %d orders", i, got, side.Counts.Orders)
+		}
 	}
 	disk.screenshot("saved-1440-light-en")
 }

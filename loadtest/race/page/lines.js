@@ -14,7 +14,7 @@ export class LineChart {
     this.#build();
     viewport.addEventListener('change', () => this.#follow());
     new ResizeObserver(() => this.#resize()).observe(place);
-    place.addEventListener('mouseleave', () => this.#showLast());
+    place.addEventListener('mouseleave', () => queueMicrotask(() => this.#showLast()));
   }
 
   // setData sets the moments, and for each series a number for each of them.
@@ -22,11 +22,12 @@ export class LineChart {
     this.data = [moments, ...values];
     this.plot.setData(this.data, false);
     this.#follow();
-    this.#showLast();
   }
 
   // showLast shows the last values in the legend, where the pointer shows none.
-  #showLast() { this.plot.setLegend({ idx: this.data[0].length - 1 }, false); }
+  #showLast() {
+    if (this.plot.cursor.left < 0) this.plot.setLegend({ idx: this.data[0].length - 1 }, false);
+  }
 
   // setSeries changes the texts or looks of the series.
   setSeries(series, time) {
@@ -39,7 +40,6 @@ export class LineChart {
     this.plot.destroy();
     this.#build();
     this.#follow();
-    this.#showLast();
   }
 
   #build() {
@@ -96,7 +96,10 @@ export class LineChart {
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   }
 
-  #follow() { this.plot.setScale('x', { min: this.viewport.from, max: this.viewport.to }); }
+  #follow() {
+    this.plot.setScale('x', { min: this.viewport.from, max: this.viewport.to });
+    queueMicrotask(() => this.#showLast()); // after uPlot's own, which empties the legend
+  }
 
   #resize() {
     if (this.place.clientWidth > 0) this.plot.setSize({ width: this.place.clientWidth, height: this.height });

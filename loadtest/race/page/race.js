@@ -58,9 +58,10 @@ export class Side {
 function derive(side) {
   const claims = [...side.claims.values()];
   const keys = byKey(side.sections);
-  const moments = [...claims.map(c => Math.max(c.sent, c.answered)), ...side.sections.map(s => s.released), ...side.samples.map(s => s.t)];
+  const moments = [...claims.map(c => Math.max(c.sent, c.answered)), ...side.sections.map(s => s.released)];
   return {
-    end: moments.reduce((latest, t) => Math.max(latest, t), 0),
+    end: moments.reduce((latest, t) => Math.max(latest, t), 0), // the database is read once more after it
+    answered: claims.reduce((latest, c) => Math.max(latest, c.answered), 0),
     lanes: lanes(claims, side.settings.instances),
     keys,
     open: depths(side.sections.map(s => [s.granted, s.released])),

@@ -22,7 +22,7 @@ function numbersOf({ claims, sections, derived, counts, audit, right, ended }) {
   return written({
     sent: claims.size, orders: counts?.orders, right: ended ? right : undefined, duplicates: counts?.duplicates, oversold: counts?.oversold,
     undersold: counts?.undersold, missing: counts?.missing, keys: derived.keys.length, overlaps: counts?.overlaps, deepest: derived.deepest,
-    wait: duration(wait), last: duration(derived.end), ...auditNumbers(audit),
+    wait: duration(wait), last: duration(derived.answered), ...auditNumbers(audit),
   });
 }
 
