@@ -109,8 +109,11 @@ func (g *groupCommit) commitReady() {
 // which claims can win. It does not try again what the server may yet execute:
 // the stock would be taken twice for the same orders.
 func (g *groupCommit) commitShared(b *batch) (err error) {
-	ctx, end := g.begin(b)
-	defer func() { end(err) }()
+	ctx, cancel, span := g.begin(b)
+	defer func() {
+		cancel()
+		b.end(span, err)
+	}()
 	err = b.singleRoundTrip(ctx, g.batchDB)
 	if errors.Is(err, errNotApplied) && !hasErrorNumber(err, lockWaitTimeout) {
 		err = inTx(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
@@ -147,8 +150,11 @@ func (g *groupCommit) commitAlone(b *batch) {
 
 // commitRepeatedly is commitShared for a batch that contends for its coupon.
 func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
-	ctx, end := g.begin(b)
-	defer func() { end(err) }()
+	ctx, cancel, span := g.begin(b)
+	defer func() {
+		cancel()
+		b.end(span, err)
+	}()
 	return g.resolve(ctx, b, retry(ctx, func() error {
 		return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}))

@@ -25,18 +25,22 @@ func endStep(span trace.Span, err error) {
 	tracing.End(span, err)
 }
 
-// begin starts an attempt to commit b, with its deadline and its span. Call end
-// with the result.
-func (g *groupCommit) begin(b *batch) (ctx context.Context, end func(error)) {
-	ctx, span := g.tracer.StartShared("batch", b.contexts)
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-	return ctx, func(err error) {
-		cancel()
-		if span.IsRecording() {
-			span.SetAttributes(attribute.Int("flashsale.claims", len(b.claims)), attribute.Int("flashsale.orders", len(b.won)))
-		}
-		tracing.End(span, err)
+// begin starts an attempt to commit b, with its deadline and its span.
+func (g *groupCommit) begin(b *batch) (context.Context, context.CancelFunc, trace.Span) {
+	ctx, span := context.Background(), trace.SpanFromContext(context.Background())
+	if g.tracer.On() {
+		ctx, span = g.tracer.StartShared("batch", b.contexts)
 	}
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	return ctx, cancel, span
+}
+
+// end ends the span of an attempt to commit b, whose result is err.
+func (b *batch) end(span trace.Span, err error) {
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Int("flashsale.claims", len(b.claims)), attribute.Int("flashsale.orders", len(b.won)))
+	}
+	tracing.End(span, err)
 }
 
 // contexts yields the contexts of the claims.
