@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"time"
@@ -11,7 +12,9 @@ import (
 	"example.com/flashsale/internal/tracing"
 )
 
-// A refusal by a rate limit is delayed. A client that repeats its requests
+// A refusal by a rate limit is delayed, by refusalDelay to twice as much: the
+// requests of many connections that were refused together would come back
+// together. A client that repeats its requests
 // without a pause is thus slowed down instead of occupying the CPU with
 // refusals. At most maxDelayed refusals wait at a time, because each occupies
 // a connection.
@@ -82,7 +85,7 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, limit string) {
 	select {
 	case a.delayed <- struct{}{}:
 		select {
-		case <-time.After(refusalDelay):
+		case <-time.After(refusalDelay + rand.N(refusalDelay)):
 		case <-r.Context().Done():
 		}
 		<-a.delayed

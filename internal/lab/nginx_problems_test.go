@@ -73,6 +73,7 @@ func TestNginxRefusesWithProblemDocument(t *testing.T) {
 		"metrics":             {"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"metrics, encoded":    {"GET //%6detrics?x HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"profiles":            {"GET /debug/pprof/heap HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"critical sections":   {"GET /debug/sections HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"profiles, indirect":  {"POST /x/../debug/pprof/symbol HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 404, "route_not_found"},
 		"its own location":    {"GET /.problem HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"TRACE":               {"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"},

@@ -22,7 +22,8 @@ import (
 type bench struct {
 	*rig.Stack
 	Figures
-	wrk *wrk
+	wrk       *wrk
+	latencies map[string][]time.Duration // of all repetitions in the open model
 
 	peers string // path of bench-peers
 
@@ -68,7 +69,7 @@ func newBench(s *rig.Stack) (*bench, error) {
 	b := &bench{
 		Stack: s, repetitions: 5, maxOrders: 10_000_000,
 		duration: 3 * time.Second, shortDuration: 2 * time.Second, pairsDuration: 700 * time.Millisecond,
-		start: time.Now(), progress: rig.Progress(),
+		latencies: map[string][]time.Duration{}, start: time.Now(), progress: rig.Progress(),
 	}
 	if quick() {
 		b.repetitions, b.maxOrders = 2, 1_000_000
@@ -113,9 +114,10 @@ type measurement struct {
 // interleave runs all measurements one after the other, and repeats that for
 // each repetition.
 func (b *bench) interleave(ctx context.Context, measurements []measurement) error {
+	steps := rig.NewSteps(b.repetitions * len(measurements))
 	for i := range b.repetitions {
 		for _, m := range measurements {
-			b.progress("%s, %d of %d", m.name, i+1, b.repetitions)
+			steps.Next("%s, repetition %d of %d", m.name, i+1, b.repetitions)
 			if err := errors.Join(m.run(ctx), ctx.Err()); err != nil {
 				return fmt.Errorf("%s: %w", m.name, err)
 			}

@@ -150,6 +150,7 @@ func (b *bench) latency(name string, d deployment, rate float64) measurement {
 		if r.refused > 0 {
 			return fmt.Errorf("%d of %d claims refused", r.refused, r.refused+r.accepted)
 		}
+		b.latencies[d.name] = append(b.latencies[d.name], r.latencies...)
 		b.Add(name+" rate", "1/s", rate)
 		for _, q := range []struct {
 			name     string

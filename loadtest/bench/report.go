@@ -46,5 +46,8 @@ func (b *bench) report(ctx context.Context) error {
 		return err
 	}
 	fmt.Print(markdown)
-	return os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644)
+	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
+		return err
+	}
+	return b.writePage(r)
 }

@@ -9,8 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
-	"time"
 
 	"example.com/flashsale/loadtest/rig"
 )
@@ -46,39 +46,43 @@ func prove(ctx context.Context, name string, generate rig.Generator, experiments
 			return err
 		}
 		fmt.Print("\n", Table(results))
-		return conclude(ctx, s, filepath.Join(out, "proof.json"), results)
+		return conclude(ctx, s, name, results)
 	})
 }
 
 func runAll(ctx context.Context, s *rig.Stack, out string, generate rig.Generator, experiments []Experiment) ([]Result, error) {
+	steps := rig.NewSteps(len(experiments))
 	var results []Result
 	for i, e := range experiments {
-		fmt.Printf("%2d/%d  %-24s lock %-16s guards off: %-13s ", i+1, len(experiments), e.Title(), e.lockTitle(), e.guardsOffTitle())
-		begin := time.Now()
+		steps.Next("%s, lock %s, guards off: %s", e.Title(), e.lockTitle(), e.guardsOffTitle())
 		dir := filepath.Join(out, fmt.Sprintf("%02d", i+1))
 		r := run(ctx, s, dir, generate, e)
 		for n := 1; n < attempts && r.BrokeTooLittle(); n++ {
-			fmt.Print("again ")
+			fmt.Fprintln(os.Stderr, "         it broke too little: again")
 			r = run(ctx, s, dir, generate, e)
 		}
 		if ctx.Err() != nil {
 			return nil, errors.Join(errors.New("interrupted"), context.Cause(ctx))
 		}
-		fmt.Printf("%-3s %5.1f s\n", rig.Mark(r.Pass()), time.Since(begin).Seconds())
 		results = append(results, r)
 	}
 	return results, nil
 }
 
-func conclude(ctx context.Context, s *rig.Stack, file string, results []Result) error {
+// conclude writes the proof and the report to out/name.
+func conclude(ctx context.Context, s *rig.Stack, name string, results []Result) error {
 	p, err := newProof(ctx, s, results)
 	if err != nil {
 		return err
 	}
+	file := filepath.Join("out", name, "proof.json")
 	if err := rig.WriteJSON(file, p); err != nil {
 		return err
 	}
 	fmt.Printf("\n%s: pass %v\n", file, p.Pass)
+	if err := WriteReport(name, "The promises of the sale", "to two instances behind nginx, and checked in the database", p.Environment, results); err != nil {
+		return err
+	}
 	return rig.Proven(p.Pass)
 }
 

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/report"
 )
 
 // An experiment is one defect, the fault that triggers it, and the generations
@@ -56,6 +57,8 @@ type Trial struct {
 	Broke      bool   `json:"broke"`
 	Seen       string `json:"seen"`
 	Pass       bool   `json:"pass"`
+
+	timeline []report.Lane
 }
 
 // A Result is the outcome of an experiment.
@@ -75,8 +78,8 @@ func (e experiment) run(ctx context.Context, l *lab.Lab, store *fencedStore) (Re
 	var trials errgroup.Group
 	start := func(g generation, expect string, t *Trial) {
 		trials.Go(func() error {
-			o, err := runScenario(ctx, l, store, g, e.inject)
-			*t = Trial{g.Name, expect, o.Broke, o.Seen, o.Broke == (expect == "break")}
+			o, lanes, err := runScenario(ctx, l, store, g, e.inject)
+			*t = Trial{g.Name, expect, o.Broke, o.Seen, o.Broke == (expect == "break"), lanes}
 			return err
 		})
 	}

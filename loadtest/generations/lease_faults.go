@@ -8,7 +8,7 @@ func crashWhileLocking(s *scenario) outcome {
 	for n := 1; s.err == nil; n++ {
 		key, p := s.newKey(), s.startProcess()
 		p.crashBefore(n)
-		_, _ = s.generation.newMutex(p, key).TryLock(s.ctx, longLease) // the process has crashed: its result is lost
+		_, _ = s.newMutexIn(p, key).TryLock(s.ctx, longLease) // the process has crashed: its result is lost
 		if !p.disarm() {
 			return held("crashed before each command (%d): free again after the lease", n-1)
 		}
@@ -47,7 +47,7 @@ func pauseWhileUnlocking(s *scenario) outcome {
 // reports whether Unlock has n commands.
 func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
 	key, p := s.newKey(), s.startProcess()
-	a, b, c := s.generation.newMutex(p, key), s.newMutex(key), s.newMutex(key)
+	a, b, c := s.newMutexIn(p, key), s.newMutex(key), s.newMutex(key)
 	s.lock(a, longLease)
 	p.pauseBefore(n, func() {
 		s.expireLease(key)

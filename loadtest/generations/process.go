@@ -3,6 +3,7 @@ package generations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +16,8 @@ var errCrashed = errors.New("the process has crashed")
 type process struct {
 	nodes  []redis.UniversalClient // one server, or the independent nodes of a RedLock
 	thread int64                   // id of the main thread, 1 in every process
+
+	timeline *timeline // nil until the process opens a mutex
 
 	mu        sync.Mutex
 	remaining int // commands until the fault
@@ -32,11 +35,18 @@ func (p *process) injectBefore(n int, fault func() error) {
 }
 
 // crashBefore fails the nth command from now and all later ones.
-func (p *process) crashBefore(n int) { p.injectBefore(n, func() error { return errCrashed }) }
+func (p *process) crashBefore(n int) {
+	noted := sync.OnceFunc(func() { p.timeline.fault(fmt.Sprintf("the process crashes before command %d", n)) })
+	p.injectBefore(n, func() error { noted(); return errCrashed })
+}
 
 // pauseBefore runs meanwhile before the nth command from now.
 func (p *process) pauseBefore(n int, meanwhile func()) {
-	p.injectBefore(n, sync.OnceValue(func() error { meanwhile(); return nil }))
+	p.injectBefore(n, sync.OnceValue(func() error {
+		p.timeline.fault(fmt.Sprintf("the process pauses before command %d", n))
+		meanwhile()
+		return nil
+	}))
 }
 
 // disarm removes the fault and reports whether it was triggered.

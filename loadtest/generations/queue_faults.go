@@ -22,7 +22,7 @@ func lockInTurn(s *scenario) outcome {
 // another process waits.
 func crashWhileWaiting(s *scenario) outcome {
 	key, crashing := s.newKey(), s.startProcess()
-	a, b, c := s.newMutex(key), s.generation.newMutex(crashing, key), s.newMutex(key)
+	a, b, c := s.newMutex(key), s.newMutexIn(crashing, key), s.newMutex(key)
 	s.lock(a, longLease)
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan struct{})

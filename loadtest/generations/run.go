@@ -8,7 +8,7 @@ package generations
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 
 	"example.com/flashsale/loadtest/rig"
@@ -27,9 +27,9 @@ func run(ctx context.Context, s *rig.Stack) error {
 		return err
 	}
 	defer store.db.Close()
-	report := Report{Pass: true}
-	for i, e := range experiments {
-		fmt.Fprintf(os.Stderr, "%2d/%d %s\n", i+1, len(experiments), e.Defect)
+	report, steps := Report{Pass: true}, rig.NewSteps(len(experiments))
+	for _, e := range experiments {
+		steps.Next("%s", e.Defect)
 		result, err := e.run(ctx, s.Lab, store)
 		if err != nil {
 			return err
@@ -41,5 +41,9 @@ func run(ctx context.Context, s *rig.Stack) error {
 	if err := rig.WriteJSON("out/generations/generations.json", report); err != nil {
 		return err
 	}
-	return rig.Proven(report.Pass)
+	environment, err := s.Environment(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.writePage(environment), rig.Proven(report.Pass))
 }

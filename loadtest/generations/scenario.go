@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/report"
 )
 
 // An outcome says whether a fault broke a generation, and what was seen.
@@ -34,11 +35,12 @@ type scenario struct {
 	store      *fencedStore
 	processes  []*process
 	keys       int
+	timeline   *timeline // of the last key
 	err        error
 }
 
 // runScenario runs inject with g.
-func runScenario(ctx context.Context, l *lab.Lab, store *fencedStore, g generation, inject func(*scenario) outcome) (outcome, error) {
+func runScenario(ctx context.Context, l *lab.Lab, store *fencedStore, g generation, inject func(*scenario) outcome) (outcome, []report.Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s := &scenario{ctx: ctx, lab: l, generation: g, store: store}
@@ -46,12 +48,15 @@ func runScenario(ctx context.Context, l *lab.Lab, store *fencedStore, g generati
 	for range max(1, g.nodes) {
 		node, err := l.RedisTCP()
 		if err != nil {
-			return outcome{}, err
+			return outcome{}, nil, err
 		}
 		s.redis = append(s.redis, node)
 	}
 	o := inject(s)
-	return o, s.err
+	if s.err != nil {
+		return o, nil, s.err
+	}
+	return o, s.timeline.lanes(), nil
 }
 
 func (s *scenario) close() {
@@ -98,11 +103,18 @@ func (s *scenario) dial(r *lab.Redis) *redis.Client {
 
 // newMutex opens key in a process of its own.
 func (s *scenario) newMutex(key string) mutex {
-	return s.generation.newMutex(s.startProcess(), key)
+	return s.newMutexIn(s.startProcess(), key)
+}
+
+// newMutexIn opens key in p.
+func (s *scenario) newMutexIn(p *process, key string) mutex {
+	p.timeline = s.timeline
+	return &recordedMutex{s.generation.newMutex(p, key), s.timeline.addProcess(), s.timeline}
 }
 
 func (s *scenario) newKey() string {
 	s.keys++
+	s.timeline = newTimeline()
 	return fmt.Sprintf("redis_lock:%d", s.keys)
 }
 
@@ -142,6 +154,7 @@ func (s *scenario) neverExpires(key string) (noTTL bool) {
 // expireLease ends key's lease on every server, as if its time had passed there.
 // The process's clock does not advance.
 func (s *scenario) expireLease(key string) {
+	s.timeline.fault("the lease expires at the server")
 	for _, r := range s.redis {
 		s.withClient(r, func(rdb *redis.Client) error { return rdb.PExpire(s.ctx, key, time.Millisecond).Err() })
 		s.waitExpired(r, key)

@@ -96,6 +96,7 @@ func (s *scenario) disconnect(r *lab.Redis) {
 
 // promote kills the first Redis and makes r the master.
 func (s *scenario) promote(r *lab.Redis) {
+	s.timeline.fault("the master crashes, and its replica becomes master")
 	s.redis[0].Kill()
 	s.redis[0] = r
 	r.Resume()

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
-	"time"
 
 	"example.com/flashsale/loadtest/demo"
 	"example.com/flashsale/loadtest/rig"
@@ -35,30 +35,33 @@ func sendAll(ctx context.Context, name string, generate rig.Generator) error {
 	if err != nil {
 		return err
 	}
-	pass := true
+	workloads := []rig.Workload{rig.OneUser, rig.ManyUsers, rig.SevenEach}
+	pass, steps := true, rig.NewSteps(len(workloads))
 	var results []demo.Result
-	for _, w := range []rig.Workload{rig.OneUser, rig.ManyUsers, rig.SevenEach} {
-		fmt.Printf("%-24s to %s ", w.Title(), t.URL)
-		begin := time.Now()
-		r, err := send(ctx, out, t, generate, w)
+	for i, w := range workloads {
+		steps.Next("%s to %s", w.Title(), t.URL)
+		r, err := send(ctx, filepath.Join(out, fmt.Sprintf("%02d", i+1)), t, generate, w)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-3s %5.1f s\n", rig.Mark(r.Pass()), time.Since(begin).Seconds())
 		results, pass = append(results, r), pass && r.Pass()
 	}
 	fmt.Print("\n", demo.Table(results))
-	return rig.Proven(pass)
+	environment, err := rig.ThisMachine(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(demo.WriteReport(name, "Load on "+t.URL, "to a running service, and checked by its own audit", environment, results), rig.Proven(pass))
 }
 
-func send(ctx context.Context, out string, t rig.Target, generate rig.Generator, w rig.Workload) (demo.Result, error) {
+func send(ctx context.Context, dir string, t rig.Target, generate rig.Generator, w rig.Workload) (demo.Result, error) {
 	r := demo.Result{Experiment: demo.Experiment{Workload: w, Lock: "its own", Commit: "its own"}, Remote: true}
 	r.Lesson = "The totals are the service's own (REST), not the database's."
-	dir, err := rig.EmptyDir(out, w.Script)
-	if err != nil {
+	if _, err := rig.EmptyDir(dir); err != nil {
 		return r, err
 	}
 	client := rig.NewClient(t.URL)
+	var err error
 	if t.Coupons, err = client.CreateCoupons(ctx, t.Admin, w); err != nil {
 		return r, err
 	}

@@ -6,6 +6,7 @@ package pageview
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"example.com/flashsale/loadtest/rig"
@@ -20,31 +21,43 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	var report struct {
-		Views  []Views  `json:"views"`
-		Pauses []Pauses `json:"pauses"`
-	}
-	pass := true
+	var rows Rows
+	pass, steps := true, rig.NewSteps(len(trials())+len(pausedDrivers))
 	fmt.Println(Header)
 	for _, t := range trials() {
+		steps.Next("%s, %s, lock %s", t.Sender, t.Version, t.Lock)
 		v, err := Send(ctx, s, t)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", t.Version, t.Lock, err)
 		}
 		fmt.Println(v)
-		report.Views, pass = append(report.Views, v), pass && v.Pass
+		rows.Views, pass = append(rows.Views, v), pass && v.Pass
 	}
 	fmt.Println("\nA holder is stopped (SIGSTOP) for longer than its lease, between reading and writing; meanwhile the other instance counts.")
 	fmt.Println(pauseHeader)
 	for _, driver := range pausedDrivers {
+		steps.Next("pause of a holder, lock %s", driver.name)
 		p, err := pause(ctx, s, driver.name, driver.expect)
 		if err != nil {
 			return fmt.Errorf("pause %s: %w", driver.name, err)
 		}
 		fmt.Println(p)
-		report.Pauses, pass = append(report.Pauses, p), pass && p.Pass
+		rows.Pauses, pass = append(rows.Pauses, p), pass && p.Pass
 	}
-	return s.WriteRows(ctx, "pview", report, pass)
+	if err := s.WriteRows(ctx, "pview", rows, pass); err != nil && !errors.Is(err, rig.ErrNotProven) {
+		return err
+	}
+	environment, err := s.Environment(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(rows.writePage(environment, pass), rig.Proven(pass))
+}
+
+// Rows are the results in pview.json.
+type Rows struct {
+	Views  []Views  `json:"views"`
+	Pauses []Pauses `json:"pauses"`
 }
 
 // trials returns each driver under k6, and some of them again under JMeter.

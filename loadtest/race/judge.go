@@ -65,7 +65,7 @@ func (s Side) burst() rig.Burst {
 			verdict = rig.Accepted
 		}
 		b.Spans = append(b.Spans, rig.Span{Sent: moment(c.Sent), Received: moment(c.Answered)})
-		b.Claims = append(b.Claims, rig.Claim{Received: moment(c.Answered), Verdict: verdict, Order: c.Order, Instance: c.Instance})
+		b.Claims = append(b.Claims, rig.Claim{Sent: moment(c.Sent), Received: moment(c.Answered), Verdict: verdict, Order: c.Order, Instance: c.Instance})
 	}
 	return b
 }

@@ -156,6 +156,51 @@ func TestOpeningPresetBreaksOnTheLeftOnly(t *testing.T) {
 	}
 }
 
+// Two races at once would slow each other down. The next one can start as soon
+// as a listener knows of the end.
+func TestOneRaceAtATime(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	request := c.opening()
+	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, Stock: 2, PauseMS: 300}
+	if status, body := c.post(request); status != http.StatusCreated {
+		t.Fatalf("first: %d %s", status, body)
+	}
+	if status, body := c.post(request); status != http.StatusConflict || !strings.Contains(body, "race_running") {
+		t.Errorf("second, while the first is running: %d %s", status, body)
+	}
+	c.listen("1")
+	if status, body := c.post(request); status != http.StatusCreated {
+		t.Errorf("third, after the end of the first: %d %s", status, body)
+	}
+	c.listen("2")
+	var all []Summary
+	if c.get("/races", &all); len(all) != 2 || all[0].ID != "2" || all[1].ID != "1" || all[1].State != Ended || all[1].Sides[0].Counts == nil {
+		t.Errorf("the list: %+v", all)
+	}
+}
+
+func TestSavedPageHoldsTheRace(t *testing.T) {
+	t.Parallel()
+	c := serveWithoutServers(t)
+	c.session.races = []*live{newLive(Race{Version: Version, ID: "7", State: Ended, Error: "</script>"})}
+	resp, err := http.Get(c.url + "/races/7/race.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment") {
+		t.Fatalf("%v, %v", resp.Header, err)
+	}
+	_, saved, _ := strings.Cut(string(text), `<script type="application/json" id="saved">`)
+	saved, _, _ = strings.Cut(saved, "</script>")
+	var r Race
+	if err := json.Unmarshal([]byte(saved), &r); err != nil || r.ID != "7" || r.Error != "</script>" {
+		t.Errorf("the page holds %.200s: %v", saved, err)
+	}
+}
+
 func TestOverlapsAreOfOneKeyOnly(t *testing.T) {
 	t.Parallel()
 	sections := []Section{

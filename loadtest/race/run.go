@@ -9,10 +9,10 @@ import (
 
 // run runs a race: it starts both services, then sends the burst to one after
 // the other, because two bursts at once would slow each other down. It returns
-// when the race has ended. stop stops the services.
-func (s *session) run(ctx context.Context, l *live) (stop func()) {
+// the services, which it leaves running, also with an error.
+func (s *session) run(ctx context.Context, l *live) (services [2]*service, err error) {
 	l.enter(Starting, "servers")
-	services, err := s.startBoth(ctx, l.snapshot())
+	services, err = s.startBoth(ctx, l.snapshot())
 	for i := 0; err == nil && i < len(services); i++ {
 		if err = s.runSide(ctx, l, i, services[i]); err != nil {
 			err = fmt.Errorf("side %d: %w", i, err)
@@ -21,12 +21,13 @@ func (s *session) run(ctx context.Context, l *live) (stop func()) {
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
-	l.end(err)
-	return func() {
-		for _, v := range services {
-			if v != nil {
-				_ = v.stop() // what does not stop is killed, and its database goes with the lab
-			}
+	return services, err
+}
+
+func stopAll(services [2]*service) {
+	for _, v := range services {
+		if v != nil {
+			_ = v.stop() // what does not stop is killed, and its database ends with the lab
 		}
 	}
 }

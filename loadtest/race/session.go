@@ -62,11 +62,12 @@ func (s *session) start(r Request) (*live, error) {
 	s.races = append(s.races, l)
 	s.races = s.races[max(0, len(s.races)-maxRaces):]
 	s.running.Go(func() {
-		stop := s.run(s.ctx, l)
+		services, err := s.run(s.ctx, l)
 		s.mu.Lock()
-		s.busy = false
+		s.busy = false // before listeners are told of the end: they may start the next race
 		s.mu.Unlock()
-		stop() // the next race need not wait for it
+		l.end(err)
+		stopAll(services)
 	})
 	return l, nil
 }

@@ -21,6 +21,7 @@ type Span struct{ Sent, Received time.Time }
 
 // A Claim is one claim and the reply to it.
 type Claim struct {
+	Sent     time.Time
 	Received time.Time
 	Verdict  string // accepted, sold_out, already_claimed, claim_in_progress or unexpected
 	Order    string // the id of the acknowledged order; empty unless accepted

@@ -36,6 +36,16 @@ type Machine struct {
 
 // Environment describes this machine and the stack's database server.
 func (s *Stack) Environment(ctx context.Context) (Environment, error) {
+	e, err := ThisMachine(ctx)
+	if err != nil {
+		return Environment{}, err
+	}
+	e.Versions["mysql"], e.Durability, err = s.database(ctx)
+	return e, err
+}
+
+// ThisMachine describes this machine, without a database server.
+func ThisMachine(ctx context.Context) (Environment, error) {
 	e := Environment{
 		Time:     time.Now().UTC().Truncate(time.Second),
 		Versions: map[string]string{"go": runtime.Version()},
@@ -50,8 +60,7 @@ func (s *Stack) Environment(ctx context.Context) (Environment, error) {
 	for name, command := range programs {
 		e.Versions[name] = version(ctx, command[0], command[1:]...)
 	}
-	e.Versions["mysql"], e.Durability, err = s.database(ctx)
-	return e, err
+	return e, nil
 }
 
 // database returns the version of the database server, and the settings that

@@ -20,6 +20,10 @@ import (
 // A Row is one sample in JMeter's CSV, by the names of its columns.
 type Row map[string]string
 
+// JMeterReport is the directory of JMeter's own dashboard, which JMeter 3 and
+// later write.
+const JMeterReport = "jmeter"
+
 // RunJMeter runs a plan of loadtest/jmeter against the service at target,
 // without a display, with properties (name=value). It leaves the samples in
 // dir/results.csv and returns those that are called label. variables are the
@@ -50,6 +54,9 @@ func RunJMeter(ctx context.Context, dir, plan, target, label string, variables [
 	env, err := debianClassPath(ctx, path, dir)
 	if err != nil {
 		return nil, err
+	}
+	if env == nil { // Debian's JMeter 2.13 has no dashboard
+		args = append(args, "-e", "-o", filepath.Join(dir, JMeterReport))
 	}
 	if err := lab.Run(ctx, lab.Program{Name: "jmeter", Path: path, Args: args, Dir: dir, Env: env}); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func burstFrom(rows []Row, w Workload) (Burst, error) {
 		if err != nil {
 			return Burst{}, err
 		}
-		c := Claim{Received: s.Received, Verdict: Unexpected, Instance: row["instance"]}
+		c := Claim{Sent: s.Sent, Received: s.Received, Verdict: Unexpected, Instance: row["instance"]}
 		switch row["responseCode"] {
 		case "201":
 			c.Verdict, c.Order = Accepted, row["order"]

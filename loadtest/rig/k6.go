@@ -19,8 +19,11 @@ import (
 // a threshold. Controls have to fail some; the jobs judge by the data.
 const thresholdsFailed = 99
 
+// K6Report is the name of k6's own report, a web page.
+const K6Report = "k6.html"
+
 // RunK6 runs a script of loadtest/k6 with the settings env. It leaves k6's
-// samples in dir/points.json and returns the name of that file.
+// samples in dir/points.json, whose name it returns, and K6Report beside it.
 func RunK6(ctx context.Context, dir, script string, env ...string) (samples string, err error) {
 	path, err := Binary("k6")
 	if err != nil {
@@ -33,7 +36,8 @@ func RunK6(ctx context.Context, dir, script string, env ...string) (samples stri
 	err = lab.Run(ctx, lab.Program{
 		Name: "k6", Path: path, Dir: dir, Env: env,
 		Args: []string{
-			"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out", "json=" + samples, script,
+			"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out", "json=" + samples,
+			"--out", "web-dashboard=port=-1&period=250ms&export=" + filepath.Join(dir, K6Report), script,
 		},
 	})
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == thresholdsFailed {
@@ -96,7 +100,7 @@ func (b *Burst) add(s sample) {
 		b.Spans = append(b.Spans, Span{Sent: s.Data.Time.Add(-took), Received: s.Data.Time})
 	case s.Metric == "start_skew":
 		b.Skews = append(b.Skews, took)
-	case s.Metric == "claims":
-		b.Claims = append(b.Claims, Claim{s.Data.Time, tags["verdict"], tags["order"], tags["instance"]})
+	case s.Metric == "claim_wait":
+		b.Claims = append(b.Claims, Claim{s.Data.Time.Add(-took), s.Data.Time, tags["verdict"], tags["order"], tags["instance"]})
 	}
 }

@@ -14,8 +14,8 @@ const samples = `{"type":"Metric","data":{"name":"claims","type":"counter"},"met
 {"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":100,"tags":{"name":"claim","status":"201"}}}
 {"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":50,"tags":{"name":"claim","status":"409"}}}
 {"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.050Z","value":50,"tags":{"name":"warm-up","status":"200"}}}
-{"metric":"claims","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":1,"tags":{"verdict":"accepted","order":"77","instance":"a"}}}
-{"metric":"claims","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":1,"tags":{"verdict":"sold_out","instance":"b"}}}
+{"metric":"claim_wait","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":100,"tags":{"verdict":"accepted","order":"77","instance":"a"}}}
+{"metric":"claim_wait","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":50,"tags":{"verdict":"sold_out","instance":"b"}}}
 {"metric":"start_skew","type":"Point","data":{"time":"2026-11-21T12:00:00.000Z","value":7,"tags":{}}}
 `
 
@@ -32,7 +32,7 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
 	want := Burst{
 		Spans:  []Span{{at(0), at(100)}, {at(100), at(150)}},
-		Claims: []Claim{{at(100), Accepted, "77", "a"}, {at(150), "sold_out", "", "b"}},
+		Claims: []Claim{{at(0), at(100), Accepted, "77", "a"}, {at(100), at(150), "sold_out", "", "b"}},
 		Skews:  []time.Duration{7 * time.Millisecond},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

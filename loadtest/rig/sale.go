@@ -43,7 +43,7 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 	if err := migrations.Up(ctx, db.DB); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales), stack: s}
+	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales%redisDatabases), stack: s}
 	sale.env = append([]string{
 		"MYSQL_DSN=" + dsn, "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
 		"MIGRATE=false", "LOG_LEVEL=warn",

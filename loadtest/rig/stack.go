@@ -3,6 +3,7 @@ package rig
 import (
 	"crypto/rand"
 	"errors"
+	"strconv"
 
 	"example.com/flashsale/internal/lab"
 )
@@ -25,6 +26,10 @@ var LargeDatabase = []string{
 	"--loose-innodb-log-file-size=512M", "--loose-innodb-redo-log-capacity=1G",
 }
 
+// redisDatabases is how many sales have a Redis database each. The next ones share
+// them with the first, whose instances have ended.
+const redisDatabases = 1000
+
 // Start starts an empty stack. databaseArgs are added to the command line of the
 // database server. Close stops the stack with everything that was started in it.
 func Start(databaseArgs ...string) (*Stack, error) {
@@ -36,7 +41,7 @@ func Start(databaseArgs ...string) (*Stack, error) {
 	if s.MySQL, err = l.MySQL(databaseArgs...); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if s.Redis, err = l.Redis("--databases", "1000"); err != nil {
+	if s.Redis, err = l.Redis("--databases", strconv.Itoa(redisDatabases)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return s, nil

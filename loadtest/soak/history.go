@@ -23,12 +23,21 @@ type history struct {
 	latencies    []time.Duration
 	last         time.Time     // of a verdict other than unknown
 	longestGap   time.Duration // between two such verdicts
+	gaps         []span        // between two such verdicts, of gapLimit or more
+	begin        time.Time
+	seconds      []second // since begin
 }
+
+// gapLimit is how long a time without a verdict is listed as a gap.
+const gapLimit = 500 * time.Millisecond
+
+// A second is how many replies arrived in one second.
+type second struct{ accepted, refused, unknown int }
 
 func newHistory() history {
 	return history{
 		acknowledged: map[claim]int64{}, known: map[claim]int64{}, unknown: map[claim]bool{},
-		verdicts: map[string]int{}, last: time.Now(),
+		verdicts: map[string]int{}, last: time.Now(), begin: time.Now(),
 	}
 }
 
@@ -40,11 +49,12 @@ func (h *history) add(c claim, r reply, latency time.Duration) (contradicted int
 	verdict := r.verdict()
 	h.verdicts[verdict]++
 	h.latencies = append(h.latencies, latency)
+	h.count(verdict)
 	if verdict == unknown {
 		h.unknown[c] = true
 		return 0
 	}
-	h.longestGap, h.last = max(h.longestGap, time.Since(h.last)), time.Now()
+	h.endGap()
 	switch verdict {
 	case rig.Accepted:
 		if order := h.acknowledged[c]; order != 0 {
@@ -58,6 +68,31 @@ func (h *history) add(c claim, r reply, latency time.Duration) (contradicted int
 		}
 	}
 	return 0
+}
+
+// count counts a reply in its second.
+func (h *history) count(verdict string) {
+	now := int(time.Since(h.begin).Seconds())
+	for len(h.seconds) <= now {
+		h.seconds = append(h.seconds, second{})
+	}
+	switch s := &h.seconds[now]; verdict {
+	case rig.Accepted:
+		s.accepted++
+	case unknown:
+		s.unknown++
+	default:
+		s.refused++
+	}
+}
+
+// endGap ends the time without a verdict.
+func (h *history) endGap() {
+	now := time.Now()
+	if gap := now.Sub(h.last); gap >= gapLimit {
+		h.gaps = append(h.gaps, span{h.last, now})
+	}
+	h.longestGap, h.last = max(h.longestGap, now.Sub(h.last)), now
 }
 
 // addOrder records that c's user was told of order. It returns the different

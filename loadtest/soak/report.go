@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -25,6 +26,7 @@ type Report struct {
 	WaitLimit    float64        `json:"wait_limit_seconds"`
 	Settings     []string       `json:"settings"` // of the instances
 	Outages      []outage       `json:"events"`
+	Hostility    hostility      `json:"hostile_clients"`
 	Violations   []string       `json:"faults"`
 	Pass         bool           `json:"pass"`
 }
@@ -40,7 +42,7 @@ func (r *run) report(ctx context.Context) error {
 		return err
 	}
 	report.print()
-	return rig.Proven(report.Pass)
+	return errors.Join(r.writePage(report), rig.Proven(report.Pass))
 }
 
 func (r *run) result(ctx context.Context) (Report, error) {
@@ -58,7 +60,8 @@ func (r *run) result(ctx context.Context) (Report, error) {
 		Environment: environment, Seconds: r.duration.Seconds(), Coupons: len(accounts), Acknowledged: len(h.acknowledged),
 		Verdicts: h.verdicts, LongestGap: h.longestGap.Seconds(), Outages: r.outages.list, Violations: r.violations.all(),
 		LongestWait: r.waits.longest(span{r.begin, time.Now()}).Seconds(), WaitLimit: waitLimit.Seconds(), Settings: settings,
-		P50: rig.Milliseconds(stats.Quantile(h.latencies, 0.5)), P99: rig.Milliseconds(stats.Quantile(h.latencies, 0.99)),
+		Hostility: r.hostility,
+		P50:       rig.Milliseconds(stats.Quantile(h.latencies, 0.5)), P99: rig.Milliseconds(stats.Quantile(h.latencies, 0.99)),
 	}
 	for _, a := range accounts {
 		report.Orders += a.Orders
@@ -109,6 +112,8 @@ func (r Report) print() {
 		fmt.Printf("  %6.1f s  %s, back after %.1f s; longest wait %.1f s; all coupons sell again after %.1f s%s\n",
 			o.Second, o.What, o.Down, o.LongestWait, o.SellsAfter, o.otherText())
 	}
+	fmt.Printf("  p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user\n",
+		r.Hostility.Quiet, r.Hostility.Hostile, maxSlowdown, r.Hostility.Control)
 	for _, v := range r.Violations {
 		fmt.Println("  NO:", v)
 	}

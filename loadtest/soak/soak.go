@@ -2,7 +2,8 @@
 // promise is broken, a claim gets no reply in time or a coupon does not sell again
 // soon. Mixed users claim from coupons that open, sell out and are restocked. The
 // instances, the database and Redis are killed, suspended and partitioned in turn.
-// The database is audited throughout.
+// Then hostile clients occupy nginx and the instances. The database is audited
+// throughout.
 package soak
 
 import (
@@ -72,6 +73,7 @@ type run struct {
 	waits      waits
 	faults     []fault
 	outages    outages
+	hostility  hostility
 	violations violations
 }
 
@@ -91,8 +93,8 @@ func newRun(ctx context.Context, s *rig.Stack, sale *rig.Sale, d time.Duration) 
 	return r, nil
 }
 
-// run runs all activities at once until the time is up, and then settle. An
-// activity that fails ends the others.
+// run runs all activities at once until the time is up, then faceHostileClients,
+// and then settle. An activity that fails ends the others.
 func (r *run) run(ctx context.Context) error {
 	during, cancel := context.WithTimeout(ctx, r.duration)
 	defer cancel()
@@ -108,6 +110,10 @@ func (r *run) run(ctx context.Context) error {
 	}
 	wg.Wait()
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+		return err
+	}
+	r.awaitSales(ctx, "after the last fault", r.nginx)
+	if err := r.faceHostileClients(ctx); err != nil {
 		return err
 	}
 	return r.settle(ctx)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
@@ -52,6 +53,10 @@ type Look struct {
 	Language      string // like zh-CN; empty is English
 }
 
+// lifetime bounds how long a page is open. An action that waits for an element
+// that never comes would wait forever.
+const lifetime = 5 * time.Minute
+
 // A Page is a tab. Context runs chromedp's actions on it.
 type Page struct {
 	Context context.Context
@@ -70,7 +75,9 @@ func (b *Browser) Open(address string, look Look, downloads string) (*Page, erro
 		return nil, fmt.Errorf("browser: %w", err)
 	}
 	p := &Page{origin: origin}
-	p.Context, p.Close = chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.record))
+	ctx, cancel := context.WithTimeout(b.ctx, lifetime)
+	p.Context, _ = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.record))
+	p.Close = cancel
 	if err := p.open(address, look, downloads); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("browser: open %s: %w", address, err)

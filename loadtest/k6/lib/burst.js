@@ -14,6 +14,7 @@ const lead = Number(__ENV.LEAD_MS || 1500); // from setup to the first burst
 const period = Number(__ENV.PERIOD_MS || 1000); // from burst to burst
 
 const claims = new Counter('claims'); // tags: verdict, instance, order
+const wait = new Trend('claim_wait', true); // the same tags
 const skew = new Trend('start_skew', true);
 
 http.setResponseCallback(http.expectedStatuses(200, 201, 409)); // a refused claim is no failure
@@ -55,7 +56,9 @@ function claim(sale, user) {
   sleep(Math.max(0, moment - Date.now()) / 1000);
   skew.add(Date.now() - moment);
   const res = http.post(`${coupon}/orders`, null, { headers, tags: { name: 'claim' } });
-  claims.add(1, { ...verdict(res), instance: res.headers['X-Instance'] || 'none' });
+  const tags = { ...verdict(res), instance: res.headers['X-Instance'] || 'none' };
+  claims.add(1, tags);
+  wait.add(res.timings.duration, tags);
 }
 
 function verdict(res) {

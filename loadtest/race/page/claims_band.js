@@ -11,33 +11,40 @@ export class ClaimsBand {
   // texts.
   constructor({ title, note, items, height, names }) {
     const groups = Map.groupBy(items, i => i.verdict);
-    Object.assign(this, { title, note, height, names, drawn: [], groups: [...verdicts].reverse().filter(v => groups.has(v)).map(v => ({ verdict: v, items: groups.get(v) })) });
+    const order = [...verdicts].reverse().filter(v => groups.has(v));
+    Object.assign(this, { title, note, height, names, rows: [], now: 0, groups: order.map(verdict => ({ verdict, items: groups.get(verdict) })) });
+  }
+
+  // drawn lists what was drawn last, with the verdict that was known then.
+  get drawn() {
+    return this.rows.flatMap(({ items, verdict, top, pitch }) => items.map((item, i) => ({
+      item, y: top + (i + 0.5) * pitch, verdict: item.to > this.now ? 'in_flight' : verdict,
+    }))).filter(d => d.item.from <= this.now);
   }
 
   // draw draws the items of the viewport into the box.
   draw(ctx, view) {
     const { viewport, box } = view;
+    this.now = viewport.cursor ?? viewport.end;
     const shown = this.groups.map(g => ({ ...g, items: g.items.filter(i => i.from <= viewport.to && i.to >= viewport.from) })).filter(g => g.items.length > 0);
     const heights = share(box.bottom - box.top, shown.map(g => g.items.length));
-    this.drawn = [];
     let top = box.top;
-    shown.forEach((group, i) => {
-      this.#drawGroup(ctx, group, top, heights[i], view);
+    this.rows = shown.map((group, i) => {
+      const row = { ...group, top, pitch: Math.min(heights[i] / group.items.length, 16) };
       top += heights[i];
+      return row;
     });
-    const chosen = this.drawn.find(d => d.item === view.chosen);
+    for (const row of this.rows) this.#drawRow(ctx, row, view);
+    const chosen = view.chosen && this.drawn.find(d => d.item === view.chosen);
     if (chosen) highlight(ctx, chosen, view);
   }
 
-  #drawGroup(ctx, { verdict, items }, top, height, view) {
-    const now = view.viewport.cursor ?? view.viewport.end;
-    const pitch = Math.min(height / items.length, 16);
-    const drawn = items.map((item, i) => ({ item, y: top + (i + 0.5) * pitch, verdict: item.to > now ? 'in_flight' : verdict })).filter(d => d.item.from <= now);
-    if (drawn.length === 0) return;
-    drawLines(ctx, drawn, pitch, view, now);
-    if (pitch >= 7 || drawn.length <= 60) drawMarks(ctx, drawn, pitch, view);
-    this.#drawName(ctx, verdict, drawn.length, top, view);
-    this.drawn.push(...drawn);
+  #drawRow(ctx, row, view) {
+    const count = row.items.reduce((sum, i) => sum + (i.from <= this.now), 0);
+    if (count === 0) return;
+    drawLines(ctx, row, view, this.now);
+    if (row.pitch >= 7 || count <= 60) drawMarks(ctx, row, view, this.now);
+    this.#drawName(ctx, row.verdict, count, row.top, view);
   }
 
   // drawName writes the verdict and the number of its claims at the right edge.
@@ -79,26 +86,27 @@ function share(height, counts) {
 }
 
 // drawLines draws claims that share a row of pixels as one line.
-function drawLines(ctx, drawn, pitch, { x, theme }, now) {
+function drawLines(ctx, { items, verdict, top, pitch }, { x, theme }, now) {
   const thick = Math.min(6, Math.max(1, Math.floor(pitch * 0.75)));
-  for (let i = 0; i < drawn.length;) {
-    const { y, verdict } = drawn[i];
-    const top = Math.round(y - thick / 2);
-    let [from, to] = [Infinity, 0];
-    do {
-      from = Math.min(from, drawn[i].item.from);
-      to = Math.max(to, Math.min(drawn[i].item.to, now));
-      i++;
-    } while (i < drawn.length && drawn[i].verdict === verdict && Math.round(drawn[i].y - thick / 2) === top);
-    ctx.fillStyle = theme.verdict[verdict];
-    ctx.fillRect(x(from), top, Math.max(1, x(to) - x(from)), thick);
+  const line = i => Math.round(top + (i + 0.5) * pitch - thick / 2);
+  for (let i = 0; i < items.length;) {
+    const y = line(i);
+    let [from, to, latest] = [Infinity, 0, 0];
+    for (; i < items.length && line(i) === y; i++) {
+      from = Math.min(from, items[i].from);
+      to = Math.max(to, Math.min(items[i].to, now));
+      latest = Math.max(latest, items[i].to);
+    }
+    if (from > now) continue;
+    ctx.fillStyle = theme.verdict[latest > now ? 'in_flight' : verdict];
+    ctx.fillRect(x(from), y, Math.max(1, x(to) - x(from)), thick);
   }
 }
 
-function drawMarks(ctx, drawn, pitch, { x, theme }) {
-  for (const d of drawn) {
-    if (d.verdict !== 'in_flight') drawMark(ctx, d.verdict, x(d.item.to), d.y, Math.min(6, Math.max(3.5, pitch * 0.45)), theme);
-  }
+function drawMarks(ctx, { items, verdict, top, pitch }, { x, theme }, now) {
+  items.forEach((item, i) => {
+    if (item.to <= now) drawMark(ctx, verdict, x(item.to), top + (i + 0.5) * pitch, Math.min(6, Math.max(3.5, pitch * 0.45)), theme);
+  });
 }
 
 function highlight(ctx, d, { x, theme, viewport }) {

@@ -13,14 +13,19 @@ export class StepsBand {
     ctx.beginPath();
     ctx.moveTo(x(viewport.from), y(0));
     let before = this.steps.findLast(s => s.t < viewport.from)?.depth ?? 0;
-    ctx.lineTo(x(viewport.from), y(before));
+    let column = { x: x(viewport.from), most: before }; // the steps of one pixel are drawn as the highest of them
     for (const { t, depth } of this.steps) {
-      if (t > now) break;
       if (t < viewport.from) continue;
-      ctx.lineTo(x(t), y(before));
-      ctx.lineTo(x(t), y(depth));
+      if (t > now) break;
+      if (x(t) - column.x >= 1) {
+        ctx.lineTo(column.x, y(column.most));
+        ctx.lineTo(x(t), y(before));
+        column = { x: x(t), most: depth };
+      }
+      column.most = Math.max(column.most, depth);
       before = depth;
     }
+    ctx.lineTo(column.x, y(column.most));
     ctx.lineTo(x(now), y(before));
     ctx.lineTo(x(now), y(0));
     ctx.fillStyle = theme.accent;

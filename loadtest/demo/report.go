@@ -1,0 +1,80 @@
+package demo
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// WriteReport writes out/name/report.html: the time line of every experiment,
+// its promises, and what it teaches. how says where the claims were sent and how
+// they were checked.
+func WriteReport(name, title, how string, e rig.Environment, results []Result) error {
+	page := report.Report{Title: title, Pass: len(results) > 0, Environment: e}
+	wrong := 0
+	for i, r := range results {
+		page.Sections = append(page.Sections, r.section(name, fmt.Sprintf("%02d", i+1), i+1))
+		if !r.Pass() {
+			page.Pass, wrong = false, wrong+1
+		}
+	}
+	page.Summary = fmt.Sprintf("%d bursts of claims, each sent at one moment %s: %d are as they have to be.",
+		len(results), how, len(results)-wrong)
+	return report.Write(name, page)
+}
+
+// section describes r, whose load generator wrote to the given directory of
+// out/name.
+func (r Result) section(name, directory string, number int) report.Section {
+	s := report.Section{
+		Title:   fmt.Sprintf("%d. %s, lock: %s, guards off: %s", number, r.Title(), r.lockTitle(), r.guardsOffTitle()),
+		Verdict: report.VerdictOf(r.Pass()),
+		Text:    r.Lesson,
+		Table:   r.table(),
+	}
+	s.Files = report.Existing(name,
+		report.File{Path: path.Join(directory, rig.K6Report), Text: "k6's own report"},
+		report.File{Path: path.Join(directory, rig.JMeterReport, "index.html"), Text: "JMeter's own dashboard"})
+	for _, fault := range r.Faults() {
+		s.Text += " NO: " + fault + "."
+	}
+	if len(r.Claims) > 0 {
+		s.Charts = []report.Chart{report.Claims{
+			Caption: fmt.Sprintf("Round 1 of %d: each claim from sent to answered, in the lane of the instance that replied", r.Rounds),
+			Claims:  r.firstRound(),
+		}}
+	}
+	return s
+}
+
+func (r Result) table() report.Table {
+	row := []string{"", r.Commit, fmt.Sprint(len(r.Acknowledged())), fmt.Sprint(r.Orders)}
+	for _, p := range promises {
+		row = append(row, r.promise(p))
+	}
+	row = append(row, fmt.Sprint(r.MaxInFlight()), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
+	return report.Table{
+		Header: []string{"", "commit", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight", "p50", "p99"},
+		Rows:   [][]string{row},
+	}
+}
+
+// firstRound returns the claims that were sent first, as many as a round has.
+func (r Result) firstRound() []report.Claim {
+	sent := slices.Clone(r.Claims)
+	slices.SortStableFunc(sent, func(a, b rig.Claim) int { return a.Sent.Compare(b.Sent) })
+	all := make([]report.Claim, min(len(sent), r.BurstSize()))
+	for i := range all {
+		c := sent[i]
+		all[i] = report.Claim{
+			Instance: c.Instance, Verdict: c.Verdict, Sent: sinceMS(sent[0].Sent, c.Sent), Answered: sinceMS(sent[0].Sent, c.Received),
+		}
+	}
+	return all
+}
+
+func sinceMS(begin, t time.Time) float64 { return rig.Milliseconds(t.Sub(begin)) }

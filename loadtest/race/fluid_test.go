@@ -1,0 +1,84 @@
+package race
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"example.com/flashsale/loadtest/race/page"
+)
+
+// A race of 10,000 claims a side must stay fluid while it is zoomed and moved.
+// The test bounds the work of a drawing, which does not depend on how busy the
+// machine is: claims that share a row of pixels are one line. The times are
+// logged; docs/proof.md has those of a quiet machine.
+func TestTenThousandClaimsStayFluid(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	file := filepath.Join(t.TempDir(), "race.html")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(largeRace())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := page.WriteFile(f, text); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	p := open(t, b, "file://"+file, desktop)
+	p.wait(`scene.sides[1].claims.length === 10000`)
+	times := evaluate[struct{ Lines, Drawing, DrawingP95, Frame, FrameP95 float64 }](p, moveAround)
+	t.Logf("both timelines of 10,000 claims: drawn with %.0f rectangles in %.1f ms (p95 %.1f), a frame every %.1f ms (p95 %.1f)",
+		times.Lines, times.Drawing, times.DrawingP95, times.Frame, times.FrameP95)
+	if times.Lines > 4000 {
+		t.Errorf("a drawing of both timelines takes %.0f rectangles, want 4000 at most", times.Lines)
+	}
+	p.press("#zoom-reset")
+	p.screenshot("large-1440-light-en")
+}
+
+// moveAround zooms and pans for 200 frames.
+const moveAround = `(async () => {
+	const canvas = document.querySelector(".timeline canvas"), drawings = [], frames = [];
+	const fill = CanvasRenderingContext2D.prototype.fillRect;
+	let last = await new Promise(requestAnimationFrame), lines = 0;
+	CanvasRenderingContext2D.prototype.fillRect = function (...box) { lines++; fill.apply(this, box); };
+	for (let i = 0; i < 200; i++) {
+		const key = i < 4 ? "+" : i % 40 === 39 ? "0" : i % 5 === 0 ? "+" : i % 2 ? "ArrowRight" : "ArrowLeft";
+		canvas.dispatchEvent(new KeyboardEvent("keydown", {key}));
+		const now = await new Promise(requestAnimationFrame);
+		await new Promise(r => setTimeout(r));
+		frames.push(now - last);
+		drawings.push(scene.drawings.reduce((sum, d) => sum + d.milliseconds, 0));
+		last = now;
+	}
+	const at = (list, part) => list.sort((x, y) => x - y)[Math.floor(list.length * part)];
+	return {Lines: lines / 200, Drawing: at(drawings, 0.5), DrawingP95: at(drawings, 0.95), Frame: at(frames, 0.5), FrameP95: at(frames, 0.95)};
+})()`
+
+// largeRace returns a race of 10,000 claims of 2,000 users a side.
+func largeRace() Race {
+	random := rand.New(rand.NewPCG(1, 2))
+	r := Race{Version: Version, ID: "1", State: Ended, Workload: Workload{Users: 2000, ClaimsPerUser: 5, Stock: 1000}}
+	for i := range r.Sides {
+		r.Sides[i] = newSide(Settings{Lock: []string{"none", "redis"}[i], LockScope: "user", Guards: []string{"stock"}, Commit: "each", Instances: 2, Redis: "single"})
+		for n := range 10000 {
+			sent := random.Int64N(5000)
+			granted := sent + random.Int64N(200000)
+			released := granted + 2000 + random.Int64N(30000)
+			c := Claim{N: n, User: fmt.Sprint(n % 2000), Instance: string("ab"[n%2]), Sent: sent, Answered: released + 500, Status: 201}
+			if n%10 > 0 {
+				c.Status, c.Code = 409, []string{"sold_out", "already_claimed"}[n%2]
+			}
+			r.Sides[i].Claims = append(r.Sides[i].Claims, c)
+			r.Sides[i].Sections = append(r.Sides[i].Sections, Section{Key: "redis_lock:userId:" + c.User, User: c.User, Instance: c.Instance, Wanted: sent, Granted: granted, Released: released})
+		}
+	}
+	return r
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"time"
+)
+
+func escape(s string) string { return template.HTMLEscapeString(s) }
+
+// drawing returns the SVG element of c. A screen reader reads name.
+func (c *canvas) drawing(name string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>", width, c.height, escape(name), c.String()))
+}
+
+// Bars is a horizontal bar for each value, with the range of its repetitions.
+type Bars struct {
+	Caption string
+	Unit    string
+	Bars    []Bar
+}
+
+// A Bar is one value. Low and High are equal if it was measured once.
+type Bar struct {
+	Name             string
+	Value, Low, High float64
+	Other            bool // is what the others are compared with
+}
+
+func (b Bars) caption() string { return b.Caption }
+
+const (
+	labelWidth = 330.0
+	barHeight  = 24.0
+)
+
+func (b Bars) svg() (template.HTML, Table) {
+	c := &canvas{height: 4}
+	x := scale{from: labelWidth, to: width - 80}
+	for _, bar := range b.Bars {
+		x.high = max(x.high, bar.High, bar.Value)
+	}
+	table := Table{Header: []string{"", b.Unit, "lowest", "highest"}}
+	for _, bar := range b.Bars {
+		class := "bar"
+		if bar.Other {
+			class = "bar other"
+		}
+		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, labelWidth-8, c.height+16, escape(bar.Name))
+		c.add(`<rect class="%s" x="%g" y="%.1f" width="%.1f" height="%g" rx="2"><title>%s: %s %s</title></rect>`,
+			class, labelWidth, c.height+4, x.at(bar.Value)-labelWidth, barHeight-8, escape(bar.Name), number(bar.Value), escape(b.Unit))
+		if bar.High > bar.Low {
+			c.add(`<path class="whisker" d="M%.1f %.1f H%.1f m0 -4 v8 M%.1f %.1f v8"/>`,
+				x.at(bar.Low), c.height+barHeight/2, x.at(bar.High), x.at(bar.Low), c.height+barHeight/2-4)
+		}
+		c.add(`<text x="%.1f" y="%.1f">%s</text>`, x.at(max(bar.Value, bar.High))+6, c.height+16, number(bar.Value))
+		c.height += barHeight
+		table.Rows = append(table.Rows, []string{bar.Name, number(bar.Value), number(bar.Low), number(bar.High)})
+	}
+	c.xAxis(x, "4", b.Unit)
+	return c.drawing(b.Caption), table
+}
+
+// Curves draws up to four series over a common axis. NaN interrupts a curve.
+type Curves struct {
+	Caption      string
+	XName, YName string
+	LogX, LogY   bool
+	Series       []Series
+	Marks        []Span // shaded over the whole height, on the x axis
+}
+
+// A Series is a curve.
+type Series struct {
+	Name   string
+	Points []Point
+}
+
+// A Point is one value of a series.
+type Point struct{ X, Y float64 }
+
+func (l Curves) caption() string { return l.Caption }
+
+const curvesHeight = 260.0
+
+func (l Curves) svg() (template.HTML, Table) {
+	x, y := l.scales()
+	c := &canvas{}
+	for i, s := range l.Series {
+		c.add(`<line class="curve c%d" x1="%d" x2="%d" y1="10" y2="10"/><text x="%d" y="14">%s</text>`, i, 70+i*260, 100+i*260, 106+i*260, escape(s.Name))
+	}
+	for _, m := range l.Marks {
+		c.add(`<rect class="span fault" fill-opacity="0.25" x="%.1f" y="24" width="%.1f" height="%g"><title>%s</title></rect>`,
+			x.at(m.From), max(1.5, x.at(m.To)-x.at(m.From)), curvesHeight-24, escape(m.Name))
+	}
+	for _, v := range y.ticks() {
+		c.add(`<line class="grid" x1="70" x2="%g" y1="%.1f" y2="%.1f"/><text class="unit" x="62" y="%.1f" text-anchor="end">%s</text>`,
+			width-10, y.at(v), y.at(v), y.at(v)+4, number(v))
+	}
+	c.height = curvesHeight
+	c.xAxis(x, "24", l.XName)
+	c.add(`<text class="unit" x="8" y="14">%s</text>`, escape(l.YName))
+	for i, s := range l.Series {
+		c.add(`<path class="curve c%d" d="%s"><title>%s</title></path>`, i, l.path(s.Points, x, y), escape(s.Name))
+	}
+	return c.drawing(l.Caption), l.table()
+}
+
+func (l Curves) scales() (x, y scale) {
+	x = scale{low: math.Inf(1), high: math.Inf(-1), from: 70, to: width - 10, log: l.LogX}
+	y = scale{low: math.Inf(1), high: math.Inf(-1), from: curvesHeight, to: 28, log: l.LogY}
+	for _, s := range l.Series {
+		for _, p := range s.Points {
+			if l.drawable(p) {
+				x.low, x.high = min(x.low, p.X), max(x.high, p.X)
+				y.low, y.high = min(y.low, p.Y), max(y.high, p.Y)
+			}
+		}
+	}
+	if !l.LogY {
+		y.low = min(0, y.low)
+	}
+	if x.low > x.high { // nothing to draw
+		x, y = scale{low: 1, high: 1, from: x.from, to: x.to}, scale{low: 1, high: 1, from: y.from, to: y.to}
+	}
+	return x, y
+}
+
+// drawable reports whether p has a place on the axes.
+func (l Curves) drawable(p Point) bool {
+	return !math.IsNaN(p.Y) && (!l.LogX || p.X > 0) && (!l.LogY || p.Y > 0)
+}
+
+func (l Curves) path(points []Point, x, y scale) string {
+	d, command := "", "M"
+	for _, p := range points {
+		if !l.drawable(p) {
+			command = "M"
+			continue
+		}
+		d += fmt.Sprintf("%s%.1f %.1f", command, x.at(p.X), y.at(p.Y))
+		command = "L"
+	}
+	return d
+}
+
+// maxRows bounds the table of a curve. Of more points, some are left out.
+const maxRows = 50
+
+// table has a row for each x.
+func (l Curves) table() Table {
+	t := Table{Header: []string{l.XName}}
+	rows := map[float64][]string{}
+	for i, s := range l.Series {
+		t.Header = append(t.Header, s.Name)
+		for _, p := range s.Points {
+			if rows[p.X] == nil {
+				rows[p.X] = make([]string, len(l.Series))
+			}
+			rows[p.X][i] = number(p.Y)
+		}
+	}
+	for i, x := range sortedKeys(rows) {
+		if i%(1+len(rows)/maxRows) == 0 {
+			t.Rows = append(t.Rows, append([]string{number(x)}, rows[x]...))
+		}
+	}
+	return t
+}
+
+func sortedKeys[V any](m map[float64]V) (keys []float64) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Quantiles returns the distribution of samples as a curve: the time in
+// milliseconds under which each share of them lies.
+func Quantiles(name string, samples []time.Duration) Series {
+	s := Series{Name: name}
+	ordered := slices.Sorted(slices.Values(samples))
+	for i := range 201 {
+		q := float64(i) / 200
+		if n := len(ordered); n > 0 {
+			s.Points = append(s.Points, Point{100 * q, float64(ordered[min(n-1, int(q*float64(n)))]) / float64(time.Millisecond)})
+		}
+	}
+	return s
+}

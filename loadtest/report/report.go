@@ -1,0 +1,133 @@
+// Package report writes what an experiment has measured as one HTML file with
+// charts. The file has no script and refers to nothing outside of itself, so it
+// opens from disk, without a network, and prints.
+package report
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Report is one page.
+type Report struct {
+	Title       string
+	Summary     string // one or two sentences: what was done and what came out
+	Pass        bool
+	Environment rig.Environment
+	Sections    []Section
+}
+
+// A Section is a part of a page. All members but Title are optional.
+type Section struct {
+	Title   string
+	Text    string
+	Verdict Verdict
+	Charts  []Chart
+	Table   Table
+	Files   []File
+}
+
+// A Verdict says whether a section is as it has to be.
+type Verdict string
+
+// Right and Wrong are the verdicts. A section without a claim has none.
+const (
+	Right Verdict = "right"
+	Wrong Verdict = "wrong"
+)
+
+// VerdictOf returns Right or Wrong.
+func VerdictOf(pass bool) Verdict {
+	if pass {
+		return Right
+	}
+	return Wrong
+}
+
+// A Table is a header and rows of as many cells. The first cell of a row names
+// it.
+type Table struct {
+	Header []string
+	Rows   [][]string
+	Text   bool // the cells are words, not numbers
+}
+
+// A File is a link to a file beside the report.
+type File struct{ Path, Text string }
+
+// A Chart draws itself.
+type Chart interface {
+	// svg returns the drawing, and what says the same in words and numbers.
+	svg() (drawing template.HTML, numbers Table)
+	// caption names the chart.
+	caption() string
+}
+
+//go:embed page.tmpl style.css
+var files embed.FS
+
+var page = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
+	"draw": draw, "sorted": sorted, "style": style,
+}).ParseFS(files, "page.tmpl"))
+
+// Write writes r to out/name/report.html and prints the path.
+func Write(name string, r Report) error {
+	path := filepath.Join("out", name, "report.html")
+	var b bytes.Buffer
+	if err := page.Execute(&b, r); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	fmt.Println(path)
+	return nil
+}
+
+// A drawn is a chart as the template needs it.
+type drawn struct {
+	Caption string
+	Drawing template.HTML
+	Numbers Table
+}
+
+func draw(c Chart) drawn {
+	drawing, numbers := c.svg()
+	return drawn{c.caption(), drawing, numbers}
+}
+
+func style() (template.CSS, error) {
+	text, err := files.ReadFile("style.css")
+	return template.CSS(text), err
+}
+
+// A pair is an entry of a map.
+type pair struct{ Key, Value string }
+
+func sorted(m map[string]string) (pairs []pair) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, pair{key, m[key]})
+	}
+	return pairs
+}
+
+// Existing returns those of files that exist below out/name.
+func Existing(name string, files ...File) (found []File) {
+	for _, f := range files {
+		if _, err := os.Stat(filepath.Join("out", name, f.Path)); err == nil {
+			found = append(found, f)
+		}
+	}
+	return found
+}

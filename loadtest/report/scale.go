@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// width is the width of a drawing's coordinates. The page scales drawings.
+const width = 1100.0
+
+// A scale maps values to coordinates.
+type scale struct {
+	low, high float64 // values
+	from, to  float64 // coordinates
+	log       bool
+}
+
+func (s scale) at(v float64) float64 {
+	low, high := s.low, s.high
+	if s.log {
+		low, high, v = math.Log10(low), math.Log10(high), math.Log10(max(v, s.low))
+	}
+	if high == low {
+		return s.from
+	}
+	return s.from + (v-low)/(high-low)*(s.to-s.from)
+}
+
+// ticks returns round values from low to high: four to nine, or the powers of
+// ten.
+func (s scale) ticks() (all []float64) {
+	if s.log {
+		for v := math.Pow(10, math.Ceil(math.Log10(s.low))); v <= s.high*1.0001; v *= 10 {
+			all = append(all, v)
+		}
+		return all
+	}
+	step := roundStep((s.high - s.low) / 6)
+	if step == 0 {
+		return []float64{s.low}
+	}
+	for i := math.Ceil(s.low / step); i*step <= s.high*1.0001; i++ {
+		all = append(all, i*step)
+	}
+	return all
+}
+
+// roundStep returns the next 1, 2 or 5 times a power of ten.
+func roundStep(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if v <= m*power {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+// number formats v with three significant digits, and from 1,000 on as a whole
+// number with commas.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case math.Abs(v) >= 1000:
+		return commas(strconv.FormatFloat(math.Round(v), 'f', 0, 64))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+func commas(digits string) string {
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// A canvas collects the elements of a drawing.
+type canvas struct {
+	strings.Builder
+	height float64
+}
+
+// add appends an element. Texts among the arguments must be escaped.
+func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.Builder, format+"\n", args...) }
+
+// xAxis draws grid lines and their values below the drawing so far.
+func (c *canvas) xAxis(s scale, top, unit string) {
+	for _, v := range s.ticks() {
+		x := s.at(v)
+		c.add(`<line class="grid" x1="%.1f" x2="%.1f" y1="%s" y2="%.1f"/>`, x, x, top, c.height)
+		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, number(v))
+	}
+	c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, s.to, c.height+30, escape(unit))
+	c.height += 34
+}

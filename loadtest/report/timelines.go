@@ -1,0 +1,174 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// Claims draws each claim of a burst as a line from sent to answered, in the
+// lane of the instance that replied, in the order of sending.
+type Claims struct {
+	Caption string
+	Claims  []Claim
+}
+
+// A Claim is one line. Times are milliseconds since the first claim was sent.
+type Claim struct {
+	Instance       string
+	Verdict        string
+	Sent, Answered float64
+}
+
+func (l Claims) caption() string { return l.Caption }
+
+const lanePadding = 10.0
+
+func (l Claims) svg() (template.HTML, Table) {
+	c := &canvas{}
+	x := scale{from: 90, to: width - 10}
+	lanes := map[string][]Claim{}
+	verdicts := map[string]int{}
+	for _, claim := range l.Claims {
+		x.high = max(x.high, claim.Answered)
+		lanes[claim.Instance] = append(lanes[claim.Instance], claim)
+		verdicts[claim.Verdict]++
+	}
+	c.legend(verdicts)
+	table := Table{Header: []string{"verdict", "claims"}}
+	for _, verdict := range keys(verdicts) {
+		table.Rows = append(table.Rows, []string{verdict, number(float64(verdicts[verdict]))})
+	}
+	for _, instance := range keys(lanes) {
+		c.lane(instance, lanes[instance], x)
+	}
+	c.xAxis(x, "24", "ms since the first claim was sent")
+	return c.drawing(fmt.Sprintf("%s: %d claims", l.Caption, len(l.Claims))), table
+}
+
+// legend explains the colours.
+func (c *canvas) legend(verdicts map[string]int) {
+	for i, verdict := range keys(verdicts) {
+		c.add(`<rect class="key %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%d %s</text>`,
+			escape(verdict), 90+i*200, 108+i*200, verdicts[verdict], escape(strings.ReplaceAll(verdict, "_", " ")))
+	}
+	c.height = 24
+}
+
+func (c *canvas) lane(instance string, claims []Claim, x scale) {
+	slices.SortStableFunc(claims, func(a, b Claim) int { return cmp.Compare(a.Sent, b.Sent) })
+	step := min(4, max(0.25, 150/float64(len(claims))))
+	height := step*float64(len(claims)) + 2*lanePadding
+	c.add(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, width-100, height)
+	c.add(`<text x="80" y="%.1f" text-anchor="end">%s</text>`, c.height+height/2+4, escape(instance))
+	paths := map[string]*strings.Builder{}
+	for i, claim := range claims {
+		if paths[claim.Verdict] == nil {
+			paths[claim.Verdict] = &strings.Builder{}
+		}
+		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", x.at(claim.Sent), c.height+lanePadding+step*float64(i), max(x.at(claim.Answered), x.at(claim.Sent)+0.6))
+	}
+	for _, verdict := range keys(paths) {
+		c.add(`<path class="line %s" d="%s"><title>%s</title></path>`, escape(verdict), paths[verdict], escape(verdict))
+	}
+	c.height += height + 4
+}
+
+func keys[V any](m map[string]V) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Lanes draws named spans of time in named rows.
+type Lanes struct {
+	Caption string
+	Unit    string // of the time
+	Rows    []Lane
+}
+
+// A Lane is one row.
+type Lane struct {
+	Name  string
+	Spans []Span
+}
+
+// A Span lasts from From to To. A span of no length is a moment, drawn as a
+// mark.
+type Span struct {
+	Name     string
+	Kind     Kind
+	From, To float64
+}
+
+// A Kind decides a span's colour.
+type Kind string
+
+// The kinds of spans.
+const (
+	Hold  Kind = "hold"  // a process takes itself for the holder of a lock
+	Call  Kind = "call"  // a call of a lock
+	Fault Kind = "fault" // something fails
+	Gap   Kind = "gap"   // no claim is answered
+)
+
+var kindNames = map[Kind]string{
+	Hold: "takes itself for the holder", Call: "call", Fault: "fault", Gap: "no claim is answered",
+}
+
+func (l Lanes) caption() string { return l.Caption }
+
+func (l Lanes) svg() (template.HTML, Table) {
+	c := &canvas{height: 24}
+	x := scale{from: 190, to: width - 10}
+	c.kinds(l.Rows)
+	table := Table{Header: []string{"", "what", "from, " + l.Unit, "to, " + l.Unit}}
+	for _, row := range l.Rows {
+		for _, s := range row.Spans {
+			x.high = max(x.high, s.To)
+			table.Rows = append(table.Rows, []string{row.Name, s.Name, number(s.From), number(s.To)})
+		}
+	}
+	for _, row := range l.Rows {
+		c.add(`<rect class="band" x="190" y="%.1f" width="%g" height="24"/><text x="180" y="%.1f" text-anchor="end">%s</text>`,
+			c.height, width-200, c.height+16, escape(row.Name))
+		for _, s := range row.Spans {
+			c.span(s, x)
+		}
+		c.height += 28
+	}
+	c.xAxis(x, "24", l.Unit)
+	return c.drawing(l.Caption), table
+}
+
+// kinds explains the colours of the spans in rows.
+func (c *canvas) kinds(rows []Lane) {
+	found := map[Kind]bool{}
+	for _, row := range rows {
+		for _, s := range row.Spans {
+			found[s.Kind] = true
+		}
+	}
+	x := 190
+	for _, kind := range []Kind{Hold, Call, Fault, Gap} {
+		if found[kind] {
+			c.add(`<rect class="span %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%s</text>`, kind, x, x+18, kindNames[kind])
+			x += 220
+		}
+	}
+}
+
+// span draws s in the row at c.height, with its name if there is room for it.
+func (c *canvas) span(s Span, x scale) {
+	from, length := x.at(s.From), x.at(s.To)-x.at(s.From)
+	if s.To == s.From {
+		c.add(`<path class="span %s" d="M%.1f %.1f l5 8 l-5 8 l-5 -8z"><title>%s</title></path>`, s.Kind, from, c.height+4, escape(s.Name))
+		return
+	}
+	c.add(`<rect class="span %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="2"><title>%s, from %s to %s</title></rect>`,
+		s.Kind, from, c.height+4, max(1.5, length), escape(s.Name), number(s.From), number(s.To))
+}

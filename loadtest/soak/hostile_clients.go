@@ -1,0 +1,86 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+const (
+	greedyConnections = 1000 // of one user who claims without a pause
+	slowConnections   = 200  // of each other kind
+	slowness          = 500 * time.Millisecond
+)
+
+// attack occupies nginx and the instances with hostile clients until ctx ends:
+// slow headers, slow bodies, slow readers, idle connections, and one user on many
+// connections. wait waits for the last client.
+func (r *run) attack(ctx context.Context, url string, coupon int64) (wait func()) {
+	address, token := strings.TrimPrefix(url, "http://"), r.nginx.signer.User(r.newUser(coupon).user)
+	get := "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n"
+	post := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", token)
+	var clients sync.WaitGroup
+	for range slowConnections {
+		clients.Go(func() { keepConnected(ctx, address, get, writeSlowly("A: a\r\n")) })
+		clients.Go(func() { keepConnected(ctx, address, post, writeSlowly(" ")) })
+		clients.Go(func() { keepConnected(ctx, address, get+"\r\n", readSlowly) })
+		clients.Go(func() { keepConnected(ctx, address, "", beIdle) })
+	}
+	greedy := rig.Client{URL: url, HTTP: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: greedyConnections}, Timeout: clientTimeout,
+	}}
+	for range greedyConnections {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				_, _, _ = greedy.Do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/orders", coupon), token, nil)
+			}
+		})
+	}
+	return func() {
+		clients.Wait()
+		greedy.HTTP.CloseIdleConnections()
+	}
+}
+
+// keepConnected connects, sends the beginning of a request and then uses the
+// connection, again whenever nginx closes it, until ctx ends.
+func keepConnected(ctx context.Context, address, begin string, use func(context.Context, net.Conn) error) {
+	for ctx.Err() == nil {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			sleep(ctx, slowness+rand.N(slowness))
+			continue
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		if _, err = io.WriteString(conn, begin); err == nil {
+			for err == nil && sleep(ctx, slowness+rand.N(slowness)) {
+				err = use(ctx, conn)
+			}
+		}
+		stop()
+		_ = conn.Close()
+	}
+}
+
+func writeSlowly(part string) func(context.Context, net.Conn) error {
+	return func(_ context.Context, conn net.Conn) error {
+		_, err := io.WriteString(conn, part)
+		return err
+	}
+}
+
+func readSlowly(_ context.Context, conn net.Conn) error {
+	_, err := io.ReadFull(conn, make([]byte, 1))
+	return err
+}
+
+func beIdle(context.Context, net.Conn) error { return nil }

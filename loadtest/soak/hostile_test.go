@@ -1,0 +1,27 @@
+package soak
+
+import "testing"
+
+func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		h                 hostility
+		withstood, proves bool
+	}{
+		{hostility{10, 30, 31}, true, true},
+		{hostility{10, 31, 300}, false, true},
+		{hostility{10, 11, 30}, true, false},
+	} {
+		r := &run{hostility: test.h}
+		r.judgeHostility()
+		want := 0
+		for _, ok := range []bool{test.withstood, test.proves} {
+			if !ok {
+				want++
+			}
+		}
+		if n := len(r.violations.all()); n != want || test.h.withstood() != test.withstood || test.h.proves() != test.proves {
+			t.Errorf("%+v: %d violations, want %d", test.h, n, want)
+		}
+	}
+}
