@@ -70,7 +70,7 @@ func (c *canvas) lane(instance string, claims []Claim, x scale) {
 		}
 		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", x.at(claim.Sent), c.height+lanePadding+step*float64(i), max(x.at(claim.Answered), x.at(claim.Sent)+0.6))
 	}
-	for _, verdict := range keys(paths) {
+	for _, verdict := range slices.Backward(keys(paths)) { // "accepted" is last, and on top
 		c.add(`<path class="line %s" d="%s"><title>%s</title></path>`, escape(verdict), paths[verdict], escape(verdict))
 	}
 	c.height += height + 4
