@@ -211,14 +211,15 @@ func resolvesUpstreams(t *testing.T, path string) bool {
 	return minor > 27 || minor == 27 && patch >= 3
 }
 
-// listenBriefly listens with an accept queue for two connections.
+// listenBriefly listens with an accept queue for 21 connections. Those that are
+// repeated fit into it, once the others have been accepted.
 func listenBriefly(t *testing.T) net.Listener {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 1))
+	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 20))
 	f := os.NewFile(uintptr(fd), "listener")
 	l, listenErr := net.FileListener(f)
 	if err := errors.Join(err, listenErr, f.Close()); err != nil {
