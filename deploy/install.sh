@@ -47,6 +47,9 @@ for part; do
 		has nginx || need nginx-light nginx
 		;;
 	tests)
+		has prometheus || need prometheus prometheus # Debian's package has promtool too
+		# The font is for the Chinese page. Debian's Chromium brings none.
+		has_chromium || need "chromium fonts-droid-fallback" chromium
 		has memcached || need memcached memcached
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
@@ -87,7 +90,7 @@ debian_install() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
 		service=${package%-light}
-		case $service in redis-server | nginx | memcached | etcd-server)
+		case $service in redis-server | nginx | memcached | etcd-server | prometheus)
 			[ ! -d /run/systemd/system ] || as_root systemctl disable -q "${service%-server}" "$service" 2>/dev/null || true
 			;;
 		esac
