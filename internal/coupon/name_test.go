@@ -23,7 +23,7 @@ func TestNamesThatCannotBeReadAreRefused(t *testing.T) {
 			t.Errorf("%q is accepted", name)
 		}
 	}
-	for _, name := range []string{"a", "100 off", "满减", "👨‍👩‍👧", "می‌خواهم", "e\u0301", "قسيمة", "-50 %", " a "} {
+	for _, name := range []string{"a", "100 off", "满减", "👨\u200d👩\u200d👧", "می\u200cخواهم", "e\u0301", "قسيمة", "-50 %", " a "} {
 		if !accepts(name) {
 			t.Errorf("%q is refused", name)
 		}
