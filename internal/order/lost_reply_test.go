@@ -198,6 +198,38 @@ func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
 	}
 }
 
+// The server commits a batch, its reply is lost, and reading it back fails with
+// an error after which a transaction may be tried again: the server has become
+// read-only (1290, Aurora's 1836), or the row is locked (1205). The batch must
+// not be tried again: the stock would be taken twice.
+func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
+	t.Parallel()
+	for _, number := range []uint16{1290, 1836, 1205} {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			id := s.coupon(1, 5)
+			proxy, through := s.proxied()
+			claims := s.instance(through)
+			for range 3 { // database/sql makes three attempts on a read-only server
+				proxy.Refuse("SELECT coupon_id, user_id FROM coupon_orders", errorReply(number))
+			}
+			proxy.Inject(faultproxy.HangReply, commitBatch, 1)
+			result := make(chan error, 1)
+			go func() {
+				_, err := claims.Claim(t.Context(), 42, id)
+				result <- err
+			}()
+			labtest.Eventually(t, "the order is committed", func() bool { return s.audit(id).Orders == 1 })
+			proxy.Heal() // closes the connection on which the reply was lost
+			expect(t, "claim", result, order.ErrUnavailable)
+			if a := s.audit(id); a.Orders != 1 || a.Stock != 4 {
+				t.Errorf("audit %+v, want one order and a stock of 4", a)
+			}
+		})
+	}
+}
+
 // Another order has the claim's id, and the reply that says so is lost. Reading
 // back must not take the other order for the claim's.
 func TestOrderOfAnotherUserIsNotReadBack(t *testing.T) {

@@ -83,9 +83,10 @@ func isRefusal(err error) bool {
 	return isConflict(err) || hasErrorNumber(err, duplicateKey, outOfRange, syntaxError, notSupported, noMultiStatement)
 }
 
-// isConflict reports whether err is a refusal that a new attempt may avoid.
+// isConflict reports whether err is a refusal that a new attempt may avoid. An
+// unknown commit is none, whatever error reading it back has had.
 func isConflict(err error) bool {
-	return errors.Is(err, driver.ErrBadConn) || hasErrorNumber(err, deadlock, lockWaitTimeout, rolledBack)
+	return !errors.Is(err, errCommit) && (errors.Is(err, driver.ErrBadConn) || hasErrorNumber(err, deadlock, lockWaitTimeout, rolledBack))
 }
 
 // hasErrorNumber reports whether err is a MySQL error with one of numbers.
