@@ -82,3 +82,11 @@ func OccupyCommitters(c *Claims) (release func()) {
 		g.startCommitter()
 	}
 }
+
+// Queues returns the number of queues, of which each belongs to a coupon.
+func Queues(c *Claims) int {
+	g := c.strategy.(*groupCommit)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queues)
+}
