@@ -3,9 +3,12 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
 
 	"example.com/flashsale/internal/auth"
 )
@@ -14,18 +17,47 @@ const description = "Every error is a problem document (RFC 9457) with a stable 
 	"Beside the responses of the operations there are two: 404 `route_not_found` for any other path, and 405 `method_not_allowed`, " +
 	"with the header `Allow`, for any other method of a path. HEAD is answered wherever GET is."
 
+const tokenDescription = "`sub` is the user's id. HS256 with a secret that the service shares, as `api token` prints it; " +
+	"or RS256, ES256 or EdDSA with a key of the JWKS that the service is configured with."
+
 // document returns the configuration of the OpenAPI document, to which handle
 // adds the operations.
 func document() huma.Config {
 	doc := huma.DefaultConfig("Coupon flash sale", "1.0.0")
 	doc.Info.Description = description
-	doc.CreateHooks = nil // adds neither a $schema member nor a Link header to responses
-	doc.DocsPath, doc.SchemasPath = "", ""
+	doc.CreateHooks = nil                                       // adds neither a $schema member nor a Link header to responses
+	doc.OpenAPIPath, doc.DocsPath, doc.SchemasPath = "", "", "" // routeDocument and routeDocs serve them
 	doc.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "HS256, sub = user id; printed by `api token`"},
+		"token": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: tokenDescription},
 	}
 	return doc
+}
+
+// routeDocument serves the document that describes the operations, in each
+// format that tools read. huma's own handlers of these paths bypass r's limit, and
+// encode without a lock.
+func routeDocument(r chi.Router, doc *huma.OpenAPI) {
+	for path, format := range map[string]struct {
+		mediaType string
+		encode    func() ([]byte, error)
+	}{
+		"/openapi.json":     {"application/openapi+json", doc.MarshalJSON},
+		"/openapi.yaml":     {"application/openapi+yaml", doc.YAML},
+		"/openapi-3.0.json": {"application/openapi+json", doc.Downgrade},
+		"/openapi-3.0.yaml": {"application/openapi+yaml", doc.DowngradeYAML},
+	} {
+		encode := sync.OnceValues(format.encode)
+		r.Get(path, func(w http.ResponseWriter, _ *http.Request) {
+			b, err := encode()
+			if err != nil {
+				internal.write(w)
+				return
+			}
+			w.Header().Set("Content-Type", format.mediaType)
+			_, _ = w.Write(b)
+		})
+	}
 }
 
 // operation describes one route, which is written as "METHOD /path", without its

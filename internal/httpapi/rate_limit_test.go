@@ -66,7 +66,7 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	var refused sync.WaitGroup
 	for _, r := range []struct{ method, path, token string }{
 		{"GET", "/made-up-path", ""}, {"DELETE", "/coupons", ""}, {"GET", "/readyz", ""}, {"GET", "/docs/", ""},
-		{"GET", "/orders", "not.a.token"}, {"POST", "/coupons/7/orders", "not.a.token"},
+		{"GET", "/openapi.json", ""}, {"GET", "/openapi-3.0.yaml", ""}, {"GET", "/orders", "not.a.token"}, {"POST", "/coupons/7/orders", "not.a.token"},
 	} {
 		refused.Go(func() { wantProblem(t, f.do(r.method, r.path, r.token, ""), 429, "rate_limited") })
 	}
@@ -75,7 +75,7 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	if r := f.do("GET", "/livez", "", ""); r.Code != 200 {
 		t.Errorf("livez: %v", r)
 	}
-	f.wantMetric(t, `flashsale_rate_limited_total{limit="address"} 6`)
+	f.wantMetric(t, `flashsale_rate_limited_total{limit="address"} 8`)
 }
 
 // A client that forges X-Real-IP must neither escape its limit nor use up that

@@ -30,14 +30,11 @@ func (a *API) routes() http.Handler {
 	r.Method("GET", "/metrics", promhttp.HandlerFor(a.cfg.Metrics, promhttp.HandlerOpts{}))
 	public := r.With(a.limitAddress)
 	public.Get("/readyz", a.readyz)
-	doc := document()
+	sale := humachi.New(r, document())
 	if a.cfg.Docs {
 		routeDocs(public)
-	} else {
-		doc.OpenAPIPath = ""
+		routeDocument(public, sale.OpenAPI())
 	}
-
-	sale := humachi.New(r, doc)
 	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, // documents the route
 		couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended)
 	r.Post("/coupons/{id}/orders", a.serveClaim) // serves it
