@@ -92,7 +92,7 @@ func (l Curves) svg() (template.HTML, Table) {
 		c.add(`<line class="curve c%d" x1="%d" x2="%d" y1="10" y2="10"/><text x="%d" y="14">%s</text>`, i, 70+i*260, 100+i*260, 106+i*260, escape(s.Name))
 	}
 	for _, m := range l.Marks {
-		c.add(`<rect class="span fault" fill-opacity="0.25" x="%.1f" y="24" width="%.1f" height="%g"><title>%s</title></rect>`,
+		c.add(`<rect class="mark" x="%.1f" y="24" width="%.1f" height="%g"><title>%s</title></rect>`,
 			x.at(m.From), max(1.5, x.at(m.To)-x.at(m.From)), curvesHeight-24, escape(m.Name))
 	}
 	for _, v := range y.ticks() {

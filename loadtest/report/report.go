@@ -71,7 +71,7 @@ type Chart interface {
 	caption() string
 }
 
-//go:embed page.tmpl style.css
+//go:embed page.tmpl *.css
 var files embed.FS
 
 var page = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
@@ -105,11 +105,6 @@ type drawn struct {
 func draw(c Chart) drawn {
 	drawing, numbers := c.svg()
 	return drawn{c.caption(), drawing, numbers}
-}
-
-func style() (template.CSS, error) {
-	text, err := files.ReadFile("style.css")
-	return template.CSS(text), err
 }
 
 // A pair is an entry of a map.

@@ -68,7 +68,7 @@ func number(v float64) string {
 	case math.IsNaN(v):
 		return "–"
 	case math.Abs(v) >= 1000:
-		return commas(strconv.FormatFloat(math.Round(v), 'f', 0, 64))
+		return commas(strconv.FormatFloat(v, 'f', 0, 64))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }

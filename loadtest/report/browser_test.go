@@ -1,0 +1,127 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/lab/browser"
+	"example.com/flashsale/internal/lab/browser/axe"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// everyPart is a report with each kind of chart, verdict, table and file.
+func everyPart() Report {
+	return Report{
+		Title: "Every part", Summary: "A summary of what was measured.", Pass: true,
+		Environment: rig.Environment{
+			Commit: "0123456789abcdef0123456789abcdef01234567", Time: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC),
+			Machine:  rig.Machine{CPU: "a CPU", Cores: 2, Mem: "8 GB"},
+			Versions: map[string]string{"go": "go1.26"}, Durability: map[string]string{"sync_binlog": "1"},
+		},
+		Sections: []Section{
+			{Title: "Charts", Text: "Each kind of chart.", Verdict: Right, Charts: everyChart},
+			{
+				Title: "Words", Verdict: Wrong, Table: Table{Header: []string{"row", "what came out"}, Rows: [][]string{{"1", "a sentence that is too long for a telephone in its whole length and is broken"}}, Text: true},
+				Files: []File{{"other.html", "another page"}},
+			},
+			{Title: "Many columns", Table: Table{Header: []string{"a", "b b b b b", "c c c c c", "d d d d d", "e e e e e"}, Rows: [][]string{{"first", "1,234,567", "1,234,567", "1,234,567", "1,234,567"}}}},
+		},
+	}
+}
+
+// A report opens from disk in a real browser, without an error on the console or
+// a request, in both schemes and on a telephone. Its numbers are those of the
+// data. The screenshots stay in out/report.
+func TestReportOpensInABrowser(t *testing.T) {
+	labtest.NeedServers(t)
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	if err := Write("report", everyPart()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := browser.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Stop)
+	for _, look := range []browser.Look{
+		{Width: 1280, Height: 900}, {Width: 1280, Height: 900, Dark: true},
+		{Width: 390, Height: 844}, {Width: 390, Height: 844, Dark: true},
+	} {
+		name := fmt.Sprintf("report-%d-%s", look.Width, map[bool]Scheme{false: Light, true: Dark}[look.Dark])
+		t.Run(name, func(t *testing.T) { checkReport(t, b, root, name, look) })
+	}
+}
+
+func checkReport(t *testing.T, b *browser.Browser, root, name string, look browser.Look) {
+	t.Helper()
+	file := filepath.Join(root, "out", "report", "report.html")
+	p, err := b.Open("file://"+file, look, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	checkAccessible(t, p, "closed")
+	run[any](t, p, `document.querySelectorAll("details").forEach(d => d.open = true)`)
+	checkAccessible(t, p, "with the numbers")
+	checkTables(t, p)
+	if width := run[int64](t, p, `document.documentElement.scrollWidth`); width > look.Width {
+		t.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
+	}
+	if err := p.Screenshot(filepath.Join("out", "report", name+".png")); err != nil {
+		t.Error(err)
+	}
+	for _, problem := range p.Problems() {
+		t.Error(problem)
+	}
+	if requests := run[[]string](t, p, `performance.getEntriesByType("resource").map(e => e.name)`); len(requests) > 0 {
+		t.Errorf("the page requests %q", requests)
+	}
+}
+
+func run[T any](t *testing.T, p *browser.Page, expression string) T {
+	t.Helper()
+	value, err := browser.Evaluate[T](p, expression)
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+func checkAccessible(t *testing.T, p *browser.Page, state string) {
+	t.Helper()
+	violations, err := axe.Check(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		t.Errorf("%s: %s", state, v)
+	}
+}
+
+// checkTables compares the tables of the page with the data.
+func checkTables(t *testing.T, p *browser.Page) {
+	t.Helper()
+	var want [][][]string
+	for _, s := range everyPart().Sections {
+		for _, c := range s.Charts {
+			_, numbers := c.svg()
+			want = append(want, append([][]string{numbers.Header}, numbers.Rows...))
+		}
+		if len(s.Table.Rows) > 0 {
+			want = append(want, append([][]string{s.Table.Header}, s.Table.Rows...))
+		}
+	}
+	got := run[[][][]string](t, p, `[...document.querySelectorAll("table")].map(t => [...t.rows].map(r => [...r.cells].map(c => c.textContent)))`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tables, -data +page:\n%s", diff)
+	}
+}
