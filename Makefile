@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations crowd soak bench compare docs lint interop schemathesis install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations crowd soak bench compare docs pictures lint interop schemathesis install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,8 +81,12 @@ compare: bin/api bin/loadtest ## measure the service beside that of another comm
 	@rm -rf out/before
 	@bin/loadtest compare
 
-docs: bin/loadtest ## write docs/benchmarks.md from the last full bench, or from docs/benchmarks.json
+docs: bin/loadtest ## write docs/benchmarks.md and its charts from the last full bench, or from docs/benchmarks.json
 	@bin/loadtest docs
+
+pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and write the pictures that the READMEs show; docs/pictures
+	@deploy/install.sh tests
+	@bin/loadtest pictures
 
 ##@ Checks and tools
 

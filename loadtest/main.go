@@ -21,6 +21,7 @@ import (
 	"example.com/flashsale/loadtest/generations"
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/pageview"
+	"example.com/flashsale/loadtest/pictures"
 	"example.com/flashsale/loadtest/race"
 	"example.com/flashsale/loadtest/schemathesis"
 	"example.com/flashsale/loadtest/soak"
@@ -46,6 +47,7 @@ var commands = []command{
 	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…", bench.Run},
 	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json", bench.Compare},
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
+	{"pictures", "the pictures of the READMEs, from a race and from docs/benchmarks.json: docs/pictures", pictures.Run},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", soak.Run},
 	{"schemathesis", "the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
 	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter", crowd.Run},

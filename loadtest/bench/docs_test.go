@@ -56,6 +56,24 @@ func TestReadmesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 	}
 }
 
+func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
+	t.Parallel()
+	docs := filepath.Join("..", "..", "docs")
+	figures, err := os.ReadFile(filepath.Join(docs, "benchmarks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := draw(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(docs, "pictures", name)); err != nil || string(got) != want {
+			t.Errorf("docs/pictures/%s is not of docs/benchmarks.json: run make docs; %v", name, err)
+		}
+	}
+}
+
 func TestQuotationsAreReplaced(t *testing.T) {
 	t.Parallel()
 	figures, err := json.Marshal(Report{

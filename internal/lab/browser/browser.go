@@ -49,6 +49,7 @@ func (b *Browser) Stop() {
 // A Look is what a page is told of the user and the screen.
 type Look struct {
 	Width, Height int64
+	Scale         float64 // pixels of the screen for one of the page; 0 is 1
 	Dark          bool
 	Language      string // like zh-CN; empty is English
 }
@@ -116,6 +117,9 @@ func (p *Page) setLook(look Look) error {
 		language = look.Language
 	}
 	var options []chromedp.EmulateViewportOption
+	if look.Scale > 0 {
+		options = append(options, chromedp.EmulateScale(look.Scale))
+	}
 	if look.Width < 600 {
 		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
 	}
