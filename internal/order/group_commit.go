@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 type groupCommit struct {
 	db      *sqlx.DB
 	batchDB *sqlx.DB // opened with multi-statements and brief lock waits
+	alone   *slots   // of db's connections, for batches of one coupon: reads need the others
 	ended   func(Transaction)
 	tracer  tracing.Tracer
 
@@ -62,7 +64,11 @@ const (
 var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
-	return &groupCommit{db: c.DB, batchDB: c.BatchDB, ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{}}
+	conns := cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)
+	return &groupCommit{
+		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2)),
+		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
+	}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
@@ -148,13 +154,19 @@ func (g *groupCommit) commitAlone(b *batch) {
 	}
 }
 
-// commitRepeatedly is commitShared for a batch that contends for its coupon.
+// commitRepeatedly is commitShared for a batch that contends for its coupon. If
+// many coupons are locked, it waits for a slot.
 func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 	ctx, cancel, span := g.begin(b)
 	defer func() {
 		cancel()
 		b.end(span, err)
 	}()
+	couponID := b.parts[0].queue.couponID
+	if _, err := g.alone.take(ctx, couponID); err != nil {
+		return err
+	}
+	defer g.alone.release(couponID)
 	return g.resolve(ctx, b, retry(ctx, func() error {
 		return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}))

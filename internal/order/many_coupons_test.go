@@ -135,3 +135,41 @@ func TestManyCouponsKeepEveryPromise(t *testing.T) {
 	}
 	labtest.Eventually(t, "no claim is queued", func() bool { return order.Queued(instances[0]) == 0 })
 }
+
+// More coupons are locked than the pool has connections. The other claims need
+// the pool to read their coupon.
+func TestManyLockedCouponsLeaveConnections(t *testing.T) {
+	t.Parallel()
+	const locked = 40
+	s := newSale(t)
+	claims := s.instance(withLocker(lock.None()), func(c *order.Config) { c.DB.SetMaxOpenConns(locked / 2) })
+	for id := range int64(locked) {
+		s.coupon(id+1, 10)
+	}
+	db := labtest.Open(t, s.dsn)
+	blocker := db.MustBegin()
+	defer blocker.Rollback()
+	blocker.MustExec(`UPDATE coupons SET stock = stock + 1, initial_stock = initial_stock + 1`)
+	release := order.OccupyCommitters(claims)
+	var results []<-chan error
+	for id := range int64(locked) {
+		results = append(results, s.queued(claims, 1, id+1))
+	}
+	release()
+	labtest.Eventually(t, "coupons are committed alone", func() bool { return s.executing(db, "SELECT id, stock FROM coupons%") > 2 })
+	for id := int64(101); id <= 110; id++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		if _, err := claims.Claim(ctx, 1, s.coupon(id, 1)); err != nil {
+			t.Errorf("claim of another coupon: %v", err)
+		}
+		cancel()
+	}
+	if err := blocker.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for _, result := range results {
+		if err := <-result; err != nil && !errors.Is(err, order.ErrUnavailable) {
+			t.Error(err)
+		}
+	}
+}
