@@ -23,6 +23,7 @@ import (
 // request. An idle connection is not held back when it gets another request.
 type Listener struct {
 	net.Listener
+	close   func() error // closes the net.Listener, once
 	limit   int
 	maxWait time.Duration
 	refusal []byte
@@ -45,7 +46,7 @@ type waiter struct {
 // connection that has waited for maxWait gets the HTTP response refusal and is
 // closed.
 func NewListener(l net.Listener, limit int, maxWait time.Duration, refusal []byte) *Listener {
-	q := &Listener{Listener: l, limit: limit, maxWait: maxWait, refusal: refusal, busy: map[net.Conn]struct{}{}}
+	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, maxWait: maxWait, refusal: refusal, busy: map[net.Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()
 	return q
@@ -82,6 +83,10 @@ func (l *Listener) enqueue(w waiter) {
 	l.waiting.PushBack(w)
 	l.changed.Broadcast()
 }
+
+// Close implements net.Listener. After Drain it does nothing: http.Server.Shutdown
+// closes a listener that is closed already.
+func (l *Listener) Close() error { return l.close() }
 
 // Drain closes the listener, and returns when no connection waits or is busy, or
 // when ctx ends. Call it before http.Server.Shutdown, which drops connections whose

@@ -190,6 +190,15 @@ func TestDrainServesWaitingConnections(t *testing.T) {
 	}
 }
 
+// http.Server.Shutdown closes the listener again if Serve has not returned yet.
+func TestListenerMayBeClosedAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	if err := errors.Join(s.queue.Drain(t.Context()), s.queue.Close(), s.Shutdown(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
 // failing is a listener whose first Accept fails for a reason that will pass.
 type failing struct {
 	net.Listener
