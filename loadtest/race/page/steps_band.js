@@ -19,13 +19,16 @@ export class StepsBand {
       if (t > now) break;
       if (x(t) - column.x >= 1) {
         ctx.lineTo(column.x, y(column.most));
+        ctx.lineTo(column.x, y(before));
         ctx.lineTo(x(t), y(before));
+        ctx.lineTo(x(t), y(depth));
         column = { x: x(t), most: depth };
       }
       column.most = Math.max(column.most, depth);
       before = depth;
     }
     ctx.lineTo(column.x, y(column.most));
+    ctx.lineTo(column.x, y(before));
     ctx.lineTo(x(now), y(before));
     ctx.lineTo(x(now), y(0));
     ctx.fillStyle = theme.accent;

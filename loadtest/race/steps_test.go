@@ -1,0 +1,24 @@
+package race
+
+import "testing"
+
+// The band of open critical sections changes in steps: an outline between two
+// moments is never a slope, also where several steps share a column of pixels.
+func TestStepsAreDrawnWithoutSlopes(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &session{ctx: t.Context()})
+	p := open(t, startBrowser(t), url+"/", desktop)
+	type point struct{ X, Y float64 }
+	outline := evaluate[[]point](p, `import("/page/steps_band.js").then(({ StepsBand }) => {
+		const points = [], add = (X, Y) => points.push({ X, Y });
+		const ctx = { beginPath() {}, fill() {}, moveTo: add, lineTo: add };
+		const steps = [[0, 1], [10, 3], [10.2, 2], [10.4, 0], [50, 2], [50.5, 1], [90, 3], [90.3, 0]].map(([t, depth]) => ({ t, depth }));
+		new StepsBand({ steps }).draw(ctx, { viewport: { from: 0, to: 100, end: 100 }, box: { top: 0, bottom: 30 }, x: t => t, theme: {} });
+		return points;
+	})`)
+	for i, to := range outline[1:] {
+		if from := outline[i]; from.X != to.X && from.Y != to.Y {
+			t.Errorf("a slope from %v to %v in %v", from, to, outline)
+		}
+	}
+}
