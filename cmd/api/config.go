@@ -132,9 +132,22 @@ func parseErrors(err error) []settingError {
 		}
 		bad, _ := errors.AsType[env.ParseError](err)
 		f, _ := reflect.TypeFor[config]().FieldByName(bad.Name)
-		found = append(found, settingError{settingName(f), fmt.Sprintf("is not a %s: %v", f.Type, bad.Err)})
+		found = append(found, settingError{settingName(f), fmt.Sprintf("is not %s: %v", typeName(f.Type), bad.Err)})
 	}
 	return found
+}
+
+// typeName returns what the values of a setting's type are called.
+func typeName(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return "a duration like 1.5s"
+	case reflect.TypeFor[[]netip.Prefix]():
+		return "a list of networks like 10.0.0.0/8"
+	case reflect.TypeFor[slog.Level]():
+		return "a level"
+	}
+	return map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number", reflect.Bool: "true or false"}[t.Kind()]
 }
 
 // check returns the rules that settings break beyond their types.

@@ -33,6 +33,14 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 			t.Errorf("%s is reported %d times, want once", name, n)
 		}
 	}
+	for _, want := range []string{
+		"REDIS_CONNS: is not a whole number: ", "CLAIM_TIMEOUT: is not a duration like 1.5s: ", "DOCS: is not true or false: ",
+		"TRUSTED_PROXIES: is not a list of networks like 10.0.0.0/8: ", "LOG_LEVEL: is not a level: ",
+	} {
+		if !strings.Contains(err.Error(), "\n"+want) {
+			t.Errorf("not reported: %q", want)
+		}
+	}
 	err = run(t.Context(), nil, from(nil), io.Discard, io.Discard)
 	for _, name := range []string{"MYSQL_DSN", "REDIS_URL", "JWT_SECRET"} {
 		if err == nil || !strings.Contains(err.Error(), name+": is not set") {
