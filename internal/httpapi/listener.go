@@ -73,9 +73,16 @@ var (
 	plainText = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 )
 
+// expectationFailed begins the response of net/http, without a body, to an
+// Expect that it does not know. No handler replies with this status.
+var expectationFailed = []byte("HTTP/1.1 417 ")
+
 // refusal returns the problem for what net/http writes to refuse a request, or
 // nil if b is anything else.
 func refusal(b []byte) *Problem {
+	if bytes.HasPrefix(b, expectationFailed) {
+		return badExpectation
+	}
 	if !bytes.HasPrefix(b, protocol) || !bytes.HasPrefix(b[max(0, bytes.IndexByte(b, '\r')):], plainText) {
 		return nil
 	}

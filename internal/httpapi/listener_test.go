@@ -30,6 +30,7 @@ func TestRequestThatIsNotHTTPGetsAProblem(t *testing.T) {
 		"nonsense\r\n\r\n":                                                                 badRequest,
 		"GET /livez HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 32<<10) + "\r\n\r\n": headersTooLarge,
 		"POST /coupons HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n":             notImplemented,
+		"GET /livez HTTP/1.1\r\nHost: a\r\nExpect: the unexpected\r\n\r\n":                 badExpectation,
 		"GET /livez HTTP/3.0\r\nHost: a\r\n\r\n":                                           wrongVersion,
 	} {
 		r := sendText(t, address, text)
