@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	_ "embed"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -8,32 +9,48 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
-// docFiles lists the files under /docs/. The first is the page.
-var docFiles = []string{"", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-32x32.png", "favicon-16x16.png"}
+// The page is not that of swgui, whose scripts are inline: a policy that allows
+// them allows injected scripts too.
+var (
+	//go:embed docs/index.html
+	docsPage []byte
+	//go:embed docs/init.js
+	docsScript []byte
+)
+
+// swaggerFiles lists the files of Swagger UI that the page loads.
+var swaggerFiles = []string{"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-32x32.png", "favicon-16x16.png"}
 
 // routeDocs serves Swagger UI from files in the binary.
 func routeDocs(r chi.Router) {
 	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
-	page := docs()
-	for _, file := range docFiles {
-		r.Method("GET", "/docs/"+file, page)
+	r = r.With(docsHeaders)
+	r.Get("/docs/", serveFile("text/html; charset=utf-8", docsPage))
+	r.Get("/docs/init.js", serveFile("text/javascript; charset=utf-8", docsScript))
+	swagger := v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/"})
+	for _, file := range swaggerFiles {
+		r.Method("GET", "/docs/"+file, swagger)
 	}
 }
 
-// docsPolicy makes the browser refuse files from other hosts, and frames.
-const docsPolicy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+// docsPolicy makes the browser refuse files from other hosts, scripts in the
+// page, and frames. Swagger UI needs inline styles.
+const docsPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func docs() http.Handler {
-	page := v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Coupon flash sale", SwaggerJSON: "/openapi.json", BasePath: "/docs/",
-		SettingsUI: map[string]string{"persistAuthorization": "true"},
-	})
+func docsHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", docsPolicy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "public, max-age=3600")
-		page.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
+}
+
+func serveFile(mediaType string, content []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", mediaType)
+		_, _ = w.Write(content)
+	}
 }

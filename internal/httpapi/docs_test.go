@@ -16,7 +16,8 @@ func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
 	}
 	page := f.do("GET", "/docs/", "", "")
 	refs := regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page.Body.String(), -1)
-	if len(refs) < 3 || !strings.Contains(page.Body.String(), `"/openapi.json"`) {
+	script := f.do("GET", "/docs/init.js", "", "")
+	if len(refs) < 3 || !strings.Contains(page.Body.String(), `src="/docs/init.js"`) || !strings.Contains(script.Body.String(), `"/openapi.json"`) {
 		t.Fatalf("not the documentation page: %v", page)
 	}
 	for _, ref := range refs {
@@ -26,6 +27,10 @@ func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
 	}
 	if csp := page.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "http") || !strings.Contains(csp, "frame-ancestors 'none'") {
 		t.Errorf("the page may load from other hosts, or be framed by them: %q", csp)
+	}
+	scripts := regexp.MustCompile(`script-src[^;]*|default-src[^;]*`).FindAllString(page.Header().Get("Content-Security-Policy"), -1)
+	if strings.Contains(strings.Join(scripts, ";"), "unsafe") || regexp.MustCompile(`<script>|\bon\w+=`).MatchString(page.Body.String()) {
+		t.Errorf("the page may execute injected scripts: %q", scripts)
 	}
 	if h := page.Header(); h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("headers of the page: %v", h)
