@@ -94,6 +94,7 @@ func TestOnlyTrustedProxiesNameTheClient(t *testing.T) {
 		"addresses of one customer's network":  {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"2001:db8::1", "2001:db8::2"}, 1},
 		"networks of two customers":            {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"2001:db8::1", "2001:db8:0:1::1"}, 2},
 		"Unix socket, which has no address":    {nil, "@", []string{"198.51.100.1", "198.51.100.2"}, 1},
+		"IPv4 addresses in the form of IPv6":   {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"::ffff:198.51.100.1", "::ffff:198.51.100.2"}, 2},
 		"what is no address, of a proxy's own": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"unknown", ""}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
