@@ -185,7 +185,7 @@ func TestDrainServesWaitingConnections(t *testing.T) {
 	if err := <-down; err != nil {
 		t.Error(err)
 	}
-	if err := <-s.served; !errors.Is(err, net.ErrClosed) {
+	if err := <-s.served; !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
 	}
 }

@@ -60,6 +60,7 @@ func (g *groupCommit) next(done *batch) *batch {
 	b := &batch{}
 	for len(g.ready) > 0 && len(b.claims) < maxBatch {
 		q := g.ready[0]
+		g.ready[0] = nil
 		g.ready = g.ready[1:]
 		g.move(q, b)
 	}
