@@ -20,7 +20,9 @@ import (
 // A Listener accepts connections as they come. Its method Accept returns the one
 // that has waited longest, as soon as fewer than the limit are busy. A connection
 // is busy while its server waits for its first request, or reads or handles a
-// request. An idle connection is not held back when it gets another request.
+// request. An idle connection is not held back when it gets another request, but
+// its place goes to the one that has waited longest: clients that send one request
+// after the other keep nobody out.
 type Listener struct {
 	net.Listener
 	close   func() error // closes the net.Listener, once
@@ -32,6 +34,7 @@ type Listener struct {
 	changed *sync.Cond // something that Accept or acceptAll waits for
 	busy    map[net.Conn]struct{}
 	waiting list.List // of waiter, in order of arrival
+	granted int       // places that were left while connections waited
 	err     error     // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
 	refused int
 }
@@ -121,7 +124,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 			l.err = nil
 			l.changed.Broadcast()
 			return nil, err
-		case l.waiting.Len() > 0 && len(l.busy) < l.limit:
+		case l.waiting.Len() > 0 && (len(l.busy) < l.limit || l.granted > 0):
+			l.granted = max(0, l.granted-1)
 			c := l.waiting.Remove(l.waiting.Front()).(waiter).conn
 			l.busy[c] = struct{}{}
 			return c, nil
@@ -139,6 +143,7 @@ func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
 		return
 	}
 	delete(l.busy, c)
+	l.granted = min(l.granted+1, l.waiting.Len())
 	l.changed.Broadcast()
 }
 

@@ -199,6 +199,24 @@ func TestListenerMayBeClosedAgain(t *testing.T) {
 	}
 }
 
+// A client that sends its next request at once must not keep others out.
+func TestPlaceGoesToTheConnectionThatWaits(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	s.send(t)
+	s.await(t, "the first is busy", func(st Stats) bool { return st.Busy == 1 })
+	s.send(t)
+	s.await(t, "the second waits", func(st Stats) bool { return st.Waiting == 1 })
+	s.queue.mu.Lock()
+	var busy net.Conn
+	for busy = range s.queue.busy {
+	}
+	s.queue.mu.Unlock()
+	s.queue.ConnState(busy, http.StateIdle)
+	s.queue.ConnState(busy, http.StateActive)
+	s.await(t, "both are busy", func(st Stats) bool { return st.Busy == 2 && st.Waiting == 0 })
+}
+
 // failing is a listener whose first Accept fails for a reason that will pass.
 type failing struct {
 	net.Listener

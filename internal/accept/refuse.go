@@ -38,6 +38,7 @@ func (l *Listener) removeLate() (late []waiter) {
 			break
 		}
 		l.waiting.Remove(e)
+		l.granted = min(l.granted, l.waiting.Len())
 		late = append(late, w)
 	}
 	return late
