@@ -4,22 +4,29 @@ package ratelimit
 
 import (
 	"hash/maphash"
-
-	"golang.org/x/time/rate"
+	"sync/atomic"
+	"time"
 )
 
-// buckets is the size of the table. It takes 7 MB.
-const buckets = 1 << 16
+// buckets is the size of the table. It takes 1 MB, without a pointer that the
+// garbage collector would follow.
+const buckets = 1 << 17
 
-// A Limiter has a table of token buckets. A key's hash selects its bucket, so
-// keys with equal hashes share one: a key that is always refused has the others
-// in its bucket refused as well, which are one in 65,536. The hash is seeded, so
+// A Limiter has a table of buckets. A key's hash selects its bucket, so keys
+// with equal hashes share one: a key that is always refused has the others in
+// its bucket refused as well, which are one in 131,072. The hash is seeded, so
 // that no client can choose its bucket, and each process has another seed.
+//
+// A bucket is one number, as in the generic cell rate algorithm (ITU-T I.371):
+// the time at which all events so far would have happened at the rate.
 //
 // A nil Limiter allows everything. A Limiter is safe for concurrent use.
 type Limiter[K comparable] struct {
-	seed  maphash.Seed
-	table []*rate.Limiter
+	seed     maphash.Seed
+	begin    time.Time
+	interval time.Duration // between two events at the rate
+	ahead    time.Duration // how far a bucket may be ahead of the clock: the burst
+	table    []atomic.Int64
 }
 
 // New returns a Limiter that allows each key perSecond events a second on
@@ -28,14 +35,29 @@ func New[K comparable](perSecond float64, burst int) *Limiter[K] {
 	if perSecond == 0 {
 		return nil
 	}
-	l := &Limiter[K]{maphash.MakeSeed(), make([]*rate.Limiter, buckets)}
-	for i := range l.table {
-		l.table[i] = rate.NewLimiter(rate.Limit(perSecond), burst)
+	const longest = 100 * 365 * 24 * time.Hour // sums of two do not overflow
+	interval := min(float64(time.Second)/perSecond, float64(longest))
+	return &Limiter[K]{
+		seed: maphash.MakeSeed(), begin: time.Now(), table: make([]atomic.Int64, buckets),
+		interval: time.Duration(interval), ahead: time.Duration(min(float64(burst)*interval, float64(longest))),
 	}
-	return l
 }
 
 // Allow reports whether an event of key may happen now, and counts it if so.
 func (l *Limiter[K]) Allow(key K) bool {
-	return l == nil || l.table[maphash.Comparable(l.seed, key)%buckets].Allow()
+	if l == nil {
+		return true
+	}
+	bucket := &l.table[maphash.Comparable(l.seed, key)%buckets]
+	now := time.Since(l.begin)
+	for {
+		old := bucket.Load()
+		next := max(time.Duration(old), now) + l.interval
+		if next-now > l.ahead {
+			return false
+		}
+		if bucket.CompareAndSwap(old, int64(next)) {
+			return true
+		}
+	}
 }
