@@ -42,7 +42,7 @@ func delayNode(s *scenario) outcome {
 // The articles' locks return no deadline, so their holder counts the whole
 // lease from the moment TryLock returned.
 func leaseDeadline(m mutex, lease time.Duration) time.Time {
-	if m, ok := m.(interface{ Deadline() time.Time }); ok {
+	if m, ok := recorded(m).(interface{ Deadline() time.Time }); ok {
 		return m.Deadline()
 	}
 	return time.Now().Add(lease)

@@ -58,7 +58,7 @@ func (s *scenario) writeBoth(a mutex, locked bool, b mutex) outcome {
 
 // fenceOf returns the fence of m's lease, or 0 if m has none.
 func fenceOf(m mutex) uint64 {
-	if f, ok := m.(interface{ Fence() uint64 }); ok {
+	if f, ok := recorded(m).(interface{ Fence() uint64 }); ok {
 		return f.Fence()
 	}
 	return 0

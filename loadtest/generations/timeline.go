@@ -113,5 +113,10 @@ func (m *recordedMutex) Unlock(ctx context.Context) error {
 	return err
 }
 
-// Fence makes the fence of the mutex visible to fenceOf.
-func (m *recordedMutex) Fence() uint64 { return fenceOf(m.mutex) }
+// recorded returns the mutex whose calls m records, which may have more methods.
+func recorded(m mutex) mutex {
+	if r, ok := m.(*recordedMutex); ok {
+		return r.mutex
+	}
+	return m
+}
