@@ -28,7 +28,7 @@ test-unit: ## run the tests that need no server, within a minute
 	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
 test: bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
-	@deploy/install.sh servers tests
+	@deploy/install.sh servers tests cluster
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	cd loadtest/bench/peers && go vet ./...

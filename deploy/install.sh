@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the missing programs of the named groups: servers, tests, jmeter,
-# bench, interop, python. The default is servers.
+# Installs the missing programs of the named groups: servers, tests, cluster,
+# jmeter, bench, interop, python. The default is servers.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
 set -eu
@@ -56,6 +56,9 @@ for part; do
 		has java || need default-jre-headless openjdk
 		has openssl || need openssl openssl
 		;;
+	cluster)
+		[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || need galera-4 ""
+		;;
 	jmeter)
 		has jmeter || need "jmeter jmeter-http" jmeter
 		[ ! -d /usr/share/jmeter ] || [ -e /usr/share/jmeter/lib/ext/ApacheJMeter_http.jar ] || need jmeter-http jmeter
@@ -67,7 +70,7 @@ for part; do
 		has mvn || need maven maven
 		;;
 	python) python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || need python3-venv python ;;
-	*) echo "usage: $0 [servers] [tests] [jmeter] [bench] [interop] [python]" >&2 && exit 2 ;;
+	*) echo "usage: $0 [servers] [tests] [cluster] [jmeter] [bench] [interop] [python]" >&2 && exit 2 ;;
 	esac
 done
 

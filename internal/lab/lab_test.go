@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +37,8 @@ type resources struct {
 	Addresses [][2]string // network, address
 }
 
-// runUntilKilled opens a lab, starts a MySQL, a Redis and an nginx in it,
-// prints the lab's resources and blocks.
+// runUntilKilled opens a lab, starts databases, a Redis and an nginx in it, prints
+// the lab's resources and blocks.
 func runUntilKilled() error {
 	l, err := lab.Open()
 	if err != nil {
@@ -47,7 +48,7 @@ func runUntilKilled() error {
 	if err != nil {
 		return err
 	}
-	db, err := l.MySQL()
+	databases, err := startDatabases(l)
 	if err != nil {
 		return err
 	}
@@ -59,14 +60,30 @@ func runUntilKilled() error {
 	if err != nil {
 		return err
 	}
-	socket := strings.TrimSuffix(strings.TrimPrefix(db.DSN(""), "root@unix("), ")/")
-	err = json.NewEncoder(os.Stdout).Encode(resources{Dir: dir, Addresses: [][2]string{
-		{"unix", socket}, {"unix", strings.TrimPrefix(redis.URL, "unix://")}, {"tcp", strings.TrimPrefix(nginx.URL, "http://")},
-	}})
-	if err != nil {
+	left := resources{Dir: dir, Addresses: [][2]string{
+		{"unix", strings.TrimPrefix(redis.URL, "unix://")}, {"tcp", strings.TrimPrefix(nginx.URL, "http://")},
+	}}
+	for _, db := range databases {
+		socket := strings.TrimSuffix(strings.TrimPrefix(db.DSN(""), "root@unix("), ")/")
+		left.Addresses = append(left.Addresses, [2]string{"unix", socket})
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(left); err != nil {
 		return err
 	}
 	select {}
+}
+
+// startDatabases starts a MySQL, and a Galera cluster where there is one.
+func startDatabases(l *lab.Lab) ([]*lab.MySQL, error) {
+	db, err := l.MySQL()
+	if err != nil || runtime.GOOS != "linux" {
+		return []*lab.MySQL{db}, err
+	}
+	g, err := l.Galera(2)
+	if err != nil {
+		return nil, err
+	}
+	return append(g.Nodes, db), nil
 }
 
 func TestKilledLabLeavesNothingBehind(t *testing.T) {

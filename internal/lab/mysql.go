@@ -23,23 +23,33 @@ type MySQL struct {
 // to its command line. The server is fully durable: a commit returns after it
 // has reached the disk.
 func (l *Lab) MySQL(args ...string) (*MySQL, error) {
-	path, err := LookPath("mariadbd", "mysqld")
+	p, m, err := l.mysqlProgram(args)
 	if err != nil {
 		return nil, err
+	}
+	m.Server, err = l.Start(p)
+	return m, err
+}
+
+// mysqlProgram returns a server that has its data and has not been started.
+func (l *Lab) mysqlProgram(args []string) (Program, *MySQL, error) {
+	path, err := LookPath("mariadbd", "mysqld")
+	if err != nil {
+		return Program{}, nil, err
 	}
 	template, err := dataTemplate(path)
 	if err != nil {
-		return nil, err
+		return Program{}, nil, err
 	}
 	dir, err := l.Dir("mysql")
 	if err != nil {
-		return nil, err
+		return Program{}, nil, err
 	}
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(template)); err != nil {
-		return nil, err
+		return Program{}, nil, err
 	}
 	m := &MySQL{socket: filepath.Join(dir, "s")}
-	m.Server, err = l.Start(Program{
+	return Program{
 		Name: "mysql", Path: path, Dir: dir,
 		Args: append([]string{
 			"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--socket=" + m.socket,
@@ -50,8 +60,7 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 			"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
 		}, args...),
 		Ready: func(ctx context.Context) error { return ping(ctx, m.DSN("")) },
-	})
-	return m, err
+	}, m, nil
 }
 
 // DSN returns the value of MYSQL_DSN for the named database.

@@ -1,6 +1,7 @@
 package labtest
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 
@@ -87,4 +88,16 @@ func Topology(tb testing.TB, name string) *lab.Topology {
 	t := mustStart(tb, func() (*lab.Topology, error) { return Lab(tb).Topology(name) })
 	tb.Cleanup(t.Kill)
 	return t
+}
+
+// Galera starts a Galera cluster of n nodes for this test alone, with args added
+// to each command line. It skips the test where MariaDB comes without Galera.
+func Galera(tb testing.TB, n int, args ...string) *lab.Galera {
+	tb.Helper()
+	if runtime.GOOS != "linux" {
+		tb.Skip("MariaDB's packages for " + runtime.GOOS + " have no Galera")
+	}
+	g := mustStart(tb, func() (*lab.Galera, error) { return Lab(tb).Galera(n, args...) })
+	tb.Cleanup(g.Kill)
+	return g
 }

@@ -1,0 +1,47 @@
+package lab_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestGaleraNodeJoinsAgainAfterKill(t *testing.T) {
+	t.Parallel()
+	g := labtest.Galera(t, 3)
+	dsn := func(i int) string { return g.Nodes[i].DSN("mysql") + "?timeout=1s&readTimeout=9s" }
+	first, third := labtest.Open(t, dsn(0)), labtest.Open(t, dsn(2))
+	first.MustExec(`CREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB`)
+	third.MustExec(`INSERT INTO t VALUES (1)`)
+	first.MustExec(`INSERT INTO t VALUES (2)`)
+	g.Nodes[0].Kill()
+	third.MustExec(`INSERT INTO t VALUES (3)`) // waits until the others agree that the first node is gone
+	if err := g.Nodes[0].Restart(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range g.Nodes {
+		if ids := rowsOf(t, labtest.Open(t, dsn(i))); !slices.Equal(ids, []int{1, 2, 3}) {
+			t.Errorf("node %d has rows %v", i+1, ids)
+		}
+	}
+}
+
+// rowsOf reads what the whole cluster has committed before.
+func rowsOf(t *testing.T, db *sqlx.DB) (ids []int) {
+	t.Helper()
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), `SET SESSION wsrep_sync_wait = 1`); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SelectContext(t.Context(), &ids, `SELECT id FROM t ORDER BY id`); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
