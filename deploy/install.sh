@@ -51,6 +51,7 @@ for part; do
 		# The font is for the Chinese page. Debian's Chromium brings none.
 		has_chromium || need "chromium fonts-droid-fallback" chromium
 		has memcached || need memcached memcached
+		has haproxy || need haproxy haproxy
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
 		has java || need default-jre-headless openjdk
@@ -93,7 +94,7 @@ debian_install() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
 		service=${package%-light}
-		case $service in redis-server | nginx | memcached | etcd-server | prometheus)
+		case $service in redis-server | nginx | memcached | haproxy | etcd-server | prometheus)
 			[ ! -d /run/systemd/system ] || as_root systemctl disable -q "${service%-server}" "$service" 2>/dev/null || true
 			;;
 		esac

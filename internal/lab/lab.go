@@ -38,6 +38,7 @@ type Lab struct {
 
 	mu      sync.Mutex
 	servers []*Server
+	closes  []func() error
 	count   int
 }
 
@@ -71,14 +72,24 @@ func createLock(dir string) (*os.File, error) {
 // Close stops the servers, the last started first, and removes the directory.
 func (l *Lab) Close() error {
 	l.mu.Lock()
-	servers := l.servers
-	l.servers = nil
+	servers, closes := l.servers, l.closes
+	l.servers, l.closes = nil, nil
 	l.mu.Unlock()
 	var errs []error
+	for _, closeIt := range slices.Backward(closes) {
+		errs = append(errs, closeIt())
+	}
 	for _, s := range slices.Backward(servers) {
 		errs = append(errs, s.Stop())
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.dir), l.lock.Close())...)
+}
+
+// onClose makes Close call f before it stops the servers.
+func (l *Lab) onClose(f func() error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closes = append(l.closes, f)
 }
 
 // Dir creates a new empty directory in the lab. Its name begins with name.

@@ -16,6 +16,9 @@ import (
 // MySQL is a running mariadbd or mysqld.
 type MySQL struct {
 	*Server
+	// Address is the host:port, or empty if the server has only a Unix socket.
+	Address string
+
 	socket string
 }
 

@@ -1,0 +1,101 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// HAProxy is a running HAProxy in front of database servers.
+type HAProxy struct {
+	*Server
+	// Address is the host:port that forwards to a server.
+	Address string
+}
+
+// Routing says which of the servers that accept writes get connections.
+type Routing string
+
+// OneWriter forwards to the first server alone, in the order of the list, and
+// closes the connections to the others when it returns. AllWriters forwards each
+// connection to the server with the fewest.
+const (
+	OneWriter  Routing = "one writer"
+	AllWriters Routing = "all writers"
+)
+
+// haproxyConfig forwards to servers that accept writes (see startWriteCheck). Their
+// connections are closed when they no longer are: the clients would wait for a
+// silent server.
+const haproxyConfig = `global
+	maxconn 4000
+defaults
+	mode tcp
+	timeout connect 1s
+	timeout client 1h
+	timeout server 1h
+	timeout check 1s
+listen mysql
+	bind %s
+	balance leastconn
+	option httpchk
+	default-server check inter 200ms fall 2 rise 2 on-marked-down shutdown-sessions %s
+%s`
+
+// HAProxy starts HAProxy in front of servers, which need an Address. It returns
+// when it forwards to one of them. A server is checked five times a second: it
+// must accept writes and, in a Galera cluster, be synced.
+func (l *Lab) HAProxy(routing Routing, servers ...*MySQL) (*HAProxy, error) {
+	path, err := LookPath("haproxy")
+	if err != nil {
+		return nil, err
+	}
+	lines, err := l.haproxyServers(routing, servers)
+	if err != nil {
+		return nil, err
+	}
+	return WithFreePort(func(port int) (*HAProxy, error) {
+		return l.haproxy(path, fmt.Sprintf("127.0.0.1:%d", port), routing, lines)
+	})
+}
+
+// haproxyServers starts the check of each server and returns its lines of the
+// configuration.
+func (l *Lab) haproxyServers(routing Routing, servers []*MySQL) (lines string, err error) {
+	for i, m := range servers {
+		check, err := l.startWriteCheck(m)
+		if err != nil {
+			return "", err
+		}
+		backup := ""
+		if routing == OneWriter && i > 0 {
+			backup = " backup"
+		}
+		lines += fmt.Sprintf("\tserver n%d %s port %s%s\n", i+1, m.Address, check, backup)
+	}
+	return lines, nil
+}
+
+func (l *Lab) haproxy(path, address string, routing Routing, servers string) (*HAProxy, error) {
+	dir, err := l.Dir("haproxy")
+	if err != nil {
+		return nil, err
+	}
+	returned := ""
+	if routing == OneWriter {
+		returned = "on-marked-up shutdown-backup-sessions"
+	}
+	conf := filepath.Join(dir, "haproxy.cfg")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, haproxyConfig, address, returned, servers), 0o644); err != nil {
+		return nil, err
+	}
+	s, err := l.Start(Program{
+		Name: "haproxy", Path: path, Args: []string{"-db", "-f", conf}, Dir: dir,
+		Ready: func(ctx context.Context) error { return ping(ctx, "root@tcp("+address+")/") },
+	})
+	return &HAProxy{Server: s, Address: address}, err
+}
+
+// DSN returns the value of MYSQL_DSN for the named database.
+func (h *HAProxy) DSN(database string) string { return "root@tcp(" + h.Address + ")/" + database }

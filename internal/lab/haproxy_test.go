@@ -1,0 +1,69 @@
+package lab_test
+
+import (
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// twoServers starts two servers, whose @@server_id is 1 and 2, behind HAProxy.
+func twoServers(t *testing.T, routing lab.Routing) (servers []*lab.MySQL, proxied *sqlx.DB) {
+	t.Helper()
+	for _, id := range []string{"1", "2"} {
+		m, err := labtest.Lab(t).MySQLTCP("--server-id=" + id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Kill)
+		servers = append(servers, m)
+	}
+	proxy, err := labtest.Lab(t).HAProxy(routing, servers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Kill)
+	return servers, labtest.Open(t, proxy.DSN("mysql"))
+}
+
+// serverID returns the id of the server that replies to db, or 0 if none does.
+func serverID(t *testing.T, db sqlx.QueryerContext) (id int) {
+	t.Helper()
+	if err := sqlx.GetContext(t.Context(), db, &id, "SELECT @@server_id"); err != nil {
+		return 0
+	}
+	return id
+}
+
+func TestOneWriterIsTheFirstThatAcceptsWrites(t *testing.T) {
+	t.Parallel()
+	servers, db := twoServers(t, lab.OneWriter)
+	first := labtest.Open(t, servers[0].DSN("mysql"))
+	for _, step := range []struct{ readOnly, want int }{{0, 1}, {1, 2}, {0, 1}} {
+		if _, err := first.ExecContext(t.Context(), "SET GLOBAL read_only = ?", step.readOnly); err != nil {
+			t.Fatal(err)
+		}
+		labtest.Eventually(t, "the connections lead to the other server", func() bool { return serverID(t, db) == step.want })
+	}
+}
+
+func TestAllWritersShareTheConnections(t *testing.T) {
+	t.Parallel()
+	servers, db := twoServers(t, lab.AllWriters)
+	seen := map[int]int{}
+	for range 8 {
+		conn, err := db.Connx(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		seen[serverID(t, conn)]++
+	}
+	if seen[1] != 4 || seen[2] != 4 {
+		t.Errorf("connections by server: %v, want 4 of each", seen)
+	}
+	servers[0].Kill()
+	labtest.Eventually(t, "all connections lead to the server that is left", func() bool { return serverID(t, db) == 2 })
+}

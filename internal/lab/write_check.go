@@ -1,0 +1,48 @@
+package lab
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// startWriteCheck serves the health check of m over HTTP and returns its port:
+// 200 if m accepts writes, 503 otherwise. HAProxy's own check of MySQL only sees
+// that a server accepts connections. The check ends with the lab.
+func (l *Lab) startWriteCheck(m *MySQL) (port string, err error) {
+	// Through the address that clients use, so that the check fails if they do.
+	db, err := sqlx.Open("mysql", "root@tcp("+m.Address+")/?timeout=900ms")
+	if err != nil {
+		return "", err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !acceptsWrites(r.Context(), db) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	l.onClose(db.Close)
+	l.onClose(server.Close)
+	_, port, err = net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+// acceptsWrites reports whether the server of db is neither read-only nor a
+// node that is outside of its Galera cluster or still catching up with it.
+func acceptsWrites(ctx context.Context, db *sqlx.DB) bool {
+	ctx, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
+	defer cancel()
+	const q = `
+		SELECT @@read_only = 0 AND (@@wsrep_on = 0 OR EXISTS (
+			SELECT 1 FROM information_schema.GLOBAL_STATUS
+			WHERE VARIABLE_NAME = 'wsrep_local_state_comment' AND VARIABLE_VALUE = 'Synced'))`
+	var ok bool
+	return db.GetContext(ctx, &ok, q) == nil && ok
+}
