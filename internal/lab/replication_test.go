@@ -1,0 +1,104 @@
+package lab_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// writeRows creates a table through db and inserts n rows, each committed.
+func writeRows(t *testing.T, db *sqlx.DB, n int) {
+	t.Helper()
+	for _, q := range []string{"CREATE DATABASE test", "CREATE TABLE test.numbers (n INT PRIMARY KEY)"} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (?)", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func countRows(t *testing.T, db *sqlx.DB) (n int) {
+	t.Helper()
+	if err := db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM test.numbers"); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func replication(t *testing.T, start func(*lab.Lab) (*lab.Replication, error)) *lab.Replication {
+	t.Helper()
+	r, err := start(labtest.Lab(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Primary.Kill()
+		r.Replica.Kill()
+	})
+	return r
+}
+
+// A commit that a suspended replica has not acknowledged returns if replication
+// is asynchronous, and waits for the replica if it is semi-synchronous.
+func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
+	t.Parallel()
+	for _, replica := range []struct {
+		start func(*lab.Lab) (*lab.Replication, error)
+		waits bool
+	}{{(*lab.Lab).AsyncReplication, false}, {(*lab.Lab).SemiSyncReplication, true}} {
+		r := replication(t, replica.start)
+		db := labtest.Open(t, r.Primary.DSN("mysql"))
+		writeRows(t, db, 1)
+		r.Replica.Pause()
+		committed := make(chan error, 1)
+		go func() {
+			_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (1)")
+			committed <- err
+		}()
+		select {
+		case err := <-committed:
+			if replica.waits || err != nil {
+				t.Errorf("the commit has returned without the replica, want it to wait: %v; err %v", replica.waits, err)
+			}
+		case <-time.After(500 * time.Millisecond):
+			r.Replica.Resume()
+			if err := <-committed; !replica.waits || err != nil {
+				t.Errorf("the commit has waited for the replica, want it to wait: %v; err %v", replica.waits, err)
+			}
+		}
+	}
+}
+
+// The proxy finds the primary, and after its end the promoted replica, without
+// being told.
+func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
+	t.Parallel()
+	r := replication(t, (*lab.Lab).SemiSyncReplication)
+	proxy, err := labtest.Lab(t).HAProxy(lab.OneWriter, r.Primary, r.Replica)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Kill)
+	db := labtest.Open(t, proxy.DSN("mysql"))
+	writeRows(t, db, 100)
+	r.Primary.Kill()
+	labtest.Eventually(t, "the proxy refuses connections to the read-only replica", func() bool { return db.PingContext(t.Context()) != nil })
+	if err := r.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Eventually(t, "the proxy forwards to the replica", func() bool {
+		_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (100)")
+		return err == nil
+	})
+	if n := countRows(t, labtest.Open(t, r.Replica.DSN("mysql"))); n != 101 {
+		t.Errorf("the promoted replica has %d rows, want 101", n)
+	}
+}
