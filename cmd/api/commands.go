@@ -27,7 +27,11 @@ func migrate(ctx context.Context, args []string, getenv func(string) string) err
 	case len(args) > 1 || len(args) == 1 && args[0] != "up":
 		return errors.New("usage: api migrate [up|down]")
 	}
-	db, err := connect.MySQL(getenv("MYSQL_DSN"), 2)
+	dsn, problem := secretFrom(getenv, "MYSQL_DSN")
+	if problem != "" {
+		return settingError{"MYSQL_DSN", problem}
+	}
+	db, err := connect.MySQL(dsn, 2)
 	if err != nil {
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}

@@ -19,8 +19,8 @@ import (
 	"example.com/flashsale/internal/connect"
 )
 
-// config holds every setting. A field tagged secret is never printed. The tag
-// limits holds the least and the greatest value of a number or a duration. The
+// config holds every setting. A field tagged secret is never printed, and its
+// value may be in a file. The tag limits holds the least and the greatest value of a number or a duration. The
 // doc tag is the setting's row in docs/operations.md.
 type config struct {
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" doc:"host:port, or unix:/path"`
@@ -80,17 +80,7 @@ type config struct {
 // configFrom reads every setting. Its error joins a settingError for each
 // setting that is wrong, and never quotes the value of a secret.
 func configFrom(getenv func(string) string) (config, error) {
-	cfg, err := env.ParseAsWithOptions[config](env.Options{Environment: environment(getenv)})
-	if cfg.Instance == "" {
-		cfg.Instance, _ = os.Hostname()
-	}
-	found := parseErrors(err)
-	for _, e := range cfg.check() {
-		unparsed := slices.ContainsFunc(found, func(other settingError) bool { return other.name == e.name })
-		if !unparsed { // else the field holds the zero value, not the setting
-			found = append(found, e)
-		}
-	}
+	cfg, found := readConfig(getenv)
 	var errs []error
 	for _, e := range found {
 		errs = append(errs, e)
@@ -98,21 +88,24 @@ func configFrom(getenv func(string) string) (config, error) {
 	return cfg, errors.Join(errs...)
 }
 
-// environment returns the settings that are set, by name. An empty value counts
-// as not set, as in most programs.
-func environment(getenv func(string) string) map[string]string {
-	set := map[string]string{}
-	for f := range reflect.TypeFor[config]().Fields() {
-		if v := getenv(settingName(f)); v != "" {
-			set[settingName(f)] = v
-		}
+// readConfig reads every setting, and returns what is wrong with them.
+func readConfig(getenv func(string) string) (config, []settingError) {
+	set, found := environment(getenv)
+	cfg, err := env.ParseAsWithOptions[config](env.Options{Environment: set})
+	if cfg.Instance == "" {
+		cfg.Instance, _ = os.Hostname()
 	}
-	return set
+	found = addUnreported(found, parseErrors(err))
+	return cfg, addUnreported(found, cfg.check())
 }
 
-func settingName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
-	return name
+// addUnreported adds those of more to found whose settings are not in found. The
+// field of a setting that could not be read holds the zero value, which breaks
+// rules of its own.
+func addUnreported(found, more []settingError) []settingError {
+	return append(found, slices.DeleteFunc(more, func(e settingError) bool {
+		return slices.ContainsFunc(found, func(other settingError) bool { return other.name == e.name })
+	})...)
 }
 
 // A settingError says what is wrong with one setting.

@@ -25,7 +25,11 @@ func settingsTable() string {
 		if least, greatest, limited := strings.Cut(f.Tag.Get("limits"), ".."); limited {
 			limits = least + " to " + greatest
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", settingName(f), fallback, limits, f.Tag.Get("doc"))
+		name := "`" + settingName(f) + "`"
+		if f.Tag.Get("secret") != "" {
+			name += " or `" + settingName(f) + "_FILE`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, fallback, limits, f.Tag.Get("doc"))
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"example.com/flashsale/internal/auth"
 )
@@ -59,9 +60,11 @@ func (c config) checkTokens() []settingError {
 // signer returns the signer of the command token, which needs no other settings
 // than those of tokens.
 func signer(getenv func(string) string) (auth.Signer, error) {
-	cfg, _ := configFrom(getenv)
-	for _, broken := range cfg.checkTokens() {
-		return auth.Signer{}, broken
+	cfg, broken := readConfig(getenv)
+	for _, e := range broken {
+		if strings.HasPrefix(e.name, "JWT_") {
+			return auth.Signer{}, e
+		}
 	}
 	tokens := cfg.tokens()
 	if len(tokens.Secrets) == 0 {

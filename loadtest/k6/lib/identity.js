@@ -1,10 +1,10 @@
-// The users' tokens: signed with JWT_SECRET, or read from the file TOKENS, one in a
-// line, if the service's secret is not available.
+// The users' tokens: signed with JWT_SECRET (or the content of JWT_SECRET_FILE), or
+// read from the file TOKENS, one in a line, if the service's secret is not available.
 import crypto from 'k6/crypto';
 import encoding from 'k6/encoding';
 import { SharedArray } from 'k6/data';
 
-const secret = __ENV.JWT_SECRET;
+const secret = __ENV.JWT_SECRET_FILE ? open(__ENV.JWT_SECRET_FILE).trimEnd() : __ENV.JWT_SECRET;
 const fileTokens = new SharedArray('tokens', () =>
   __ENV.TOKENS ? open(__ENV.TOKENS).split('\n').filter((line) => line !== '') : []);
 
