@@ -58,6 +58,7 @@ for part; do
 		has openssl || need openssl openssl
 		;;
 	cluster)
+		has haproxy || need haproxy haproxy
 		[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || need galera-4 ""
 		;;
 	jmeter)

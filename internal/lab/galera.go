@@ -31,14 +31,56 @@ var sstScript []byte
 // transactions.
 func (l *Lab) Galera(n int, args ...string) (g *Galera, err error) {
 	for range 3 { // another process may have taken one of the ports
-		if g, err = l.galera(n, args); err == nil {
+		var members []galeraMember
+		if members, err = localMembers(n); err != nil {
+			return nil, err
+		}
+		if g, err = l.galera(members, args); err == nil {
 			return g, nil
 		}
 	}
 	return nil, err
 }
 
-func (l *Lab) galera(n int, args []string) (*Galera, error) {
+// GaleraOn is Galera with a node on each of hosts.
+func (l *Lab) GaleraOn(hosts []*Host, args ...string) (*Galera, error) {
+	var members []galeraMember
+	for _, h := range hosts {
+		members = append(members, galeraMember{host: h, address: h.Address, sql: 3306, group: 4567, ist: 4568})
+	}
+	g, err := l.galera(members, append(args, "--skip-name-resolve"))
+	if err != nil {
+		return nil, err
+	}
+	return g, g.Nodes[0].exec(context.Background(), "CREATE USER root@'%'", "GRANT ALL ON *.* TO root@'%'")
+}
+
+// A galeraMember is where a node runs, and the ports that it listens on: for
+// clients, for the other nodes, and for the transactions that it has missed.
+type galeraMember struct {
+	host            *Host // nil: in the namespace of this process
+	address         string
+	sql, group, ist int
+}
+
+func (m galeraMember) at(port int) string { return fmt.Sprintf("%s:%d", m.address, port) }
+
+// localMembers returns members with free ports of this machine.
+func localMembers(n int) ([]galeraMember, error) {
+	members := make([]galeraMember, n)
+	for i := range members {
+		members[i].address = "127.0.0.1"
+		for _, port := range []*int{&members[i].sql, &members[i].group, &members[i].ist} {
+			var err error
+			if *port, err = FreePort(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return members, nil
+}
+
+func (l *Lab) galera(members []galeraMember, args []string) (*Galera, error) {
 	dir, err := l.Dir("galera")
 	if err != nil {
 		return nil, err
@@ -46,17 +88,9 @@ func (l *Lab) galera(n int, args []string) (*Galera, error) {
 	if err := os.WriteFile(filepath.Join(dir, "wsrep_sst_copy"), sstScript, 0o755); err != nil {
 		return nil, err
 	}
-	var addrs []string
-	for range n {
-		port, err := FreePort()
-		if err != nil {
-			return nil, err
-		}
-		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", port))
-	}
 	g := &Galera{}
-	for i := range n {
-		node, err := l.galeraNode(dir, addrs, i, args)
+	for i := range members {
+		node, err := l.galeraNode(dir, members, i, args)
 		if err != nil {
 			g.Kill()
 			return nil, err
@@ -73,40 +107,42 @@ func (g *Galera) Kill() {
 	}
 }
 
-// galeraNode starts the i-th of the nodes that listen for each other on addrs.
-// The first one starts the cluster unless it has been a member already.
-func (l *Lab) galeraNode(dir string, addrs []string, i int, args []string) (*MySQL, error) {
-	ist, err := FreePort()
+// galeraNode starts the node of the i-th member. The first one starts the cluster
+// unless it has been a member already.
+func (l *Lab) galeraNode(dir string, members []galeraMember, i int, args []string) (*MySQL, error) {
+	p, m, err := l.mysqlProgram(append(galeraArgs(members, i), args...))
 	if err != nil {
 		return nil, err
 	}
-	p, m, err := l.mysqlProgram(append(galeraArgs(addrs, i, ist), args...))
-	if err != nil {
-		return nil, err
-	}
+	m.Address = members[i].at(members[i].sql)
 	p.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")} // of the script
 	p.Ready = func(ctx context.Context) error { return expectSynced(ctx, m.DSN("")) }
 	if i == 0 {
 		p.Args = append([]string{"-c", `[ -e data/grastate.dat ] || set -- "$@" --wsrep-new-cluster; exec "$0" "$@"`, p.Path}, p.Args...)
 		p.Path = "/bin/sh"
 	}
-	m.Server, err = l.Start(p)
+	m.Server, err = l.Start(members[i].host.On(p))
 	return m, err
 }
 
 // galeraArgs returns the arguments of a node. It considers another node that is
 // silent for three seconds gone.
-func galeraArgs(addrs []string, i, ist int) []string {
+func galeraArgs(members []galeraMember, i int) []string {
+	var group []string
+	for _, m := range members {
+		group = append(group, m.at(m.group))
+	}
+	m := members[i]
 	options := []string{
-		"gmcast.listen_addr=tcp://" + addrs[i],
-		fmt.Sprintf("ist.recv_addr=127.0.0.1:%d", ist),
+		"gmcast.listen_addr=tcp://" + m.at(m.group), "ist.recv_addr=" + m.at(m.ist),
 		"gcache.size=32M",
 		"evs.keepalive_period=PT0.5S", "evs.suspect_timeout=PT3S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT6S",
 	}
 	return []string{
+		"--skip-networking=0", "--bind-address=" + m.address, fmt.Sprintf("--port=%d", m.sql),
 		"--wsrep-on=ON", "--wsrep-provider=" + galeraProvider, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
-		"--wsrep-cluster-address=gcomm://" + strings.Join(addrs, ","), fmt.Sprintf("--wsrep-node-name=node%d", i+1),
-		"--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=copy", "--wsrep-provider-options=" + strings.Join(options, ";"),
+		"--wsrep-cluster-address=gcomm://" + strings.Join(group, ","), fmt.Sprintf("--wsrep-node-name=node%d", i+1),
+		"--wsrep-node-address=" + m.address, "--wsrep-sst-method=copy", "--wsrep-provider-options=" + strings.Join(options, ";"),
 		"--innodb-log-file-size=32M", // a joining node copies it
 	}
 }

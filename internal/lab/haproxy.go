@@ -43,28 +43,33 @@ listen mysql
 	default-server check inter 200ms fall 2 rise 2 on-marked-down shutdown-sessions %s
 %s`
 
-// HAProxy starts HAProxy in front of servers, which need an Address. It returns
-// when it forwards to one of them. A server is checked five times a second: it
-// must accept writes and, in a Galera cluster, be synced.
+// HAProxy starts HAProxy in front of servers, which need an Address. A server is
+// checked five times a second: it must accept writes and, in a Galera cluster, be
+// synced.
 func (l *Lab) HAProxy(routing Routing, servers ...*MySQL) (*HAProxy, error) {
-	path, err := LookPath("haproxy")
-	if err != nil {
-		return nil, err
-	}
-	lines, err := l.haproxyServers(routing, servers)
+	lines, err := l.haproxyServers("127.0.0.1", routing, servers)
 	if err != nil {
 		return nil, err
 	}
 	return WithFreePort(func(port int) (*HAProxy, error) {
-		return l.haproxy(path, fmt.Sprintf("127.0.0.1:%d", port), routing, lines)
+		return l.haproxy(nil, fmt.Sprintf("127.0.0.1:%d", port), routing, lines)
 	})
 }
 
-// haproxyServers starts the check of each server and returns its lines of the
-// configuration.
-func (l *Lab) haproxyServers(routing Routing, servers []*MySQL) (lines string, err error) {
+// HAProxyOn is HAProxy on a host.
+func (l *Lab) HAProxyOn(h *Host, routing Routing, servers ...*MySQL) (*HAProxy, error) {
+	lines, err := l.haproxyServers(h.network.Address(), routing, servers)
+	if err != nil {
+		return nil, err
+	}
+	return l.haproxy(h, h.Address+":3306", routing, lines)
+}
+
+// haproxyServers starts the check of each server at the address here, which
+// HAProxy can reach, and returns the servers' lines of the configuration.
+func (l *Lab) haproxyServers(here string, routing Routing, servers []*MySQL) (lines string, err error) {
 	for i, m := range servers {
-		check, err := l.startWriteCheck(m)
+		port, err := l.startWriteCheck(here, m)
 		if err != nil {
 			return "", err
 		}
@@ -72,12 +77,16 @@ func (l *Lab) haproxyServers(routing Routing, servers []*MySQL) (lines string, e
 		if routing == OneWriter && i > 0 {
 			backup = " backup"
 		}
-		lines += fmt.Sprintf("\tserver n%d %s port %s%s\n", i+1, m.Address, check, backup)
+		lines += fmt.Sprintf("\tserver n%d %s addr %s port %s%s\n", i+1, m.Address, here, port, backup)
 	}
 	return lines, nil
 }
 
-func (l *Lab) haproxy(path, address string, routing Routing, servers string) (*HAProxy, error) {
+func (l *Lab) haproxy(h *Host, address string, routing Routing, servers string) (*HAProxy, error) {
+	path, err := LookPath("haproxy")
+	if err != nil {
+		return nil, err
+	}
 	dir, err := l.Dir("haproxy")
 	if err != nil {
 		return nil, err
@@ -90,10 +99,10 @@ func (l *Lab) haproxy(path, address string, routing Routing, servers string) (*H
 	if err := os.WriteFile(conf, fmt.Appendf(nil, haproxyConfig, address, returned, servers), 0o644); err != nil {
 		return nil, err
 	}
-	s, err := l.Start(Program{
+	s, err := l.Start(h.On(Program{
 		Name: "haproxy", Path: path, Args: []string{"-db", "-f", conf}, Dir: dir,
 		Ready: func(ctx context.Context) error { return ping(ctx, "root@tcp("+address+")/") },
-	})
+	}))
 	return &HAProxy{Server: s, Address: address}, err
 }
 

@@ -9,16 +9,16 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// startWriteCheck serves the health check of m over HTTP and returns its port:
-// 200 if m accepts writes, 503 otherwise. HAProxy's own check of MySQL only sees
-// that a server accepts connections. The check ends with the lab.
-func (l *Lab) startWriteCheck(m *MySQL) (port string, err error) {
+// startWriteCheck serves the health check of m over HTTP on the address here and
+// returns its port: 200 if m accepts writes, 503 otherwise. HAProxy's own check of
+// MySQL only sees that a server accepts connections. The check ends with the lab.
+func (l *Lab) startWriteCheck(here string, m *MySQL) (port string, err error) {
 	// Through the address that clients use, so that the check fails if they do.
 	db, err := sqlx.Open("mysql", "root@tcp("+m.Address+")/?timeout=900ms")
 	if err != nil {
 		return "", err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(here, "0"))
 	if err != nil {
 		return "", err
 	}

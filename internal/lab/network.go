@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// A Network is an Ethernet switch with hosts, each in a network namespace of its
+// own. This process is connected to it as well. It needs Linux and root.
+//
+// The namespaces exist as long as their processes, which end with the lab.
+type Network struct {
+	lab    *Lab
+	space  namespace // of the bridge
+	prefix string    // of all addresses: the first three bytes
+	hosts  int
+}
+
+// A Host is a machine of its own, as far as the network is concerned.
+type Host struct {
+	// Address is the IP address.
+	Address string
+
+	space   namespace
+	network *Network
+	port    string // of the bridge
+}
+
+// A namespace is a network namespace. Its server sleeps.
+type namespace struct{ *Server }
+
+// Network starts a network without hosts.
+func (l *Lab) Network() (*Network, error) {
+	space, err := l.namespace()
+	if err != nil {
+		return nil, fmt.Errorf("lab: network namespaces need Linux and root: %w", err)
+	}
+	pid := space.PID()
+	// These addresses are reserved for tests of networks (RFC 2544).
+	n := &Network{lab: l, space: space, prefix: fmt.Sprintf("198.%d.%d.", 18+pid>>8&1, pid&255)}
+	uplink := "lab" + strconv.Itoa(pid)
+	return n, errors.Join(
+		space.ip("link add bridge type bridge"), space.ip("link set bridge up"),
+		run("ip", "link add "+uplink+" type veth peer name uplink netns "+strconv.Itoa(pid)),
+		space.ip("link set uplink master bridge up"),
+		run("ip", "addr add "+n.prefix+"1/24 dev "+uplink), run("ip", "link set "+uplink+" up"))
+}
+
+// Address is the address of this process.
+func (n *Network) Address() string { return n.prefix + "1" }
+
+// Host adds a host.
+func (n *Network) Host() (*Host, error) {
+	space, err := n.lab.namespace()
+	if err != nil {
+		return nil, err
+	}
+	n.hosts++
+	h := &Host{Address: fmt.Sprintf("%s%d", n.prefix, 10+n.hosts), space: space, network: n, port: fmt.Sprintf("host%d", n.hosts)}
+	return h, errors.Join(
+		n.space.ip("link add "+h.port+" type veth peer name eth0 netns "+strconv.Itoa(space.PID())),
+		n.space.ip("link set "+h.port+" up"), h.Connect(),
+		space.ip("addr add "+h.Address+"/24 dev eth0"), space.ip("link set eth0 up"), space.ip("link set lo up"))
+}
+
+// Disconnect makes the switch drop all packets from and to the host. Neither side
+// is told.
+func (h *Host) Disconnect() error { return h.network.space.ip("link set " + h.port + " nomaster") }
+
+// Connect ends Disconnect.
+func (h *Host) Connect() error { return h.network.space.ip("link set " + h.port + " master bridge") }
+
+// On returns p such that it runs on h. A nil host is the namespace of this
+// process.
+func (h *Host) On(p Program) Program {
+	if h != nil {
+		p.Path, p.Args = "nsenter", append([]string{h.space.path(), p.Path}, p.Args...)
+	}
+	return p
+}
+
+// namespace starts a process in a new namespace.
+func (l *Lab) namespace() (namespace, error) {
+	path, err := LookPath("unshare")
+	if err != nil {
+		return namespace{}, err
+	}
+	dir, err := l.Dir("namespace")
+	if err != nil {
+		return namespace{}, err
+	}
+	s, err := l.Start(Program{
+		Name: "namespace", Path: path, Args: []string{"--net", "sh", "-c", "echo ready; exec sleep infinity"}, Dir: dir,
+		Ready: func(context.Context) error {
+			if text := tail(dir + "/namespace.log"); !strings.HasPrefix(text, "ready") {
+				return errors.New(text)
+			}
+			return nil
+		},
+	})
+	return namespace{s}, err
+}
+
+// path is the argument of nsenter.
+func (n namespace) path() string { return fmt.Sprintf("--net=/proc/%d/ns/net", n.PID()) }
+
+// ip runs the program ip in the namespace.
+func (n namespace) ip(args string) error { return run("nsenter", n.path()+" ip "+args) }
+
+// run runs a program, whose arguments contain no space.
+func run(program, args string) error {
+	path, err := LookPath(program)
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(path, strings.Fields(args)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", program, args, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package lab_test
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestDisconnectedHostIsSilent(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("network namespaces need Linux and root")
+	}
+	network, err := labtest.Lab(t).Network()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := network.Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: host.Address + ":6379", MaxRetries: -1, DialTimeout: 300 * time.Millisecond, ReadTimeout: 300 * time.Millisecond})
+	t.Cleanup(func() { _ = rdb.Close() })
+	path, err := lab.LookPath("redis-server", "valkey-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := labtest.Lab(t).Start(host.On(lab.Program{
+		Name: "redis", Path: path, Args: []string{"--bind", host.Address, "--protected-mode", "no", "--save", ""}, Dir: t.TempDir(),
+		Ready: func(ctx context.Context) error { return rdb.Ping(ctx).Err() },
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	if err := host.Disconnect(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := rdb.Ping(ctx).Err(); ctx.Err() == nil {
+		t.Errorf("a disconnected host has replied: %v", err)
+	}
+	if err := host.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Eventually(t, "the host replies again", func() bool { return rdb.Ping(t.Context()).Err() == nil })
+}
