@@ -25,6 +25,7 @@ type Config struct {
 // A Verifier verifies tokens. It is safe for concurrent use.
 type Verifier struct {
 	secrets   map[string][]byte
+	hmacKey   *hmacKey // with the secret without an ID, if there is one
 	jwks      *JWKS
 	parser    *jwt.Parser
 	validator *jwt.Validator
@@ -39,6 +40,9 @@ func NewVerifier(c Config) *Verifier {
 	}
 	for _, s := range c.Secrets {
 		v.secrets[s.ID] = s.Key
+		if s.ID == "" {
+			v.hmacKey = newHMACKey(s.Key)
+		}
 	}
 	return v
 }
@@ -85,15 +89,14 @@ var encoding = base64.RawURLEncoding.Strict()
 func (v *Verifier) parse(token string, c *claims) error {
 	rest, common := strings.CutPrefix(token, commonHeader)
 	payload, signature, complete := strings.Cut(rest, ".")
-	secret := v.secrets[""]
-	if !common || !complete || secret == nil {
+	if !common || !complete || v.hmacKey == nil {
 		return v.parseAnyHeader(token, c)
 	}
 	sig, err := encoding.DecodeString(signature)
 	if err != nil {
 		return err
 	}
-	if err := jwt.SigningMethodHS256.Verify(token[:len(commonHeader)+len(payload)], sig, secret); err != nil {
+	if err := v.hmacKey.verify([]byte(token[:len(commonHeader)+len(payload)]), sig); err != nil {
 		return err
 	}
 	text, err := encoding.DecodeString(payload)
