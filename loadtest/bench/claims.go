@@ -125,13 +125,13 @@ func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code 
 	return err
 }
 
-// openModel measures the latency of claims that arrive at a fixed rate: half
-// the highest rate that grouped has reached in this run.
+// openModel measures the latency of claims that arrive at a fixed rate: half, and
+// a quarter, of the highest rate that grouped has reached in this run.
 func (b *bench) openModel(ctx context.Context, grouped, empty deployment) error {
-	rate := b.Median("claims/direct/grouped") / 2
+	peak := b.Median("claims/direct/grouped")
 	var all []measurement
 	for _, d := range []deployment{empty, grouped} {
-		all = append(all, b.latency("open/"+d.name, d, rate))
+		all = append(all, b.latency("open/"+d.name, d, peak/2), b.latency("open/quarter/"+d.name, d, peak/4))
 	}
 	return b.interleave(ctx, all)
 }
@@ -150,7 +150,7 @@ func (b *bench) latency(name string, d deployment, rate float64) measurement {
 		if r.refused > 0 {
 			return fmt.Errorf("%d of %d claims refused", r.refused, r.refused+r.accepted)
 		}
-		b.latencies[d.name] = append(b.latencies[d.name], r.latencies...)
+		b.latencies[name] = append(b.latencies[name], r.latencies...)
 		b.Add(name+" rate", "1/s", rate)
 		for _, q := range []struct {
 			name     string

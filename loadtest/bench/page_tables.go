@@ -55,9 +55,9 @@ func (t tables) Claims() string {
 		{"**`grouped`**", "grouped"},
 	} {
 		direct, nginx := "claims/direct/"+r.figure, "claims/nginx/"+r.figure
-		rows = append(rows, []string{r.label, t.spread(direct), t.value(direct + " p99"), t.spread(nginx), t.value(nginx + " p99")})
+		rows = append(rows, []string{r.label, t.spread(direct), t.value(direct + " p99"), t.value(direct + " CPU"), t.spread(nginx), t.value(nginx + " p99")})
 	}
-	return table([]string{"", "claims/s, one instance", "p99", "claims/s, two instances behind nginx", "p99"}, rows)
+	return table([]string{"", "claims/s, one instance", "p99", "CPU of the service", "claims/s, two instances behind nginx", "p99"}, rows)
 }
 
 func (t tables) Refusals() string {
@@ -86,7 +86,10 @@ func (t tables) rates(unit string, rows []row) string {
 
 func (t tables) OpenModel() string {
 	var rows [][]string
-	for _, r := range []row{{"empty handler", "open/empty"}, {"`grouped`", "open/grouped"}} {
+	for _, r := range []row{
+		{"empty handler", "open/quarter/empty"}, {"`grouped`", "open/quarter/grouped"},
+		{"empty handler", "open/empty"}, {"`grouped`", "open/grouped"},
+	} {
 		rows = append(rows, []string{r.label, t.number(r.figure + " rate"), t.value(r.figure + " p50"),
 			t.spread(r.figure + " p99"), t.value(r.figure + " p99.9"), t.value(r.figure + " sent late p99")})
 	}

@@ -84,10 +84,11 @@ func (t Target) verdict() string {
 // targets returns all targets with their values in f.
 func targets(f *Figures) []Target {
 	return []Target{
-		{Name: "grouped / articles' flow, one instance", Value: f.Ratio("claims/direct/grouped", "claims/direct/each"), Limit: 10},
-		{Name: "grouped / empty handler, one instance", Value: f.Ratio("claims/direct/grouped", "claims/direct/empty"), Limit: 0.35},
+		{Name: "grouped / articles' flow, one instance", Value: f.Ratio("claims/direct/grouped", "claims/direct/each"), Limit: 12},
+		{Name: "grouped / empty handler, one instance", Value: f.Ratio("claims/direct/grouped", "claims/direct/empty"), Limit: 0.38},
+		{Name: "CPU time of the service for a claim, grouped / empty handler", Value: f.Ratio("claims/direct/grouped CPU", "claims/direct/empty CPU"), Limit: 2.8, AtMost: true},
 		{Name: "grouped / articles' flow, two instances behind nginx", Value: f.Ratio("claims/nginx/grouped", "claims/nginx/each"), Limit: 7},
-		{Name: "p99 of grouped at half its peak / of the empty handler at that rate", Value: f.Ratio("open/grouped p99", "open/empty p99"), Limit: 5, AtMost: true},
+		{Name: "p99 of grouped at a quarter of its peak / of the empty handler at that rate", Value: f.Ratio("open/quarter/grouped p99", "open/quarter/empty p99"), Limit: 5, AtMost: true},
 		{Name: "sold-out replies / empty handler", Value: f.Ratio("losers/sold out", "claims/direct/empty"), Limit: 0.6},
 		{Name: "articles' flow in the service / baseline", Value: f.Ratio("claims/direct/each", "claims/direct/by hand"), Limit: 0.85},
 		{Name: "redislock pairs, 1 goroutine / SET NX + compare-and-delete", Value: f.Ratio("pairs/1/redislock", "pairs/1/raw"), Limit: 0.9},
@@ -96,6 +97,8 @@ func targets(f *Figures) []Target {
 		{Name: "contended hand-overs / best peer", Value: f.Median("contended/redislock") / bestPeer(f, "contended/"), Limit: 1.2},
 		{Name: "lock calls per hand-over", Value: f.Median("contended/redislock calls"), Limit: contendProcesses + 1, AtMost: true},
 		{Name: "claims with 10^6 orders / with 10^4", Value: f.Ratio("growth/1000000 orders", "growth/10000 orders"), Limit: 0.85},
+		{Name: "10 coupons on sale / one", Value: f.Ratio("growth/10 coupons", "growth/1 coupons"), Limit: 0.9},
+		{Name: "1,000 coupons on sale / one", Value: f.Ratio("growth/1000 coupons", "growth/1 coupons"), Limit: 0.8},
 		{Name: "service memory at 4,096 connections (MB)", Value: f.Median("growth/4096 connections memory"), Limit: 200, AtMost: true},
 	}
 }
