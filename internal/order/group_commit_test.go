@@ -204,3 +204,37 @@ func TestClaimsSucceedWithoutMultiStatements(t *testing.T) {
 		t.Errorf("audit %+v", a)
 	}
 }
+
+// Another batch has inserted its orders and waits for the stock. This one, which
+// has the stock, must not wait for those orders when it deletes its late ones.
+func TestLateOrdersAreDeletedBesideOthers(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	s.coupon(1, 2)
+	other := labtest.Open(t, s.dsn).MustBegin()
+	defer other.Rollback()
+	for id := range 20 {
+		other.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())`, id+1, 1000+id)
+	}
+	claims := s.instance()
+	release := order.OccupyCommitters(claims)
+	var results []<-chan error
+	for user := range int64(10) {
+		results = append(results, s.queued(claims, user+1, 1))
+	}
+	release()
+	for user, result := range results {
+		want := error(nil)
+		if user >= 2 {
+			want = coupon.ErrSoldOut
+		}
+		select {
+		case err := <-result:
+			if !errors.Is(err, want) {
+				t.Errorf("claim %d: %v, want %v", user, err, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("the batch waits for the other's orders")
+		}
+	}
+}
