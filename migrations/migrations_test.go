@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { labtest.Main(m) }
 // Down leave the same states behind.
 func TestInterruptedMigrationIsRepeated(t *testing.T) {
 	t.Parallel()
-	tables := []string{"coupons", "coupon_orders", "locks", "coupon_changes"}
+	tables := []string{"coupons", "coupon_orders", "locks", "coupon_changes", "coupon_segments"}
 	for version := range len(tables) {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("version %d, applied %t", version+1, applied), func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	db := emptyDatabase(t)
 	mustUp(t, db)
-	db.MustExec("DROP TABLE coupon_changes")
-	db.MustExec("UPDATE schema_migrations SET version = 4, dirty = TRUE")
+	db.MustExec("DROP TABLE coupon_segments")
+	db.MustExec("UPDATE schema_migrations SET version = 5, dirty = TRUE")
 	if err := migrations.Down(t.Context(), db.DB); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		db := emptyDatabase(t)
 		mustUp(t, db)
-		db.MustExec("DROP TABLE coupon_changes, locks, coupon_orders")
+		db.MustExec("DROP TABLE coupon_segments, coupon_changes, locks, coupon_orders")
 		if applied {
 			db.MustExec("DROP TABLE coupons")
 		}

@@ -21,6 +21,7 @@ type Cache struct {
 	mu      sync.RWMutex
 	entries map[int64]entry
 	loads   singleflight.Group
+	reloads singleflight.Group
 }
 
 type entry struct {
@@ -46,8 +47,19 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
+	return await(ctx, c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) }))
+}
+
+// Reload reads a coupon from the store whatever is cached, and caches it.
+// Concurrent Reloads of a coupon share one read.
+func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
+	return await(ctx, c.reloads.DoChan(key(id), func() (any, error) { return c.read(context.WithoutCancel(ctx), id) }))
+}
+
+// await returns the coupon that a shared read returns, unless ctx ends before.
+func await(ctx context.Context, result <-chan singleflight.Result) (Coupon, error) {
 	select {
-	case r := <-c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) }):
+	case r := <-result:
 		if r.Err != nil {
 			return Coupon{}, r.Err
 		}
@@ -78,6 +90,7 @@ func (c *Cache) Put(coupon Coupon) {
 	defer c.mu.Unlock()
 	c.put(coupon, expiresAt)
 	c.loads.Forget(key(coupon.ID))
+	c.reloads.Forget(key(coupon.ID))
 }
 
 // put replaces an entry, unless the entry has a later restock.
@@ -103,12 +116,17 @@ func (c *Cache) cached(id int64) (Coupon, bool) {
 	return e.coupon, ok && time.Now().Before(e.expiresAt)
 }
 
-// load reads a coupon from the store and caches it. It checks the cache again
-// first: another load may have ended since the caller's check.
+// load is read, unless the coupon is cached: another load may have ended since
+// the caller's check.
 func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
+	return c.read(ctx, id)
+}
+
+// read reads a coupon from the store and caches it.
+func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	expiresAt := time.Now().Add(c.ttl) // counted from before the read

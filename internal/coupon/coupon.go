@@ -24,13 +24,15 @@ const MaxStock = 1_000_000_000
 
 // A Coupon is on sale from BeginTime to EndTime, both included.
 type Coupon struct {
-	ID           int64     `db:"id"`
-	Name         string    `db:"name"`
-	BeginTime    time.Time `db:"begin_time"` // all times are in UTC, to the millisecond
-	EndTime      time.Time `db:"end_time"`
-	InitialStock int       `db:"initial_stock"` // all units ever put on sale
-	Stock        int       `db:"stock"`         // units left
-	CreatedAt    time.Time `db:"created_at"`
+	ID            int64     `db:"id"`
+	Name          string    `db:"name"`
+	BeginTime     time.Time `db:"begin_time"` // all times are in UTC, to the millisecond
+	EndTime       time.Time `db:"end_time"`
+	InitialStock  int       `db:"initial_stock"`  // all units ever put on sale
+	Stock         int       `db:"stock"`          // units left, in all segments
+	Segments      int       `db:"segments"`       // rows that hold the stock: see Split
+	EmptySegments uint64    `db:"empty_segments"` // bit n is set if segment n was read without stock
+	CreatedAt     time.Time `db:"created_at"`
 }
 
 // NotStartedError is ErrNotStarted with the time at which the window begins.
@@ -74,7 +76,7 @@ func New(id int64, name string, begin, end time.Time, stock int, now time.Time) 
 	}
 	return Coupon{
 		ID: id, Name: strings.TrimSpace(name), BeginTime: begin, EndTime: end,
-		InitialStock: stock, Stock: stock, CreatedAt: now.UTC().Truncate(time.Millisecond),
+		InitialStock: stock, Stock: stock, Segments: 1, CreatedAt: now.UTC().Truncate(time.Millisecond),
 	}, nil
 }
 

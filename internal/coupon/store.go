@@ -22,7 +22,12 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
 		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
 	err := s.inTx(ctx, func(tx *sqlx.Tx) error {
-		if _, err := tx.NamedExecContext(ctx, q, c); err != nil {
+		row := c
+		row.Stock = c.share(c.Stock, 0)
+		if _, err := tx.NamedExecContext(ctx, q, row); err != nil {
+			return err
+		}
+		if err := insertSegments(ctx, tx, c); err != nil {
 			return err
 		}
 		return recordChange(ctx, tx, adminID, ActionCreate, Coupon{}, c)
@@ -33,14 +38,16 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 	return nil
 }
 
-const selectCoupon = `
-	SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
-	FROM coupons WHERE id = ?`
+const selectCoupons = `
+	SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, ` + StockColumn + ` AS stock, c.created_at,
+	       1 + (SELECT COUNT(*) FROM coupon_segments s WHERE s.coupon_id = c.id) AS segments,
+	       (c.stock < 1) | (SELECT BIT_OR((s.stock < 1) << s.segment) FROM coupon_segments s WHERE s.coupon_id = c.id) AS empty_segments
+	FROM coupons c`
 
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
 	var c Coupon
-	err := s.db.GetContext(ctx, &c, selectCoupon, id)
+	err := s.db.GetContext(ctx, &c, selectCoupons+` WHERE c.id = ?`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Coupon{}, ErrNotFound
 	}
@@ -53,9 +60,7 @@ func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
 // List returns up to limit coupons whose ids are below before, newest first. If
 // before is 0, it returns the newest.
 func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, error) {
-	const q = `
-		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
-		FROM coupons WHERE ? = 0 OR id < ? ORDER BY id DESC LIMIT ?`
+	const q = selectCoupons + ` WHERE ? = 0 OR c.id < ? ORDER BY c.id DESC LIMIT ?`
 	coupons := []Coupon{}
 	if err := s.db.SelectContext(ctx, &coupons, q, before, before, limit); err != nil {
 		return nil, fmt.Errorf("coupons: list: %w", err)
@@ -64,7 +69,8 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 }
 
 // Restock adds add units to stock and initial stock for the administrator
-// adminID, records the change, and returns the coupon afterwards. The error is
+// adminID, spread over the segments, records the change, and returns the coupon
+// afterwards. The error is
 // ErrNotFound, ErrStockLimit if the initial stock would exceed MaxStock, or an
 // *InvalidError if add is not 1 to MaxStock.
 func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (Coupon, error) {
@@ -87,11 +93,11 @@ func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (
 	return after, nil
 }
 
-// restock locks the coupon's row, so that no claim changes the stock between the
+// restock locks the coupon's rows, so that no claim changes the stock between the
 // states that are recorded.
 func restock(ctx context.Context, tx *sqlx.Tx, id int64, add int, adminID int64) (after Coupon, err error) {
-	var before Coupon
-	if err := tx.GetContext(ctx, &before, selectCoupon+` FOR UPDATE`, id); err != nil {
+	before, err := lockCoupon(ctx, tx, id)
+	if err != nil {
 		return Coupon{}, err
 	}
 	if before.InitialStock > MaxStock-add {
@@ -101,13 +107,31 @@ func restock(ctx context.Context, tx *sqlx.Tx, id int64, add int, adminID int64)
 		UPDATE coupons
 		SET initial_stock = initial_stock + ?, stock = stock + ?, version = version + 1
 		WHERE id = ?`
-	if _, err := tx.ExecContext(ctx, q, add, add, id); err != nil {
+	if _, err := tx.ExecContext(ctx, q, add, before.share(add, 0), id); err != nil {
+		return Coupon{}, err
+	}
+	if err := restockSegments(ctx, tx, before, add); err != nil {
 		return Coupon{}, err
 	}
 	after = before
 	after.InitialStock += add
 	after.Stock += add
 	return after, recordChange(ctx, tx, adminID, ActionRestock, before, after)
+}
+
+// lockCoupon locks a coupon's rows and returns it. The rows are locked in the
+// order in which claims lock them: segment 0 first. What it does not know is
+// which segments are empty.
+func lockCoupon(ctx context.Context, tx *sqlx.Tx, id int64) (c Coupon, err error) {
+	const q = `
+		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
+		FROM coupons WHERE id = ? FOR UPDATE`
+	if err := tx.GetContext(ctx, &c, q, id); err != nil {
+		return Coupon{}, err
+	}
+	n, stock, err := lockSegments(ctx, tx, id)
+	c.Segments, c.Stock = 1+n, c.Stock+stock
+	return c, err
 }
 
 // inTx runs do in a transaction, which it commits if do returns nil.

@@ -210,7 +210,7 @@ func TestOperationWhoseClientHangsUpIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := request("GET", "/coupons/"+id, userToken(t, 42), "", "")
-	f.hangUp(t, r, func() bool { return f.executing(t, "SELECT id, name") })
+	f.hangUp(t, r, func() bool { return f.executing(t, "SELECT c.id, c.name") })
 	f.wantMetric(t, `http_requests_total{method="GET",route="/coupons/{id}",status="499"} 1`)
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)

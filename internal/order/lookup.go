@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
 )
 
 // lookups reads the orders of single users. The lookups of a coupon that arrive
@@ -102,7 +104,7 @@ func (l *lookups) read(couponID int64, batch []*lookup) (orderIDs map[int64]int6
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), lookupTimeout)
 	defer cancel()
 	q := `
-		SELECT c.stock, o.user_id, o.id FROM coupons c
+		SELECT ` + coupon.StockColumn + ` AS stock, o.user_id, o.id FROM coupons c
 		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (` + placeholders("?", len(batch)) + `)
 		WHERE c.id = ?`
 	args := make([]any, 0, len(batch)+2)

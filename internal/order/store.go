@@ -71,7 +71,7 @@ func (a Audit) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-a.
 // the coupon's orders.
 func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
 	const q = `
-		SELECT c.id AS coupon_id, c.initial_stock, c.stock,
+		SELECT c.id AS coupon_id, c.initial_stock, ` + coupon.StockColumn + ` AS stock,
 		       COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS distinct_users, COALESCE(MAX(u.n), 0) AS most_per_user
 		FROM coupons c
 		LEFT JOIN (SELECT COUNT(*) AS n FROM coupon_orders WHERE coupon_id = ? GROUP BY user_id) u ON TRUE

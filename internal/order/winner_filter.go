@@ -159,7 +159,7 @@ var errNotSoldOut = errors.New("the coupon has stock, or was restocked")
 func (w *winnerFilters) load(couponID int64, f *winnerFilter, bits, hashes uint) error {
 	const q = `
 		SELECT o.user_id FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id
-		WHERE c.id = ? AND c.initial_stock = ? AND c.stock < 1`
+		WHERE c.id = ? AND c.initial_stock = ? AND ` + coupon.StockColumn + ` < 1`
 	w.loadTurn.Lock()
 	defer w.loadTurn.Unlock()
 	ctx, cancel := context.WithTimeout(w.loadCtx, loadTimeout)

@@ -23,7 +23,8 @@ type Account struct {
 // is named. One statement reads them all at one instant.
 func (s *Sale) Accounts(ctx context.Context, coupons ...int64) ([]Account, error) {
 	q := `
-		SELECT c.id, c.initial_stock, c.stock, COUNT(o.id) AS orders, COUNT(DISTINCT o.user_id) AS users
+		SELECT c.id, c.initial_stock,
+		       c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id) AS stock, COUNT(o.id) AS orders, COUNT(DISTINCT o.user_id) AS users
 		FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id`
 	var args []any
 	if len(coupons) > 0 {

@@ -1,0 +1,81 @@
+package coupon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// MaxSegments bounds the segments of a coupon. EmptySegments has a bit for each.
+const MaxSegments = 64
+
+// StockColumn is the stock of a row c of table coupons in all its segments, in
+// SQL. Within one statement it is the stock at one instant.
+const StockColumn = `(c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id))`
+
+// Split returns c with its stock in n rows that are decremented independently of
+// each other: segment 0 in table coupons, the others in table coupon_segments.
+// The error is an *InvalidError if n is not 1 to MaxSegments, or if a segment
+// would be empty. Call it before Create.
+func (c Coupon) Split(n int) (Coupon, error) {
+	switch {
+	case n < 1 || n > MaxSegments:
+		return Coupon{}, &InvalidError{"segments", fmt.Sprintf("must be 1 to %d", MaxSegments)}
+	case n > 1 && n > c.Stock:
+		return Coupon{}, &InvalidError{"segments", "must not exceed stock"}
+	}
+	c.Segments = n
+	return c, nil
+}
+
+// share returns the part of a number of units that a segment gets.
+func (c Coupon) share(units, segment int) int {
+	n := units / c.Segments
+	if segment < units%c.Segments {
+		n++
+	}
+	return n
+}
+
+// HasStock reports whether a segment had stock when c was read.
+func (c Coupon) HasStock(segment int) bool { return c.EmptySegments>>segment&1 == 0 }
+
+// insertSegments inserts all segments of c but segment 0.
+func insertSegments(ctx context.Context, tx *sqlx.Tx, c Coupon) error {
+	if c.Segments == 1 {
+		return nil
+	}
+	var args []any
+	for segment := 1; segment < c.Segments; segment++ {
+		args = append(args, c.ID, segment, c.share(c.Stock, segment))
+	}
+	rows := strings.Repeat(", (?, ?, ?)", c.Segments-1)[2:]
+	_, err := tx.ExecContext(ctx, `INSERT INTO coupon_segments (coupon_id, segment, stock) VALUES `+rows, args...)
+	return err
+}
+
+// lockSegments locks all segments of a coupon but segment 0, and returns their
+// number and their stock.
+func lockSegments(ctx context.Context, tx *sqlx.Tx, id int64) (n, stock int, err error) {
+	var stocks []int
+	const q = `SELECT stock FROM coupon_segments WHERE coupon_id = ? ORDER BY segment FOR UPDATE`
+	err = tx.SelectContext(ctx, &stocks, q, id)
+	for _, s := range stocks {
+		stock += s
+	}
+	return len(stocks), stock, err
+}
+
+// restockSegments adds the shares of add units to all segments of c but segment 0.
+func restockSegments(ctx context.Context, tx *sqlx.Tx, c Coupon, add int) error {
+	if c.Segments == 1 {
+		return nil
+	}
+	const q = `
+		UPDATE coupon_segments SET stock = stock + ? + (segment < ?), version = version + 1
+		WHERE coupon_id = ?`
+	_, err := tx.ExecContext(ctx, q, add/c.Segments, add%c.Segments, c.ID)
+	return err
+}

@@ -1,0 +1,150 @@
+package coupon_test
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func mustSplit(t *testing.T, s *coupon.Store, id int64, stock, segments int) coupon.Coupon {
+	t.Helper()
+	c, err := mustNew(t, id, stock).Split(segments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), c, admin); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// rows returns the stock of each segment.
+func rows(t *testing.T, db *sqlx.DB, id int64) (stocks []int) {
+	t.Helper()
+	const q = `SELECT stock FROM (SELECT 0 AS segment, stock FROM coupons WHERE id = ?
+		UNION ALL SELECT segment, stock FROM coupon_segments WHERE coupon_id = ?) s ORDER BY segment`
+	if err := db.SelectContext(t.Context(), &stocks, q, id, id); err != nil {
+		t.Fatal(err)
+	}
+	return stocks
+}
+
+func TestSegmentsAddUpToTheStock(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 7)
+	for id, c := range map[int64]struct{ stock, segments int }{2: {5, 4}, 3: {3, 3}, 4: {1_000, 64}, 5: {0, 1}, 6: {1, 1}} {
+		created := mustSplit(t, s, id, c.stock, c.segments)
+		found, err := s.Find(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id == 5 {
+			created.EmptySegments = 1
+		}
+		if diff := cmp.Diff(created, found); diff != "" {
+			t.Error(diff)
+		}
+		stocks := rows(t, db, id)
+		if slices.Max(stocks)-slices.Min(stocks) > 1 || len(stocks) != c.segments {
+			t.Errorf("%d units are split into %d", c.stock, stocks)
+		}
+	}
+	list, err := s.List(t.Context(), 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 0, 1_000, 3, 5, 7} { // newest first
+		if list[i].Stock != want {
+			t.Errorf("coupon %d is listed with stock %d, want %d", list[i].ID, list[i].Stock, want)
+		}
+	}
+}
+
+func TestSplitIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ stock, segments int }{{100, 0}, {100, -1}, {100, 65}, {3, 4}, {0, 2}} {
+		if _, err := mustNew(t, 1, c.stock).Split(c.segments); !errors.Is(err, coupon.ErrInvalid) {
+			t.Errorf("%d units in %d segments: %v", c.stock, c.segments, err)
+		}
+	}
+}
+
+func TestEmptySegmentsAreRead(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustSplit(t, s, 1, 128, 64)
+	db.MustExec(`UPDATE coupons SET stock = 0`)
+	db.MustExec(`UPDATE coupon_segments SET stock = 0 WHERE segment IN (5, 63)`)
+	c, err := s.Find(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bits.OnesCount64(c.EmptySegments) != 3 || c.HasStock(0) || c.HasStock(5) || c.HasStock(63) || !c.HasStock(62) {
+		t.Errorf("empty segments: %b", c.EmptySegments)
+	}
+}
+
+// Units are sold between the restocks.
+func TestRestockSpreadsOverSegments(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustSplit(t, s, 1, 4, 4)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if _, err := s.Restock(t.Context(), 1, 6, admin); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { db.MustExec(`UPDATE coupon_segments SET stock = stock - 1 WHERE segment = 3 AND stock >= 1`) })
+	}
+	wg.Wait()
+	c, err := s.Find(t.Context(), 1)
+	if err != nil || c.InitialStock != 64 {
+		t.Fatalf("after 4 + 10 × 6: %+v, %v", c, err)
+	}
+	if diff := cmp.Diff([]int{21, 21, 11}, rows(t, db, 1)[:3]); diff != "" {
+		t.Error(diff)
+	}
+	changes, err := s.Changes(t.Context(), 1, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes[:10] {
+		if change.StockTo != change.StockFrom+6 || change.InitialStockTo != change.InitialStockFrom+6 {
+			t.Errorf("recorded: %+v", change)
+		}
+	}
+}
+
+func TestReloadReadsWhatIsCached(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustSplit(t, s, 1, 4, 2)
+	cache := coupon.NewCache(s, time.Hour)
+	mustFind(t, cache)
+	db.MustExec(`UPDATE coupon_segments SET stock = 0`)
+	if c := mustFind(t, cache); c.Stock != 4 {
+		t.Fatalf("not cached: %+v", c)
+	}
+	if c, err := cache.Reload(t.Context(), 1); err != nil || c.Stock != 2 {
+		t.Errorf("reloaded: %+v, %v", c, err)
+	}
+	if c := mustFind(t, cache); c.Stock != 2 || c.HasStock(1) {
+		t.Errorf("not cached after the reload: %+v", c)
+	}
+}
