@@ -38,9 +38,9 @@ type config struct {
 	JWTAudience string   `env:"JWT_AUDIENCE" doc:"aud of every token contains it, if set"`
 
 	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, redisson (shared with Java), redlock, mysql (rows), getlock, zk, etcd, memcache; local and none exclude nothing across instances: the database alone keeps the promises, and a warning is logged"`
-	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: a second simultaneous claim of a user is refused; coupon: the claims of a coupon wait for each other"`
+	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: a second simultaneous claim of a user is refused; coupon: the claims of a coupon wait for each other; segment: those of a segment of its stock do (see segments of POST /coupons)"`
 	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" limits:"1s..10m" doc:"how long a lock remains after the instance that held it has died"`
-	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" limits:"1ms..1m" doc:"longest wait for a lock with LOCK_SCOPE=coupon; CLAIM_TIMEOUT may end it first"`
+	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" limits:"1ms..1m" doc:"longest wait for a lock with LOCK_SCOPE=coupon or segment; CLAIM_TIMEOUT may end it first"`
 	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: concurrent claims share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
 
 	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, all different, separated by commas"`
@@ -159,7 +159,7 @@ func (c config) check() []settingError {
 	broken = append(broken, c.checkLimits()...)
 	broken = append(broken, c.checkTokens()...)
 	broken = append(broken, c.checkLock()...)
-	require(slices.Contains([]string{"user", "coupon"}, c.LockScope), "LOCK_SCOPE", "must be user or coupon")
+	require(slices.Contains([]string{"user", "coupon", "segment"}, c.LockScope), "LOCK_SCOPE", "must be user, coupon or segment")
 	require(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "must be grouped, each, optimistic or pessimistic")
 	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER", "must be otlp or none")
 	require(isHTTP(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL like http://host:4318")

@@ -16,13 +16,14 @@ type Coupon struct {
 	EndTime      time.Time `json:"end_time"`
 	InitialStock int       `json:"initial_stock" doc:"Everything that was ever put on sale"`
 	Stock        int       `json:"stock" doc:"What is left of it"`
+	Segments     int       `json:"segments" doc:"Rows of the database that hold the stock"`
 	CreatedAt    time.Time `json:"created_at"`
 }
 
 func newCoupon(c coupon.Coupon) Coupon {
 	return Coupon{
 		ID: ID{c.ID}, Name: c.Name, BeginTime: c.BeginTime, EndTime: c.EndTime,
-		InitialStock: c.InitialStock, Stock: c.Stock, CreatedAt: c.CreatedAt,
+		InitialStock: c.InitialStock, Stock: c.Stock, Segments: c.Segments, CreatedAt: c.CreatedAt,
 	}
 }
 
@@ -45,6 +46,7 @@ type createInput struct {
 		BeginTime timestamp `json:"begin_time" example:"2026-11-11T00:00:00+08:00"`
 		EndTime   timestamp `json:"end_time" example:"2026-11-12T00:00:00+08:00" doc:"After begin_time"`
 		Stock     units     `json:"stock" minimum:"0" maximum:"1000000000" example:"100"`
+		Segments  units     `json:"segments,omitempty" minimum:"1" maximum:"64" default:"1" doc:"Rows of the database that the stock is split over, at least a unit each; for several database writers or LOCK_SCOPE=segment"`
 	}
 }
 
@@ -55,6 +57,9 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	}
 	b := in.Body
 	c, err := coupon.New(id, string(b.Name), b.BeginTime.Time, b.EndTime.Time, int(b.Stock), time.Now())
+	if err == nil {
+		c, err = c.Split(int(b.Segments))
+	}
 	if err != nil {
 		return nil, err
 	}

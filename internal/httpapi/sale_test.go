@@ -176,3 +176,38 @@ func FuzzID(f *testing.F) {
 		}
 	})
 }
+
+func TestStockIsSplitOverSegments(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	create := func(members string) response {
+		return f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2020-01-01T00:00:00Z","end_time":"2999-01-01T00:00:00Z"`+members+`}`)
+	}
+	r := create(`,"stock":3,"segments":3`)
+	if r.Code != 201 || r.body["segments"] != 3.0 || r.body["stock"] != 3.0 {
+		t.Fatalf("created: %v", r)
+	}
+	id := r.id("id")
+	for user := range int64(4) {
+		want := 201
+		if user == 3 {
+			want = 409
+		}
+		if r := f.claim(id, userToken(t, user+1)); r.Code != want {
+			t.Errorf("claim %d: %v", user+1, r)
+		}
+	}
+	r = f.do("POST", "/coupons/"+id+"/stock", adminToken(t), `{"add":1}`)
+	if r.Code != 200 || r.body["stock"] != 1.0 || r.body["initial_stock"] != 4.0 || r.body["segments"] != 3.0 {
+		t.Errorf("restocked: %v", r)
+	}
+	if r := f.claim(id, userToken(t, 9)); r.Code != 201 {
+		t.Errorf("claim after the restock: %v", r)
+	}
+	if r := create(`,"stock":3`); r.body["segments"] != 1.0 {
+		t.Errorf("created without segments: %v", r)
+	}
+	for _, members := range []string{`,"stock":3,"segments":4`, `,"stock":300,"segments":65`, `,"stock":3,"segments":0`, `,"stock":3,"segments":null`} {
+		wantProblem(t, create(members), 422, "invalid_input")
+	}
+}

@@ -16,12 +16,12 @@ import (
 // A batch is the claims that share a transaction.
 type batch struct {
 	parts   []part
-	claims  []*claim        // of all parts; those of a coupon in order of arrival
+	claims  []*claim        // of all parts, one part after the other; those of a segment in order of arrival
 	won     []*claim        // have an order once the transaction is committed
 	refused map[int64]error // the other claims' verdicts, by order id
 }
 
-// A part is the claims of one coupon in a batch.
+// A part is the claims of one segment in a batch.
 type part struct {
 	queue  *queue
 	claims []*claim
@@ -94,9 +94,9 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 	return inserted, nil
 }
 
-// decrementStocks takes one unit for each inserted claim. If a stock does not
-// cover them all, the coupon's earliest claims win; the others are refused and
-// their orders deleted.
+// decrementStocks takes one unit for each inserted claim. If a segment does not
+// cover them all, its earliest claims win; the others are refused and their
+// orders deleted.
 func (b *batch) decrementStocks(ctx context.Context, conn *sqlx.Conn, inserted []*claim) (won []*claim, err error) {
 	if len(inserted) == 0 {
 		return nil, nil
@@ -107,8 +107,8 @@ func (b *batch) decrementStocks(ctx context.Context, conn *sqlx.Conn, inserted [
 	}
 	var late []*claim
 	for _, c := range inserted {
-		if left[c.CouponID] > 0 {
-			left[c.CouponID]--
+		if left[c.segment] > 0 {
+			left[c.segment]--
 			won = append(won, c)
 		} else {
 			late = append(late, c)
@@ -121,33 +121,36 @@ func (b *batch) decrementStocks(ctx context.Context, conn *sqlx.Conn, inserted [
 	if err := deleteOrders(ctx, conn, late); err != nil {
 		return nil, err
 	}
-	units := countUnits(sortByKey(won))
-	q, args := decrementStatement(units)
-	changed, err := updateStock(ctx, conn, q, args...)
-	if err == nil && int(changed) != len(units) {
-		return nil, errStockElsewhere
+	for _, units := range countUnits(won) {
+		q, args := decrementStatement(units)
+		changed, err := updateStock(ctx, conn, q, args...)
+		if err != nil {
+			return nil, err
+		}
+		if int(changed) != len(units) {
+			return nil, errStockElsewhere
+		}
 	}
-	return won, err
+	return won, nil
 }
 
-// lockStocks locks the coupons' rows and returns their stocks, by coupon.
-func lockStocks(ctx context.Context, conn *sqlx.Conn, claims []*claim) (map[int64]int, error) {
-	units := countUnits(sortByKey(claims))
-	ids := make([]any, len(units))
-	for i, u := range units {
-		ids[i] = u.couponID
-	}
-	var rows []struct {
-		ID    int64
-		Stock int
-	}
-	q := `SELECT id, stock FROM coupons FORCE INDEX (PRIMARY) WHERE id IN (` + placeholders("?", len(ids)) + `) ORDER BY id FOR UPDATE`
-	if err := conn.SelectContext(ctx, &rows, q, ids...); err != nil {
-		return nil, fmt.Errorf("select stocks: %w", err)
-	}
-	stocks := make(map[int64]int, len(rows))
-	for _, r := range rows {
-		stocks[r.ID] = r.Stock
+// lockStocks locks the rows of the claims' segments, in the order in which all
+// batches lock them, and returns their stocks.
+func lockStocks(ctx context.Context, conn *sqlx.Conn, claims []*claim) (map[segment]int, error) {
+	stocks := map[segment]int{}
+	for _, units := range countUnits(claims) {
+		var rows []struct {
+			CouponID int64 `db:"coupon_id"`
+			Segment  int
+			Stock    int
+		}
+		q, args := lockStatement(units)
+		if err := conn.SelectContext(ctx, &rows, q, args...); err != nil {
+			return nil, fmt.Errorf("select stocks: %w", err)
+		}
+		for _, r := range rows {
+			stocks[segment{r.CouponID, r.Segment}] = r.Stock
+		}
 	}
 	return stocks, nil
 }

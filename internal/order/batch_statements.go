@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,55 +30,80 @@ func (b *batch) selectOrdersStatement() (q string, args []any) {
 	return `SELECT id, coupon_id, user_id FROM coupon_orders WHERE ` + strings.Join(conditions, " OR "), args
 }
 
-// units is a number of units of a coupon.
+// units is a number of units of a segment.
 type units struct {
-	couponID int64
-	n        int
+	segment
+	n int
 }
 
-// countUnits counts the claims of each coupon. Claims are sorted by coupon, and
-// so is the result.
-func countUnits(claims []*claim) (all []units) {
+// countUnits counts the claims of each segment; those of a segment are next to
+// each other. It returns a slice for each table, in the order in which all
+// transactions lock the rows: table coupons before coupon_segments, and each in
+// the order of its key.
+func countUnits(claims []*claim) (byTable [][]units) {
+	var all []units
 	for _, c := range claims {
-		if len(all) == 0 || all[len(all)-1].couponID != c.CouponID {
-			all = append(all, units{couponID: c.CouponID})
+		if len(all) == 0 || all[len(all)-1].segment != c.segment {
+			all = append(all, units{segment: c.segment})
 		}
 		all[len(all)-1].n++
 	}
-	return all
+	slices.SortFunc(all, func(x, y units) int {
+		return cmp.Or(cmp.Compare(min(x.segment.number, 1), min(y.segment.number, 1)),
+			cmp.Compare(x.couponID, y.couponID), cmp.Compare(x.segment.number, y.segment.number))
+	})
+	split := slices.IndexFunc(all, func(u units) bool { return u.segment.number > 0 })
+	if split <= 0 {
+		return [][]units{all}
+	}
+	return [][]units{all[:split], all[split:]}
 }
 
-// decrementStatement returns the UPDATE that decrements the stock of each coupon
+// lockStatement returns the SELECT that locks the rows of segments.
+func lockStatement(all []units) (q string, args []any) {
+	rows, args := rowsOf(segments(all)...)
+	if all[0].segment.number == 0 {
+		return `SELECT id AS coupon_id, 0 AS segment, stock FROM coupons FORCE INDEX (PRIMARY) WHERE ` + rows + ` ORDER BY id FOR UPDATE`, args
+	}
+	return `SELECT coupon_id, segment, stock FROM coupon_segments FORCE INDEX (PRIMARY) WHERE ` + rows + ` ORDER BY coupon_id, segment FOR UPDATE`, args
+}
+
+// decrementStatement returns the UPDATE that decrements the stock of each segment
 // that has enough. The server locks the rows in the order of the key that the
 // statement forces: two instances do not deadlock.
 func decrementStatement(all []units) (q string, args []any) {
 	n, nArgs := unitsExpression(all)
-	q = fmt.Sprintf(`UPDATE coupons FORCE INDEX (PRIMARY) SET stock = stock - %s WHERE id IN (%s) AND stock >= %s`,
-		n, placeholders("?", len(all)), n)
-	args = slices.Clone(nArgs)
-	for _, u := range all {
-		args = append(args, u.couponID)
-	}
-	return q, append(args, nArgs...)
+	rows, rowArgs := rowsOf(segments(all)...)
+	q = fmt.Sprintf(`UPDATE %s FORCE INDEX (PRIMARY) SET stock = stock - %s WHERE %s AND stock >= %s`, all[0].table(), n, rows, n)
+	return q, slices.Concat(nArgs, rowArgs, nArgs)
 }
 
-// unitsExpression returns the number of units of the row's coupon, in SQL.
-// Coupons with the same number share a list, which the server searches by
+// unitsExpression returns the number of units of the row's segment, in SQL.
+// Segments with the same number share a list, which the server searches by
 // bisection.
 func unitsExpression(all []units) (expression string, args []any) {
-	byNumber := map[int][]any{}
+	byNumber := map[int][]segment{}
 	for _, u := range all {
-		byNumber[u.n] = append(byNumber[u.n], u.couponID)
+		byNumber[u.n] = append(byNumber[u.n], u.segment)
 	}
 	if len(byNumber) == 1 {
 		return "?", []any{all[0].n}
 	}
 	var b strings.Builder
 	b.WriteString("CASE")
-	for n, ids := range byNumber {
-		fmt.Fprintf(&b, " WHEN id IN (%s) THEN ?", placeholders("?", len(ids)))
-		args = append(append(args, ids...), n)
+	for n, segments := range byNumber {
+		rows, rowArgs := rowsOf(segments...)
+		fmt.Fprintf(&b, " WHEN %s THEN ?", rows)
+		args = append(append(args, rowArgs...), n)
 	}
 	b.WriteString(" END")
 	return b.String(), args
+}
+
+func segments(all []units) []segment {
+	s := make([]segment, len(all))
+	for i, u := range all {
+		s[i] = u.segment
+	}
+	return s
 }

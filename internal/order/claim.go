@@ -21,7 +21,7 @@ type Claims struct {
 	winners  *winners
 	slots    *slots
 	locks    *lock.Client
-	key      func(userID, couponID int64) string
+	key      func(userID int64, s segment) string
 	options  lock.Options
 	enter    func(context.Context, Section) (leave func()) // nil outside the lab
 	releaser releaser
@@ -57,14 +57,20 @@ func isVerdict(err error) bool {
 	return false
 }
 
-func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, err error) {
+func (c *Claims) claim(ctx context.Context, userID, couponID int64) (Order, error) {
 	cp, now, err := c.admit(ctx, userID, couponID)
 	if err != nil {
 		return Order{}, err
 	}
 	defer c.slots.release(couponID)
+	return c.claimSegments(ctx, cp, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+}
+
+// claimSegment claims a unit of s for o, under the lock. ErrSoldOut means that s
+// is empty.
+func (c *Claims) claimSegment(ctx context.Context, s segment, o Order) (placed Order, err error) {
 	lockCtx, span := c.tracer.Start(ctx, "lock")
-	l, leave, err := c.acquire(lockCtx, userID, couponID)
+	l, leave, err := c.acquire(lockCtx, o.UserID, s)
 	if err != nil {
 		endStep(span, err)
 		if errors.Is(err, lock.ErrLocked) {
@@ -82,7 +88,7 @@ func (c *Claims) claim(ctx context.Context, userID, couponID int64) (o Order, er
 			}
 		}
 	}()
-	return c.place(l.Context(), cp, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	return c.place(l.Context(), s, o)
 }
 
 // admit returns the coupon and the time of the claim once the prechecks have
@@ -145,16 +151,16 @@ func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, n
 // id twice, except after the double faults that its package names.
 const maxIDAttempts = 3
 
-// place gives o an id and commits it.
-func (c *Claims) place(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
+// place gives o an id and commits it, with a unit of s.
+func (c *Claims) place(ctx context.Context, s segment, o Order) (Order, error) {
 	var err error
 	for attempt := 0; attempt == 0 || errors.Is(err, errIDTaken) && attempt < maxIDAttempts; attempt++ {
 		if o.ID, err = c.nextID(ctx); err != nil {
 			return Order{}, err
 		}
-		err = c.commit(ctx, o)
+		err = c.commit(ctx, s, o)
 	}
-	c.updateCaches(cp, o, err)
+	c.cacheOrder(o, err)
 	if err != nil {
 		return Order{}, err
 	}
@@ -168,23 +174,22 @@ func (c *Claims) nextID(ctx context.Context) (int64, error) {
 	return id, err
 }
 
-func (c *Claims) commit(ctx context.Context, o Order) error {
+func (c *Claims) commit(ctx context.Context, s segment, o Order) error {
 	ctx, span := c.tracer.Start(ctx, "commit")
-	err := c.strategy.Commit(ctx, o)
+	err := c.strategy.Commit(ctx, s, o)
 	endStep(span, err)
 	return err
 }
 
-// updateCaches notes the result of o's commit for the prechecks of later claims.
-func (c *Claims) updateCaches(cp coupon.Coupon, o Order, err error) {
+// cacheOrder notes the order that o's commit has made or found, for the prechecks
+// of later claims.
+func (c *Claims) cacheOrder(o Order, err error) {
 	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
 	switch {
 	case err == nil:
 		c.winners.add(o.CouponID, o.UserID, o.ID)
 	case ok:
 		c.winners.add(o.CouponID, o.UserID, claimed.OrderID)
-	case errors.Is(err, coupon.ErrSoldOut):
-		c.coupons.MarkSoldOut(cp)
 	}
 }
 

@@ -25,7 +25,7 @@ type Config struct {
 
 	Scope    Scope         // what a claim locks
 	LockTTL  time.Duration // after which the lock of a crashed instance expires
-	LockWait time.Duration // longest wait for the lock with PerCoupon
+	LockWait time.Duration // longest wait for the lock with PerCoupon and PerSegment
 
 	Strategy Strategy // how orders are committed
 	Observer Observer // optional
@@ -41,10 +41,12 @@ type Config struct {
 type Scope string
 
 // PerUser locks the user: a concurrent claim of the same user is refused.
-// PerCoupon locks the coupon: concurrent claims of the coupon wait.
+// PerCoupon locks the coupon: concurrent claims of the coupon wait. PerSegment
+// locks a segment of the coupon's stock: concurrent claims of the segment wait.
 const (
-	PerUser   Scope = "user"
-	PerCoupon Scope = "coupon"
+	PerUser    Scope = "user"
+	PerCoupon  Scope = "coupon"
+	PerSegment Scope = "segment"
 )
 
 // New returns Claims as configured, or an error if c lacks a dependency or
@@ -73,6 +75,8 @@ func New(c Config) (*Claims, error) {
 		claims.key = userKey
 	case PerCoupon:
 		claims.key, claims.options.Wait = couponKey, c.LockWait
+	case PerSegment:
+		claims.key, claims.options.Wait = segmentKey, c.LockWait
 	default:
 		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
 	}
@@ -82,10 +86,14 @@ func New(c Config) (*Claims, error) {
 // LockClass is the class of a claim's lock.
 const LockClass = "claim"
 
-func userKey(userID, _ int64) string {
+func userKey(userID int64, _ segment) string {
 	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)
 }
 
-func couponKey(_, couponID int64) string {
-	return "redis_lock:couponId:" + strconv.FormatInt(couponID, 10)
+func couponKey(_ int64, s segment) string {
+	return "redis_lock:couponId:" + strconv.FormatInt(s.couponID, 10)
+}
+
+func segmentKey(userID int64, s segment) string {
+	return couponKey(userID, s) + ":segment:" + strconv.Itoa(s.number)
 }

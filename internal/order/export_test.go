@@ -63,7 +63,7 @@ func WaitingForSlots(c *Claims, couponID int64) int {
 }
 
 // UserKey returns the lock key of a user's claims.
-func UserKey(userID int64) string { return userKey(userID, 0) }
+func UserKey(userID int64) string { return userKey(userID, segment{}) }
 
 // MaxCommitters is how many shared batches are committed at a time.
 const MaxCommitters = maxCommitters

@@ -21,7 +21,7 @@ import (
 // of one.
 //
 // A batch has the claims of any number of coupons, so many coupons cost no more
-// transactions than one. A coupon is in one batch at a time.
+// transactions than one. A segment of a coupon is in one batch at a time.
 //
 // Commit returns when its own order is durable, as with PerClaim. Claims win the
 // stock of their coupon in order of arrival. A refused claim does not fail its
@@ -34,9 +34,9 @@ type groupCommit struct {
 	tracer  tracing.Tracer
 
 	mu         sync.Mutex
-	queues     map[int64]*queue // by coupon
-	ready      []*queue         // have claims and are not in a batch, in order of arrival
-	running    int              // committer goroutines of shared batches
+	queues     map[segment]*queue
+	ready      []*queue // have claims and are not in a batch, in order of arrival
+	running    int      // committer goroutines of shared batches
 	closed     bool
 	committers sync.WaitGroup
 }
@@ -44,8 +44,9 @@ type groupCommit struct {
 // A claim is queued until its result is known.
 type claim struct {
 	Order
-	ctx    context.Context
-	result chan error // buffered: sending does not block if the caller has returned
+	segment segment
+	ctx     context.Context
+	result  chan error // buffered: sending does not block if the caller has returned
 }
 
 const (
@@ -67,14 +68,14 @@ func newGroupCommit(c Config) *groupCommit {
 	conns := cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)
 	return &groupCommit{
 		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2)),
-		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
+		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[segment]*queue{},
 	}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
 // while o is queued, o is not committed; if it ends later, o may be committed.
-func (g *groupCommit) Commit(ctx context.Context, o Order) error {
-	c := &claim{Order: o, ctx: ctx, result: make(chan error, 1)}
+func (g *groupCommit) Commit(ctx context.Context, s segment, o Order) error {
+	c := &claim{Order: o, segment: s, ctx: ctx, result: make(chan error, 1)}
 	if !g.enqueue(c) {
 		return errClosed
 	}
@@ -162,7 +163,7 @@ func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 		cancel()
 		b.end(span, err)
 	}()
-	couponID := b.parts[0].queue.couponID
+	couponID := b.parts[0].queue.segment.couponID
 	if _, err := g.alone.take(ctx, couponID); err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ var (
 	// ErrAlreadyClaimed says that the user has an order for the coupon.
 	ErrAlreadyClaimed = errors.New("order: already claimed")
 	// ErrClaimInProgress says that another claim of the user is running, and
-	// that this one was not placed. With PerCoupon: the coupon's lock was not
-	// free within LockWait.
+	// that this one was not placed. With PerCoupon and PerSegment: the lock
+	// was not free within LockWait.
 	ErrClaimInProgress = errors.New("order: claim in progress")
 	// ErrUnavailable says that Redis or MySQL did not reply in time. The order
 	// may be committed nevertheless; the next claim then returns

@@ -88,6 +88,23 @@ func (s *sale) coupon(id int64, stock int) int64 {
 	return id
 }
 
+// split is coupon with the stock in segments.
+func (s *sale) split(id int64, stock, segments int) int64 {
+	s.t.Helper()
+	now := time.Now()
+	c, err := coupon.New(id, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
+	if err == nil {
+		c, err = c.Split(segments)
+	}
+	if err == nil {
+		err = s.coupons.Create(s.t.Context(), c, 1)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
 // couponFrom creates a coupon with begin and end counted from now.
 func (s *sale) couponFrom(id int64, begin, end time.Duration, stock int) {
 	s.t.Helper()

@@ -25,20 +25,20 @@ func newPerClaim(c Config, decrement decrementFunc) *perClaim {
 	return &perClaim{c.DB, decrement, newSlots(cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)), c.Observer.Ended}
 }
 
-func (p *perClaim) Commit(ctx context.Context, o Order) error {
+func (p *perClaim) Commit(ctx context.Context, s segment, o Order) error {
 	if _, err := p.slots.take(ctx, o.CouponID); err != nil {
 		return err
 	}
 	defer p.slots.release(o.CouponID)
 	start := time.Now()
-	err := p.commit(ctx, o)
+	err := p.commit(ctx, s, o)
 	p.ended(single(start, err))
 	return err
 }
 
-func (p *perClaim) commit(ctx context.Context, o Order) error {
+func (p *perClaim) commit(ctx context.Context, s segment, o Order) error {
 	err := retry(ctx, func() error {
-		return inTx(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, o) })
+		return inTx(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
 	})
 	switch {
 	case errors.Is(err, errCommit):
@@ -53,11 +53,11 @@ func (p *perClaim) commit(ctx context.Context, o Order) error {
 	return err
 }
 
-func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, o Order) error {
+func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s segment, o Order) error {
 	if err := checkUnclaimed(ctx, conn, o); err != nil {
 		return err
 	}
-	if err := p.decrement(ctx, conn, o.CouponID); err != nil {
+	if err := p.decrement(ctx, conn, s); err != nil {
 		return err
 	}
 	return insertOrder(ctx, conn, o)

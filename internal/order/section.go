@@ -18,14 +18,14 @@ type Section struct {
 
 // acquire takes the lock of a claim. leave must be called before the lock is
 // released.
-func (c *Claims) acquire(ctx context.Context, userID, couponID int64) (l *lock.Lock, leave func(), err error) {
-	s := Section{Key: c.key(userID, couponID), UserID: userID}
+func (c *Claims) acquire(ctx context.Context, userID int64, s segment) (l *lock.Lock, leave func(), err error) {
+	section := Section{Key: c.key(userID, s), UserID: userID}
 	if c.enter != nil {
-		s.Wanted = time.Now()
+		section.Wanted = time.Now()
 	}
-	if l, err = c.locks.Acquire(ctx, s.Key, c.options); err != nil || c.enter == nil {
+	if l, err = c.locks.Acquire(ctx, section.Key, c.options); err != nil || c.enter == nil {
 		return l, func() {}, err
 	}
-	s.Granted = time.Now()
-	return l, c.enter(l.Context(), s), nil
+	section.Granted = time.Now()
+	return l, c.enter(l.Context(), section), nil
 }

@@ -19,18 +19,20 @@ var errNotApplied = errors.New("batch not applied")
 //
 // The server executes the statements in order and stops at the first that
 // fails: the INSERT fails if a user has an order; the SELECT overflows, an
-// error in every SQL mode, if the UPDATE did not find enough stock of each
-// coupon. COMMIT is reached only if all claims win. The coupons' rows are locked
-// last, and no round trip is made while they are locked.
+// error in every SQL mode, if the UPDATE did not find enough stock in each
+// segment. COMMIT is reached only if all claims win. The rows that hold the stock
+// are locked last, and no round trip is made while they are locked.
 //
 // An error wraps errNotApplied, or errCommit if the batch may be committed.
 func (b *batch) singleRoundTrip(ctx context.Context, db *sqlx.DB) error {
-	sorted := sortByKey(b.claims)
-	insert, args := insertStatement(sorted)
-	coupons := countUnits(sorted)
-	decrement, decrementArgs := decrementStatement(coupons)
-	q := `START TRANSACTION; ` + insert + `; ` + decrement + `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?); COMMIT`
-	args = append(append(args, decrementArgs...), len(coupons))
+	insert, args := insertStatement(sortByKey(b.claims))
+	q := `START TRANSACTION; ` + insert
+	for _, units := range countUnits(b.claims) {
+		decrement, decrementArgs := decrementStatement(units)
+		q += `; ` + decrement + `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
+		args = append(append(args, decrementArgs...), len(units))
+	}
+	q += `; COMMIT`
 	conn, err := db.Connx(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotApplied, err)

@@ -9,15 +9,15 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
-// A decrementFunc takes one unit of a coupon's stock within a transaction. It
-// returns coupon.ErrSoldOut if there is none.
-type decrementFunc func(ctx context.Context, conn *sqlx.Conn, couponID int64) error
+// A decrementFunc takes one unit of a segment within a transaction. It returns
+// coupon.ErrSoldOut if there is none.
+type decrementFunc func(ctx context.Context, conn *sqlx.Conn, s segment) error
 
 // decrementConditionally guards I1 by the condition of the UPDATE itself. It
 // needs one statement, and no lock beyond that statement's own.
-func decrementConditionally(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
-	const q = `UPDATE coupons SET stock = stock - 1 WHERE id = ? AND stock >= 1`
-	changed, err := updateStock(ctx, conn, q, couponID)
+func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s segment) error {
+	row, args := rowsOf(s)
+	changed, err := updateStock(ctx, conn, `UPDATE `+s.table()+` SET stock = stock - 1 WHERE `+row+` AND stock >= 1`, args...)
 	if err == nil && changed == 0 {
 		return coupon.ErrSoldOut
 	}
@@ -27,18 +27,19 @@ func decrementConditionally(ctx context.Context, conn *sqlx.Conn, couponID int64
 // decrementOptimistically reads the row, then decrements only if its version is
 // unchanged: the articles' optimistic lock. It returns errConflict if another
 // transaction has changed the version.
-func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
-	var row struct{ Stock, Version int64 }
-	if err := conn.GetContext(ctx, &row, `SELECT stock, version FROM coupons WHERE id = ?`, couponID); err != nil {
+func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s segment) error {
+	row, args := rowsOf(s)
+	var read struct{ Stock, Version int64 }
+	if err := conn.GetContext(ctx, &read, `SELECT stock, version FROM `+s.table()+` WHERE `+row, args...); err != nil {
 		return fmt.Errorf("select stock: %w", err)
 	}
-	if row.Stock < 1 {
+	if read.Stock < 1 {
 		return coupon.ErrSoldOut
 	}
 	// The version alone would do if every transaction raised it. Those of the
 	// other strategies do not, and an instance may still run one of them.
-	const q = `UPDATE coupons SET stock = stock - 1, version = version + 1 WHERE id = ? AND version = ? AND stock >= 1`
-	changed, err := updateStock(ctx, conn, q, couponID, row.Version)
+	q := `UPDATE ` + s.table() + ` SET stock = stock - 1, version = version + 1 WHERE ` + row + ` AND version = ? AND stock >= 1`
+	changed, err := updateStock(ctx, conn, q, append(args, read.Version)...)
 	if err == nil && changed == 0 {
 		return errConflict
 	}
@@ -47,26 +48,27 @@ func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, couponID int6
 
 // decrementPessimistically locks the row before it reads and decrements: the
 // articles' pessimistic lock.
-func decrementPessimistically(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
-	return readAndDecrement(ctx, conn, couponID, `SELECT stock FROM coupons WHERE id = ? FOR UPDATE`)
+func decrementPessimistically(ctx context.Context, conn *sqlx.Conn, s segment) error {
+	return readAndDecrement(ctx, conn, s, ` FOR UPDATE`)
 }
 
 // decrementUnguarded reads and decrements without any guard, as a service that
 // relies on its lock alone does. It is the control of the experiments, for the
 // lab only.
-func decrementUnguarded(ctx context.Context, conn *sqlx.Conn, couponID int64) error {
-	return readAndDecrement(ctx, conn, couponID, `SELECT stock FROM coupons WHERE id = ?`)
+func decrementUnguarded(ctx context.Context, conn *sqlx.Conn, s segment) error {
+	return readAndDecrement(ctx, conn, s, ``)
 }
 
-func readAndDecrement(ctx context.Context, conn *sqlx.Conn, couponID int64, selectStock string) error {
+func readAndDecrement(ctx context.Context, conn *sqlx.Conn, s segment, locking string) error {
+	row, args := rowsOf(s)
 	var stock int
-	if err := conn.GetContext(ctx, &stock, selectStock, couponID); err != nil {
+	if err := conn.GetContext(ctx, &stock, `SELECT stock FROM `+s.table()+` WHERE `+row+locking, args...); err != nil {
 		return fmt.Errorf("select stock: %w", err)
 	}
 	if stock < 1 {
 		return coupon.ErrSoldOut
 	}
-	_, err := updateStock(ctx, conn, `UPDATE coupons SET stock = stock - 1 WHERE id = ?`, couponID)
+	_, err := updateStock(ctx, conn, `UPDATE `+s.table()+` SET stock = stock - 1 WHERE `+row, args...)
 	return err
 }
 

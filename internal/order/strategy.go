@@ -24,10 +24,10 @@ const (
 
 // A committer implements a Strategy.
 type committer interface {
-	// Commit returns nil once o is durable. Its errors are coupon.ErrSoldOut,
-	// *AlreadyClaimedError, errIDTaken, or any other if the outcome is unknown
-	// or nothing was committed.
-	Commit(ctx context.Context, o Order) error
+	// Commit returns nil once o, which takes a unit of s, is durable. Its errors
+	// are coupon.ErrSoldOut if s is empty, *AlreadyClaimedError, errIDTaken, or
+	// any other if the outcome is unknown or nothing was committed.
+	Commit(ctx context.Context, s segment, o Order) error
 	// Close returns when no transaction is running.
 	Close()
 }

@@ -17,8 +17,8 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// A stress test makes two instances process claims of many coupons at random,
-// while coupons are restocked and locked, claims are cancelled, and requests and
+// A stress test makes two instances process claims of many coupons, some of them
+// in segments, at random, while coupons are restocked and locked, claims are cancelled, and requests and
 // replies of MySQL are lost.
 type stress struct {
 	*sale
@@ -41,7 +41,7 @@ func TestNoPromiseIsBrokenUnderStress(t *testing.T) {
 	s := &stress{sale: newSale(t), orders: map[order.Order]bool{}}
 	s.db = labtest.Open(t, s.dsn)
 	for id := range int64(stressCoupons) {
-		s.coupon(id+1, 5)
+		s.split(id+1, 5, 1+int(id)%4)
 	}
 	for range 2 {
 		proxy, through := s.proxied()
@@ -121,8 +121,7 @@ func (s *stress) note(id, couponID, userID int64) {
 }
 
 func (s *stress) restockAny(ctx context.Context) {
-	const q = `UPDATE coupons SET stock = stock + 3, initial_stock = initial_stock + 3 WHERE id = ?`
-	_, _ = s.db.ExecContext(ctx, q, anyCoupon())
+	_, _ = s.sale.coupons.Restock(ctx, anyCoupon(), 3, 1)
 	time.Sleep(rand.N(20 * time.Millisecond))
 }
 
