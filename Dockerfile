@@ -1,6 +1,6 @@
 # The service's image: one static binary that runs as an unprivileged user.
 # For both architectures: docker buildx build --platform linux/amd64,linux/arm64 .
-FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -9,6 +9,10 @@ ARG TARGETOS TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w" -o /api ./cmd/api
 
 FROM scratch
+ARG VERSION=unknown
+LABEL org.opencontainers.image.title="flashsale" \
+      org.opencontainers.image.description="Coupon flash sale that does not oversell" \
+      org.opencontainers.image.version="$VERSION"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /api /api
 USER 65532:65532
