@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations crowd soak bench compare docs pictures lint interop schemathesis install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations crowd soak bench compare docs pictures lint interop schemathesis compose-test install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ interop: ## share locks with the real Redisson, in both directions
 
 schemathesis: install bin/api bin/loadtest $(SCHEMATHESIS) ## compare the service with its OpenAPI document by 20,000 generated requests; EXAMPLES=20 is shorter
 	@bin/loadtest schemathesis
+
+compose-test: ## run docker-compose.yml in every form, with claims; exits with 3 where there is no Docker engine
+	@deploy/compose/test.sh
 
 install: ## install the missing servers with apt or brew
 	@deploy/install.sh servers

@@ -4,6 +4,7 @@ package compose
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +45,7 @@ func loadFiles(t *testing.T, files []string, env ...string) (*types.Project, err
 		paths = append(paths, filepath.Join(root, file))
 	}
 	options, err := cli.NewProjectOptions(paths,
-		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe"}), cli.WithEnv(env))
+		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe", "third", "redis-cluster", "galera"}), cli.WithEnv(env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,24 +79,67 @@ func TestDefaultSecretsAreReachableFromThisMachineOnly(t *testing.T) {
 			}
 		}
 	}
+	if err := startNginx(t, project(t)); err != nil {
+		t.Errorf("without BIND: %v", err)
+	}
 	const all, secret, password = "BIND=0.0.0.0", "JWT_SECRET=of-the-operator", "MYSQL_PASSWORD=of-the-operator"
 	for _, env := range [][]string{{all}, {all, secret}, {all, password}, {all, password, "JWT_SECRET="}} {
-		if _, err := load(t, env...); err == nil || !strings.Contains(err.Error(), "BIND requires it") {
+		if err := startNginx(t, project(t, env...)); err == nil || !strings.Contains(err.Error(), "BIND requires") {
 			t.Errorf("%q: %v, want a missing secret", env, err)
 		}
 	}
-	services := project(t, all, secret, password).Services
-	if ip := services["nginx"].Ports[0].HostIP; ip != "0.0.0.0" {
-		t.Errorf("with %s nginx publishes on %q", all, ip)
+	public := project(t, all, secret, password)
+	services := public.Services
+	if err := startNginx(t, public); err != nil || services["nginx"].Ports[0].HostIP != "0.0.0.0" {
+		t.Errorf("with %s nginx publishes on %q: %v", all, services["nginx"].Ports[0].HostIP, err)
 	}
-	for _, name := range []string{"api-a", "api-b", "k6"} {
+	for _, name := range []string{"api-a", "api-b", "api-c", "k6"} {
 		if got := services[name].Environment["JWT_SECRET"]; *got != "of-the-operator" {
 			t.Errorf("%s has JWT_SECRET %q", name, *got)
 		}
 	}
-	for _, name := range []string{"api-a", "api-b", "migrate"} {
+	for _, name := range []string{"api-a", "api-b", "api-c", "migrate"} {
 		if got := services[name].Environment["MYSQL_DSN"]; *got != "flashsale:of-the-operator@tcp(mysql:3306)/flashsale" {
 			t.Errorf("%s has MYSQL_DSN %q", name, *got)
+		}
+	}
+}
+
+// startNginx runs nginx's entrypoint, with a program in place of nginx that ends
+// at once. The error says what the entrypoint has printed.
+func startNginx(t *testing.T, p *types.Project) error {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "nginx"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	nginx := p.Services["nginx"]
+	cmd := exec.Command(nginx.Entrypoint[0], nginx.Entrypoint[1:]...)
+	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], "$$", "$")
+	cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+	for key, value := range nginx.Environment {
+		cmd.Env = append(cmd.Env, key+"="+*value)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// Compose before 5 evaluates a required variable also where it is inside of
+// another that does not need it.
+func TestNoRequiredVariableIsInsideOfAnother(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "deploy/compose/*.yml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, filepath.Join(root, "docker-compose.yml")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`\$\{\w+:?[-+][^}]*\$\{\w+:?\?`).Find(text); found != nil {
+			t.Errorf("%s: %s", file, found)
 		}
 	}
 }
@@ -146,14 +190,14 @@ func TestServiceReadsWhatComposeSets(t *testing.T) {
 	if len(known) < 10 || len(required) < 2 {
 		t.Fatalf("config.go has %d settings, %d of them required: have they moved?", len(known), len(required))
 	}
-	for _, name := range []string{"api-a", "api-b", "migrate"} {
+	for _, name := range []string{"api-a", "api-b", "api-c", "migrate"} {
 		for key := range p.Services[name].Environment {
 			if !slices.Contains(known, key) && !strings.HasPrefix(key, "GO") && !strings.HasPrefix(key, "OTEL_") { // the SDK reads these
 				t.Errorf("%s sets %s, which the service does not read", name, key)
 			}
 		}
 	}
-	for _, name := range []string{"api-a", "api-b"} {
+	for _, name := range []string{"api-a", "api-b", "api-c"} {
 		env := p.Services[name].Environment
 		for _, key := range append(required, "JWT_SECRET") {
 			if env[key] == nil {
@@ -232,11 +276,13 @@ func TestNginxRunsTestedConfiguration(t *testing.T) {
 	if v := nginx.Volumes; len(v) != 1 || v[0].Source != dir || v[0].Target != "/etc/nginx" {
 		t.Errorf("nginx mounts %v", v)
 	}
-	for _, server := range firstGroups(`(?m)^server (\S+)`, read(t, "deploy/nginx/site/upstream.conf")) {
-		host, port, _ := strings.Cut(server, ":")
-		api, ok := p.Services[host]
-		if !ok || *api.Environment["HTTP_ADDR"] != ":"+port {
-			t.Errorf("nginx forwards claims to %s, which is not an instance", server)
+	for _, name := range []string{"api-a", "api-b", "api-c"} {
+		api := p.Services[name]
+		server := api.Networks["default"].Aliases[0] + *api.Environment["HTTP_ADDR"]
+		for _, target := range firstGroups(`(?m)^server (\S+)`, read(t, "deploy/nginx/site/upstream.conf")) {
+			if server != target {
+				t.Errorf("nginx forwards claims to %s, %s is %s", target, name, server)
+			}
 		}
 	}
 	listen := firstGroups(`(?m)^listen (\d+)`, read(t, "deploy/nginx/site/listen.conf"))
@@ -264,7 +310,7 @@ func TestNginxFollowsARecreatedInstance(t *testing.T) {
 	if !strings.Contains(read(t, "deploy/nginx/nginx.conf"), "zone instances") {
 		t.Error("the upstream has no zone, which resolve needs")
 	}
-	version := firstGroups(`^nginx:1\.(\d+)-`, project(t).Services["nginx"].Image)
+	version := firstGroups(`^nginx:1\.(\d+)\.`, project(t).Services["nginx"].Image)
 	if len(version) != 1 {
 		t.Fatal("the image's version is not pinned as nginx:1.x")
 	}
@@ -280,6 +326,7 @@ func TestServicesWaitForTheirDependencies(t *testing.T) {
 		"migrate": {"mysql": healthy},
 		"api-a":   {"migrate": done, "redis": healthy},
 		"api-b":   {"migrate": done, "redis": healthy},
+		"api-c":   {"migrate": done, "redis": healthy},
 		"nginx":   {"api-a": healthy, "api-b": healthy},
 		"k6":      {"nginx": healthy},
 	} {
@@ -326,7 +373,7 @@ func TestQueuesOfNewConnectionsAreLong(t *testing.T) {
 		t.Fatal("listen.conf has no backlog: has it moved?")
 	}
 	p := project(t)
-	for _, name := range []string{"api-a", "api-b", "nginx"} {
+	for _, name := range []string{"api-a", "api-b", "api-c", "nginx"} {
 		if got := p.Services[name].Sysctls["net.core.somaxconn"]; got != backlog[0] {
 			t.Errorf("%s: net.core.somaxconn is %q, nginx's backlog %s", name, got, backlog[0])
 		}

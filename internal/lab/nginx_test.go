@@ -178,9 +178,9 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := regexp.MustCompile(`server api-[ab]:`)
-	if n := len(host.FindAll(b, -1)); n != 4 {
-		t.Fatalf("upstream.conf names %d servers, want api-a and api-b, and both as backup", n)
+	host := regexp.MustCompile(`server instances:`)
+	if n := len(host.FindAll(b, -1)); n != 2 {
+		t.Fatalf("upstream.conf names %d servers, want the instances, and the same as backup", n)
 	}
 	b = host.ReplaceAll(b, []byte("server 127.0.0.1:"))
 	if !resolvesUpstreams(t, path) {

@@ -1,0 +1,88 @@
+package compose
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+// withEnvFile loads docker-compose.yml as docker compose does, with --env-file for
+// each of files.
+func withEnvFile(t *testing.T, files ...string) *types.Project {
+	t.Helper()
+	for i := range files {
+		files[i] = filepath.Join(root, files[i])
+	}
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
+		cli.WithName("flashsale"), cli.WithEnvFiles(files...), cli.WithDotEnv, cli.WithDefaultProfiles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := options.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The instances use the cluster instead of the single server, which is not
+// started, and wait until it is there.
+func TestRedisClusterReplacesRedis(t *testing.T) {
+	p := withEnvFile(t, "deploy/compose/redis-cluster.env")
+	for _, name := range []string{"api-a", "api-b"} {
+		url := *p.Services[name].Environment["REDIS_URL"]
+		hosts := firstGroups(`(redis-\d):6379`, url)
+		if len(hosts) != 3 || !strings.HasPrefix(url, "redis+cluster://") {
+			t.Errorf("%s has REDIS_URL %s", name, url)
+		}
+		for _, host := range hosts {
+			if _, ok := p.Services[host]; !ok {
+				t.Errorf("there is no %s", host)
+			}
+		}
+		if _, ok := p.Services[name].DependsOn["redis-cluster"]; !ok {
+			t.Errorf("%s does not wait for the cluster", name)
+		}
+	}
+	if scale := p.Services["redis"].Scale; scale == nil || *scale != 0 {
+		t.Error("the single server runs")
+	}
+}
+
+func TestGaleraReplacesMySQL(t *testing.T) {
+	p := withEnvFile(t, "deploy/compose/galera.env")
+	proxy := read(t, "deploy/compose/galera/haproxy.cfg")
+	servers := firstGroups(`(?m)^\tserver (galera-\d) galera-\d:3306`, proxy)
+	if len(servers) != 3 {
+		t.Fatalf("HAProxy has the servers %v", servers)
+	}
+	for _, name := range servers {
+		if s, ok := p.Services[name]; !ok || s.Hostname != name {
+			t.Errorf("there is no %s, or its host name is %q", name, s.Hostname)
+		}
+	}
+	for _, name := range []string{"api-a", "api-b", "migrate"} {
+		if dsn := *p.Services[name].Environment["MYSQL_DSN"]; dsn != "flashsale:flashsale@tcp(haproxy:3306)/flashsale" {
+			t.Errorf("%s has MYSQL_DSN %s", name, dsn)
+		}
+	}
+	if _, ok := p.Services["migrate"].DependsOn["haproxy"]; !ok {
+		t.Error("migrate does not wait for HAProxy")
+	}
+	if scale := p.Services["mysql"].Scale; scale == nil || *scale != 0 {
+		t.Error("the single server runs")
+	}
+}
+
+// Without an env file none of their services runs.
+func TestClustersAreOff(t *testing.T) {
+	p := withEnvFile(t)
+	for name := range p.Services {
+		if strings.HasPrefix(name, "redis-") || strings.HasPrefix(name, "galera-") || name == "haproxy" || name == "api-c" {
+			t.Errorf("%s runs", name)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# Runs docker-compose.yml as it is, in a project of its own with a free port, and
+# removes everything at its end. Exits with 3 where there is no Docker engine.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+if ! docker info >/dev/null 2>&1; then
+	echo "make compose-test: docker info finds no Docker engine. Nothing was tested." >&2
+	exit 3
+fi
+
+export COMPOSE_PROJECT_NAME=flashsale-test PORT=0 USER_RATE=0
+compose() { docker compose "$@"; }
+down() { docker compose --profile '*' down --volumes --remove-orphans --timeout 20; }
+step() { printf '\n=== %s\n' "$*"; }
+
+# expect_instance NAME waits until nginx has sent a request to the instance whose
+# X-Instance begins with NAME.
+expect_instance() {
+	for _ in $(seq 100); do
+		curl -s -o /dev/null -D - "http://$(compose port nginx 8080)/livez" | grep -qi "^x-instance: $1" && return
+		sleep 0.2
+	done
+	echo "nginx sends nothing to instance $1" >&2
+	return 1
+}
+
+# sell NAME runs a burst of claims and audits the database.
+sell() { compose "${@:2}" --profile load run --rm --no-deps k6 run "/scripts/$1.js"; }
+
+trap 'status=$?; [ $status = 0 ] || { compose ps --all; compose --profile "*" logs --tail 20; }; down >/dev/null 2>&1 || true; exit $status' EXIT
+
+step "as shipped"
+compose up --build --detach --wait --wait-timeout 300
+sell seven-each
+sell one-user
+
+step "a recreated instance gets requests, without a reload of nginx"
+compose up --detach --wait --no-deps --force-recreate api-a
+expect_instance a
+
+step "a third instance gets requests"
+compose --profile third up --detach --wait --no-deps --no-recreate api-c
+expect_instance "$(compose ps --quiet api-c | cut -c 1-12)"
+sell seven-each
+down
+
+for cluster in redis-cluster galera; do
+	step "$cluster"
+	compose --env-file "deploy/compose/$cluster.env" up --detach --wait --wait-timeout 300
+	sell seven-each --env-file "deploy/compose/$cluster.env"
+	down
+done
+
+step "secrets by file"
+SECRETS=$(mktemp -d)
+export SECRETS
+echo "flashsale:0123456789@tcp(mysql:3306)/flashsale" >"$SECRETS/mysql_dsn"
+echo "0123456789" >"$SECRETS/mysql_password"
+head -c 32 /dev/urandom | base64 >"$SECRETS/jwt_secret"
+chmod 644 "$SECRETS"/*
+files=(--file docker-compose.yml --file deploy/compose/secrets.yml)
+compose "${files[@]}" up --detach --wait --wait-timeout 300
+sell seven-each "${files[@]}"
+rm -r "$SECRETS"
+echo
+echo "make compose-test: docker-compose.yml ran in every form, and every promise held"
