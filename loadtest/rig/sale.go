@@ -12,6 +12,7 @@ import (
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/migrations"
 )
 
@@ -30,9 +31,15 @@ type Sale struct {
 // NewSale creates an empty sale. settings (KEY=value) go to each of its
 // instances.
 func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) {
+	return s.NewSaleOn(ctx, s.MySQL, s.MySQL.DSN, settings...)
+}
+
+// NewSaleOn is NewSale on the database server m. Its instances reach the named
+// database by instanceDSN, which may lead through a proxy.
+func (s *Stack) NewSaleOn(ctx context.Context, m *lab.MySQL, instanceDSN func(database string) string, settings ...string) (*Sale, error) {
 	s.sales++
 	name := fmt.Sprintf("sale_%d", s.sales)
-	dsn, err := s.MySQL.Create(ctx, name)
+	dsn, err := m.Create(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +52,7 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 	}
 	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales%redisDatabases), stack: s}
 	sale.env = append([]string{
-		"MYSQL_DSN=" + dsn, "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
+		"MYSQL_DSN=" + instanceDSN(name), "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
 		"MIGRATE=false", "LOG_LEVEL=warn",
 	}, settings...)
 	return sale, nil
