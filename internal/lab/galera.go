@@ -92,6 +92,9 @@ func (l *Lab) galera(members []galeraMember, args []string) (*Galera, error) {
 	for i := range members {
 		node, err := l.galeraNode(dir, members, i, args)
 		if err != nil {
+			for _, other := range g.Nodes {
+				err = fmt.Errorf("%w; another node: %s", err, other.LogTail())
+			}
 			g.Kill()
 			return nil, err
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/connect"
 )
 
 // startWriteCheck serves the health check of m over HTTP on the address here and
@@ -14,7 +16,7 @@ import (
 // MySQL only sees that a server accepts connections. The check ends with the lab.
 func (l *Lab) startWriteCheck(here string, m *MySQL) (port string, err error) {
 	// Through the address that clients use, so that the check fails if they do.
-	db, err := sqlx.Open("mysql", "root@tcp("+m.Address+")/?timeout=900ms")
+	db, err := connect.MySQL("root@tcp("+m.Address+")/mysql?timeout=900ms", 1)
 	if err != nil {
 		return "", err
 	}
