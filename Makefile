@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies generations crowd soak bench compare docs pictures lint interop schemathesis compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint interop schemathesis compose-test install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ pview: bin/api bin/loadtest $(K6) ## count 666 concurrent page views under every
 
 topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
 	@bin/loadtest topologies
+
+cluster: install bin/api bin/loadtest ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json
+	@deploy/install.sh servers cluster
+	@bin/loadtest cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
 	@bin/loadtest generations

@@ -52,6 +52,7 @@ for part; do
 		has_chromium || need "chromium fonts-droid-fallback" chromium
 		has memcached || need memcached memcached
 		has haproxy || need haproxy haproxy
+		[ "$(uname)" != Linux ] || has ip || need iproute2 ""
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
 		has java || need default-jre-headless openjdk
@@ -59,6 +60,7 @@ for part; do
 		;;
 	cluster)
 		has haproxy || need haproxy haproxy
+		[ "$(uname)" != Linux ] || has ip || need iproute2 ""
 		[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || need galera-4 ""
 		;;
 	jmeter)

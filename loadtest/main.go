@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"example.com/flashsale/loadtest/bench"
+	"example.com/flashsale/loadtest/cluster"
 	"example.com/flashsale/loadtest/crowd"
 	"example.com/flashsale/loadtest/demo"
 	"example.com/flashsale/loadtest/generations"
@@ -44,6 +45,7 @@ var commands = []command{
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json", generations.Run},
 	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json", topologies.Run},
+	{"cluster", "a replicated and a clustered database, with faults in mid-sale: out/cluster/cluster.json; CLUSTER=quick is shorter", cluster.Run},
 	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…", bench.Run},
 	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json", bench.Compare},
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},

@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// unlimitedStock is never sold out.
+const unlimitedStock = 10_000_000
+
+// instances is how many instances of the service a fleet has.
+const instances = 3
+
+// A fleet is the service with a sale of its own: instances behind nginx, in front
+// of a database proxy and the Redis Cluster.
+type fleet struct {
+	*rig.Fleet
+	sale *rig.Sale
+}
+
+// A dsner is a database server or a proxy.
+type dsner interface{ DSN(database string) string }
+
+// startFleet creates a sale on m, which the instances reach at database.
+func (r *run) startFleet(ctx context.Context, m *lab.MySQL, database dsner, settings ...string) (*fleet, error) {
+	settings = append([]string{"REDIS_URL=" + r.redis.URL, "LOG_LEVEL=error"}, settings...)
+	sale, err := r.stack.NewSaleOn(ctx, m, database.DSN, settings...)
+	if err != nil {
+		return nil, err
+	}
+	f, err := sale.StartFleet(instances)
+	if err != nil {
+		return nil, errors.Join(err, sale.Close())
+	}
+	return &fleet{f, sale}, nil
+}
+
+// stop stops nginx and the instances.
+func (f *fleet) stop() error {
+	_ = f.sale.Close() // fails if the server has been killed
+	return f.Stop()
+}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// replies returns claims that were sent 50 ms before they were received.
+func replies(received map[float64]string) (claims []claim) {
+	for s, verdict := range received {
+		t := at(s)
+		claims = append(claims, claim{t.Add(-50 * time.Millisecond), t, verdict})
+	}
+	return claims
+}
+
+func at(s float64) time.Time { return time.Unix(1000, int64(s*1e9)) }
+
+func TestOutageTellsTheFaultFromItsHealing(t *testing.T) {
+	t.Parallel()
+	o := outageOf(replies(map[float64]string{
+		-1: rig.Accepted, 0.5: unavailable, 2.5: lost, 3: rig.Accepted, 4: rig.Accepted,
+		10.25: unavailable, 11: rig.Accepted, 12: "already_claimed",
+	}), at(0), at(10), at(13))
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"accepted", float64(o.Accepted), 4}, {"503s", float64(o.Unavailable), 2}, {"lost", float64(o.Lost), 1},
+		{"lasted", o.Lasted, 10}, {"gap", o.Gap, 7}, {"resumed", o.Resumed, 3}, {"normal", o.Normal, 1},
+		{"before", o.Before, 0.5}, {"time of failures", o.FailedTime, 0.3},
+	} {
+		if d := c.got - c.want; d > 1e-6 || d < -1e-6 {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+}
+
+func TestNothingFailedIsNoOutage(t *testing.T) {
+	t.Parallel()
+	o := outageOf(replies(map[float64]string{-1: rig.Accepted, 1: rig.Accepted, 2: rig.Accepted}), at(0), at(1.5), at(3))
+	if o.Resumed != 0 || o.Normal != 0 || o.FailedTime != 0 {
+		t.Errorf("%+v, want no outage", o)
+	}
+}
+
+func TestPromotionsAreJudgedByWhatTheyMayLose(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		expect  string
+		missing int
+		pass    bool
+	}{{keep, 0, true}, {keep, 1, false}, {lose, 0, false}, {lose, 1, true}, {"", 0, true}, {"", 1, true}} {
+		p := Promotion{Expect: c.expect, Audit: Audit{Missing: c.missing}}
+		if p.judge(); p.Pass != c.pass {
+			t.Errorf("expect %q, %d missing: pass %v", c.expect, c.missing, p.Pass)
+		}
+	}
+	inconsistent := Promotion{Audit: Audit{Unbalanced: true}}
+	if inconsistent.judge(); inconsistent.Pass {
+		t.Error("a server whose orders and stock do not add up passes")
+	}
+}
+
+func TestNodesMustHaveTheSameOrders(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		audits []Audit
+		want   int
+	}{{[]Audit{{Orders: 3}, {Orders: 3}}, 0}, {[]Audit{{Orders: 3}, {Orders: 2}}, 1}, {[]Audit{{Missing: 1}}, 1}, {[]Audit{{Untold: 1}}, 1}} {
+		if found := broken(c.audits); len(found) != c.want {
+			t.Errorf("%+v: %v, want %d violations", c.audits, found, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/stats"
+)
+
+// writePage writes out/cluster/report.html.
+func (r Result) writePage() error {
+	return report.Write("cluster", report.Report{
+		Title: "A database of several servers", Pass: r.Pass, Environment: r.Environment,
+		Summary: "Sales on a primary whose replica is promoted, and on a Galera cluster of three nodes behind HAProxy, " +
+			"with kills, freezes and cut-offs in the middle. Every promise is judged by every server's own data.",
+		Sections: []report.Section{r.promotionsSection(), r.ratesSection(), r.disruptionsSection()},
+	})
+}
+
+func (r Result) promotionsSection() report.Section {
+	s := report.Section{
+		Title: "The primary dies", Verdict: report.Right, Table: report.Table{Header: texts(promotionColumns)},
+		Text: "After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
+	}
+	for _, p := range r.Promotions {
+		s.Table.Rows = append(s.Table.Rows, texts(p.cells()))
+		judge(&s, p.Pass, p.Violations)
+	}
+	return s
+}
+
+func (r Result) ratesSection() report.Section {
+	bars := report.Bars{Caption: "Claims of one coupon, by three instances", Unit: "1/s"}
+	s := report.Section{
+		Title: "Rates", Verdict: report.Right, Table: report.Table{Header: texts(rateColumns)},
+		Text: "bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while they ran, and at certification.",
+	}
+	for _, rate := range r.Rates {
+		s.Table.Rows = append(s.Table.Rows, texts(rate.cells()))
+		judge(&s, rate.Pass, rate.Violations)
+		bars.Bars = append(bars.Bars, report.Bar{
+			Name: rate.Commit + ", " + rate.Database, Value: stats.Quantile(rate.PerSecond, 0.5),
+			Low: slices.Min(rate.PerSecond), High: slices.Max(rate.PerSecond), Other: rate.Database == oneServer,
+		})
+	}
+	s.Charts = []report.Chart{bars}
+	return s
+}
+
+func (r Result) disruptionsSection() report.Section {
+	s := report.Section{Title: "Nodes and HAProxy fail", Verdict: report.Right, Table: report.Table{Header: texts(disruptionColumns)}}
+	for _, d := range r.Disruptions {
+		s.Table.Rows = append(s.Table.Rows, texts(d.cells()))
+		s.Charts = append(s.Charts, d.curves())
+		judge(&s, d.Pass, d.Violations)
+	}
+	return s
+}
+
+// curves draws the replies of each second before, during and after the fault.
+func (d Disruption) curves() report.Chart {
+	accepted, failed := report.Series{Name: "accepted"}, report.Series{Name: "503 or no reply"}
+	for i, n := range d.Outage.slices {
+		x := float64(i)*sliceTime.Seconds() - calm.Seconds()
+		accepted.Points = append(accepted.Points, report.Point{X: x, Y: float64(n.accepted) / sliceTime.Seconds()})
+		failed.Points = append(failed.Points, report.Point{X: x, Y: float64(n.failed) / sliceTime.Seconds()})
+	}
+	return report.Curves{
+		Caption: fmt.Sprintf("%s, %s", d.Fault, d.Routing), XName: "s since the fault", YName: "replies/s",
+		Series: []report.Series{accepted, failed}, Marks: []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
+	}
+}
+
+// judge adds the result of a row to its section.
+func judge(s *report.Section, pass bool, violations []string) {
+	if !pass {
+		s.Verdict = report.Wrong
+	}
+	s.Text = strings.TrimSpace(s.Text + " " + strings.Join(violations, " "))
+}
+
+func texts(cells []any) (texts []string) {
+	for _, c := range cells {
+		texts = append(texts, fmt.Sprint(c))
+	}
+	return texts
+}

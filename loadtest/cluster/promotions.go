@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Promotion is a sale in which the primary is killed and its replica promoted.
+type Promotion struct {
+	Replication string   `json:"replication"`
+	LinkLost    bool     `json:"link_lost"` // the replica lost its connection to the primary before
+	Expect      string   `json:"expect"`    // what is to happen to acknowledged orders: keep, lose, or empty
+	Attempts    int      `json:"attempts"`  // the rest is of the last one
+	Outage      Outage   `json:"outage"`
+	Audit       Audit    `json:"audit"` // of the promoted server
+	Violations  []string `json:"violations"`
+	Pass        bool     `json:"pass"`
+
+	start func(*lab.Lab) (*lab.Replication, error)
+}
+
+const (
+	keep = "keep"
+	lose = "lose"
+)
+
+// promotions returns the experiments. An asynchronous primary that dies alone
+// loses what was on its way to the replica, which may be nothing. One that loses
+// the replica first is the control: it must lose orders.
+func promotions() []Promotion {
+	return []Promotion{
+		{Replication: "semi-synchronous", Expect: keep, start: (*lab.Lab).SemiSyncReplication},
+		{Replication: "semi-synchronous", Expect: keep, LinkLost: true, start: (*lab.Lab).SemiSyncReplication},
+		{Replication: "asynchronous", start: (*lab.Lab).AsyncReplication},
+		{Replication: "asynchronous", Expect: lose, LinkLost: true, start: (*lab.Lab).AsyncReplication},
+	}
+}
+
+// maxAttempts is how often a sale is repeated at most that lost nothing and may
+// have, or must.
+const maxAttempts = 5
+
+// linkLostFor is how long the primary runs without its replica before it dies.
+const linkLostFor = 100 * time.Millisecond
+
+// promote runs the sale, again if it lost nothing and need not keep everything.
+func (r *run) promote(ctx context.Context, p Promotion) (Promotion, error) {
+	for p.Attempts = 1; ; p.Attempts++ {
+		if err := r.promoteOnce(ctx, &p); err != nil {
+			return p, fmt.Errorf("%s replication: %w", p.Replication, err)
+		}
+		p.judge()
+		if p.Expect == keep || p.Audit.Missing > 0 || p.Attempts == maxAttempts {
+			return p, nil
+		}
+	}
+}
+
+// judge passes a sale whose promoted server has every acknowledged order, or
+// lacks some in the control. What it has must be consistent in any case.
+func (p *Promotion) judge() {
+	missing := p.Audit.Missing
+	p.Pass = p.Audit.consistent() && p.Audit.Untold == 0 && len(p.Violations) == 0 &&
+		(p.Expect != keep || missing == 0) && (p.Expect != lose || missing > 0)
+}
+
+func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
+	servers, err := p.start(r.stack.Lab)
+	if err != nil {
+		return err
+	}
+	defer servers.Primary.Kill()
+	defer servers.Replica.Kill()
+	link, err := faultproxy.New("tcp", servers.Primary.Address)
+	if err != nil {
+		return err
+	}
+	defer link.Close()
+	if err := servers.Follow(ctx, link.Addr()); err != nil {
+		return err
+	}
+	proxy, err := r.stack.HAProxy(lab.OneWriter, servers.Primary, servers.Replica)
+	if err != nil {
+		return err
+	}
+	defer proxy.Kill()
+	f, err := r.startFleet(ctx, servers.Primary, proxy)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.sell(ctx, r, f, servers, link), f.stop())
+}
+
+// sell kills the primary in the middle of a sale.
+func (p *Promotion) sell(ctx context.Context, r *run, f *fleet, servers *lab.Replication, link *faultproxy.Proxy) error {
+	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
+	if err != nil {
+		return err
+	}
+	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	defer b.stop()
+	sleep(ctx, calm)
+	struck := time.Now()
+	if p.LinkLost {
+		link.Partition()
+		sleep(ctx, linkLostFor)
+	}
+	servers.Primary.Kill()
+	if err := servers.Promote(ctx); err != nil {
+		return err
+	}
+	healed := time.Now()
+	if err := b.awaitAccepted(ctx, healed, buyerCount); err != nil {
+		return err
+	}
+	sleep(ctx, calm)
+	end := time.Now()
+	b.stop()
+	p.Outage = outageOf(b.claims, struck, healed, end)
+	p.Violations = b.violations
+	p.Audit, err = audit(ctx, "promoted replica", servers.Replica, f.sale, coupon, b)
+	return err
+}
+
+func (p Promotion) cells() []any {
+	return []any{
+		p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing, p.Outage.Unavailable,
+		seconds(p.Outage.Gap), rig.Mark(p.Pass),
+	}
+}
+
+// fault returns what happens to the primary.
+func (p Promotion) fault() string {
+	if p.LinkLost {
+		return "replica lost, kill -9"
+	}
+	return "kill -9"
+}
+
+const promotionRow = "%-17v %-22v %8v %9v %8v %13v %6v %8v  %v\n"
+
+var promotionColumns = []any{"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "right"}
+
+func seconds(s float64) string { return fmt.Sprintf("%.1f s", s) }

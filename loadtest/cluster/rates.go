@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
+)
+
+// A Rate is how fast one commit strategy sells one coupon.
+type Rate struct {
+	Commit        string    `json:"commit"`
+	Database      string    `json:"database"`
+	PerSecond     []float64 `json:"claims_per_s"` // of each repetition
+	P99           float64   `json:"p99_ms"`
+	Unavailable   int       `json:"unavailable"`         // claims without a verdict at first, in all repetitions
+	BruteForce    float64   `json:"bf_aborts_per_1000"`  // transactions aborted in favour of another node's, per 1,000 orders
+	Certification float64   `json:"cert_fails_per_1000"` // the same, found at certification
+	Audits        []Audit   `json:"audits"`              // of every node, after the last repetition
+	Violations    []string  `json:"violations"`
+	Pass          bool      `json:"pass"`
+}
+
+// commits are the values of COMMIT.
+var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
+
+const oneServer = "one server"
+
+// A database is where a rate is measured.
+type database struct {
+	name    string
+	first   *lab.MySQL // has the sale
+	dsn     dsner
+	servers []*lab.MySQL
+}
+
+func (r *run) databases(s *site) []database {
+	all := []database{{oneServer, r.stack.MySQL, r.stack.MySQL, []*lab.MySQL{r.stack.MySQL}}}
+	for _, routing := range routings {
+		all = append(all, database{"Galera, " + string(routing), s.galera.Nodes[0], s.proxies[routing], s.galera.Nodes})
+	}
+	return all
+}
+
+// measureRates measures each strategy on each database.
+func (r *run) measureRates(ctx context.Context, s *site) error {
+	fmt.Println("\nClaims of one coupon, by three instances:")
+	fmt.Printf(rateRow, rateColumns...)
+	for _, commit := range commits {
+		for _, d := range r.databases(s) {
+			rate, err := r.rate(ctx, s, d, commit)
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", d.name, commit, err)
+			}
+			fmt.Printf(rateRow, rate.cells()...)
+			printViolations(rate.Violations)
+			r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Pass
+		}
+	}
+	return nil
+}
+
+func (r *run) rate(ctx context.Context, s *site, d database, commit string) (Rate, error) {
+	rate := Rate{Commit: commit, Database: d.name}
+	f, err := r.startFleet(ctx, d.first, d.dsn, "COMMIT="+commit)
+	if err != nil {
+		return rate, err
+	}
+	before, certBefore, err := s.conflicts(ctx)
+	if err != nil {
+		return rate, errors.Join(err, f.stop())
+	}
+	orders := 0
+	var waits []time.Duration
+	for range r.repetitions() {
+		b, err := r.repeat(ctx, s, d, f, &rate)
+		if err != nil {
+			return rate, errors.Join(err, f.stop())
+		}
+		orders += b.accepted
+		waits = append(waits, b.waits()...)
+	}
+	after, certAfter, err := s.conflicts(ctx)
+	rate.BruteForce, rate.Certification = perThousand(after-before, orders), perThousand(certAfter-certBefore, orders)
+	rate.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
+	rate.Pass = len(rate.Violations) == 0
+	return rate, errors.Join(err, f.stop())
+}
+
+// repeat sells a new coupon for a time.
+func (r *run) repeat(ctx context.Context, s *site, d database, f *fleet, rate *Rate) (*buyers, error) {
+	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
+	if err != nil {
+		return nil, err
+	}
+	if d.name != oneServer {
+		if err := s.awaitCoupon(ctx, f, coupon); err != nil {
+			return nil, err
+		}
+	}
+	begin := time.Now()
+	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	sleep(ctx, r.duration())
+	took := time.Since(begin)
+	rate.PerSecond = append(rate.PerSecond, float64(b.acceptedSince(begin))/took.Seconds())
+	b.stop()
+	for _, c := range b.claims {
+		if c.verdict == unavailable || c.verdict == lost {
+			rate.Unavailable++
+		}
+	}
+	rate.Audits, err = auditAll(ctx, d.servers, f.sale, coupon, b)
+	rate.Violations = slices.Concat(rate.Violations, b.violations, broken(rate.Audits))
+	return b, errors.Join(err, ctx.Err())
+}
+
+func perThousand(n, of int) float64 { return 1000 * float64(n) / float64(max(1, of)) }
+
+// waits returns how long each accepted claim has waited for its reply.
+func (b *buyers) waits() (all []time.Duration) {
+	for _, c := range b.claims {
+		if c.verdict == rig.Accepted {
+			all = append(all, c.received.Sub(c.sent))
+		}
+	}
+	return all
+}
+
+func (r *run) repetitions() int {
+	if r.quick {
+		return 1
+	}
+	return 3
+}
+
+func (r *run) duration() time.Duration {
+	if r.quick {
+		return 2 * time.Second
+	}
+	return 3 * time.Second
+}
+
+const rateRow = "%-12v %-20v %9v %9v %6v %11v %11v  %v\n"
+
+var rateColumns = []any{"COMMIT", "database", "claims/s", "p99", "503s", "bf/1000", "cert/1000", "right"}
+
+func (rate Rate) cells() []any {
+	return []any{
+		rate.Commit, rate.Database, fmt.Sprintf("%.0f", stats.Quantile(rate.PerSecond, 0.5)), fmt.Sprintf("%.0f ms", rate.P99), rate.Unavailable,
+		fmt.Sprintf("%.1f", rate.BruteForce), fmt.Sprintf("%.1f", rate.Certification), rig.Mark(rate.Pass),
+	}
+}
