@@ -16,12 +16,12 @@ import (
 // A batch is the claims that share a transaction.
 type batch struct {
 	parts   []part
-	claims  []*claim        // of all parts, one part after the other; those of a segment in order of arrival
+	claims  []*claim        // of all parts; those of a coupon in order of arrival
 	won     []*claim        // have an order once the transaction is committed
 	refused map[int64]error // the other claims' verdicts, by order id
 }
 
-// A part is the claims of one segment in a batch.
+// A part is the claims of one coupon in a batch.
 type part struct {
 	queue  *queue
 	claims []*claim

@@ -36,33 +36,35 @@ type units struct {
 	n int
 }
 
-// countUnits counts the claims of each segment; those of a segment are next to
-// each other. It returns a slice for each table, in the order in which all
-// transactions lock the rows: table coupons before coupon_segments, and each in
-// the order of its key.
+// countUnits counts the claims of each segment. It returns a slice for each table,
+// in the order in which all transactions lock the rows.
 func countUnits(claims []*claim) (byTable [][]units) {
+	sorted := slices.Clone(claims)
+	slices.SortFunc(sorted, func(x, y *claim) int { return compareSegments(x.segment, y.segment) })
 	var all []units
-	for _, c := range claims {
+	for _, c := range sorted {
 		if len(all) == 0 || all[len(all)-1].segment != c.segment {
 			all = append(all, units{segment: c.segment})
 		}
 		all[len(all)-1].n++
 	}
-	slices.SortFunc(all, func(x, y units) int {
-		return cmp.Or(cmp.Compare(min(x.segment.number, 1), min(y.segment.number, 1)),
-			cmp.Compare(x.couponID, y.couponID), cmp.Compare(x.segment.number, y.segment.number))
-	})
-	split := slices.IndexFunc(all, func(u units) bool { return u.segment.number > 0 })
+	split := slices.IndexFunc(all, func(u units) bool { return u.number > 0 })
 	if split <= 0 {
 		return [][]units{all}
 	}
 	return [][]units{all[:split], all[split:]}
 }
 
+// compareSegments orders segments as their rows are locked: table coupons before
+// coupon_segments, and each in the order of its key.
+func compareSegments(x, y segment) int {
+	return cmp.Or(cmp.Compare(min(x.number, 1), min(y.number, 1)), cmp.Compare(x.couponID, y.couponID), cmp.Compare(x.number, y.number))
+}
+
 // lockStatement returns the SELECT that locks the rows of segments.
 func lockStatement(all []units) (q string, args []any) {
 	rows, args := rowsOf(segments(all)...)
-	if all[0].segment.number == 0 {
+	if all[0].number == 0 {
 		return `SELECT id AS coupon_id, 0 AS segment, stock FROM coupons FORCE INDEX (PRIMARY) WHERE ` + rows + ` ORDER BY id FOR UPDATE`, args
 	}
 	return `SELECT coupon_id, segment, stock FROM coupon_segments FORCE INDEX (PRIMARY) WHERE ` + rows + ` ORDER BY coupon_id, segment FOR UPDATE`, args

@@ -21,7 +21,8 @@ import (
 // of one.
 //
 // A batch has the claims of any number of coupons, so many coupons cost no more
-// transactions than one. A segment of a coupon is in one batch at a time.
+// transactions than one. A coupon is in one batch at a time, with the claims of all
+// its segments.
 //
 // Commit returns when its own order is durable, as with PerClaim. Claims win the
 // stock of their coupon in order of arrival. A refused claim does not fail its
@@ -34,9 +35,9 @@ type groupCommit struct {
 	tracer  tracing.Tracer
 
 	mu         sync.Mutex
-	queues     map[segment]*queue
-	ready      []*queue // have claims and are not in a batch, in order of arrival
-	running    int      // committer goroutines of shared batches
+	queues     map[int64]*queue // by coupon
+	ready      []*queue         // have claims and are not in a batch, in order of arrival
+	running    int              // committer goroutines of shared batches
 	closed     bool
 	committers sync.WaitGroup
 }
@@ -68,7 +69,7 @@ func newGroupCommit(c Config) *groupCommit {
 	conns := cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)
 	return &groupCommit{
 		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2)),
-		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[segment]*queue{},
+		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
 	}
 }
 
@@ -163,7 +164,7 @@ func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 		cancel()
 		b.end(span, err)
 	}()
-	couponID := b.parts[0].queue.segment.couponID
+	couponID := b.parts[0].queue.couponID
 	if _, err := g.alone.take(ctx, couponID); err != nil {
 		return err
 	}

@@ -2,14 +2,14 @@ package order
 
 import "slices"
 
-// A queue holds the claims of one segment that wait for a batch. It exists while
-// there are any, and while a batch has claims of the segment.
+// A queue holds the claims of one coupon that wait for a batch. It exists while
+// there are any, and while a batch has claims of the coupon.
 type queue struct {
-	segment segment
-	claims  []*claim // in order of arrival
+	couponID int64
+	claims   []*claim // in order of arrival
 }
 
-// enqueue appends c to its segment's queue. If no batch has claims of the segment,
+// enqueue appends c to its coupon's queue. If no batch has claims of the coupon,
 // the next batch takes it. It returns false after Close. The slots of Claims
 // bound the queues.
 func (g *groupCommit) enqueue(c *claim) bool {
@@ -18,10 +18,10 @@ func (g *groupCommit) enqueue(c *claim) bool {
 	if g.closed {
 		return false
 	}
-	q := g.queues[c.segment]
+	q := g.queues[c.CouponID]
 	if q == nil {
-		q = &queue{segment: c.segment}
-		g.queues[c.segment] = q
+		q = &queue{couponID: c.CouponID}
+		g.queues[c.CouponID] = q
 		g.ready = append(g.ready, q)
 	}
 	q.claims = append(q.claims, c)
@@ -29,7 +29,7 @@ func (g *groupCommit) enqueue(c *claim) bool {
 	return true
 }
 
-// startCommitter starts a committer goroutine if a queue is ready and fewer
+// startCommitter starts a committer goroutine if a coupon is ready and fewer
 // than maxCommitters run.
 func (g *groupCommit) startCommitter() {
 	if len(g.ready) > 0 && g.running < maxCommitters {
@@ -38,12 +38,12 @@ func (g *groupCommit) startCommitter() {
 	}
 }
 
-// dequeue removes c if it is still queued. While a segment's batch waits for
-// a lock, its queue would otherwise grow with each claim that gives up.
+// dequeue removes c if it is still queued. While a coupon's batch waits for a
+// lock, its queue would otherwise grow with each claim that gives up.
 func (g *groupCommit) dequeue(c *claim) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if q := g.queues[c.segment]; q != nil {
+	if q := g.queues[c.CouponID]; q != nil {
 		if i := slices.Index(q.claims, c); i >= 0 {
 			q.claims = slices.Delete(q.claims, i, i+1)
 		}
@@ -51,8 +51,8 @@ func (g *groupCommit) dequeue(c *claim) {
 }
 
 // next takes the next batch. It returns nil, and counts the committer as ended,
-// if no queue is ready. The queues of done, the committer's last batch, may be in
-// the next one.
+// if no coupon is ready. The coupons of done, the committer's last batch, may
+// be in the next one.
 func (g *groupCommit) next(done *batch) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,7 +72,7 @@ func (g *groupCommit) next(done *batch) *batch {
 	return b
 }
 
-// nextOf takes the next batch of one queue, or returns nil.
+// nextOf takes the next batch of one coupon, or returns nil.
 func (g *groupCommit) nextOf(q *queue) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,7 +83,7 @@ func (g *groupCommit) nextOf(q *queue) *batch {
 	return b
 }
 
-// giveBack makes the queues of a batch ready that was not a committer's.
+// giveBack makes the coupons of a batch ready that was not a committer's.
 func (g *groupCommit) giveBack(b *batch) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,7 +113,7 @@ func (g *groupCommit) move(q *queue, b *batch) {
 	}
 	q.claims = q.claims[n:]
 	if len(claims) == 0 {
-		delete(g.queues, q.segment)
+		delete(g.queues, q.couponID)
 		return
 	}
 	b.add(part{q, claims})
