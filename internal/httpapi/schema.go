@@ -52,8 +52,13 @@ func (units) Schema(huma.Registry) *huma.Schema {
 }
 
 // UnmarshalJSON implements json.Unmarshaler. The validation has checked before
-// that the number is whole and within its bounds, in which float64 is exact.
+// that the number is whole and within its bounds, in which float64 is exact. But
+// huma lets an optional member be null, which becomes a number out of bounds.
 func (u *units) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*u = -1
+		return nil
+	}
 	n, err := strconv.ParseFloat(string(text), 64)
 	*u = units(n)
 	return err
