@@ -16,7 +16,7 @@ func TestProofPageShowsEveryExperiment(t *testing.T) {
 	_, table, _ := strings.Cut(string(b), "```text\n")
 	table, _, _ = strings.Cut(table, "```")
 	for i, e := range experiments {
-		row := fmt.Sprintf("%2d  %-24s %-16s %-13s ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle())
+		row := fmt.Sprintf("%2d  %-24s %-17s %-13s ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle())
 		for _, text := range []string{row, "\n    " + e.Lesson + "\n", "(commit " + e.Commit + ", "} {
 			found := strings.Index(table, text)
 			if found < 0 {

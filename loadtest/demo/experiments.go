@@ -84,4 +84,8 @@ var experiments = []Experiment{
 		Lesson: "A version column as the lock: right, but every claim that lost a race has to be repeated."},
 	{Workload: rig.SevenEach, Lock: "none", Scope: "user", Commit: "pessimistic",
 		Lesson: "SELECT … FOR UPDATE as the lock: right, but all claims queue for the row."},
+	{Workload: rig.ManyUsers.Split(16), Lock: "redis", Scope: "segment", Commit: "each", GuardsOff: []string{"stock"},
+		Lesson: "The stock in 16 segments: a lock per segment guards it alone, and 16 claims of the coupon run at a time."},
+	{Workload: rig.SevenEach.Split(16), Lock: "redis", Scope: "user", Commit: "grouped",
+		Lesson: "As shipped, the stock in 16 segments: a claim is sold out only when all of them are empty."},
 }

@@ -74,6 +74,9 @@ func (r Result) name() string {
 	if r.Commit != "each" {
 		s += "/" + r.Commit
 	}
+	if r.Segments > 1 {
+		s += "/segments"
+	}
 	if r.LateReleases {
 		s += "/late-releases"
 	}

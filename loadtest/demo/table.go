@@ -9,7 +9,7 @@ import (
 )
 
 // row is the format of one line of the table, which fits 140 columns.
-const row = "%2s  %-24s %-16s %-13s %5s %6s  %-12s %-14s %-12s %9s %8s  %s\n"
+const row = "%2s  %-24s %-17s %-13s %5s %6s  %-12s %-14s %-12s %9s %7s  %s\n"
 
 // Table returns the results as text: what each experiment did, whether each
 // promise held, whether that is as it has to be, and what the experiment teaches.

@@ -31,7 +31,7 @@ var lockFunctions = map[string]function{
 }
 
 var (
-	claimFunction      = function{"internal/order/claim.go", "Claims.claim"}
+	claimFunction      = function{"internal/order/claim.go", "Claims.claimSegment"}
 	checkThenAct       = function{"internal/order/per_claim.go", "perClaim.apply"}
 	commitOne          = function{"internal/order/per_claim.go", "perClaim.commit"}
 	commitMany         = function{"internal/order/group_commit.go", "groupCommit.commitRepeatedly"}

@@ -19,12 +19,19 @@ type Account struct {
 	Users        int   `db:"users" json:"distinct_users"` // with at least one order
 }
 
+// stockColumn is the stock of a row c of table coupons in all its segments.
+const stockColumn = `c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id) AS stock`
+
+// Stock returns the stock that a coupon has left.
+func (s *Sale) Stock(ctx context.Context, coupon int64) (n int, err error) {
+	return n, s.DB.GetContext(ctx, &n, `SELECT `+stockColumn+` FROM coupons c WHERE c.id = ?`, coupon)
+}
+
 // Accounts returns the accounts of the named coupons, or of all coupons if none
 // is named. One statement reads them all at one instant.
 func (s *Sale) Accounts(ctx context.Context, coupons ...int64) ([]Account, error) {
 	q := `
-		SELECT c.id, c.initial_stock,
-		       c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id) AS stock, COUNT(o.id) AS orders, COUNT(DISTINCT o.user_id) AS users
+		SELECT c.id, c.initial_stock, ` + stockColumn + `, COUNT(o.id) AS orders, COUNT(DISTINCT o.user_id) AS users
 		FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id`
 	var args []any
 	if len(coupons) > 0 {

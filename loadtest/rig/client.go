@@ -73,15 +73,16 @@ func (c Client) Call(ctx context.Context, method, path, token string, body any, 
 
 // A NewCoupon is the body of POST /coupons.
 type NewCoupon struct {
-	Name  string    `json:"name"`
-	Begin time.Time `json:"begin_time"`
-	End   time.Time `json:"end_time"`
-	Stock int       `json:"stock"`
+	Name     string    `json:"name"`
+	Begin    time.Time `json:"begin_time"`
+	End      time.Time `json:"end_time"`
+	Stock    int       `json:"stock"`
+	Segments int       `json:"segments,omitempty"`
 }
 
 // CouponFrom returns a coupon whose sale lasts a day from begin.
 func CouponFrom(begin time.Time, name string, stock int) NewCoupon {
-	return NewCoupon{name, begin.UTC(), begin.Add(24 * time.Hour).UTC(), stock}
+	return NewCoupon{Name: name, Begin: begin.UTC(), End: begin.Add(24 * time.Hour).UTC(), Stock: stock}
 }
 
 // CreateCoupons creates a coupon that is on sale for each round of w and returns
@@ -90,6 +91,7 @@ func (c Client) CreateCoupons(ctx context.Context, admin string, w Workload) ([]
 	ids := make([]string, w.Rounds)
 	for i := range ids {
 		coupon := CouponFrom(time.Now().Add(-time.Hour), fmt.Sprintf("burst %d", i+1), w.Stock)
+		coupon.Segments = w.Segments
 		created := struct{ ID string }{}
 		if err := c.Call(ctx, http.MethodPost, "/coupons", admin, coupon, http.StatusCreated, &created); err != nil {
 			return nil, err

@@ -84,9 +84,17 @@ func (s *Sale) RemoveGuards(ctx context.Context, guardsOff []string) error {
 
 // AddCoupon inserts a coupon that is on sale now and returns its id.
 func (s *Sale) AddCoupon(ctx context.Context, stock int) (int64, error) {
+	return s.AddSplitCoupon(ctx, stock, 1)
+}
+
+// AddSplitCoupon is AddCoupon with the stock in segments.
+func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, error) {
 	s.coupons++
 	now := time.Now()
 	c, err := coupon.New(s.coupons, fmt.Sprintf("coupon %d", s.coupons), now.Add(-time.Hour), now.Add(24*time.Hour), stock, now)
+	if err == nil {
+		c, err = c.Split(segments)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -9,11 +9,12 @@ import (
 
 // A Workload says how many users claim how many coupons at the same moment.
 type Workload struct {
-	Script string // of loadtest/k6, without .js
-	Users  int
-	Each   int // simultaneous claims of each user
-	Stock  int // of each coupon
-	Rounds int // bursts, each on a coupon of its own
+	Script   string // of loadtest/k6, without .js
+	Users    int
+	Each     int // simultaneous claims of each user
+	Stock    int // of each coupon
+	Segments int // rows that each coupon's stock is split over; 0 is 1
+	Rounds   int // bursts, each on a coupon of its own
 }
 
 // The workloads of loadtest/k6.
@@ -29,15 +30,25 @@ func (w Workload) Times(n int) Workload {
 	return w
 }
 
+// Split returns the workload with the stock of each coupon in n segments.
+func (w Workload) Split(n int) Workload {
+	w.Segments = n
+	return w
+}
+
 // BurstSize returns how many claims a round has.
 func (w Workload) BurstSize() int { return w.Users * w.Each }
 
 // Requests returns how many claims all rounds have.
 func (w Workload) Requests() int { return w.BurstSize() * w.Rounds }
 
-// Title describes the workload in a table.
+// Title describes the workload in a table: "50 in 16" is a stock of 50 in 16
+// segments.
 func (w Workload) Title() string {
 	s := fmt.Sprintf("%d users × %d, stock %d", w.Users, w.Each, w.Stock)
+	if w.Segments > 1 {
+		s = fmt.Sprintf("%d users × %d, %d in %d", w.Users, w.Each, w.Stock, w.Segments)
+	}
 	if w.Users == 1 {
 		s = fmt.Sprintf("1 user × %d", w.Each)
 	}
