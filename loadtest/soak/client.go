@@ -80,8 +80,8 @@ func (c client) readOrder(ctx context.Context, user, order int64) reply {
 	return c.do(ctx, http.MethodGet, fmt.Sprintf("/orders/%d", order), c.signer.User(user), nil)
 }
 
-func (c client) createCoupon(ctx context.Context, name string, begin time.Time, stock int) reply {
-	return c.do(ctx, http.MethodPost, "/coupons", c.signer.Admin(), rig.CouponFrom(begin, name, stock))
+func (c client) createCoupon(ctx context.Context, coupon rig.NewCoupon) reply {
+	return c.do(ctx, http.MethodPost, "/coupons", c.signer.Admin(), coupon)
 }
 
 func (c client) restock(ctx context.Context, coupon int64, units int) reply {

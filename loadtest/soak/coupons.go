@@ -8,10 +8,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 const (
 	recent      = 4 // coupons that users claim from: the newest
+	segments    = 8 // of every other coupon
 	stock       = 1500
 	restockedBy = 500
 )
@@ -50,12 +53,15 @@ func (c *coupons) pick() int64 {
 }
 
 // manageCoupons creates a coupon every few seconds, which users claim already
-// before its sale begins, and restocks a recent one.
+// before its sale begins, and restocks a recent one. The stock of every other
+// coupon is split.
 func (r *run) manageCoupons(ctx context.Context) error {
 	period := max(2*time.Second, r.duration/40)
 	for n := 1; ; n++ {
 		created := r.retry(ctx, http.StatusCreated, func() reply {
-			return r.nginx.createCoupon(ctx, fmt.Sprintf("coupon %d", n), time.Now().Add(period/4), stock)
+			coupon := rig.CouponFrom(time.Now().Add(period/4), fmt.Sprintf("coupon %d", n), stock)
+			coupon.Segments = 1 + n%2*(segments-1)
+			return r.nginx.createCoupon(ctx, coupon)
 		})
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the run is over
@@ -108,6 +114,6 @@ func (r *run) retry(ctx context.Context, want int, send func() reply) reply {
 	}
 }
 
-func (r *run) stock(ctx context.Context, coupon int64) (n int, err error) {
-	return n, r.sale.DB.GetContext(ctx, &n, `SELECT stock FROM coupons WHERE id = ?`, coupon)
+func (r *run) stock(ctx context.Context, coupon int64) (int, error) {
+	return r.sale.Stock(ctx, coupon)
 }
