@@ -49,6 +49,7 @@ var sections = []struct {
 	{"techniques", (*bench).techniques},
 	{"locks", (*bench).lockSection},
 	{"growth", (*bench).growth},
+	{"segments", (*bench).segments},
 	{"profile", (*bench).profile},
 }
 

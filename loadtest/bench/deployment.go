@@ -15,6 +15,7 @@ type deployment struct {
 	address  string // host:port
 	sale     *rig.Sale
 	instance *lab.API // nil behind nginx
+	segments int      // of the coupons that claim creates; 0 is 1
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many
@@ -50,7 +51,7 @@ func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
-	return b.warmUp(ctx, deployment{v.name, i.Address, sale, i})
+	return b.warmUp(ctx, deployment{name: v.name, address: i.Address, sale: sale, instance: i})
 }
 
 // behindNginx starts two instances of v behind nginx.
@@ -63,7 +64,7 @@ func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) 
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
-	return b.warmUp(ctx, deployment{v.name, p.Address(), sale, nil})
+	return b.warmUp(ctx, deployment{name: v.name, address: p.Address(), sale: sale})
 }
 
 // warmUp sends load to d for a second, so that connections, pools and heap have
@@ -86,7 +87,7 @@ func (b *bench) claim(ctx context.Context, d deployment, conns int, duration tim
 	ids := make([]int64, coupons)
 	for i := range ids {
 		var err error
-		if ids[i], err = d.sale.AddCoupon(ctx, unlimitedStock); err != nil {
+		if ids[i], err = d.sale.AddSplitCoupon(ctx, unlimitedStock, max(1, d.segments)); err != nil {
 			return wrkResult{}, err
 		}
 	}

@@ -99,6 +99,7 @@ func targets(f *Figures) []Target {
 		{Name: "claims with 10^6 orders / with 10^4", Value: f.Ratio("growth/1000000 orders", "growth/10000 orders"), Limit: 0.85},
 		{Name: "10 coupons on sale / one", Value: f.Ratio("growth/10 coupons", "growth/1 coupons"), Limit: 0.9},
 		{Name: "1,000 coupons on sale / one", Value: f.Ratio("growth/1000 coupons", "growth/1 coupons"), Limit: 0.8},
+		{Name: "lock per segment, 16 segments / lock per coupon, 20 ms in the lock", Value: f.Ratio("segments/paused/lock per segment", "segments/paused/lock per coupon"), Limit: 8},
 		{Name: "service memory at 4,096 connections (MB)", Value: f.Median("growth/4096 connections memory"), Limit: 200, AtMost: true},
 	}
 }
