@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -13,9 +15,10 @@ import (
 // connector opens the connections of a pool.
 type connector struct {
 	driver.Connector
-	timeout  time.Duration
-	lockWait string // see settings
-	pool     *sqlx.DB
+	timeout    time.Duration
+	lockWait   string       // see settings
+	standalone *atomic.Bool // see DetectCluster
+	pool       *sqlx.DB
 }
 
 // Connect bounds the handshake as well: database/sql opens connections for its
@@ -28,7 +31,11 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.prepare(ctx, conn.(driver.ExecerContext)); err != nil {
+	err = c.prepare(ctx, conn.(driver.ExecerContext))
+	if err == nil && c.standalone != nil {
+		err = c.detectCluster(ctx, conn.(driver.QueryerContext))
+	}
+	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -75,4 +82,24 @@ func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerCon
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok
+}
+
+// detectCluster stores whether conn's server is standalone. A server that does not
+// tell is taken for a member of a cluster.
+func (c *connector) detectCluster(ctx context.Context, conn driver.QueryerContext) error {
+	const q = `SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_group_name') AND Value NOT IN ('', 'OFF')`
+	rows, err := conn.QueryContext(ctx, q, nil)
+	if err != nil {
+		c.standalone.Store(false)
+		if isRefused(err) {
+			return nil
+		}
+		return err
+	}
+	err = rows.Next(make([]driver.Value, len(rows.Columns())))
+	c.standalone.Store(errors.Is(err, io.EOF))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, rows.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -57,7 +58,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait}
+	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, standalone: cfg.standalone}
 	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
 	db.SetMaxOpenConns(conns)
@@ -69,8 +70,9 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 // settings are what an Option may change.
 type settings struct {
 	*mysql.Config
-	lockWait string // in seconds; empty: transactions are not limited
-	open     func(driver.Connector) *sql.DB
+	lockWait   string // in seconds; empty: transactions are not limited
+	standalone *atomic.Bool
+	open       func(driver.Connector) *sql.DB
 }
 
 // OpenBy opens the pool by open instead of sql.OpenDB, for libraries that
@@ -102,3 +104,10 @@ func ShortTransactions(s *settings) { s.lockWait = "3" }
 // BriefLockWaits is ShortTransactions with the shortest wait for a row lock that
 // MySQL has, one second. It is for transactions that others wait for.
 func BriefLockWaits(s *settings) { s.lockWait = "1" }
+
+// DetectCluster sets standalone, whenever the pool opens a connection, to whether
+// its server is outside of any Galera cluster or MySQL replication group. In
+// those, another member's transaction may abort one of this server at any time.
+func DetectCluster(standalone *atomic.Bool) Option {
+	return func(s *settings) { s.standalone = standalone }
+}
