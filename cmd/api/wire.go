@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,7 +81,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	sections := labSections(cfg)
 	claims, err := order.New(order.Config{
-		DB: p.db, BatchDB: p.batches, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
+		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Strategy: cfg.strategy(), Observer: ordermetrics.NewObserver(metrics), Enter: sections.Observer(),
 		Tracer: tracerOf(traces),
@@ -116,6 +117,7 @@ func (c config) strategy() order.Strategy {
 // own, so that an instance whose pools are exhausted by load stays ready.
 type pools struct {
 	db, batches, probeDB *sqlx.DB
+	standalone           *atomic.Bool // see connect.DetectCluster
 	rdb, probeRDB        redis.UniversalClient
 }
 
@@ -124,7 +126,8 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 	traced := traceMySQL(traces)
 	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.ShortTransactions)...)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
-	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.MultiStatements, connect.BriefLockWaits)...)
+	p.standalone = new(atomic.Bool)
+	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))...)
 	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
 	if p.rdb != nil {

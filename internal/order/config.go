@@ -19,9 +19,13 @@ import (
 type Config struct {
 	DB      *sqlx.DB // opened with connect.ShortTransactions
 	BatchDB *sqlx.DB // the same database, opened with connect.BriefLockWaits and connect.MultiStatements; for GroupCommit only
-	Coupons *coupon.Cache
-	IDs     *idgen.Worker
-	Locks   *lock.Client
+	// Standalone reports whether the server of BatchDB is outside of any cluster;
+	// see connect.DetectCluster. GroupCommit then commits in a single round trip.
+	// Without it, the server is taken for a member.
+	Standalone func() bool
+	Coupons    *coupon.Cache
+	IDs        *idgen.Worker
+	Locks      *lock.Client
 
 	Scope    Scope         // what a claim locks
 	LockTTL  time.Duration // after which the lock of a crashed instance expires

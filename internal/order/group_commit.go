@@ -34,6 +34,8 @@ type groupCommit struct {
 	ended   func(Transaction)
 	tracer  tracing.Tracer
 
+	standalone func() bool // see Config
+
 	mu         sync.Mutex
 	queues     map[int64]*queue // by coupon
 	ready      []*queue         // have claims and are not in a batch, in order of arrival
@@ -67,8 +69,11 @@ var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
 	conns := cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)
+	if c.Standalone == nil {
+		c.Standalone = func() bool { return false }
+	}
 	return &groupCommit{
-		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2)),
+		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2)), standalone: c.Standalone,
 		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
 	}
 }
@@ -112,9 +117,9 @@ func (g *groupCommit) commitReady() {
 	}
 }
 
-// commitShared returns nil if b's verdicts are final. It tries a single round
-// trip first; if that changed nothing, an interactive transaction finds out
-// which claims can win. It does not try again what the server may yet execute:
+// commitShared returns nil if b's verdicts are final. It first tries to place all
+// orders; if that changed nothing, an interactive transaction finds out which
+// claims can win. It does not try again what the server may yet execute:
 // the stock would be taken twice for the same orders.
 func (g *groupCommit) commitShared(b *batch) (err error) {
 	ctx, cancel, span := g.begin(b)
@@ -122,7 +127,7 @@ func (g *groupCommit) commitShared(b *batch) (err error) {
 		cancel()
 		b.end(span, err)
 	}()
-	err = b.singleRoundTrip(ctx, g.batchDB)
+	err = b.placeAll(ctx, g.batchDB, g.standalone)
 	if errors.Is(err, errNotApplied) && !hasErrorNumber(err, lockWaitTimeout) {
 		err = inTx(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}

@@ -40,7 +40,7 @@ func (s *sale) proxied() (*faultproxy.Proxy, func(*order.Config)) {
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	c := s.configOn(cfg.FormatDSN())
 	return proxy, func(other *order.Config) {
-		other.DB, other.BatchDB, other.Coupons = c.DB, c.BatchDB, c.Coupons
+		other.DB, other.BatchDB, other.Standalone, other.Coupons = c.DB, c.BatchDB, c.Standalone, c.Coupons
 	}
 }
 

@@ -56,13 +56,14 @@ func (s *sale) config() order.Config {
 	return s.configOn(s.dsn)
 }
 
-// configOn is config with MySQL at dsn.
-func (s *sale) configOn(dsn string) order.Config {
+// configOn is config with MySQL at dsn. The options are for batches.
+func (s *sale) configOn(dsn string, options ...connect.Option) order.Config {
 	s.t.Helper()
 	db, rdb := labtest.Open(s.t, dsn, connect.ShortTransactions), labtest.Dial(s.t, s.redis)
-	store := coupon.NewStore(db)
+	store, standalone := coupon.NewStore(db), new(atomic.Bool)
+	options = append(options, connect.BriefLockWaits, connect.MultiStatements, connect.DetectCluster(standalone))
 	return order.Config{
-		DB: db, BatchDB: labtest.Open(s.t, dsn, connect.BriefLockWaits, connect.MultiStatements),
+		DB: db, BatchDB: labtest.Open(s.t, dsn, options...), Standalone: standalone.Load,
 		Coupons: coupon.NewCache(store, 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
 		Strategy: order.GroupCommit,

@@ -8,38 +8,39 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// errNotApplied says that a single round trip changed nothing and will change
-// nothing: a claim of the batch cannot win, the server rolled back, or it was
-// not reached.
+// errNotApplied says that placeAll changed nothing and will change nothing: a
+// claim of the batch cannot win, the server rolled back, or it was not reached.
 var errNotApplied = errors.New("batch not applied")
 
-// singleRoundTrip commits the orders of all claims in one round trip, or none.
-// Nearly every batch can be committed like this, because duplicates and
-// sold-out coupons are refused before. It needs a pool with multi-statements.
+// placeAll commits the orders of all claims, or none. Nearly every batch can be
+// committed like this, because duplicates and sold-out coupons are refused
+// before. It needs a pool with multi-statements.
 //
-// The server executes the statements in order and stops at the first that
-// fails: the INSERT fails if a user has an order; the SELECT overflows, an
-// error in every SQL mode, if the UPDATE did not find enough stock in each
-// segment. COMMIT is reached only if all claims win. The rows that hold the stock
-// are locked last, and no round trip is made while they are locked.
-//
-// An error wraps errNotApplied, or errCommit if the batch may be committed.
-func (b *batch) singleRoundTrip(ctx context.Context, db *sqlx.DB) error {
-	insert, args := insertStatement(sortByKey(b.claims))
-	q := `START TRANSACTION; ` + insert
-	for _, units := range countUnits(b.claims) {
-		decrement, decrementArgs := decrementStatement(units)
-		q += `; ` + decrement + `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
-		args = append(append(args, decrementArgs...), len(units))
-	}
-	q += `; COMMIT`
+// The rows that hold the stock are locked last. An error wraps errNotApplied, or
+// errCommit if the batch may be committed.
+func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone func() bool) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotApplied, err)
 	}
 	defer conn.Close()
 	b.won = b.claims
-	_, err = conn.ExecContext(ctx, q, args...)
+	if standalone() { // known once there is a connection
+		return b.singleRoundTrip(ctx, conn)
+	}
+	return b.twoRoundTrips(ctx, conn)
+}
+
+// singleRoundTrip sends the whole transaction at once. No round trip is made
+// while the rows that hold the stock are locked.
+//
+// The server executes the statements in order and stops at the first that
+// fails: the INSERT fails if a user has an order; a SELECT overflows, an error in
+// every SQL mode, if the UPDATE before it did not find enough stock in each
+// segment. COMMIT is reached only if all claims win.
+func (b *batch) singleRoundTrip(ctx context.Context, conn *sqlx.Conn) error {
+	q, args, rows := b.placeStatements("")
+	_, err := conn.ExecContext(ctx, q+checkRows+`; COMMIT`, append(args, rows)...)
 	switch {
 	case err == nil:
 		return nil
@@ -50,4 +51,47 @@ func (b *batch) singleRoundTrip(ctx context.Context, db *sqlx.DB) error {
 		discard(conn)
 		return fmt.Errorf("%w: %w", errCommit, err)
 	}
+}
+
+// twoRoundTrips sends COMMIT by itself, as a server in a cluster requires. When
+// another node's transaction aborts this one between two statements of a round
+// trip, the server may report no error. It then executes the remaining ones
+// without a transaction, and COMMIT would succeed although nothing is committed.
+// It reports the abort of the last statement, or at the next round trip.
+//
+// Each UPDATE looks for an order of this transaction. Otherwise it would take
+// the stock without the orders if the INSERT was aborted.
+func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
+	const guard = ` AND (SELECT COUNT(*) FROM coupon_orders WHERE id = ?) = 1`
+	q, args, rows := b.placeStatements(guard, b.claims[0].ID)
+	changed, err := updateStock(ctx, conn, q, args...)
+	if err == nil && int(changed) == rows {
+		err = commit(ctx, conn)
+		if err == nil || errors.Is(err, errCommit) {
+			return err
+		}
+	} else {
+		rollBack(ctx, conn)
+	}
+	return errors.Join(errNotApplied, err)
+}
+
+// checkRows fails if the statement before it has not changed as many rows.
+const checkRows = `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
+
+// placeStatements returns the statements that begin a transaction, insert the
+// orders and decrement the stocks on condition of guard, and how many rows the
+// last of them has to change.
+func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any, rows int) {
+	insert, args := insertStatement(sortByKey(b.claims))
+	q = `START TRANSACTION; ` + insert
+	for i, units := range countUnits(b.claims) {
+		if i > 0 {
+			q, args = q+checkRows, append(args, rows)
+		}
+		decrement, decrementArgs := decrementStatement(units)
+		q += `; ` + decrement + guard
+		args, rows = append(append(args, decrementArgs...), guardArgs...), len(units)
+	}
+	return q, args, rows
 }

@@ -37,14 +37,21 @@ func inTx(ctx context.Context, db *sqlx.DB, work func(conn *sqlx.Conn) error) er
 		rollBack(ctx, conn)
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, `COMMIT`); err != nil {
-		discard(conn)
-		if isRefusal(err) {
-			return fmt.Errorf("commit refused: %w", err)
-		}
-		return fmt.Errorf("%w: %w", errCommit, err)
+	return commit(ctx, conn)
+}
+
+// commit commits the open transaction of conn. Unless the error wraps errCommit,
+// the transaction is not committed and never will be.
+func commit(ctx context.Context, conn *sqlx.Conn) error {
+	_, err := conn.ExecContext(ctx, `COMMIT`)
+	if err == nil {
+		return nil
 	}
-	return nil
+	discard(conn)
+	if isRefusal(err) {
+		return fmt.Errorf("commit refused: %w", err)
+	}
+	return fmt.Errorf("%w: %w", errCommit, err)
 }
 
 // rollBack ends the open transaction of conn. If it cannot, the server rolls
@@ -62,13 +69,14 @@ func discard(conn *sqlx.Conn) {
 
 // MySQL's error numbers that a transaction has to expect.
 const (
+	nodeNotReady     = 1047 // Galera: the node does not belong to the majority, or is joining it
 	syntaxError      = 1064
 	duplicateKey     = 1062
 	lockWaitTimeout  = 1205
-	deadlock         = 1213
+	deadlock         = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
 	notSupported     = 1235
 	outOfRange       = 1690
-	rolledBack       = 3101 // MySQL Group Replication: another member's transaction conflicts
+	rolledBack       = 3101 // MySQL Group Replication: the same
 	noMultiStatement = 8130 // TiDB
 )
 
@@ -78,7 +86,8 @@ const (
 //
 // Other errors of the server prove nothing: a proxy also reports that it has
 // lost its connection to the server (2013, 2006, 1105, …), which may still
-// execute the statement.
+// execute the statement. A Galera node that is cut off from the others while it
+// commits (1180) cannot know whether they have the transaction.
 func isRefusal(err error) bool {
 	return isConflict(err) || hasErrorNumber(err, duplicateKey, outOfRange, syntaxError, notSupported, noMultiStatement)
 }
@@ -86,7 +95,7 @@ func isRefusal(err error) bool {
 // isConflict reports whether err is a refusal that a new attempt may avoid. An
 // unknown commit is none, whatever error reading it back has had.
 func isConflict(err error) bool {
-	return !errors.Is(err, errCommit) && (errors.Is(err, driver.ErrBadConn) || hasErrorNumber(err, deadlock, lockWaitTimeout, rolledBack))
+	return !errors.Is(err, errCommit) && (errors.Is(err, driver.ErrBadConn) || hasErrorNumber(err, deadlock, lockWaitTimeout, rolledBack, nodeNotReady))
 }
 
 // hasErrorNumber reports whether err is a MySQL error with one of numbers.
