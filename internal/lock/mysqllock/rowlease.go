@@ -2,10 +2,13 @@ package mysqllock
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lock"
@@ -46,7 +49,7 @@ func (l *rowLease) acquire(ctx context.Context, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	us := ttl.Microseconds()
-	result, err := l.db.ExecContext(ctx, q, l.key, l.owner, us, l.owner, l.owner, l.owner, us)
+	result, err := l.execute(ctx, q, l.key, l.owner, us, l.owner, l.owner, l.owner, us)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func (l *rowLease) Release(ctx context.Context) error {
 
 // update executes q, and returns ErrLost if q matched no row.
 func (l *rowLease) update(ctx context.Context, q string, args ...any) error {
-	result, err := l.db.ExecContext(ctx, q, args...)
+	result, err := l.execute(ctx, q, args...)
 	if err != nil {
 		return err
 	}
@@ -111,6 +114,21 @@ func (l *rowLease) update(ctx context.Context, q string, args ...any) error {
 		err = lock.ErrLost
 	}
 	return err
+}
+
+// execute executes q, and again while the server says that it has changed nothing
+// because of a conflict. In a Galera cluster that is frequent: another node has
+// changed the row.
+func (l *rowLease) execute(ctx context.Context, q string, args ...any) (sql.Result, error) {
+	const deadlock = 1213
+	for {
+		result, err := l.db.ExecContext(ctx, q, args...)
+		e, ok := errors.AsType[*mysql.MySQLError](err)
+		if !ok || e.Number != deadlock || ctx.Err() != nil {
+			return result, err
+		}
+		time.Sleep(mathrand.N(5 * time.Millisecond))
+	}
 }
 
 // cleanUp releases the lease if it was acquired, even after the end of ctx.
