@@ -15,7 +15,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/golang-migrate/migrate/v4/database/mysql"
@@ -29,6 +33,9 @@ var files embed.FS
 // Up applies the missing migrations. It waits while another process migrates the
 // database, and repeats a migration that a crash has interrupted. When ctx ends
 // it returns after the running migration, with the cause of ctx.
+//
+// Processes on different nodes of a cluster do not wait for each other. A
+// migration that fails because another node has run it is repeated, too.
 func Up(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, 1)
 }
@@ -39,6 +46,29 @@ func Down(ctx context.Context, db *sql.DB) error {
 }
 
 func run(ctx context.Context, db *sql.DB, step int) error {
+	const maxAttempts = 100
+	for attempt := 1; ; attempt++ {
+		err := runOnce(ctx, db, step)
+		if !isConflict(err) || attempt == maxAttempts {
+			return err
+		}
+		select {
+		case <-time.After(50*time.Millisecond + rand.N(50*time.Millisecond)):
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
+// isConflict reports whether err says that a process on another node of a cluster
+// was faster, whose named locks are its own.
+func isConflict(err error) bool {
+	const tableExists, duplicateKey, deadlock = 1050, 1062, 1213
+	e, ok := errors.AsType[*mysqldriver.MySQLError](err)
+	return ok && slices.Contains([]uint16{tableExists, duplicateKey, deadlock}, e.Number)
+}
+
+func runOnce(ctx context.Context, db *sql.DB, step int) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("migrations: connect: %w", err)
