@@ -35,10 +35,15 @@ func (g *groupCommit) begin(b *batch) (context.Context, context.CancelFunc, trac
 	return ctx, cancel, span
 }
 
-// end ends the span of an attempt to commit b, whose result is err.
+// end ends the span of an attempt to commit b, whose result is err. An attempt
+// that has failed has made no order that is known.
 func (b *batch) end(span trace.Span, err error) {
 	if span.IsRecording() {
-		span.SetAttributes(attribute.Int("flashsale.claims", len(b.claims)), attribute.Int("flashsale.orders", len(b.won)))
+		orders := len(b.won)
+		if err != nil {
+			orders = 0
+		}
+		span.SetAttributes(attribute.Int("flashsale.claims", len(b.claims)), attribute.Int("flashsale.orders", orders))
 	}
 	tracing.End(span, err)
 }
