@@ -66,7 +66,7 @@ func TestInvalidTokensAreRefused(t *testing.T) {
 		"alg none":     signClaims(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, jwt.MapClaims{"sub": "42", "exp": soon}),
 		"HS384":        signClaims(t, jwt.SigningMethodHS384, secret, jwt.MapClaims{"sub": "42", "exp": soon}),
 		"no exp":       signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{"sub": "42"}),
-		"expired":      signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{"sub": "42", "exp": jwt.NewNumericDate(time.Now().Add(-time.Second))}),
+		"expired":      signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{"sub": "42", "exp": jwt.NewNumericDate(time.Now().Add(-leeway - 2*time.Second))}),
 		"not yet":      signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{"sub": "42", "exp": soon, "nbf": soon}),
 		"no sub":       signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{"exp": soon}),
 		"user 0":       signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{"sub": "0", "exp": soon}),
@@ -108,10 +108,24 @@ func TestTokenIsValidUntilItExpires(t *testing.T) {
 			}
 			time.Sleep(time.Second - time.Millisecond)
 		}
+		time.Sleep(leeway)
+		wantAccepted(t, v, "expired within the leeway", token, true)
 		time.Sleep(time.Second)
-		if _, err := v.Verify(token); err == nil {
-			t.Error("an expired token is accepted")
-		}
+		wantAccepted(t, v, "expired", token, false)
+	})
+}
+
+func TestTokenOfAFastClockIsAccepted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
+		begin := jwt.NewNumericDate(time.Now().Add(leeway + time.Second))
+		token := signClaims(t, jwt.SigningMethodHS256, secret, jwt.MapClaims{
+			"sub": "42", "exp": jwt.NewNumericDate(time.Now().Add(time.Hour)), "nbf": begin, "iat": begin,
+		})
+		wantAccepted(t, v, "long before nbf", token, false)
+		time.Sleep(time.Second)
+		wantAccepted(t, v, "within the leeway before nbf", token, true)
 	})
 }
 

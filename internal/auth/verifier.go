@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -47,6 +48,10 @@ func NewVerifier(c Config) *Verifier {
 	return v
 }
 
+// leeway is how long after exp and before nbf a token is accepted, because the
+// clocks of the login service and of the instances differ.
+const leeway = 5 * time.Second
+
 // options returns the library's options. An algorithm is valid only if there is
 // a key of its type.
 func (c Config) options() []jwt.ParserOption {
@@ -57,7 +62,7 @@ func (c Config) options() []jwt.ParserOption {
 	if c.JWKS != nil {
 		algorithms = append(algorithms, "RS256", "ES256", "EdDSA")
 	}
-	options := []jwt.ParserOption{jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithExpirationRequired()}
+	options := []jwt.ParserOption{jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway)}
 	if c.Issuer != "" {
 		options = append(options, jwt.WithIssuer(c.Issuer))
 	}
