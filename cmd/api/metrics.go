@@ -34,6 +34,16 @@ func registerClaims(r prometheus.Registerer, claims *order.Claims, orders *order
 	r.MustRegister(ordermetrics.Slots{Claims: claims}, promises)
 }
 
+// registerJWKSFailures registers the counter of failed fetches, which is 0 without
+// a JWKS.
+func registerJWKSFailures(r prometheus.Registerer) prometheus.Counter {
+	failures := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "flashsale_jwks_fetch_failures_total", Help: "Fetches of the JWKS that failed, after which the previous keys remain.",
+	})
+	r.MustRegister(failures)
+	return failures
+}
+
 // redisPool collects the statistics of the Redis connection pool.
 type redisPool struct{ rdb redis.UniversalClient }
 

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/flashsale/internal/auth"
 )
 
 // openVerifier returns the verifier of the service's tokens. It fetches the JWKS,
 // because a service without keys would refuse every user.
-func openVerifier(cfg config, log *slog.Logger, opened *closers) (*auth.Verifier, error) {
+func openVerifier(cfg config, log *slog.Logger, failures prometheus.Counter, opened *closers) (*auth.Verifier, error) {
 	tokens := cfg.tokens()
 	if cfg.JWTJWKS == "" {
 		return auth.NewVerifier(tokens), nil
@@ -20,6 +22,7 @@ func openVerifier(cfg config, log *slog.Logger, opened *closers) (*auth.Verifier
 	ctx, cancel := context.WithCancel(context.Background())
 	opened.add(cancel)
 	jwks, err := auth.OpenJWKS(ctx, cfg.JWTJWKS, func(err error) {
+		failures.Inc()
 		log.Warn("JWKS not fetched, the previous keys remain", "error", err.Error())
 	})
 	if err != nil {

@@ -69,6 +69,24 @@ func TestIdentityProviderSignsUsersIn(t *testing.T) {
 	}
 }
 
+func TestFailedFetchesOfKeysAreCounted(t *testing.T) {
+	t.Parallel()
+	p := authtest.NewProvider(t)
+	p.Add(t, "1", "ES256")
+	i := start(t, withProvider(t, p.URL)).ready(t)
+	if !strings.Contains(i.get(t, "/metrics", "").text, "\nflashsale_jwks_fetch_failures_total 0\n") {
+		t.Error("failures are counted before there is one")
+	}
+	p.Fail.Store(true)
+	p.Add(t, "2", "ES256")
+	if r := i.get(t, "/orders", p.Sign(t, "2", claimsOf("2", "user"))); r.status != 401 {
+		t.Errorf("token of a key that cannot be fetched: %+v", r)
+	}
+	if !strings.Contains(i.get(t, "/metrics", "").text, "\nflashsale_jwks_fetch_failures_total 1\n") {
+		t.Error("the failure is not counted")
+	}
+}
+
 func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 	t.Parallel()
 	failing, closed := authtest.NewProvider(t), authtest.NewProvider(t)

@@ -66,11 +66,11 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	verifier, err := openVerifier(cfg, log, opened)
+	metrics := registry(p)
+	verifier, err := openVerifier(cfg, log, registerJWKSFailures(metrics), opened)
 	if err != nil {
 		return nil, err
 	}
-	metrics := registry(p)
 	lockMetrics, err := lockmetrics.New(metrics, cfg.Lock, order.LockClass)
 	if err != nil {
 		return nil, err
