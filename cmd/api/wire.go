@@ -96,7 +96,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
-		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
+		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Connections: cfg.HTTPConns, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withDebug(cfg, api, p, locks, sections, metrics, opened)

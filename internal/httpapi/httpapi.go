@@ -39,10 +39,11 @@ type Config struct {
 	Addresses      *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
 	TrustedProxies []netip.Prefix                   // of the proxies whose X-Real-IP is the client's address; may be empty
 
-	Instance string        // the value of X-Instance
-	Timeout  time.Duration // the longest time until a response
-	Probes   []Probe       // what /readyz checks
-	Docs     bool          // serve /docs and /openapi.json
+	Instance    string        // the value of X-Instance
+	Timeout     time.Duration // the longest time until a response
+	Connections int           // whose requests are worked on at a time
+	Probes      []Probe       // what /readyz checks
+	Docs        bool          // serve /docs and /openapi.json
 
 	Metrics   *prometheus.Registry
 	Traces    trace.TracerProvider // nil: no traces
@@ -66,7 +67,7 @@ type API struct {
 
 // New returns an API that is not open.
 func New(c Config) *API {
-	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, maxDelayed), clientIP: clientIP(c.TrustedProxies)}
+	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)), clientIP: clientIP(c.TrustedProxies)}
 	c.Metrics.MustRegister(stateCollector{a})
 	if c.Traces != nil {
 		a.tracer = tracing.New(c.Traces)

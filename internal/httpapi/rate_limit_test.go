@@ -146,12 +146,22 @@ func TestFewRefusalsWaitAtATime(t *testing.T) {
 	f := limited(t, 1)
 	token := userToken(t, 42)
 	f.do("GET", "/orders", token, "")
-	for range maxDelayed {
+	for range cap(f.delayed) {
 		f.delayed <- struct{}{}
 	}
 	begin := time.Now()
 	wantProblem(t, f.do("GET", "/orders", token, ""), 429, "rate_limited")
 	if took := time.Since(begin); took > refusalDelay/2 {
 		t.Errorf("the refusal took %s", took)
+	}
+}
+
+// Refusals that wait must leave connections for claims.
+func TestRefusalsOccupyHalfOfTheConnectionsAtMost(t *testing.T) {
+	t.Parallel()
+	for connections, want := range map[int]int{1: 0, 100: 50, 1 << 20: maxDelayed} {
+		if got := cap(New(Config{Connections: connections, Metrics: prometheus.NewRegistry()}).delayed); got != want {
+			t.Errorf("%d of %d connections may have a refusal that waits, want %d", got, connections, want)
+		}
 	}
 }
