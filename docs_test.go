@@ -58,12 +58,12 @@ func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
 // Settings are read by Go, by the scripts of k6, by the Makefile and by compose.
 func TestDocumentedSettingsExist(t *testing.T) {
 	source := sources(t, func(path string) bool {
-		return !isTest(path) && slices.Contains([]string{".go", ".js", ".yml", ""}, filepath.Ext(path))
+		return !isTest(path) && slices.Contains([]string{".go", ".js", ".yml", ".env", ""}, filepath.Ext(path))
 	})
 	eachPage(t, func(t *testing.T, _, text string) {
 		for _, name := range settings(text) {
 			name = strings.TrimSuffix(name, "_FILE") // every secret may be in a file
-			if !regexp.MustCompile(`(?m)("|__ENV\.|\$\{|\$\(|^ +)` + name + `\b`).MatchString(source) {
+			if !regexp.MustCompile(`(?m)("|__ENV\.|\$\{|\$\(|^ *)` + name + `\b`).MatchString(source) {
 				t.Errorf("nothing reads the setting %s", name)
 			}
 		}
