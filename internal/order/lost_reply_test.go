@@ -198,6 +198,25 @@ func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
 	}
 }
 
+// A Galera node that is not ready (1047) has done nothing: the claim is tried
+// again, on another connection if the node said so to COMMIT.
+func TestClaimIsTriedAgainWhenTheNodeIsNotReady(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range strategies {
+		s := newSale(t)
+		id := s.coupon(1, 5)
+		proxy, through := s.proxied()
+		claims := s.instance(withStrategy(strategy), through)
+		proxy.Refuse(commitOf(strategy), errorReply(1047))
+		if _, err := claims.Claim(t.Context(), 42, id); err != nil {
+			t.Errorf("%s: claim: %v", strategy, err)
+		}
+		if a := s.audit(id); a.Orders != 1 || a.Stock != 4 {
+			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
+		}
+	}
+}
+
 // The server commits a batch, its reply is lost, and reading it back fails with
 // an error after which a transaction may be tried again: the server has become
 // read-only (1290, Aurora's 1836), or the row is locked (1205). The batch must

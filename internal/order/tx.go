@@ -136,7 +136,8 @@ const resolveTimeout = time.Second
 // resolve finds out whether a commit of o's transaction that failed with cause
 // was executed. It returns nil if o is found: then all orders of the transaction
 // are committed. Otherwise the outcome stays unknown: the server may not have
-// received the transaction yet.
+// received the transaction yet, and in a cluster another node may be asked, which
+// has not applied it yet.
 func resolve(ctx context.Context, db *sqlx.DB, o Order, cause error) error {
 	found, err := isCommitted(ctx, db, o)
 	switch {
