@@ -18,6 +18,9 @@ import (
 // connection: it never expires, whatever its ttl, and it has no fence. Each
 // holder and each waiter occupies a connection, so Named has a pool of its own.
 //
+// GET_LOCK is of one server. Named does not exclude clients of different nodes of a
+// Galera cluster or a MySQL replication group from each other; Rows does.
+//
 // Keys are hashed together with the name of the database, because the names of
 // GET_LOCK are server-wide and case-insensitive.
 type Named struct {

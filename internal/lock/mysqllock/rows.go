@@ -33,6 +33,11 @@ const (
 // A fence is the server's time in microseconds, or one more than the last fence
 // if that is higher. So it rises even after its row has been deleted, and Rows
 // deletes rows a day after they were last held.
+//
+// In a Galera cluster with several writers, set wsrep_sync_wait=7 in the DSN.
+// Otherwise TryLock may refuse a key that was released at another node just
+// before. The clocks of the nodes have to agree: expiry is by the clock of the
+// node that is asked.
 type Rows struct{ db *sqlx.DB }
 
 // NewRows returns a locker that uses db. The caller remains responsible for
