@@ -70,9 +70,8 @@ func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, er
 
 // Restock adds add units to stock and initial stock for the administrator
 // adminID, spread over the segments, records the change, and returns the coupon
-// afterwards. The error is
-// ErrNotFound, ErrStockLimit if the initial stock would exceed MaxStock, or an
-// *InvalidError if add is not 1 to MaxStock.
+// afterwards. The error is ErrNotFound, ErrStockLimit if the initial stock would
+// exceed MaxStock, or an *InvalidError if add is not 1 to MaxStock.
 func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (Coupon, error) {
 	if add < 1 || add > MaxStock {
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}
@@ -119,9 +118,8 @@ func restock(ctx context.Context, tx *sqlx.Tx, id int64, add int, adminID int64)
 	return after, recordChange(ctx, tx, adminID, ActionRestock, before, after)
 }
 
-// lockCoupon locks a coupon's rows and returns it. The rows are locked in the
-// order in which claims lock them: segment 0 first. What it does not know is
-// which segments are empty.
+// lockCoupon locks a coupon's rows, in the order in which claims lock them, and
+// returns it without EmptySegments.
 func lockCoupon(ctx context.Context, tx *sqlx.Tx, id int64) (c Coupon, err error) {
 	const q = `
 		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at

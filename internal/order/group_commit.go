@@ -25,7 +25,7 @@ import (
 // its segments.
 //
 // Commit returns when its own order is durable, as with PerClaim. Claims win the
-// stock of their coupon in order of arrival. A refused claim does not fail its
+// stock of their segment in order of arrival. A refused claim does not fail its
 // batch, and a batch larger than a stock sells all that is left.
 type groupCommit struct {
 	db      *sqlx.DB

@@ -12,8 +12,9 @@ import (
 )
 
 // A claim is traced in these steps: coupon, gate, slot, lock (from the request
-// until the release), and within the lock id and commit. The transaction is the
-// span batch, which its claims share.
+// until the release), and within the lock id and commit. A claim that finds its
+// segment empty repeats the last three. The transaction is the span batch, which
+// its claims share.
 
 // endStep ends the span of a step. A verdict is an attribute, because it is no
 // failure of the step.
