@@ -153,7 +153,7 @@ func TestOlderInstanceSellsAndRestocksSegment0(t *testing.T) {
 
 // The claims of a batch are of many segments of many coupons, and two instances
 // commit such batches at once, with brief waits for locks.
-func TestBatchesOfManySegmentsDoNotDeadlock(t *testing.T) {
+func TestBatchesOfManySegmentsAllSucceed(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
 	var failed atomic.Int64
