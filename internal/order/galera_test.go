@@ -168,7 +168,8 @@ func (s galeraSale) abortBetweenStatements(couponID int64) {
 	s.checkNodes(couponID, acknowledged)
 }
 
-// openPausing opens a pool that pauses before the last of several statements.
+// openPausing opens a pool that pauses before the last of several statements. The
+// abort ends the pause.
 func openPausing(c driver.Connector) *sql.DB { return sql.OpenDB(pausingConnector{c}) }
 
 type pausingConnector struct{ driver.Connector }
@@ -195,7 +196,7 @@ type pausingConn struct{ driverConn }
 
 func (c pausingConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
 	if i := strings.LastIndex(q, ";"); i >= 0 {
-		q = q[:i] + "; DO SLEEP(1)" + q[i:]
+		q = q[:i] + "; DO SLEEP(10)" + q[i:]
 	}
 	return c.driverConn.ExecContext(ctx, q, args)
 }
