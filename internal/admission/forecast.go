@@ -1,0 +1,100 @@
+// Package admission decides whether a request may join a queue, by how long it
+// would wait there.
+//
+// A queue that is longer than the time its requests have serves nobody: each of
+// them is served too late. A queue that has just formed is another matter, because
+// a crowd that comes at one moment is served whole if it fits into that time. As
+// in CoDel (RFC 8289), a queue may therefore be long for a moment, but not for
+// long: one that stays has to be short, because it makes everybody wait and serves
+// nobody the sooner.
+package admission
+
+import "time"
+
+// Limits bound the predicted wait of a request that joins a queue. The zero Limits
+// bound nothing.
+type Limits struct {
+	Burst    time.Duration // in a queue that was empty within the last Patience
+	Standing time.Duration // in any other
+}
+
+// Patience is how long a queue may exceed the limit of a standing one.
+const Patience = time.Second
+
+const (
+	window  = 200 * time.Millisecond
+	windows = 5 // of which the one with the highest rate counts
+)
+
+// A Forecast predicts the waits in one queue from the rate at which requests have
+// left it. The rate is the highest of the last windows, as in BBR: requests leave
+// in batches, and a queue that has just formed is served slowly at first. Its zero
+// value is the forecast of an empty queue. It is not safe for concurrent use.
+type Forecast struct {
+	formed time.Time // when the queue was last empty
+	begin  time.Time // of the current window
+	left   int       // requests, in the current window
+	counts [windows]int
+	closed int // windows since formed
+}
+
+// Join reports whether one more request may join behind waiting others, within
+// limits and before deadline, if it is not zero.
+func (f *Forecast) Join(now time.Time, waiting int, limits Limits, deadline time.Time) bool {
+	if waiting == 0 {
+		*f = Forecast{formed: now, begin: now}
+		return true
+	}
+	if limits == (Limits{}) {
+		return true
+	}
+	wait, known := f.Wait(now, waiting)
+	if !known {
+		return true
+	}
+	limit := limits.Standing
+	if now.Sub(f.formed) < Patience {
+		limit = limits.Burst
+	}
+	return wait <= limit && (deadline.IsZero() || wait <= deadline.Sub(now))
+}
+
+// Leave counts a request that left the queue because it is served.
+func (f *Forecast) Leave(now time.Time) {
+	f.roll(now)
+	f.left++
+}
+
+// never is the wait in a queue that nothing leaves.
+const never = 1 << 62
+
+// Wait predicts the wait behind waiting others. It is not known until requests
+// have left the queue, or should have.
+func (f *Forecast) Wait(now time.Time, waiting int) (wait time.Duration, known bool) {
+	f.roll(now)
+	if f.closed == 0 {
+		return 0, false
+	}
+	most := 0
+	for _, n := range f.counts {
+		most = max(most, n)
+	}
+	if most == 0 {
+		return never, f.closed >= windows
+	}
+	return time.Duration(float64(waiting) / float64(most) * float64(window)), true
+}
+
+// roll closes the windows that have ended.
+func (f *Forecast) roll(now time.Time) {
+	for n := 0; now.Sub(f.begin) >= window; n++ {
+		if n == windows { // all of them are empty
+			f.begin = now
+			return
+		}
+		f.counts[f.closed%windows] = f.left
+		f.left = 0
+		f.closed++
+		f.begin = f.begin.Add(window)
+	}
+}

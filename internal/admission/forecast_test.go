@@ -1,0 +1,112 @@
+package admission
+
+import (
+	"testing"
+	"time"
+)
+
+var (
+	start  = time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
+	limits = Limits{Burst: 1500 * time.Millisecond, Standing: 100 * time.Millisecond}
+)
+
+// serve lets perSecond requests a second leave the queue from a time until
+// another, both counted from start.
+func (f *Forecast) serve(perSecond int, from, to time.Duration) {
+	step := time.Second / time.Duration(perSecond)
+	for at := from; at < to; at += step {
+		f.Leave(start.Add(at))
+	}
+}
+
+func TestCrowdJoinsAQueueThatHasJustFormed(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	for waiting := range 10_000 {
+		if !f.Join(start, waiting, limits, time.Time{}) {
+			t.Fatalf("refused behind %d, before anything could be measured", waiting)
+		}
+	}
+}
+
+func TestWaitIsPredictedFromTheRate(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, limits, time.Time{})
+	f.serve(5000, 0, 400*time.Millisecond)
+	now := start.Add(400 * time.Millisecond)
+	if wait, known := f.Wait(now, 5000); !known || wait < 900*time.Millisecond || wait > 1100*time.Millisecond {
+		t.Errorf("5000 wait at 5000/s: predicted %s, %v", wait, known)
+	}
+	for _, test := range []struct {
+		waiting  int
+		deadline time.Time
+		want     bool
+	}{
+		{7000, time.Time{}, true},
+		{8000, time.Time{}, false}, // longer than a burst may wait
+		{5000, now.Add(2 * time.Second), true},
+		{5000, now.Add(500 * time.Millisecond), false}, // too late for this request
+	} {
+		if got := f.Join(now, test.waiting, limits, test.deadline); got != test.want {
+			t.Errorf("behind %d, deadline %s: %v, want %v", test.waiting, test.deadline.Sub(now), got, test.want)
+		}
+	}
+}
+
+// Otherwise everybody would wait for as long as a crowd does, for no gain.
+func TestStandingQueueIsShort(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, limits, time.Time{})
+	f.serve(5000, 0, 1500*time.Millisecond)
+	now := start.Add(1500 * time.Millisecond)
+	if f.Join(now, 1000, limits, time.Time{}) {
+		t.Error("joined a standing queue with a wait of 200 ms")
+	}
+	if !f.Join(now, 400, limits, time.Time{}) {
+		t.Error("refused by a standing queue with a wait of 80 ms")
+	}
+	if !f.Join(now, 0, limits, time.Time{}) || !f.Join(now, 5000, limits, time.Time{}) {
+		t.Error("refused by a queue that has just formed again")
+	}
+}
+
+func TestNobodyJoinsAQueueThatNothingLeaves(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, limits, time.Time{})
+	if !f.Join(start.Add(900*time.Millisecond), 1, limits, time.Time{}) {
+		t.Error("refused before it could be known that nothing leaves")
+	}
+	if f.Join(start.Add(time.Second), 1, limits, time.Time{}) {
+		t.Error("joined")
+	}
+	f.serve(1000, time.Second, 1300*time.Millisecond)
+	if !f.Join(start.Add(1300*time.Millisecond), 50, limits, time.Time{}) {
+		t.Error("refused although requests leave again")
+	}
+}
+
+func TestOldRatesAreForgotten(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, limits, time.Time{})
+	f.serve(5000, 0, time.Second)
+	f.serve(100, time.Second, 2200*time.Millisecond)
+	if wait, _ := f.Wait(start.Add(2200*time.Millisecond), 100); wait < 900*time.Millisecond {
+		t.Errorf("100 wait at 100/s: predicted %s", wait)
+	}
+	if wait, _ := f.Wait(start.Add(time.Minute), 100); wait != never {
+		t.Errorf("nothing has left for a minute: predicted %s", wait)
+	}
+}
+
+func TestNoLimitsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, Limits{}, time.Time{})
+	if !f.Join(start.Add(time.Hour), 1000, Limits{}, start) {
+		t.Error("refused")
+	}
+}
