@@ -49,7 +49,7 @@ type config struct {
 	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket; several separated by commas share the keys"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" limits:"0s..1m" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
-	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
+	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time from the first byte of a request until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
 
 	UserRate       float64        `env:"USER_RATE" envDefault:"20" limits:"0..1000000" doc:"requests a second that this instance serves each user on average; 0 for no limit"`
 	UserBurst      int            `env:"USER_BURST" envDefault:"100" limits:"1..1000000" doc:"requests that a user may send at once"`
@@ -57,7 +57,7 @@ type config struct {
 	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" limits:"1..1000000" doc:"requests without a valid token that an address may send at once"`
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
 
-	HTTPConns int `env:"HTTP_CONNS" envDefault:"4096" limits:"1..1000000" doc:"connections whose requests this instance works on at a time; further ones wait, for CLAIM_TIMEOUT at most, and are then refused with 503"`
+	HTTPConns int `env:"HTTP_CONNS" envDefault:"2048" limits:"1..1000000" doc:"connections that this instance keeps open; further ones wait, and are refused with 503 if they would wait for too long; while fewer than half are busy, as many again are served and closed after their response"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" limits:"0s..10m" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" limits:"1ms..10m" doc:"longest wait at shutdown for requests and transactions in flight"`

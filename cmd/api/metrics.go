@@ -82,20 +82,24 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 type httpConns struct{ queue *accept.Listener }
 
 var (
-	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state, without idle ones.", []string{"state"}, nil)
-	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total", "Connections that waited for too long.", nil, nil)
+	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state.", []string{"state"}, nil)
+	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total", "Connections that would have waited for too long, or have.", nil, nil)
+	httpConnsWait    = prometheus.NewDesc("http_connections_wait_seconds", "Predicted wait of the next connection.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (httpConns) Describe(out chan<- *prometheus.Desc) {
 	out <- httpConnections
 	out <- httpConnsRefused
+	out <- httpConnsWait
 }
 
 // Collect implements prometheus.Collector.
 func (c httpConns) Collect(out chan<- prometheus.Metric) {
 	s := c.queue.Stats()
 	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Busy), "busy")
+	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Open-s.Busy), "idle")
 	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Waiting), "waiting")
 	out <- prometheus.MustNewConstMetric(httpConnsRefused, prometheus.CounterValue, float64(s.Refused))
+	out <- prometheus.MustNewConstMetric(httpConnsWait, prometheus.GaugeValue, s.Wait.Seconds())
 }

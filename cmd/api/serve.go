@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/accept"
+	"example.com/flashsale/internal/admission"
 )
 
 // serve opens the service and serves requests until ctx ends and the last
@@ -48,9 +49,9 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 // serve serves requests on listener and prepares the database meanwhile. It
 // drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
-	server := newServer(cfg, s.handler, s.log)
-	queue := accept.NewListener(s.api.Listener(listener), cfg.HTTPConns, cfg.ClaimTimeout, s.api.Overloaded())
-	server.ConnState = queue.ConnState
+	queue := accept.NewListener(s.api.Listener(listener), cfg.HTTPConns, cfg.waits(), s.api.Overloaded())
+	server := newServer(cfg, queue.Handler(s.handler), s.log)
+	server.ConnState, server.ConnContext = queue.ConnState, queue.ConnContext
 	s.metrics.MustRegister(httpConns{queue})
 	running, fail := context.WithCancelCause(ctx)
 	prepared := make(chan struct{})
@@ -92,6 +93,12 @@ func (s *service) drain(ctx context.Context, cfg config, queue *accept.Listener,
 	}
 	s.log.Info("drained")
 	return nil
+}
+
+// waits returns how long requests may wait in a queue. They have two thirds of
+// CLAIM_TIMEOUT until they must be done.
+func (c config) waits() admission.Limits {
+	return admission.Limits{Burst: c.ClaimTimeout / 2, Standing: c.ClaimTimeout / 30}
 }
 
 // newServer returns a server with every limit that bounds what a slow or

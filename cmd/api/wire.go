@@ -83,6 +83,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	claims, err := order.New(order.Config{
 		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
+		Waits:    cfg.waits(),
 		Strategy: cfg.strategy(), Observer: ordermetrics.NewObserver(metrics), Enter: sections.Observer(),
 		Tracer: tracerOf(traces),
 	})

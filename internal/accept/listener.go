@@ -1,10 +1,12 @@
-// Package accept bounds how many connections an HTTP server works on at a time.
+// Package accept bounds how many connections an HTTP server works on at a time,
+// and refuses those that would wait for too long.
 //
 // A server that handles the requests of a crowd while the crowd is still
 // connecting accepts too slowly: the kernel's accept queue overflows, and clients,
 // or the proxy before the server, connect again after a second. Each connection
 // that net/http serves also takes some 30 kB. A Listener therefore accepts every
-// connection at once, and those beyond its limit wait in a queue.
+// connection at once. Those beyond its limit wait in a queue, and one that would
+// wait for too long gets a response that was written beforehand.
 package accept
 
 import (
@@ -14,42 +16,53 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"example.com/flashsale/internal/admission"
 )
 
 // A Listener accepts connections as they come. Its method Accept returns the one
-// that has waited longest, as soon as fewer than the limit are busy. A connection
+// that has waited longest, as soon as fewer than the limit are open. A connection
 // is busy while its server waits for its first request, or reads or handles a
-// request. An idle connection is not held back when it gets another request, but
-// its place goes to the one that has waited longest: clients that send one request
-// after the other keep nobody out.
+// request. Idle connections keep nobody out: while fewer than half of the limit are
+// busy, Accept returns more than the limit, and each response closes its connection
+// until no more than the limit are open. Neither do clients that send one request
+// after the other: while connections wait, one response of some closes its
+// connection. A new connection costs more than a claim, so not each response does.
 type Listener struct {
 	net.Listener
-	close   func() error // closes the net.Listener, once
-	limit   int
-	maxWait time.Duration
-	refusal []byte
+	close    func() error // closes the net.Listener, once
+	limit    int
+	limits   admission.Limits
+	response []byte
 
-	mu      sync.Mutex
-	changed *sync.Cond // something that Accept or acceptAll waits for
-	busy    map[net.Conn]struct{}
-	waiting list.List // of waiter, in order of arrival
-	granted int       // places that were left while connections waited
-	err     error     // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
-	refused int
+	closing   atomic.Int32  // which responses close their connection: every, none, or one of so many
+	responses atomic.Uint32 // while connections wait
+
+	mu       sync.Mutex
+	changed  *sync.Cond // something that Accept or acceptAll waits for
+	open     int        // connections that Accept has returned and that are not closed
+	busy     int        // of these
+	probes   list.List  // of *Conn that ask for the server's health
+	waiting  list.List  // of *Conn, in order of arrival
+	forecast admission.Forecast
+	err      error // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
+	toRefuse []*refusal
+	refusals int // connections that are being refused, toRefuse included
+	refused  int // since the start
+	draining bool
 }
 
-type waiter struct {
-	conn  net.Conn
-	since time.Time
-	again bool // it waits once more
-}
+// maxWaiting is how many connections may wait, and maxOpen how many may be open, in
+// terms of those that may be busy. Both take memory and open files.
+const maxWaiting, maxOpen = 2, 2
 
-// NewListener returns a Listener on l for a server that calls ConnState. A
-// connection that has waited for maxWait gets the HTTP response refusal and is
-// closed.
-func NewListener(l net.Listener, limit int, maxWait time.Duration, refusal []byte) *Listener {
-	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, maxWait: maxWait, refusal: refusal, busy: map[net.Conn]struct{}{}}
+// NewListener returns a Listener on l for a server that calls ConnState and
+// ConnContext and whose handler is Handler's. A connection that would wait for
+// longer than limits allow gets the HTTP response and is closed.
+func NewListener(l net.Listener, limit int, limits admission.Limits, response []byte) *Listener {
+	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, limits: limits, response: response}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()
 	return q
@@ -61,10 +74,10 @@ func NewListener(l net.Listener, limit int, maxWait time.Duration, refusal []byt
 func (l *Listener) acceptAll() {
 	for {
 		c, err := l.Listener.Accept()
-		if err == nil {
-			l.enqueue(waiter{conn: c, since: time.Now()})
-		}
 		l.mu.Lock()
+		if err == nil {
+			l.enqueue(newConn(c, time.Now()))
+		}
 		l.err = err
 		l.changed.Broadcast()
 		for l.err != nil && !errors.Is(l.err, net.ErrClosed) {
@@ -77,14 +90,37 @@ func (l *Listener) acceptAll() {
 	}
 }
 
-func (l *Listener) enqueue(w waiter) {
+// enqueue makes c wait, or refuses it.
+func (l *Listener) enqueue(c *Conn) {
+	if l.waiting.Len() >= maxWaiting*l.limit || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
+		l.refuse(c)
+		return
+	}
+	if l.waiting.Len() == 0 {
+		time.AfterFunc(l.longest(), l.refuseLate)
+	}
+	l.waiting.PushBack(c)
+	l.update()
+}
+
+// longest returns how long a connection waits at most.
+func (l *Listener) longest() time.Duration { return max(l.limits.Burst, l.limits.Standing) }
+
+// refuseLate refuses the connections that have waited for the longest time. If
+// others remain, it will run again.
+func (l *Listener) refuseLate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waiting.Len() == 0 {
-		time.AfterFunc(l.maxWait, l.refuseLate)
+	for e := l.waiting.Front(); e != nil; e = l.waiting.Front() {
+		c := e.Value.(*Conn)
+		if left := l.longest() - time.Since(time.Unix(0, c.received.Load())); left > 0 {
+			time.AfterFunc(left, l.refuseLate)
+			break
+		}
+		l.waiting.Remove(e)
+		l.refuse(c)
 	}
-	l.waiting.PushBack(w)
-	l.changed.Broadcast()
+	l.update()
 }
 
 // Close implements net.Listener. After Drain it does nothing: http.Server.Shutdown
@@ -103,7 +139,9 @@ func (l *Listener) Drain(ctx context.Context) error {
 	err := l.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ctx.Err() == nil && l.waiting.Len()+len(l.busy) > 0 {
+	l.draining = true
+	l.update()
+	for ctx.Err() == nil && l.probes.Len()+l.waiting.Len()+l.refusals+l.busy > 0 {
 		l.changed.Wait()
 	}
 	return err
@@ -117,42 +155,94 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		closed := errors.Is(l.err, net.ErrClosed)
 		switch {
-		case closed && l.waiting.Len() == 0:
+		case l.probes.Len() > 0:
+			return l.take(&l.probes), nil
+		case closed && l.waiting.Len()+l.refusals == 0:
 			return nil, l.err
 		case l.err != nil && !closed:
 			err := l.err
 			l.err = nil
 			l.changed.Broadcast()
 			return nil, err
-		case l.waiting.Len() > 0 && (len(l.busy) < l.limit || l.granted > 0):
-			l.granted = max(0, l.granted-1)
-			c := l.waiting.Remove(l.waiting.Front()).(waiter).conn
-			l.busy[c] = struct{}{}
-			return c, nil
+		case l.waiting.Len() > 0 && l.hasRoom():
+			l.forecast.Leave(time.Now())
+			return l.take(&l.waiting), nil
 		}
 		l.changed.Wait()
 	}
 }
 
-// ConnState must be the server's http.Server.ConnState.
-func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if state == http.StateNew || state == http.StateActive {
-		l.busy[c] = struct{}{}
-		return
+// take removes the first connection of a queue, which is busy from now on.
+func (l *Listener) take(queue *list.List) *Conn {
+	c := queue.Remove(queue.Front()).(*Conn)
+	c.busy = true
+	l.busy++
+	l.open++
+	l.update()
+	return c
+}
+
+// hasRoom reports whether one more connection may be open.
+func (l *Listener) hasRoom() bool {
+	return l.open < l.limit || l.busy < (l.limit+1)/2 && l.open < maxOpen*l.limit
+}
+
+// update notes which responses close their connection, and wakes Accept and Drain.
+func (l *Listener) update() {
+	switch {
+	case l.open > l.limit, l.draining:
+		l.closing.Store(1)
+	case l.waiting.Len() > 0:
+		l.closing.Store(handOver)
+	default:
+		l.closing.Store(0)
 	}
-	delete(l.busy, c)
-	l.granted = min(l.granted+1, l.waiting.Len())
 	l.changed.Broadcast()
 }
 
-// Stats are counts of connections. Refused is the number since the start.
-type Stats struct{ Busy, Waiting, Refused int }
+// handOver is how many responses there are for each that closes its connection
+// because others wait.
+const handOver = 8
+
+// closes reports whether a response closes its connection.
+func (l *Listener) closes() bool {
+	switch n := l.closing.Load(); n {
+	case 0:
+		return false
+	case 1:
+		return true
+	default:
+		return l.responses.Add(1)%uint32(n) == 0
+	}
+}
+
+// Handler returns next for the server, with responses that close their connection
+// if others need its place.
+func (l *Listener) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.closes() {
+			w.Header()["Connection"] = connectionClose
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var connectionClose = []string{"close"}
+
+// Stats are counts of connections, and the wait that is predicted for the next
+// one. Refused is the number since the start.
+type Stats struct {
+	Open, Busy, Waiting, Refused int
+	Wait                         time.Duration
+}
 
 // Stats returns the current counts.
 func (l *Listener) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Stats{len(l.busy), l.waiting.Len(), l.refused}
+	s := Stats{Open: l.open, Busy: l.busy, Waiting: l.waiting.Len(), Refused: l.refused}
+	if s.Waiting > 0 {
+		s.Wait, _ = l.forecast.Wait(time.Now(), s.Waiting)
+	}
+	return s
 }

@@ -10,9 +10,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/admission"
 )
 
-const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+const refusalText = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 // A site is a server whose handler replies when it gets a value from next.
 type site struct {
@@ -22,14 +24,20 @@ type site struct {
 	served chan error
 }
 
-func start(t *testing.T, limit int, maxWait time.Duration) *site {
+// start starts a site where a connection waits for longest at most.
+func start(t *testing.T, limit int, longest time.Duration) *site {
+	t.Helper()
+	return startWith(t, limit, admission.Limits{Burst: longest, Standing: longest})
+}
+
+func startWith(t *testing.T, limit int, limits admission.Limits) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{queue: NewListener(l, limit, maxWait, []byte(refusal)), next: make(chan struct{}), served: make(chan error, 1)}
-	s.Server = &http.Server{ConnState: s.queue.ConnState, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-s.next })}
+	s := &site{queue: NewListener(l, limit, limits, []byte(refusalText)), next: make(chan struct{}), served: make(chan error, 1)}
+	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext, Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
 	go func() { s.served <- s.Serve(s.queue) }()
 	t.Cleanup(func() {
 		close(s.next)
@@ -38,21 +46,44 @@ func start(t *testing.T, limit int, maxWait time.Duration) *site {
 	return s
 }
 
+// reply replies with when the request was received.
+func (s *site) reply(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/":
+		<-s.next
+	case "/forever":
+		<-r.Context().Done()
+	}
+	w.Header().Set("Received", Received(r.Context()).Format(time.RFC3339Nano))
+}
+
 // send opens a connection and sends a request on it.
 func (s *site) send(t *testing.T) net.Conn {
+	t.Helper()
+	return s.open(t, get)
+}
+
+const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// open opens a connection and sends text on it. A read from it fails after ten
+// seconds.
+func (s *site) open(t *testing.T, text string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", s.queue.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	request(t, c)
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
 func request(t *testing.T, c net.Conn) {
 	t.Helper()
-	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, get); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,12 +91,17 @@ func request(t *testing.T, c net.Conn) {
 // status reads a response.
 func status(t *testing.T, c net.Conn) int {
 	t.Helper()
+	return response(t, c).StatusCode
+}
+
+func response(t *testing.T, c net.Conn) *http.Response {
+	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	return resp.StatusCode
+	return resp
 }
 
 func (s *site) await(t *testing.T, what string, condition func(Stats) bool) {
@@ -85,7 +121,7 @@ func TestConnectionsBeyondTheLimitWaitInOrder(t *testing.T) {
 		conns = append(conns, s.send(t))
 		s.await(t, "accepted", func(st Stats) bool { return st.Busy+st.Waiting == i+1 })
 	}
-	if st := s.queue.Stats(); st != (Stats{Busy: 2, Waiting: 4}) {
+	if st := s.queue.Stats(); st.Busy != 2 || st.Waiting != 4 {
 		t.Errorf("%+v, want 2 busy and 4 waiting", st)
 	}
 	for range conns {
@@ -96,25 +132,34 @@ func TestConnectionsBeyondTheLimitWaitInOrder(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 	}
-	s.await(t, "all idle", func(st Stats) bool { return st == Stats{} })
+	s.await(t, "all idle", func(st Stats) bool { return st.Busy+st.Waiting+st.Refused == 0 })
 }
 
-// Otherwise clients that keep connections open would starve the others.
-func TestIdleConnectionsDoNotCount(t *testing.T) {
+// Otherwise clients that keep connections open would keep the others out, or take
+// the memory.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	t.Parallel()
-	s := start(t, 1, time.Minute)
-	var conns []net.Conn
-	for range 5 {
+	s := start(t, 2, time.Minute)
+	kept := 0
+	var last net.Conn
+	for range 6 {
 		c := s.send(t)
 		s.next <- struct{}{}
-		if got := status(t, c); got != 200 {
-			t.Fatalf("status %d", got)
+		resp := response(t, c)
+		if resp.StatusCode != 200 {
+			t.Fatalf("status %d", resp.StatusCode)
 		}
-		conns = append(conns, c)
+		if !resp.Close {
+			kept++
+			last = c
+		}
 	}
-	request(t, conns[0])
+	if kept != 2 {
+		t.Errorf("%d connections stay open, want 2", kept)
+	}
+	request(t, last)
 	s.next <- struct{}{}
-	if got := status(t, conns[0]); got != 200 {
+	if got := status(t, last); got != 200 {
 		t.Errorf("an idle connection's next request: status %d", got)
 	}
 }
@@ -168,7 +213,7 @@ func TestSilentConnectionWaitsOnceMore(t *testing.T) {
 
 func TestDrainServesWaitingConnections(t *testing.T) {
 	t.Parallel()
-	s := start(t, 1, time.Minute)
+	s := start(t, 2, time.Minute)
 	var conns []net.Conn
 	for i := range 4 {
 		conns = append(conns, s.send(t))
@@ -176,8 +221,10 @@ func TestDrainServesWaitingConnections(t *testing.T) {
 	}
 	down := make(chan error, 1)
 	go func() { down <- errors.Join(s.queue.Drain(t.Context()), s.Shutdown(t.Context())) }()
-	for _, c := range conns {
+	for range conns {
 		s.next <- struct{}{}
+	}
+	for _, c := range conns {
 		if got := status(t, c); got != 200 {
 			t.Errorf("status %d", got)
 		}
@@ -199,22 +246,120 @@ func TestListenerMayBeClosedAgain(t *testing.T) {
 	}
 }
 
-// A client that sends its next request at once must not keep others out.
+// A client that sends its next request at once must not keep others out. It gets
+// the response to the request that it has sent.
 func TestPlaceGoesToTheConnectionThatWaits(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2, time.Minute)
+	s.open(t, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n")
+	holder := s.send(t)
+	s.await(t, "two are busy", func(st Stats) bool { return st.Busy == 2 })
+	waiting := s.send(t)
+	s.await(t, "the third waits", func(st Stats) bool { return st.Waiting == 1 })
+	for i := 1; ; i++ {
+		s.next <- struct{}{}
+		resp := response(t, holder)
+		if resp.StatusCode != 200 {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+		if resp.Close {
+			break
+		}
+		if i > handOver { // the first one began before the other waited
+			t.Fatalf("%d responses, and none closes the connection", i)
+		}
+		request(t, holder)
+	}
+	s.next <- struct{}{}
+	if got := status(t, waiting); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// A standing queue is refused at once: after a second without progress, nobody may
+// wait for the rest of a minute.
+func TestConnectionThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, time.Minute)
 	s.send(t)
-	s.await(t, "the first is busy", func(st Stats) bool { return st.Busy == 1 })
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
 	s.send(t)
-	s.await(t, "the second waits", func(st Stats) bool { return st.Waiting == 1 })
-	s.queue.mu.Lock()
-	var busy net.Conn
-	for busy = range s.queue.busy {
+	s.await(t, "one waits", func(st Stats) bool { return st.Waiting == 1 })
+	s.await(t, "no place is left in sight", func(st Stats) bool { return st.Wait > time.Minute })
+	time.Sleep(time.Until(s.formed().Add(admission.Patience)))
+	for range 3 {
+		begin := time.Now()
+		c := s.send(t)
+		if got := status(t, c); got != 503 {
+			t.Errorf("status %d, want 503", got)
+		}
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("after the response: %v, want the end", err)
+		}
+		if took := time.Since(begin); took > 200*time.Millisecond {
+			t.Errorf("refused after %s", took)
+		}
 	}
-	s.queue.mu.Unlock()
-	s.queue.ConnState(busy, http.StateIdle)
-	s.queue.ConnState(busy, http.StateActive)
-	s.await(t, "both are busy", func(st Stats) bool { return st.Busy == 2 && st.Waiting == 0 })
+}
+
+// formed returns when the first waiting connection was accepted.
+func (s *site) formed() time.Time {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return time.Unix(0, s.queue.waiting.Front().Value.(*Conn).received.Load())
+}
+
+// A request in several segments must not reset the connection before the client
+// has read the response.
+func TestRefusalReachesAClientThatIsStillSending(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	c := s.open(t, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300\r\n\r\n{")
+	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
+	time.Sleep(20 * time.Millisecond) // the response is sent, and the rest comes after it
+	for range 10 {
+		if _, err := io.WriteString(c, " "); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := status(t, c); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+}
+
+// Whoever is refused at /livez takes the instance for dead.
+func TestProbesAreNotRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	if got := status(t, s.open(t, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")); got != 200 {
+		t.Errorf("status %d, want 200", got)
+	}
+}
+
+func TestRequestIsReceivedWhenItsConnectionIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	sent := time.Now()
+	c := s.send(t)
+	s.await(t, "waits", func(st Stats) bool { return st.Waiting == 1 })
+	accepted := time.Now()
+	time.Sleep(50 * time.Millisecond)
+	for range handOver { // until a response closes the first one's connection
+		select {
+		case s.next <- struct{}{}:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
+	if err != nil || received.Before(sent) || received.After(accepted) {
+		t.Errorf("received at %s, %v; want between %s and %s", received, err, sent, accepted)
+	}
 }
 
 // failing is a listener whose first Accept fails for a reason that will pass.
@@ -237,7 +382,7 @@ func TestServerGoesOnAfterATemporaryError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := NewListener(&failing{Listener: l}, 1, time.Minute, nil)
+	q := NewListener(&failing{Listener: l}, 1, admission.Limits{Burst: time.Minute}, nil)
 	server := &http.Server{ConnState: q.ConnState, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = server.Serve(q) }()
 	t.Cleanup(func() { _ = server.Close() })

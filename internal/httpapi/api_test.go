@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
@@ -67,6 +68,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	claims, err := order.New(order.Config{
 		DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements), Coupons: cache,
 		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
+		Waits:    admission.Limits{Burst: time.Second, Standing: time.Second},
 		Strategy: order.GroupCommit,
 	})
 	if err != nil {

@@ -21,6 +21,11 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 		unavailable.write(w)
 		return
 	}
+	if a.refusesClaims(r) {
+		a.metrics.claim(0, overloaded)
+		overloaded.write(w)
+		return
+	}
 	id, ok := a.admit(w, r)
 	if !ok {
 		return
@@ -34,13 +39,22 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, newOrder(o))
 }
 
+// refusesClaims reports whether the coupon that r names has more claims than can
+// be made. r is refused before its token is verified: the refusal has to cost much
+// less than a claim.
+func (a *API) refusesClaims(r *http.Request) bool {
+	var couponID ID
+	err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id")))
+	return err == nil && a.cfg.Claims.Overloaded(r.Context(), couponID.n)
+}
+
 // claimFor makes the claim that the user requests by r.
 func (a *API) claimFor(userID int64, r *http.Request) (order.Order, *Problem) {
 	var couponID ID
 	if err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id"))); err != nil {
 		return order.Order{}, withFields(invalidInput, BadField{"path", "id", err.Error()})
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.workTimeout())
+	ctx, cancel := a.withDeadline(r.Context())
 	defer cancel()
 	return a.countedClaim(ctx, userID, couponID.n)
 }

@@ -30,6 +30,7 @@ var problems = []struct {
 	{coupon.ErrStockLimit, stockLimit},
 	{coupon.ErrInvalid, invalidInput},
 	{order.ErrNotFound, orderNotFound},
+	{order.ErrOverloaded, overloaded},
 	{order.ErrUnavailable, unavailable},
 }
 
@@ -65,7 +66,7 @@ var (
 	noRoute      = newProblem(404, "route_not_found", "There is nothing at this path.")
 	wrongMethod  = newProblem(405, "method_not_allowed", "This path does not support this method.")
 	unavailable  = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
-	overloaded   = withRetry(newProblem(503, "unavailable", "The service has too many requests. It did not process this one; try again."))
+	overloaded   = withRetry(newProblem(503, "overloaded", "The service has too many requests. It did not process this one; try again."))
 	internal     = newProblem(500, "internal", "Internal error.")
 	cancelled    = &Problem{Type: "about:blank", Title: "Client Closed Request", Status: 499, Code: "cancelled"} // nginx's status; the client does not see it
 )

@@ -49,7 +49,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 // exist before.
 var verdicts = []string{
 	"made", "sold_out", "already_claimed", "claim_in_progress", "not_started", "ended", "coupon_not_found",
-	unavailable.Code, internal.Code, cancelled.Code,
+	unavailable.Code, overloaded.Code, internal.Code, cancelled.Code,
 }
 
 // A stateCollector collects the state of the instance and of the servers that it
@@ -98,6 +98,8 @@ func (m *metrics) request(method, pattern string, status int) {
 func (m *metrics) claim(took time.Duration, problem *Problem) {
 	verdict, class := "made", "made"
 	switch {
+	case problem == overloaded:
+		verdict, class = problem.Code, "refused"
 	case problem == nil:
 	case problem == cancelled:
 		verdict, class = problem.Code, "cancelled"

@@ -14,7 +14,7 @@ import (
 var (
 	everyOperation = []*Problem{
 		badRequest, unauthorized, invalidToken, tooLarge, rateLimited, badExpectation, headersTooLarge,
-		internal, notImplemented, unavailable, wrongVersion,
+		internal, notImplemented, unavailable, overloaded, wrongVersion,
 	}
 	everyBody = []*Problem{invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
 )

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"example.com/flashsale/internal/accept"
 	"example.com/flashsale/internal/auth"
 )
 
@@ -68,7 +68,7 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 	}
 	op.Responses = problemResponses(sale.OpenAPI().Components.Schemas, verdicts)
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := context.WithTimeout(ctx, a.workTimeout())
+		ctx, cancel := a.withDeadline(ctx)
 		defer cancel()
 		out, err := serve(ctx, in)
 		if err != nil {
@@ -84,7 +84,10 @@ func hasField[T any](name string) bool {
 	return found
 }
 
-// workTimeout returns the deadline of an operation: two thirds of the time until
-// the response. After the deadline, the rest is for releasing the lock and for
-// reading back a commit whose outcome is unknown.
-func (a *API) workTimeout() time.Duration { return a.cfg.Timeout * 2 / 3 }
+// withDeadline returns ctx with the deadline of an operation: two thirds of the
+// time until the response, which counts from when the request was received. After
+// the deadline, the rest is for releasing the lock and for reading back a commit
+// whose outcome is unknown.
+func (a *API) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, accept.Received(ctx).Add(a.cfg.Timeout*2/3))
+}

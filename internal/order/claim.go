@@ -31,10 +31,10 @@ type Claims struct {
 
 // Claim places a user's order for one coupon, and returns it once it is durable.
 // Otherwise the error is a verdict of this package or of package coupon, or
-// wraps ErrUnavailable if the outcome is not known when ctx ends.
+// ErrOverloaded, or wraps ErrUnavailable if the outcome is not known when ctx ends.
 func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
 	o, err := c.claim(ctx, userID, couponID)
-	if err != nil && !isVerdict(err) && !isMistake(err) {
+	if err != nil && !isVerdict(err) && !isMistake(err) && !errors.Is(err, ErrOverloaded) {
 		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, userID, err)
 	}
 	return o, err
@@ -193,9 +193,16 @@ func (c *Claims) cacheOrder(o Order, err error) {
 	}
 }
 
-// Slots returns how many claims run and how many wait for a slot. A claim runs
-// from its prechecks to its verdict.
-func (c *Claims) Slots() (running, waiting int) { return c.slots.usage() }
+// Slots returns the usage of the slots. A claim runs from its prechecks to its
+// verdict.
+func (c *Claims) Slots() SlotUsage { return c.slots.usage() }
+
+// Overloaded reports whether Claim would return ErrOverloaded for a claim of the
+// coupon that the prechecks do not refuse. It costs next to nothing, and the
+// claim's user need not be known. Once a coupon is sold out, it is not overloaded.
+func (c *Claims) Overloaded(ctx context.Context, couponID int64) bool {
+	return c.slots.overloaded(ctx, couponID)
+}
 
 // Close returns nil when no transaction is running and all locks are released,
 // or an error when ctx ends. A later Claim may return ErrUnavailable.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
@@ -30,6 +31,9 @@ type Config struct {
 	Scope    Scope         // what a claim locks
 	LockTTL  time.Duration // after which the lock of a crashed instance expires
 	LockWait time.Duration // longest wait for the lock with PerCoupon and PerSegment
+
+	// Waits bounds how long a claim may wait until it runs.
+	Waits admission.Limits
 
 	Strategy Strategy // how orders are committed
 	Observer Observer // optional
@@ -68,7 +72,7 @@ func New(c Config) (*Claims, error) {
 		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
 		strategy: strategy,
 		winners:  newWinners(c.DB),
-		slots:    newSlots(maxRunning),
+		slots:    newSlots(maxRunning, c.Waits),
 		refused:  c.Observer.Refused,
 		tracer:   c.Tracer,
 		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},

@@ -50,7 +50,7 @@ func Committing(c *Claims) bool {
 }
 
 // LimitRunning sets the number of slots, before the first claim.
-func LimitRunning(c *Claims, n int) { c.slots = newSlots(n) }
+func LimitRunning(c *Claims, n int) { c.slots = newSlots(n, c.slots.limits) }
 
 // WaitingForSlots returns the number of a coupon's claims that wait for a slot.
 func WaitingForSlots(c *Claims, couponID int64) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/tracing"
 )
 
@@ -73,7 +74,7 @@ func newGroupCommit(c Config) *groupCommit {
 		c.Standalone = func() bool { return false }
 	}
 	return &groupCommit{
-		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2)), standalone: c.Standalone,
+		db: c.DB, batchDB: c.BatchDB, alone: newSlots(max(1, conns/2), admission.Limits{}), standalone: c.Standalone,
 		ended: c.Observer.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
 	}
 }

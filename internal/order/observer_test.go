@@ -122,14 +122,13 @@ func TestSlotsCountRunningClaims(t *testing.T) {
 		claims.Go(func() { _, _ = c.Claim(t.Context(), int64(user)+1, 1) })
 	}
 	labtest.Eventually(t, "one claim runs, two wait", func() bool {
-		running, waiting := c.Slots()
-		return running == 1 && waiting == 2
+		return c.Slots() == order.SlotUsage{Running: 1, Waiting: 2}
 	})
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
 	claims.Wait()
-	if running, waiting := c.Slots(); running+waiting != 0 {
-		t.Errorf("%d run and %d wait after the last claim", running, waiting)
+	if usage := c.Slots(); usage != (order.SlotUsage{}) {
+		t.Errorf("%+v after the last claim", usage)
 	}
 }

@@ -31,6 +31,9 @@ var (
 	// may be committed nevertheless; the next claim then returns
 	// ErrAlreadyClaimed.
 	ErrUnavailable = errors.New("order: unavailable")
+	// ErrOverloaded says that the claim was not made, because it would have had
+	// to wait for too long behind others.
+	ErrOverloaded = errors.New("order: overloaded")
 )
 
 // An Order gives one coupon to one user.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/admission"
 )
 
 // perClaim commits each order in a transaction of its own, in the articles'
@@ -22,7 +24,7 @@ type perClaim struct {
 }
 
 func newPerClaim(c Config, decrement decrementFunc) *perClaim {
-	return &perClaim{c.DB, decrement, newSlots(cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning)), c.Observer.Ended}
+	return &perClaim{c.DB, decrement, newSlots(cmp.Or(c.DB.Stats().MaxOpenConnections, maxRunning), admission.Limits{}), c.Observer.Ended}
 }
 
 func (p *perClaim) Commit(ctx context.Context, s segment, o Order) error {

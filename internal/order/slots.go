@@ -5,6 +5,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/flashsale/internal/admission"
 )
 
 // slots bounds the claims that run at a time. The others wait on small stacks:
@@ -15,6 +19,9 @@ import (
 // coupon holds at most half of the slots, two hold a third each, and however
 // many are stuck, the next coupon finds a free slot.
 type slots struct {
+	limits  admission.Limits // of the wait for a slot
+	crowded atomic.Int64     // coupons with waiters
+
 	mu      sync.Mutex
 	free    int
 	coupons map[int64]*couponSlots // that hold slots or wait for one
@@ -25,15 +32,21 @@ type couponSlots struct {
 	held    int
 	waiters list.List     // of chan struct{}, in order of arrival
 	turn    *list.Element // in slots.waiting, if there are waiters
+
+	forecast admission.Forecast // of its waiters
 }
 
-// maxRunning is the number of slots for claims; half of it for one coupon.
-const maxRunning = 2048
+// maxRunning is the number of slots for claims; half of it for one coupon. So many
+// fill two batches and more.
+const maxRunning = 1536
 
-func newSlots(n int) *slots { return &slots{free: n, coupons: map[int64]*couponSlots{}} }
+func newSlots(n int, limits admission.Limits) *slots {
+	return &slots{limits: limits, free: n, coupons: map[int64]*couponSlots{}}
+}
 
 // take blocks until the coupon is given a slot, and reports whether it had to
-// wait. If ctx ends first, take returns an error and holds no slot.
+// wait. If ctx ends first, take returns an error and holds no slot. It returns
+// ErrOverloaded at once if it would have to wait for longer than the limits allow.
 func (s *slots) take(ctx context.Context, couponID int64) (waited bool, err error) {
 	s.mu.Lock()
 	c := s.coupons[couponID]
@@ -46,10 +59,15 @@ func (s *slots) take(ctx context.Context, couponID int64) (waited bool, err erro
 		s.mu.Unlock()
 		return false, nil
 	}
+	if !s.mayWait(ctx, c) {
+		s.mu.Unlock()
+		return false, ErrOverloaded
+	}
 	given := make(chan struct{})
 	waiter := c.waiters.PushBack(given)
 	if c.turn == nil {
 		c.turn = s.waiting.PushBack(c)
+		s.crowded.Add(1)
 	}
 	s.mu.Unlock()
 	select {
@@ -59,6 +77,23 @@ func (s *slots) take(ctx context.Context, couponID int64) (waited bool, err erro
 		s.leave(couponID, c, waiter)
 		return true, fmt.Errorf("waiting for a slot: %w", context.Cause(ctx))
 	}
+}
+
+// mayWait reports whether one more claim may wait for a slot of c.
+func (s *slots) mayWait(ctx context.Context, c *couponSlots) bool {
+	deadline, _ := ctx.Deadline()
+	return c.forecast.Join(time.Now(), c.waiters.Len(), s.limits, deadline)
+}
+
+// overloaded reports whether take would return ErrOverloaded.
+func (s *slots) overloaded(ctx context.Context, couponID int64) bool {
+	if s.crowded.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.coupons[couponID]
+	return c != nil && c.waiters.Len() > 0 && !s.mayWait(ctx, c)
 }
 
 func (s *slots) give(c *couponSlots) {
@@ -87,6 +122,7 @@ func (s *slots) giveWaiters() {
 			continue
 		}
 		s.give(c)
+		c.forecast.Leave(time.Now())
 		close(c.waiters.Remove(c.waiters.Front()).(chan struct{}))
 		s.waiting.MoveToBack(e)
 		s.endTurn(c)
@@ -98,6 +134,7 @@ func (s *slots) endTurn(c *couponSlots) {
 	if c.turn != nil && c.waiters.Len() == 0 {
 		s.waiting.Remove(c.turn)
 		c.turn = nil
+		s.crowded.Add(-1)
 	}
 }
 
@@ -117,16 +154,27 @@ func (s *slots) leave(couponID int64, c *couponSlots, waiter *list.Element) {
 	s.forgetIdle(couponID, c)
 }
 
-// usage returns the number of slots that are held, and of claims that wait for
-// one.
-func (s *slots) usage() (held, waiting int) {
+// A SlotUsage is how many claims run, how many wait for a slot, and the longest
+// wait that is predicted for a claim of any coupon.
+type SlotUsage struct {
+	Running, Waiting int
+	Wait             time.Duration
+}
+
+// usage returns the current usage.
+func (s *slots) usage() (u SlotUsage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.coupons {
-		held += c.held
-		waiting += c.waiters.Len()
+		u.Running += c.held
+		n := c.waiters.Len()
+		u.Waiting += n
+		if n > 0 {
+			wait, _ := c.forecast.Wait(time.Now(), n)
+			u.Wait = max(u.Wait, wait)
+		}
 	}
-	return held, waiting
+	return u
 }
 
 func (s *slots) forgetIdle(couponID int64, c *couponSlots) {

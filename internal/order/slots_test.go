@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/admission"
 )
 
 // takeAll returns how many slots a coupon is given before it would have to wait.
@@ -25,7 +27,7 @@ func (s *slots) takeAll(couponID int64) (held int) {
 
 func TestCouponsShareTheSlots(t *testing.T) {
 	t.Parallel()
-	s := newSlots(1024)
+	s := newSlots(1024, admission.Limits{})
 	for couponID, want := range []int{512, 256, 128, 64, 32, 16, 8, 4, 2, 1, 1, 0} {
 		if got := s.takeAll(int64(couponID)); got != want {
 			t.Errorf("coupon %d: %d slots, want %d", couponID, got, want)
@@ -42,7 +44,7 @@ func TestCouponsShareTheSlots(t *testing.T) {
 func TestWaitingCouponsAreGivenSlotsInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := newSlots(2, admission.Limits{})
 		s.takeAll(1) // one slot
 		s.takeAll(2) // the other
 		given := make(chan int64)
@@ -68,7 +70,7 @@ func TestWaitingCouponsAreGivenSlotsInTurn(t *testing.T) {
 func TestWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := newSlots(2, admission.Limits{})
 		s.takeAll(1)
 		for range 100 {
 			ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, errClosed)
@@ -94,7 +96,7 @@ func TestWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
 func TestNoSlotIsLost(t *testing.T) {
 	t.Parallel()
 	const slotCount = 8
-	s := newSlots(slotCount)
+	s := newSlots(slotCount, admission.Limits{})
 	var running atomic.Int64
 	var wg sync.WaitGroup
 	for range 100 {
@@ -118,4 +120,83 @@ func TestNoSlotIsLost(t *testing.T) {
 	if s.free != slotCount || len(s.coupons) != 0 || s.waiting.Len() != 0 {
 		t.Errorf("%d of %d slots are free, %d coupons are left, %d wait", s.free, slotCount, len(s.coupons), s.waiting.Len())
 	}
+}
+
+// A claim that would wait for too long is refused at once. The others of a crowd
+// wait, and once the crowd is served, nobody is refused.
+func TestClaimsBeyondTheLimitsAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(2, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond}) // a coupon is given one
+		var made, refused atomic.Int64
+		claim := func() {
+			begin := time.Now()
+			if _, err := s.take(t.Context(), 1); errors.Is(err, ErrOverloaded) {
+				refused.Add(1)
+				if took := time.Since(begin); took > 0 {
+					t.Errorf("refused after %s", took)
+				}
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // 100 claims a second
+			s.release(1)
+			made.Add(1)
+		}
+		var claims sync.WaitGroup
+		for range 100 { // a crowd of one second
+			claims.Go(claim)
+		}
+		claims.Wait()
+		if made.Load() != 100 {
+			t.Errorf("%d claims of a crowd were made, want 100", made.Load())
+		}
+		for range 1000 { // twice the capacity, for five seconds
+			claims.Go(claim)
+			time.Sleep(5 * time.Millisecond)
+		}
+		if waiting := s.usage().Waiting; waiting > 20 {
+			t.Errorf("%d wait, which is longer than 200 ms", waiting)
+		}
+		claims.Wait()
+		if n := made.Load() - 100; n < 450 || refused.Load() < 300 {
+			t.Errorf("%d claims made and %d refused, want 500 or more made", n, refused.Load())
+		}
+		before := refused.Load()
+		for range 50 {
+			claims.Go(claim)
+			time.Sleep(10 * time.Millisecond)
+		}
+		claims.Wait()
+		if refused.Load() > before {
+			t.Error("refused after the crowd has left")
+		}
+	})
+}
+
+func TestClaimsOfAStuckCouponAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(4, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond})
+		ctx, cancel := context.WithCancel(t.Context())
+		held := s.takeAll(1)
+		go func() { _, _ = s.take(ctx, 1) }()
+		time.Sleep(admission.Patience)
+		if !s.overloaded(ctx, 1) || s.overloaded(ctx, 2) {
+			t.Errorf("overloaded: the stuck coupon %v, another %v; want the stuck one", s.overloaded(ctx, 1), s.overloaded(ctx, 2))
+		}
+		if _, err := s.take(ctx, 1); !errors.Is(err, ErrOverloaded) {
+			t.Errorf("a claim of the stuck coupon: %v", err)
+		}
+		if _, err := s.take(ctx, 2); err != nil {
+			t.Errorf("a claim of another coupon: %v", err)
+		}
+		for range held {
+			s.release(1)
+		}
+		synctest.Wait()
+		if s.overloaded(ctx, 1) {
+			t.Error("overloaded although all slots are free")
+		}
+		cancel()
+	})
 }

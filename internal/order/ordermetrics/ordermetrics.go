@@ -51,14 +51,21 @@ func outcome(t order.Transaction) string {
 // Slots collects how many claims run, and how many wait to run.
 type Slots struct{ Claims *order.Claims }
 
-var slots = prometheus.NewDesc("flashsale_slots", "Claims by state: running, or waiting for a slot.", []string{"state"}, nil)
+var (
+	slots    = prometheus.NewDesc("flashsale_slots", "Claims by state: running, or waiting for a slot.", []string{"state"}, nil)
+	slotWait = prometheus.NewDesc("flashsale_slot_wait_seconds", "Predicted wait of the next claim for a slot, of the coupon where it is longest.", nil, nil)
+)
 
 // Describe implements prometheus.Collector.
-func (Slots) Describe(out chan<- *prometheus.Desc) { out <- slots }
+func (Slots) Describe(out chan<- *prometheus.Desc) {
+	out <- slots
+	out <- slotWait
+}
 
 // Collect implements prometheus.Collector.
 func (s Slots) Collect(out chan<- prometheus.Metric) {
-	running, waiting := s.Claims.Slots()
-	out <- prometheus.MustNewConstMetric(slots, prometheus.GaugeValue, float64(running), "running")
-	out <- prometheus.MustNewConstMetric(slots, prometheus.GaugeValue, float64(waiting), "waiting")
+	usage := s.Claims.Slots()
+	out <- prometheus.MustNewConstMetric(slots, prometheus.GaugeValue, float64(usage.Running), "running")
+	out <- prometheus.MustNewConstMetric(slots, prometheus.GaugeValue, float64(usage.Waiting), "waiting")
+	out <- prometheus.MustNewConstMetric(slotWait, prometheus.GaugeValue, usage.Wait.Seconds())
 }

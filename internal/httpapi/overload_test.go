@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// overload returns a coupon that more users claim than can be served: its row is
+// locked until the test ends.
+func (f *fixture) overload(t *testing.T) (couponID string) {
+	t.Helper()
+	c := f.cfg
+	c.Metrics, c.Timeout = prometheus.NewRegistry(), time.Minute
+	f.API = New(c)
+	f.Open()
+	const users = 1100 // more than a coupon has slots
+	id := f.createCoupon(t, 2*users)
+	var number ID
+	if err := number.UnmarshalText([]byte(id)); err != nil {
+		t.Fatal(err)
+	}
+	tx := f.db.MustBegin()
+	tx.MustExec(`SELECT id FROM coupons WHERE id = ? FOR UPDATE`, id)
+	var claims sync.WaitGroup
+	t.Cleanup(func() {
+		_ = tx.Rollback()
+		claims.Wait()
+	})
+	for user := range users {
+		claims.Go(func() { f.claim(id, userToken(t, int64(1000+user))) })
+	}
+	labtest.Eventually(t, "the coupon is overloaded", func() bool { return f.cfg.Claims.Overloaded(t.Context(), number.n) })
+	return id
+}
+
+func TestOverloadedCouponIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	user := userToken(t, 42)
+	soldOut, other := f.createCoupon(t, 0), f.createCoupon(t, 1)
+	overloaded := f.overload(t)
+	for _, token := range []string{user, "garbage"} { // before the token is verified
+		begin := time.Now()
+		r := f.claim(overloaded, token)
+		wantProblem(t, r, 503, "overloaded")
+		if r.Header().Get("Retry-After") == "" {
+			t.Errorf("no Retry-After: %v", r)
+		}
+		if took := time.Since(begin); took > 250*time.Millisecond {
+			t.Errorf("refused after %s", took)
+		}
+	}
+	wantProblem(t, f.claim(soldOut, user), 409, "sold_out")
+	if r := f.claim(other, user); r.Code != 201 {
+		t.Errorf("another coupon: %v", r)
+	}
+	wantProblem(t, f.claim(other, user), 409, "already_claimed")
+	f.wantMetric(t, `flashsale_claims_total{verdict="overloaded"} 2`)
+}
