@@ -21,6 +21,7 @@ import (
 	"example.com/flashsale/loadtest/demo"
 	"example.com/flashsale/loadtest/generations"
 	"example.com/flashsale/loadtest/load"
+	"example.com/flashsale/loadtest/overload"
 	"example.com/flashsale/loadtest/pageview"
 	"example.com/flashsale/loadtest/pictures"
 	"example.com/flashsale/loadtest/race"
@@ -54,6 +55,7 @@ var commands = []command{
 	{"schemathesis", "the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
 	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter", crowd.Run},
 	{"crowd-clients", "the clients of crowd, in a process of their own; crowd starts it", crowd.RunClients},
+	{"overload-clients", "clients that claim more than the service can make, in a process of their own; bench and soak start it", overload.RunClients},
 	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
 }
 
@@ -88,7 +90,7 @@ func find(args []string) (command, bool) {
 func help(w io.Writer) {
 	fmt.Fprintln(w, "usage: loadtest COMMAND")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.help)
+		fmt.Fprintf(w, "  %-16s %s\n", c.name, c.help)
 	}
 }
 

@@ -50,6 +50,7 @@ var sections = []struct {
 	{"locks", (*bench).lockSection},
 	{"growth", (*bench).growth},
 	{"segments", (*bench).segments},
+	{"overload", (*bench).overload},
 	{"profile", (*bench).profile},
 }
 

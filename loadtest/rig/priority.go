@@ -1,0 +1,28 @@
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// LowerPriority makes a process run only when no other wants its core. A thread
+// that is created meanwhile inherits that.
+func LowerPriority(pid int) error {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return err
+	}
+	for _, t := range threads {
+		thread, err := strconv.Atoi(t.Name())
+		if err != nil {
+			return err
+		}
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, thread, 19); err != nil && !errors.Is(err, syscall.ESRCH) { // it has ended
+			return fmt.Errorf("priority of thread %d: %w", thread, err)
+		}
+	}
+	return nil
+}
