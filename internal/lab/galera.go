@@ -25,8 +25,9 @@ var sstScript []byte
 // Galera starts a cluster of n nodes, each with args added to its command line,
 // and returns when all are synced.
 //
-// A killed node that is restarted joins the others again. It copies the tables of
-// one of them, which commits nothing meanwhile. If no other node is running, the
+// A killed node that is restarted joins the others again, which send it the
+// transactions that it has missed. If they no longer have all of them, it copies the
+// tables of one, which commits nothing meanwhile. If no other node is running, the
 // restarted one does not become ready: it cannot know whether it has the last
 // transactions.
 func (l *Lab) Galera(n int, args ...string) (g *Galera, err error) {
@@ -110,6 +111,19 @@ func (g *Galera) Kill() {
 	}
 }
 
+// galeraStart starts a node, the first time with one more argument. A node that was
+// killed does not know its last transaction and would have to copy all tables. So
+// it asks InnoDB first, as galera_recovery does in production, and the others then
+// send it only what it has missed.
+const galeraStart = `
+if [ -e data/grastate.dat ]; then
+	position=$("$0" "$@" --wsrep-recover 2>&1 | sed -n 's/.*Recovered position: *//p')
+	set -- "$@" ${position:+--wsrep-start-position=$position}
+else
+	set -- "$@" %s
+fi
+exec "$0" "$@"`
+
 // galeraNode starts the node of the i-th member. The first one starts the cluster
 // unless it has been a member already.
 func (l *Lab) galeraNode(dir string, members []galeraMember, i int, args []string) (*MySQL, error) {
@@ -120,10 +134,11 @@ func (l *Lab) galeraNode(dir string, members []galeraMember, i int, args []strin
 	m.Address = members[i].at(members[i].sql)
 	p.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")} // of the script
 	p.Ready = func(ctx context.Context) error { return expectSynced(ctx, m.DSN("")) }
+	first := ""
 	if i == 0 {
-		p.Args = append([]string{"-c", `[ -e data/grastate.dat ] || set -- "$@" --wsrep-new-cluster; exec "$0" "$@"`, p.Path}, p.Args...)
-		p.Path = "/bin/sh"
+		first = "--wsrep-new-cluster"
 	}
+	p.Path, p.Args = "/bin/sh", append([]string{"-c", fmt.Sprintf(galeraStart, first), p.Path}, p.Args...)
 	m.Server, err = l.Start(members[i].host.On(p))
 	return m, err
 }
