@@ -27,10 +27,11 @@ func Run(ctx context.Context) error {
 
 // A run is one run of the command.
 type run struct {
-	stack  *rig.Stack
-	redis  *lab.Topology
-	quick  bool
-	result Result
+	stack   *rig.Stack
+	network *lab.Network
+	redis   *lab.Topology
+	quick   bool
+	result  Result
 }
 
 // A Result is the content of cluster.json.
@@ -48,6 +49,9 @@ func newRun(s *rig.Stack) *run {
 
 func (r *run) run(ctx context.Context) (err error) {
 	if r.result.Environment, err = r.stack.Environment(ctx); err != nil {
+		return err
+	}
+	if r.network, err = r.stack.Network(); err != nil {
 		return err
 	}
 	if r.redis, err = r.stack.Topology("cluster"); err != nil {
@@ -81,7 +85,7 @@ func (r *run) runPromotions(ctx context.Context) error {
 }
 
 func (r *run) runGalera(ctx context.Context) error {
-	s, err := startSite(r.stack.Lab)
+	s, err := startSite(r.stack.Lab, r.network)
 	if err != nil {
 		return err
 	}

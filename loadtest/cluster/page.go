@@ -41,7 +41,7 @@ func (r Result) ratesSection() report.Section {
 		s.Table.Rows = append(s.Table.Rows, texts(rate.cells()))
 		judge(&s, rate.Pass, rate.Violations)
 		bars.Bars = append(bars.Bars, report.Bar{
-			Name: rate.Commit + ", " + rate.Database, Value: stats.Quantile(rate.PerSecond, 0.5),
+			Name: rate.name(), Value: stats.Quantile(rate.PerSecond, 0.5),
 			Low: slices.Min(rate.PerSecond), High: slices.Max(rate.PerSecond), Other: rate.Database == oneServer,
 		})
 	}
@@ -59,13 +59,22 @@ func (r Result) disruptionsSection() report.Section {
 	return s
 }
 
-// curves draws the replies of each second before, during and after the fault.
+// slicesAPoint is how many slices a point of a curve stands for.
+const slicesAPoint = 5
+
+// curves draws the replies before, during and after the fault.
 func (d Disruption) curves() report.Chart {
 	accepted, failed := report.Series{Name: "accepted"}, report.Series{Name: "503 or no reply"}
-	for i, n := range d.Outage.slices {
-		x := float64(i)*sliceTime.Seconds() - calm.Seconds()
-		accepted.Points = append(accepted.Points, report.Point{X: x, Y: float64(n.accepted) / sliceTime.Seconds()})
-		failed.Points = append(failed.Points, report.Point{X: x, Y: float64(n.failed) / sliceTime.Seconds()})
+	x := -calm.Seconds()
+	for group := range slices.Chunk(d.Outage.slices, slicesAPoint) {
+		took := float64(len(group)) * sliceTime.Seconds()
+		var sum slice
+		for _, s := range group {
+			sum.accepted, sum.failed = sum.accepted+s.accepted, sum.failed+s.failed
+		}
+		x += took
+		accepted.Points = append(accepted.Points, report.Point{X: x, Y: float64(sum.accepted) / took})
+		failed.Points = append(failed.Points, report.Point{X: x, Y: float64(sum.failed) / took})
 	}
 	return report.Curves{
 		Caption: fmt.Sprintf("%s, %s", d.Fault, d.Routing), XName: "s since the fault", YName: "replies/s",
@@ -78,7 +87,7 @@ func judge(s *report.Section, pass bool, violations []string) {
 	if !pass {
 		s.Verdict = report.Wrong
 	}
-	s.Text = strings.TrimSpace(s.Text + " " + strings.Join(violations, " "))
+	s.Text = strings.TrimSpace(s.Text + " " + strings.Join(violations, "; "))
 }
 
 func texts(cells []any) (texts []string) {

@@ -15,6 +15,7 @@ import (
 // A Rate is how fast one commit strategy sells one coupon.
 type Rate struct {
 	Commit        string    `json:"commit"`
+	Segments      int       `json:"segments"` // of the coupon's stock
 	Database      string    `json:"database"`
 	PerSecond     []float64 `json:"claims_per_s"` // of each repetition
 	P99           float64   `json:"p99_ms"`
@@ -24,10 +25,16 @@ type Rate struct {
 	Audits        []Audit   `json:"audits"`              // of every node, after the last repetition
 	Violations    []string  `json:"violations"`
 	Pass          bool      `json:"pass"`
+
+	database database
 }
 
 // commits are the values of COMMIT.
 var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
+
+// manySegments is how many segments the stock of a coupon is split into, to see
+// whether several writers then conflict less.
+const manySegments = 16
 
 const oneServer = "one server"
 
@@ -47,40 +54,50 @@ func (r *run) databases(s *site) []database {
 	return all
 }
 
-// measureRates measures each strategy on each database.
+// measureRates measures each strategy on each database, and those that suit
+// segments with them on the one where all nodes write.
 func (r *run) measureRates(ctx context.Context, s *site) error {
 	fmt.Println("\nClaims of one coupon, by three instances:")
 	fmt.Printf(rateRow, rateColumns...)
+	all := r.databases(s)
+	var rows []Rate
 	for _, commit := range commits {
-		for _, d := range r.databases(s) {
-			rate, err := r.rate(ctx, s, d, commit)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", d.name, commit, err)
-			}
-			fmt.Printf(rateRow, rate.cells()...)
-			printViolations(rate.Violations)
-			r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Pass
+		for _, d := range all {
+			rows = append(rows, Rate{Commit: commit, Segments: 1, database: d})
 		}
+	}
+	for _, commit := range []string{"each", "grouped"} {
+		rows = append(rows, Rate{Commit: commit, Segments: manySegments, database: all[len(all)-1]})
+	}
+	for _, rate := range rows {
+		if err := r.rate(ctx, s, &rate); err != nil {
+			return fmt.Errorf("%s, %s: %w", rate.database.name, rate.Commit, err)
+		}
+		fmt.Printf(rateRow, rate.cells()...)
+		printViolations(rate.Violations)
+		r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Pass
 	}
 	return nil
 }
 
-func (r *run) rate(ctx context.Context, s *site, d database, commit string) (Rate, error) {
-	rate := Rate{Commit: commit, Database: d.name}
-	f, err := r.startFleet(ctx, d.first, d.dsn, "COMMIT="+commit)
+// rate measures one row.
+func (r *run) rate(ctx context.Context, s *site, rate *Rate) error {
+	d := rate.database
+	rate.Database = d.name
+	f, err := r.startFleet(ctx, d.first, d.dsn, "COMMIT="+rate.Commit)
 	if err != nil {
-		return rate, err
+		return err
 	}
 	before, certBefore, err := s.conflicts(ctx)
 	if err != nil {
-		return rate, errors.Join(err, f.stop())
+		return errors.Join(err, f.stop())
 	}
 	orders := 0
 	var waits []time.Duration
 	for range r.repetitions() {
-		b, err := r.repeat(ctx, s, d, f, &rate)
+		b, err := r.repeat(ctx, s, f, rate)
 		if err != nil {
-			return rate, errors.Join(err, f.stop())
+			return errors.Join(err, f.stop())
 		}
 		orders += b.accepted
 		waits = append(waits, b.waits()...)
@@ -89,16 +106,16 @@ func (r *run) rate(ctx context.Context, s *site, d database, commit string) (Rat
 	rate.BruteForce, rate.Certification = perThousand(after-before, orders), perThousand(certAfter-certBefore, orders)
 	rate.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
 	rate.Pass = len(rate.Violations) == 0
-	return rate, errors.Join(err, f.stop())
+	return errors.Join(err, f.stop())
 }
 
 // repeat sells a new coupon for a time.
-func (r *run) repeat(ctx context.Context, s *site, d database, f *fleet, rate *Rate) (*buyers, error) {
-	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
+func (r *run) repeat(ctx context.Context, s *site, f *fleet, rate *Rate) (*buyers, error) {
+	coupon, err := f.sale.AddSplitCoupon(ctx, unlimitedStock, rate.Segments)
 	if err != nil {
 		return nil, err
 	}
-	if d.name != oneServer {
+	if rate.Database != oneServer {
 		if err := s.awaitCoupon(ctx, f, coupon); err != nil {
 			return nil, err
 		}
@@ -114,7 +131,7 @@ func (r *run) repeat(ctx context.Context, s *site, d database, f *fleet, rate *R
 			rate.Unavailable++
 		}
 	}
-	rate.Audits, err = auditAll(ctx, d.servers, f.sale, coupon, b)
+	rate.Audits, err = auditAll(ctx, rate.database.servers, f.sale, coupon, b)
 	rate.Violations = slices.Concat(rate.Violations, b.violations, broken(rate.Audits))
 	return b, errors.Join(err, ctx.Err())
 }
@@ -145,13 +162,21 @@ func (r *run) duration() time.Duration {
 	return 3 * time.Second
 }
 
-const rateRow = "%-12v %-20v %9v %9v %6v %11v %11v  %v\n"
+const rateRow = "%-12v %8v  %-20v %9v %9v %6v %11v %11v  %v\n"
 
-var rateColumns = []any{"COMMIT", "database", "claims/s", "p99", "503s", "bf/1000", "cert/1000", "right"}
+var rateColumns = []any{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000", "cert/1000", "right"}
 
 func (rate Rate) cells() []any {
 	return []any{
-		rate.Commit, rate.Database, fmt.Sprintf("%.0f", stats.Quantile(rate.PerSecond, 0.5)), fmt.Sprintf("%.0f ms", rate.P99), rate.Unavailable,
+		rate.Commit, rate.Segments, rate.Database, fmt.Sprintf("%.0f", stats.Quantile(rate.PerSecond, 0.5)), fmt.Sprintf("%.0f ms", rate.P99), rate.Unavailable,
 		fmt.Sprintf("%.1f", rate.BruteForce), fmt.Sprintf("%.1f", rate.Certification), rig.Mark(rate.Pass),
 	}
+}
+
+// name names the row in a chart.
+func (rate Rate) name() string {
+	if rate.Segments > 1 {
+		return fmt.Sprintf("%s, %d segments, %s", rate.Commit, rate.Segments, rate.Database)
+	}
+	return rate.Commit + ", " + rate.Database
 }

@@ -30,12 +30,8 @@ type proxy struct {
 
 var routings = []lab.Routing{lab.OneWriter, lab.AllWriters}
 
-// startSite starts the site in a network of its own.
-func startSite(l *lab.Lab) (*site, error) {
-	network, err := l.Network()
-	if err != nil {
-		return nil, err
-	}
+// startSite starts the site on hosts of network.
+func startSite(l *lab.Lab, network *lab.Network) (*site, error) {
 	s := &site{proxies: map[lab.Routing]proxy{}}
 	for range nodes {
 		h, err := network.Host()
@@ -44,6 +40,7 @@ func startSite(l *lab.Lab) (*site, error) {
 		}
 		s.hosts = append(s.hosts, h)
 	}
+	var err error
 	if s.galera, err = l.GaleraOn(s.hosts, "--max-connections=1000"); err != nil {
 		return nil, err
 	}
