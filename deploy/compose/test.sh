@@ -28,7 +28,7 @@ expect_instance() {
 # sell NAME runs a burst of claims and audits the database.
 sell() { compose "${@:2}" --profile load run --rm --no-deps k6 run "/scripts/$1.js"; }
 
-trap 'status=$?; [ $status = 0 ] || { compose ps --all; compose --profile "*" logs --tail 20; }; down >/dev/null 2>&1 || true; exit $status' EXIT
+trap 'status=$?; [ $status = 0 ] || { compose ps --all; compose --profile "*" logs --tail 20; }; down >/dev/null 2>&1 || true; rm -rf "${SECRETS:-}"; exit $status' EXIT
 
 step "as shipped"
 compose up --build --detach --wait --wait-timeout 300
@@ -62,6 +62,5 @@ chmod 644 "$SECRETS"/*
 files=(--file docker-compose.yml --file deploy/compose/secrets.yml)
 compose "${files[@]}" up --detach --wait --wait-timeout 300
 sell seven-each "${files[@]}"
-rm -r "$SECRETS"
 echo
 echo "make compose-test: docker-compose.yml ran in every form, and every promise held"
