@@ -9,7 +9,8 @@ if ! docker info >/dev/null 2>&1; then
 	exit 3
 fi
 
-export COMPOSE_PROJECT_NAME=flashsale-test PORT=0 USER_RATE=0
+SECRETS=$(mktemp -d)
+export SECRETS COMPOSE_PROJECT_NAME=flashsale-test PORT=0 USER_RATE=0
 compose() { docker compose "$@"; }
 down() { docker compose --profile '*' down --volumes --remove-orphans --timeout 20; }
 step() { printf '\n=== %s\n' "$*"; }
@@ -28,7 +29,7 @@ expect_instance() {
 # sell NAME runs a burst of claims and audits the database.
 sell() { compose "${@:2}" --profile load run --rm --no-deps k6 run "/scripts/$1.js"; }
 
-trap 'status=$?; [ $status = 0 ] || { compose ps --all; compose --profile "*" logs --tail 20; }; down >/dev/null 2>&1 || true; rm -rf "${SECRETS:-}"; exit $status' EXIT
+trap 'status=$?; [ $status = 0 ] || { compose ps --all; compose --profile "*" logs --tail 20; }; down >/dev/null 2>&1 || true; rm -r "$SECRETS"; exit $status' EXIT
 
 step "as shipped"
 compose up --build --detach --wait --wait-timeout 300
@@ -53,8 +54,6 @@ for cluster in redis-cluster galera; do
 done
 
 step "secrets by file"
-SECRETS=$(mktemp -d)
-export SECRETS
 echo "flashsale:0123456789@tcp(mysql:3306)/flashsale" >"$SECRETS/mysql_dsn"
 echo "0123456789" >"$SECRETS/mysql_password"
 head -c 32 /dev/urandom | base64 >"$SECRETS/jwt_secret"
