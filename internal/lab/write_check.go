@@ -30,8 +30,10 @@ func (l *Lab) startWriteCheck(here string, m *MySQL) (port string, err error) {
 		}
 	})}
 	go func() { _ = server.Serve(listener) }()
-	l.onClose(db.Close)
-	l.onClose(server.Close)
+	l.onClose(func() error {
+		_ = db.Close() // fails if m has been killed
+		return server.Close()
+	})
 	_, port, err = net.SplitHostPort(listener.Addr().String())
 	return port, err
 }
