@@ -58,9 +58,10 @@ func presets() []Preset {
 var fewUsers = Workload{Users: 20, ClaimsPerUser: 20, Stock: 50}
 
 // comparable reports whether two rows have the same burst and differ in one
-// choice. Late releases are faults from outside, which a race does not have.
+// choice. A race has no late releases, which are faults from outside, and its
+// coupon's stock is in one row.
 func comparable(x, y demo.Experiment) bool {
-	if x.Script != y.Script || x.LateReleases || y.LateReleases {
+	if x.Script != y.Script || x.LateReleases || y.LateReleases || x.Segments > 1 || y.Segments > 1 {
 		return false
 	}
 	differ := 0
