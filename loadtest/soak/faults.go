@@ -14,11 +14,13 @@ func (r *run) listFaults() []fault {
 		partition(a, b, "MySQL, before a COMMIT", beforeCommit(a)),
 		kill("Redis killed, back empty", r.stack.Redis.Server),
 		r.lockedCoupon(a),
+		r.crowd(b),
 		r.suspend(b, a),
 		killInstance(a),
 		partition(b, a, "Redis", atOnce(b.redis)),
 		r.firstStarts(),
 		r.longFlush(),
+		r.crowd(a),
 		kill("database killed", r.stack.MySQL.Server),
 
 		partition(b, a, "MySQL, after a COMMIT", afterCommit(b)),
@@ -26,11 +28,13 @@ func (r *run) listFaults() []fault {
 		r.suspend(a, b),
 		killInstance(b),
 		r.readLock(),
+		r.crowd(b),
 		partition(a, b, "Redis", atOnce(a.redis)),
 		r.drain(b),
 		r.drainPartitioned(a),
 		killInstance(b),
 		r.drainPartitioned(b),
+		r.crowd(a),
 		killInstance(a),
 	}
 }

@@ -75,6 +75,8 @@ type run struct {
 	outages    outages
 	hostility  hostility
 	violations violations
+
+	crowdHeaders rig.Headers
 }
 
 // newRun starts the instances and creates the coupon of steadyClaims.
@@ -82,6 +84,9 @@ func newRun(ctx context.Context, s *rig.Stack, sale *rig.Sale, d time.Duration) 
 	r := &run{stack: s, sale: sale, duration: d, history: newHistory()}
 	var err error
 	if r.steady, err = sale.AddCoupon(ctx, steadyStock(d)); err != nil {
+		return nil, err
+	}
+	if r.crowdHeaders, err = s.Headers(crowdUsers); err != nil {
 		return nil, err
 	}
 	if r.a, r.b, r.nginx, err = startInstances(sale, s.Signer()); err != nil {
