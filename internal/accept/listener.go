@@ -56,7 +56,7 @@ type Listener struct {
 
 // maxWaiting is how many connections may wait, and maxOpen how many may be open, in
 // terms of those that may be busy. Both take memory and open files.
-const maxWaiting, maxOpen = 2, 2
+const maxWaiting, maxOpen = 4, 2
 
 // NewListener returns a Listener on l for a server that calls ConnState and
 // ConnContext and whose handler is Handler's. A connection that would wait for

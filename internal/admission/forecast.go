@@ -24,6 +24,7 @@ const Patience = time.Second
 const (
 	window  = 200 * time.Millisecond
 	windows = 5 // of which the one with the highest rate counts
+	settled = 3 // windows, until a rate is known: while a crowd connects, few requests are served
 )
 
 // A Forecast predicts the waits in one queue from the rate at which requests have
@@ -72,7 +73,7 @@ const never = 1 << 62
 // have left the queue, or should have.
 func (f *Forecast) Wait(now time.Time, waiting int) (wait time.Duration, known bool) {
 	f.roll(now)
-	if f.closed == 0 {
+	if f.closed < settled {
 		return 0, false
 	}
 	most := 0

@@ -29,12 +29,22 @@ func TestCrowdJoinsAQueueThatHasJustFormed(t *testing.T) {
 	}
 }
 
+func TestCrowdThatStillConnectsIsNotMisjudged(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, limits, time.Time{})
+	f.serve(500, 0, 500*time.Millisecond) // the CPU is busy with connections
+	if !f.Join(start.Add(500*time.Millisecond), 4000, limits, time.Time{}) {
+		t.Error("refused by the rate of the first half second")
+	}
+}
+
 func TestWaitIsPredictedFromTheRate(t *testing.T) {
 	t.Parallel()
 	var f Forecast
 	f.Join(start, 0, limits, time.Time{})
-	f.serve(5000, 0, 400*time.Millisecond)
-	now := start.Add(400 * time.Millisecond)
+	f.serve(5000, 0, 800*time.Millisecond)
+	now := start.Add(800 * time.Millisecond)
 	if wait, known := f.Wait(now, 5000); !known || wait < 900*time.Millisecond || wait > 1100*time.Millisecond {
 		t.Errorf("5000 wait at 5000/s: predicted %s, %v", wait, known)
 	}
