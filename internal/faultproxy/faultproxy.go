@@ -6,7 +6,9 @@ package faultproxy
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -118,10 +120,13 @@ func (p *Proxy) Close() error {
 	return err
 }
 
+// closeConnections does not hold the proxy's mutex while it looks at a connection,
+// which holds its own mutex while it asks the proxy for a reply.
 func (p *Proxy) closeConnections(matches func(*connection) bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.connections {
+	connections := slices.Collect(maps.Keys(p.connections))
+	p.mu.Unlock()
+	for _, c := range connections {
 		if matches(c) {
 			c.close()
 		}

@@ -126,3 +126,22 @@ func TestRefuseRepliesOnce(t *testing.T) {
 	send(t, client, "second")
 	receive(t, server, "second")
 }
+
+func TestHealDoesNotWaitForRequests(t *testing.T) {
+	t.Parallel()
+	client, server, proxy := connect(t)
+	go func() { _, _ = io.Copy(io.Discard, server) }()
+	go func() {
+		for {
+			if _, err := client.Write([]byte("request")); err != nil {
+				return
+			}
+		}
+	}()
+	// The test's cleanup would wait as well, so a timer ends the process.
+	late := time.AfterFunc(10*time.Second, func() { panic("Heal and a request wait for each other") })
+	for begin := time.Now(); time.Since(begin) < time.Second; {
+		proxy.Heal()
+	}
+	late.Stop()
+}
