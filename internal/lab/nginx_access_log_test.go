@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,9 +67,11 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	// nginx's workers also log the requests by which the lab awaits nginx.
+	lines := strings.Split(string(b), "\n")
+	i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "/coupons/7/orders") })
 	var got map[string]any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
+	if err := json.Unmarshal([]byte(lines[max(0, i)]), &got); err != nil {
 		t.Fatalf("%v: %s", err, b)
 	}
 	for name, want := range map[string]any{
