@@ -24,7 +24,7 @@ const Patience = time.Second
 const (
 	window  = 200 * time.Millisecond
 	windows = 5 // of which the one with the highest rate counts
-	settled = 3 // windows, until a rate is known: while a crowd connects, few requests are served
+	settled = 2 // windows, until a rate is known: while a crowd connects, few requests are served
 )
 
 // A Forecast predicts the waits in one queue from the rate at which requests have

@@ -85,7 +85,8 @@ func (r *run) judgeCrowd(c *crowdRun) {
 	if lost := n.Unanswered + n.Other; lost > 0 {
 		r.violations.add("crowd: %d of %d claims got neither an order nor a refusal: %s", lost, n.Offered, n.Detail)
 	}
-	if n.Made == 0 || n.Refused == 0 {
-		r.violations.add("crowd: %d claims were made and %d refused: this proves too little", n.Made, n.Refused)
+	if n.Made == 0 {
+		r.violations.add("crowd: no claim was made")
 	}
+	r.refusedInCrowds += n.Refused
 }

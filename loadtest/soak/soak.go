@@ -76,7 +76,8 @@ type run struct {
 	hostility  hostility
 	violations violations
 
-	crowdHeaders rig.Headers
+	crowdHeaders    rig.Headers
+	refusedInCrowds int
 }
 
 // newRun starts the instances and creates the coupon of steadyClaims.
