@@ -17,8 +17,8 @@ type Conn struct {
 	unread   []byte       // what has been received and Read has not returned yet
 
 	// Guarded by the Listener's mutex.
-	busy bool
-	used bool // it has had a request
+	busy    bool
+	awaited bool // the server waits, or has waited, for the first byte of the next request
 }
 
 func newConn(c net.Conn, now time.Time) *Conn {
@@ -53,6 +53,19 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
+// silent reports whether nothing has arrived that was not read.
+func (c *Conn) silent() bool {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	n := 0
+	err = raw.Control(func(fd uintptr) {
+		n, _, _ = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	})
+	return err == nil && n <= 0
+}
+
 type connKey struct{}
 
 // ConnContext must be the server's http.Server.ConnContext.
@@ -60,9 +73,9 @@ func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context 
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Received returns when the request of ctx was received. The first request of a
-// connection counts from when the connection was accepted. Without a Listener it
-// is the time of the call.
+// Received returns when the request of ctx was received. If the first request of
+// a connection has arrived while the connection waited for its place, that is when
+// the connection was accepted. Without a Listener it is the time of the call.
 func Received(ctx context.Context) time.Time {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
 		return time.Unix(0, c.received.Load())
@@ -80,10 +93,10 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	switch state {
 	case http.StateActive:
-		if c.used {
+		if c.awaited {
 			c.received.Store(time.Now().UnixNano())
 		}
-		c.used = true
+		c.awaited = true
 		l.setBusy(c, true)
 	case http.StateIdle:
 		l.setBusy(c, false)

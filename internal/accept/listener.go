@@ -166,7 +166,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		case l.waiting.Len() > 0 && l.hasRoom():
 			l.forecast.Leave(time.Now())
-			return l.take(&l.waiting), nil
+			c := l.take(&l.waiting)
+			c.awaited = c.silent()
+			return c, nil
 		}
 		l.changed.Wait()
 	}

@@ -349,8 +349,8 @@ func TestRequestIsReceivedWhenItsConnectionIsAccepted(t *testing.T) {
 	c := s.send(t)
 	s.await(t, "waits", func(st Stats) bool { return st.Waiting == 1 })
 	accepted := time.Now()
-	time.Sleep(50 * time.Millisecond)
-	for range handOver { // until a response closes the first one's connection
+	time.Sleep(50 * time.Millisecond) // so that a later time would be seen
+	for range handOver {              // until a response closes the first one's connection
 		select {
 		case s.next <- struct{}{}:
 		case <-time.After(100 * time.Millisecond):
@@ -359,6 +359,21 @@ func TestRequestIsReceivedWhenItsConnectionIsAccepted(t *testing.T) {
 	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
 	if err != nil || received.Before(sent) || received.After(accepted) {
 		t.Errorf("received at %s, %v; want between %s and %s", received, err, sent, accepted)
+	}
+}
+
+// Browsers and pools connect before they have a request.
+func TestIdleTimeBeforeTheFirstRequestDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := s.open(t, "")
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	sent := time.Now()
+	request(t, c)
+	s.next <- struct{}{}
+	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
+	if err != nil || received.Before(sent) {
+		t.Errorf("received at %s, %v; want after %s", received, err, sent)
 	}
 }
 

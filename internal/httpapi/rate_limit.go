@@ -14,10 +14,10 @@ import (
 
 // A refusal by a rate limit is delayed, by refusalDelay to twice as much: the
 // requests of many connections that were refused together would come back
-// together. A client that repeats its requests
-// without a pause is thus slowed down instead of occupying the CPU with
-// refusals. At most maxDelayed refusals wait at a time, and no more than half of
-// Config.Connections, because each occupies a connection.
+// together. A client that repeats its requests without a pause is thus slowed down
+// instead of occupying the CPU with refusals. At most maxDelayed refusals wait at a
+// time, and no more than half of Config.Connections, because each occupies a
+// connection.
 const (
 	refusalDelay = time.Second
 	maxDelayed   = 1024
