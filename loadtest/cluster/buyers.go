@@ -184,7 +184,7 @@ func (b *buyers) acceptedSince(begin time.Time) int {
 // gives up after a minute.
 func (b *buyers) awaitAccepted(ctx context.Context, begin time.Time, n int) error {
 	for deadline := time.Now().Add(time.Minute); b.acceptedSince(begin) < n; {
-		if !sleep(ctx, 20*time.Millisecond) {
+		if !rig.Sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
 		}
 		if time.Now().After(deadline) {
@@ -192,14 +192,4 @@ func (b *buyers) awaitAccepted(ctx context.Context, begin time.Time, n int) erro
 		}
 	}
 	return nil
-}
-
-// sleep waits for d and returns true, or returns false when ctx ends.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

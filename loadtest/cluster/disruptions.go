@@ -65,7 +65,7 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disr
 	}
 	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
 	defer b.stop()
-	sleep(ctx, calm)
+	rig.Sleep(ctx, calm)
 	struck, healed, err := fault.inject(ctx)
 	if err != nil {
 		return d, err
@@ -76,7 +76,7 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disr
 	if err := b.awaitAccepted(ctx, time.Now(), buyerCount); err != nil {
 		return d, err
 	}
-	sleep(ctx, calm)
+	rig.Sleep(ctx, calm)
 	end := time.Now()
 	b.stop()
 	d.Outage = outageOf(b.claims, struck, healed, end)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A fault is struck, lasts for a time and is healed.
@@ -123,7 +124,7 @@ func (f fault) inject(ctx context.Context) (struck, healed time.Time, err error)
 	if err := f.strike(); err != nil {
 		return struck, healed, err
 	}
-	sleep(ctx, f.lasts)
+	rig.Sleep(ctx, f.lasts)
 	err = f.heal()
 	return struck, time.Now(), err
 }

@@ -105,11 +105,11 @@ func (p *Promotion) sell(ctx context.Context, r *run, f *fleet, servers *lab.Rep
 	}
 	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
 	defer b.stop()
-	sleep(ctx, calm)
+	rig.Sleep(ctx, calm)
 	struck := time.Now()
 	if p.LinkLost {
 		link.Partition()
-		sleep(ctx, linkLostFor)
+		rig.Sleep(ctx, linkLostFor)
 	}
 	servers.Primary.Kill()
 	if err := servers.Promote(ctx); err != nil {
@@ -119,7 +119,7 @@ func (p *Promotion) sell(ctx context.Context, r *run, f *fleet, servers *lab.Rep
 	if err := b.awaitAccepted(ctx, healed, buyerCount); err != nil {
 		return err
 	}
-	sleep(ctx, calm)
+	rig.Sleep(ctx, calm)
 	end := time.Now()
 	b.stop()
 	p.Outage = outageOf(b.claims, struck, healed, end)

@@ -122,7 +122,7 @@ func (r *run) repeat(ctx context.Context, s *site, f *fleet, rate *Rate) (*buyer
 	}
 	begin := time.Now()
 	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
-	sleep(ctx, r.duration())
+	rig.Sleep(ctx, r.duration())
 	took := time.Since(begin)
 	rate.PerSecond = append(rate.PerSecond, float64(b.acceptedSince(begin))/took.Seconds())
 	b.stop()

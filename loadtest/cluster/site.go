@@ -9,6 +9,7 @@ import (
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // nodes is how many nodes the Galera cluster has.
@@ -100,7 +101,7 @@ func (s *site) awaitSynced(ctx context.Context) error {
 		if err = s.expectSynced(ctx); err == nil {
 			return nil
 		}
-		if !sleep(ctx, 50*time.Millisecond) {
+		if !rig.Sleep(ctx, 50*time.Millisecond) {
 			return ctx.Err()
 		}
 	}

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // auditAlways audits the database again and again. It pauses while the database
 // is unavailable.
 func (r *run) auditAlways(ctx context.Context) error {
-	for sleep(ctx, time.Second) {
+	for rig.Sleep(ctx, time.Second) {
 		orders := r.history.takeUnchecked()
 		err := r.checkAccounts(ctx)
 		if err == nil {
@@ -85,7 +87,7 @@ func (r *run) findOrders(ctx context.Context, ids []int64) (map[int64]claim, err
 // sells out every coupon and audits everything once more.
 func (r *run) settle(ctx context.Context) error {
 	r.log("settle")
-	if !sleep(ctx, 2*time.Second) { // nginx tries a failed instance again after two seconds
+	if !rig.Sleep(ctx, 2*time.Second) { // nginx tries a failed instance again after two seconds
 		return ctx.Err()
 	}
 	r.claimAll(ctx, r.history.withoutVerdict(), func(c claim, verdict string) {

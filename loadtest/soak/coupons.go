@@ -67,11 +67,11 @@ func (r *run) manageCoupons(ctx context.Context) error {
 			return nil //nolint:nilerr // the run is over
 		}
 		r.coupons.add(number(created.ID))
-		if !sleep(ctx, period/2) {
+		if !rig.Sleep(ctx, period/2) {
 			return nil
 		}
 		r.restock(ctx)
-		if !sleep(ctx, period/2) {
+		if !rig.Sleep(ctx, period/2) {
 			return nil
 		}
 	}
@@ -83,7 +83,7 @@ func (r *run) manageCoupons(ctx context.Context) error {
 func (r *run) restock(ctx context.Context) {
 	coupon := r.coupons.pick()
 	r.retry(ctx, http.StatusOK, func() reply { return r.nginx.restock(ctx, coupon, restockedBy) })
-	if !sleep(ctx, time.Second) {
+	if !rig.Sleep(ctx, time.Second) {
 		return
 	}
 	before, err := r.stock(ctx, coupon)
@@ -108,7 +108,7 @@ func (r *run) retry(ctx context.Context, want int, send func() reply) reply {
 		if got.status != 0 && got.status < 500 && ctx.Err() == nil {
 			r.violations.add("unexpected reply: %+v", got)
 		}
-		if !sleep(ctx, 100*time.Millisecond) {
+		if !rig.Sleep(ctx, 100*time.Millisecond) {
 			return reply{}
 		}
 	}

@@ -84,7 +84,7 @@ const (
 func (r *run) attackedP99(ctx context.Context, c client, coupon int64) float64 {
 	attackCtx, stop := context.WithCancel(ctx)
 	wait := r.attack(attackCtx, c.api.URL, coupon)
-	sleep(ctx, time.Second) // until all are connected
+	rig.Sleep(ctx, time.Second) // until all are connected
 	p99 := r.honestP99(ctx, c, coupon)
 	stop()
 	wait()
@@ -98,7 +98,7 @@ func (r *run) honestP99(ctx context.Context, c client, coupon int64) float64 {
 		latencies []time.Duration
 		sent      sync.WaitGroup
 	)
-	for begin := time.Now(); time.Since(begin) < honestTime && sleep(ctx, honestPeriod); {
+	for begin := time.Now(); time.Since(begin) < honestTime && rig.Sleep(ctx, honestPeriod); {
 		sent.Go(func() {
 			begin := time.Now()
 			if verdict := r.claim(ctx, c, r.newUser(coupon)).verdict(); verdict != rig.Accepted && ctx.Err() == nil {

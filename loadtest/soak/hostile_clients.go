@@ -57,12 +57,12 @@ func keepConnected(ctx context.Context, address, begin string, use func(context.
 	for ctx.Err() == nil {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		if err != nil {
-			sleep(ctx, slowness+rand.N(slowness))
+			rig.Sleep(ctx, slowness+rand.N(slowness))
 			continue
 		}
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		if _, err = io.WriteString(conn, begin); err == nil {
-			for err == nil && sleep(ctx, slowness+rand.N(slowness)) {
+			for err == nil && rig.Sleep(ctx, slowness+rand.N(slowness)) {
 				err = use(ctx, conn)
 			}
 		}

@@ -85,7 +85,7 @@ func (r *run) lockCoupon(ctx context.Context, coupon int64) (*sqlx.Tx, error) {
 func (r *run) claimRepeatedly(ctx context.Context, client client, c claim) {
 	for {
 		r.claim(ctx, client, c)
-		if !sleep(ctx, rand.N(time.Second)) {
+		if !rig.Sleep(ctx, rand.N(time.Second)) {
 			return
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A fault is struck, lasts for a time, and is healed.
@@ -49,7 +51,7 @@ func (o *outages) add(v outage) {
 // injectFaults injects one fault after the other, again and again, each if it
 // ends before the run does.
 func (r *run) injectFaults(ctx context.Context) error {
-	for i := 0; sleep(ctx, restBetween(r.duration, r.faults)); i++ {
+	for i := 0; rig.Sleep(ctx, restBetween(r.duration, r.faults)); i++ {
 		f := r.faults[i%len(r.faults)]
 		if time.Since(r.begin)+f.lasts+sellLimit > r.duration {
 			continue
@@ -88,7 +90,7 @@ func (r *run) inject(ctx context.Context, f fault) error {
 			other <- r.awaitSales(ctx, "during "+f.what, f.other.client)
 		}
 	}()
-	sleep(ctx, f.lasts)
+	rig.Sleep(ctx, f.lasts)
 	if err := f.heal(); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // commitStatement is the request of a COMMIT of its own, with its command byte.
@@ -53,7 +54,7 @@ func afterCommit(i *instance) func(context.Context) {
 // is none, the partition begins without.
 func awaitPartition(ctx context.Context, p *faultproxy.Proxy) {
 	for end := time.Now().Add(commitWait); !p.Partitioned() && time.Now().Before(end); {
-		if !sleep(ctx, time.Millisecond) {
+		if !rig.Sleep(ctx, time.Millisecond) {
 			break
 		}
 	}

@@ -140,16 +140,6 @@ func (r *run) activities() []func(context.Context) error {
 	return activities
 }
 
-// sleep waits for d and returns true, or returns false when ctx ends.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // violations are the promises that were found broken. Only the first few are
 // kept: the others rarely add anything.
 type violations struct {

@@ -34,7 +34,7 @@ func (t *tally) read() counts { return counts{t.claims.Load(), t.prompt.Load()} 
 func (r *run) steadyClaims(ctx context.Context, i, other *instance) error {
 	var sent sync.WaitGroup
 	defer sent.Wait()
-	for sleep(ctx, steadyPeriod) {
+	for rig.Sleep(ctx, steadyPeriod) {
 		first, second, repeated := r.newUser(r.steady), r.newUser(r.steady), claim{other.lastUser.Load(), r.steady}
 		i.lastUser.Store(first.user)
 		for _, c := range []claim{first, repeated, second} {

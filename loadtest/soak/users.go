@@ -22,7 +22,7 @@ var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "cla
 // userLoop claims as a random user, sometimes twice at once, and sometimes reads
 // an order.
 func (r *run) userLoop(ctx context.Context, client client) error {
-	for sleep(ctx, rand.N(20*time.Millisecond)) {
+	for rig.Sleep(ctx, rand.N(20*time.Millisecond)) {
 		c := claim{rig.UserID(rand.N(users)), r.coupons.pick()}
 		if c.coupon == 0 {
 			continue
