@@ -61,8 +61,12 @@ func run(ctx context.Context, db *sql.DB, step int) error {
 }
 
 // isConflict reports whether err says that a process on another node of a cluster
-// was faster, whose named locks are its own.
+// was faster, whose named locks are its own. A dirty version is that process's: one
+// that a crash has left behind was repaired before.
 func isConflict(err error) bool {
+	if _, dirty := errors.AsType[migrate.ErrDirty](err); dirty {
+		return true
+	}
 	const tableExists, duplicateKey, deadlock = 1050, 1062, 1213
 	e, ok := errors.AsType[*mysqldriver.MySQLError](err)
 	return ok && slices.Contains([]uint16{tableExists, duplicateKey, deadlock}, e.Number)

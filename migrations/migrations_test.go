@@ -3,6 +3,7 @@ package migrations_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,6 +94,30 @@ func TestUpWaitsForAnotherProcess(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// A process on another node has other named locks: it may begin a migration at any
+// time.
+func TestUpGoesOnAfterAMigrationOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	mustUp(t, db)
+	ctx, stop := context.WithCancel(t.Context())
+	var other sync.WaitGroup
+	other.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = db.Exec("UPDATE schema_migrations SET dirty = TRUE") // may conflict
+			_, _ = db.Exec("UPDATE schema_migrations SET dirty = FALSE")
+		}
+	})
+	for range 5 {
+		if err := migrations.Up(t.Context(), db.DB); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	other.Wait()
+	mustUp(t, db)
 }
 
 func TestUpEndsWithItsContext(t *testing.T) {
