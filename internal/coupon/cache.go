@@ -15,8 +15,8 @@ import (
 // restocked may look sold out for that long. The cache only filters claims; the
 // order's transaction decides.
 type Cache struct {
-	store *Store
-	ttl   time.Duration
+	reader batchReader
+	ttl    time.Duration
 
 	mu      sync.RWMutex
 	entries map[int64]entry
@@ -39,7 +39,7 @@ const loadTimeout = 2 * time.Second
 // NewCache returns a cache of store. A ttl of 0 caches nothing; concurrent Finds
 // of a coupon share one read even so.
 func NewCache(store *Store, ttl time.Duration) *Cache {
-	return &Cache{store: store, ttl: ttl, entries: map[int64]entry{}}
+	return &Cache{reader: batchReader{store: store}, ttl: ttl, entries: map[int64]entry{}}
 }
 
 // Find returns what Store.Find returned at most one TTL ago. It caches no errors.
@@ -130,7 +130,7 @@ func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	expiresAt := time.Now().Add(c.ttl) // counted from before the read
-	coupon, err := c.store.Find(ctx, id)
+	coupon, err := c.reader.find(ctx, id)
 	if err != nil {
 		return Coupon{}, err
 	}

@@ -116,22 +116,28 @@ func countSelects(t *testing.T, db *sqlx.DB) int {
 func TestExpiredEntriesAreEvicted(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)
-	const q = `INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
-		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
-	var coupons []coupon.Coupon
-	for id := range int64(coupon.MaxEntries + 1) {
-		coupons = append(coupons, mustNew(t, id+1, 1))
-	}
-	if _, err := db.NamedExecContext(t.Context(), q, coupons); err != nil {
-		t.Fatal(err)
-	}
+	createCoupons(t, db, coupon.MaxEntries+1)
 	cache := coupon.NewCache(coupon.NewStore(db), 0)
-	for _, c := range coupons {
-		if _, err := cache.Find(t.Context(), c.ID); err != nil {
+	for id := range int64(coupon.MaxEntries + 1) {
+		if _, err := cache.Find(t.Context(), id+1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := coupon.Entries(cache); n > coupon.MaxEntries {
 		t.Errorf("%d coupons are cached, want at most %d", n, coupon.MaxEntries)
+	}
+}
+
+// createCoupons creates coupons with the ids 1 to n, and a stock equal to their id.
+func createCoupons(t *testing.T, db *sqlx.DB, n int) {
+	t.Helper()
+	const q = `INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
+		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
+	coupons := make([]coupon.Coupon, n)
+	for i := range coupons {
+		coupons[i] = mustNew(t, int64(i+1), i+1)
+	}
+	if _, err := db.NamedExecContext(t.Context(), q, coupons); err != nil {
+		t.Fatal(err)
 	}
 }

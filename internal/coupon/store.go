@@ -46,15 +46,37 @@ const selectCoupons = `
 
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
-	var c Coupon
-	err := s.db.GetContext(ctx, &c, selectCoupons+` WHERE c.id = ?`, id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Coupon{}, ErrNotFound
-	}
+	coupons, err := s.findAll(ctx, id)
+	return pick(coupons, id, err)
+}
+
+// pick returns what Find returns, from what findAll has returned.
+func pick(coupons map[int64]Coupon, id int64, err error) (Coupon, error) {
 	if err != nil {
 		return Coupon{}, fmt.Errorf("coupon %d: find: %w", id, err)
 	}
+	c, found := coupons[id]
+	if !found {
+		return Coupon{}, ErrNotFound
+	}
 	return c, nil
+}
+
+// findAll returns those of the coupons that exist, by id.
+func (s *Store) findAll(ctx context.Context, ids ...int64) (map[int64]Coupon, error) {
+	q, args, err := sqlx.In(selectCoupons+` WHERE c.id IN (?)`, ids)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Coupon
+	if err := s.db.SelectContext(ctx, &rows, q, args...); err != nil {
+		return nil, err
+	}
+	coupons := make(map[int64]Coupon, len(rows))
+	for _, c := range rows {
+		coupons[c.ID] = c
+	}
+	return coupons, nil
 }
 
 // List returns up to limit coupons whose ids are below before, newest first. If

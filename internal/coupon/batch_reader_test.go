@@ -1,0 +1,72 @@
+package coupon_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func TestConcurrentFindsOfManyCouponsShareQueries(t *testing.T) {
+	t.Parallel()
+	const coupons = 500
+	db := labtest.DB(t)
+	createCoupons(t, db, coupons)
+	cache := coupon.NewCache(coupon.NewStore(db), time.Hour)
+	before := countSelects(t, db)
+	var wg sync.WaitGroup
+	for id := range int64(coupons + 10) {
+		wg.Go(func() {
+			c, err := cache.Find(t.Context(), id)
+			switch exists := id >= 1 && id <= coupons; {
+			case exists && (err != nil || c.ID != id || c.Stock != int(id)):
+				t.Errorf("coupon %d: %+v, %v", id, c, err)
+			case !exists && !errors.Is(err, coupon.ErrNotFound):
+				t.Errorf("coupon %d, which does not exist: %+v, %v", id, c, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := countSelects(t, db) - before; n > coupons/10 {
+		t.Errorf("%d SELECTs for %d coupons", n, coupons)
+	}
+}
+
+func TestReadThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	dsn, err := mysql.ParseDSN(labtest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	createCoupons(t, labtest.Open(t, dsn.FormatDSN()), 2)
+	proxy, err := faultproxy.New(dsn.Net, dsn.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	dsn.Net, dsn.Addr = "tcp", proxy.Addr()
+	cache := coupon.NewCache(coupon.NewStore(labtest.Open(t, dsn.FormatDSN())), time.Hour)
+
+	proxy.Inject(faultproxy.HangReply, "FROM coupons", 1)
+	hanging := make(chan error, 1)
+	go func() {
+		_, err := cache.Find(t.Context(), 1)
+		hanging <- err
+	}()
+	labtest.Eventually(t, "the read of coupon 1 hangs", func() bool { return proxy.Hits() == 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if c, err := cache.Find(ctx, 2); err != nil || c.ID != 2 {
+		t.Errorf("behind a read that hangs: %+v, %v", c, err)
+	}
+	if err := <-hanging; err == nil {
+		t.Error("the read that hung succeeded")
+	}
+}
