@@ -76,8 +76,8 @@ func (b *batchReader) next() []*read {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := min(len(b.queue), maxRead)
-	batch := b.queue[:n:n]
-	b.queue = b.queue[n:]
+	batch := b.queue[:n]
+	b.queue = append([]*read(nil), b.queue[n:]...)
 	b.running = n > 0
 	return batch
 }

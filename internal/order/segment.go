@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"example.com/flashsale/internal/coupon"
 )
@@ -53,8 +54,9 @@ func hash(userID int64) uint64 {
 // segment is empty and the coupon has stock, it claims in another one. It returns
 // ErrSoldOut if one read has found all segments empty.
 func (c *Claims) claimSegments(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
+	s := segmentFor(cp, o.UserID)
 	for {
-		placed, err := c.claimSegment(ctx, segmentFor(cp, o.UserID), o)
+		placed, err := c.claimSegment(ctx, s, o)
 		if !errors.Is(err, coupon.ErrSoldOut) {
 			return placed, err
 		}
@@ -68,8 +70,18 @@ func (c *Claims) claimSegments(ctx context.Context, cp coupon.Coupon, o Order) (
 		if cp.Stock < 1 {
 			return Order{}, coupon.ErrSoldOut
 		}
+		empty := s
+		if s = segmentFor(cp, o.UserID); s == empty {
+			if err := pause(ctx, stalePause); err != nil {
+				return Order{}, err
+			}
+		}
 	}
 }
+
+// stalePause is the time between two claims in a segment that is empty, but not in
+// what was read: it has just been restocked, or a replica lags.
+const stalePause = 20 * time.Millisecond
 
 // table returns the table that has the segment's row.
 func (s segment) table() string {

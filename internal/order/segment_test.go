@@ -124,6 +124,30 @@ func TestStaleSegmentsRefuseNoClaim(t *testing.T) {
 	}
 }
 
+// What is read about an empty segment comes from a replica that has not seen the
+// last orders.
+func TestClaimsBehindALaggingReplicaArePaced(t *testing.T) {
+	t.Parallel()
+	s, behind := newSale(t), newSale(t)
+	s.split(1, 4, 2)
+	behind.split(1, 4, 2)
+	labtest.Open(t, s.dsn).MustExec(`UPDATE coupons SET stock = 0`)
+	labtest.Open(t, s.dsn).MustExec(`UPDATE coupon_segments SET stock = 0`)
+	var transactions atomic.Int64
+	claims := s.instance(func(c *order.Config) {
+		c.Coupons = coupon.NewCache(behind.coupons, time.Hour)
+		c.Observer.Ended = func(order.Transaction) { transactions.Add(1) }
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	if _, err := claims.Claim(ctx, 1, 1); err == nil || errors.Is(err, coupon.ErrSoldOut) {
+		t.Errorf("claim: %v, want no verdict", err)
+	}
+	if n := transactions.Load(); n < 2 || n > 21 {
+		t.Errorf("%d transactions in 400 ms", n)
+	}
+}
+
 func mustClaim(t *testing.T, claims *order.Claims, userID, couponID int64) {
 	t.Helper()
 	if _, err := claims.Claim(t.Context(), userID, couponID); err != nil {

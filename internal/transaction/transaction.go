@@ -114,18 +114,26 @@ const maxAttempts = 200
 // fails because of a conflict or because its connection has become unusable,
 // until ctx ends.
 func retry(ctx context.Context, transaction func() error) error {
-	pause := time.Millisecond
+	wait := time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := transaction()
 		if err == nil || attempt == maxAttempts || !errors.Is(err, errConflict) && !isConflict(err) {
 			return err
 		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-			return errors.Join(err, context.Cause(ctx))
+		if ended := pause(ctx, wait/2+rand.N(wait)); ended != nil {
+			return errors.Join(err, ended)
 		}
-		pause = min(2*pause, 20*time.Millisecond)
+		wait = min(2*wait, 20*time.Millisecond)
+	}
+}
+
+// pause waits for d, or returns why ctx has ended before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -158,11 +166,11 @@ func resolve(ctx context.Context, db *sqlx.DB, o Order, cause error) error {
 func isCommitted(ctx context.Context, db *sqlx.DB, o Order) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
-	const q = `SELECT coupon_id, user_id FROM coupon_orders WHERE id = ? FOR UPDATE`
-	var row Order
-	err := db.GetContext(ctx, &row, q, o.ID)
+	const q = `SELECT user_id FROM coupon_orders WHERE id = ? AND coupon_id = ? FOR UPDATE`
+	var userID int64
+	err := db.GetContext(ctx, &userID, q, o.ID, o.CouponID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return row.CouponID == o.CouponID && row.UserID == o.UserID && err == nil, err
+	return userID == o.UserID && err == nil, err
 }
