@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -41,18 +39,9 @@ func TestConcurrentFindsOfManyCouponsShareQueries(t *testing.T) {
 
 func TestReadThatHangsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	dsn, err := mysql.ParseDSN(labtest.DSN(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	createCoupons(t, labtest.Open(t, dsn.FormatDSN()), 2)
-	proxy, err := faultproxy.New(dsn.Net, dsn.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	dsn.Net, dsn.Addr = "tcp", proxy.Addr()
-	cache := coupon.NewCache(coupon.NewStore(labtest.Open(t, dsn.FormatDSN())), time.Hour)
+	proxy, db, direct := proxied(t)
+	createCoupons(t, direct, 2)
+	cache := coupon.NewCache(coupon.NewStore(db), time.Hour)
 
 	proxy.Inject(faultproxy.HangReply, "FROM coupons", 1)
 	hanging := make(chan error, 1)

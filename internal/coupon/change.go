@@ -44,11 +44,11 @@ func (s *Store) Changes(ctx context.Context, couponID, before int64, limit int) 
 }
 
 // recordChange inserts the change of a coupon from one state to another.
-func recordChange(ctx context.Context, tx *sqlx.Tx, adminID int64, action string, from, to Coupon) error {
+func recordChange(ctx context.Context, conn *sqlx.Conn, adminID int64, action string, from, to Coupon) error {
 	const q = `
 		INSERT INTO coupon_changes
 			(coupon_id, admin_id, action, initial_stock_from, initial_stock_to, stock_from, stock_to, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(3))`
-	_, err := tx.ExecContext(ctx, q, to.ID, adminID, action, from.InitialStock, to.InitialStock, from.Stock, to.Stock)
+	_, err := conn.ExecContext(ctx, q, to.ID, adminID, action, from.InitialStock, to.InitialStock, from.Stock, to.Stock)
 	return err
 }

@@ -43,7 +43,7 @@ func (c Coupon) share(units, segment int) int {
 func (c Coupon) HasStock(segment int) bool { return c.EmptySegments>>segment&1 == 0 }
 
 // insertSegments inserts all segments of c but segment 0.
-func insertSegments(ctx context.Context, tx *sqlx.Tx, c Coupon) error {
+func insertSegments(ctx context.Context, conn *sqlx.Conn, c Coupon) error {
 	if c.Segments == 1 {
 		return nil
 	}
@@ -52,16 +52,16 @@ func insertSegments(ctx context.Context, tx *sqlx.Tx, c Coupon) error {
 		args = append(args, c.ID, segment, c.share(c.Stock, segment))
 	}
 	rows := strings.Repeat(", (?, ?, ?)", c.Segments-1)[2:]
-	_, err := tx.ExecContext(ctx, `INSERT INTO coupon_segments (coupon_id, segment, stock) VALUES `+rows, args...)
+	_, err := conn.ExecContext(ctx, `INSERT INTO coupon_segments (coupon_id, segment, stock) VALUES `+rows, args...)
 	return err
 }
 
 // lockSegments locks all segments of a coupon but segment 0, and returns their
 // number and their stock.
-func lockSegments(ctx context.Context, tx *sqlx.Tx, id int64) (n, stock int, err error) {
+func lockSegments(ctx context.Context, conn *sqlx.Conn, id int64) (n, stock int, err error) {
 	var stocks []int
 	const q = `SELECT stock FROM coupon_segments WHERE coupon_id = ? ORDER BY segment FOR UPDATE`
-	err = tx.SelectContext(ctx, &stocks, q, id)
+	err = conn.SelectContext(ctx, &stocks, q, id)
 	for _, s := range stocks {
 		stock += s
 	}
@@ -69,13 +69,13 @@ func lockSegments(ctx context.Context, tx *sqlx.Tx, id int64) (n, stock int, err
 }
 
 // restockSegments adds the shares of add units to all segments of c but segment 0.
-func restockSegments(ctx context.Context, tx *sqlx.Tx, c Coupon, add int) error {
+func restockSegments(ctx context.Context, conn *sqlx.Conn, c Coupon, add int) error {
 	if c.Segments == 1 {
 		return nil
 	}
 	const q = `
 		UPDATE coupon_segments SET stock = stock + ? + (segment < ?), version = version + 1
 		WHERE coupon_id = ?`
-	_, err := tx.ExecContext(ctx, q, add/c.Segments, add%c.Segments, c.ID)
+	_, err := conn.ExecContext(ctx, q, add/c.Segments, add%c.Segments, c.ID)
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/transaction"
 )
 
 // A Store keeps coupons in MySQL.
@@ -20,17 +22,15 @@ func NewStore(db *sqlx.DB) *Store { return &Store{db} }
 func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 	const q = `
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
-		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
-	err := s.inTx(ctx, func(tx *sqlx.Tx) error {
-		row := c
-		row.Stock = c.share(c.Stock, 0)
-		if _, err := tx.NamedExecContext(ctx, q, row); err != nil {
+		VALUES (?, ?, ?, ?, ?, ?, ?)`
+	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
+		if _, err := conn.ExecContext(ctx, q, c.ID, c.Name, c.BeginTime, c.EndTime, c.InitialStock, c.share(c.Stock, 0), c.CreatedAt); err != nil {
 			return err
 		}
-		if err := insertSegments(ctx, tx, c); err != nil {
+		if err := insertSegments(ctx, conn, c); err != nil {
 			return err
 		}
-		return recordChange(ctx, tx, adminID, ActionCreate, Coupon{}, c)
+		return recordChange(ctx, conn, adminID, ActionCreate, Coupon{}, c)
 	})
 	if err != nil {
 		return fmt.Errorf("coupon %d: create: %w", c.ID, err)
@@ -99,8 +99,8 @@ func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}
 	}
 	var after Coupon
-	err := s.inTx(ctx, func(tx *sqlx.Tx) (err error) {
-		after, err = restock(ctx, tx, id, add, adminID)
+	err := s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
+		after, err = restock(ctx, conn, id, add, adminID)
 		return err
 	})
 	switch {
@@ -116,8 +116,8 @@ func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (
 
 // restock locks the coupon's rows, so that no claim changes the stock between the
 // states that are recorded.
-func restock(ctx context.Context, tx *sqlx.Tx, id int64, add int, adminID int64) (after Coupon, err error) {
-	before, err := lockCoupon(ctx, tx, id)
+func restock(ctx context.Context, conn *sqlx.Conn, id int64, add int, adminID int64) (after Coupon, err error) {
+	before, err := lockCoupon(ctx, conn, id)
 	if err != nil {
 		return Coupon{}, err
 	}
@@ -128,41 +128,34 @@ func restock(ctx context.Context, tx *sqlx.Tx, id int64, add int, adminID int64)
 		UPDATE coupons
 		SET initial_stock = initial_stock + ?, stock = stock + ?, version = version + 1
 		WHERE id = ?`
-	if _, err := tx.ExecContext(ctx, q, add, before.share(add, 0), id); err != nil {
+	if _, err := conn.ExecContext(ctx, q, add, before.share(add, 0), id); err != nil {
 		return Coupon{}, err
 	}
-	if err := restockSegments(ctx, tx, before, add); err != nil {
+	if err := restockSegments(ctx, conn, before, add); err != nil {
 		return Coupon{}, err
 	}
 	after = before
 	after.InitialStock += add
 	after.Stock += add
-	return after, recordChange(ctx, tx, adminID, ActionRestock, before, after)
+	return after, recordChange(ctx, conn, adminID, ActionRestock, before, after)
 }
 
 // lockCoupon locks a coupon's rows, in the order in which claims lock them, and
 // returns it without EmptySegments.
-func lockCoupon(ctx context.Context, tx *sqlx.Tx, id int64) (c Coupon, err error) {
+func lockCoupon(ctx context.Context, conn *sqlx.Conn, id int64) (c Coupon, err error) {
 	const q = `
 		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
 		FROM coupons WHERE id = ? FOR UPDATE`
-	if err := tx.GetContext(ctx, &c, q, id); err != nil {
+	if err := conn.GetContext(ctx, &c, q, id); err != nil {
 		return Coupon{}, err
 	}
-	n, stock, err := lockSegments(ctx, tx, id)
+	n, stock, err := lockSegments(ctx, conn, id)
 	c.Segments, c.Stock = 1+n, c.Stock+stock
 	return c, err
 }
 
-// inTx runs do in a transaction, which it commits if do returns nil.
-func (s *Store) inTx(ctx context.Context, do func(*sqlx.Tx) error) error {
-	tx, err := s.db.BeginTxx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing after the commit
-	if err := do(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+// inTx commits what do does, or nothing, and tries again after a conflict: in a
+// Galera cluster a restock conflicts with every claim at another node.
+func (s *Store) inTx(ctx context.Context, do func(conn *sqlx.Conn) error) error {
+	return transaction.Retry(ctx, func() error { return transaction.Run(ctx, s.db, do) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/tracing"
+	"example.com/flashsale/internal/transaction"
 )
 
 // groupCommit commits claims in shared transactions. A hot coupon is one row, so
@@ -109,7 +110,7 @@ func (g *groupCommit) commitReady() {
 	for b := g.next(nil); b != nil; b = g.next(b) {
 		start := time.Now()
 		err := g.commitShared(b)
-		if isConflict(err) {
+		if transaction.IsConflict(err) {
 			g.split(b)
 			b = nil
 			continue
@@ -129,8 +130,8 @@ func (g *groupCommit) commitShared(b *batch) (err error) {
 		b.end(span, err)
 	}()
 	err = b.placeAll(ctx, g.batchDB, g.standalone)
-	if errors.Is(err, errNotApplied) && !hasErrorNumber(err, lockWaitTimeout) {
-		err = inTx(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
+	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
+		err = transaction.Run(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}
 	return g.resolve(ctx, b, err)
 }
@@ -175,8 +176,8 @@ func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 		return err
 	}
 	defer g.alone.release(couponID)
-	return g.resolve(ctx, b, retry(ctx, func() error {
-		return inTx(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
+	return g.resolve(ctx, b, transaction.Retry(ctx, func() error {
+		return transaction.Run(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
 	}))
 }
 
@@ -200,7 +201,7 @@ func (g *groupCommit) reply(b *batch, start time.Time, err error) {
 // are not. It reads back a commit whose reply was lost.
 func (g *groupCommit) resolve(ctx context.Context, b *batch, err error) error {
 	switch {
-	case errors.Is(err, errCommit):
+	case errors.Is(err, transaction.ErrUnknown):
 		return resolve(ctx, g.db, b.won[0].Order, err)
 	case errors.Is(err, errNothingWon):
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/transaction"
 )
 
 // perClaim commits each order in a transaction of its own, in the articles'
@@ -39,13 +40,13 @@ func (p *perClaim) Commit(ctx context.Context, s segment, o Order) error {
 }
 
 func (p *perClaim) commit(ctx context.Context, s segment, o Order) error {
-	err := retry(ctx, func() error {
-		return inTx(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
+	err := transaction.Retry(ctx, func() error {
+		return transaction.Run(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
 	})
 	switch {
-	case errors.Is(err, errCommit):
+	case errors.Is(err, transaction.ErrUnknown):
 		return resolve(ctx, p.db, o, err)
-	case hasErrorNumber(err, duplicateKey):
+	case transaction.HasNumber(err, transaction.DuplicateKey):
 		// A concurrent claim of the user was committed first, or the id is taken.
 		if err := checkUnclaimed(ctx, p.db, o); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/transaction"
 )
 
 // A segment is a part of a coupon's stock, in a row of its own. Segment 0 is the
@@ -72,7 +73,7 @@ func (c *Claims) claimSegments(ctx context.Context, cp coupon.Coupon, o Order) (
 		}
 		empty := s
 		if s = segmentFor(cp, o.UserID); s == empty {
-			if err := pause(ctx, stalePause); err != nil {
+			if err := transaction.Pause(ctx, stalePause); err != nil {
 				return Order{}, err
 			}
 		}

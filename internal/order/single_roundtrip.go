@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/transaction"
 )
 
 // errNotApplied says that placeAll changed nothing and will change nothing: a
@@ -17,7 +19,7 @@ var errNotApplied = errors.New("batch not applied")
 // before. It needs a pool with multi-statements.
 //
 // The rows that hold the stock are locked last. An error wraps errNotApplied, or
-// errCommit if the batch may be committed.
+// transaction.ErrUnknown if the batch may be committed.
 func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone func() bool) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -44,12 +46,12 @@ func (b *batch) singleRoundTrip(ctx context.Context, conn *sqlx.Conn) error {
 	switch {
 	case err == nil:
 		return nil
-	case isRefusal(err):
-		rollBack(ctx, conn)
+	case transaction.IsRefusal(err):
+		transaction.RollBack(ctx, conn)
 		return fmt.Errorf("%w: %w", errNotApplied, err)
 	default:
-		discard(conn)
-		return fmt.Errorf("%w: %w", errCommit, err)
+		transaction.Discard(conn)
+		return fmt.Errorf("%w: %w", transaction.ErrUnknown, err)
 	}
 }
 
@@ -66,12 +68,12 @@ func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
 	q, args, rows := b.placeStatements(guard, b.claims[0].ID)
 	changed, err := updateStock(ctx, conn, q, args...)
 	if err == nil && int(changed) == rows {
-		err = commit(ctx, conn)
-		if err == nil || errors.Is(err, errCommit) {
+		err = transaction.Commit(ctx, conn)
+		if err == nil || errors.Is(err, transaction.ErrUnknown) {
 			return err
 		}
 	} else {
-		rollBack(ctx, conn)
+		transaction.RollBack(ctx, conn)
 	}
 	return errors.Join(errNotApplied, err)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/transaction"
 )
 
 // A decrementFunc takes one unit of a segment within a transaction. It returns
@@ -25,7 +26,7 @@ func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s segment) err
 }
 
 // decrementOptimistically reads the row, then decrements only if its version is
-// unchanged: the articles' optimistic lock. It returns errConflict if another
+// unchanged: the articles' optimistic lock. It returns transaction.ErrConflict if another
 // transaction has changed the version.
 func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s segment) error {
 	row, args := rowsOf(s)
@@ -41,7 +42,7 @@ func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s segment) er
 	q := `UPDATE ` + s.table() + ` SET stock = stock - 1, version = version + 1 WHERE ` + row + ` AND version = ? AND stock >= 1`
 	changed, err := updateStock(ctx, conn, q, append(args, read.Version)...)
 	if err == nil && changed == 0 {
-		return errConflict
+		return transaction.ErrConflict
 	}
 	return err
 }

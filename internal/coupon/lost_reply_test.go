@@ -1,0 +1,83 @@
+package coupon_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// commit is a COMMIT by itself. A new connection asks for READ-COMMITTED.
+const commit = "\x03COMMIT"
+
+// proxied returns a pool of a database behind a proxy, and one without the proxy.
+func proxied(t *testing.T) (proxy *faultproxy.Proxy, db, direct *sqlx.DB) {
+	t.Helper()
+	dsn, err := mysql.ParseDSN(labtest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct = labtest.Open(t, dsn.FormatDSN())
+	if proxy, err = faultproxy.New(dsn.Net, dsn.Addr); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	dsn.Net, dsn.Addr = "tcp", proxy.Addr()
+	return proxy, labtest.Open(t, dsn.FormatDSN()), direct
+}
+
+func TestRestockEndsWithItsContextWhenTheServerFallsSilent(t *testing.T) {
+	t.Parallel()
+	proxy, db, direct := proxied(t)
+	mustCreate(t, coupon.NewStore(direct), 1, 5)
+	proxy.PartitionBefore(commit)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := coupon.NewStore(db).Restock(ctx, 1, 5, admin)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("restock: %v", err)
+		}
+	case <-time.After(3 * time.Second):
+		t.Error("the restock has not returned")
+	}
+	proxy.Heal()
+}
+
+// In a Galera cluster COMMIT is refused if a claim at another node was faster.
+func TestRestockIsRepeatedAfterAConflict(t *testing.T) {
+	t.Parallel()
+	proxy, db, direct := proxied(t)
+	store := coupon.NewStore(db)
+	mustCreate(t, coupon.NewStore(direct), 1, 5)
+	for range 3 {
+		proxy.Refuse(commit, errorReply(1213))
+	}
+	if c, err := store.Restock(t.Context(), 1, 4, admin); err != nil || c.Stock != 9 {
+		t.Fatalf("restock: %+v, %v", c, err)
+	}
+	c, err := coupon.NewStore(direct).Find(t.Context(), 1)
+	changes, changesErr := store.Changes(t.Context(), 1, 0, 10)
+	if err != nil || changesErr != nil || c.Stock != 9 || c.InitialStock != 9 || len(changes) != 2 {
+		t.Errorf("%+v, %v, changes %+v, %v", c, err, changes, changesErr)
+	}
+}
+
+// errorReply is a server's reply to a statement: an error with that number.
+func errorReply(number uint16) []byte {
+	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000lost"...)
+	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
+}
