@@ -34,6 +34,10 @@ var files embed.FS
 // database, and repeats a migration that a crash has interrupted. When ctx ends
 // it returns after the running migration, with the cause of ctx.
 //
+// A migration whose connection is lost is repeated as well, when the server has
+// completed it. Open db with connect.ForMigrations: nothing else bounds the wait
+// for a reply.
+//
 // Processes on different nodes of a cluster do not wait for each other. A
 // migration that fails because another node has run it is repeated, too.
 func Up(ctx context.Context, db *sql.DB) error {
@@ -49,7 +53,7 @@ func run(ctx context.Context, db *sql.DB, step int) error {
 	const maxAttempts = 100
 	for attempt := 1; ; attempt++ {
 		err := runOnce(ctx, db, step)
-		if !isConflict(err) || attempt == maxAttempts {
+		if !isConflict(err) && !isLost(err) || attempt == maxAttempts {
 			return err
 		}
 		select {
@@ -70,6 +74,11 @@ func isConflict(err error) bool {
 	const tableExists, duplicateKey, deadlock = 1050, 1062, 1213
 	e, ok := errors.AsType[*mysqldriver.MySQLError](err)
 	return ok && slices.Contains([]uint16{tableExists, duplicateKey, deadlock}, e.Number)
+}
+
+// isLost reports whether err says that the connection was lost.
+func isLost(err error) bool {
+	return errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn)
 }
 
 func runOnce(ctx context.Context, db *sql.DB, step int) error {

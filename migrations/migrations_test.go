@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
@@ -135,6 +137,37 @@ func TestUpEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	if err := migrations.Up(ctx, db.DB); err == nil {
 		t.Error("Up returned nil although it never had the lock")
+	}
+}
+
+// The table is locked for longer than a connection for migrations waits for a
+// reply.
+func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+	db := labtest.Open(t, dsn)
+	mustUp(t, db)
+	db.MustExec("UPDATE schema_migrations SET dirty = TRUE")
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_segments WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ReadTimeout = 2 * time.Second
+	impatient, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer impatient.Close()
+	time.AfterFunc(2*cfg.ReadTimeout, func() { _, _ = other.ExecContext(t.Context(), "UNLOCK TABLES") })
+	if err := migrations.Up(t.Context(), impatient.DB); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -31,7 +31,7 @@ func migrate(ctx context.Context, args []string, getenv func(string) string) err
 	if problem != "" {
 		return settingError{"MYSQL_DSN", problem}
 	}
-	db, err := connect.MySQL(dsn, 2)
+	db, err := connect.MySQL(dsn, 1, connect.ForMigrations)
 	if err != nil {
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}

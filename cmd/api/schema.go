@@ -16,8 +16,13 @@ import (
 // prepare migrates and checks the schema, and then opens the API. While MySQL is
 // unavailable it retries until ctx ends; it returns any other error.
 func (s *service) prepare(ctx context.Context, cfg config) error {
+	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
+	if err != nil {
+		return fmt.Errorf("MYSQL_DSN: %w", err)
+	}
+	defer db.Close()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := prepareSchema(ctx, cfg, s.db)
+		err := prepareSchema(ctx, cfg, db)
 		if err == nil {
 			s.api.Open()
 			s.log.Info("ready")

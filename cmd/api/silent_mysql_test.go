@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -18,19 +20,10 @@ func TestDrainEndsInTimeAlthoughMySQLIsSilent(t *testing.T) {
 	for commit, request := range map[string]string{"each": "\x03COMMIT", "grouped": "\x03START TRANSACTION"} {
 		t.Run(commit, func(t *testing.T) {
 			t.Parallel()
-			cfg, err := mysql.ParseDSN(labtest.EmptyDatabase(t, labtest.SharedMySQL(t)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = proxy.Close() })
-			cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+			proxy, dsn, _ := proxiedMySQL(t)
 			const claimTimeout, drainTimeout = 600 * time.Millisecond, 6 * time.Second
 			i := start(t, settings(t, map[string]string{
-				"MYSQL_DSN": cfg.FormatDSN(), "COMMIT": commit,
+				"MYSQL_DSN": dsn, "COMMIT": commit,
 				"CLAIM_TIMEOUT": claimTimeout.String(), "DRAIN_TIMEOUT": drainTimeout.String(),
 			})).ready(t)
 			id := i.createCoupon(t, 10)
@@ -55,4 +48,61 @@ func TestDrainEndsInTimeAlthoughMySQLIsSilent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One connection falls silent in a migration, as behind a proxy that has lost it.
+// MySQL itself is available.
+func TestStartRepeatsAMigrationWhoseConnectionIsSilent(t *testing.T) {
+	t.Parallel()
+	proxy, dsn, _ := proxiedMySQL(t)
+	proxy.Inject(faultproxy.HangReply, "CREATE TABLE IF NOT EXISTS coupon_orders", 1)
+	i := start(t, settings(t, map[string]string{"MYSQL_DSN": dsn, "DRAIN_TIMEOUT": "1s"}))
+	i.ready(t)
+	if proxy.Hits() != 1 {
+		t.Errorf("%d requests were struck, want 1", proxy.Hits())
+	}
+}
+
+// The network of one process drops everything from the middle of a migration on.
+// The process ends, and an instance with a working network migrates long before
+// that.
+func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	proxy, dsn, direct := proxiedMySQL(t)
+	proxy.PartitionBefore("CREATE TABLE IF NOT EXISTS coupon_orders")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(context.Background(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN": dsn}), io.Discard, io.Discard)
+	}()
+	eventually(t, proxy.Partitioned)
+	begin := time.Now()
+	start(t, settings(t, map[string]string{"MYSQL_DSN": direct, "DRAIN_TIMEOUT": "1s"})).ready(t)
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("the other instance was ready after %s", took)
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("the migration succeeded without a network")
+		}
+	case <-time.After(25*time.Second - time.Since(begin)):
+		t.Error("the migration has not ended")
+	}
+}
+
+// proxiedMySQL returns an empty database behind a proxy: the DSN through the proxy,
+// and the one of the server itself.
+func proxiedMySQL(t *testing.T) (proxy *faultproxy.Proxy, dsn, direct string) {
+	t.Helper()
+	direct = labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+	cfg, err := mysql.ParseDSN(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if proxy, err = faultproxy.New(cfg.Net, cfg.Addr); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	return proxy, cfg.FormatDSN(), direct
 }

@@ -266,13 +266,18 @@ func TestTracesAreOffUnlessSet(t *testing.T) {
 
 func TestNothingIsWrappedWhenTracesAreOff(t *testing.T) {
 	t.Parallel()
-	s, err := open(unreachable(t), discard)
+	opened := new(closers)
+	defer opened.close()
+	traces, err := openTraces(unreachable(t), discard, opened)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	if _, plain := s.db.Driver().(*mysql.MySQLDriver); !plain {
-		t.Errorf("the driver is %T", s.db.Driver())
+	p, err := openPools(unreachable(t), traces, opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, plain := p.db.Driver().(*mysql.MySQLDriver); !plain {
+		t.Errorf("the driver is %T", p.db.Driver())
 	}
 	if _, plain := newLog(unreachable(t), io.Discard).Handler().(*slog.JSONHandler); !plain {
 		t.Error("the log is wrapped")

@@ -28,7 +28,6 @@ import (
 // service is the wired service that serve runs.
 type service struct {
 	log     *slog.Logger
-	db      *sqlx.DB
 	claims  *order.Claims
 	api     *httpapi.API
 	metrics *prometheus.Registry
@@ -104,7 +103,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, db: p.db, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close}, nil
+	return &service{log: log, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close}, nil
 }
 
 func (c config) strategy() order.Strategy {

@@ -17,6 +17,7 @@ type connector struct {
 	driver.Connector
 	timeout    time.Duration
 	lockWait   string       // see settings
+	shortIdle  bool         // see settings
 	standalone *atomic.Bool // see DetectCluster
 	pool       *sqlx.DB
 }
@@ -45,10 +46,15 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 // could set is named differently in MySQL and in MariaDB 10.
 func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) error {
 	_, err := conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
-	if err != nil || c.lockWait == "" {
+	switch {
+	case err != nil:
 		return err
+	case c.lockWait != "":
+		return c.limitTransactions(ctx, conn)
+	case c.shortIdle:
+		return c.limitIdle(ctx, conn)
 	}
-	return c.limitTransactions(ctx, conn)
+	return nil
 }
 
 // The server counts whole seconds. The pool closes idle connections well before
@@ -70,7 +76,13 @@ func (c *connector) limitTransactions(ctx context.Context, conn driver.ExecerCon
 	if !isRefused(err) {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "SET SESSION wait_timeout = "+idleConnectionTimeout, nil)
+	return c.limitIdle(ctx, conn)
+}
+
+// limitIdle makes the server close the connection when it is idle. A server or
+// proxy that refuses that is used without.
+func (c *connector) limitIdle(ctx context.Context, conn driver.ExecerContext) error {
+	_, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = "+idleConnectionTimeout, nil)
 	if isRefused(err) {
 		return nil
 	}

@@ -4,6 +4,7 @@
 package connect
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -58,7 +59,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, standalone: cfg.standalone}
+	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, shortIdle: cfg.shortIdle, standalone: cfg.standalone}
 	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
 	db.SetMaxOpenConns(conns)
@@ -71,6 +72,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 type settings struct {
 	*mysql.Config
 	lockWait   string // in seconds; empty: transactions are not limited
+	shortIdle  bool   // the server closes idle connections soon
 	standalone *atomic.Bool
 	open       func(driver.Connector) *sql.DB
 }
@@ -104,6 +106,22 @@ func ShortTransactions(s *settings) { s.lockWait = "3" }
 // BriefLockWaits is ShortTransactions with the shortest wait for a row lock that
 // MySQL has, one second. It is for transactions that others wait for.
 func BriefLockWaits(s *settings) { s.lockWait = "1" }
+
+// replyTimeout is the longest wait for a reply with ForMigrations.
+const replyTimeout = 15 * time.Second
+
+// ForMigrations bounds how long a lost connection holds up the migrations. Their
+// library executes statements without a context, so the connection has the
+// deadline: it is closed if a reply takes longer than 15 seconds, or than the
+// parameter readTimeout of dsn. The server completes the statement nevertheless.
+//
+// The server closes the connection of a process whose host or network has failed
+// when it has been idle for some seconds, and so releases its named locks. By
+// default that takes hours, and nobody else can migrate the database meanwhile.
+func ForMigrations(s *settings) {
+	s.ReadTimeout = cmp.Or(s.ReadTimeout, replyTimeout)
+	s.shortIdle = true
+}
 
 // DetectCluster sets standalone, whenever the pool opens a connection, to whether
 // its server is outside of any Galera cluster or MySQL replication group. In
