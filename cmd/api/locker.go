@@ -140,7 +140,7 @@ func openMemcache(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, er
 		return nil, nil, fmt.Errorf("MEMCACHE_ADDR: %w", err)
 	}
 	client := memcache.NewFromSelector(servers)
-	client.Timeout, client.MaxIdleConns = time.Second, cfg.RedisConns
+	client.MaxIdleConns = cfg.RedisConns
 	opened.addCloser(client)
 	locker := memcachelock.New(client)
 	return locker, []httpapi.Probe{{Name: "memcache", Check: locker.Ping}}, nil

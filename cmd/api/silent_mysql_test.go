@@ -92,17 +92,14 @@ func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 
 // proxiedMySQL returns an empty database behind a proxy: the DSN through the proxy,
 // and the one of the server itself.
-func proxiedMySQL(t *testing.T) (proxy *faultproxy.Proxy, dsn, direct string) {
+func proxiedMySQL(t *testing.T) (p *faultproxy.Proxy, dsn, direct string) {
 	t.Helper()
 	direct = labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 	cfg, err := mysql.ParseDSN(direct)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if proxy, err = faultproxy.New(cfg.Net, cfg.Addr); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	return proxy, cfg.FormatDSN(), direct
+	p = proxy(t, cfg.Addr)
+	cfg.Net, cfg.Addr = "tcp", p.Addr()
+	return p, cfg.FormatDSN(), direct
 }

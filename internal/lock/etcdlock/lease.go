@@ -16,7 +16,7 @@ import (
 
 // cleanup bounds the attempt to revoke an etcd lease. If that fails, the etcd
 // lease expires after its ttl.
-const cleanup = 2 * time.Second
+const cleanup = 500 * time.Millisecond
 
 // A lease is one key in etcd and the etcd lease that it is bound to.
 type lease struct {

@@ -24,7 +24,7 @@ const (
 	acquireTimeout = 10 * time.Second
 	// cleanup bounds the release after an unknown outcome. If that fails too,
 	// the lease expires after its ttl.
-	cleanup = 2 * time.Second
+	cleanup = 500 * time.Millisecond
 )
 
 // Rows is a locker that keeps each lock in a row of table locks: owner, fence

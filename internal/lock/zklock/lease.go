@@ -13,7 +13,7 @@ import (
 )
 
 // cleanup bounds how long a caller waits for its unwanted node to be deleted.
-const cleanup = 2 * time.Second
+const cleanup = 500 * time.Millisecond
 
 // A lease is one node. The node's name begins with the lease's id, so that the
 // node can be found when the reply with its full name was lost.

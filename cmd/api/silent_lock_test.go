@@ -1,0 +1,86 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// The lock's server falls silent when it is asked for a lock. The driver's attempt
+// to release what it may have got does not delay the response.
+func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
+	t.Parallel()
+	for lock, proxied := range map[string]func(*testing.T) (*faultproxy.Proxy, map[string]string){
+		"redis": proxiedRedis, "redisson": proxiedRedis, "mysql": proxiedLocks, "getlock": proxiedLocks,
+		"zk": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
+			p := proxy(t, labtest.SharedZooKeeper(t).Address)
+			return p, map[string]string{"ZK_ADDR": p.Addr()}
+		},
+		"etcd": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
+			p := proxy(t, labtest.SharedEtcd(t).Endpoint)
+			return p, map[string]string{"ETCD_ADDR": p.Addr()}
+		},
+		"memcache": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
+			p := proxy(t, labtest.SharedMemcached(t).Address)
+			return p, map[string]string{"MEMCACHE_ADDR": p.Addr()}
+		},
+	} {
+		for _, scope := range []string{"user", "coupon"} {
+			t.Run(lock+" "+scope, func(t *testing.T) {
+				t.Parallel()
+				const claimTimeout = 600 * time.Millisecond
+				server, env := proxied(t)
+				env["LOCK"], env["LOCK_SCOPE"], env["CLAIM_TIMEOUT"], env["DRAIN_TIMEOUT"] = lock, scope, claimTimeout.String(), "5s"
+				i := start(t, settings(t, env)).ready(t)
+				id := i.createCoupon(t, 10)
+				if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), ""); r.status != 201 {
+					t.Fatalf("claim: %+v", r)
+				}
+				server.PartitionAfter("redis_lock:" + scope + "Id:")
+				r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 2, auth.RoleUser), "")
+				if waited := scope == "coupon" && r.body["code"] == "claim_in_progress"; r.status != 503 && !waited || r.took > claimTimeout+time.Second {
+					t.Errorf("claim: status %d after %s", r.status, r.took)
+				}
+				if !server.Partitioned() {
+					t.Error("the server was not asked for the lock")
+				}
+			})
+		}
+	}
+}
+
+// proxy returns a proxy of the server at address, which may be a URL or the path
+// of a socket.
+func proxy(t *testing.T, address string) *faultproxy.Proxy {
+	t.Helper()
+	network := "tcp"
+	if u, err := url.Parse(address); err == nil && u.Host+u.Path != "" {
+		address = u.Host + u.Path
+	}
+	if strings.HasPrefix(address, "/") {
+		network = "unix"
+	}
+	p, err := faultproxy.New(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+func proxiedRedis(t *testing.T) (*faultproxy.Proxy, map[string]string) {
+	t.Helper()
+	p := proxy(t, labtest.Redis(t).URL)
+	return p, map[string]string{"REDIS_URL": "redis://" + p.Addr()}
+}
+
+func proxiedLocks(t *testing.T) (*faultproxy.Proxy, map[string]string) {
+	t.Helper()
+	p, dsn, _ := proxiedMySQL(t)
+	return p, map[string]string{"MYSQL_DSN": dsn}
+}
