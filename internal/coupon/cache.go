@@ -20,6 +20,7 @@ type Cache struct {
 
 	mu      sync.RWMutex
 	entries map[int64]entry
+	evictAt int // the number of entries at which expired ones are evicted
 	loads   singleflight.Group
 	reloads singleflight.Group
 }
@@ -29,8 +30,8 @@ type entry struct {
 	expiresAt time.Time
 }
 
-// maxEntries is the number of coupons at which expired entries are evicted.
-const maxEntries = 4096
+// minEvictAt is the least number of entries at which expired ones are evicted.
+const minEvictAt = 4096
 
 // loadTimeout bounds a read of the store. Several callers may wait for the same
 // read, so no caller's context may cancel it.
@@ -39,7 +40,7 @@ const loadTimeout = 2 * time.Second
 // NewCache returns a cache of store. A ttl of 0 caches nothing; concurrent Finds
 // of a coupon share one read even so.
 func NewCache(store *Store, ttl time.Duration) *Cache {
-	return &Cache{reader: batchReader{store: store}, ttl: ttl, entries: map[int64]entry{}}
+	return &Cache{reader: batchReader{store: store}, ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt}
 }
 
 // Find returns what Store.Find returned at most one TTL ago. It caches no errors.
@@ -98,7 +99,7 @@ func (c *Cache) put(coupon Coupon, expiresAt time.Time) {
 	if isNewer(c.entries[coupon.ID].coupon, coupon) {
 		return
 	}
-	if len(c.entries) >= maxEntries {
+	if len(c.entries) >= c.evictAt {
 		c.evictExpired()
 	}
 	c.entries[coupon.ID] = entry{coupon, expiresAt}
@@ -140,6 +141,8 @@ func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	return coupon, nil
 }
 
+// evictExpired evicts the expired entries, and notes when to do so again: each
+// eviction looks at all entries, so there must be many new ones for each.
 func (c *Cache) evictExpired() {
 	now := time.Now()
 	for id, e := range c.entries {
@@ -147,6 +150,7 @@ func (c *Cache) evictExpired() {
 			delete(c.entries, id)
 		}
 	}
+	c.evictAt = max(minEvictAt, 2*len(c.entries))
 }
 
 func key(id int64) string { return strconv.FormatInt(id, 10) }

@@ -116,15 +116,15 @@ func countSelects(t *testing.T, db *sqlx.DB) int {
 func TestExpiredEntriesAreEvicted(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)
-	createCoupons(t, db, coupon.MaxEntries+1)
+	createCoupons(t, db, coupon.MinEvictAt+1)
 	cache := coupon.NewCache(coupon.NewStore(db), 0)
-	for id := range int64(coupon.MaxEntries + 1) {
+	for id := range int64(coupon.MinEvictAt + 1) {
 		if _, err := cache.Find(t.Context(), id+1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := coupon.Entries(cache); n > coupon.MaxEntries {
-		t.Errorf("%d coupons are cached, want at most %d", n, coupon.MaxEntries)
+	if n := coupon.Entries(cache); n > coupon.MinEvictAt {
+		t.Errorf("%d coupons are cached, want at most %d", n, coupon.MinEvictAt)
 	}
 }
 
@@ -139,5 +139,18 @@ func createCoupons(t *testing.T, db *sqlx.DB, n int) {
 	}
 	if _, err := db.NamedExecContext(t.Context(), q, coupons); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// With many coupons on sale no entry has expired when the next one is added.
+func TestManyCouponsAreCachedInLinearTime(t *testing.T) {
+	t.Parallel()
+	cache := coupon.NewCache(nil, time.Hour)
+	start := time.Now()
+	for id := range int64(8 * coupon.MinEvictAt) {
+		cache.Put(coupon.Coupon{ID: id, InitialStock: 1})
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %s", took)
 	}
 }

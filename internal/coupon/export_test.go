@@ -2,8 +2,8 @@ package coupon
 
 import "time"
 
-// MaxEntries is the number of coupons at which expired entries are evicted.
-const MaxEntries = maxEntries
+// MinEvictAt is the least number of entries at which expired ones are evicted.
+const MinEvictAt = minEvictAt
 
 // Entries returns the number of cached coupons.
 func Entries(c *Cache) int {
