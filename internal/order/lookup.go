@@ -18,7 +18,7 @@ type lookups struct {
 	db *sqlx.DB
 
 	mu     sync.Mutex
-	queues map[int64][]*lookup // by coupon; a queue exists while its goroutine runs
+	queues map[int64][]*lookup // by coupon; a queue exists while a goroutine will take it
 }
 
 type lookup struct {
@@ -39,6 +39,9 @@ const (
 	maxLookups = 128
 	// lookupTimeout bounds a query. The callers have deadlines of their own.
 	lookupTimeout = 2 * time.Second
+	// slowLookup is when a query no longer holds up the next one: its connection
+	// may be silent.
+	slowLookup = 200 * time.Millisecond
 )
 
 func newLookups(db *sqlx.DB) *lookups {
@@ -67,12 +70,17 @@ func (l *lookups) enqueue(couponID int64, u *lookup) {
 	}
 }
 
-// readQueue reads the lookups of a coupon until its queue is empty.
+// readQueue reads the lookups of a coupon until its queue is empty. Behind a slow
+// query another goroutine goes on.
 func (l *lookups) readQueue(couponID int64) {
 	for batch := l.nextBatch(couponID); len(batch) > 0; batch = l.nextBatch(couponID) {
+		slow := time.AfterFunc(slowLookup, func() { l.readQueue(couponID) })
 		orders, soldOut, err := l.read(couponID, batch)
 		for _, u := range batch {
 			u.result <- lookupResult{orders[u.userID], soldOut, err}
+		}
+		if !slow.Stop() {
+			return
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 )
@@ -321,3 +322,33 @@ func (s *sale) sellOut(first int64, coupons, orders int) {
 
 // orderID returns the id of a user's order by sellOut.
 func orderID(couponID, userID int64) int64 { return couponID*1_000_000 + userID }
+
+// The connection of one lookup is silent.
+func TestLookupThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	id := s.coupon(1, 2)
+	for user := range int64(2) {
+		if _, err := s.instance().Claim(t.Context(), user+1, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy, through := s.proxied()
+	claims := s.instance(through)
+	order.LimitWinners(claims, 10, 0) // no filter
+	proxy.Inject(faultproxy.HangReply, "o.user_id IN (", 1)
+	hanging := make(chan error, 1)
+	go func() {
+		_, err := claims.Claim(t.Context(), 1, id)
+		hanging <- err
+	}()
+	labtest.Eventually(t, "a lookup hangs", func() bool { return proxy.Hits() == 1 })
+	start := time.Now()
+	if _, err := claims.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) || time.Since(start) > time.Second {
+		t.Errorf("another user's claim: %v after %s", err, time.Since(start))
+	}
+	proxy.Heal()
+	if err := <-hanging; !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("the claim whose lookup hangs: %v", err)
+	}
+}
