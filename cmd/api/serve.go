@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/flashsale/internal/accept"
@@ -123,8 +124,12 @@ func listen(address string) (net.Listener, error) {
 	if !unix {
 		return net.Listen("tcp", address)
 	}
-	if conn, err := net.Dial("unix", path); err == nil {
+	conn, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
 		return nil, errors.Join(fmt.Errorf("%s is in use", path), conn.Close())
+	case errors.Is(err, syscall.EAGAIN): // it has too many connections that wait
+		return nil, fmt.Errorf("%s is in use", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
