@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -67,9 +66,7 @@ type arrival struct {
 	headers []byte
 }
 
-// schedule sends each arrival when it is due. It sleeps in the kernel on a
-// locked thread, because Go's timers have a resolution of a millisecond in an
-// idle process.
+// schedule sends each arrival when it is due.
 func (l openLoad) schedule(arrivals chan<- arrival, headers [][]byte) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -77,8 +74,7 @@ func (l openLoad) schedule(arrivals chan<- arrival, headers [][]byte) {
 	for i, h := range headers {
 		due := start.Add(time.Duration(float64(i) / l.rate * float64(time.Second)))
 		for wait := time.Until(due); wait > 0; wait = time.Until(due) {
-			ts := syscall.NsecToTimespec(int64(wait))
-			_ = syscall.Nanosleep(&ts, nil)
+			rig.SleepPrecisely(wait)
 		}
 		arrivals <- arrival{due, h}
 	}

@@ -39,7 +39,8 @@ type Phase struct {
 }
 
 // A Result is what became of the claims of one phase. The times of replies count
-// from the first byte of the claim.
+// from the first byte of the claim until the reply arrives at the socket: the
+// process may read it later.
 type Result struct {
 	Due        int `json:"due"`        // claims that the rate asks for
 	Offered    int `json:"offered"`    // of those, the ones that the process had the time to send

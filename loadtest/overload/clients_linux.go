@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
 
@@ -146,8 +147,7 @@ func (c *clients) offer(ctx context.Context, address address, phase int, p Phase
 func (c *clients) poll(wait time.Duration) {
 	n, _ := syscall.EpollWait(c.epoll, c.events[:], 0) // an error is an interruption
 	if n <= 0 && wait > 0 {
-		ts := syscall.NsecToTimespec(int64(min(wait, 50*time.Microsecond)))
-		_ = syscall.Nanosleep(&ts, nil)
+		rig.SleepPrecisely(min(wait, 50*time.Microsecond))
 		return
 	}
 	for _, e := range c.events[:max(0, n)] {
@@ -176,7 +176,7 @@ func (c *clients) send(address address, a arrival) bool {
 func (c *clients) close() {
 	for _, conn := range c.byFD {
 		if conn.busy {
-			conn.end(unanswered, "no reply within "+replyTimeout.String())
+			conn.end(unanswered, time.Now(), "no reply within "+replyTimeout.String())
 		}
 		conn.close()
 	}

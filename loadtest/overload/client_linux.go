@@ -1,14 +1,13 @@
 package overload
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // An arrival is one claim that is due.
@@ -56,12 +55,13 @@ func (c *clients) dial(to address, a arrival) {
 	from := address{Addr: [4]byte{127, 0, 0, byte(2 + c.opened%100)}}
 	var err error
 	if conn.fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0); err != nil {
-		conn.end(unanswered, err.Error())
+		conn.end(unanswered, time.Now(), err.Error())
 		return
 	}
 	c.byFD[conn.fd] = conn
 	err = errors.Join(
 		syscall.SetsockoptInt(conn.fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1),
+		syscall.SetsockoptInt(conn.fd, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1),
 		syscall.SetsockoptLinger(conn.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1}), // reset, so that the port is free again
 		syscall.Bind(conn.fd, &from),
 		syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_ADD, conn.fd, &syscall.EpollEvent{Events: syscall.EPOLLOUT, Fd: int32(conn.fd)}))
@@ -83,11 +83,11 @@ func (c *client) ready() {
 		c.close()
 		return
 	}
-	n, err := syscall.Read(c.fd, c.reply[len(c.reply):cap(c.reply)])
+	n, arrived, err := c.receive(c.reply[len(c.reply):cap(c.reply)])
 	switch {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EINTR):
 		return
-	case n <= 0:
+	case err != nil || n <= 0:
 		c.fail(errors.Join(err, errors.New("closed without a complete reply")))
 		return
 	}
@@ -100,12 +100,25 @@ func (c *client) ready() {
 	if o == other {
 		detail = string(c.reply)
 	}
-	c.end(o, detail)
+	c.end(o, arrived, detail)
 	if last {
 		c.close()
 		return
 	}
 	c.all.idle = append(c.all.idle, c)
+}
+
+// receive reads into b. It also returns when the bytes arrived at the socket, since
+// when the process may have waited for CPU. Linux stamps no packets in the first
+// moment after a socket has asked for it: their time is that of the call.
+func (c *client) receive(b []byte) (n int, arrived time.Time, err error) {
+	var control [64]byte
+	n, size, _, _, err := syscall.Recvmsg(c.fd, b, control[:], 0)
+	arrived = time.Now()
+	if messages, _ := syscall.ParseSocketControlMessage(control[:size]); len(messages) == 1 {
+		arrived = time.Unix((*syscall.Timespec)(unsafe.Pointer(&messages[0].Data[0])).Unix())
+	}
+	return n, arrived, err
 }
 
 // open sends the claim on a connection that is open.
@@ -140,18 +153,18 @@ func (c *client) write(a arrival) {
 	}
 }
 
-// end records what became of the claim.
-func (c *client) end(o outcome, detail string) {
+// end records what became of the claim at a time.
+func (c *client) end(o outcome, at time.Time, detail string) {
 	c.busy = false
 	c.all.busy--
-	c.all.samples = append(c.all.samples, sample{c.arrival.phase, c.sent.Sub(c.arrival.begin), time.Since(c.sent), o})
+	c.all.samples = append(c.all.samples, sample{c.arrival.phase, c.sent.Sub(c.arrival.begin), max(0, at.Sub(c.sent)), o})
 	if detail != "" {
 		c.all.detail = detail
 	}
 }
 
 func (c *client) fail(err error) {
-	c.end(unanswered, fmt.Sprintf("after %s: %v", time.Since(c.sent), err))
+	c.end(unanswered, time.Now(), fmt.Sprintf("after %s: %v", time.Since(c.sent), err))
 	c.close()
 }
 
@@ -164,33 +177,4 @@ func (c *client) close() {
 		}
 	}
 	_ = syscall.Close(c.fd)
-}
-
-var (
-	endOfHeader   = []byte("\r\n\r\n")
-	contentLength = []byte("\r\nContent-Length: ")
-	closed        = []byte("\r\nConnection: close\r\n")
-	retryAfter    = []byte("\r\nRetry-After: ")
-)
-
-// parse parses a reply. It is the last of its connection if the server says so.
-func parse(reply []byte) (o outcome, last, complete bool) {
-	end := bytes.Index(reply, endOfHeader)
-	if end < 0 {
-		return unanswered, false, false
-	}
-	header, body := reply[:end+2], reply[end+len(endOfHeader):]
-	_, value, _ := bytes.Cut(header, contentLength)
-	value, _, _ = bytes.Cut(value, endOfHeader[:2])
-	if length, err := strconv.Atoi(string(value)); err != nil || len(body) < length {
-		return other, true, err != nil
-	}
-	last = bytes.Contains(header, closed)
-	switch status := string(header[9:12]); {
-	case status == "201":
-		return made, last, true
-	case status == "503" && bytes.Contains(header, retryAfter):
-		return refused, last, true
-	}
-	return other, last, true
 }
