@@ -9,16 +9,21 @@
 // nobody the sooner.
 package admission
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Limits bound the predicted wait of a request that joins a queue. The zero Limits
 // bound nothing.
 type Limits struct {
-	Burst    time.Duration // in a queue that was empty within the last Patience
+	Burst    time.Duration // in a queue that has formed within the last Patience, after a calm
 	Standing time.Duration // in any other
 }
 
-// Patience is how long a queue may exceed the limit of a standing one.
+// Patience is how long a queue may exceed the limit of a standing one. It is also
+// how long nobody must have been refused, for a queue that is empty to be calm:
+// while more requests come than can be served, a short queue is often empty.
 const Patience = time.Second
 
 const (
@@ -32,18 +37,19 @@ const (
 // in batches, and a queue that has just formed is served slowly at first. Its zero
 // value is the forecast of an empty queue. It is not safe for concurrent use.
 type Forecast struct {
-	formed time.Time // when the queue was last empty
-	begin  time.Time // of the current window
-	left   int       // requests, in the current window
-	counts [windows]int
-	closed int // windows since formed
+	formed  time.Time // when the queue was last empty and calm
+	refused time.Time // when a request was last refused
+	begin   time.Time // of the current window
+	left    int       // requests, in the current window
+	counts  [windows]int
+	closed  int // windows in which the rate has been counted
 }
 
 // Join reports whether one more request may join behind waiting others, within
 // limits and before deadline, if it is not zero.
 func (f *Forecast) Join(now time.Time, waiting int, limits Limits, deadline time.Time) bool {
 	if waiting == 0 {
-		*f = Forecast{formed: now, begin: now}
+		f.form(now)
 		return true
 	}
 	if limits == (Limits{}) {
@@ -57,7 +63,22 @@ func (f *Forecast) Join(now time.Time, waiting int, limits Limits, deadline time
 	if now.Sub(f.formed) < Patience {
 		limit = limits.Burst
 	}
-	return wait <= limit && (deadline.IsZero() || wait <= deadline.Sub(now))
+	joins := wait <= limit && (deadline.IsZero() || wait <= deadline.Sub(now))
+	if !joins {
+		f.refused = now
+	}
+	return joins
+}
+
+// form begins the forecast of a queue that is empty. If it is not calm, its rate is
+// taken for known.
+func (f *Forecast) form(now time.Time) {
+	rate := f.rate(now)
+	if rate == 0 || now.Sub(f.refused) >= Patience {
+		*f = Forecast{formed: now, begin: now}
+		return
+	}
+	*f = Forecast{formed: f.formed, refused: f.refused, begin: now, counts: [windows]int{rate}, closed: settled}
 }
 
 // Leave counts a request that left the queue because it is served.
@@ -72,18 +93,20 @@ const never = 1 << 62
 // Wait predicts the wait behind waiting others. It is not known until requests
 // have left the queue, or should have.
 func (f *Forecast) Wait(now time.Time, waiting int) (wait time.Duration, known bool) {
-	f.roll(now)
+	rate := f.rate(now)
 	if f.closed < settled {
 		return 0, false
 	}
-	most := 0
-	for _, n := range f.counts {
-		most = max(most, n)
-	}
-	if most == 0 {
+	if rate == 0 {
 		return never, f.closed >= windows
 	}
-	return time.Duration(float64(waiting) / float64(most) * float64(window)), true
+	return time.Duration(float64(waiting) / float64(rate) * float64(window)), true
+}
+
+// rate returns how many requests have left the queue in a window.
+func (f *Forecast) rate(now time.Time) int {
+	f.roll(now)
+	return slices.Max(f.counts[:])
 }
 
 // roll closes the windows that have ended.

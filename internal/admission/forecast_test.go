@@ -77,8 +77,32 @@ func TestStandingQueueIsShort(t *testing.T) {
 	if !f.Join(now, 400, limits, time.Time{}) {
 		t.Error("refused by a standing queue with a wait of 80 ms")
 	}
+}
+
+// Under more requests than can be served, a queue of 0.1 s is often empty for a
+// moment.
+func TestQueueThatWasEmptyForAMomentStaysShort(t *testing.T) {
+	t.Parallel()
+	var f Forecast
+	f.Join(start, 0, limits, time.Time{})
+	for ms := time.Duration(0); ms < 5000; ms += 10 {
+		from := ms * time.Millisecond
+		f.serve(5000, from, from+10*time.Millisecond)
+		if from < 1500*time.Millisecond {
+			continue
+		}
+		now := start.Add(from)
+		if from > 1500*time.Millisecond && !f.Join(now, 0, limits, time.Time{}) {
+			t.Fatal("refused by an empty queue")
+		}
+		if f.Join(now, 1000, limits, time.Time{}) {
+			t.Fatalf("after %s, joined a queue with a wait of 200 ms", from)
+		}
+	}
+	f.serve(5000, 5*time.Second, 6*time.Second)
+	now := start.Add(6 * time.Second)
 	if !f.Join(now, 0, limits, time.Time{}) || !f.Join(now, 5000, limits, time.Time{}) {
-		t.Error("refused by a queue that has just formed again")
+		t.Error("a crowd was refused after a calm")
 	}
 }
 
