@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"example.com/flashsale/loadtest/overload"
@@ -17,8 +18,22 @@ const (
 	afterRate           = 200 // claims per second after a crowd
 )
 
-// crowdRates are the rates of claims that are offered, in terms of the peak.
-var crowdRates = []float64{0.5, 1, 2, 4}
+// A crowd offers claims at a rate in terms of the peak. Its clients leave the servers
+// all the CPU time that they want, or share the cores with them.
+type crowd struct {
+	rate   float64
+	shares bool
+}
+
+var crowds = []crowd{{0.5, false}, {1, false}, {2, false}, {4, false}, {2, true}, {4, true}}
+
+// String is part of the names of figures.
+func (c crowd) String() string {
+	if c.shares {
+		return fmt.Sprintf("%gx shared", c.rate)
+	}
+	return fmt.Sprintf("%gx", c.rate)
+}
 
 // overload measures what the service makes of more claims than it can.
 func (b *bench) overload(ctx context.Context) error {
@@ -38,11 +53,12 @@ func (b *bench) overload(ctx context.Context) error {
 		{"overload/direct", b, direct.sale, direct.address, []int{direct.instance.PID()}},
 		{"overload/nginx", b, sale, pair.Address(), []int{pair.A.PID(), pair.B.PID()}},
 	}
-	return errors.Join(b.crowds(ctx, sites), pair.Stop(), direct.instance.Stop())
+	return errors.Join(b.claimInCrowds(ctx, sites), pair.Stop(), direct.instance.Stop())
 }
 
-// crowds measures the peak of each site and then the crowds, for each repetition.
-func (b *bench) crowds(ctx context.Context, sites []overloadSite) error {
+// claimInCrowds measures the peak of each site and then the crowds, for each
+// repetition.
+func (b *bench) claimInCrowds(ctx context.Context, sites []overloadSite) error {
 	repetitions := min(overloadRepetitions, b.repetitions-1) // 1 if the run is quick
 	for i := range repetitions {
 		for _, s := range sites {
@@ -50,10 +66,10 @@ func (b *bench) crowds(ctx context.Context, sites []overloadSite) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			for _, rate := range crowdRates {
-				b.progress("%s at %g times the peak, repetition %d of %d", s.name, rate, i+1, repetitions)
-				if err := s.crowd(ctx, peak, rate); err != nil {
-					return fmt.Errorf("%s at %g times the peak: %w", s.name, rate, err)
+			for _, c := range crowds {
+				b.progress("%s %s, repetition %d of %d", s.name, c, i+1, repetitions)
+				if err := s.claim(ctx, peak, c); err != nil {
+					return fmt.Errorf("%s %s: %w", s.name, c, err)
 				}
 			}
 		}
@@ -70,9 +86,10 @@ type overloadSite struct {
 	instances []int // process ids
 }
 
-// peak returns the rate of a closed model.
+// peak returns the claims per second of a closed model.
 func (s overloadSite) peak(ctx context.Context) (float64, error) {
-	results, err := s.run(ctx, overload.Phase{Conns: defaultConns, Duration: crowdTime})
+	load := overload.Load{LowPriority: true, Phases: []overload.Phase{{Conns: defaultConns, Duration: crowdTime}}}
+	results, err := s.run(ctx, load)
 	if err != nil {
 		return 0, err
 	}
@@ -84,14 +101,16 @@ func (s overloadSite) peak(ctx context.Context) (float64, error) {
 	return peak, nil
 }
 
-// crowd offers claims at a rate in terms of the peak, and measures how soon claims
-// are made as without a crowd after it has left.
-func (s overloadSite) crowd(ctx context.Context, peak, rate float64) error {
+// claim lets a crowd claim, and measures how soon claims are made as without it
+// after it has left.
+func (s overloadSite) claim(ctx context.Context, peak float64, c crowd) error {
 	var stops []func() (float64, error)
 	for _, pid := range s.instances {
 		stops = append(stops, rig.SampleMemory(pid))
 	}
-	results, err := s.run(ctx, overload.Phase{Rate: rate * peak, Duration: crowdTime}, overload.Phase{Rate: afterRate, Duration: afterTime})
+	results, err := s.run(ctx, overload.Load{LowPriority: !c.shares, Phases: []overload.Phase{
+		{Rate: c.rate * peak, Duration: crowdTime}, {Rate: afterRate, Duration: afterTime},
+	}})
 	memory := 0.0
 	for _, stop := range stops {
 		mb, memoryErr := stop()
@@ -100,19 +119,31 @@ func (s overloadSite) crowd(ctx context.Context, peak, rate float64) error {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s %gx", s.name, rate)
-	s.bench.addCrowd(name, results[0], peak)
+	name := s.name + " " + c.String()
+	s.bench.addCrowd(name, results[0], peak, c.coresLeft(results[0]))
 	s.bench.Add(name+" time to normal", "ms", rig.Milliseconds(results[1].Normal))
 	s.bench.Add(name+" memory", "MB", memory)
 	return nil
 }
 
-func (b *bench) addCrowd(name string, r overload.Result, peak float64) {
+// coresLeft returns how many cores the clients left to the servers.
+func (c crowd) coresLeft(r overload.Result) float64 {
+	cores := float64(runtime.NumCPU())
+	if c.shares {
+		cores -= r.CPU.Seconds() / crowdTime.Seconds()
+	}
+	return cores
+}
+
+// addCrowd adds the figures of a crowd. What was made of the peak is what each core
+// made that the clients left to the servers.
+func (b *bench) addCrowd(name string, r overload.Result, peak, coresLeft float64) {
 	perSecond := func(n int) float64 { return float64(n) / crowdTime.Seconds() }
+	b.Add(name+" cores left", "cores", coresLeft)
 	b.Add(name+" due", "1/s", perSecond(r.Due))
 	b.Add(name+" sent", "1/s", perSecond(r.Offered))
 	b.Add(name+" made", "1/s", perSecond(r.InTime))
-	b.Add(name+" made of peak", "", perSecond(r.InTime)/peak)
+	b.Add(name+" made of peak", "", perSecond(r.InTime)/coresLeft/(peak/float64(runtime.NumCPU())))
 	b.Add(name+" refused", "1/s", perSecond(r.Refused))
 	b.Add(name+" unanswered", "", float64(r.Unanswered+r.Other+r.Unsent))
 	if lost := r.Unanswered + r.Other; lost > 0 {
@@ -130,12 +161,13 @@ func (b *bench) addCrowd(name string, r overload.Result, peak float64) {
 
 // run claims a new coupon and audits it. A claim without a verdict may have been
 // made.
-func (s overloadSite) run(ctx context.Context, phases ...overload.Phase) ([]overload.Result, error) {
+func (s overloadSite) run(ctx context.Context, load overload.Load) ([]overload.Result, error) {
 	coupon, err := s.sale.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
 		return nil, err
 	}
-	results, err := overload.Run(ctx, overload.Load{Address: s.address, Coupon: coupon, Headers: s.bench.wrk.headers, Phases: phases})
+	load.Address, load.Coupon, load.Headers = s.address, coupon, s.bench.wrk.headers
+	results, err := overload.Run(ctx, load)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,14 @@ func (t tables) HasOverload() bool { return t.figures.byName["overload/direct pe
 func (t tables) Overload() string {
 	var rows [][]string
 	for _, site := range []row{{"one instance", "overload/direct"}, {"behind nginx", "overload/nginx"}} {
-		for _, rate := range crowdRates {
-			name := fmt.Sprintf("%s %gx", site.figure, rate)
-			cells := []string{fmt.Sprintf("%s, %g × the peak", site.label, rate)}
-			for _, figure := range []string{"due", "sent", "made"} {
+		for _, c := range crowds {
+			name := site.figure + " " + c.String()
+			label := fmt.Sprintf("%s, %g × the peak", site.label, c.rate)
+			if c.shares {
+				label += ", sharing the cores"
+			}
+			cells := []string{label}
+			for _, figure := range []string{"due", "sent", "cores left", "made"} {
 				cells = append(cells, t.number(name+" "+figure))
 			}
 			cells = append(cells, t.spread(name+" made of peak"))
@@ -23,6 +27,6 @@ func (t tables) Overload() string {
 			rows = append(rows, cells)
 		}
 	}
-	return table([]string{"", "due/s", "sent/s", "made/s", "made / peak", "p50, ms", "slowest, ms", "refused/s", "p99 of a refusal, ms",
+	return table([]string{"", "due/s", "sent/s", "cores left", "made/s", "made / peak", "p50, ms", "slowest, ms", "refused/s", "p99 of a refusal, ms",
 		"without a reply", "to normal, ms", "MB"}, rows)
 }

@@ -59,10 +59,10 @@ func (l Load) run(ctx context.Context) ([]Result, error) {
 	results := make([]Result, len(l.Phases))
 	for i, p := range l.Phases {
 		c.connects = nil
-		before := c.opened
+		before, used := c.opened, cpuTime()
 		late := c.offer(ctx, address, i, p, &results[i])
 		results[i].LateP99, results[i].ConnectP99 = stats.Quantile(late, 0.99), stats.Quantile(c.connects, 0.99)
-		results[i].Connected = c.opened - before
+		results[i].Connected, results[i].CPU = c.opened-before, cpuTime()-used
 	}
 	for end := time.Now().Add(replyTimeout); c.busy > 0 && time.Now().Before(end) && ctx.Err() == nil; {
 		c.poll(time.Millisecond)
@@ -73,6 +73,13 @@ func (l Load) run(ctx context.Context) ([]Result, error) {
 		results[i].summarize(slices.DeleteFunc(slices.Clone(c.samples), func(s sample) bool { return s.phase != i }), p.Duration)
 	}
 	return results, ctx.Err()
+}
+
+// cpuTime returns the CPU time that the process has used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for another argument
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // readHeaders reads the headers of as many users as claims may be sent.
@@ -117,39 +124,39 @@ func (c *clients) offer(ctx context.Context, address address, phase int, p Phase
 	end := begin.Add(p.Duration)
 	r.Due = int(p.Rate * p.Duration.Seconds())
 	for ctx.Err() == nil && time.Now().Before(end) {
-		due := begin
+		var wait time.Duration
 		for range maxRound {
 			if p.Rate == 0 && len(c.idle) == 0 && c.busy >= p.Conns {
+				wait = time.Millisecond
 				break
 			}
 			if p.Rate > 0 {
-				due = begin.Add(time.Duration(float64(r.Offered) / p.Rate * float64(time.Second)))
-			}
-			now := time.Now()
-			if due.After(now) {
-				break
-			}
-			if p.Rate > 0 {
-				late = append(late, now.Sub(due))
+				due := begin.Add(time.Duration(float64(r.Offered) / p.Rate * float64(time.Second)))
+				if wait = time.Until(due); wait > 0 {
+					break
+				}
+				late = append(late, -wait)
 			}
 			r.Offered++
 			if !c.send(address, arrival{phase, begin, c.user()}) {
 				r.Unsent++
 			}
 		}
-		c.poll(min(time.Millisecond, time.Until(due)))
+		c.poll(wait)
 	}
 	return late
 }
 
-// poll serves the connections that are ready. It waits for up to a millisecond
-// until one is, more precisely than epoll does.
+// poll waits for up to a millisecond, and serves the connections that are ready. A
+// shorter wait is not cut short by a reply: its time is known.
 func (c *clients) poll(wait time.Duration) {
-	n, _ := syscall.EpollWait(c.epoll, c.events[:], 0) // an error is an interruption
-	if n <= 0 && wait > 0 {
-		rig.SleepPrecisely(min(wait, 50*time.Microsecond))
-		return
+	timeout := 0
+	if wait >= time.Millisecond {
+		timeout = 1
+	} else if wait > 0 {
+		rig.SleepPrecisely(wait)
 	}
+	n, _ := syscall.EpollWait(c.epoll, c.events[:], timeout) // an error is an interruption
 	for _, e := range c.events[:max(0, n)] {
 		if conn := c.byFD[int(e.Fd)]; conn != nil {
 			conn.ready()

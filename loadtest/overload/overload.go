@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -27,6 +28,10 @@ type Load struct {
 	Headers rig.Headers
 	First   int // of the users
 	Phases  []Phase
+
+	// LowPriority leaves the process the CPU time that the servers do not want. It
+	// takes nothing from them, but cannot send more than that allows.
+	LowPriority bool
 }
 
 // A Phase is a time with a fixed rate of claims. If the rate is 0, the model is
@@ -58,6 +63,7 @@ type Result struct {
 	RefusedP99 time.Duration `json:"refused_p99"`
 	ConnectP99 time.Duration `json:"connect_p99"`
 	LateP99    time.Duration `json:"late_p99"` // how late the process itself sent the claims
+	CPU        time.Duration `json:"cpu"`      // that the process itself used
 	Normal     time.Duration `json:"normal"`   // from the begin of the phase until inARow claims were made within quick, or its duration
 
 	Detail string `json:"detail,omitempty"` // of one claim that was neither made nor refused
@@ -69,9 +75,7 @@ const (
 	inARow = 20
 )
 
-// Run runs load in a process and returns the result of each phase. The process has
-// a low priority: it has the CPU that the servers leave, and takes nothing from
-// them.
+// Run runs load in a process and returns the result of each phase.
 func Run(ctx context.Context, load Load) (results []Result, err error) {
 	path, err := rig.Binary("loadtest")
 	if err != nil {
@@ -90,11 +94,21 @@ func Run(ctx context.Context, load Load) (results []Result, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(rig.LowerPriority(cmd.Process.Pid), json.NewEncoder(in).Encode(load)); err != nil {
+	if err := load.send(in, cmd.Process.Pid); err != nil {
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	err = json.NewDecoder(bufio.NewReader(out)).Decode(&results)
 	return results, errors.Join(err, cmd.Wait())
+}
+
+// send sends the load to the process pid.
+func (l Load) send(in io.Writer, pid int) error {
+	if l.LowPriority {
+		if err := rig.LowerPriority(pid); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(in).Encode(l)
 }
 
 // RunClients is a process of clients. It reads a Load from stdin and writes the

@@ -56,7 +56,7 @@ func (r *run) crowd(i *instance) fault {
 func (r *run) claimInCrowd(ctx context.Context, address string, coupon int64) (overload.Result, error) {
 	load := overload.Load{
 		Address: address, Coupon: coupon, Headers: r.crowdHeaders, First: users, // the first users claim other coupons
-		Phases: []overload.Phase{{Conns: peakConns, Duration: peakTime}},
+		Phases: []overload.Phase{{Conns: peakConns, Duration: peakTime}}, LowPriority: true,
 	}
 	results, err := overload.Run(ctx, load)
 	if err != nil {
