@@ -57,16 +57,21 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 	l, key := f.newLocker(t), labtest.Name(t)
 	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context())) // opens the connections
 	f.servers[1].Pause()
-	start := time.Now()
-	lease := mustTryLock(t, l, key)
-	noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	noError(t, "Release", lease.Release(t.Context()))
-	if took := time.Since(start); took > 450*time.Millisecond { // less than one timeout
+	const timeout = 450 * time.Millisecond // less than one
+	took := timeout
+	for attempt := 0; attempt < 5 && took >= timeout; attempt++ { // a busy machine causes delays as well
+		start := time.Now()
+		lease := mustTryLock(t, l, key)
+		noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
+		noError(t, "Release", lease.Release(t.Context()))
+		took = time.Since(start)
+	}
+	if took >= timeout {
 		t.Errorf("TryLock, Extend and Release with one paused node took %s", took)
 	}
 	f.servers[2].Pause()
 	f.servers[3].Pause()
-	start = time.Now()
+	start := time.Now()
 	_, err := l.TryLock(t.Context(), key, 2*time.Second)
 	wantUnknown(t, "TryLock without a majority", err)
 	if took := time.Since(start); took > 1200*time.Millisecond {
