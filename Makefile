@@ -4,7 +4,7 @@
 K6 := bin/k6
 SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
-SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/race/page/*' \) -print) go.mod go.sum
+SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
 .PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint interop schemathesis compose-test install
 
@@ -32,7 +32,7 @@ test: bin/actionlint ## run all tests against real servers, gofmt, vet and stati
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	GOOS=darwin go build ./...
-	cd loadtest/bench/peers && go vet ./...
+	cd loadtest/measurements/bench/peers && go vet ./...
 	go tool staticcheck ./...
 	bin/actionlint .github/workflows/*.yml
 	go test -race -shuffle=on -count=1 ./...
@@ -97,7 +97,7 @@ pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and 
 
 lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint
 	@bin/golangci-lint run ./...
-	@cd loadtest/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
+	@cd loadtest/measurements/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
 	@cd deploy/compose && $(CURDIR)/bin/golangci-lint run ./...
 	@bin/actionlint .github/workflows/*.yml
 
@@ -122,9 +122,9 @@ bin/loadtest: $(SOURCES)
 	@echo "building $@"
 	@go build -trimpath -o $@ ./loadtest
 
-bin/bench-peers: $(SOURCES) loadtest/bench/peers/go.sum
+bin/bench-peers: $(SOURCES) loadtest/measurements/bench/peers/go.sum
 	@echo "building $@"
-	@cd loadtest/bench/peers && go build -trimpath -o $(CURDIR)/$@ .
+	@cd loadtest/measurements/bench/peers && go build -trimpath -o $(CURDIR)/$@ .
 
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"

@@ -9,7 +9,7 @@ import (
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/loadtest/crowd"
+	"example.com/flashsale/loadtest/measurements/crowd"
 	"example.com/flashsale/loadtest/rig"
 )
 

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"example.com/flashsale/loadtest/demo"
+	"example.com/flashsale/loadtest/experiments/demo"
 	"example.com/flashsale/loadtest/rig"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.com/flashsale/internal/lab/browser"
-	"example.com/flashsale/loadtest/bench"
-	"example.com/flashsale/loadtest/race"
+	"example.com/flashsale/loadtest/experiments/race"
+	"example.com/flashsale/loadtest/measurements/bench"
 )
 
 // Run writes docs/pictures: the charts of docs/benchmarks.json, and the race of

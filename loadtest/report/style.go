@@ -7,7 +7,7 @@ import (
 )
 
 // A Scheme is a set of colours. They are those of the race's page
-// (loadtest/race/page/style.css).
+// (loadtest/experiments/race/page/style.css).
 type Scheme string
 
 // The colour schemes.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"example.com/flashsale/loadtest/race/page"
+	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
 // handler returns the handler of all routes, for a server that listens on addr.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/demo"
+	"example.com/flashsale/loadtest/experiments/demo"
 )
 
 var (

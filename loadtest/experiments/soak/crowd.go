@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/flashsale/loadtest/overload"
+	"example.com/flashsale/loadtest/measurements/overload"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/flashsale/loadtest/race/page"
+	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
 // serveWithoutServers serves a session that has no stack, for what needs none.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"example.com/flashsale/loadtest/race/page"
+	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
 // getSavedPage sends the page with the race in it, as one file to keep.

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"example.com/flashsale/loadtest/overload"
+	"example.com/flashsale/loadtest/measurements/overload"
 	"example.com/flashsale/loadtest/rig"
 )
 

@@ -9,7 +9,7 @@ import (
 
 func TestProofPageShowsEveryExperiment(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../docs/proof.md")
+	b, err := os.ReadFile("../../../docs/proof.md")
 	if err != nil {
 		t.Fatal(err)
 	}

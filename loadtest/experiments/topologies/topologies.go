@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/pageview"
+	"example.com/flashsale/loadtest/experiments/pageview"
 	"example.com/flashsale/loadtest/rig"
 )
 

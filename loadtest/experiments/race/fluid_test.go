@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"example.com/flashsale/loadtest/race/page"
+	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
 // A race of 10,000 claims a side must stay fluid while it is zoomed and moved.

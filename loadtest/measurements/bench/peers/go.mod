@@ -1,4 +1,4 @@
-module example.com/flashsale/loadtest/bench/peers
+module example.com/flashsale/loadtest/measurements/bench/peers
 
 go 1.26.0
 
@@ -19,4 +19,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 )
 
-replace example.com/flashsale => ../../..
+replace example.com/flashsale => ../../../..

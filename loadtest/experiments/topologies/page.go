@@ -3,7 +3,7 @@ package topologies
 import (
 	"fmt"
 
-	"example.com/flashsale/loadtest/pageview"
+	"example.com/flashsale/loadtest/experiments/pageview"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )

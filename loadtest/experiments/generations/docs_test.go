@@ -27,7 +27,7 @@ func names(generations []generation) string {
 
 func TestLocksPageListsEveryExperiment(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/locks.md")
+	page, err := os.ReadFile("../../../docs/locks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
