@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Chdir(filepath.Join("..", "..")); err != nil { // the rig's paths are relative to the root
+	if err := os.Chdir(filepath.Join("..", "..", "..")); err != nil { // the rig's paths are relative to the root
 		panic(err)
 	}
 	labtest.Main(m)

@@ -13,7 +13,7 @@ import (
 // The page must be what the generator makes of the figures beside it.
 func TestDocsBenchmarksIsGenerated(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("..", "..", "docs")
+	dir := filepath.Join("..", "..", "..", "docs")
 	got, err := os.ReadFile(filepath.Join(dir, "benchmarks.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestDocsBenchmarksIsGenerated(t *testing.T) {
 
 func TestReadmesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	figures, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestReadmesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 
 func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
 	t.Parallel()
-	docs := filepath.Join("..", "..", "docs")
+	docs := filepath.Join("..", "..", "..", "docs")
 	figures, err := os.ReadFile(filepath.Join(docs, "benchmarks.json"))
 	if err != nil {
 		t.Fatal(err)
