@@ -33,7 +33,7 @@ func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, e
 		}, []string{"class"})
 	}
 	m := &Metrics{
-		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, held (by another), unknown or reentered."),
+		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, refused (another holds it), unknown or reentered."),
 		ends:     counter("lock_holds_total", "Acquired locks that ended: released, lost or unknown."),
 		renewals: counter("lock_renewals_total", "Extensions of leases: renewed, late (with less than a third of the TTL left) or unknown."),
 		wait:     seconds("lock_wait_seconds", "Time until a lock was acquired."),
@@ -55,7 +55,7 @@ func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, e
 
 func (m *Metrics) begin(class string) {
 	for counter, outcomes := range map[*prometheus.CounterVec][]string{
-		m.acquires: {"acquired", "held", "unknown", "reentered"},
+		m.acquires: {"acquired", "refused", "unknown", "reentered"},
 		m.ends:     {"released", "lost", "unknown"},
 		m.renewals: {"renewed", "late", "unknown"},
 	} {
@@ -73,7 +73,7 @@ func (m *Metrics) Observe(e lock.Event) {
 		m.acquires.WithLabelValues(e.Class, "acquired").Inc()
 		m.wait.WithLabelValues(e.Class).Observe(e.Wait.Seconds())
 	case lock.EventRefused:
-		m.acquires.WithLabelValues(e.Class, "held").Inc()
+		m.acquires.WithLabelValues(e.Class, "refused").Inc()
 	case lock.EventUnknown:
 		m.acquires.WithLabelValues(e.Class, "unknown").Inc()
 	case lock.EventReentered:

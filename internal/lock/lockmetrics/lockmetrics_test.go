@@ -56,7 +56,7 @@ func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 	<-lost
 	_ = expiring.Release(t.Context())
 	want := map[string]float64{
-		"lock_acquires_total claim local acquired": 2, "lock_acquires_total claim local held": 1,
+		"lock_acquires_total claim local acquired": 2, "lock_acquires_total claim local refused": 1,
 		"lock_acquires_total claim local reentered": 1, "lock_acquires_total claim local unknown": 1,
 		"lock_holds_total claim local released": 1, "lock_holds_total claim local lost": 1,
 		"lock_wait_seconds claim local": 2, "lock_hold_seconds claim local": 2,
