@@ -34,7 +34,7 @@ func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
 			s, setting, address := open(t)
 			i := start(t, settings(t, map[string]string{"LOCK": name, setting: address})).ready(t)
 			s.Kill()
-			i.wantAway(t, name)
+			i.wantUnavailable(t, name)
 			if err := s.Restart(); err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
 		}
 	}
 	b.Kill()
-	i.wantAway(t, "redlock")
+	i.wantUnavailable(t, "redlock")
 	if err := a.Restart(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +74,14 @@ func TestUnreachableLockServerIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change["LOCK"] = name
-			start(t, settings(t, change)).wantAway(t, name)
+			start(t, settings(t, change)).wantUnavailable(t, name)
 		})
 	}
 }
 
-// wantAway waits until the schema is in place, and checks that only the named
+// wantUnavailable waits until the schema is in place, and checks that only the named
 // server keeps the instance from being ready.
-func (i *instance) wantAway(tb testing.TB, name string) {
+func (i *instance) wantUnavailable(tb testing.TB, name string) {
 	tb.Helper()
 	var r response
 	eventually(tb, func() bool {
@@ -90,7 +90,7 @@ func (i *instance) wantAway(tb testing.TB, name string) {
 		return checks["service"] == nil && checks[name] != "ok"
 	})
 	checks, _ := r.body["checks"].(map[string]any)
-	if r.status != 503 || checks[name] != "away" || checks["mysql"] != "ok" || checks["redis"] != "ok" {
+	if r.status != 503 || checks[name] != "unavailable" || checks["mysql"] != "ok" || checks["redis"] != "ok" {
 		tb.Errorf("readyz without %s: %+v", name, r)
 	}
 }

@@ -63,7 +63,7 @@ func (o *outageTest) wantUnavailable(tb testing.TB, name string) {
 		tb.Errorf("claim took %s, want at most %s", r.took, deadline)
 	}
 	r = o.get(tb, "/readyz", "")
-	if checks, _ := r.body["checks"].(map[string]any); r.status != 503 || checks[name] != "away" {
+	if checks, _ := r.body["checks"].(map[string]any); r.status != 503 || checks[name] != "unavailable" {
 		tb.Errorf("readyz: %+v", r)
 	}
 	if r := o.get(tb, "/livez", ""); r.status != 200 {

@@ -57,7 +57,7 @@ func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
 			defer mu.Unlock()
 			checks[p.Name] = "ok"
 			if err != nil {
-				checks[p.Name], ok = "away", false
+				checks[p.Name], ok = "unavailable", false
 			}
 		})
 	}
