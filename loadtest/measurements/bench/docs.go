@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Docs writes docs/benchmarks.md, and the figures and charts that the READMEs
-// show, from docs/benchmarks.json. If there is an out/bench/bench.json, Docs copies it to
+// Docs writes docs/benchmarks.md, the charts that the READMEs show and the
+// figures that all pages quote, from docs/benchmarks.json. If there is an out/bench/bench.json, Docs copies it to
 // docs/benchmarks.json first. It returns an error if that is of a quick run, or
 // lacks the value of a target.
 func Docs(context.Context) error {
@@ -46,7 +46,7 @@ func write() error {
 	if err := os.WriteFile(filepath.Join("docs", "benchmarks.md"), []byte(markdown), 0o644); err != nil {
 		return err
 	}
-	return errors.Join(writeReadmes(figures), WritePictures())
+	return errors.Join(writeQuotations(figures), WritePictures())
 }
 
 // publishable returns an error unless benchJSON is of a full run.

@@ -10,10 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// root is the repository's root, seen from this package.
+const root = "../../.."
+
 // The page must be what the generator makes of the figures beside it.
 func TestDocsBenchmarksIsGenerated(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("..", "..", "..", "docs")
+	dir := filepath.Join(root, "docs")
 	got, err := os.ReadFile(filepath.Join(dir, "benchmarks.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -34,31 +37,44 @@ func TestDocsBenchmarksIsGenerated(t *testing.T) {
 	}
 }
 
-func TestReadmesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
+func TestPagesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 	t.Parallel()
-	root := filepath.Join("..", "..", "..")
-	figures, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.json"))
-	if err != nil {
-		t.Fatal(err)
+	r := published(t)
+	pages, err := quotingPages(root)
+	if err != nil || len(pages) < 8 {
+		t.Fatalf("only the pages %v, %v", pages, err)
 	}
-	for _, name := range readmes {
-		got, err := os.ReadFile(filepath.Join(root, name))
+	for _, page := range pages {
+		got, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := quote(string(got), figures)
+		want, err := r.quote(string(got))
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Errorf("%s: %v", page, err)
 		}
 		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("%s: run make docs; -want +got:\n%s", name, diff)
+			t.Errorf("%s: run make docs; -want +got:\n%s", page, diff)
 		}
 	}
 }
 
+// published returns the report in docs/benchmarks.json.
+func published(tb testing.TB) (r Report) {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.json"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
 func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
 	t.Parallel()
-	docs := filepath.Join("..", "..", "..", "docs")
+	docs := filepath.Join(root, "docs")
 	figures, err := os.ReadFile(filepath.Join(docs, "benchmarks.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -76,20 +92,25 @@ func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
 
 func TestQuotationsAreReplaced(t *testing.T) {
 	t.Parallel()
-	figures, err := json.Marshal(Report{
-		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4}},
+	r := Report{
+		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4}, {Name: "claims/direct/each", Median: 2000}},
 		Targets: []Target{{Name: "grouped / articles' flow", Value: 10.5, Limit: 10}},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	const text = "<!-- claims/direct/grouped -->19,216 claims/s, <!-- grouped / articles' flow -->11.2, no more"
-	got, err := quote(text, figures)
-	if want := "<!-- claims/direct/grouped -->20,123 claims/s, <!-- grouped / articles' flow -->10.5, no more"; got != want || err != nil {
-		t.Errorf("got %q, %v; want %q", got, err, want)
+	for text, want := range map[string]string{
+		"<!-- claims/direct/grouped -->19,216 claims/s, no more":                 "<!-- claims/direct/grouped -->20,123 claims/s, no more",
+		"<!-- grouped / articles' flow -->11.2.":                                 "<!-- grouped / articles' flow -->10.5.",
+		"| <!-- claims/direct/grouped / claims/direct/each -->1 |":               "| <!-- claims/direct/grouped / claims/direct/each -->10.1 |",
+		"text without a figure":                                                  "text without a figure",
+		"<!-- claims/direct/each -->1 and <!-- claims/direct/grouped -->1 after": "<!-- claims/direct/each -->2,000 and <!-- claims/direct/grouped -->20,123 after",
+	} {
+		if got, err := r.quote(text); got != want || err != nil {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
 	}
-	if _, err := quote("<!-- nothing -->10", figures); err == nil {
-		t.Error("a name without a figure is accepted")
+	for _, text := range []string{"<!-- nothing -->10", "<!-- claims/direct/each / nothing -->10", "<!-- claims/direct/each -->many"} {
+		if _, err := r.quote(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
 	}
 }
 
