@@ -99,7 +99,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Connections: cfg.HTTPConns, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
-	handler, err := withDebug(cfg, api, p, locks, sections, metrics, opened)
+	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {
 		return nil, err
 	}

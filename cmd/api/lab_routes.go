@@ -11,8 +11,10 @@ import (
 	"example.com/flashsale/internal/pageview"
 )
 
-// withDebug adds the lab-only routes to api if LAB is on.
-func withDebug(cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections, metrics prometheus.Registerer, opened *closers) (http.Handler, error) {
+// withLabRoutes adds the lab-only routes to api if LAB is on.
+func withLabRoutes(
+	cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections, metrics prometheus.Registerer, opened *closers,
+) (http.Handler, error) {
 	if !cfg.Lab {
 		return api, nil
 	}
