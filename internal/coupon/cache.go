@@ -37,8 +37,8 @@ const minEvictAt = 4096
 // read, so no caller's context may cancel it.
 const loadTimeout = 2 * time.Second
 
-// NewCache returns a cache of store. A ttl of 0 caches nothing; concurrent Finds
-// of a coupon share one read even so.
+// NewCache returns a cache of store. With a ttl of 0 it caches nothing. Concurrent
+// Finds of a coupon share one read in either case.
 func NewCache(store *Store, ttl time.Duration) *Cache {
 	return &Cache{reader: batchReader{store: store}, ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt}
 }
@@ -51,13 +51,13 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	return await(ctx, c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) }))
 }
 
-// Reload reads a coupon from the store whatever is cached, and caches it.
+// Reload reads a coupon from the store, even if it is cached, and caches it.
 // Concurrent Reloads of a coupon share one read.
 func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
 	return await(ctx, c.reloads.DoChan(key(id), func() (any, error) { return c.read(context.WithoutCancel(ctx), id) }))
 }
 
-// await returns the coupon that a shared read returns, unless ctx ends before.
+// await returns the result of a shared read, or the cause of ctx if ctx ends first.
 func await(ctx context.Context, result <-chan singleflight.Result) (Coupon, error) {
 	select {
 	case r := <-result:
@@ -72,8 +72,8 @@ func await(ctx context.Context, result <-chan singleflight.Result) (Coupon, erro
 
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
 // found none. Found is the coupon that Find returned before the transaction
-// began: if the cache has a later restock, the mark is out of date and is
-// ignored. Like any entry, the mark expires.
+// began. If the cache has a later restock than found, MarkSoldOut does nothing.
+// The mark does not prolong the life of the entry.
 func (c *Cache) MarkSoldOut(found Coupon) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Cache) Put(coupon Coupon) {
 	c.reloads.Forget(key(coupon.ID))
 }
 
-// put replaces an entry, unless the entry has a later restock.
+// put caches the coupon, unless its entry has a later restock.
 func (c *Cache) put(coupon Coupon, expiresAt time.Time) {
 	if isNewer(c.entries[coupon.ID].coupon, coupon) {
 		return
@@ -105,8 +105,8 @@ func (c *Cache) put(coupon Coupon, expiresAt time.Time) {
 	c.entries[coupon.ID] = entry{coupon, expiresAt}
 }
 
-// isNewer reports whether a has a restock that b has not: the initial stock only
-// ever grows.
+// isNewer reports whether a has a restock that b lacks. The initial stock grows
+// with each restock and never shrinks.
 func isNewer(a, b Coupon) bool { return a.InitialStock > b.InitialStock }
 
 // cached returns an entry that has not expired.
@@ -117,8 +117,8 @@ func (c *Cache) cached(id int64) (Coupon, bool) {
 	return e.coupon, ok && time.Now().Before(e.expiresAt)
 }
 
-// load is read, unless the coupon is cached: another load may have ended since
-// the caller's check.
+// load returns the cached coupon, or reads it. It looks at the cache once more
+// because another load may have ended since the caller looked.
 func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
@@ -141,8 +141,8 @@ func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	return coupon, nil
 }
 
-// evictExpired evicts the expired entries, and notes when to do so again: each
-// eviction looks at all entries, so there must be many new ones for each.
+// evictExpired evicts the expired entries. Because that looks at every entry, the
+// next eviction is due when the entries that remain have doubled.
 func (c *Cache) evictExpired() {
 	now := time.Now()
 	for id, e := range c.entries {

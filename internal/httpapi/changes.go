@@ -20,7 +20,7 @@ type Change struct {
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// A Step is what a change made of a number.
+// A Step is a number before and after a change.
 type Step struct {
 	From int `json:"from" doc:"0 if the coupon was created"`
 	To   int `json:"to"`

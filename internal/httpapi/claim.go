@@ -26,7 +26,7 @@ func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
 		overloaded.write(w)
 		return
 	}
-	id, ok := a.admit(w, r)
+	id, ok := a.authenticate(w, r)
 	if !ok {
 		return
 	}

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/tracing"
 )
 
 type identityKey struct{}
@@ -25,7 +27,7 @@ func (a *API) authorize(role auth.Role) func(huma.Context, func(huma.Context)) {
 			unavailable.write(w)
 			return
 		}
-		id, ok := a.admit(w, r)
+		id, ok := a.authenticate(w, r)
 		switch {
 		case !ok:
 		case id.Role < role:
@@ -34,4 +36,22 @@ func (a *API) authorize(role auth.Role) func(huma.Context, func(huma.Context)) {
 			next(huma.WithValue(ctx, identityKey{}, id))
 		}
 	}
+}
+
+// authenticate returns the identity that r's token states. If r has no valid
+// token, or its user has exceeded the limit, authenticate replies to r and
+// returns false.
+func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (auth.Identity, bool) {
+	_, span := a.tracer.Start(r.Context(), "identity")
+	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
+	tracing.End(span, err)
+	switch {
+	case err != nil:
+		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
+	case !a.cfg.Users.Allow(id.UserID):
+		a.refuse(w, r, "user")
+	default:
+		return id, true
+	}
+	return auth.Identity{}, false
 }

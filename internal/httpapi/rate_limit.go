@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
-
-	"example.com/flashsale/internal/auth"
-	"example.com/flashsale/internal/tracing"
 )
 
 // A refusal by a rate limit is delayed, by refusalDelay to twice as much: the
@@ -22,23 +19,6 @@ const (
 	refusalDelay = time.Second
 	maxDelayed   = 1024
 )
-
-// admit returns the identity that r's token states. If r has no valid token, or
-// its user has exceeded the limit, admit replies to r and returns false.
-func (a *API) admit(w http.ResponseWriter, r *http.Request) (auth.Identity, bool) {
-	_, span := a.tracer.Start(r.Context(), "identity")
-	id, err := a.cfg.Verifier.Authenticate(r.Header.Get("Authorization"))
-	tracing.End(span, err)
-	switch {
-	case err != nil:
-		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
-	case !a.cfg.Users.Allow(id.UserID):
-		a.refuse(w, r, "user")
-	default:
-		return id, true
-	}
-	return auth.Identity{}, false
-}
 
 // limitAddress returns a handler that passes requests on to next until their
 // client's address has exceeded the limit. It is for requests without a valid

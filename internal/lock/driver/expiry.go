@@ -7,16 +7,18 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// An Expiry is what a client knows of the end of its own lease, where the server
-// ends leases by expiry. It tells a lease that was released by a request whose
-// reply was lost from a lease that was lost. It is safe for concurrent use.
+// An Expiry records when a lease can have expired on the server at the earliest.
+// It is for servers that end leases by expiry. If a request to release was
+// repeated and finds no lease, Expiry decides whether the first request has
+// released it (before that time) or the lease was lost (after it). It is safe
+// for concurrent use, except for Begin.
 type Expiry struct {
 	mu    sync.Mutex
-	until time.Time // the server cannot have expired the lease before
+	until time.Time // the server has not expired the lease before
 	ended bool      // released, or known to be lost
 }
 
-// Begin records a lease that ends at the earliest at end.
+// Begin records a new lease, which the server does not expire before end.
 func (e *Expiry) Begin(end time.Time) { e.until = end }
 
 // Ended reports whether the lease was released or is known to be lost.
@@ -33,8 +35,9 @@ func (e *Expiry) End() {
 	e.ended = true
 }
 
-// Extending records that a request is about to move the end of the lease to end.
-// Until Extended, the earlier of the two ends counts.
+// Extending records that a request to extend the lease to end is about to be
+// sent. Until Extended is called, the earlier of the two ends counts, because
+// the request may or may not have been executed.
 func (e *Expiry) Extending(end time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,8 +46,8 @@ func (e *Expiry) Extending(end time.Time) {
 	}
 }
 
-// Extended records the reply to the request: whether the server extended the
-// lease to end. It returns the result of the extension.
+// Extended records the reply to that request. If the server has extended the
+// lease to end, Extended returns nil. Otherwise it returns lock.ErrLost.
 func (e *Expiry) Extended(ok bool, end time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,10 +59,12 @@ func (e *Expiry) Extended(ok bool, end time.Time) error {
 	return nil
 }
 
-// Release ends the lease by remove, which reports whether it found the lease on
-// the server, and whether its request was sent more than once. A repeated
-// request that finds nothing before the lease can have expired means that an
-// earlier request has released it.
+// Release ends the lease by calling remove. Remove deletes the lease on the
+// server. It returns whether the lease was there, and whether the request was
+// sent more than once. If a repeated request has found no lease, and the lease
+// cannot have expired yet, an earlier request has released it and Release
+// returns nil. If the lease was lost, Release returns lock.ErrLost. An error of
+// remove is returned as it is and leaves the lease as it was.
 func (e *Expiry) Release(remove func() (found, repeated bool, err error)) error {
 	if e.Ended() {
 		return lock.ErrLost
