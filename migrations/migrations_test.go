@@ -11,11 +11,12 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary) }
 
 // A crash leaves a version dirty, with its migration applied or not: Up and
 // Down leave the same states behind.

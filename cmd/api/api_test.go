@@ -14,10 +14,14 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) {
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.MemcachedServer,
+		lab.EtcdServer, lab.ZooKeeperServer, lab.PrometheusServer, lab.OpenSSL)
+}
 
 const secret = "a secret of thirty-two bytes, or more"
 

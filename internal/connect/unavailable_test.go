@@ -14,10 +14,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
 
 func TestPausedAndKilledServersAreUnavailable(t *testing.T) {
 	t.Parallel()

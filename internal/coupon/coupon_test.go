@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer) }
 
 var (
 	begin = time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)

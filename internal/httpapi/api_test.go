@@ -20,12 +20,13 @@ import (
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.Chromium) }
 
 var secret = []byte("a secret of thirty-two bytes, or more")
 

@@ -13,7 +13,7 @@ type Etcd struct {
 // ready at once, and makes it grant leases as short as one second, etcd's
 // minimum.
 func (l *Lab) Etcd() (*Etcd, error) {
-	path, err := LookPath("etcd")
+	path, err := l.path(EtcdServer)
 	if err != nil {
 		return nil, err
 	}

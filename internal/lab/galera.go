@@ -82,6 +82,9 @@ func localMembers(n int) ([]galeraMember, error) {
 }
 
 func (l *Lab) galera(members []galeraMember, args []string) (*Galera, error) {
+	if _, err := l.path(GaleraLibrary); err != nil {
+		return nil, err
+	}
 	dir, err := l.Dir("galera")
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (l *Lab) haproxyServers(here string, routing Routing, servers []*MySQL) (li
 }
 
 func (l *Lab) haproxy(h *Host, address string, routing Routing, servers string) (*HAProxy, error) {
-	path, err := LookPath("haproxy")
+	path, err := l.path(HAProxyServer)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ type Lab struct {
 	dir  string
 	lock *os.File
 
+	needed     []*Dependency // what the lab may run, if it is restricted
+	restricted bool
+
 	mu      sync.Mutex
 	servers []*Server
 	closes  []func() error

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
-	labtest.Main(m)
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary)
 }
 
 // resources are what a lab could leave behind when its process is killed.

@@ -11,7 +11,7 @@ type Memcached struct {
 
 // Memcached starts a server with 64 MB of memory on a Unix socket.
 func (l *Lab) Memcached() (*Memcached, error) {
-	path, err := LookPath("memcached")
+	path, err := l.path(MemcachedServer)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 
 // mysqlProgram returns a server that has its data and has not been started.
 func (l *Lab) mysqlProgram(args []string) (Program, *MySQL, error) {
-	path, err := LookPath("mariadbd", "mysqld")
+	path, err := l.path(MySQLServer)
 	if err != nil {
 		return Program{}, nil, err
 	}

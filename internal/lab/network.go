@@ -35,6 +35,9 @@ type namespace struct{ *Server }
 
 // Network starts a network without hosts.
 func (l *Lab) Network() (*Network, error) {
+	if _, err := l.path(NetworkTools); err != nil {
+		return nil, err
+	}
 	space, err := l.namespace()
 	if err != nil {
 		return nil, fmt.Errorf("lab: network namespaces need Linux and root: %w", err)

@@ -44,7 +44,7 @@ func (l *Lab) LimitedNginx(conf string, upstreams ...string) (*Nginx, error) {
 
 // startNginx starts nginx after edit has changed the copy of conf in dir.
 func (l *Lab) startNginx(conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
-	path, err := LookPath("nginx")
+	path, err := l.path(NginxServer)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ type Prometheus struct {
 // Prometheus starts a server on a free loopback port with the configuration at
 // the absolute path config.
 func (l *Lab) Prometheus(config string) (*Prometheus, error) {
-	path, err := LookPath("prometheus")
+	path, err := l.path(PrometheusServer)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (l *Lab) redisOnPort(port int, args []string) (*Redis, error) {
 
 // startRedis starts the server of r in dir and sets r.Server.
 func (l *Lab) startRedis(dir string, r *Redis, args []string) (*Redis, error) {
-	path, err := redisExecutable()
+	path, err := l.path(RedisServer)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,6 @@ func (l *Lab) startRedis(dir string, r *Redis, args []string) (*Redis, error) {
 	})
 	return r, err
 }
-
-func redisExecutable() (string, error) { return LookPath("redis-server", "valkey-server") }
 
 func pingRedis(ctx context.Context, url string) error {
 	opts, err := redis.ParseURL(url)

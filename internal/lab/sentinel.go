@@ -51,7 +51,7 @@ func expectSentinels(ctx context.Context, addrs []string) error {
 // startSentinel starts a sentinel that considers master down after half a
 // second without a reply.
 func (l *Lab) startSentinel(master string) (*sentinelNode, error) {
-	path, err := redisExecutable()
+	path, err := l.path(RedisServer)
 	if err != nil {
 		return nil, err
 	}

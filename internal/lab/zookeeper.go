@@ -25,12 +25,9 @@ const zookeeperJar = "/usr/share/java/zookeeper.jar"
 // ZooKeeper starts a server on a free loopback port, because ZooKeeper has no
 // Unix sockets. It grants session timeouts from 200 ms to a minute.
 func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
-	java, err := LookPath("java")
+	java, err := l.path(ZooKeeperServer)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(zookeeperJar); err != nil {
-		return nil, fmt.Errorf("lab: ZooKeeper is not installed: %w", err)
 	}
 	return WithFreePort(func(port int) (*ZooKeeper, error) { return l.zookeeper(java, port) })
 }

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/pageview"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
 const views = 100
 

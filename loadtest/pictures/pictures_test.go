@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(filepath.Join("..", "..")); err != nil { // all paths are relative to the root
 		panic(err)
 	}
-	labtest.Main(m)
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.Chromium)
 }
 
 // limit is the size of all pictures together, which a reader of a README has to

@@ -8,11 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/browser/axe"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
 )
+
+func TestMain(m *testing.M) { labtest.Main(m, lab.Chromium) }
 
 // everyPart is a report with each kind of chart, verdict, table and file.
 func everyPart() Report {

@@ -9,10 +9,11 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer) }
 
 func start(t *testing.T) *Stack {
 	t.Helper()

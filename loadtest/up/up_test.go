@@ -12,10 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer) }
 
 // start runs up until the test ends, and returns what it prints.
 func start(t *testing.T) (welcome string) {

@@ -6,10 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/browser/axe"
 	"example.com/flashsale/internal/lab/labtest"
 )
+
+func TestMain(m *testing.M) { labtest.Main(m, lab.Chromium) }
 
 const badPage = `<!doctype html><title>bad</title><img src="http://127.0.0.1:9/picture.png">
 <script src="/script.js"></script><script>console.log("refused by the policy")</script>`

@@ -3,6 +3,7 @@ package labtest
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -24,15 +25,14 @@ var (
 	counter atomic.Int64
 )
 
-// Main is the body of TestMain in a package that uses labtest. It opens the
-// test binary's lab, runs the tests, and closes the lab with all its servers.
-// With go test -short it runs no examples.
-func Main(m *testing.M) {
+// Main is the body of TestMain in a package whose tests run what needed lists. It
+// opens the test binary's lab, runs the tests, and closes the lab with all its
+// servers. If something of needed is missing, it runs no test: it prints the command
+// that installs what is missing, and the package fails. With go test -short it runs
+// no examples and needs nothing.
+func Main(m *testing.M, needed ...*lab.Dependency) {
 	flag.Parse()
-	if testing.Short() {
-		skipExamples()
-	}
-	l, err := lab.Open()
+	l, err := open(needed)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -44,6 +44,22 @@ func Main(m *testing.M) {
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+// open opens the lab in which the tests run what needed lists.
+func open(needed []*lab.Dependency) (*lab.Lab, error) {
+	l, err := lab.Open()
+	if err != nil {
+		return nil, err
+	}
+	if testing.Short() {
+		skipExamples()
+		return l, nil
+	}
+	if err := l.Require(needed...); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // skipExamples skips all examples, because an example cannot call NeedServers.

@@ -3,10 +3,13 @@ package labtest_test
 import (
 	"testing"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) {
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.MemcachedServer, lab.EtcdServer, lab.ZooKeeperServer)
+}
 
 func TestMySQLAndRedisServeRequests(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.EtcdServer) }
 
 func dial(tb testing.TB, server *lab.Etcd) *clientv3.Client {
 	tb.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -17,7 +18,7 @@ import (
 	"example.com/flashsale/migrations"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary) }
 
 var rowsPromises = locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tick: 10 * time.Millisecond}
 

@@ -11,7 +11,7 @@ import (
 	"example.com/flashsale/internal/lock/zklock"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.ZooKeeperServer) }
 
 func open(tb testing.TB, server *lab.ZooKeeper, timeout time.Duration) *zklock.Locker {
 	tb.Helper()

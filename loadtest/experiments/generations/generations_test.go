@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
 
 func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()

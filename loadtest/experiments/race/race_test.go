@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 	if err := os.Chdir(filepath.Join("..", "..", "..")); err != nil { // the rig's paths are relative to the root
 		panic(err)
 	}
-	labtest.Main(m)
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.Chromium)
 }
 
 // buildAPI builds bin/api, which the instances run, once.

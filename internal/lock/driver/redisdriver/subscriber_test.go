@@ -12,11 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
 const (
 	// atOnce is longer than any call that does not wait for the network, also
