@@ -16,6 +16,9 @@ import (
 // <!-- claims/direct/grouped -->19,216 and <!-- claims/direct/grouped / claims/direct/each -->8.36.
 var quotation = regexp.MustCompile(`<!-- ([^>]+) -->([0-9.,]*[0-9])?`)
 
+// lineStart matches a comment that Markdown takes for the end of a paragraph.
+var lineStart = regexp.MustCompile(`(?m)^ *<!-- [^>]+ -->[0-9].*`)
+
 // quotingPages returns the pages below root that quote figures of
 // docs/benchmarks.json: all but the generated one.
 func quotingPages(root string) (pages []string, err error) {
@@ -30,9 +33,13 @@ func quotingPages(root string) (pages []string, err error) {
 }
 
 // quote returns text with each quotation replaced by the value in r. It returns
-// an error if r lacks one, or if a comment has no number after it.
+// an error if r lacks one, if a comment has no number after it, or if a quotation
+// begins a line, which would end the paragraph.
 func (r Report) quote(text string) (string, error) {
 	var err error
+	if line := lineStart.FindString(text); line != "" {
+		err = fmt.Errorf("a quotation begins the line %q", line)
+	}
 	text = quotation.ReplaceAllStringFunc(text, func(q string) string {
 		m := quotation.FindStringSubmatch(q)
 		name, number := m[1], m[2]
