@@ -21,7 +21,7 @@ import (
 
 // config holds every setting. A field tagged secret is never printed, and its
 // value may be in a file. The tag limits holds the least and the greatest value of
-// a number or a duration. The doc tag is the setting's row in docs/operations.md.
+// a number or a duration. The doc tag is the setting's row in docs/settings.md.
 type config struct {
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" doc:"host:port, or unix:/path"`
 	Instance string `env:"INSTANCE" doc:"value of the header X-Instance; the host name if empty"`

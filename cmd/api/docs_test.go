@@ -1,15 +1,21 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// settingsTable returns the table of settings in docs/operations.md, generated
-// from config.
+// settingsPage is made by make docs, which passes -write.
+const settingsPage = "../../docs/settings.md"
+
+var write = flag.Bool("write", false, "write the tables of docs/settings.md")
+
+// settingsTable returns the table of settings, generated from config.
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("| setting | default | limits | meaning |\n|---|---|---|---|\n")
@@ -34,15 +40,24 @@ func settingsTable() string {
 	return b.String()
 }
 
-func TestOperationsPageListsEverySetting(t *testing.T) {
+// tables matches the tables of the page.
+var tables = regexp.MustCompile(`(?m)(^\|.*\n)+`)
+
+func TestSettingsPageIsGenerated(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile(settingsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## Settings\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	if want := settingsTable(); !strings.Contains(section, want) {
-		t.Errorf("the section Settings of docs/operations.md must contain this table:\n%s", want)
+	want := tables.ReplaceAllLiteralString(string(page), settingsTable())
+	if *write {
+		err := os.WriteFile(settingsPage, []byte(want), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(page) != want || !tables.Match(page) {
+		t.Errorf("docs/settings.md is not what the settings are: run make docs, which writes this table:\n%s", settingsTable())
 	}
 }

@@ -1,5 +1,5 @@
 // Command api is the coupon flash-sale service. Its settings come from the
-// environment; type config documents them, and docs/operations.md lists them.
+// environment; type config documents them, and docs/settings.md lists them.
 //
 //	api [serve]             serves HTTP until SIGTERM or an interrupt, then drains
 //	api migrate [up|down]   applies the missing migrations, or drops the tables with their data

@@ -108,17 +108,17 @@ func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 	}
 }
 
-// The commands in docs/operations.md make keys and a token that the service
+// The commands in docs/identity.md make keys and a token that the service
 // accepts.
 func TestDocumentedKeysWork(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/identity.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	script := regexp.MustCompile("(?s)```sh\n(base64url.*?)```").FindSubmatch(page)
 	if script == nil {
-		t.Fatal("docs/operations.md has no commands that make keys")
+		t.Fatal("docs/identity.md has no commands that make keys")
 	}
 	shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", string(script[1]))
 	shell.Dir, shell.Stderr = t.TempDir(), os.Stderr

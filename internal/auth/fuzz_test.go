@@ -127,7 +127,7 @@ func tokenOf(key fuzzKey, header, payload string) string {
 
 var userIDForm = regexp.MustCompile(`^[1-9][0-9]*$`)
 
-// strictIdentity returns what a token states by the rules in docs/operations.md,
+// strictIdentity returns what a token states by the rules in docs/identity.md,
 // or what is wrong with it.
 func strictIdentity(key fuzzKey, headerText, payload string) (id Identity, c map[string]any, err error) {
 	header, err := strictObject(headerText)
