@@ -1,7 +1,7 @@
 // Package etcdlock is a lock on etcd. Each lease is a key of its own below the
-// lock's prefix, bound to an etcd lease of its own. The key with the lowest
-// create revision holds the lock. The others are the queue, in which each
-// waiter watches only its predecessor.
+// lock's prefix, bound to an etcd lease that no other key is bound to. The key
+// with the lowest create revision holds the lock. The others are the queue, in
+// which each waiter watches only its predecessor.
 //
 // Ttls are rounded up to whole seconds, and etcd raises those below its
 // election timeout. The fence is the create revision of the key. Raft keeps it;
@@ -15,17 +15,22 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"example.com/flashsale/internal/lock"
 )
 
-// A Locker keeps its keys below "lock/".
-type Locker struct{ cli *clientv3.Client }
+// A Locker keeps its keys below "lock/". A released lock leaves an etcd lease
+// without a key behind, which the next lock of the same ttl uses.
+type Locker struct {
+	cli  *clientv3.Client
+	idle idleLeases
+}
 
 // New returns a locker that uses cli. The caller remains responsible for
 // closing cli.
-func New(cli *clientv3.Client) *Locker { return &Locker{cli} }
+func New(cli *clientv3.Client) *Locker { return &Locker{cli: cli} }
 
 // Ping returns an error unless a majority of the members replies and the locks
 // may be read.
@@ -34,9 +39,9 @@ func (l *Locker) Ping(ctx context.Context) error {
 	return err
 }
 
-// TryLock implements lock.Locker. It costs one Raft commit for the etcd lease
-// and one for the key, which is put only if the prefix is empty. A key with
-// waiters is refused like a key with a holder.
+// TryLock implements lock.Locker. It costs one Raft commit for the key, which is
+// put only if the prefix is empty, and another one if it needs a new etcd lease.
+// A key with waiters is refused like a key with a holder.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	return l.acquire(ctx, key, ttl, (*lease).tryLock)
 }
@@ -53,31 +58,66 @@ func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.
 	}
 }
 
-// acquire grants an etcd lease and takes the lock with it by method. If the
-// reply to the grant is lost, the etcd lease expires without having locked
-// anything.
+// acquire gets an etcd lease and takes the lock with it by method.
 func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	method func(*lease, context.Context) error) (lock.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	granted, err := l.cli.Grant(ctx, seconds(ttl))
+	end := time.Now().Add(ttl)
+	leaseID, err := l.grant(ctx, seconds(ttl))
 	if err != nil {
 		return nil, fmt.Errorf("etcdlock: acquire %s: %w", key, err)
 	}
 	prefix := "lock/" + key + " " // a lock's key may contain a slash, but no space
 	held := &lease{
-		cli: l.cli, key: key, prefix: prefix, etcdKey: prefix + rand.Text(),
-		leaseID: granted.ID, ttl: seconds(ttl), lost: make(chan struct{}),
+		locker: l, cli: l.cli, key: key, prefix: prefix, etcdKey: prefix + rand.Text(),
+		leaseID: leaseID, ttl: seconds(ttl), lost: make(chan struct{}),
 	}
+	held.expiry.Begin(end)
 	if err := method(held, ctx); err != nil {
-		held.revoke(ctx, held.leaseID)
-		if errors.Is(err, lock.ErrLocked) {
+		refused := errors.Is(err, lock.ErrLocked)
+		held.retire(ctx, refused && held.revision == 0)
+		if refused {
 			return nil, err
 		}
 		return nil, fmt.Errorf("etcdlock: acquire %s: %w", key, err)
 	}
 	return held, nil
+}
+
+// grant returns an etcd lease that no key is bound to, and whose ttl has begun
+// since the call. If the reply to a grant is lost, that etcd lease expires
+// without having locked anything, and grant requests another.
+func (l *Locker) grant(ctx context.Context, ttl int64) (id clientv3.LeaseID, err error) {
+	for id = l.idle.take(ttl); id != 0; id = l.idle.take(ttl) {
+		if err = l.keepAlive(ctx, id); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			return id, err
+		}
+	}
+	_, err = repeatLost(ctx, func() error {
+		granted, err := l.cli.Grant(ctx, ttl)
+		if err == nil {
+			id = granted.ID
+		}
+		return err
+	})
+	return id, err
+}
+
+// keepAliveTimeout bounds keepAlive.
+const keepAliveTimeout = 2 * time.Second
+
+// keepAlive lets the ttl of an etcd lease begin again. The client's method does
+// not give up while etcd is unavailable, so keepAlive does.
+func (l *Locker) keepAlive(ctx context.Context, id clientv3.LeaseID) error {
+	ctx, cancel := context.WithTimeout(ctx, keepAliveTimeout)
+	defer cancel()
+	_, err := repeatLost(ctx, func() error {
+		_, err := l.cli.KeepAliveOnce(ctx, id)
+		return err
+	})
+	return err
 }
 
 func seconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }

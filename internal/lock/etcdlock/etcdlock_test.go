@@ -19,9 +19,11 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.EtcdServer) }
 
-func dial(tb testing.TB, server *lab.Etcd) *clientv3.Client {
+func dial(tb testing.TB, server *lab.Etcd) *clientv3.Client { return dialEndpoint(tb, server.Endpoint) }
+
+func dialEndpoint(tb testing.TB, endpoint string) *clientv3.Client {
 	tb.Helper()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint}, Logger: zap.NewNop()})
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -131,7 +133,7 @@ func TestReleaseDeletesNoKeyCreatedAnew(t *testing.T) {
 	}
 }
 
-func TestNoKeysOrLeasesAreLeft(t *testing.T) {
+func TestNoKeysAreLeft(t *testing.T) {
 	t.Parallel()
 	cli := dial(t, labtest.Etcd(t))
 	l, key := etcdlock.New(cli), labtest.Name(t)
@@ -150,9 +152,73 @@ func TestNoKeysOrLeasesAreLeft(t *testing.T) {
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := cli.Leases(t.Context())
-	if err != nil || len(leases.Leases) != 0 || len(etcdKeys(t, cli, key)) != 0 {
-		t.Errorf("left are leases %v and keys %v (%v), want none", leases, etcdKeys(t, cli, key), err)
+	if left := etcdKeys(t, cli, key); len(left) != 0 {
+		t.Errorf("left are keys %v, want none", left)
+	}
+}
+
+// A refused TryLock costs one Raft commit, a pair of TryLock and Release two.
+func TestEtcdLeasesAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	const pairs = 20
+	server := labtest.Etcd(t)
+	cli := dial(t, server)
+	l, key := etcdlock.New(cli), labtest.Name(t)
+	commits := func(op func()) uint64 {
+		t.Helper()
+		before, err := cli.Status(t.Context(), server.Endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		op()
+		after, err := cli.Status(t.Context(), server.Endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after.RaftIndex - before.RaftIndex
+	}
+	pair := func() {
+		lease := mustTryLock(t, l, key, time.Minute)
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	pair() // grants the etcd lease
+	if n := commits(func() {
+		for range pairs {
+			pair()
+		}
+	}); n > 2*pairs+1 { // etcd may commit something of its own
+		t.Errorf("%d Raft commits for %d pairs, want 2 for each", n, pairs)
+	}
+	mustTryLock(t, l, key, time.Minute)
+	if n := commits(func() {
+		for range pairs {
+			if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+				t.Errorf("TryLock: %v, want ErrLocked", err)
+			}
+		}
+	}); n > pairs+2 {
+		t.Errorf("%d Raft commits for %d refusals, want 1 for each", n, pairs)
+	}
+}
+
+// An etcd lease that is used again has its full ttl, and one that has expired
+// meanwhile is replaced.
+func TestIdleEtcdLeaseHasItsFullTTL(t *testing.T) {
+	t.Parallel()
+	cli := dial(t, labtest.SharedEtcd(t))
+	l, key := etcdlock.New(cli), labtest.Name(t)
+	for _, idle := range []time.Duration{700 * time.Millisecond, 1500 * time.Millisecond} {
+		if err := mustTryLock(t, l, key, time.Second).Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(idle)
+		again := mustTryLock(t, l, key, time.Second)
+		time.Sleep(700 * time.Millisecond)
+		if err := again.Release(t.Context()); err != nil {
+			t.Errorf("Release within the ttl, %s after the last lock: %v", idle, err)
+		}
 	}
 }
 

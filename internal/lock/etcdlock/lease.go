@@ -20,15 +20,19 @@ const cleanup = 500 * time.Millisecond
 
 // A lease is one key in etcd and the etcd lease that it is bound to.
 type lease struct {
+	locker   *Locker
 	cli      *clientv3.Client
 	key      string // of the lock
 	prefix   string
 	etcdKey  string
 	revision int64 // at which etcdKey was created
+	expiry   driver.Expiry
 
-	mu      sync.Mutex // serializes Extend and Release, requests included
-	leaseID clientv3.LeaseID
-	ttl     int64 // of leaseID, in seconds; 0 if etcdKey may be bound to another etcd lease
+	mu        sync.Mutex // serializes Extend and Release, requests included
+	leaseID   clientv3.LeaseID
+	ttl       int64 // of leaseID, in seconds; 0 if etcdKey may be bound to another etcd lease
+	uncertain bool  // a request that puts etcdKey may still be under way
+	releasing bool  // a request that deletes etcdKey has been sent
 
 	watchOnce sync.Once
 	stopWatch context.CancelFunc
@@ -43,20 +47,24 @@ func (l *lease) Fence() uint64 { return uint64(l.revision) }
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var err error
-	if seconds(ttl) == l.ttl {
-		err = l.keepAlive(ctx)
-	} else {
-		err = l.changeTTL(ctx, seconds(ttl))
+	if l.expiry.Ended() {
+		return lock.ErrLost
 	}
+	end := time.Now().Add(ttl)
+	l.expiry.Extending(end)
+	extend := l.keepAlive
+	if seconds(ttl) != l.ttl {
+		extend = func(ctx context.Context) error { return l.changeTTL(ctx, seconds(ttl)) }
+	}
+	err := extend(ctx)
 	if err != nil && !errors.Is(err, lock.ErrLost) {
 		return fmt.Errorf("etcdlock: extend %s: %w", l.key, err)
 	}
-	return err
+	return l.expiry.Extended(err == nil, end)
 }
 
 func (l *lease) keepAlive(ctx context.Context) error {
-	_, err := l.cli.KeepAliveOnce(ctx, l.leaseID)
+	err := l.locker.keepAlive(ctx, l.leaseID)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return lock.ErrLost
 	}
@@ -73,41 +81,53 @@ func (l *lease) keepAlive(ctx context.Context) error {
 // changeTTL binds the key to a new etcd lease. That does not change the key's
 // create revision, and so not its place in the queue.
 func (l *lease) changeTTL(ctx context.Context, ttl int64) error {
-	granted, err := l.cli.Grant(ctx, ttl)
+	id, err := l.locker.grant(ctx, ttl)
 	if err != nil {
 		return err
 	}
 	l.ttl = 0 // if the reply is lost, the next Extend must bind it again
-	put := clientv3.OpPut(l.etcdKey, "", clientv3.WithLease(granted.ID))
+	put := clientv3.OpPut(l.etcdKey, "", clientv3.WithLease(id))
 	resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(put).Commit()
 	if err != nil {
 		return err
 	}
 	if !resp.Succeeded {
-		l.revoke(ctx, granted.ID)
+		l.revoke(ctx, id)
 		return lock.ErrLost
 	}
 	l.revoke(ctx, l.leaseID)
-	l.leaseID, l.ttl = granted.ID, ttl
+	l.leaseID, l.ttl = id, ttl
 	return nil
 }
 
 // Release implements lock.Lease. It deletes the key only if the key still has
-// its create revision: an unconditional delete that the client repeats could
-// delete a key that was created anew in between (etcd#22082).
+// its create revision: an unconditional delete that is repeated could delete a
+// key that was created anew in between (etcd#22082).
 func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endWatch()
-	resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(clientv3.OpDelete(l.etcdKey)).Commit()
-	if err != nil {
-		return fmt.Errorf("etcdlock: release %s: %w", l.key, err)
-	}
-	l.revoke(ctx, l.leaseID)
-	if !resp.Succeeded {
-		return lock.ErrLost
-	}
-	return nil
+	return l.expiry.Release(func() (found, repeated bool, err error) {
+		found, repeated, err = l.delete(ctx)
+		if err != nil {
+			return false, true, fmt.Errorf("etcdlock: release %s: %w", l.key, err)
+		}
+		l.retire(ctx, found)
+		return found, repeated, nil
+	})
+}
+
+// delete deletes the key, and reports whether it did, and whether an earlier
+// request may have.
+func (l *lease) delete(ctx context.Context) (found, repeated bool, err error) {
+	earlier := l.releasing
+	l.releasing = true
+	repeated, err = repeatLost(ctx, func() error {
+		resp, err := l.cli.Txn(ctx).If(l.isOwner()).Then(clientv3.OpDelete(l.etcdKey)).Commit()
+		found = err == nil && resp.Succeeded
+		return err
+	})
+	return found, repeated || earlier, err
 }
 
 // isOwner is the condition that the key exists and is the one that the lease
@@ -116,8 +136,17 @@ func (l *lease) isOwner() clientv3.Cmp {
 	return clientv3.Compare(clientv3.CreateRevision(l.etcdKey), "=", l.revision)
 }
 
-// revoke revokes an etcd lease, which deletes the key bound to it. The end of
-// ctx does not stop it.
+// retire keeps the etcd lease for the next lock, if certainly no key is bound to
+// it and none will be, or revokes it.
+func (l *lease) retire(ctx context.Context, unbound bool) {
+	if unbound && l.ttl != 0 && !l.uncertain && l.locker.idle.put(l.leaseID, l.ttl) {
+		return
+	}
+	l.revoke(ctx, l.leaseID)
+}
+
+// revoke revokes an etcd lease, which deletes the key bound to it and prevents a
+// late request from binding one. The end of ctx does not stop it.
 func (l *lease) revoke(ctx context.Context, id clientv3.LeaseID) {
 	ctx, cancel := driver.Cleanup(ctx, cleanup)
 	defer cancel()

@@ -9,13 +9,18 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
+// watchDelay is how long after the first call of Lost its watch begins. Most
+// locks are released before, and need none.
+const watchDelay = 100 * time.Millisecond
+
 // Lost implements lock.WatchedLease. The channel is closed when etcd has deleted the
-// key; it stays open while etcd is unavailable. The first call starts the watch.
+// key; it stays open while etcd is unavailable. The first call starts the watch,
+// which also finds what has happened before.
 func (l *lease) Lost() <-chan struct{} {
 	l.watchOnce.Do(func() {
 		ctx, stop := context.WithCancel(l.cli.Ctx())
-		l.stopWatch = stop
-		go l.watch(ctx)
+		timer := time.AfterFunc(watchDelay, func() { l.watch(ctx) })
+		l.stopWatch = func() { timer.Stop(); stop() }
 	})
 	return l.lost
 }

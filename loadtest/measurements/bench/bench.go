@@ -25,7 +25,8 @@ type bench struct {
 	wrk       *wrk
 	latencies map[string][]time.Duration // of all repetitions in the open model
 
-	peers string // path of bench-peers
+	peers    string   // path of bench-peers
+	peersEnv []string // the servers that it needs beside Redis
 
 	repetitions   int           // of each measurement
 	duration      time.Duration // of a measurement of claims
@@ -48,6 +49,7 @@ var sections = []struct {
 	{"claims", (*bench).claims},
 	{"techniques", (*bench).techniques},
 	{"locks", (*bench).lockSection},
+	{"queues", (*bench).queueSection},
 	{"growth", (*bench).growth},
 	{"segments", (*bench).segments},
 	{"overload", (*bench).overload},

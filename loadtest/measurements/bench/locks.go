@@ -45,6 +45,17 @@ func (b *bench) lockSection(ctx context.Context) error {
 	return b.interleave(ctx, []measurement{b.renewals(ownLock), b.renewals("rueidislock")}) // the others do not renew
 }
 
+// queueSection measures the drivers of the services that queue waiters themselves
+// and the services' own locks.
+func (b *bench) queueSection(ctx context.Context) error {
+	etcd, err := b.Etcd()
+	if err != nil {
+		return err
+	}
+	b.peersEnv = append(b.peersEnv, "ETCD_ADDR="+etcd.Endpoint)
+	return b.interleave(ctx, []measurement{b.contention("etcdlock"), b.contention("etcd mutex")})
+}
+
 // pairs measures acquire and release without contention.
 func (b *bench) pairs(lock string, goroutines int) measurement {
 	name := fmt.Sprintf("pairs/%d/%s", goroutines, lock)
@@ -106,7 +117,7 @@ func (b *bench) renewals(lock string) measurement {
 // runPeers runs bench-peers and decodes its output into result.
 func (b *bench) runPeers(ctx context.Context, result any, args ...string) error {
 	cmd := exec.CommandContext(ctx, b.peers, args...)
-	cmd.Env = append(os.Environ(), "REDIS_URL="+b.Redis.URL)
+	cmd.Env = append(append(os.Environ(), "REDIS_URL="+b.Redis.URL), b.peersEnv...)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, exit.Stderr)

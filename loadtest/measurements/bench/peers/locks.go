@@ -48,6 +48,8 @@ var lockers = map[string]func(url string) (locker, error){
 	"bsm redislock":     bsmRedislock,
 	"redsync":           redsyncLock,
 	"rueidislock":       rueidisLock,
+	"etcdlock":          ownEtcd,
+	"etcd mutex":        etcdMutex,
 }
 
 func open(name string) (locker, error) {

@@ -1,12 +1,13 @@
 // Command bench-peers compares redislock with the Redis locks that Go services
-// use, each through its own interface and on the same server. It is a separate
-// module so that the service does not depend on them.
+// use, and etcdlock with etcd's own mutex, each through its own interface and on
+// the same server. It is a separate module so that the service does not depend on
+// them.
 //
 //	bench-peers pairs   LOCK GOROUTINES DURATION           acquire and release, one key for each goroutine
 //	bench-peers contend LOCK PROCESSES WAITERS DURATION    all waiters for one key
 //	bench-peers hold    LOCK LEASES TTL DURATION           hold many locks while the library renews them
 //
-// REDIS_URL is the server. Each command prints one line of JSON.
+// REDIS_URL is the server, ETCD_ADDR that of the etcd locks. Each command prints one line of JSON.
 package main
 
 import (

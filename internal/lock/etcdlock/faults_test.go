@@ -1,0 +1,87 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/etcdlock"
+	"example.com/flashsale/internal/lock/locktest"
+)
+
+func socket(e *lab.Etcd) string { return strings.TrimPrefix(e.Endpoint, "unix://") }
+
+// The client's requests end with their context only, so each gets one.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedEtcd(t)
+	locktest.RunFaults(t, promises, false, "unix", socket(server), func(tb testing.TB, hostport string) lock.Locker {
+		return timedLocker{etcdlock.New(dialEndpoint(tb, "http://"+hostport))}
+	})
+}
+
+const requestTimeout = time.Second
+
+type timedLocker struct{ lock.Locker }
+
+func (l timedLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	lease, err := l.Locker.TryLock(ctx, key, ttl)
+	return timedLease{lease}, err
+}
+
+type timedLease struct{ lock.Lease }
+
+func (l timedLease) Extend(ctx context.Context, ttl time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return l.Lease.Extend(ctx, ttl)
+}
+
+func (l timedLease) Release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return l.Lease.Release(ctx)
+}
+
+// Whatever the request was: an acquisition whose reply was lost is a lease, and
+// a release whose reply was lost is a release.
+func TestLostReplyIsFoundOut(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedEtcd(t)
+	proxy, err := faultproxy.New("unix", socket(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	faulty, healthy := etcdlock.New(dialEndpoint(t, "http://"+proxy.Addr())), etcdlock.New(dial(t, server))
+	for name, acquire := range map[string]func(context.Context, string, time.Duration) (lock.Lease, error){
+		"TryLock": faulty.TryLock, "Lock": faulty.Lock,
+	} {
+		key := labtest.Name(t) + name
+		loseReply := func() { proxy.Inject(faultproxy.LoseReply, "lock/"+key, 1) }
+		loseReply()
+		lease, err := acquire(t.Context(), key, time.Minute)
+		if err != nil || proxy.Hits() != 1 {
+			t.Fatalf("%s with %d lost replies: %v", name, proxy.Hits(), err)
+		}
+		if _, err := healthy.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+			t.Errorf("TryLock of a held key: %v, want ErrLocked", err)
+		}
+		loseReply()
+		if err := lease.Release(t.Context()); err != nil || proxy.Hits() != 1 {
+			t.Errorf("Release after %s with %d lost replies: %v", name, proxy.Hits(), err)
+		}
+		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+			t.Errorf("second Release: %v, want ErrLost", err)
+		}
+		mustTryLock(t, healthy, key, time.Minute)
+	}
+}
