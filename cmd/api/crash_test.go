@@ -52,7 +52,7 @@ func deploy(t *testing.T, commit string) *deployment {
 	}}
 	redis := labtest.Redis(t)
 	instance := func(name string) *lab.API {
-		i, err := l.API(binary, name, "MYSQL_DSN="+d.dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret, "LOCK_TTL=1s", "COMMIT="+commit)
+		i, err := lab.StartAPI(l, binary, name, "MYSQL_DSN="+d.dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret, "LOCK_TTL=1s", "COMMIT="+commit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func deploy(t *testing.T, commit string) *deployment {
 		return i
 	}
 	d.a, d.b = instance("a"), instance("b")
-	nginx, err := l.Nginx("../../deploy/nginx", d.a.Address, d.b.Address)
+	nginx, err := lab.StartNginx(l, "../../deploy/nginx", d.a.Address, d.b.Address)
 	if err != nil {
 		t.Fatal(err)
 	}

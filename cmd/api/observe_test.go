@@ -98,7 +98,7 @@ func startPrometheus(t *testing.T, instances ...*instance) prometheusServer {
 			t.Fatal(err)
 		}
 	}
-	p, err := labtest.Lab(t).Prometheus(filepath.Join(dir, "prometheus.yml"))
+	p, err := lab.StartPrometheus(labtest.Lab(t), filepath.Join(dir, "prometheus.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}

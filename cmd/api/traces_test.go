@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -107,7 +108,7 @@ func TestOneTraceTellsOneClaim(t *testing.T) {
 	i := start(t, settings(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1", "REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
 	})).ready(t)
-	nginx, err := labtest.Lab(t).Nginx("../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
+	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func privateRedis() (rdb redis.UniversalClient, stop func()) {
 	if err != nil {
 		panic(err)
 	}
-	server, err := l.Redis()
+	server, err := lab.StartRedis(l)
 	if err != nil {
 		panic(err)
 	}

@@ -276,7 +276,7 @@ func TestParseOfANumberThatIsNoIDIsAnError(t *testing.T) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	server, err := labtest.Lab(b).Redis()
+	server, err := lab.StartRedis(labtest.Lab(b))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,16 +16,16 @@ type API struct {
 	Address string
 }
 
-// API starts the service's executable as the instance name, with the settings
+// StartAPI starts the service's executable as the instance name, with the settings
 // env (KEY=value), and returns when the instance is ready. It listens on TCP, as
 // in docker-compose.yml: a Unix socket has no accept queue that overflows.
-func (l *Lab) API(executable, name string, env ...string) (*API, error) {
+func StartAPI(l *Lab, executable, name string, env ...string) (*API, error) {
 	return WithFreePort(func(port int) (*API, error) {
-		return l.api(fmt.Sprintf("127.0.0.1:%d", port), executable, name, env)
+		return startAPIOn(l, fmt.Sprintf("127.0.0.1:%d", port), executable, name, env)
 	})
 }
 
-func (l *Lab) api(address, executable, name string, env []string) (*API, error) {
+func startAPIOn(l *Lab, address, executable, name string, env []string) (*API, error) {
 	dir, err := l.Dir("api")
 	if err != nil {
 		return nil, err

@@ -15,12 +15,12 @@ const (
 	slots   = 16384
 )
 
-// cluster starts six nodes and joins them to a cluster.
-func (l *Lab) cluster() (*Topology, error) {
+// startCluster starts six nodes and joins them to a cluster.
+func startCluster(l *Lab) (*Topology, error) {
 	t := &Topology{}
 	var addrs []string
 	for range 2 * masters {
-		r, err := WithFreePort(l.clusterNode)
+		r, err := WithFreePort(func(port int) (*Redis, error) { return startClusterNode(l, port) })
 		if err != nil {
 			return nil, err
 		}
@@ -30,14 +30,14 @@ func (l *Lab) cluster() (*Topology, error) {
 	return t, t.join()
 }
 
-// clusterNode starts a node with a free port for its cluster bus as well. The
+// startClusterNode starts a node with a free port for its cluster bus as well. The
 // bus's usual port, 10,000 above the client port, may be taken or out of range.
-func (l *Lab) clusterNode(port int) (*Redis, error) {
+func startClusterNode(l *Lab, port int) (*Redis, error) {
 	bus, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
-	return l.redisOnPort(port, append([]string{
+	return startRedisOnPort(l, port, append([]string{
 		"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(bus), "--cluster-node-timeout", "1000",
 		"--cluster-allow-replica-migration", "no",
 	}, syncAtOnce...))

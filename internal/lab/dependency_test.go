@@ -87,16 +87,16 @@ func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 	if err := l.Require(NetworkTools); err != nil {
 		t.Fatal(err)
 	}
-	_, mysql := l.MySQL()
-	_, redis := l.Redis()
-	_, memcached := l.Memcached()
-	_, etcd := l.Etcd()
-	_, zookeeper := l.ZooKeeper()
-	_, nginx := l.Nginx("../../deploy/nginx", "127.0.0.1:1")
-	_, prometheus := l.Prometheus("prometheus.yml")
-	_, haproxy := l.haproxy(nil, "", OneWriter, "")
-	_, sentinel := l.startSentinel("")
-	_, galera := l.galera(nil, nil)
+	_, mysql := StartMySQL(l)
+	_, redis := StartRedis(l)
+	_, memcached := StartMemcached(l)
+	_, etcd := StartEtcd(l)
+	_, zookeeper := StartZooKeeper(l)
+	_, nginx := StartNginx(l, "../../deploy/nginx", "127.0.0.1:1")
+	_, prometheus := StartPrometheus(l, "prometheus.yml")
+	_, haproxy := startHAProxyWith(l, nil, "", OneWriter, "")
+	_, sentinel := startSentinel(l, "")
+	_, galera := startMembers(l, nil, nil)
 	for i, err := range []error{mysql, redis, memcached, etcd, zookeeper, nginx, prometheus, haproxy, sentinel, galera} {
 		if err == nil || !strings.Contains(err.Error(), "is not among what the lab requires") {
 			t.Errorf("start %d: %v", i, err)

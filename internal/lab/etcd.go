@@ -9,10 +9,10 @@ type Etcd struct {
 	Endpoint string
 }
 
-// Etcd starts a server on a Unix socket. A short election timeout makes it
+// StartEtcd starts a server on a Unix socket. A short election timeout makes it
 // ready at once, and makes it grant leases as short as one second, etcd's
 // minimum.
-func (l *Lab) Etcd() (*Etcd, error) {
+func StartEtcd(l *Lab) (*Etcd, error) {
 	path, err := l.path(EtcdServer)
 	if err != nil {
 		return nil, err

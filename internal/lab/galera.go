@@ -22,7 +22,7 @@ const galeraProvider = "/usr/lib/galera/libgalera_smm.so"
 //go:embed wsrep_sst_copy.sh
 var sstScript []byte
 
-// Galera starts a cluster of n nodes, each with args added to its command line,
+// StartGalera starts a cluster of n nodes, each with args added to its command line,
 // and returns when all are synced.
 //
 // A killed node that is restarted joins the others again, which send it the
@@ -30,26 +30,26 @@ var sstScript []byte
 // tables of one, which commits nothing meanwhile. If no other node is running, the
 // restarted one does not become ready: it cannot know whether it has the last
 // transactions.
-func (l *Lab) Galera(n int, args ...string) (g *Galera, err error) {
+func StartGalera(l *Lab, n int, args ...string) (g *Galera, err error) {
 	for range 3 { // another process may have taken one of the ports
 		var members []galeraMember
 		if members, err = localMembers(n); err != nil {
 			return nil, err
 		}
-		if g, err = l.galera(members, args); err == nil {
+		if g, err = startMembers(l, members, args); err == nil {
 			return g, nil
 		}
 	}
 	return nil, err
 }
 
-// GaleraOn is Galera with a node on each of hosts.
-func (l *Lab) GaleraOn(hosts []*Host, args ...string) (*Galera, error) {
+// StartGaleraOn is StartGalera with a node on each of hosts.
+func StartGaleraOn(l *Lab, hosts []*Host, args ...string) (*Galera, error) {
 	var members []galeraMember
 	for _, h := range hosts {
 		members = append(members, galeraMember{host: h, address: h.Address, sql: 3306, group: 4567, ist: 4568})
 	}
-	g, err := l.galera(members, append(args, "--skip-name-resolve"))
+	g, err := startMembers(l, members, append(args, "--skip-name-resolve"))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func localMembers(n int) ([]galeraMember, error) {
 	return members, nil
 }
 
-func (l *Lab) galera(members []galeraMember, args []string) (*Galera, error) {
+func startMembers(l *Lab, members []galeraMember, args []string) (*Galera, error) {
 	if _, err := l.path(GaleraLibrary); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (l *Lab) galera(members []galeraMember, args []string) (*Galera, error) {
 	}
 	g := &Galera{}
 	for i := range members {
-		node, err := l.galeraNode(dir, members, i, args)
+		node, err := startMember(l, dir, members, i, args)
 		if err != nil {
 			for _, other := range g.Nodes {
 				err = fmt.Errorf("%w; another node: %s", err, other.LogTail())
@@ -127,10 +127,10 @@ else
 fi
 exec "$0" "$@"`
 
-// galeraNode starts the node of the i-th member. The first one starts the cluster
+// startMember starts the node of the i-th member. The first one starts the cluster
 // unless it has been a member already.
-func (l *Lab) galeraNode(dir string, members []galeraMember, i int, args []string) (*MySQL, error) {
-	p, m, err := l.mysqlProgram(append(galeraArgs(members, i), args...))
+func startMember(l *Lab, dir string, members []galeraMember, i int, args []string) (*MySQL, error) {
+	p, m, err := mysqlProgram(l, append(galeraArgs(members, i), args...))
 	if err != nil {
 		return nil, err
 	}

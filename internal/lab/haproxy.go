@@ -43,33 +43,33 @@ listen mysql
 	default-server check inter 200ms fall 2 rise 2 on-marked-down shutdown-sessions %s
 %s`
 
-// HAProxy starts HAProxy in front of servers, which need an Address. A server is
+// StartHAProxy starts HAProxy in front of servers, which need an Address. A server is
 // checked five times a second: it must accept writes and, in a Galera cluster, be
 // synced.
-func (l *Lab) HAProxy(routing Routing, servers ...*MySQL) (*HAProxy, error) {
-	lines, err := l.haproxyServers("127.0.0.1", routing, servers)
+func StartHAProxy(l *Lab, routing Routing, servers ...*MySQL) (*HAProxy, error) {
+	lines, err := checkServers(l, "127.0.0.1", routing, servers)
 	if err != nil {
 		return nil, err
 	}
 	return WithFreePort(func(port int) (*HAProxy, error) {
-		return l.haproxy(nil, fmt.Sprintf("127.0.0.1:%d", port), routing, lines)
+		return startHAProxyWith(l, nil, fmt.Sprintf("127.0.0.1:%d", port), routing, lines)
 	})
 }
 
-// HAProxyOn is HAProxy on a host.
-func (l *Lab) HAProxyOn(h *Host, routing Routing, servers ...*MySQL) (*HAProxy, error) {
-	lines, err := l.haproxyServers(h.network.Address(), routing, servers)
+// StartHAProxyOn is StartHAProxy on a host.
+func StartHAProxyOn(l *Lab, h *Host, routing Routing, servers ...*MySQL) (*HAProxy, error) {
+	lines, err := checkServers(l, h.network.Address(), routing, servers)
 	if err != nil {
 		return nil, err
 	}
-	return l.haproxy(h, h.Address+":3306", routing, lines)
+	return startHAProxyWith(l, h, h.Address+":3306", routing, lines)
 }
 
-// haproxyServers starts the check of each server at the address here, which
+// checkServers starts the check of each server at the address here, which
 // HAProxy can reach, and returns the servers' lines of the configuration.
-func (l *Lab) haproxyServers(here string, routing Routing, servers []*MySQL) (lines string, err error) {
+func checkServers(l *Lab, here string, routing Routing, servers []*MySQL) (lines string, err error) {
 	for i, m := range servers {
-		port, err := l.startWriteCheck(here, m)
+		port, err := startWriteCheck(l, here, m)
 		if err != nil {
 			return "", err
 		}
@@ -82,7 +82,7 @@ func (l *Lab) haproxyServers(here string, routing Routing, servers []*MySQL) (li
 	return lines, nil
 }
 
-func (l *Lab) haproxy(h *Host, address string, routing Routing, servers string) (*HAProxy, error) {
+func startHAProxyWith(l *Lab, h *Host, address string, routing Routing, servers string) (*HAProxy, error) {
 	path, err := l.path(HAProxyServer)
 	if err != nil {
 		return nil, err

@@ -13,14 +13,14 @@ import (
 func twoServers(t *testing.T, routing lab.Routing) (servers []*lab.MySQL, proxied *sqlx.DB) {
 	t.Helper()
 	for _, id := range []string{"1", "2"} {
-		m, err := labtest.Lab(t).MySQLTCP("--server-id=" + id)
+		m, err := lab.StartMySQLTCP(labtest.Lab(t), "--server-id="+id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(m.Kill)
 		servers = append(servers, m)
 	}
-	proxy, err := labtest.Lab(t).HAProxy(routing, servers...)
+	proxy, err := lab.StartHAProxy(labtest.Lab(t), routing, servers...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 // Package lab starts private real servers (MariaDB or MySQL, Redis, nginx, the
 // service itself) as child processes in a temporary directory.
 //
+// A Lab is that directory, and the servers that end with it. Each kind of server
+// is a type of its own with a function that starts it in a lab: StartRedis returns
+// a *Redis.
+//
 // No server or file outlives the process that opened the lab. Close stops
 // every server and removes the directory. If the process is killed instead,
 // its servers are signalled to end, and the next Open removes the directory.

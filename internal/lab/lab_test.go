@@ -52,11 +52,11 @@ func runUntilKilled() error {
 	if err != nil {
 		return err
 	}
-	redis, err := l.Redis()
+	redis, err := lab.StartRedis(l)
 	if err != nil {
 		return err
 	}
-	nginx, err := l.Nginx("../../deploy/nginx", strings.Replace(redis.URL, "unix://", "unix:", 1))
+	nginx, err := lab.StartNginx(l, "../../deploy/nginx", strings.Replace(redis.URL, "unix://", "unix:", 1))
 	if err != nil {
 		return err
 	}
@@ -75,11 +75,11 @@ func runUntilKilled() error {
 
 // startDatabases starts a MySQL, and a Galera cluster where there is one.
 func startDatabases(l *lab.Lab) ([]*lab.MySQL, error) {
-	db, err := l.MySQL()
+	db, err := lab.StartMySQL(l)
 	if err != nil || runtime.GOOS != "linux" {
 		return []*lab.MySQL{db}, err
 	}
-	g, err := l.Galera(2)
+	g, err := lab.StartGalera(l, 2)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ type Memcached struct {
 	Address string
 }
 
-// Memcached starts a server with 64 MB of memory on a Unix socket.
-func (l *Lab) Memcached() (*Memcached, error) {
+// StartMemcached starts a server with 64 MB of memory on a Unix socket.
+func StartMemcached(l *Lab) (*Memcached, error) {
 	path, err := l.path(MemcachedServer)
 	if err != nil {
 		return nil, err

@@ -22,11 +22,11 @@ type MySQL struct {
 	socket string
 }
 
-// MySQL starts MariaDB, or MySQL if MariaDB is not installed, with args added
+// StartMySQL starts MariaDB, or MySQL if MariaDB is not installed, with args added
 // to its command line. The server is fully durable: a commit returns after it
 // has reached the disk.
-func (l *Lab) MySQL(args ...string) (*MySQL, error) {
-	p, m, err := l.mysqlProgram(args)
+func StartMySQL(l *Lab, args ...string) (*MySQL, error) {
+	p, m, err := mysqlProgram(l, args)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (l *Lab) MySQL(args ...string) (*MySQL, error) {
 }
 
 // mysqlProgram returns a server that has its data and has not been started.
-func (l *Lab) mysqlProgram(args []string) (Program, *MySQL, error) {
+func mysqlProgram(l *Lab, args []string) (Program, *MySQL, error) {
 	path, err := l.path(MySQLServer)
 	if err != nil {
 		return Program{}, nil, err

@@ -33,12 +33,12 @@ type Host struct {
 // A namespace is a network namespace. Its server sleeps.
 type namespace struct{ *Server }
 
-// Network starts a network without hosts.
-func (l *Lab) Network() (*Network, error) {
+// StartNetwork starts a network without hosts.
+func StartNetwork(l *Lab) (*Network, error) {
 	if _, err := l.path(NetworkTools); err != nil {
 		return nil, err
 	}
-	space, err := l.namespace()
+	space, err := startNamespace(l)
 	if err != nil {
 		return nil, fmt.Errorf("lab: network namespaces need Linux and root: %w", err)
 	}
@@ -58,7 +58,7 @@ func (n *Network) Address() string { return n.prefix + "1" }
 
 // Host adds a host.
 func (n *Network) Host() (*Host, error) {
-	space, err := n.lab.namespace()
+	space, err := startNamespace(n.lab)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (h *Host) On(p Program) Program {
 	return p
 }
 
-// namespace starts a process in a new namespace.
-func (l *Lab) namespace() (namespace, error) {
+// startNamespace starts a process in a new namespace.
+func startNamespace(l *Lab) (namespace, error) {
 	path, err := LookPath("unshare")
 	if err != nil {
 		return namespace{}, err

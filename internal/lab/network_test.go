@@ -18,7 +18,7 @@ func TestDisconnectedHostIsSilent(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		t.Skip("network namespaces need Linux and root")
 	}
-	network, err := labtest.Lab(t).Network()
+	network, err := lab.StartNetwork(labtest.Lab(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,35 +23,35 @@ type Nginx struct {
 	URL string
 }
 
-// Nginx starts nginx on a free loopback port with a copy of the directory conf,
+// StartNginx starts nginx on a free loopback port with a copy of the directory conf,
 // in front of upstreams: host:port or unix:/path, as in nginx's server directive.
 // It has no limits for each client, because all clients in the lab have the same
 // address.
-func (l *Lab) Nginx(conf string, upstreams ...string) (*Nginx, error) {
-	return l.startNginx(conf, upstreams, removeLimits)
+func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
+	return startEditedNginx(l, conf, upstreams, removeLimits)
 }
 
-// CrowdNginx is Nginx with enough workers for 20,000 clients, if a process here
+// StartCrowdNginx is StartNginx with enough workers for 20,000 clients, if a process here
 // may open fewer files than nginx.conf asks for.
-func (l *Lab) CrowdNginx(conf string, upstreams ...string) (*Nginx, error) {
-	return l.startNginx(conf, upstreams, func(dir string) error { return errors.Join(removeLimits(dir), addWorkers(dir)) })
+func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
+	return startEditedNginx(l, conf, upstreams, func(dir string) error { return errors.Join(removeLimits(dir), addWorkers(dir)) })
 }
 
-// LimitedNginx is Nginx with the limits of conf.
-func (l *Lab) LimitedNginx(conf string, upstreams ...string) (*Nginx, error) {
-	return l.startNginx(conf, upstreams, func(string) error { return nil })
+// StartLimitedNginx is StartNginx with the limits of conf.
+func StartLimitedNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
+	return startEditedNginx(l, conf, upstreams, func(string) error { return nil })
 }
 
-// startNginx starts nginx after edit has changed the copy of conf in dir.
-func (l *Lab) startNginx(conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
+// startEditedNginx starts nginx after edit has changed the copy of conf in dir.
+func startEditedNginx(l *Lab, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
 	path, err := l.path(NginxServer)
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*Nginx, error) { return l.nginx(path, port, conf, upstreams, edit) })
+	return WithFreePort(func(port int) (*Nginx, error) { return startNginxOnPort(l, path, port, conf, upstreams, edit) })
 }
 
-func (l *Lab) nginx(path string, port int, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
+func startNginxOnPort(l *Lab, path string, port int, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
 	dir, err := l.Dir("nginx")
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -52,7 +53,7 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 		w.Header().Set("X-Instance", "a")
 	})
 	log := filepath.Join(t.TempDir(), "access.log")
-	n, err := labtest.Lab(t).Nginx(logAll(t, log), addr)
+	n, err := lab.StartNginx(labtest.Lab(t), logAll(t, log), addr)
 	if err != nil {
 		t.Fatal(err)
 	}

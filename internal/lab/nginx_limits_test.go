@@ -34,7 +34,7 @@ func startLimitedNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	if err := os.WriteFile(listen, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	n, err := labtest.Lab(t).LimitedNginx(dir, upstreams...)
+	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, upstreams...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func startInstance(t *testing.T, h http.HandlerFunc) (upstream string, kill func
 
 func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	n, err := labtest.Lab(t).Nginx(conf, upstreams...)
+	n, err := lab.StartNginx(labtest.Lab(t), conf, upstreams...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func startTLS(t *testing.T, upstream string) (*lab.Nginx, *http.Client) {
 	secrets := t.TempDir()
 	pool := makeCertificate(t, secrets)
 	replace(t, filepath.Join(dir, "site", "listen.conf"), "/run/secrets", secrets)
-	n, err := labtest.Lab(t).Nginx(dir, upstream)
+	n, err := lab.StartNginx(labtest.Lab(t), dir, upstream)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,17 @@ type Prometheus struct {
 	URL string
 }
 
-// Prometheus starts a server on a free loopback port with the configuration at
+// StartPrometheus starts a server on a free loopback port with the configuration at
 // the absolute path config.
-func (l *Lab) Prometheus(config string) (*Prometheus, error) {
+func StartPrometheus(l *Lab, config string) (*Prometheus, error) {
 	path, err := l.path(PrometheusServer)
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*Prometheus, error) { return l.prometheus(path, config, port) })
+	return WithFreePort(func(port int) (*Prometheus, error) { return startPrometheusOnPort(l, path, config, port) })
 }
 
-func (l *Lab) prometheus(path, config string, port int) (*Prometheus, error) {
+func startPrometheusOnPort(l *Lab, path, config string, port int) (*Prometheus, error) {
 	dir, err := l.Dir("prometheus")
 	if err != nil {
 		return nil, err

@@ -17,36 +17,38 @@ type Redis struct {
 	Address string
 }
 
-// Redis starts a server on a Unix socket, with args added to its command line.
+// StartRedis starts a server on a Unix socket, with args added to its command line.
 // The server does not persist its data unless args enable it.
-func (l *Lab) Redis(args ...string) (*Redis, error) {
+func StartRedis(l *Lab, args ...string) (*Redis, error) {
 	dir, err := l.Dir("redis")
 	if err != nil {
 		return nil, err
 	}
 	socket := filepath.Join(dir, "s")
 	args = append([]string{"--port", "0", "--unixsocket", socket}, args...)
-	return l.startRedis(dir, &Redis{URL: "unix://" + socket}, args)
+	r := &Redis{URL: "unix://" + socket}
+	return r.start(l, dir, args)
 }
 
-// RedisTCP starts a server on a free loopback port, for clients that cannot
+// StartRedisTCP starts a server on a free loopback port, for clients that cannot
 // use a Unix socket.
-func (l *Lab) RedisTCP(args ...string) (*Redis, error) {
-	return WithFreePort(func(port int) (*Redis, error) { return l.redisOnPort(port, args) })
+func StartRedisTCP(l *Lab, args ...string) (*Redis, error) {
+	return WithFreePort(func(port int) (*Redis, error) { return startRedisOnPort(l, port, args) })
 }
 
-func (l *Lab) redisOnPort(port int, args []string) (*Redis, error) {
+func startRedisOnPort(l *Lab, port int, args []string) (*Redis, error) {
 	dir, err := l.Dir("redis")
 	if err != nil {
 		return nil, err
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	args = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, args...)
-	return l.startRedis(dir, &Redis{URL: "redis://" + address, Address: address}, args)
+	r := &Redis{URL: "redis://" + address, Address: address}
+	return r.start(l, dir, args)
 }
 
-// startRedis starts the server of r in dir and sets r.Server.
-func (l *Lab) startRedis(dir string, r *Redis, args []string) (*Redis, error) {
+// start starts the server of r in dir and sets r.Server.
+func (r *Redis) start(l *Lab, dir string, args []string) (*Redis, error) {
 	path, err := l.path(RedisServer)
 	if err != nil {
 		return nil, err

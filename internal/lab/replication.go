@@ -19,15 +19,15 @@ type Replication struct {
 // primary.
 var replicated = []string{"--log-bin=log", "--log-slave-updates", "--gtid-strict-mode=ON"}
 
-// AsyncReplication starts a primary whose commits return before the replica has
+// StartAsyncReplication starts a primary whose commits return before the replica has
 // them.
-func (l *Lab) AsyncReplication() (*Replication, error) { return l.replication(nil, nil) }
+func StartAsyncReplication(l *Lab) (*Replication, error) { return startReplication(l, nil, nil) }
 
-// SemiSyncReplication starts a primary whose commits are visible and return only
+// StartSemiSyncReplication starts a primary whose commits are visible and return only
 // after the replica has stored them in its relay log (AFTER_SYNC). While the
 // replica is away they wait, for ten minutes at most.
-func (l *Lab) SemiSyncReplication() (*Replication, error) {
-	r, err := l.replication([]string{
+func StartSemiSyncReplication(l *Lab) (*Replication, error) {
+	r, err := startReplication(l, []string{
 		"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000",
 	}, []string{"--rpl-semi-sync-slave-enabled=ON"})
 	if err != nil {
@@ -36,13 +36,13 @@ func (l *Lab) SemiSyncReplication() (*Replication, error) {
 	return r, eventually(r.expectSemiSync)
 }
 
-func (l *Lab) replication(primaryArgs, replicaArgs []string) (*Replication, error) {
+func startReplication(l *Lab, primaryArgs, replicaArgs []string) (*Replication, error) {
 	r := &Replication{}
 	var err error
-	if r.Primary, err = l.MySQLTCP(append(append(primaryArgs, replicated...), "--server-id=1")...); err != nil {
+	if r.Primary, err = StartMySQLTCP(l, append(append(primaryArgs, replicated...), "--server-id=1")...); err != nil {
 		return nil, err
 	}
-	if r.Replica, err = l.MySQLTCP(append(append(replicaArgs, replicated...), "--server-id=2", "--read-only=ON")...); err != nil {
+	if r.Replica, err = StartMySQLTCP(l, append(append(replicaArgs, replicated...), "--server-id=2", "--read-only=ON")...); err != nil {
 		return nil, err
 	}
 	return r, r.Follow(context.Background(), r.Primary.Address)

@@ -53,7 +53,7 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 	for _, replica := range []struct {
 		start func(*lab.Lab) (*lab.Replication, error)
 		waits bool
-	}{{(*lab.Lab).AsyncReplication, false}, {(*lab.Lab).SemiSyncReplication, true}} {
+	}{{lab.StartAsyncReplication, false}, {lab.StartSemiSyncReplication, true}} {
 		r := replication(t, replica.start)
 		db := labtest.Open(t, r.Primary.DSN("mysql"))
 		writeRows(t, db, 1)
@@ -81,8 +81,8 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 // being told.
 func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	t.Parallel()
-	r := replication(t, (*lab.Lab).SemiSyncReplication)
-	proxy, err := labtest.Lab(t).HAProxy(lab.OneWriter, r.Primary, r.Replica)
+	r := replication(t, lab.StartSemiSyncReplication)
+	proxy, err := lab.StartHAProxy(labtest.Lab(t), lab.OneWriter, r.Primary, r.Replica)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,14 @@ type sentinelNode struct {
 	address string // host:port
 }
 
-func (l *Lab) sentinel() (*Topology, error) {
-	t, err := l.replicas()
+func startSentinelTopology(l *Lab) (*Topology, error) {
+	t, err := startReplicas(l)
 	if err != nil {
 		return nil, err
 	}
 	var addrs []string
 	for range 3 {
-		s, err := l.startSentinel(t.Nodes[0].Address)
+		s, err := startSentinel(l, t.Nodes[0].Address)
 		if err != nil {
 			return nil, err
 		}
@@ -50,15 +50,15 @@ func expectSentinels(ctx context.Context, addrs []string) error {
 
 // startSentinel starts a sentinel that considers master down after half a
 // second without a reply.
-func (l *Lab) startSentinel(master string) (*sentinelNode, error) {
+func startSentinel(l *Lab, master string) (*sentinelNode, error) {
 	path, err := l.path(RedisServer)
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*sentinelNode, error) { return l.sentinelOnPort(path, port, master) })
+	return WithFreePort(func(port int) (*sentinelNode, error) { return startSentinelOnPort(l, path, port, master) })
 }
 
-func (l *Lab) sentinelOnPort(path string, port int, master string) (*sentinelNode, error) {
+func startSentinelOnPort(l *Lab, path string, port int, master string) (*sentinelNode, error) {
 	dir, err := l.Dir("sentinel")
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Topologies are the names that Lab.Topology takes.
+// Topologies are the names that StartTopology takes.
 var Topologies = []string{"single", "replicas", "sentinel", "cluster"}
 
 // A Topology is a group of Redis servers that work together.
@@ -23,19 +23,19 @@ type Topology struct {
 	Sentinels []*Server
 }
 
-// Topology starts Redis in the named topology: one server (single), a master
+// StartTopology starts Redis in the named topology: one server (single), a master
 // with three replicas (replicas), the same with three sentinels (sentinel), or
 // a cluster of three masters with one replica each (cluster). Servers of a
 // topology that failed to start run until the lab closes.
-func (l *Lab) Topology(name string) (*Topology, error) {
-	starts := map[string]func() (*Topology, error){
-		"single": l.single, "replicas": l.replicas, "sentinel": l.sentinel, "cluster": l.cluster,
+func StartTopology(l *Lab, name string) (*Topology, error) {
+	starts := map[string]func(*Lab) (*Topology, error){
+		"single": startSingle, "replicas": startReplicas, "sentinel": startSentinelTopology, "cluster": startCluster,
 	}
 	start := starts[name]
 	if start == nil {
 		return nil, fmt.Errorf("lab: no Redis topology %q", name)
 	}
-	t, err := start()
+	t, err := start(l)
 	if err != nil {
 		return nil, fmt.Errorf("lab: Redis topology %s: %w", name, err)
 	}
@@ -43,12 +43,12 @@ func (l *Lab) Topology(name string) (*Topology, error) {
 	return t, nil
 }
 
-// IndependentRedis starts n servers without replication between them, as
+// StartIndependentRedis starts n servers without replication between them, as
 // Redlock requires.
-func (l *Lab) IndependentRedis(n int) ([]*Redis, error) {
+func StartIndependentRedis(l *Lab, n int) ([]*Redis, error) {
 	var all []*Redis
 	for range n {
-		r, err := l.RedisTCP()
+		r, err := StartRedisTCP(l)
 		if err != nil {
 			return nil, err
 		}
@@ -97,8 +97,8 @@ func (r *Redis) withClient(f func(*redis.Client) error) error {
 	return f(rdb)
 }
 
-func (l *Lab) single() (*Topology, error) {
-	r, err := l.RedisTCP()
+func startSingle(l *Lab) (*Topology, error) {
+	r, err := StartRedisTCP(l)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (l *Lab) single() (*Topology, error) {
 // syncAtOnce makes a master begin a replica's first copy without a delay.
 var syncAtOnce = []string{"--repl-diskless-sync-delay", "0"}
 
-func (l *Lab) replicas() (*Topology, error) {
-	master, err := l.RedisTCP(syncAtOnce...)
+func startReplicas(l *Lab) (*Topology, error) {
+	master, err := StartRedisTCP(l, syncAtOnce...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (l *Lab) replicas() (*Topology, error) {
 		return nil, err
 	}
 	for range 3 {
-		r, err := l.RedisTCP(append([]string{"--replicaof", host + " " + port}, syncAtOnce...)...)
+		r, err := StartRedisTCP(l, append([]string{"--replicaof", host + " " + port}, syncAtOnce...)...)
 		if err != nil {
 			return nil, err
 		}

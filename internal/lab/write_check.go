@@ -14,7 +14,7 @@ import (
 // startWriteCheck serves the health check of m over HTTP on the address here and
 // returns its port: 200 if m accepts writes, 503 otherwise. HAProxy's own check of
 // MySQL only sees that a server accepts connections. The check ends with the lab.
-func (l *Lab) startWriteCheck(here string, m *MySQL) (port string, err error) {
+func startWriteCheck(l *Lab, here string, m *MySQL) (port string, err error) {
 	// Through the address that clients use, so that the check fails if they do.
 	db, err := connect.MySQL("root@tcp("+m.Address+")/mysql?timeout=900ms", 1)
 	if err != nil {

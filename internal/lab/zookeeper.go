@@ -22,17 +22,17 @@ type ZooKeeper struct {
 // manifest names the jars that it depends on.
 const zookeeperJar = "/usr/share/java/zookeeper.jar"
 
-// ZooKeeper starts a server on a free loopback port, because ZooKeeper has no
+// StartZooKeeper starts a server on a free loopback port, because ZooKeeper has no
 // Unix sockets. It grants session timeouts from 200 ms to a minute.
-func (l *Lab) ZooKeeper() (*ZooKeeper, error) {
+func StartZooKeeper(l *Lab) (*ZooKeeper, error) {
 	java, err := l.path(ZooKeeperServer)
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*ZooKeeper, error) { return l.zookeeper(java, port) })
+	return WithFreePort(func(port int) (*ZooKeeper, error) { return startZooKeeperOnPort(l, java, port) })
 }
 
-func (l *Lab) zookeeper(java string, port int) (*ZooKeeper, error) {
+func startZooKeeperOnPort(l *Lab, java string, port int) (*ZooKeeper, error) {
 	dir, err := l.Dir("zookeeper")
 	if err != nil {
 		return nil, err

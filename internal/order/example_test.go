@@ -61,7 +61,7 @@ func ExampleClaims_Claim() {
 func privateServers(ctx context.Context) (db, batchDB *sqlx.DB, rdb redis.UniversalClient, stop func()) {
 	l, err := lab.Open()
 	must(err)
-	mysql, err := l.MySQL()
+	mysql, err := lab.StartMySQL(l)
 	must(err)
 	dsn, err := mysql.Create(ctx, "flashsale")
 	must(err)
@@ -70,7 +70,7 @@ func privateServers(ctx context.Context) (db, batchDB *sqlx.DB, rdb redis.Univer
 	must(migrations.Up(ctx, db.DB))
 	batchDB, err = connect.MySQL(dsn, 4, connect.BriefLockWaits, connect.MultiStatements)
 	must(err)
-	server, err := l.Redis()
+	server, err := lab.StartRedis(l)
 	must(err)
 	rdb, err = connect.Redis(server.URL, 4)
 	must(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 )
@@ -110,7 +111,7 @@ func (s *sale) place(claims *order.Claims, couponID int64, length time.Duration)
 // newScaleSale returns a sale on a server with a buffer pool for all orders.
 func newScaleSale(t *testing.T) *sale {
 	t.Helper()
-	server, err := labtest.Lab(t).MySQL("--innodb-buffer-pool-size=2G", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0")
+	server, err := lab.StartMySQL(labtest.Lab(t), "--innodb-buffer-pool-size=2G", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func (s *Sale) StartInstance(program, name string) (*lab.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.stack.API(path, name, s.env...)
+	return lab.StartAPI(s.stack.Lab, path, name, s.env...)
 }
 
 // A Fleet is any number of instances behind nginx.
@@ -37,13 +37,13 @@ func (s *Sale) StartFleet(n int) (*Fleet, error) {
 	f := &Fleet{}
 	var upstreams []string
 	for i := range n {
-		api, err := s.stack.API(path, InstanceName(i), s.env...)
+		api, err := lab.StartAPI(s.stack.Lab, path, InstanceName(i), s.env...)
 		if err != nil {
 			return nil, errors.Join(err, f.Stop())
 		}
 		f.Instances, upstreams = append(f.Instances, api), append(upstreams, api.Address)
 	}
-	if f.Nginx, err = s.stack.Nginx(filepath.Join("deploy", "nginx"), upstreams...); err != nil {
+	if f.Nginx, err = lab.StartNginx(s.stack.Lab, filepath.Join("deploy", "nginx"), upstreams...); err != nil {
 		return nil, errors.Join(err, f.Stop())
 	}
 	return f, nil
@@ -67,7 +67,7 @@ type Pair struct {
 	Nginx *lab.Nginx
 }
 
-type startNginx func(conf string, upstreams ...string) (*lab.Nginx, error)
+type startNginx func(l *lab.Lab, conf string, upstreams ...string) (*lab.Nginx, error)
 
 // StartPair starts two instances of a program of bin/ behind nginx. nginx does not
 // limit clients, because all load comes from one address.
@@ -76,19 +76,19 @@ func (s *Sale) StartPair(program string) (*Pair, error) { return s.StartPairWith
 // StartPairWith is StartPair with settings of each instance, which override the
 // sale's.
 func (s *Sale) StartPairWith(program string, a, b []string) (*Pair, error) {
-	return s.startPair(s.stack.Nginx, program, a, b)
+	return s.startPair(lab.StartNginx, program, a, b)
 }
 
 // StartShippedPair starts two instances of the service behind nginx, with all of
 // its limits.
 func (s *Sale) StartShippedPair() (*Pair, error) {
-	return s.startPair(s.stack.LimitedNginx, "api", nil, nil)
+	return s.startPair(lab.StartLimitedNginx, "api", nil, nil)
 }
 
 // StartCrowdPair starts two instances of the service behind an nginx that can
 // serve 20,000 clients.
 func (s *Sale) StartCrowdPair() (*Pair, error) {
-	return s.startPair(s.stack.CrowdNginx, "api", nil, nil)
+	return s.startPair(lab.StartCrowdNginx, "api", nil, nil)
 }
 
 func (s *Sale) startPair(nginx startNginx, program string, a, b []string) (*Pair, error) {
@@ -97,13 +97,13 @@ func (s *Sale) startPair(nginx startNginx, program string, a, b []string) (*Pair
 		return nil, err
 	}
 	p := &Pair{}
-	if p.A, err = s.stack.API(path, "a", slices.Concat(s.env, a)...); err != nil {
+	if p.A, err = lab.StartAPI(s.stack.Lab, path, "a", slices.Concat(s.env, a)...); err != nil {
 		return nil, err
 	}
-	if p.B, err = s.stack.API(path, "b", slices.Concat(s.env, b)...); err != nil {
+	if p.B, err = lab.StartAPI(s.stack.Lab, path, "b", slices.Concat(s.env, b)...); err != nil {
 		return nil, errors.Join(err, p.A.Stop())
 	}
-	p.Nginx, err = nginx(filepath.Join("deploy", "nginx"), p.A.Address, p.B.Address)
+	p.Nginx, err = nginx(s.stack.Lab, filepath.Join("deploy", "nginx"), p.A.Address, p.B.Address)
 	if err != nil {
 		return nil, errors.Join(err, p.A.Stop(), p.B.Stop())
 	}

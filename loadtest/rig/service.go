@@ -25,7 +25,7 @@ func (s *Stack) StartService(ctx context.Context, topology, driver string, setti
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Topology(topology)
+	t, err := lab.StartTopology(s.Lab, topology)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) Stop() error {
 func (s *Stack) LockServers(driver string) (settings []string, err error) {
 	switch driver {
 	case "redlock":
-		nodes, err := s.IndependentRedis(5)
+		nodes, err := lab.StartIndependentRedis(s.Lab, 5)
 		if err != nil {
 			return nil, err
 		}
@@ -65,19 +65,19 @@ func (s *Stack) LockServers(driver string) (settings []string, err error) {
 		}
 		return []string{"REDLOCK_URLS=" + strings.Join(urls, ",")}, nil
 	case "zk":
-		z, err := s.ZooKeeper()
+		z, err := lab.StartZooKeeper(s.Lab)
 		if err != nil {
 			return nil, err
 		}
 		return []string{"ZK_ADDR=" + z.Address}, nil
 	case "etcd":
-		e, err := s.Etcd()
+		e, err := lab.StartEtcd(s.Lab)
 		if err != nil {
 			return nil, err
 		}
 		return []string{"ETCD_ADDR=" + e.Endpoint}, nil
 	case "memcache":
-		m, err := s.Memcached()
+		m, err := lab.StartMemcached(s.Lab)
 		if err != nil {
 			return nil, err
 		}

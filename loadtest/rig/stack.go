@@ -38,10 +38,10 @@ func Start(databaseArgs ...string) (*Stack, error) {
 		return nil, err
 	}
 	s := &Stack{Lab: l, Secret: rand.Text() + rand.Text()}
-	if s.MySQL, err = l.MySQL(databaseArgs...); err != nil {
+	if s.MySQL, err = lab.StartMySQL(l, databaseArgs...); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if s.Redis, err = l.Redis("--databases", strconv.Itoa(redisDatabases)); err != nil {
+	if s.Redis, err = lab.StartRedis(l, "--databases", strconv.Itoa(redisDatabases)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return s, nil

@@ -92,12 +92,7 @@ func Lab(tb testing.TB) *lab.Lab {
 // Redis starts a Redis for this test alone, with args added to its command line.
 func Redis(tb testing.TB, args ...string) *lab.Redis {
 	tb.Helper()
-	r, err := Lab(tb).Redis(args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(r.Kill)
-	return r
+	return startFor(tb, func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedis(l, args...) })
 }
 
 // Dial returns a client of r that is closed when the test ends.
@@ -122,12 +117,7 @@ func DialURL(tb testing.TB, url string) redis.UniversalClient {
 // pause the server need it; the others share one server by DSN or DB.
 func MySQL(tb testing.TB) *lab.MySQL {
 	tb.Helper()
-	m, err := Lab(tb).MySQL()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(m.Kill)
-	return m
+	return startFor(tb, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
 }
 
 // EmptyDatabase creates a database without tables in m and returns its DSN.

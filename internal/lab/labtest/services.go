@@ -10,11 +10,17 @@ import (
 
 // Servers that the tests of a test binary share.
 var (
-	mysql     = sync.OnceValues(func() (*lab.MySQL, error) { return shared.MySQL() })
-	memcached = sync.OnceValues(func() (*lab.Memcached, error) { return shared.Memcached() })
-	etcd      = sync.OnceValues(func() (*lab.Etcd, error) { return shared.Etcd() })
-	zookeeper = sync.OnceValues(func() (*lab.ZooKeeper, error) { return shared.ZooKeeper() })
+	mysql     = once(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
+	memcached = once(lab.StartMemcached)
+	etcd      = once(lab.StartEtcd)
+	zookeeper = once(lab.StartZooKeeper)
 )
+
+// once returns a function that starts a server in the test binary's lab when it
+// is called first.
+func once[S any](start func(*lab.Lab) (S, error)) func() (S, error) {
+	return sync.OnceValues(func() (S, error) { return start(shared) })
+}
 
 // SharedMySQL returns the test binary's database server. Tests must not stop or
 // pause it.
@@ -50,23 +56,26 @@ func SharedZooKeeper(tb testing.TB) *lab.ZooKeeper {
 // Memcached starts a memcached for this test alone.
 func Memcached(tb testing.TB) *lab.Memcached {
 	tb.Helper()
-	s := mustStart(tb, Lab(tb).Memcached)
-	tb.Cleanup(s.Kill)
-	return s
+	return startFor(tb, lab.StartMemcached)
 }
 
 // Etcd starts an etcd for this test alone.
 func Etcd(tb testing.TB) *lab.Etcd {
 	tb.Helper()
-	s := mustStart(tb, Lab(tb).Etcd)
-	tb.Cleanup(s.Kill)
-	return s
+	return startFor(tb, lab.StartEtcd)
 }
 
 // ZooKeeper starts a ZooKeeper for this test alone.
 func ZooKeeper(tb testing.TB) *lab.ZooKeeper {
 	tb.Helper()
-	s := mustStart(tb, Lab(tb).ZooKeeper)
+	return startFor(tb, lab.StartZooKeeper)
+}
+
+// startFor starts a server that is killed when the test ends.
+func startFor[S interface{ Kill() }](tb testing.TB, start func(*lab.Lab) (S, error)) S {
+	tb.Helper()
+	l := Lab(tb)
+	s := mustStart(tb, func() (S, error) { return start(l) })
 	tb.Cleanup(s.Kill)
 	return s
 }
@@ -85,9 +94,7 @@ func mustStart[S any](tb testing.TB, start func() (S, error)) S {
 // test alone.
 func Topology(tb testing.TB, name string) *lab.Topology {
 	tb.Helper()
-	t := mustStart(tb, func() (*lab.Topology, error) { return Lab(tb).Topology(name) })
-	tb.Cleanup(t.Kill)
-	return t
+	return startFor(tb, func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, name) })
 }
 
 // Galera starts a Galera cluster of n nodes for this test alone, with args added
@@ -97,7 +104,5 @@ func Galera(tb testing.TB, n int, args ...string) *lab.Galera {
 	if runtime.GOOS != "linux" {
 		tb.Skip("MariaDB's packages for " + runtime.GOOS + " have no Galera")
 	}
-	g := mustStart(tb, func() (*lab.Galera, error) { return Lab(tb).Galera(n, args...) })
-	tb.Cleanup(g.Kill)
-	return g
+	return startFor(tb, func(l *lab.Lab) (*lab.Galera, error) { return lab.StartGalera(l, n, args...) })
 }

@@ -20,7 +20,7 @@ func ExampleFenced() {
 		panic(err)
 	}
 	defer servers.Close()
-	redis, err := servers.Redis()
+	redis, err := lab.StartRedis(servers)
 	if err != nil {
 		panic(err)
 	}

@@ -25,7 +25,7 @@ func startCluster(t *testing.T) (addresses []string, nodes [2]*redis.Client) {
 	for i := range nodes {
 		busPort, err := lab.FreePort()
 		noError(t, err)
-		server, err := labtest.Lab(t).RedisTCP("--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(busPort), "--cluster-node-timeout", "2000")
+		server, err := lab.StartRedisTCP(labtest.Lab(t), "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(busPort), "--cluster-node-timeout", "2000")
 		noError(t, err)
 		t.Cleanup(server.Kill)
 		u, err := url.Parse(server.URL)

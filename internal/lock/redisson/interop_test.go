@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redisson"
@@ -73,7 +74,7 @@ type interopEnv struct {
 // in both directions. `make interop` runs it.
 func TestInterop(t *testing.T) {
 	needInterop(t)
-	server, err := labtest.Lab(t).RedisTCP()
+	server, err := lab.StartRedisTCP(labtest.Lab(t))
 	noError(t, err)
 	t.Cleanup(server.Kill)
 	e := interopEnv{startJava(t, server), labtest.Dial(t, server), &interopReport{Redisson: redissonVersion(t), ByPrimitive: map[string]handoverResults{}}}

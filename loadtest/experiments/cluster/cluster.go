@@ -51,10 +51,10 @@ func (r *run) run(ctx context.Context) (err error) {
 	if r.result.Environment, err = r.stack.Environment(ctx); err != nil {
 		return err
 	}
-	if r.network, err = r.stack.Network(); err != nil {
+	if r.network, err = lab.StartNetwork(r.stack.Lab); err != nil {
 		return err
 	}
-	if r.redis, err = r.stack.Topology("cluster"); err != nil {
+	if r.redis, err = lab.StartTopology(r.stack.Lab, "cluster"); err != nil {
 		return err
 	}
 	if err := r.runPromotions(ctx); err != nil {

@@ -35,10 +35,10 @@ const (
 // the replica first is the control: it must lose orders.
 func promotions() []Promotion {
 	return []Promotion{
-		{Replication: "semi-synchronous", Expect: keep, start: (*lab.Lab).SemiSyncReplication},
-		{Replication: "semi-synchronous", Expect: keep, LinkLost: true, start: (*lab.Lab).SemiSyncReplication},
-		{Replication: "asynchronous", start: (*lab.Lab).AsyncReplication},
-		{Replication: "asynchronous", Expect: lose, LinkLost: true, start: (*lab.Lab).AsyncReplication},
+		{Replication: "semi-synchronous", Expect: keep, start: lab.StartSemiSyncReplication},
+		{Replication: "semi-synchronous", Expect: keep, LinkLost: true, start: lab.StartSemiSyncReplication},
+		{Replication: "asynchronous", start: lab.StartAsyncReplication},
+		{Replication: "asynchronous", Expect: lose, LinkLost: true, start: lab.StartAsyncReplication},
 	}
 }
 
@@ -85,7 +85,7 @@ func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
 	if err := servers.Follow(ctx, link.Addr()); err != nil {
 		return err
 	}
-	proxy, err := r.stack.HAProxy(lab.OneWriter, servers.Primary, servers.Replica)
+	proxy, err := lab.StartHAProxy(r.stack.Lab, lab.OneWriter, servers.Primary, servers.Replica)
 	if err != nil {
 		return err
 	}

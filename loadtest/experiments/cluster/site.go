@@ -42,7 +42,7 @@ func startSite(l *lab.Lab, network *lab.Network) (*site, error) {
 		s.hosts = append(s.hosts, h)
 	}
 	var err error
-	if s.galera, err = l.GaleraOn(s.hosts, "--max-connections=1000"); err != nil {
+	if s.galera, err = lab.StartGaleraOn(l, s.hosts, "--max-connections=1000"); err != nil {
 		return nil, err
 	}
 	for _, routing := range routings {
@@ -50,7 +50,7 @@ func startSite(l *lab.Lab, network *lab.Network) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		haproxy, err := l.HAProxyOn(h, routing, s.galera.Nodes...)
+		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.galera.Nodes...)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) 
 
 func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()
-	server, err := labtest.Lab(t).MySQL()
+	server, err := lab.StartMySQL(labtest.Lab(t))
 	if err != nil {
 		t.Fatal(err)
 	}

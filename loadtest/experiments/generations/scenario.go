@@ -46,7 +46,7 @@ func runScenario(ctx context.Context, l *lab.Lab, store *fencedStore, g generati
 	s := &scenario{ctx: ctx, lab: l, generation: g, store: store}
 	defer s.close()
 	for range max(1, g.nodes) {
-		node, err := l.RedisTCP()
+		node, err := lab.StartRedisTCP(l)
 		if err != nil {
 			return outcome{}, nil, err
 		}

@@ -71,7 +71,7 @@ func (s *scenario) startReplica() *lab.Redis {
 	s.check(err)
 	host, port, err := net.SplitHostPort(opts.Addr)
 	s.check(err)
-	r, err := s.lab.RedisTCP("--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
+	r, err := lab.StartRedisTCP(s.lab, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
 	if err != nil {
 		s.check(err)
 		return nil

@@ -40,7 +40,7 @@ func (s *servers) settingsFor(c Settings) (settings []string, err error) {
 	}
 	t := s.topologies[c.Redis]
 	if t == nil {
-		if t, err = s.stack.Topology(c.Redis); err != nil {
+		if t, err = lab.StartTopology(s.stack.Lab, c.Redis); err != nil {
 			return nil, err
 		}
 		s.topologies[c.Redis] = t

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -60,7 +61,7 @@ func (r *run) startOnce(name, dsn string) error {
 	if err != nil {
 		return err
 	}
-	api, err := r.stack.API(path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+r.sale.RedisURL, "JWT_SECRET="+r.stack.Secret,
+	api, err := lab.StartAPI(r.stack.Lab, path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+r.sale.RedisURL, "JWT_SECRET="+r.stack.Secret,
 		"MIGRATE=true", "LOG_LEVEL=warn")
 	if err != nil {
 		return fmt.Errorf("instance %s: %w", name, err)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+
+	"example.com/flashsale/internal/lab"
 )
 
 // The names of the locks in bench-peers.
@@ -48,7 +50,7 @@ func (b *bench) lockSection(ctx context.Context) error {
 // queueSection measures the drivers of the services that queue waiters themselves
 // and the services' own locks.
 func (b *bench) queueSection(ctx context.Context) error {
-	etcd, err := b.Etcd()
+	etcd, err := lab.StartEtcd(b.Lab)
 	if err != nil {
 		return err
 	}
