@@ -1,6 +1,6 @@
-// Package driver holds what lock drivers share: the context of a cleanup, and
-// the state of a lease that expires. A driver that needs none of it need not use
-// it.
+// Package driver holds what lock drivers share: the context of a cleanup, the
+// release of what a request with an unknown outcome may have acquired, and the
+// state of a lease that expires. A driver that needs none of it need not use it.
 package driver
 
 import (
