@@ -47,8 +47,9 @@ type Options struct {
 	// TTL is the length of the lease: how long the lock outlives a holder that
 	// died. Zero means 30 seconds.
 	TTL time.Duration
-	// Wait is how long to wait for another holder. Zero does not wait; a
-	// negative value waits until the context ends.
+	// Wait is how long to wait for another holder, and for a service that does
+	// not reply. Zero makes one request; a negative value waits until the
+	// context ends.
 	Wait time.Duration
 	// NoRenewal lets the lock end with its first lease. Otherwise the client
 	// extends the lease every third of TTL.
@@ -89,13 +90,15 @@ var (
 var errLate = errors.New("the reply came after the end of the lease")
 
 // Acquire takes the lock of key. It returns
-//   - ErrLocked, wrapped, with the cause of ctx if that ended the wait;
+//   - ErrLocked, wrapped, with the cause that ended the wait;
 //   - ErrLost if ctx carries a lock of this key that has ended, or if a new
-//     lease ended before the client had the reply;
+//     lease ended before the client had the reply and there is no wait;
 //   - ErrReentry if ctx carries one that is held and o.Reentrant is not set;
 //   - ErrInvalid if the key or an option cannot work, or ErrClosed;
-//   - any other error if the outcome is unknown: the driver has then tried to
-//     release the key.
+//   - any other error if the outcome is unknown: the driver releases what it may
+//     have got. Without a wait that is the error of the one request. Within a
+//     wait the client requests the key again, until the wait ends; the error has
+//     then both causes.
 //
 // The client serves its own waiters in the order of arrival. Between processes
 // no order is promised.
@@ -117,9 +120,10 @@ func (c *Client) Acquire(ctx context.Context, key string, o Options) (*Lock, err
 }
 
 // Do runs fn while it holds the lock of key, which it takes as Acquire does.
-// The context of fn carries the lock and is cancelled, with ErrLost as its
-// cause, before another holder can have the key. Do returns the error of fn,
-// joined with ErrLost if the lock was lost or with the error of the release.
+// The context of fn carries the lock. It is cancelled, with ErrLost as its cause,
+// before another holder can have the key, unless this process is stopped: fn calls
+// l.Err before each write. Do returns the error of fn, joined with ErrLost if the
+// lock was lost or with the error of the release.
 func (c *Client) Do(ctx context.Context, key string, o Options, fn func(ctx context.Context, l *Lock) error) (err error) {
 	l, err := c.Acquire(ctx, key, o)
 	if err != nil {
@@ -135,12 +139,17 @@ func (c *Client) Do(ctx context.Context, key string, o Options, fn func(ctx cont
 
 // Close ends the client's waits with ErrClosed, refuses every new Acquire, and
 // releases the locks that are still held; their holders see ErrClosed. It
-// returns when each of these releases has ended or its time is over, and does not
-// wait for a Release or an Acquire that is under way. A second Close does
-// nothing.
+// returns when each of these releases has ended or its time is over, as those of
+// a Drainer have, and does not wait for a Release or an Acquire that is under
+// way. A second Close does nothing.
 func (c *Client) Close() {
 	c.close(ErrClosed)
 	c.watchdog.close()
+	if d, ok := c.locker.(Drainer); ok {
+		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+		defer cancel()
+		d.Drain(ctx)
+	}
 }
 
 func (c *Client) refused(o Options, err error, wait time.Duration) {

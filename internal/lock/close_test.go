@@ -112,3 +112,24 @@ func TestAcquireAfterCloseReturnsErrClosedWithoutARequest(t *testing.T) {
 		}
 	}
 }
+
+// drainedLocker is Local as a Drainer.
+type drainedLocker struct {
+	*local
+	drained atomic.Int64
+}
+
+func (d *drainedLocker) Drain(ctx context.Context) {
+	if _, bounded := ctx.Deadline(); bounded {
+		d.drained.Add(1)
+	}
+}
+
+func TestCloseDrainsTheDriver(t *testing.T) {
+	t.Parallel()
+	l := &drainedLocker{local: Local().(*local)}
+	New(l).Close()
+	if n := l.drained.Load(); n != 1 {
+		t.Errorf("drained %d times within a time, want once", n)
+	}
+}

@@ -17,6 +17,7 @@ const (
 	EventReentered                       // the context's own lock was shared
 	EventWaiting                         // an Acquire begins to wait
 	EventWaited                          // it has stopped waiting
+	EventRetried                         // a request of a wait had an unknown outcome and is repeated; Err
 	EventRenewed                         // the lease was extended
 	EventRenewedLate                     // it was extended, with less than a third of its TTL left
 	EventRenewalUnknown                  // an extension failed and will be repeated; Err

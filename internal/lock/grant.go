@@ -19,7 +19,7 @@ type grant struct {
 	key         string
 	options     Options
 	lease       Lease
-	requestedAt time.Time // before the request for the first lease of full length
+	requestedAt instant // before the request for the first lease of full length
 	start       time.Time
 
 	mu         sync.Mutex
@@ -41,13 +41,9 @@ func (g *grant) obtain(ctx context.Context) error {
 		request = g.wait
 	}
 	if err := request(ctx); err != nil {
-		return err
+		return fmt.Errorf("lock %s: %w", g.key, err)
 	}
-	err := errLate
-	if time.Since(g.requestedAt) < safeTTL(g.options.TTL) {
-		err = g.client.watchdog.add(g)
-	}
-	if err != nil {
+	if err := g.client.watchdog.add(g); err != nil {
 		return fmt.Errorf("lock %s: %w", g.key, errors.Join(err, g.releaseLease(ctx)))
 	}
 	if lease, ok := g.lease.(WatchedLease); ok {
@@ -58,11 +54,20 @@ func (g *grant) obtain(ctx context.Context) error {
 
 // tryLock requests the lease once.
 func (g *grant) tryLock(ctx context.Context) (err error) {
-	g.requestedAt = time.Now()
+	g.requestedAt = now()
 	if g.lease, err = g.client.locker.TryLock(ctx, g.key, g.options.TTL); err != nil {
-		return fmt.Errorf("lock %s: %w", g.key, err)
+		return err
 	}
-	return nil
+	return g.refuseLate(ctx)
+}
+
+// refuseLate releases the lease, and returns an error, if it may have ended
+// before its reply arrived.
+func (g *grant) refuseLate(ctx context.Context) error {
+	if g.requestedAt.since() < safeTTL(g.options.TTL) {
+		return nil
+	}
+	return errors.Join(errLate, g.releaseLease(ctx))
 }
 
 // leave drops one reference. The last reference releases the lease.
@@ -149,6 +154,18 @@ func (g *grant) ended() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.err
+}
+
+// check ends the grant if its deadline is over, and returns why it has ended, or
+// nil while it is held.
+func (g *grant) check() error {
+	if err := g.ended(); err != nil {
+		return err
+	}
+	if g.client.watchdog.removeLate(g) {
+		g.lose(notExtended)
+	}
+	return g.ended()
 }
 
 // doneChannel returns the channel that is closed when the grant ends.

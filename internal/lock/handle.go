@@ -43,8 +43,14 @@ func (l *Lock) Done() <-chan struct{} { return l.grant.doneChannel() }
 
 // Err returns nil while the lock is held, ErrReleased after Release, ErrClosed
 // after the client's Close, and ErrLost, wrapped with the reason, after a loss.
+//
+// Err compares the clock with the deadline, so that a process which was stopped
+// or suspended learns of its loss from the first call, before Done is closed or
+// the context is cancelled by a timer. Call Err before each write. Between the
+// call and the write the process may be stopped again: only a fence that the
+// resource checks covers that.
 func (l *Lock) Err() error {
-	if err := l.grant.ended(); err != nil {
+	if err := l.grant.check(); err != nil {
 		return err
 	}
 	l.mu.Lock()

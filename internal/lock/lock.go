@@ -27,15 +27,40 @@ var (
 	ErrLost = errors.New("lock: lost")
 )
 
+// A LockedError is ErrLocked with what the server knows of the holder. A waiter
+// then requests the key as soon as a lease that is not extended has ended.
+type LockedError struct {
+	// Left is how long the holder's lease lasts if it is not extended.
+	Left time.Duration
+}
+
+// Locked returns a LockedError with left, or ErrLocked if left is not positive:
+// the server does not know how long the holder's lease lasts.
+func Locked(left time.Duration) error {
+	if left <= 0 {
+		return ErrLocked
+	}
+	return &LockedError{left}
+}
+
+// Error implements error.
+func (e *LockedError) Error() string { return ErrLocked.Error() }
+
+// Is reports whether target is ErrLocked.
+func (e *LockedError) Is(target error) bool { return target == ErrLocked }
+
 // A Locker requests leases from one lock service. It is safe for concurrent
 // use.
 type Locker interface {
 	// TryLock requests the key once and does not wait for a holder. It returns
-	// a lease that ends after ttl unless it is extended, ErrLocked, or an
-	// error that leaves the outcome unknown; in that case the driver has
-	// already tried to release what it may have got. A request that the client
-	// repeats because a reply was lost still yields the lease. A cancelled ctx
-	// yields none. A ttl finer than the service's clock is rounded up.
+	// a lease that ends after ttl unless it is extended, ErrLocked (as a
+	// LockedError if the service knows when the holder's lease ends), or an
+	// error that leaves the outcome unknown. In that case the driver releases
+	// what it may have got: it has tried that once, and repeats it in the
+	// background if the service may run the request later. A request that the
+	// client repeats because a reply was lost still yields the lease. A
+	// cancelled ctx yields none. A ttl finer than the service's clock is
+	// rounded up.
 	//
 	// The key and the ttl are valid: the Client has checked them.
 	TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
@@ -83,6 +108,15 @@ type BatchExtender interface {
 	// result for each lease: nil, ErrLost, or an error that leaves the outcome
 	// unknown.
 	ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error
+}
+
+// A Drainer is a Locker that repeats releases in the background, after requests
+// whose outcome is unknown.
+type Drainer interface {
+	Locker
+	// Drain sends each of these releases once more, and returns when the
+	// service has replied to all of them or ctx ends. The Locker remains usable.
+	Drain(ctx context.Context)
 }
 
 // A WatchedLease detects its own loss without a request, as a lease that is

@@ -193,30 +193,63 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// The waiter whose request fails gets the error at once, and the next waiter
-// then makes its own request.
-func TestOutageEndsAWaitAtOnce(t *testing.T) {
+// The holder dies and the service is down until its lease has ended.
+func TestWaitOutlastsAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]time.Duration{"25s": 25 * time.Second, "unlimited": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var (
+					l     = newCountingLocker()
+					c     = New(l)
+					group sync.WaitGroup
+				)
+				if _, err := l.TryLock(t.Context(), "k", 3*time.Second); err != nil {
+					t.Fatal(err)
+				}
+				for range 10 {
+					group.Go(func() {
+						if err := c.Do(t.Context(), "k", Options{Wait: wait}, func(context.Context, *Lock) error { return nil }); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				synctest.Wait()
+				l.down.Store(true)
+				start := time.Now()
+				time.Sleep(6 * time.Second)
+				l.down.Store(false)
+				group.Wait()
+				if took := time.Since(start); took > 6500*time.Millisecond {
+					t.Errorf("acquired %s after the begin of an outage of 6s", took)
+				}
+			})
+		})
+	}
+}
+
+// The error of a wait that an outage outlasts is no verdict, whether the waiter
+// has made requests of its own or waited behind another.
+func TestWaitThatEndsInAnOutageReportsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var (
-			l     = newCountingLocker()
-			c     = New(l)
-			group sync.WaitGroup
-		)
+		l := newCountingLocker()
+		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{})
-		start := time.Now()
+		l.down.Store(true)
+		var group sync.WaitGroup
 		for range 10 {
 			group.Go(func() {
-				if _, err := c.Acquire(t.Context(), "k", Options{Wait: -1}); !errors.Is(err, errDown) || errors.Is(err, ErrLocked) {
-					t.Errorf("%v, want the outage and not ErrLocked", err)
+				_, err := c.Acquire(t.Context(), "k", Options{Wait: 5 * time.Second})
+				if !errors.Is(err, errDown) || !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) {
+					t.Errorf("%v, want the outage, the end of the wait and not ErrLocked", err)
 				}
 			})
 		}
-		synctest.Wait()
-		l.down.Store(true)
 		group.Wait()
-		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("told after %s", took)
+		if _, err := c.Acquire(t.Context(), "k", Options{}); !errors.Is(err, errDown) {
+			t.Errorf("without a wait: %v, want the outage", err)
 		}
 		l.down.Store(false)
 		_ = first.Release(t.Context())
@@ -367,4 +400,74 @@ func TestHangingRequestHardlyOutlastsTheWait(t *testing.T) {
 			t.Errorf("%v after %s, want an unknown outcome within 750ms", err, took)
 		}
 	})
+}
+
+// tellingLocker is Local without notifications of its own, which tells how long
+// the holder's lease lasts.
+type tellingLocker struct {
+	silentLocker
+	mu    sync.Mutex
+	ends  time.Time // of the holder's lease
+	tries []time.Time
+}
+
+func (l *tellingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tries = append(l.tries, time.Now())
+	lease, err := l.silentLocker.TryLock(ctx, key, ttl)
+	if err != nil {
+		return nil, Locked(time.Until(l.ends))
+	}
+	l.ends = time.Now().Add(ttl)
+	return lease, nil
+}
+
+func TestWaiterWakesWhenTheLeaseOfADeadHolderEnds(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{300 * time.Millisecond, 5 * time.Second, 12345 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
+			if _, err := l.TryLock(t.Context(), "k", ttl); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			h := mustAcquire(t, New(l), t.Context(), Options{Wait: time.Minute})
+			if late := time.Since(start) - ttl; late > 2*spread {
+				t.Errorf("acquired %s after the end of a lease of %s", late, ttl)
+			}
+			_ = h.Release(t.Context())
+		})
+	}
+}
+
+// The waiter that was told gives up. The one behind it has made no request.
+func TestNextWaiterKnowsWhenTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ttl = 900 * time.Millisecond
+		l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
+		if _, err := l.TryLock(t.Context(), "k", ttl); err != nil {
+			t.Fatal(err)
+		}
+		c, start := New(l), time.Now()
+		go func() { _, _ = c.Acquire(t.Context(), "k", Options{Wait: 400 * time.Millisecond}) }()
+		synctest.Wait()
+		h := mustAcquire(t, c, t.Context(), Options{Wait: time.Minute})
+		if late := time.Since(start) - ttl; late > 2*spread {
+			t.Errorf("acquired %s after the end of the lease", late)
+		}
+		_ = h.Release(t.Context())
+	})
+}
+
+func TestRefusalWithTheTimeLeftIsErrLocked(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[time.Duration]time.Duration{-1: 0, 0: 0, time.Second: time.Second} {
+		err := Locked(left)
+		var locked *LockedError
+		if errors.As(err, &locked); !errors.Is(err, ErrLocked) || err.Error() != ErrLocked.Error() || locked != nil && locked.Left != want || locked == nil && want != 0 {
+			t.Errorf("Locked(%d) = %#v", left, err)
+		}
+	}
 }

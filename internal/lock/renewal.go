@@ -4,6 +4,7 @@ import "time"
 
 // A renewal is what the watchdog knows of a grant.
 type renewal struct {
+	extended instant   // before the request that the server has last granted
 	deadline time.Time // until which the lock is certainly held
 	last     time.Time // when MaxHold ends it; zero if nothing does
 	due      time.Time // of the next renewal, or the deadline
@@ -12,7 +13,8 @@ type renewal struct {
 }
 
 // extendedAt records a lease of full length that was requested at t.
-func (r *renewal) extendedAt(t time.Time, o Options) {
+func (r *renewal) extendedAt(t instant, o Options) {
+	r.extended = t
 	if o.MaxHold > 0 && r.last.IsZero() {
 		r.last = t.Add(o.MaxHold)
 	}
@@ -21,6 +23,12 @@ func (r *renewal) extendedAt(t time.Time, o Options) {
 		r.deadline = r.last
 	}
 	r.renewAt(t.Add(o.TTL/3), o)
+}
+
+// late reports whether the deadline is over, also if the time to it has passed
+// while the machine was suspended.
+func (r *renewal) late(t instant) bool {
+	return t.sub(r.extended) >= r.deadline.Sub(r.extended.Time)
 }
 
 // renewAt sets the next renewal to t, or none if the deadline comes first.

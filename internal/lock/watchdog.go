@@ -22,6 +22,9 @@ type watchdog struct {
 	closed  bool
 }
 
+// notExtended is the reason of a loss.
+const notExtended = "not extended in time"
+
 // batchSize is how many leases one request extends.
 const batchSize = 100
 
@@ -56,6 +59,17 @@ func (w *watchdog) removeLocked(g *grant) {
 	if g.index >= 0 {
 		heap.Remove(&w.grants, g.index)
 	}
+}
+
+// removeLate removes g if its deadline is over, and reports that.
+func (w *watchdog) removeLate(g *grant) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	late := g.late(now())
+	if late {
+		w.removeLocked(g)
+	}
+	return late
 }
 
 func (w *watchdog) deadlineOf(g *grant) time.Time {
@@ -106,7 +120,7 @@ func (w *watchdog) wake() {
 	w.setTimer()
 	w.mu.Unlock()
 	for _, g := range late {
-		g.lose("not extended in time")
+		g.lose(notExtended)
 	}
 	for ttl, grants := range due {
 		w.renew(ttl, grants)
@@ -153,7 +167,7 @@ func (w *watchdog) renew(ttl time.Duration, grants []*grant) {
 func (w *watchdog) renewBatch(ttl time.Duration, grants []*grant) {
 	ctx, cancel := context.WithTimeout(context.Background(), ttl/5)
 	defer cancel()
-	requestedAt := time.Now()
+	requestedAt := now()
 	errs := w.extend(ctx, ttl, grants)
 	for i, g := range grants {
 		w.renewed(g, requestedAt, errs[i])
@@ -174,7 +188,7 @@ func (w *watchdog) extend(ctx context.Context, ttl time.Duration, grants []*gran
 
 // renewed records the result of a renewal, unless the grant has ended
 // meanwhile.
-func (w *watchdog) renewed(g *grant, requestedAt time.Time, err error) {
+func (w *watchdog) renewed(g *grant, requestedAt instant, err error) {
 	w.mu.Lock()
 	if g.index < 0 {
 		w.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -108,5 +109,70 @@ func TestLateRenewalIsReported(t *testing.T) {
 				t.Errorf("outage of %s: first renewal %v, want %v", outage, first, want)
 			}
 		})
+	}
+}
+
+// A stopped process runs no timer. It is simulated by a watchdog whose timer is
+// stopped.
+func TestErrReportsALossBeforeTheTimerDoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &flakyLocker{Locker: Local()}
+		var seen eventKinds
+		c := New(l, WithObserver(seen.add))
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+		ctx, done := h.Context(), h.Done()
+		stopTimer(c)
+		time.Sleep(29 * time.Second)
+		if err := h.Err(); err != nil {
+			t.Fatalf("before the deadline: %v", err)
+		}
+		time.Sleep(time.Second)
+		if err := h.Err(); !errors.Is(err, ErrLost) {
+			t.Fatalf("after the deadline: %v, want ErrLost", err)
+		}
+		wantEnded(t, ctx, done)
+		if err := h.Release(t.Context()); !errors.Is(err, ErrLost) {
+			t.Errorf("Release = %v, want ErrLost", err)
+		}
+		if kinds := seen.all(); !slices.Equal(kinds, []EventKind{EventAcquired, EventLost}) {
+			t.Errorf("events %v, want EventAcquired and EventLost", kinds)
+		}
+	})
+}
+
+// While a machine is suspended, Go's clock stands still.
+func TestErrCountsTheTimeOfASuspension(t *testing.T) {
+	t.Parallel()
+	if sinceBoot() == 0 {
+		t.Skip("this system has no clock that counts a suspension")
+	}
+	c := New(Local())
+	h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+	c.watchdog.mu.Lock()
+	h.grant.extended.boot -= 31 * time.Second
+	c.watchdog.mu.Unlock()
+	if err := h.Err(); !errors.Is(err, ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+	wantEnded(t, h.Context(), h.Done())
+	_ = h.Release(t.Context())
+}
+
+func stopTimer(c *Client) {
+	c.watchdog.mu.Lock()
+	defer c.watchdog.mu.Unlock()
+	c.watchdog.timer.Stop()
+}
+
+func wantEnded(t *testing.T, ctx context.Context, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	default:
+		t.Error("Done is open after Err has reported a loss")
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrLost) {
+		t.Errorf("the context's cause is %v, want ErrLost", cause)
 	}
 }

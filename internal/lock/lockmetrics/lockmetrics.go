@@ -33,7 +33,7 @@ func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, e
 		}, []string{"class"})
 	}
 	m := &Metrics{
-		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, refused (another holds it), unknown or reentered."),
+		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, refused (another holds it), unknown or reentered; retried is a request of a waiter that was repeated after an unknown outcome."),
 		ends:     counter("lock_holds_total", "Acquired locks that ended: released, lost or unknown."),
 		renewals: counter("lock_renewals_total", "Extensions of leases: renewed, late (with less than a third of the TTL left) or unknown."),
 		wait:     seconds("lock_wait_seconds", "Time until a lock was acquired."),
@@ -55,7 +55,7 @@ func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, e
 
 func (m *Metrics) begin(class string) {
 	for counter, outcomes := range map[*prometheus.CounterVec][]string{
-		m.acquires: {"acquired", "refused", "unknown", "reentered"},
+		m.acquires: {"acquired", "refused", "unknown", "reentered", "retried"},
 		m.ends:     {"released", "lost", "unknown"},
 		m.renewals: {"renewed", "late", "unknown"},
 	} {
@@ -82,6 +82,8 @@ func (m *Metrics) Observe(e lock.Event) {
 		m.waiters.WithLabelValues(e.Class).Inc()
 	case lock.EventWaited:
 		m.waiters.WithLabelValues(e.Class).Dec()
+	case lock.EventRetried:
+		m.acquires.WithLabelValues(e.Class, "retried").Inc()
 	case lock.EventRenewed:
 		m.renewals.WithLabelValues(e.Class, "renewed").Inc()
 	case lock.EventRenewedLate:

@@ -55,7 +55,9 @@ func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 	}
 	<-lost
 	_ = expiring.Release(t.Context())
+	m.Observe(lock.Event{Kind: lock.EventRetried, Class: "claim"})
 	want := map[string]float64{
+		"lock_acquires_total claim local retried":  1,
 		"lock_acquires_total claim local acquired": 2, "lock_acquires_total claim local refused": 1,
 		"lock_acquires_total claim local reentered": 1, "lock_acquires_total claim local unknown": 1,
 		"lock_holds_total claim local released": 1, "lock_holds_total claim local lost": 1,
