@@ -88,7 +88,7 @@ compare: bin/api bin/loadtest ## measure the service beside that of another comm
 
 docs: bin/loadtest ## write docs/benchmarks.md, its charts and all quoted figures from the last full bench, and docs/settings.md
 	@bin/loadtest docs
-	@go test -count=1 -run '^TestSettingsPageIsGenerated$$' ./cmd/api -write
+	@go test -count=1 -run '^TestSettingsPageIsGenerated$$' ./cmd/api -short -write
 
 pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and write the pictures that the READMEs show; docs/pictures
 	@deploy/install.sh tests

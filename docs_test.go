@@ -167,6 +167,24 @@ func facts(text string) []string {
 	return slices.Concat(paths(text), makeTargets(text), testNames(text), settings(text), comment.FindAllString(text, -1))
 }
 
+// Both READMEs say what each directory of cmd and internal is for.
+func TestReadmesNameEveryPackage(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"cmd/*", "internal/*"} {
+		dirs, err := filepath.Glob(pattern)
+		if err != nil || len(dirs) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, dirs, err)
+		}
+		for _, dir := range dirs {
+			for _, page := range []string{"README.md", "README.zh-CN.md"} {
+				if !slices.Contains(paths(read(t, page)), dir+"/") {
+					t.Errorf("%s does not name %s/", page, dir)
+				}
+			}
+		}
+	}
+}
+
 // longest is how many lines a page may have.
 var longest = map[string]int{"README.md": 150, "README.zh-CN.md": 150, "docs/operations.md": 250}
 
