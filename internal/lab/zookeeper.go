@@ -38,7 +38,7 @@ func startZooKeeperOnPort(l *Lab, java string, port int) (*ZooKeeper, error) {
 		return nil, err
 	}
 	config := fmt.Sprintf("dataDir=data\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=100\n"+
-		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n", port)
+		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,wchs\n", port)
 	if err := os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(config), 0o644); err != nil {
 		return nil, err
 	}
@@ -58,21 +58,39 @@ func startZooKeeperOnPort(l *Lab, java string, port int) (*ZooKeeper, error) {
 // zookeeperReady sends the command srvr, because ZooKeeper accepts connections
 // before it serves requests.
 func zookeeperReady(ctx context.Context, address string) error {
+	reply, err := zookeeperCommand(ctx, address, "srvr")
+	if err == nil && !strings.HasPrefix(reply, "Zookeeper version") {
+		err = fmt.Errorf("srvr replied %q", reply)
+	}
+	return err
+}
+
+// zookeeperCommand sends one of ZooKeeper's commands of four letters and returns
+// the reply.
+func zookeeperCommand(ctx context.Context, address, command string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer conn.Close()
 	// ZooKeeper sometimes never replies on a connection that it accepted too early.
 	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return err
+		return "", err
 	}
-	if _, err := io.WriteString(conn, "srvr"); err != nil {
-		return err
+	if _, err := io.WriteString(conn, command); err != nil {
+		return "", err
 	}
 	reply, err := io.ReadAll(conn)
-	if err == nil && !strings.HasPrefix(string(reply), "Zookeeper version") {
-		err = fmt.Errorf("srvr replied %q", reply)
+	return string(reply), err
+}
+
+// Watches returns how many watches the server keeps for its clients.
+func (z *ZooKeeper) Watches(ctx context.Context) (n int, err error) {
+	reply, err := zookeeperCommand(ctx, z.Address, "wchs")
+	if err != nil {
+		return 0, err
 	}
-	return err
+	_, count, _ := strings.Cut(reply, "Total watches:")
+	_, err = fmt.Sscan(count, &n)
+	return n, err
 }

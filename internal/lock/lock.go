@@ -96,8 +96,9 @@ type Notifier interface {
 type BlockingLocker interface {
 	Locker
 	// Lock blocks until it has the lease or ctx ends. In the second case it
-	// returns an error that wraps ErrLocked and the cause of ctx, and is no
-	// longer queued.
+	// is no longer queued and returns an error that wraps the cause of ctx, and
+	// ErrLocked if the service confirms that the key was held. If the service
+	// does not reply, the outcome is unknown, as with TryLock.
 	Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
 

@@ -2,127 +2,133 @@ package zklock
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"example.com/flashsale/internal/lock/driver"
 )
 
 // openACLUnsafe is ZooKeeper's OPEN_ACL_UNSAFE: every client may do everything.
 var openACLUnsafe = zk.WorldACL(zk.PermAll)
 
-// createNode creates the lease's node and reads its fence. If ctx ends before
-// the outcome is known, a node that is created nevertheless is deleted in the
-// background.
-func (l *lease) createNode(ctx context.Context, version int32) (err error) {
-	l.name, err = await(ctx, func() (string, error) {
-		name, err := l.createSequential(ctx, version)
-		if ctx.Err() != nil {
-			go l.deleteEventually()
+// newID returns the beginning of a node's name. Curator writes a UUID so that a
+// node can be found when the reply with its name was lost.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:])   // never fails
+	id[6] = id[6]&0x0f | 0x40 // version 4
+	id[8] = id[8]&0x3f | 0x80
+	return fmt.Sprintf("_c_%x-%x-%x-%x-%x-", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+// createNode creates the lease's node, and its directory if need be. When the
+// connection is lost meanwhile, createNode looks for the node, and creates it
+// again if it is not there.
+func (l *lease) createNode(ctx context.Context) error {
+	for {
+		name, err := request(ctx, l.locker, l.create)
+		switch {
+		case err == nil:
+			l.name = name
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			err = l.createDirectory(ctx)
+		case isConnectionLoss(err):
+			l.uncertain = true
+			err = l.findNode(ctx)
 		}
-		return name, err
-	})
-	if err != nil {
-		return err
+		if err != nil || l.name != "" {
+			return err
+		}
 	}
-	l.fence, err = await(ctx, func() (uint64, error) {
-		exists, stat, err := l.locker.conn.Exists(l.path())
-		if err != nil {
-			return 0, err
+}
+
+// create sends the request.
+func (l *lease) create() (name string, err error) {
+	l.sent.Store(true)
+	path, err := l.locker.conn.Create(l.dir+"/"+l.id+"lock-", nil, zk.FlagEphemeral|zk.FlagSequence, openACLUnsafe)
+	return strings.TrimPrefix(path, l.dir+"/"), err
+}
+
+// createDirectory creates the lock's directory. ZooKeeper may delete it before it
+// has a node; the next attempt to create the node then fails again.
+func (l *lease) createDirectory(ctx context.Context) error {
+	_, err := repeat(ctx, l.locker, func() (struct{}, error) {
+		for _, dir := range []string{"/locks", l.dir} {
+			_, err := l.locker.conn.CreateContainer(dir, nil, zk.FlagContainer, openACLUnsafe)
+			if err != nil && !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
+				return struct{}{}, err
+			}
 		}
-		if !exists {
-			return 0, errSessionLost
-		}
-		return uint64(stat.Czxid), nil
+		return struct{}{}, nil
 	})
 	return err
 }
 
-// createSequential creates the node and raises the directory's version, on
-// condition that the directory has the given version. It creates the directory
-// if need be; ZooKeeper may delete that before the next attempt. If the reply
-// was lost, createSequential looks for the node by its id.
-func (l *lease) createSequential(ctx context.Context, version int32) (name string, err error) {
-	for range 10 {
-		results, err := l.locker.conn.Multi(
-			&zk.SetDataRequest{Path: l.dir, Version: version},
-			&zk.CreateRequest{Path: l.dir + "/" + l.id + "-", Acl: openACLUnsafe, Flags: zk.FlagEphemeral | zk.FlagSequence},
-		)
-		switch {
-		case err == nil:
-			return strings.TrimPrefix(results[1].String, l.dir+"/"), nil
-		case isConnectionLoss(err):
-			return l.findNode(ctx)
-		case !errors.Is(err, zk.ErrNoNode):
-			return "", err
-		}
-		for _, dir := range []string{"/locks", l.dir} {
-			_, err := l.locker.conn.CreateContainer(dir, nil, zk.FlagContainer, openACLUnsafe)
-			if err != nil && !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
-				return "", err
-			}
-		}
+// findNode sets the lease's name if its node exists. The server may be another
+// one than before, so it first has to learn of all that has been committed.
+func (l *lease) findNode(ctx context.Context) error {
+	_, err := repeat(ctx, l.locker, func() (string, error) { return l.locker.conn.Sync(l.dir) })
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return err
 	}
-	return "", errors.New("the lock's directory was deleted again and again")
+	q, err := l.readQueue(ctx)
+	if i := slices.IndexFunc(q, l.owns); i >= 0 {
+		l.name = q[i]
+	}
+	return err
 }
 
-// findNode returns the name of the lease's node, as soon as the connection is
-// back, or zk.ErrConnectionClosed if there is no such node.
-func (l *lease) findNode(ctx context.Context) (string, error) {
-	q, err := l.readQueue()
-	for isConnectionLoss(err) {
-		if err = l.pause(ctx); err == nil {
-			q, err = l.readQueue()
-		}
-	}
-	for _, name := range q.names {
-		if l.owns(name) {
-			return name, nil
-		}
-	}
-	return "", errors.Join(zk.ErrConnectionClosed, err)
-}
-
+// owns reports whether the node is the lease's. A lease has more than one if the
+// request to create the first was executed after findNode.
 func (l *lease) owns(name string) bool { return strings.HasPrefix(name, l.id) }
 
-// deleteNode deletes the lease's node, found by its id, if there is one.
-func (l *lease) deleteNode() (struct{}, error) {
-	q, err := l.readQueue()
-	for _, name := range q.names {
-		if l.owns(name) {
-			err = l.locker.conn.Delete(l.dir+"/"+name, -1)
+// readFence reads the id of the transaction that has created the node.
+func (l *lease) readFence(ctx context.Context) error {
+	stat, err := repeat(ctx, l.locker, func() (*zk.Stat, error) {
+		exists, stat, err := l.locker.conn.Exists(l.path())
+		if err == nil && !exists {
+			err = errSessionLost
 		}
+		return stat, err
+	})
+	if err == nil {
+		l.fence = uint64(stat.Czxid)
 	}
-	if errors.Is(err, zk.ErrNoNode) {
-		err = nil
-	}
-	return struct{}{}, err
+	return err
 }
 
-// cleanUp deletes the lease's node, even after the end of ctx. If that takes too
-// long or fails, cleanUp continues in the background.
-func (l *lease) cleanUp(ctx context.Context) {
-	ctx, cancel := driver.Cleanup(ctx, cleanup)
-	defer cancel()
-	if _, err := await(ctx, l.deleteNode); err != nil {
-		go l.deleteEventually()
+// deleteNodes deletes the nodes that have the lease's id. After Close there is
+// nothing to do: the nodes end with the session.
+func (l *lease) deleteNodes(ctx context.Context) error {
+	q, err := l.readQueue(ctx)
+	for i, name := range q {
+		if err == nil && l.owns(name) {
+			l.queued.Store(i > 0)
+			_, err = l.deleteNode(ctx, name)
+		}
 	}
+	if isClosed(l.locker.closed) {
+		return nil
+	}
+	return err
 }
 
-// deleteEventually retries deleteNode until it succeeds or the locker is
-// closed.
-func (l *lease) deleteEventually() {
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		if _, err := l.deleteNode(); err == nil {
-			return
-		}
-		select {
-		case <-l.locker.closed:
-			return
-		case <-time.After(pause):
+// deleteNode deletes a node and repeats that after a lost connection. It reports
+// whether the node was there, as far as that is known.
+func (l *lease) deleteNode(ctx context.Context, name string) (found bool, err error) {
+	for repeated := false; ; repeated = true {
+		_, err := request(ctx, l.locker, func() (struct{}, error) {
+			return struct{}{}, l.locker.conn.Delete(l.dir+"/"+name, -1)
+		})
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return repeated, nil
+		case !isConnectionLoss(err) || isClosed(l.locker.closed):
+			return err == nil, err
 		}
 	}
 }

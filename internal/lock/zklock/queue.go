@@ -6,108 +6,105 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"example.com/flashsale/internal/lock"
 )
 
-// A queue is the names of the holder and its waiters, in sequence, together
-// with the data version of their directory.
-type queue struct {
-	names   []string
-	version int32
+// A queue is the names of the holder and its waiters, in sequence.
+type queue []string
+
+// readQueue returns the queue of the lease's lock.
+func (l *lease) readQueue(ctx context.Context) (queue, error) {
+	names, err := repeat(ctx, l.locker, func() ([]string, error) {
+		names, _, err := l.locker.conn.Children(l.dir)
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(sequence(a), sequence(b)) })
+	return names, err
 }
 
-// The data version of a directory. Creating a lease's node raises it.
-const (
-	anyVersion   = -1 // as a condition: always met
-	firstVersion = 0  // of a directory that is yet to be created
-)
+// sequence is the counter that ZooKeeper has appended to name.
+func sequence(name string) string {
+	const prefix = "lock-"
+	return name[strings.LastIndex(name, prefix)+len(prefix):]
+}
 
-// tryLock creates the node only if the queue is empty. The condition is the
-// directory's version as read together with the empty queue.
+// tryLock joins the queue if it is empty, and has the lock if it is first.
 func (l *lease) tryLock(ctx context.Context) error {
-	for {
-		q, err := await(ctx, l.readQueue)
-		if err != nil {
-			return err
-		}
-		if len(q.names) > 0 {
-			return lock.ErrLocked
-		}
-		if err := l.createNode(ctx, q.version); !errors.Is(err, zk.ErrBadVersion) {
-			return err
-		}
+	q, err := l.readQueue(ctx)
+	if err != nil {
+		return err
 	}
-}
-
-// lock creates the node and waits until it is the first of the queue. It
-// continues after a lost connection, because the node, and its place in the
-// queue, lives as long as the session.
-func (l *lease) lock(ctx context.Context) error {
-	err := l.createNode(ctx, anyVersion)
-	for err == nil {
-		var predecessor string
-		if predecessor, err = await(ctx, l.predecessor); err == nil && predecessor == "" {
-			return nil
-		}
-		if err == nil {
-			err = l.watch(ctx, predecessor)
-		}
-		if isConnectionLoss(err) {
-			err = l.pause(ctx)
-		}
+	if len(q) > 0 {
+		return lock.ErrLocked // without a node that others would have to wait for
 	}
-	if ctx.Err() != nil {
-		return errors.Join(lock.ErrLocked, context.Cause(ctx))
+	predecessor, err := l.join(ctx)
+	if err == nil && predecessor != "" {
+		return lock.ErrLocked
 	}
 	return err
 }
 
+// lock joins the queue and waits until it is first. It continues after a lost
+// connection, because the node, and its place in the queue, lives as long as
+// the session.
+func (l *lease) lock(ctx context.Context) error {
+	predecessor, err := l.join(ctx)
+	for err == nil && predecessor != "" {
+		if err = l.awaitDeletion(ctx, predecessor); err == nil {
+			predecessor, err = l.predecessor(ctx)
+		}
+	}
+	return err
+}
+
+// join creates the node and returns its predecessor.
+func (l *lease) join(ctx context.Context) (predecessor string, err error) {
+	if err := l.createNode(ctx); err != nil {
+		return "", err
+	}
+	fence := make(chan error, 1)
+	go func() { fence <- l.readFence(ctx) }()
+	predecessor, err = l.predecessor(ctx)
+	return predecessor, cmp.Or(<-fence, err)
+}
+
 // predecessor returns the name before the lease's own, or "" if the lease is
 // first. It returns errSessionLost if the lease's node does not exist.
-func (l *lease) predecessor() (string, error) {
-	q, err := l.readQueue()
+func (l *lease) predecessor(ctx context.Context) (string, error) {
+	q, err := l.readQueue(ctx)
 	if err != nil {
 		return "", err
 	}
-	switch i := slices.Index(q.names, l.name); i {
+	switch i := slices.IndexFunc(q, l.owns); i {
 	case -1:
 		return "", errSessionLost
 	case 0:
+		l.queued.Store(false)
 		return "", nil
 	default:
-		return q.names[i-1], nil
+		l.queued.Store(true)
+		return q[i-1], nil
 	}
 }
 
-func (l *lease) readQueue() (queue, error) {
-	names, stat, err := l.locker.conn.Children(l.dir)
-	if errors.Is(err, zk.ErrNoNode) {
-		return queue{version: firstVersion}, nil
-	}
-	if err != nil {
-		return queue{}, err
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(sequence(a), sequence(b)) })
-	return queue{names, stat.Version}, nil
-}
-
-// sequence is the counter that ZooKeeper has appended to name.
-func sequence(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
-
-// watch returns when the predecessor's node may have been deleted.
-func (l *lease) watch(ctx context.Context, predecessor string) error {
-	event, err := await(ctx, func() (<-chan zk.Event, error) {
-		exists, _, event, err := l.locker.conn.ExistsW(l.dir + "/" + predecessor)
-		if !exists {
-			return nil, err
-		}
+// awaitDeletion returns when the predecessor's node may have been deleted. A
+// watch on its data, unlike one on its existence, is not set if the node is
+// gone, so that none is left behind.
+func (l *lease) awaitDeletion(ctx context.Context, predecessor string) error {
+	event, err := repeat(ctx, l.locker, func() (<-chan zk.Event, error) {
+		_, _, event, err := l.locker.conn.GetW(l.dir + "/" + predecessor)
 		return event, err
 	})
-	if err != nil || event == nil {
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	select {
@@ -115,23 +112,9 @@ func (l *lease) watch(ctx context.Context, predecessor string) error {
 		return nil
 	case <-l.lost:
 		return errSessionLost
+	case <-l.locker.closed:
+		return zk.ErrClosing
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// pause gives the client a moment to reconnect.
-func (l *lease) pause(ctx context.Context) error {
-	select {
-	case <-time.After(50 * time.Millisecond):
-		return nil
-	case <-l.lost:
-		return errSessionLost
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func isConnectionLoss(err error) bool {
-	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer)
 }

@@ -22,7 +22,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	var waiting sync.WaitGroup
 	for i := range n {
 		waiting.Go(func() {
-			lease, err := clients[i%2].Lock(t.Context(), key, time.Minute)
+			lease, err := clients[i%2].Lock(t.Context(), key, ttl)
 			if err != nil {
 				t.Error(err)
 				return
@@ -58,12 +58,12 @@ func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		_, _ = l.Lock(middle, key, time.Minute)
+		_, _ = l.Lock(middle, key, ttl)
 	}()
 	eventually(t, "the middle waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
 	last := make(chan error, 1)
 	go func() {
-		lease, err := l.Lock(t.Context(), key, time.Minute)
+		lease, err := l.Lock(t.Context(), key, ttl)
 		if err == nil {
 			err = lease.Release(context.Background())
 		}
@@ -94,7 +94,7 @@ func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
 	held := mustTryLock(t, open(t, server, 5*time.Second), key)
 	got := make(chan error, 1)
 	go func() {
-		_, err := l.Lock(t.Context(), key, time.Minute)
+		_, err := l.Lock(t.Context(), key, ttl)
 		got <- err
 	}()
 	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })

@@ -1,34 +1,102 @@
 package zklock
 
 import (
-	"encoding/binary"
-	"net"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// A session tracks whether the locker's ZooKeeper session is alive.
+// A session is what is known of the locker's ZooKeeper session.
 //
-// While the client is disconnected, the session is suspended: ZooKeeper reports
-// that a session has expired only after its client has reconnected. The client
-// detects a silent server after two thirds of the session timeout at the
-// latest. So the leases stay valid for a grace period of less than a third of
-// the timeout. After that the session declares them lost.
+// ZooKeeper ends a session that it has not heard of for the session timeout. It
+// has heard of it at least at the time when the latest request was sent that it
+// has replied to. So the leases are believed until nine tenths of the timeout
+// after that, whatever becomes of the connection meanwhile; after that they are
+// lost. A reply that was read late, by a process that was stopped, prolongs
+// nothing, and neither does a request that waits to be written.
 type session struct {
-	mu        sync.Mutex
-	grace     time.Duration
-	lost      chan struct{} // closed when the leases of this session are lost
-	suspended *time.Timer   // runs for grace; nil while connected
+	mu         sync.Mutex
+	timeout    time.Duration // the one granted; before, the one asked for
+	heard      time.Time     // when that request was sent; at first when the session was opened
+	handshakes int           // since the last successful one
+	connected  chan struct{} // closed while connected
+	lost       chan struct{} // closed when the leases of this session are lost
+	expiry     *time.Timer
+	closed     bool
 }
 
-// lostChan returns the channel that is closed when leases acquired from now on
-// are lost.
-func (s *session) lostChan() chan struct{} {
+func newSession(timeout time.Duration) *session {
+	s := &session{timeout: timeout, heard: time.Now(), connected: make(chan struct{}), lost: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lost
+	s.expiry = time.AfterFunc(s.left(), s.expire)
+	return s
+}
+
+// left is how long the leases are still believed. The caller holds mu.
+func (s *session) left() time.Duration { return time.Until(s.heard.Add(s.timeout - s.timeout/10)) }
+
+// nextHandshake returns how long the next handshake may take. It begins with a
+// twentieth of the timeout: a client that has noticed a silent server, after
+// two thirds of the timeout, can then try others before its leases are lost. It
+// doubles from one failed handshake to the next, so that a slow server is not
+// given up for ever.
+func (s *session) nextHandshake() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handshakes++
+	return min(s.timeout/20<<min(s.handshakes-1, 4), s.timeout/2)
+}
+
+func (s *session) grantedTimeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.timeout
+}
+
+// states returns the channel that is closed as soon as there is a connection,
+// and the one that is closed when leases acquired from now on are lost.
+func (s *session) states() (connected, lost <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connected, s.lost
+}
+
+// believes reports whether leases that are lost with lost are still held. The
+// timer that closes lost may be late.
+func (s *session) believes(lost <-chan struct{}) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !isClosed(lost) && s.left() > 0
+}
+
+// granted records the timeout that a server has granted.
+func (s *session) granted(timeout time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timeout, s.handshakes = timeout, 0
+	s.expiry.Reset(s.left())
+}
+
+// replied records a reply to a request that was sent at sent.
+func (s *session) replied(sent time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sent.After(s.heard) {
+		s.heard = sent
+	}
+}
+
+// expire declares the leases lost, unless a reply has come meanwhile.
+func (s *session) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if left := s.left(); left > 0 && !s.closed {
+		s.expiry.Reset(left)
+		return
+	}
+	s.loseLeases()
 }
 
 // handleEvent is called by the client for every event.
@@ -40,35 +108,35 @@ func (s *session) handleEvent(e zk.Event) {
 	defer s.mu.Unlock()
 	switch e.State {
 	case zk.StateHasSession:
-		if s.suspended != nil {
-			s.suspended.Stop()
-			s.suspended = nil
-		}
-		if isClosed(s.lost) {
-			s.lost = make(chan struct{})
-		}
+		s.connect()
 	case zk.StateDisconnected:
-		if s.suspended == nil {
-			s.suspended = time.AfterFunc(s.grace, s.expireSuspended)
+		if isClosed(s.connected) {
+			s.connected = make(chan struct{})
 		}
 	case zk.StateExpired:
 		s.loseLeases()
 	}
 }
 
-// expireSuspended declares all leases lost, unless the client has reconnected
-// meanwhile.
-func (s *session) expireSuspended() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.suspended != nil {
-		s.loseLeases()
+// connect records that requests can be sent. The caller holds mu.
+func (s *session) connect() {
+	if s.closed {
+		return
+	}
+	if isClosed(s.lost) {
+		s.lost = make(chan struct{})
+		s.expiry.Reset(s.left())
+	}
+	if !isClosed(s.connected) {
+		close(s.connected)
 	}
 }
 
 func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
+	s.expiry.Stop()
 	s.loseLeases()
 }
 
@@ -85,46 +153,5 @@ func isClosed(ch <-chan struct{}) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// A connectResponseReader is a connection that reads the session timeout,
-// which the server decides, from the server's first message: the client does
-// not expose it. The message begins with its length, the protocol version and
-// the timeout in milliseconds, of four bytes each.
-type connectResponseReader struct {
-	net.Conn
-	session *session
-	header  []byte
-}
-
-const connectResponseHeader = 12 // bytes
-
-func (s *session) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, address, timeout)
-	if err != nil {
-		return nil, err
-	}
-	return &connectResponseReader{Conn: conn, session: s}, nil
-}
-
-func (r *connectResponseReader) Read(b []byte) (int, error) {
-	n, err := r.Conn.Read(b)
-	if len(r.header) < connectResponseHeader {
-		r.header = append(r.header, b[:n]...)
-		if len(r.header) >= connectResponseHeader {
-			r.session.setTimeout(binary.BigEndian.Uint32(r.header[8:connectResponseHeader]))
-		}
-	}
-	return n, err
-}
-
-// setTimeout derives the grace period from the session timeout. A timeout of
-// zero belongs to a session that has expired.
-func (s *session) setTimeout(ms uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ms > 0 {
-		s.grace = time.Duration(ms) * time.Millisecond / 4
 	}
 }

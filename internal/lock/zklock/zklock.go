@@ -1,7 +1,8 @@
-// Package zklock is a lock on ZooKeeper 3.5.3 or later. Each lease is an
-// ephemeral sequential node in the lock's directory. The node with the lowest
-// sequence number holds the lock. The others are the queue, in which each
-// waiter watches only its predecessor.
+// Package zklock is a lock on ZooKeeper 3.5.3 or later, and shares it with
+// Java: its nodes are those of Curator's InterProcessMutex with the path
+// /locks/KEY. Each lease is an ephemeral sequential node in the lock's
+// directory. The node with the lowest sequence number holds the lock. The
+// others are the queue, in which each waiter watches only its predecessor.
 //
 // A lease ends with the session of its locker, not after its ttl: a holder
 // that is alive and never releases keeps the lock. The fence is the id of the
@@ -12,55 +13,90 @@ package zklock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A Locker is one session. It keeps its nodes below /locks.
 type Locker struct {
-	conn    *zk.Conn
-	session session
-	closed  chan struct{}
+	conn      *zk.Conn
+	asked     time.Duration // session timeout
+	session   *session
+	requests  chan struct{} // has an element for each request under way
+	abandoned driver.Abandoned
+	closed    chan struct{}
 }
 
 // Open starts a session with an ensemble. The ensemble limits the session
-// timeout, by default to between 2 and 20 of its ticks. Open does not wait for
-// a server; the locker keeps connecting until Close.
+// timeout, by default to between 2 and 20 of its ticks of 2 seconds. Open does
+// not wait for a server; the locker keeps connecting until Close.
 func Open(servers []string, timeout time.Duration) (*Locker, error) {
-	l := &Locker{session: session{grace: timeout / 4, lost: make(chan struct{})}, closed: make(chan struct{})}
+	timeout = (timeout + time.Millisecond - 1).Truncate(time.Millisecond) // as the client sends it
+	l := &Locker{
+		asked: timeout, session: newSession(timeout),
+		requests: make(chan struct{}, maxRequests), closed: make(chan struct{}),
+	}
 	var err error
-	l.conn, _, err = zk.Connect(servers, timeout,
-		zk.WithEventCallback(l.session.handleEvent), zk.WithDialer(l.session.dial), zk.WithLogger(discardLogger{}), zk.WithLogInfo(false))
+	l.conn, _, err = zk.Connect(servers, timeout, zk.WithHostProvider(hosts{zk.NewDNSHostProvider()}),
+		zk.WithEventCallback(l.session.handleEvent), zk.WithDialer(l.session.dial),
+		zk.WithLogger(discardLogger{}), zk.WithLogInfo(false))
 	if err != nil {
+		l.session.close()
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
 	return l, nil
 }
 
-// Close ends the session and with it all leases of the locker.
+// Close ends the session and with it all leases and waits of the locker. The
+// server deletes the session's nodes, at the latest after the session timeout.
 func (l *Locker) Close() {
 	close(l.closed)
 	l.conn.Close()
 	l.session.close()
+	l.abandoned.Drain(context.Background()) // it deletes nothing any more
 }
 
-// Ping returns an error unless the session is connected and its server replies.
+// Drain implements lock.Drainer: it deletes the nodes of requests whose outcome
+// was unknown.
+func (l *Locker) Drain(ctx context.Context) { l.abandoned.Drain(ctx) }
+
+// Ping returns an error unless the session is connected, its server replies, and
+// the servers grant the session timeout that Open asked for.
 func (l *Locker) Ping(ctx context.Context) error {
-	if state := l.conn.State(); state != zk.StateHasSession { // the request would wait in the client
+	if state := l.conn.State(); state != zk.StateHasSession { // the request would wait for a connection
 		return fmt.Errorf("zklock: %s", state)
 	}
-	_, err := await(ctx, func() (bool, error) {
+	_, err := request(ctx, l, func() (bool, error) {
 		_, _, err := l.conn.Exists("/")
 		return true, err
 	})
-	return err
+	return errors.Join(err, l.checkTTL(l.asked))
+}
+
+// checkTTL refuses a ttl that a lease would not keep: it ends earlier if the
+// session does.
+func (l *Locker) checkTTL(ttl time.Duration) error {
+	if timeout := l.session.grantedTimeout(); ttl > timeout {
+		return fmt.Errorf("%w: ttl of %s, but the servers grant a session timeout of %s (maxSessionTimeout)", lock.ErrInvalid, ttl, timeout)
+	}
+	return nil
+}
+
+// hosts lets the client try the next server at once, where the client would
+// otherwise wait for a second after a round of all servers. See session.dial.
+type hosts struct{ *zk.DNSHostProvider }
+
+func (h hosts) Next() (server string, retryStart bool) {
+	server, _ = h.DNSHostProvider.Next()
+	return server, false
 }
 
 type discardLogger struct{}
@@ -68,65 +104,48 @@ type discardLogger struct{}
 func (discardLogger) Printf(string, ...any) {}
 
 // TryLock implements lock.Locker. A key with waiters is refused like a key
-// with a holder.
-func (l *Locker) TryLock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
-	return l.acquire(ctx, key, (*lease).tryLock)
+// with a holder. While several TryLocks contend for a key that has become free
+// meanwhile, all of them may be refused. A ttl longer than the session timeout
+// is lock.ErrInvalid.
+func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	return l.acquire(ctx, key, ttl, (*lease).tryLock)
 }
 
-// Lock implements lock.BlockingLocker. A waiter whose session is lost loses its place
-// and joins the queue again at its end.
-func (l *Locker) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
+// Lock implements lock.BlockingLocker. A waiter whose session is lost loses its
+// place and joins the queue again at its end. If the servers do not reply when
+// ctx ends, the error is not lock.ErrLocked.
+func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	for {
-		held, err := l.acquire(ctx, key, (*lease).lock)
-		if !errors.Is(err, errSessionLost) {
+		held, err := l.acquire(ctx, key, ttl, (*lease).lock)
+		if !errors.Is(err, errSessionLost) && !errors.Is(err, errNoSession) {
 			return held, err
+		}
+		if e := l.awaitConnection(ctx); e != nil {
+			return nil, fmt.Errorf("%w: %w", err, e)
 		}
 	}
 }
 
-var errSessionLost = errors.New("session lost")
-
-func (l *Locker) acquire(ctx context.Context, key string,
+func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	method func(*lease, context.Context) error) (lock.Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	held := &lease{
-		locker: l, key: key, lost: l.session.lostChan(),
-		dir: "/locks/=" + url.PathEscape(key), // "=", because ZooKeeper forbids a node called "." or ".."
-		id:  "_c_" + rand.Text(),
-	}
-	err := method(held, ctx)
-	if err == nil && isClosed(held.lost) {
-		err = errSessionLost
-	}
+	held, err := l.newLease(ctx, key)
 	if err == nil {
-		return held, nil
+		err = held.acquire(ctx, ttl, method)
 	}
-	held.cleanUp(ctx)
 	if errors.Is(err, lock.ErrLocked) {
 		return nil, err
 	}
-	return nil, fmt.Errorf("zklock: acquire %s: %w", key, err)
+	if err != nil {
+		return nil, fmt.Errorf("zklock: acquire %s: %w", key, err)
+	}
+	return held, nil
 }
 
-// await runs op and returns its result, or the cause of ctx if ctx ends first.
-// The ZooKeeper client takes no contexts.
-func await[T any](ctx context.Context, op func() (T, error)) (T, error) {
-	var result T
-	done := make(chan error, 1)
-	go func() {
-		v, err := op()
-		if err == nil {
-			result = v
-		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return result, err
-	case <-ctx.Done():
-		var zero T
-		return zero, context.Cause(ctx)
+// directory returns the path of a lock. ZooKeeper forbids nodes called "." or
+// "..".
+func directory(key string) string {
+	if key == "." || key == ".." {
+		return "/locks/" + strings.ReplaceAll(key, ".", "%2E")
 	}
+	return "/locks/" + url.PathEscape(key)
 }

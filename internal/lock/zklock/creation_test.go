@@ -1,0 +1,110 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// ZooKeeper deletes an empty directory, and the next one begins its counters
+// again. A node must hold the lock because it is first, whatever was true when
+// its creation was decided.
+func TestNodeThatComesSecondInANewDirectoryDoesNotHold(t *testing.T) {
+	t.Parallel()
+	slow, fast, key := mustOpen(t, time.Minute), mustOpen(t, time.Minute), labtest.Name(t)
+	used, err := fast.TryLock(t.Context(), key, time.Second)
+	if err != nil || used.Release(t.Context()) != nil {
+		t.Fatal(err)
+	}
+	late, err := slow.newLease(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q, err := late.readQueue(t.Context()); err != nil || len(q) > 0 {
+		t.Fatalf("queue %v, %v, want none", q, err)
+	}
+	if err := fast.conn.Delete(directory(key), -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		t.Fatal(err)
+	}
+	if _, err := fast.TryLock(t.Context(), key, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if predecessor, err := late.join(t.Context()); err != nil || predecessor == "" {
+		t.Errorf("join: predecessor %q, %v, want the holder", predecessor, err)
+	}
+}
+
+// The request to create a node may be executed after the client has lost its
+// connection, looked for the node and created another one.
+func TestSecondNodeOfALeaseIsDeletedWithTheFirst(t *testing.T) {
+	t.Parallel()
+	l, key := mustOpen(t, time.Minute), labtest.Name(t)
+	acquired, err := l.TryLock(t.Context(), key, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := acquired.(*lease)
+	held.uncertain = true
+	if _, err := held.create(); err != nil {
+		t.Fatal(err)
+	}
+	if predecessor, err := held.predecessor(t.Context()); err != nil || predecessor != "" {
+		t.Errorf("predecessor %q, %v, want none", predecessor, err)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if q, err := held.readQueue(t.Context()); err != nil || len(q) > 0 {
+		t.Errorf("queue %v, %v, want none", q, err)
+	}
+}
+
+// A client that gives up before its request is executed must not leave a node.
+func TestNodeThatIsCreatedAfterItsDeletionIsDeletedAgain(t *testing.T) {
+	t.Parallel()
+	l, key := mustOpen(t, time.Minute), labtest.Name(t)
+	held, err := l.newLease(t.Context(), key)
+	if err != nil || held.createDirectory(t.Context()) != nil {
+		t.Fatal(err)
+	}
+	held.requestedAt = time.Now().Add(-2 * time.Second) // as if it had been delayed so long
+	held.sent.Store(true)
+	held.withdraw(t.Context(), context.DeadlineExceeded) // deletes nothing
+	if _, err := held.create(); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Eventually(t, "the node is deleted", func() bool {
+		q, err := held.readQueue(t.Context())
+		return err == nil && !slices.ContainsFunc(q, held.owns)
+	})
+}
+
+// A waiter whose predecessor has gone between two requests must not leave a watch
+// on its path: ZooKeeper and the client would keep it for ever.
+func TestWaiterLeavesNoWatchOnAPredecessorThatHasGone(t *testing.T) {
+	t.Parallel()
+	server := labtest.ZooKeeper(t)
+	l, err := Open([]string{server.Address}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	waiter, err := l.newLease(t.Context(), labtest.Name(t))
+	if err != nil || waiter.createDirectory(t.Context()) != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := waiter.awaitDeletion(ctx, waiter.id+"lock-0000000000"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := server.Watches(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d watches, %v, want none", n, err)
+	}
+}
