@@ -79,6 +79,14 @@ func TestUnreachableLockServerIsNotReady(t *testing.T) {
 	}
 }
 
+// The lab's servers grant sessions of a minute at most, and the session of an
+// instance that died would end before its LOCK_TTL.
+func TestSessionTimeoutBelowTheTTLIsNotReady(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"LOCK": "zk", "ZK_ADDR": labtest.SharedZooKeeper(t).Address, "LOCK_TTL": "61s"}
+	start(t, settings(t, env)).wantUnavailable(t, "zk")
+}
+
 // wantUnavailable waits until the schema is in place, and checks that only the named
 // server keeps the instance from being ready.
 func (i *instance) wantUnavailable(tb testing.TB, name string) {

@@ -59,7 +59,7 @@ func TestEveryLockRaces(t *testing.T) {
 		}
 		request := Request{Workload{Users: 20, ClaimsPerUser: 10, Stock: 200}, pair}
 		r, _ := c.race(request)
-		for n := 1; n < attempts && (!excludes(pair[0]) && r.Sides[0].Counts.Duplicates == 0 || leaseWasLost(t, r)); n++ {
+		for n := 1; n < attempts && !excludes(pair[0]) && r.Sides[0].Counts.Duplicates == 0; n++ {
 			r, _ = c.race(request)
 		}
 		for _, side := range r.Sides {
@@ -71,20 +71,6 @@ func TestEveryLockRaces(t *testing.T) {
 // attempts bounds how often a side that has to break and did not is repeated.
 // That two transactions overlap is likely, not certain.
 const attempts = 5
-
-// leaseWasLost reports whether sections overlapped under a lock that excludes, and
-// logs them. On a busy machine a lease may end before its section does. A lock that
-// does not exclude lets sections overlap in each race.
-func leaseWasLost(t *testing.T, r Race) bool {
-	t.Helper()
-	for _, side := range r.Sides {
-		if excludes(side.Settings) && side.Counts.Overlaps > 0 && side.Counts.Duplicates == 0 {
-			t.Logf("%+v: %d overlaps of %v", side.Settings, side.Counts.Overlaps, side.Sections)
-			return true
-		}
-	}
-	return false
-}
 
 func excludes(s Settings) bool { return s.Lock != "none" && s.Lock != "local" }
 
