@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint interop schemathesis compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint each-commit interop schemathesis compose-test install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and 
 	@cd loadtest/measurements/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
 	@cd deploy/compose && $(CURDIR)/bin/golangci-lint run ./...
 	@bin/actionlint .github/workflows/*.yml
+
+each-commit: ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
+	@tools/each-commit.sh $(RANGE)
 
 interop: ## share locks with the real Redisson, in both directions
 	@deploy/install.sh servers interop
