@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/measurements/crowd"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -29,19 +29,16 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	}
 	var requests [][]byte
 	for i := range clients {
-		token, err := auth.Sign([]byte(secret), auth.Identity{UserID: int64(i + 1)}, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		requests = append(requests, crowd.Request("1", "flashsale", token))
+		headers := rig.TokenSigner(secret).Headers(int64(i + 1))
+		requests = append(requests, generator.AppendClaim(nil, "flashsale", "1", []byte(headers)))
 	}
-	connected, err := crowd.Connect(t.Context(), strings.TrimPrefix(d.url, "http://"), requests)
+	connected, err := crowd.Connect(t.Context(), strings.TrimPrefix(d.url, "http://"), clients,
+		func(b []byte, n int) []byte { return append(b, requests[n]...) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	verdicts, details := map[string]int{}, ""
-	for _, reply := range connected.Fire(time.Now()) {
-		o := reply.Outcome()
+	for _, o := range connected.Fire(t.Context(), time.Now()) {
 		if verdicts[o.Verdict]++; o.Detail != "" {
 			details = fmt.Sprintf("%s: %s", o.Verdict, o.Detail)
 		}

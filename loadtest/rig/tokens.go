@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"example.com/flashsale/internal/auth"
@@ -65,7 +66,7 @@ func (s *Stack) Headers(n int) (Headers, error) {
 	defer f.Close()
 	w, signer := bufio.NewWriterSize(f, 1<<20), s.Signer()
 	for i := range n {
-		h.Width, err = w.WriteString(signer.header(UserID(i)))
+		h.Width, err = w.WriteString(signer.Headers(UserID(i)))
 		if err != nil {
 			return h, err
 		}
@@ -73,8 +74,36 @@ func (s *Stack) Headers(n int) (Headers, error) {
 	return h, w.Flush()
 }
 
-// header returns the headers of a user's claim: the token, and the id for
+// Users are the headers of a file, in memory. They stay there until the process
+// ends.
+type Users struct {
+	all   []byte
+	width int
+}
+
+// Open maps the file into memory.
+func (h Headers) Open() (Users, error) {
+	f, err := os.Open(h.Path)
+	if err != nil {
+		return Users{}, err
+	}
+	defer f.Close()
+	all, err := syscall.Mmap(int(f.Fd()), 0, h.Count*h.Width, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return Users{}, fmt.Errorf("map %s: %w", h.Path, err)
+	}
+	return Users{all, h.Width}, nil
+}
+
+// Headers returns the headers of the i-th user. After the last user comes the
+// first again.
+func (u Users) Headers(i int) []byte {
+	first := i % (len(u.all) / u.width) * u.width
+	return u.all[first : first+u.width]
+}
+
+// Headers returns the headers of a user's claim: the token, and the id for
 // servers that do not verify tokens.
-func (s TokenSigner) header(user int64) string {
+func (s TokenSigner) Headers(user int64) string {
 	return fmt.Sprintf("Authorization: Bearer %s\r\nX-User: %d\r\n", s.User(user), user)
 }

@@ -1,16 +1,12 @@
 package race
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"sync"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -35,101 +31,49 @@ const (
 // sends the claims. It records each when it is sent and when it is answered, and
 // returns after the last.
 func (b burst) send(ctx context.Context, begin func(barrier time.Time), record func(Claim)) error {
-	connections, err := b.dial(ctx)
+	requests := b.requests()
+	g, err := generator.New(b.address, replyTimeout, func(request []byte, n int) []byte {
+		record(Claim{N: n, User: b.user(n), Sent: time.Now().UnixMicro(), Answered: -1})
+		return append(request, requests[n]...)
+	}, func(r generator.Reply) { record(b.claim(r)) })
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { closeAll(connections) })
-	defer stop()
-	defer closeAll(connections)
-	var ready, sent sync.WaitGroup
-	barrier := make(chan struct{})
-	for i, conn := range connections {
-		requests := b.requests(i, len(connections))
-		ready.Add(1)
-		sent.Go(func() {
-			ready.Done()
-			<-barrier
-			for _, r := range requests {
-				r.send(conn, record)
-			}
-		})
+	defer g.Close()
+	clients := min(b.Claims(), maxConnections)
+	if err := g.Connect(ctx, clients); err != nil {
+		return err
 	}
-	ready.Wait()
 	begin(time.Now())
-	close(barrier)
-	sent.Wait()
+	g.Run(ctx, generator.Phase{Clients: clients, Count: b.Claims()})
+	g.Drain(ctx)
 	return ctx.Err()
 }
 
-func (b burst) dial(ctx context.Context) ([]net.Conn, error) {
-	connections := make([]net.Conn, min(b.Claims(), maxConnections))
-	for i := range connections {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.address)
-		if err != nil {
-			closeAll(connections[:i])
-			return nil, err
-		}
-		connections[i] = conn
-	}
-	return connections, nil
-}
+// user returns the user of the n-th claim.
+func (b burst) user(n int) string { return fmt.Sprint(n/b.ClaimsPerUser + 1) }
 
-func closeAll(connections []net.Conn) {
-	for _, c := range connections {
-		_ = c.Close()
-	}
-}
-
-// A request is one claim, ready to be sent.
-type request struct {
-	n     int
-	user  string
-	bytes []byte
-}
-
-// requests returns the claims of connection i of n.
-func (b burst) requests(i, n int) []request {
-	var requests []request
-	for claim := i; claim < b.Claims(); claim += n {
-		user := claim/b.ClaimsPerUser + 1
-		requests = append(requests, request{claim, fmt.Sprint(user), fmt.Appendf(nil,
-			"POST /coupons/%s/orders HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n",
-			b.coupon, b.address, b.signer.User(int64(user)))})
+// requests returns all claims, ready to be sent.
+func (b burst) requests() (requests [][]byte) {
+	for n := range b.Claims() {
+		headers := b.signer.Headers(int64(n/b.ClaimsPerUser + 1))
+		requests = append(requests, generator.AppendClaim(nil, b.address, b.coupon, []byte(headers)))
 	}
 	return requests
 }
 
-// send sends the claim and reads the reply. Without a reply the claim's status is
-// 0: whether it was placed is unknown.
-func (r request) send(conn net.Conn, record func(Claim)) {
-	c := Claim{N: r.n, User: r.user, Sent: time.Now().UnixMicro(), Answered: -1}
-	record(c)
-	_ = conn.SetDeadline(time.Now().Add(replyTimeout))
-	if _, err := conn.Write(r.bytes); err != nil || c.read(conn) != nil {
-		c.Status, c.Code = 0, "no_reply"
+// claim returns the claim that has the reply r. Without a reply the claim's status
+// is 0: whether it was placed is unknown.
+func (b burst) claim(r generator.Reply) Claim {
+	c := Claim{
+		N: r.Request, User: b.user(r.Request), Instance: r.Instance, Status: r.Status, Code: r.Code,
+		Sent: r.Sent.UnixMicro(), Answered: r.Sent.Add(r.Took()).UnixMicro(),
 	}
-	c.Answered = time.Now().UnixMicro()
-	record(c)
-}
-
-// read reads the reply to c.
-func (c *Claim) read(conn net.Conn) error {
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		return err
+	switch {
+	case r.Err != nil:
+		c.Code = "no_reply"
+	case r.Status == http.StatusCreated:
+		c.Order = r.Order
 	}
-	defer resp.Body.Close()
-	body := struct{ ID, Code string }{}
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
-		return err
-	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return err
-	}
-	c.Status, c.Code, c.Instance = resp.StatusCode, body.Code, resp.Header.Get("X-Instance")
-	if resp.StatusCode == http.StatusCreated {
-		c.Order = body.ID
-	}
-	return nil
+	return c
 }

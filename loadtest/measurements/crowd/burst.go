@@ -14,9 +14,9 @@ import (
 
 // A site is two instances behind nginx.
 type site struct {
-	stack *rig.Stack
-	sale  *rig.Sale
-	pair  *rig.Pair
+	sale    *rig.Sale
+	pair    *rig.Pair
+	headers rig.Headers // of the users
 }
 
 // A Burst is the result of claims that were sent at one moment.
@@ -43,7 +43,7 @@ func (s *site) burst(ctx context.Context, n int) (Burst, error) {
 	var outcomes []Outcome
 	err = errSlow
 	for attempt := 0; attempt < maxAttempts && errors.Is(err, errSlow); attempt++ {
-		outcomes, err = fire(ctx, s.pair.Address(), strconv.FormatInt(id, 10), s.stack.Secret, n)
+		outcomes, err = fire(ctx, share{Address: s.pair.Address(), Coupon: strconv.FormatInt(id, 10), Headers: s.headers, Count: n})
 	}
 	a, errA := stopA()
 	b, errB := stopB()

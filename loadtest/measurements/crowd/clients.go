@@ -1,112 +1,44 @@
 package crowd
 
 import (
-	"bytes"
 	"context"
-	"net"
-	"runtime"
-	"strconv"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"example.com/flashsale/loadtest/generator"
 )
 
-// Clients are open connections, each with the one request that it will send.
-// They are as cheap as they can be: the requests are complete before the
-// connections are opened, and the replies are parsed after the last one has come.
+// Clients are open connections, each for one claim.
 type Clients struct {
-	conns    []net.Conn
-	requests [][]byte
+	generator *generator.Generator
+	moment    time.Time
+	outcomes  []Outcome
 }
 
-// replyTimeout bounds the wait for a reply. It is above every timeout of nginx
-// and of the service.
+// replyTimeout is above every timeout of nginx and of the service.
 const replyTimeout = 90 * time.Second
 
-// dialers is how many connections are being opened at a time.
-const dialers = 64
-
-// Connect opens a connection to address for each of requests.
-func Connect(ctx context.Context, address string, requests [][]byte) (*Clients, error) {
-	c := &Clients{make([]net.Conn, len(requests)), requests}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(dialers)
-	for i := range requests {
-		group.Go(func() (err error) {
-			c.conns[i], err = new(net.Dialer).DialContext(ctx, "tcp", address)
-			return err
-		})
+// Connect opens n connections to address. request appends the n-th claim to b.
+func Connect(ctx context.Context, address string, n int, request func(b []byte, n int) []byte) (*Clients, error) {
+	c := &Clients{outcomes: make([]Outcome, n)}
+	var err error
+	c.generator, err = generator.New(address, replyTimeout, request, func(r generator.Reply) { c.outcomes[r.Request] = outcomeOf(r, c.moment) })
+	if err != nil {
+		return nil, err
 	}
-	if err := group.Wait(); err != nil {
-		c.close()
+	if err := c.generator.Connect(ctx, n); err != nil {
+		c.generator.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// Fire sends all requests at the moment and returns when each has its reply, or
-// has failed. It closes the connections.
-func (c *Clients) Fire(moment time.Time) []Reply {
-	replies := make([]Reply, len(c.conns))
-	var readers, writers sync.WaitGroup
-	for i, conn := range c.conns {
-		_ = conn.SetDeadline(moment.Add(replyTimeout))
-		readers.Go(func() { replies[i] = read(conn, moment) })
-	}
+// Fire sends all claims at the moment, returns when each has its reply, or has
+// failed, and closes the connections.
+func (c *Clients) Fire(ctx context.Context, moment time.Time) []Outcome {
+	c.moment = moment
 	time.Sleep(time.Until(moment))
-	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
-		writers.Go(func() {
-			for i := w; i < len(c.conns); i += workers {
-				_, _ = c.conns[i].Write(c.requests[i]) // an error ends the read too
-			}
-		})
-	}
-	writers.Wait()
-	readers.Wait()
-	c.close()
-	return replies
-}
-
-// close resets the connections, so that their ports are free for the next crowd.
-func (c *Clients) close() {
-	for _, conn := range c.conns {
-		if conn, ok := conn.(*net.TCPConn); ok {
-			_ = conn.SetLinger(0)
-			_ = conn.Close()
-		}
-	}
-}
-
-// read reads one reply.
-func read(conn net.Conn, moment time.Time) Reply {
-	buf := make([]byte, 2048)
-	for n := 0; ; {
-		more, err := conn.Read(buf[n:])
-		n += more
-		if err != nil || complete(buf[:n]) || n == len(buf) {
-			return Reply{Took: time.Since(moment), raw: buf[:n], err: err}
-		}
-	}
-}
-
-var (
-	endOfHeader   = []byte("\r\n\r\n")
-	contentLength = []byte("Content-Length: ")
-)
-
-// complete reports whether reply has the header and all of the body.
-func complete(reply []byte) bool {
-	header, body, found := bytes.Cut(reply, endOfHeader)
-	if !found {
-		return false
-	}
-	_, value, found := bytes.Cut(header, contentLength)
-	if !found {
-		return false
-	}
-	value, _, _ = bytes.Cut(value, endOfHeader[:2])
-	length, err := strconv.Atoi(string(value))
-	return err == nil && len(body) >= length
+	c.generator.Run(ctx, generator.Phase{Clients: len(c.outcomes), Count: len(c.outcomes)})
+	c.generator.Drain(ctx)
+	c.generator.Close()
+	return c.outcomes
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,10 @@ func sizes() (sizes []int, err error) {
 }
 
 func run(ctx context.Context, s *rig.Stack, sizes []int) error {
+	headers, err := s.Headers(slices.Max(sizes))
+	if err != nil {
+		return err
+	}
 	sale, err := s.NewSale(ctx)
 	if err != nil {
 		return err
@@ -52,7 +57,7 @@ func run(ctx context.Context, s *rig.Stack, sizes []int) error {
 	if err != nil {
 		return errors.Join(err, sale.Close())
 	}
-	rows, pass, err := measure(ctx, &site{s, sale, pair}, sizes)
+	rows, pass, err := measure(ctx, &site{sale, pair, headers}, sizes)
 	if err := errors.Join(err, pair.Stop(), sale.Close()); err != nil {
 		return err
 	}

@@ -1,18 +1,17 @@
 package crowd
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -22,8 +21,10 @@ const perProcess = 10_000
 
 // A share is what one process of clients has to do.
 type share struct {
-	Address, Coupon, Secret string
-	First, Count            int // users
+	Address      string
+	Coupon       string
+	Headers      rig.Headers
+	First, Count int // users
 }
 
 // RunClients is a process of clients. It reads its share from stdin, connects,
@@ -34,7 +35,13 @@ func RunClients(ctx context.Context) error {
 	if err := in.Decode(&s); err != nil {
 		return err
 	}
-	clients, err := Connect(ctx, s.Address, s.requests())
+	users, err := s.Headers.Open()
+	if err != nil {
+		return err
+	}
+	clients, err := Connect(ctx, s.Address, s.Count, func(b []byte, n int) []byte {
+		return generator.AppendClaim(b, s.Address, s.Coupon, users.Headers(s.First+n))
+	})
 	if err != nil {
 		return err
 	}
@@ -42,67 +49,22 @@ func RunClients(ctx context.Context) error {
 	if err := errors.Join(out.Encode(s.Count), in.Decode(&moment)); err != nil {
 		return err
 	}
-	var outcomes []Outcome
-	for _, r := range clients.Fire(moment) {
-		outcomes = append(outcomes, r.Outcome())
-	}
-	return out.Encode(outcomes)
-}
-
-// requests returns the claims of the users of s.
-func (s share) requests() [][]byte {
-	signer := rig.TokenSigner(s.Secret)
-	var requests [][]byte
-	for i := range s.Count {
-		requests = append(requests, Request(s.Coupon, s.Address, signer.User(rig.UserID(s.First+i))))
-	}
-	return requests
-}
-
-// Request returns the bytes of a claim.
-func Request(coupon, host, token string) []byte {
-	return fmt.Appendf(nil, "POST /coupons/%s/orders HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n", coupon, host, token)
-}
-
-// A process is a running RunClients.
-type process struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *json.Decoder
+	return errors.Join(out.Encode(clients.Fire(ctx, moment)), ctx.Err())
 }
 
 // startProcess starts a process of clients, which are connected when it returns.
-func startProcess(ctx context.Context, s share) (*process, error) {
-	path, err := rig.Binary("loadtest")
+func startProcess(ctx context.Context, s share) (*generator.Process, error) {
+	p, err := generator.StartProcess(ctx, "crowd-clients")
 	if err != nil {
-		return nil, err
-	}
-	p := &process{cmd: exec.CommandContext(ctx, path, "crowd-clients")}
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = json.NewDecoder(bufio.NewReader(out))
-	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	var connected int
-	return p, errors.Join(json.NewEncoder(p.in).Encode(s), p.out.Decode(&connected))
-}
-
-// fire has the process fire at the moment, and returns the outcomes.
-func (p *process) fire(moment time.Time) (outcomes []Outcome, err error) {
-	err = errors.Join(json.NewEncoder(p.in).Encode(moment), p.out.Decode(&outcomes))
-	return outcomes, errors.Join(err, p.cmd.Wait())
+	return p, errors.Join(p.Send(s), p.Receive(&connected))
 }
 
 // startProcesses divides s among processes.
-func startProcesses(ctx context.Context, s share) ([]*process, error) {
-	processes := make([]*process, (s.Count+perProcess-1)/perProcess)
+func startProcesses(ctx context.Context, s share) ([]*generator.Process, error) {
+	processes := make([]*generator.Process, (s.Count+perProcess-1)/perProcess)
 	var group errgroup.Group
 	for i := range processes {
 		part := s
@@ -127,18 +89,17 @@ var errSlow = errors.New("connecting took too long")
 // lead is the time from the last connection to the moment.
 const lead = 500 * time.Millisecond
 
-// fire has n users claim the coupon at one moment, each on a connection of its own
+// fire has the users of s claim at one moment, each on a connection of its own
 // that is open before.
-func fire(ctx context.Context, address, coupon, secret string, n int) ([]Outcome, error) {
+func fire(ctx context.Context, s share) ([]Outcome, error) {
 	begin := time.Now()
-	processes, err := startProcesses(ctx, share{address, coupon, secret, 0, n})
+	processes, err := startProcesses(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	if took := time.Since(begin); took > connectTime {
 		for _, p := range processes {
-			err = errors.Join(err, p.cmd.Process.Kill())
-			_ = p.cmd.Wait()
+			err = errors.Join(err, p.Kill())
 		}
 		return nil, errors.Join(fmt.Errorf("%w: it took %s", errSlow, took), err)
 	}
@@ -146,15 +107,8 @@ func fire(ctx context.Context, address, coupon, secret string, n int) ([]Outcome
 	shares := make([][]Outcome, len(processes))
 	var group errgroup.Group
 	for i, p := range processes {
-		group.Go(func() (err error) {
-			shares[i], err = p.fire(moment)
-			return err
-		})
+		group.Go(func() error { return errors.Join(p.Send(moment), p.Receive(&shares[i]), p.Wait()) })
 	}
 	err = group.Wait()
-	var all []Outcome
-	for _, s := range shares {
-		all = append(all, s...)
-	}
-	return all, err
+	return slices.Concat(shares...), err
 }

@@ -5,17 +5,13 @@
 package overload
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -77,49 +73,18 @@ const (
 
 // Run runs load in a process and returns the result of each phase.
 func Run(ctx context.Context, load Load) (results []Result, err error) {
-	path, err := rig.Binary("loadtest")
+	p, err := generator.StartProcess(ctx, "overload-clients")
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, path, "overload-clients")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
+	if load.LowPriority {
+		err = p.LowerPriority()
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
+	if err = errors.Join(err, p.Send(load)); err != nil {
+		return nil, errors.Join(err, p.Kill())
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	if err := load.send(in, cmd.Process.Pid); err != nil {
-		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
-	}
-	err = json.NewDecoder(bufio.NewReader(out)).Decode(&results)
-	return results, errors.Join(err, cmd.Wait())
-}
-
-// send sends the load to the process pid.
-func (l Load) send(in io.Writer, pid int) error {
-	if l.LowPriority {
-		if err := rig.LowerPriority(pid); err != nil {
-			return err
-		}
-	}
-	return json.NewEncoder(in).Encode(l)
-}
-
-// RunClients is a process of clients. It reads a Load from stdin and writes the
-// results to stdout.
-func RunClients(ctx context.Context) error {
-	var load Load
-	if err := json.NewDecoder(os.Stdin).Decode(&load); err != nil {
-		return err
-	}
-	results, err := load.run(ctx)
-	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(results))
+	err = p.Receive(&results)
+	return results, errors.Join(err, p.Wait())
 }
 
 // An outcome is what became of a claim.
@@ -134,7 +99,6 @@ const (
 
 // A sample is one claim.
 type sample struct {
-	phase      int
 	sent, took time.Duration // sent counts from the begin of the phase
 	outcome    outcome
 }

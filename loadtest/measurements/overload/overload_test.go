@@ -1,30 +1,28 @@
 package overload
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"example.com/flashsale/loadtest/generator"
 )
 
-func TestRepliesAreParsed(t *testing.T) {
+func TestOutcomeOfAReply(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		reply          string
-		outcome        outcome
-		last, complete bool
+		reply generator.Reply
+		want  outcome
 	}{
-		{"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}", made, false, true},
-		{"HTTP/1.1 201 Created\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", made, true, true},
-		{"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n", refused, false, true},
-		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", other, false, true},
-		{"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n", other, false, true},
-		{"HTTP/1.1 201 Created\r\nContent-Le", unanswered, false, false},
+		{generator.Reply{Status: 201}, made},
+		{generator.Reply{Status: 503, RetryAfter: true}, refused},
+		{generator.Reply{Status: 503}, other},
+		{generator.Reply{Status: 409, Code: "sold_out"}, other},
+		{generator.Reply{Err: errors.New("closed")}, unanswered},
 	} {
-		if o, last, complete := parse([]byte(test.reply)); o != test.outcome || last != test.last || complete != test.complete {
-			t.Errorf("%q: %v, %v, %v; want %v, %v, %v", test.reply, o, last, complete, test.outcome, test.last, test.complete)
+		if got := outcomeOf(test.reply); got != test.want {
+			t.Errorf("%+v: %v, want %v", test.reply, got, test.want)
 		}
-	}
-	if _, _, complete := parse([]byte("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{")); complete {
-		t.Error("a reply without its last byte is complete")
 	}
 }
 

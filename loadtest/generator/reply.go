@@ -1,0 +1,82 @@
+package generator
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"time"
+)
+
+// A Reply is the reply to one request, or its absence.
+type Reply struct {
+	Request  int       // its number
+	Due      time.Time // when the model wanted it to be sent
+	Sent     time.Time // its first byte; if that was not sent, when the connection was begun
+	Received time.Time // the last byte at the socket; without a reply, when the generator gave up
+
+	Status     int    // 0 without a reply
+	Code       string // of a problem
+	Order      string // the id of the order that was made, or that a problem names
+	Instance   string // X-Instance
+	RetryAfter bool   // the reply has a Retry-After
+	Text       []byte // all of the reply; valid until received returns
+
+	Err error // why there is no reply
+}
+
+// Took returns the time from the first byte of the request to the last byte of the
+// reply.
+func (r Reply) Took() time.Duration { return max(0, r.Received.Sub(r.Sent)) }
+
+var (
+	endOfLine     = []byte("\r\n")
+	endOfHeader   = []byte("\r\n\r\n")
+	contentLength = []byte("\r\nContent-Length: ")
+	closed        = []byte("\r\nConnection: close\r\n")
+	retryAfter    = []byte("\r\nRetry-After: ")
+	instance      = []byte("\r\nX-Instance: ")
+)
+
+var errMalformed = errors.New("not a reply with a Content-Length")
+
+// parse parses Text once it is complete. It is the last reply of its connection if
+// the server says so.
+func (r *Reply) parse() (last, complete bool, err error) {
+	end := bytes.Index(r.Text, endOfHeader)
+	if end < 0 {
+		return false, false, nil
+	}
+	header, body := r.Text[:end+len(endOfLine)], r.Text[end+len(endOfHeader):]
+	length, err := strconv.Atoi(string(value(header, contentLength)))
+	if err != nil || end < 12 {
+		return false, false, errMalformed
+	}
+	if len(body) < length {
+		return false, false, nil
+	}
+	if r.Status, err = strconv.Atoi(string(header[9:12])); err != nil {
+		return false, false, errMalformed
+	}
+	r.RetryAfter, r.Instance = bytes.Contains(header, retryAfter), string(value(header, instance))
+	if r.Status < 300 {
+		r.Order = member(body, `"id":"`)
+	} else {
+		r.Code, r.Order = member(body, `"code":"`), member(body, `"order_id":"`)
+	}
+	return bytes.Contains(header, closed), true, nil
+}
+
+// value returns the value of the field whose name, with what surrounds it, is name.
+func value(header, name []byte) []byte {
+	_, rest, _ := bytes.Cut(header, name)
+	v, _, _ := bytes.Cut(rest, endOfLine)
+	return v
+}
+
+// member returns the string that follows name and its punctuation in a JSON object
+// without spaces, or nothing.
+func member(object []byte, name string) string {
+	_, rest, _ := bytes.Cut(object, []byte(name))
+	v, _, _ := bytes.Cut(rest, []byte{'"'})
+	return string(v)
+}
