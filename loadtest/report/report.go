@@ -52,14 +52,6 @@ func VerdictOf(pass bool) Verdict {
 	return Wrong
 }
 
-// A Table is a header and rows of as many cells. The first cell of a row names
-// it.
-type Table struct {
-	Header []string
-	Rows   [][]string
-	Text   bool // the cells are words, not numbers
-}
-
 // A File is a link to a file beside the report.
 type File struct{ Path, Text string }
 

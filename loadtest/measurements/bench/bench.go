@@ -42,20 +42,6 @@ const (
 	users        = 1_000_000 // users with a token
 )
 
-var sections = []struct {
-	name string
-	run  func(*bench, context.Context) error
-}{
-	{"claims", (*bench).claims},
-	{"techniques", (*bench).techniques},
-	{"locks", (*bench).lockSection},
-	{"queues", (*bench).queueSection},
-	{"growth", (*bench).growth},
-	{"segments", (*bench).segments},
-	{"overload", (*bench).overload},
-	{"profile", (*bench).profile},
-}
-
 // Run runs the sections that SECTIONS=claims,growth,… names, or all, prints the
 // report and writes out/bench/bench.json and out/bench/bench.md. BENCH=quick
 // makes fewer and shorter repetitions.
@@ -102,7 +88,7 @@ func (b *bench) run(ctx context.Context) error {
 		if ctx.Err() != nil || len(selected) > 0 && !slices.Contains(selected, s.name) {
 			continue
 		}
-		if err := s.run(b, ctx); err != nil {
+		if err := s.measure(b, ctx); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}

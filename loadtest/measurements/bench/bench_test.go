@@ -19,20 +19,21 @@ import (
 func TestFiguresHaveMedianAndSpread(t *testing.T) {
 	t.Parallel()
 	var f Figures
+	x, y, unknown := figure{"x", "1/s"}, figure{"y", "1/s"}, figure{"unknown", "1/s"}
 	for _, v := range []float64{5, 1, 9, 3} {
-		f.Add("x", "1/s", v)
+		f.add(x, v)
 	}
-	f.Add("y", "1/s", 8)
+	f.add(y, 8)
 	if x := f.all[0]; x.Median != 4 || x.Min != 1 || x.Max != 9 {
 		t.Errorf("got %+v, want median 4, min 1, max 9", x)
 	}
-	if r := f.Ratio("x", "y"); r != 0.5 {
+	if r := f.ratio(x, y); r != 0.5 {
 		t.Errorf("ratio %v, want 0.5", r)
 	}
-	if best := f.Best("x", "unknown", "y"); best != 8 {
+	if best := f.highest(x, unknown, y); best != 8 {
 		t.Errorf("best %v, want 8", best)
 	}
-	if !math.IsNaN(f.Best("unknown")) || !math.IsNaN(f.Ratio("x", "unknown")) {
+	if !math.IsNaN(f.highest(unknown)) || !math.IsNaN(f.ratio(x, unknown)) {
 		t.Error("a figure that was not measured: got a number, want NaN")
 	}
 }

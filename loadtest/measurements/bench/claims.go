@@ -9,68 +9,117 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/stats"
 )
 
-// claims measures the commit strategies: accepted claims in a closed model,
-// direct and through nginx, then refused claims, then latency in an open model.
-func (b *bench) claims(ctx context.Context) error {
-	variants := []variant{emptyVariant(), baselineVariant("by hand", interpolate)}
-	for _, commit := range commits {
-		variants = append(variants, serviceVariant(commit))
-	}
+// claims are accepted claims by commit strategy in a closed model, direct and
+// through nginx, then refused claims, then latency in an open model.
+var claims = section{
+	name: "claims", measure: (*bench).measureClaims,
+	tables: []table{
+		{"claims", []string{
+			"", "claims/s, one instance", "p99", "CPU of the service", "claims/s, two instances behind nginx", "p99",
+		}, []row{
+			claimsRow("empty handler", empty),
+			claimsRow("baseline", byHand),
+			claimsRow("`each`: the articles' flow in the service", each),
+			claimsRow("`pessimistic`", pessimistic),
+			claimsRow("`optimistic`", optimistic),
+			claimsRow("**`grouped`**", grouped),
+		}},
+		{"refusals", []string{"", "replies/s", "p99"}, []row{
+			rateRow("sold out", soldOut), rateRow("the user has an order already", alreadyClaimed),
+		}},
+		openModel,
+	},
+	limits: []limit{
+		{"grouped / articles' flow, one instance", ratio(direct(grouped).figure, direct(each).figure), 12, atLeast},
+		{"grouped / empty handler, one instance", ratio(direct(grouped).figure, direct(empty).figure), 0.38, atLeast},
+		{"CPU time of the service for a claim, grouped / empty handler",
+			ratio(direct(grouped).cpu(), direct(empty).cpu()), 2.8, atMost},
+		{"grouped / articles' flow, two instances behind nginx",
+			ratio(throughNginx(grouped).figure, throughNginx(each).figure), 7, atLeast},
+		{"p99 of grouped at a quarter of its peak / of the empty handler at that rate",
+			ratio(atQuarter(grouped).p99(), atQuarter(empty).p99()), 5, atMost},
+		{"sold-out replies / empty handler", ratio(soldOut.figure, direct(empty).figure), 0.6, atLeast},
+		{"articles' flow in the service / baseline", ratio(direct(each).figure, direct(byHand).figure), 0.85, atLeast},
+	},
+}
+
+var (
+	soldOut        = rateOf("losers/sold out")
+	alreadyClaimed = rateOf("losers/already claimed")
+)
+
+func direct(v variant) rate       { return rateOf("claims/direct/%s", v.name) }
+func throughNginx(v variant) rate { return rateOf("claims/nginx/%s", v.name) }
+
+// strategies are the service with each setting of COMMIT.
+var strategies = []variant{each, optimistic, pessimistic, grouped}
+
+func claimsRow(label string, v variant) row {
+	direct, nginx := direct(v), throughNginx(v)
+	return row{label, []cell{
+		spread(direct.figure), value(direct.p99()), value(direct.cpu()), spread(nginx.figure), value(nginx.p99()),
+	}}
+}
+
+// rateRow is a row with a rate and its p99.
+func rateRow(label string, r rate) row { return row{label, []cell{spread(r.figure), value(r.p99())}} }
+
+func (b *bench) measureClaims(ctx context.Context) error {
 	var all []measurement
 	deployments := map[string]deployment{}
-	for _, v := range variants {
+	for _, v := range append([]variant{empty, byHand}, strategies...) {
 		d, err := b.direct(ctx, v)
 		if err != nil {
 			return err
 		}
 		deployments[v.name] = d
-		all = append(all, b.acceptedClaims("claims/direct/", d, b.duration))
-		if v.name == "by hand" {
+		all = append(all, b.acceptedClaims(direct(v), d, b.duration))
+		if v.name == byHand.name {
 			continue
 		}
 		if d, err = b.behindNginx(ctx, v); err != nil {
 			return err
 		}
-		all = append(all, b.acceptedClaims("claims/nginx/", d, b.duration))
+		all = append(all, b.acceptedClaims(throughNginx(v), d, b.duration))
 	}
-	refused, err := b.refusedClaims(ctx, "losers/", deployments["grouped"])
+	refused, err := b.refusedClaims(ctx, soldOut, alreadyClaimed, deployments[grouped.name])
 	if err != nil {
 		return err
 	}
 	if err := b.interleave(ctx, append(all, refused...)); err != nil {
 		return err
 	}
-	return b.openModel(ctx, deployments["grouped"], deployments["empty"])
+	return b.measureOpenModel(ctx, deployments[grouped.name], deployments[empty.name])
 }
-
-// commits are the values of COMMIT.
-var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
 
 // acceptedClaims measures claims of a coupon that does not sell out, each by a
 // user without an order.
-func (b *bench) acceptedClaims(prefix string, d deployment, duration time.Duration) measurement {
-	name := prefix + d.name
-	return measurement{name, func(ctx context.Context) error {
+func (b *bench) acceptedClaims(to rate, d deployment, duration time.Duration) measurement {
+	return measurement{to.name, func(ctx context.Context) error {
 		before := d.cpuTime()
 		r, err := b.claim(ctx, d, defaultConns, duration, 1)
 		if err != nil {
 			return err
 		}
-		b.Add(name, "1/s", r.perSecond(r.accepted()))
-		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
-		b.addCPU(name, d, before, r.Requests)
-		b.Add(name+" refused", "%", 100*float64(r.Refused)/float64(r.Requests))
+		b.addRate(to, r, r.accepted())
+		b.addCPU(to, d, before, r.Requests)
+		b.add(to.refused(), 100*float64(r.Refused)/float64(r.Requests))
 		return nil
 	}}
 }
 
+// addRate adds n of wrk's requests per second, and their p99.
+func (b *bench) addRate(to rate, r wrkResult, n int) {
+	b.add(to.figure, r.perSecond(n))
+	b.add(to.p99(), float64(r.P99US)/1000)
+}
+
 // refusedClaims measures claims of a coupon that is sold out, and claims by
 // users who have an order already.
-func (b *bench) refusedClaims(ctx context.Context, prefix string, d deployment) ([]measurement, error) {
-	soldOut, err := d.sale.AddCoupon(ctx, 0)
+func (b *bench) refusedClaims(ctx context.Context, soldOut, alreadyClaimed rate, d deployment) ([]measurement, error) {
+	none, err := d.sale.AddCoupon(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -84,13 +133,13 @@ func (b *bench) refusedClaims(ctx context.Context, prefix string, d deployment) 
 		return nil, err
 	}
 	return []measurement{
-		b.refusals(prefix+"sold out", "sold_out", d, b.wrk, soldOut),
-		b.refusals(prefix+"already claimed", "already_claimed", d, &withOrders, claimed),
+		b.refusals(soldOut, "sold_out", d, b.wrk, none),
+		b.refusals(alreadyClaimed, "already_claimed", d, &withOrders, claimed),
 	}, nil
 }
 
-func (b *bench) refusals(name, code string, d deployment, w *wrk, coupon int64) measurement {
-	return measurement{name, func(ctx context.Context) error {
+func (b *bench) refusals(to rate, code string, d deployment, w *wrk, coupon int64) measurement {
+	return measurement{to.name, func(ctx context.Context) error {
 		if err := b.checkCode(ctx, d, coupon, code); err != nil {
 			return err
 		}
@@ -99,12 +148,11 @@ func (b *bench) refusals(name, code string, d deployment, w *wrk, coupon int64) 
 		if err != nil {
 			return err
 		}
-		b.addCPU(name, d, before, r.Requests)
+		b.addCPU(to, d, before, r.Requests)
 		if r.accepted() > 0 {
 			return fmt.Errorf("%d claims were accepted, want none", r.accepted())
 		}
-		b.Add(name, "1/s", r.perSecond(r.Refused))
-		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
+		b.addRate(to, r, r.Refused)
 		return b.checkCode(ctx, d, coupon, code)
 	}}
 }
@@ -123,45 +171,4 @@ func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code 
 		err = fmt.Errorf("want %s, got %d: %s", code, status, body)
 	}
 	return err
-}
-
-// openModel measures the latency of claims that arrive at a fixed rate: half, and
-// a quarter, of the highest rate that grouped has reached in this run.
-func (b *bench) openModel(ctx context.Context, grouped, empty deployment) error {
-	peak := b.Median("claims/direct/grouped")
-	var all []measurement
-	for _, d := range []deployment{empty, grouped} {
-		all = append(all, b.latency("open/"+d.name, d, peak/2), b.latency("open/quarter/"+d.name, d, peak/4))
-	}
-	return b.interleave(ctx, all)
-}
-
-func (b *bench) latency(name string, d deployment, rate float64) measurement {
-	return measurement{name, func(ctx context.Context) error {
-		coupon, err := d.sale.AddCoupon(ctx, unlimitedStock)
-		if err != nil {
-			return err
-		}
-		load := openLoad{address: d.address, coupon: coupon, rate: rate, conns: defaultConns}
-		r, err := load.run(ctx, b.wrk.headers, b.duration)
-		if err != nil {
-			return err
-		}
-		if r.refused > 0 {
-			return fmt.Errorf("%d of %d claims refused", r.refused, r.refused+r.accepted)
-		}
-		b.latencies[name] = append(b.latencies[name], r.latencies...)
-		b.Add(name+" rate", "1/s", rate)
-		for _, q := range []struct {
-			name     string
-			samples  []time.Duration
-			fraction float64
-		}{
-			{" p50", r.latencies, 0.5}, {" p99", r.latencies, 0.99}, {" p99.9", r.latencies, 0.999},
-			{" sent late p99", r.sendDelays, 0.99},
-		} {
-			b.Add(name+q.name, "ms", float64(stats.Quantile(q.samples, q.fraction))/float64(time.Millisecond))
-		}
-		return nil
-	}}
 }

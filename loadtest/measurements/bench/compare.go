@@ -3,11 +3,10 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -34,12 +33,19 @@ func Compare(ctx context.Context) error {
 // versions are the compared programs. The two strategies show whether a change
 // concerns a claim or a batch.
 var versions = []variant{
-	emptyVariant(),
-	{"before", "api-before", []string{"COMMIT=grouped"}},
-	{"after", "api", []string{"COMMIT=grouped"}},
+	empty,
+	before, after,
 	{"before, each", "api-before", []string{"COMMIT=each"}},
 	{"after, each", "api", []string{"COMMIT=each"}},
 }
+
+var (
+	before = variant{"before", "api-before", grouped.settings}
+	after  = variant{"after", "api", grouped.settings}
+)
+
+// compared is a rate of one version.
+func compared(what string, v variant) rate { return rateOf("%s/%s", what, v.name) }
 
 func (b *bench) compare(ctx context.Context) error {
 	var all []measurement
@@ -49,14 +55,14 @@ func (b *bench) compare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, b.acceptedClaims("claims/", d, b.duration))
-		if v.name != "before" && v.name != "after" {
+		all = append(all, b.acceptedClaims(compared("claims", v), d, b.duration))
+		if v.name != before.name && v.name != after.name {
 			continue
 		}
 		grouped = append(grouped, d)
-		all = append(all, b.withMemory("4096 connections/"+v.name, d, 4096, 1),
-			b.withMemory("10 coupons/"+v.name, d, defaultConns, 10), b.withMemory("1000 coupons/"+v.name, d, defaultConns, 1000))
-		refused, err := b.refusedClaims(ctx, v.name+"/", d)
+		all = append(all, b.withMemory(compared("4096 connections", v), d, 4096, 1),
+			b.withMemory(compared("10 coupons", v), d, defaultConns, 10), b.withMemory(compared("1000 coupons", v), d, defaultConns, 1000))
+		refused, err := b.refusedClaims(ctx, rateOf("%s/sold out", v.name), rateOf("%s/already claimed", v.name), d)
 		if err != nil {
 			return err
 		}
@@ -65,10 +71,10 @@ func (b *bench) compare(ctx context.Context) error {
 	if err := b.interleave(ctx, all); err != nil {
 		return err
 	}
-	rate := b.Median("claims/before") / 2
+	rate := b.median(compared("claims", before).figure) / 2
 	var open []measurement
 	for _, d := range grouped {
-		open = append(open, b.latency("open/"+d.name, d, rate))
+		open = append(open, b.latency(atHalf(d.variant), d, rate))
 	}
 	if err := b.interleave(ctx, open); err != nil {
 		return err
@@ -83,17 +89,16 @@ func (b *bench) reportComparison(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tbefore\tafter\tafter / before\t")
+	t := report.Table{Header: []string{"", "before", "after", "after / before"}}
 	for _, f := range b.all {
 		if after := strings.Replace(f.Name, "before", "after", 1); after != f.Name {
-			fmt.Fprintf(w, "%s (%s)\t%s\t%s\t%.2f\t\n", strings.ReplaceAll(f.Name, "before", "…"), f.Unit,
-				formatNumber(f.Median), formatNumber(b.Median(after)), b.Ratio(after, f.Name))
+			t.Rows = append(t.Rows, []string{
+				fmt.Sprintf("%s (%s)", strings.ReplaceAll(f.Name, "before", "…"), f.Unit),
+				formatNumber(f.Median), formatNumber(b.named(after)), fmt.Sprintf("%.2f", b.named(after)/f.Median),
+			})
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	t.Print()
 	return rig.WriteJSON(filepath.Join("out", "compare", "compare.json"), Report{
 		Environment: environment, Quick: quick(), Repetitions: b.repetitions, Figures: b.all,
 	})

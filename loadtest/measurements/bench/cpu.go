@@ -43,8 +43,8 @@ func (d deployment) cpuTime() time.Duration {
 
 // addCPU adds the service's CPU time per request since before. The noise of
 // the load generator and of other processes affects it little.
-func (b *bench) addCPU(name string, d deployment, before time.Duration, requests int) {
+func (b *bench) addCPU(to rate, d deployment, before time.Duration, requests int) {
 	if used := d.cpuTime() - before; used > 0 {
-		b.Add(name+" CPU", "us", float64(used.Microseconds())/float64(requests))
+		b.add(to.cpu(), float64(used.Microseconds())/float64(requests))
 	}
 }

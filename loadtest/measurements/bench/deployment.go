@@ -11,7 +11,7 @@ import (
 
 // A deployment is one server, or two behind nginx, on a sale of its own.
 type deployment struct {
-	name     string
+	variant
 	address  string // host:port
 	sale     *rig.Sale
 	instance *lab.API // nil behind nginx
@@ -28,8 +28,15 @@ type variant struct {
 	settings []string
 }
 
-// emptyVariant replies 201 and does nothing else.
-func emptyVariant() variant { return variant{"empty", "loadtest", []string{"SERVER=empty"}} }
+// The variants that several sections measure.
+var (
+	empty       = variant{"empty", "loadtest", []string{"SERVER=empty"}} // replies 201 and does nothing else
+	byHand      = baselineVariant("by hand", interpolate)
+	each        = serviceVariant("each")
+	optimistic  = serviceVariant("optimistic")
+	pessimistic = serviceVariant("pessimistic")
+	grouped     = serviceVariant("grouped")
+)
 
 // baselineVariant is the articles' flow without the service around it.
 func baselineVariant(name, techniques string) variant {
@@ -51,7 +58,7 @@ func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
-	return b.warmUp(ctx, deployment{name: v.name, address: i.Address, sale: sale, instance: i})
+	return b.warmUp(ctx, deployment{variant: v, address: i.Address, sale: sale, instance: i})
 }
 
 // behindNginx starts two instances of v behind nginx.
@@ -64,7 +71,7 @@ func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) 
 	if err != nil {
 		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
 	}
-	return b.warmUp(ctx, deployment{name: v.name, address: p.Address(), sale: sale})
+	return b.warmUp(ctx, deployment{variant: v, address: p.Address(), sale: sale})
 }
 
 // warmUp sends load to d for a second, so that connections, pools and heap have
@@ -92,7 +99,7 @@ func (b *bench) claim(ctx context.Context, d deployment, conns int, duration tim
 		}
 	}
 	r, err := b.wrk.run(ctx, d.address, conns, duration, ids...)
-	if err != nil || d.name == "empty" {
+	if err != nil || d.name == empty.name {
 		return r, err
 	}
 	time.Sleep(drainPause)

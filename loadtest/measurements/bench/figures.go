@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -8,9 +9,29 @@ import (
 	"example.com/flashsale/loadtest/stats"
 )
 
-// A Figure is one quantity with the values measured in each repetition.
+// A figure is one quantity that the benchmarks measure. The figures are declared
+// beside their measurements, and measurements, tables, limits and charts refer to
+// the declarations: a figure that is misspelt does not compile.
+type figure struct{ name, unit string } // the name is what/where/how, as in claims/direct/grouped
+
+// with returns another quantity of the same measurement.
+func (f figure) with(quantity, unit string) figure { return figure{f.name + " " + quantity, unit} }
+
+// A rate is requests per second, with what else was seen of them.
+type rate struct{ figure }
+
+func rateOf(format string, args ...any) rate {
+	return rate{figure{fmt.Sprintf(format, args...), "1/s"}}
+}
+
+func (r rate) p99() figure     { return r.with("p99", "ms") }
+func (r rate) cpu() figure     { return r.with("CPU", "us") } // of the service, per request
+func (r rate) refused() figure { return r.with("refused", "%") }
+func (r rate) memory() figure  { return r.with("memory", "MB") } // of the service
+
+// A Figure is one figure with the values measured in each repetition.
 type Figure struct {
-	Name   string    `json:"name"` // what/where/how, as in claims/direct/grouped
+	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
 	Median float64   `json:"median"`
 	Min    float64   `json:"min"`
@@ -18,7 +39,7 @@ type Figure struct {
 	Values []float64 `json:"values"`
 }
 
-// Figures is the list of all figures, in the order of their first value.
+// Figures are the figures of a run, in the order of their first value.
 type Figures struct {
 	all    []*Figure
 	byName map[string]*Figure
@@ -33,42 +54,55 @@ func figuresByName(all []*Figure) Figures {
 	return f
 }
 
-// Add appends a value to the figure called name.
-func (f *Figures) Add(name, unit string, value float64) {
-	fig := f.byName[name]
+// add appends a measured value.
+func (f *Figures) add(of figure, value float64) {
+	fig := f.byName[of.name]
 	if fig == nil {
 		if f.byName == nil {
 			f.byName = map[string]*Figure{}
 		}
-		fig = &Figure{Name: name, Unit: unit}
-		f.byName[name] = fig
+		fig = &Figure{Name: of.name, Unit: of.unit}
+		f.byName[of.name] = fig
 		f.all = append(f.all, fig)
 	}
 	fig.Values = append(fig.Values, value)
 	fig.Min, fig.Median, fig.Max = slices.Min(fig.Values), stats.Quantile(fig.Values, 0.5), slices.Max(fig.Values)
 }
 
-// Median returns the median of the named figure, or NaN if it was not measured.
-func (f *Figures) Median(name string) float64 {
+func (f Figures) measured(of figure) bool { return f.byName[of.name] != nil }
+
+// median returns the median, or NaN if the figure was not measured.
+func (f Figures) median(of figure) float64 { return f.named(of.name) }
+
+// named returns the median of the figure with that name, or NaN.
+func (f Figures) named(name string) float64 {
 	if fig := f.byName[name]; fig != nil {
 		return fig.Median
 	}
 	return math.NaN()
 }
 
-// Ratio returns the quotient of two medians.
-func (f *Figures) Ratio(name, divisor string) float64 { return f.Median(name) / f.Median(divisor) }
+// ratio returns the ratio of two medians.
+func (f Figures) ratio(of, divisor figure) float64 { return f.median(of) / f.median(divisor) }
 
-// Best returns the highest median of the named figures, or NaN if none was
-// measured.
-func (f *Figures) Best(names ...string) float64 {
-	best := math.NaN()
-	for _, name := range names {
-		if m := f.Median(name); !(m <= best) {
-			best = m
+// highest returns the highest median, or NaN if none was measured.
+func (f Figures) highest(of ...figure) float64 {
+	highest := math.NaN()
+	for _, one := range of {
+		if m := f.median(one); !(m <= highest) {
+			highest = m
 		}
 	}
-	return best
+	return highest
+}
+
+// spread formats the median with the lowest and the highest value.
+func (f Figures) spread(of figure) string {
+	fig := f.byName[of.name]
+	if fig == nil {
+		return notMeasured
+	}
+	return fmt.Sprintf("%s (%s–%s)", formatNumber(fig.Median), formatNumber(fig.Min), formatNumber(fig.Max))
 }
 
 const notMeasured = "–"

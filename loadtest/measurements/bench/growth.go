@@ -2,60 +2,100 @@ package bench
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
 )
 
-// The counts that growth measures.
+// growth is grouped with more orders in the table, more coupons on sale and more
+// connections, and the service's memory in each case.
+var growth = section{
+	name: "growth", measure: (*bench).measureGrowth,
+	tables: []table{{"growth", []string{"", "count", "claims/s", "p99", "memory"}, growthRows()}},
+	limits: []limit{
+		{"claims with 10^6 orders / with 10^4", ratio(orders1M.rate().figure, orders10k.rate().figure), 0.85, atLeast},
+		{"10 coupons on sale / one", ratio(coupons10.rate().figure, coupons1.rate().figure), 0.9, atLeast},
+		{"1,000 coupons on sale / one", ratio(coupons1000.rate().figure, coupons1.rate().figure), 0.8, atLeast},
+		{"service memory at 4,096 connections (MB)", median(conns4096.rate().memory()), 200, atMost},
+	},
+}
+
+// A size is how many there are of something that grows.
+type size struct {
+	count int
+	kind  sizeKind
+}
+
+type sizeKind struct{ name, label string }
+
 var (
-	growthOrders  = []int{10_000, 100_000, 1_000_000, 10_000_000}
-	growthCoupons = []int{1, 10, 1000}
-	growthConns   = []int{64, 256, 1024, 4096}
+	orders  = sizeKind{"orders", "orders in the table before"}
+	coupons = sizeKind{"coupons", "coupons on sale at once"}
+	conns   = sizeKind{"connections", "connections"}
+
+	orders10k, orders1M              = size{10_000, orders}, size{1_000_000, orders}
+	coupons1, coupons10, coupons1000 = size{1, coupons}, size{10, coupons}, size{1000, coupons}
+	conns4096                        = size{4096, conns}
+
+	growthSizes = [][]size{
+		{orders10k, {100_000, orders}, orders1M, {10_000_000, orders}},
+		{coupons1, coupons10, coupons1000},
+		{{64, conns}, {256, conns}, {1024, conns}, conns4096},
+	}
 )
 
-// growth measures grouped with more orders in the table, more coupons on sale
-// and more connections, and the service's memory in each case.
-func (b *bench) growth(ctx context.Context) error {
+func (s size) rate() rate      { return rateOf("growth/%d %s", s.count, s.kind.name) }
+func (s size) preload() figure { return s.rate().with("preload", "s") }
+func (s size) atStart() figure { return s.rate().with("at the start", "rows") }
+
+func growthRows() (rows []row) {
+	for _, s := range slices.Concat(growthSizes...) {
+		r := s.rate()
+		rows = append(rows, row{s.kind.label, []cell{
+			words(formatNumber(float64(s.count))), spread(r.figure), value(r.p99()), value(r.memory()),
+		}})
+	}
+	return rows
+}
+
+func (b *bench) measureGrowth(ctx context.Context) error {
 	var all []measurement
-	for _, orders := range growthOrders {
-		if orders > b.maxOrders {
-			break
+	for _, s := range slices.Concat(growthSizes...) {
+		if s.kind == orders && s.count > b.maxOrders {
+			continue
 		}
-		d, err := b.direct(ctx, serviceVariant("grouped"))
+		d, err := b.direct(ctx, grouped)
 		if err != nil {
 			return err
 		}
-		start := time.Now()
-		b.progress("preload %d orders", orders)
-		if err := d.sale.Preload(ctx, orders); err != nil {
-			return err
+		switch s.kind {
+		case orders:
+			if err := b.preload(ctx, s, d); err != nil {
+				return err
+			}
+			all = append(all, b.withOrders(s, d))
+		case coupons:
+			all = append(all, b.withMemory(s.rate(), d, defaultConns, s.count))
+		case conns:
+			all = append(all, b.withMemory(s.rate(), d, s.count, 1))
 		}
-		name := fmt.Sprintf("growth/%d orders", orders)
-		b.Add(name+" preload", "s", time.Since(start).Seconds())
-		all = append(all, b.withOrders(name, d, orders))
-	}
-	for _, coupons := range growthCoupons {
-		d, err := b.direct(ctx, serviceVariant("grouped"))
-		if err != nil {
-			return err
-		}
-		all = append(all, b.withMemory(fmt.Sprintf("growth/%d coupons", coupons), d, defaultConns, coupons))
-	}
-	for _, conns := range growthConns {
-		d, err := b.direct(ctx, serviceVariant("grouped"))
-		if err != nil {
-			return err
-		}
-		all = append(all, b.withMemory(fmt.Sprintf("growth/%d connections", conns), d, conns, 1))
 	}
 	return b.interleave(ctx, all)
 }
 
+// preload fills the table of orders.
+func (b *bench) preload(ctx context.Context, s size, d deployment) error {
+	start := time.Now()
+	b.progress("preload %d orders", s.count)
+	err := d.sale.Preload(ctx, s.count)
+	b.add(s.preload(), time.Since(start).Seconds())
+	return err
+}
+
 // withMemory measures accepted claims and the service's peak memory meanwhile.
-func (b *bench) withMemory(name string, d deployment, conns, coupons int) measurement {
-	return measurement{name, func(ctx context.Context) error {
+func (b *bench) withMemory(to rate, d deployment, conns, coupons int) measurement {
+	return measurement{to.name, func(ctx context.Context) error {
 		stopSampling := rig.SampleMemory(d.instance.PID())
 		duration := max(b.shortDuration, time.Duration(conns/1000+1)*time.Second) // connecting takes about a second per thousand
 		r, err := b.claim(ctx, d, conns, duration, coupons)
@@ -63,20 +103,19 @@ func (b *bench) withMemory(name string, d deployment, conns, coupons int) measur
 		if err != nil {
 			return err
 		}
-		b.Add(name, "1/s", r.perSecond(r.accepted()))
-		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
-		b.Add(name+" memory", "MB", peak)
+		b.addRate(to, r, r.accepted())
+		b.add(to.memory(), peak)
 		return memErr
 	}}
 }
 
 // withOrders is withMemory on a table of that many orders. Each measurement
 // adds some hundred thousand orders, so small tables are restored first.
-func (b *bench) withOrders(name string, d deployment, orders int) measurement {
-	m := b.withMemory(name, d, defaultConns, 1)
-	return measurement{name, func(ctx context.Context) error {
-		if orders < 1_000_000 {
-			if err := d.sale.Preload(ctx, orders); err != nil {
+func (b *bench) withOrders(s size, d deployment) measurement {
+	m := b.withMemory(s.rate(), d, defaultConns, 1)
+	return measurement{m.name, func(ctx context.Context) error {
+		if s.count < 1_000_000 {
+			if err := d.sale.Preload(ctx, s.count); err != nil {
 				return err
 			}
 		}
@@ -84,7 +123,7 @@ func (b *bench) withOrders(name string, d deployment, orders int) measurement {
 		if err := d.sale.DB.GetContext(ctx, &rows, "SELECT COUNT(*) FROM coupon_orders"); err != nil {
 			return err
 		}
-		b.Add(name+" at the start", "rows", rows)
+		b.add(s.atStart(), rows)
 		return m.run(ctx)
 	}}
 }

@@ -1,27 +1,50 @@
 package bench
 
-import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
+// locks are redislock and its peers on the same Redis.
+var locks = section{
+	name: "locks", measure: (*bench).measureLocks,
+	tables: []table{
+		pairsTable(),
+		{"contention", []string{
+			"", "hand-overs/s", "acquisitions/s", "wait, p99", "wait, longest", "Redis calls per hand-over",
+		}, []row{
+			contentionRow(batched), contentionRow(own), contentionRow(bsm), contentionRow(redsync), contentionRow(rueidis),
+		}},
+		{"renewals", []string{"", "calls"}, []row{renewalsRow(own), renewalsRow(rueidis)}},
+	},
+	limits: []limit{
+		{"redislock pairs, 1 goroutine / SET NX + compare-and-delete", ratio(pairs1.of(own), pairs1.of(raw)), 0.9, atLeast},
+		{"redislock pairs, batched, 128 goroutines / best peer",
+			overHighest(pairs128.of(batched), pairs128.ofPeers()), 1.7, atLeast},
+		{"redislock pairs, batched, 512 goroutines / best peer",
+			overHighest(pairs512.of(batched), pairs512.ofPeers()), 2.5, atLeast},
+		{"contended hand-overs / best peer", overHighest(handOvers(own).figure, []figure{
+			handOvers(bsm).figure, handOvers(redsync).figure, handOvers(rueidis).figure,
+		}), 1.2, atLeast},
+		{"lock calls per hand-over", median(handOvers(own).calls()), contendProcesses + 1, atMost},
+	},
+}
 
-	"example.com/flashsale/internal/lab"
-)
+// queues are the drivers of the services that queue waiters themselves, and the
+// services' own locks.
+var queues = section{name: "queues", measure: (*bench).measureQueues}
 
-// The names of the locks in bench-peers.
+// A lockName is a lock of bench-peers.
+type lockName struct{ name, label string }
+
 var (
-	peerLocks   = []string{"bsm redislock", "redsync", "rueidislock"}
-	ownLock     = "redislock"
-	batchedLock = "redislock batched" // as the service uses it
-	rawLock     = "raw"               // SET NX and compare-and-delete, the least a lock with an owner can do
-)
+	raw     = lockName{"raw", "SET NX and compare-and-delete"} // the least that a lock with an owner can do
+	own     = lockName{"redislock", "`redislock`"}
+	batched = lockName{"redislock batched", "`redislock`, batched, as the service uses it"}
+	bsm     = lockName{"bsm redislock", "bsm/redislock"}
+	redsync = lockName{"redsync", "redsync"}
+	rueidis = lockName{"rueidislock", "rueidislock"}
 
-// pairGoroutines are the numbers of goroutines that pairs is measured with.
-var pairGoroutines = []int{1, 16, 128, 512}
+	etcd      = lockName{"etcdlock", "`etcdlock`"}
+	etcdMutex = lockName{"etcd mutex", "etcd's mutex"}
+
+	peerLocks = []lockName{bsm, redsync, rueidis}
+)
 
 const (
 	contendProcesses = 4
@@ -30,102 +53,50 @@ const (
 	heldTTL          = "3s"
 )
 
-// lockSection measures redislock and its peers on the same Redis.
-func (b *bench) lockSection(ctx context.Context) error {
-	var all []measurement
-	for _, goroutines := range pairGoroutines {
-		for _, lock := range append([]string{rawLock, ownLock, batchedLock}, peerLocks...) {
-			all = append(all, b.pairs(lock, goroutines))
+// pairs are acquisitions and releases without contention, by so many goroutines.
+type pairs struct{ goroutines int }
+
+var (
+	pairs1, pairs16, pairs128, pairs512 = pairs{1}, pairs{16}, pairs{128}, pairs{512}
+
+	allPairs = []pairs{pairs1, pairs16, pairs128, pairs512}
+)
+
+func (p pairs) of(l lockName) figure { return rateOf("pairs/%d/%s", p.goroutines, l.name).figure }
+
+func (p pairs) ofPeers() []figure { return []figure{p.of(bsm), p.of(redsync), p.of(rueidis)} }
+
+// contention is how often the waiters of several processes hand one lock over to
+// each other.
+type contention struct{ figure }
+
+func handOvers(l lockName) contention { return contention{figure{"contended/" + l.name, "1/s"}} }
+
+func (c contention) acquisitions() figure { return c.with("takings, the last holder's own too", "1/s") }
+func (c contention) waitP99() figure      { return c.with("wait p99", "ms") }
+func (c contention) waitMax() figure      { return c.with("wait max", "ms") }
+func (c contention) calls() figure        { return c.with("calls", "per hand-over") }
+
+// renewals are the calls to Redis that renew many held locks.
+func renewals(l lockName) figure { return figure{"held/" + l.name, "calls per ttl/3 for 10,000"} }
+
+func pairsTable() table {
+	t := table{name: "pairs", header: []string{"", "1 goroutine", "16 goroutines", "128 goroutines", "512 goroutines"}}
+	for _, l := range []lockName{raw, batched, own, bsm, redsync, rueidis} {
+		r := row{label: l.label}
+		for _, p := range allPairs {
+			r.cells = append(r.cells, spread(p.of(l)))
 		}
+		t.rows = append(t.rows, r)
 	}
-	for _, lock := range append([]string{ownLock, batchedLock}, peerLocks...) {
-		all = append(all, b.contention(lock))
-	}
-	if err := b.interleave(ctx, all); err != nil {
-		return err
-	}
-	return b.interleave(ctx, []measurement{b.renewals(ownLock), b.renewals("rueidislock")}) // the others do not renew
+	return t
 }
 
-// queueSection measures the drivers of the services that queue waiters themselves
-// and the services' own locks.
-func (b *bench) queueSection(ctx context.Context) error {
-	etcd, err := lab.StartEtcd(b.Lab)
-	if err != nil {
-		return err
-	}
-	b.peersEnv = append(b.peersEnv, "ETCD_ADDR="+etcd.Endpoint)
-	return b.interleave(ctx, []measurement{b.contention("etcdlock"), b.contention("etcd mutex")})
-}
-
-// pairs measures acquire and release without contention.
-func (b *bench) pairs(lock string, goroutines int) measurement {
-	name := fmt.Sprintf("pairs/%d/%s", goroutines, lock)
-	return measurement{name, func(ctx context.Context) error {
-		var r struct{ Pairs, Seconds float64 }
-		err := b.runPeers(ctx, &r, "pairs", lock, strconv.Itoa(goroutines), b.pairsDuration.String())
-		if err != nil {
-			return err
-		}
-		b.Add(name, "1/s", r.Pairs/r.Seconds)
-		return nil
+func contentionRow(l lockName) row {
+	c := handOvers(l)
+	return row{l.label, []cell{
+		spread(c.figure), number(c.acquisitions()), value(c.waitP99()), value(c.waitMax()), number(c.calls()),
 	}}
 }
 
-// contention measures how often the waiters of several processes hand one lock
-// over to each other.
-func (b *bench) contention(lock string) measurement {
-	name := "contended/" + lock
-	return measurement{name, func(ctx context.Context) error {
-		var r struct {
-			Acquired  float64
-			HandOvers float64 `json:"hand_overs"`
-			Seconds   float64
-			P99MS     float64 `json:"p99_ms"`
-			MaxMS     float64 `json:"max_ms"`
-			Calls     float64
-		}
-		err := b.runPeers(ctx, &r, "contend", lock, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters), b.shortDuration.String())
-		if err != nil {
-			return err
-		}
-		b.Add(name, "1/s", r.HandOvers/r.Seconds)
-		b.Add(name+" takings, the last holder's own too", "1/s", r.Acquired/r.Seconds)
-		b.Add(name+" wait p99", "ms", r.P99MS)
-		b.Add(name+" wait max", "ms", r.MaxMS)
-		if r.HandOvers > 0 {
-			b.Add(name+" calls", "per hand-over", r.Calls/r.HandOvers)
-		}
-		return nil
-	}}
-}
-
-// renewals measures the calls to Redis that renew many held locks.
-func (b *bench) renewals(lock string) measurement {
-	name := "held/" + lock
-	return measurement{name, func(ctx context.Context) error {
-		var r struct {
-			Calls float64 `json:"calls_per_third"`
-		}
-		err := b.runPeers(ctx, &r, "hold", lock, strconv.Itoa(heldLocks), heldTTL, "2s")
-		if err != nil {
-			return err
-		}
-		b.Add(name, "calls per ttl/3 for 10,000", r.Calls)
-		return nil
-	}}
-}
-
-// runPeers runs bench-peers and decodes its output into result.
-func (b *bench) runPeers(ctx context.Context, result any, args ...string) error {
-	cmd := exec.CommandContext(ctx, b.peers, args...)
-	cmd.Env = append(append(os.Environ(), "REDIS_URL="+b.Redis.URL), b.peersEnv...)
-	out, err := cmd.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(out, result)
-}
+func renewalsRow(l lockName) row { return row{l.label, []cell{spread(renewals(l))}} }

@@ -4,8 +4,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
+	"time"
+
+	"example.com/flashsale/loadtest/report"
 )
 
 //go:embed page.tmpl
@@ -23,55 +27,63 @@ func page(benchJSON []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, tables{r, figuresByName(r.Figures)})
+	err = t.Execute(&b, data{r, figuresByName(r.Figures)})
 	return strings.TrimRight(b.String(), "\n") + "\n", err
 }
 
-// tables are the parts of the page that consist of figures. Its methods are
-// called by the template.
-type tables struct {
+// data is what page.tmpl shows.
+type data struct {
 	Report
 	figures Figures
 }
 
-// A row is a line of a table: its label, and the name of its figures.
-type row struct{ label, figure string }
+// Table returns a section's table as Markdown.
+func (d data) Table(name string) (string, error) {
+	for _, s := range sections {
+		for _, t := range s.tables {
+			if t.name == name {
+				return t.of(d.figures).Markdown(), nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no section has a table %q", name)
+}
 
-// table returns a Markdown table. Cells of all columns but the first are
-// aligned to the right.
-func table(header []string, rows [][]string) string {
+// TargetTable lists the targets, the missed ones in bold.
+func (d data) TargetTable() string { return targetTable(d.Targets).Markdown() }
+
+func targetTable(targets []Target) report.Table {
+	t := report.Table{Header: []string{"target", "measured", "limit", ""}}
+	for _, target := range targets {
+		t.Rows = append(t.Rows, []string{target.Name, formatNumber(target.Value), target.limit(), target.verdict()})
+	}
+	return t
+}
+
+// Setup lists what the figures depend on.
+func (d data) Setup() string {
 	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(header)
-	b.WriteString("|---|" + strings.Repeat("--:|", len(header)-1) + "\n")
-	for _, cells := range rows {
-		line(cells)
+	for _, line := range [][2]string{
+		{"Commit", "`" + d.Commit + "`"},
+		{"Date", d.Time.Format(time.DateOnly)},
+		{"Duration of the run", fmt.Sprintf("%.0f s", d.Seconds)},
+		{"CPU", fmt.Sprintf("%s, %d cores", d.Machine.CPU, d.Machine.Cores)},
+		{"Memory", d.Machine.Mem},
+		{"Versions", joinPairs(d.Versions)},
+		{"Durability", joinPairs(d.Durability)},
+	} {
+		fmt.Fprintf(&b, "- %s: %s\n", line[0], line[1])
 	}
 	return b.String()
 }
 
-// spread formats the median of a figure with its lowest and highest value.
-func (t tables) spread(name string) string {
-	f := t.figures.byName[name]
-	if f == nil {
-		return notMeasured
+func joinPairs(m map[string]string) string {
+	var pairs []string
+	for k, v := range m {
+		if v != "unknown" { // not installed, and not needed by bench
+			pairs = append(pairs, k+" "+v)
+		}
 	}
-	return fmt.Sprintf("%s (%s–%s)", formatNumber(f.Median), formatNumber(f.Min), formatNumber(f.Max))
-}
-
-// value formats the median of a figure with its unit.
-func (t tables) value(name string) string {
-	f := t.figures.byName[name]
-	if f == nil {
-		return notMeasured
-	}
-	return formatNumber(f.Median) + " " + f.Unit
-}
-
-// number formats the median of a figure.
-func (t tables) number(name string) string { return formatNumber(t.figures.Median(name)) }
-
-// times formats the quotient of two medians.
-func (t tables) times(name, divisor string) string {
-	return formatNumber(t.figures.Ratio(name, divisor))
+	slices.Sort(pairs)
+	return strings.Join(pairs, ", ")
 }

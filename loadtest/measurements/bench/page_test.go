@@ -13,12 +13,12 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	var f Figures
 	for _, v := range []float64{19_000, 21_000, 20_000} {
-		f.Add("claims/direct/grouped", "1/s", v)
+		f.add(direct(grouped).figure, v)
 	}
-	f.Add("claims/direct/grouped p99", "ms", 23.4)
+	f.add(direct(grouped).p99(), 23.4)
 	report := Report{
 		Environment: rig.Environment{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2}, Versions: map[string]string{"redis": "7", "go": "1"}},
-		Repetitions: 3, Figures: f.all, Targets: targets(&f),
+		Repetitions: 3, Figures: f.all, Targets: targets(f),
 	}
 	for _, want := range []string{
 		"| **`grouped`** | 20,000 (19,000–21,000) | 23.4 ms | – | – | – |\n",

@@ -19,24 +19,25 @@ type picture struct {
 // A pictureBar is one figure. Other figures are what the project's are compared
 // with.
 type pictureBar struct {
-	figure, name string
-	other        bool
+	figure figure
+	name   string
+	other  bool
 }
 
 var pictures = []picture{
 	{"strategies", "Claims accepted by commit strategy, one instance", "claims/s", []pictureBar{
-		{"claims/direct/by hand", "the articles’ flow by hand", true},
-		{"claims/direct/optimistic", "COMMIT=optimistic", false},
-		{"claims/direct/pessimistic", "COMMIT=pessimistic", false},
-		{"claims/direct/each", "COMMIT=each", false},
-		{"claims/direct/grouped", "COMMIT=grouped, as shipped", false},
+		{direct(byHand).figure, "the articles’ flow by hand", true},
+		{direct(optimistic).figure, "COMMIT=optimistic", false},
+		{direct(pessimistic).figure, "COMMIT=pessimistic", false},
+		{direct(each).figure, "COMMIT=each", false},
+		{direct(grouped).figure, "COMMIT=grouped, as shipped", false},
 	}},
 	{"hand-overs", "Hand-overs of one lock that 16 waiters in each of 4 processes want", "hand-overs/s", []pictureBar{
-		{"contended/redsync", "redsync", true},
-		{"contended/bsm redislock", "bsm/redislock", true},
-		{"contended/rueidislock", "rueidislock", true},
-		{"contended/redislock", "redislock, not batched", false},
-		{"contended/redislock batched", "redislock, as the service uses it", false},
+		{handOvers(redsync).figure, "redsync", true},
+		{handOvers(bsm).figure, "bsm/redislock", true},
+		{handOvers(rueidis).figure, "rueidislock", true},
+		{handOvers(own).figure, "redislock, not batched", false},
+		{handOvers(batched).figure, "redislock, as the service uses it", false},
 	}},
 }
 
@@ -44,9 +45,9 @@ var pictures = []picture{
 func (p picture) chart(figures Figures) (report.Bars, error) {
 	chart := report.Bars{Caption: p.caption, Unit: p.unit}
 	for _, b := range p.bars {
-		f := figures.byName[b.figure]
+		f := figures.byName[b.figure.name]
 		if f == nil {
-			return report.Bars{}, fmt.Errorf("docs/benchmarks.json has no figure %q", b.figure)
+			return report.Bars{}, fmt.Errorf("docs/benchmarks.json has no figure %q", b.figure.name)
 		}
 		chart.Bars = append(chart.Bars, report.Bar{Name: b.name, Value: f.Median, Low: f.Min, High: f.Max, Other: b.other})
 	}

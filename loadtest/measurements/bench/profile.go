@@ -15,10 +15,36 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// profile measures what limits the claims: the CPU time of each process, and
+// profiles are the CPU time of each process under full load.
+var profiles = section{
+	name: "profile", measure: (*bench).measureProfiles,
+	tables: []table{{"cpu", []string{"", "claims/s", service, database, redisServer}, []row{
+		cpuRow("`each`", each), cpuRow("`grouped`", grouped),
+	}}},
+}
+
+// profiled are the figures of a variant during its profile.
+type profiled struct{ rate }
+
+func profileOf(v variant) profiled { return profiled{rateOf("profile/%s", v.name)} }
+
+// cores is the share of one process.
+func (p profiled) cores(process string) figure {
+	return figure{p.name + ", cores used by " + process, "cores"}
+}
+
+func cpuRow(label string, v variant) row {
+	p := profileOf(v)
+	return row{label, []cell{number(p.figure), number(p.cores(service)), number(p.cores(database)), number(p.cores(redisServer))}}
+}
+
+// The processes whose CPU time is measured.
+const service, database, redisServer = "service", "database", "Redis"
+
+// measureProfiles measures what limits the claims: the CPU time of each process, and
 // the service's CPU and allocation profiles, saved in out/bench. Its throughput
 // is not compared, because profiling slows the service down.
-func (b *bench) profile(ctx context.Context) error {
+func (b *bench) measureProfiles(ctx context.Context) error {
 	for _, commit := range []string{"each", "grouped"} {
 		d, err := b.direct(ctx, serviceVariant(commit, "LAB=true"))
 		if err != nil {
@@ -38,7 +64,7 @@ func (b *bench) profileDeployment(ctx context.Context, d deployment) error {
 	var group errgroup.Group
 	group.Go(func() error {
 		r, err := b.claim(ctx, d, defaultConns, (profileSeconds+2)*time.Second, 1)
-		b.Add("profile/"+d.name, "1/s", r.perSecond(r.accepted()))
+		b.add(profileOf(d.variant).figure, r.perSecond(r.accepted()))
 		return err
 	})
 	group.Go(func() error {
@@ -56,7 +82,7 @@ func (b *bench) profileDeployment(ctx context.Context, d deployment) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(after)) {
 			cores := float64(after[name]-before[name]) / ticksPerSecond / profileSeconds
-			b.Add(fmt.Sprintf("profile/%s, cores used by %s", d.name, name), "cores", cores)
+			b.add(profileOf(d.variant).cores(name), cores)
 		}
 		return nil
 	})
@@ -94,7 +120,7 @@ func saveProfile(ctx context.Context, d deployment, profile, file string) error 
 // map on a system without /proc.
 func (b *bench) cpuTicks(d deployment) (map[string]int, error) {
 	ticks := map[string]int{}
-	for name, pid := range map[string]int{"service": d.instance.PID(), "database": b.MySQL.PID(), "Redis": b.Redis.PID()} {
+	for name, pid := range map[string]int{service: d.instance.PID(), database: b.MySQL.PID(), redisServer: b.Redis.PID()} {
 		n, err := processTicks(pid)
 		if os.IsNotExist(err) {
 			return nil, nil

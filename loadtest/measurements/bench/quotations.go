@@ -65,9 +65,9 @@ func (r Report) value(name string) float64 {
 	}
 	figures := figuresByName(r.Figures)
 	if figure, divisor, isRatio := strings.Cut(name, " / "); isRatio {
-		return figures.Ratio(figure, divisor)
+		return figures.named(figure) / figures.named(divisor)
 	}
-	return figures.Median(name)
+	return figures.named(name)
 }
 
 // writeQuotations replaces the quotations in all pages.

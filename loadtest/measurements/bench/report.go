@@ -17,7 +17,7 @@ type Report struct {
 	Repetitions int       `json:"repetitions"`
 	Seconds     float64   `json:"seconds"` // duration of the run
 	Figures     []*Figure `json:"figures"`
-	Targets     []Target  `json:"bars"`
+	Targets     []Target  `json:"targets"`
 }
 
 // outDir is the directory of all output files.
@@ -31,7 +31,7 @@ func (b *bench) report(ctx context.Context) error {
 	}
 	r := Report{
 		Environment: environment, Quick: quick(), Repetitions: b.repetitions,
-		Seconds: time.Since(b.start).Seconds(), Figures: b.all, Targets: targets(&b.Figures),
+		Seconds: time.Since(b.start).Seconds(), Figures: b.all, Targets: targets(b.Figures),
 	}
 	file := filepath.Join(outDir, "bench.json")
 	if err := rig.WriteJSON(file, r); err != nil {

@@ -6,6 +6,53 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
+// segments compares a coupon whose stock is in one row with one whose stock is in
+// segments: under a lock for all of it or for a segment, which alone guards the
+// stock, and with the shipped lock per user.
+var segments = section{
+	name: "segments", measure: (*bench).measureSegments,
+	tables: []table{{"segments", []string{"", "claims/s, one row", "16 segments", "ratio"}, []row{
+		segmentsRow("a lock for the row, without the stock guard", perCoupon, perSegment),
+		segmentsRow("the same, each claim holds its lock for 20 ms before it commits", pausedPerCoupon, pausedPerSegment),
+		segmentsRow("`each`, as shipped: a lock for the user", eachOneRow, eachSegments),
+		segmentsRow("`grouped`, as shipped", groupedOneRow, groupedSegments),
+	}}},
+	limits: []limit{{
+		"lock per segment, 16 segments / lock per coupon, 20 ms in the lock",
+		ratio(pausedPerSegment.rate().figure, pausedPerCoupon.rate().figure), 8, atLeast,
+	}},
+}
+
+// A stock is a coupon's stock in so many segments, and the service's settings.
+type stock struct {
+	name     string
+	segments int
+	settings []string
+}
+
+var (
+	perCoupon        = lockedStock("lock per coupon", "coupon", 1)
+	perSegment       = lockedStock("lock per segment", "segment", benchSegments)
+	pausedPerCoupon  = lockedStock("paused/lock per coupon", "coupon", 1, pausedClaim)
+	pausedPerSegment = lockedStock("paused/lock per segment", "segment", benchSegments, pausedClaim)
+	eachOneRow       = stock{"each/one row", 1, each.settings}
+	eachSegments     = stock{"each/segments", benchSegments, each.settings}
+	groupedOneRow    = stock{"grouped/one row", 1, grouped.settings}
+	groupedSegments  = stock{"grouped/segments", benchSegments, grouped.settings}
+)
+
+// lockedStock is a stock that only a lock of that scope guards.
+func lockedStock(name, scope string, segments int, settings ...string) stock {
+	return stock{name, segments, append(rig.LabSettings("redis", scope, "each", "stock"), settings...)}
+}
+
+func (s stock) rate() rate { return rateOf("segments/%s", s.name) }
+
+func segmentsRow(label string, one, split stock) row {
+	inOne, inMany := one.rate().figure, split.rate().figure
+	return row{label, []cell{spread(inOne), spread(inMany), times(inMany, inOne)}}
+}
+
 const (
 	benchSegments = 16 // of a coupon that is split
 	segmentConns  = 64
@@ -14,45 +61,23 @@ const (
 	pausedClaim = "CLAIM_PAUSE=20ms"
 )
 
-// segments measures a coupon whose stock is in one row, and one whose stock is in
-// segments: under a lock for all of it or for a segment, which alone guards the
-// stock, and with the shipped lock per user.
-func (b *bench) segments(ctx context.Context) error {
-	perCoupon, perSegment := rig.LabSettings("redis", "coupon", "each", "stock"), rig.LabSettings("redis", "segment", "each", "stock")
+func (b *bench) measureSegments(ctx context.Context) error {
 	var all []measurement
-	for _, m := range []struct {
-		name     string
-		segments int
-		settings []string
-	}{
-		{"lock per coupon", 1, perCoupon},
-		{"lock per segment", benchSegments, perSegment},
-		{"paused/lock per coupon", 1, append(perCoupon[:len(perCoupon):len(perCoupon)], pausedClaim)},
-		{"paused/lock per segment", benchSegments, append(perSegment[:len(perSegment):len(perSegment)], pausedClaim)},
-		{"each/one row", 1, []string{"COMMIT=each"}},
-		{"each/segments", benchSegments, []string{"COMMIT=each"}},
-		{"grouped/one row", 1, []string{"COMMIT=grouped"}},
-		{"grouped/segments", benchSegments, []string{"COMMIT=grouped"}},
+	for _, s := range []stock{
+		perCoupon, perSegment, pausedPerCoupon, pausedPerSegment, eachOneRow, eachSegments, groupedOneRow, groupedSegments,
 	} {
-		d, err := b.direct(ctx, variant{m.name, "api", m.settings})
+		d, err := b.direct(ctx, variant{s.name, "api", s.settings})
 		if err != nil {
 			return err
 		}
-		d.segments = m.segments
-		all = append(all, b.rate("segments/"+m.name, d))
+		d.segments = s.segments
+		all = append(all, measurement{s.rate().name, func(ctx context.Context) error {
+			r, err := b.claim(ctx, d, segmentConns, b.shortDuration, 1)
+			if err == nil {
+				b.addRate(s.rate(), r, r.accepted())
+			}
+			return err
+		}})
 	}
 	return b.interleave(ctx, all)
-}
-
-// rate measures accepted claims.
-func (b *bench) rate(name string, d deployment) measurement {
-	return measurement{name, func(ctx context.Context) error {
-		r, err := b.claim(ctx, d, segmentConns, b.shortDuration, 1)
-		if err != nil {
-			return err
-		}
-		b.Add(name, "1/s", r.perSecond(r.accepted()))
-		b.Add(name+" p99", "ms", float64(r.P99US)/1000)
-		return nil
-	}}
 }

@@ -5,32 +5,69 @@ import (
 	"strings"
 )
 
-// techniques measures what each technique brings: added alone to the baseline,
-// and all four together. Group commit is measured in the service. The coupon
-// cache is measured by sold-out replies, which it gives without the lock and
-// the transaction.
-func (b *bench) techniques(ctx context.Context) error {
-	single := []string{interpolate, insertFirst, idBlocks, pipelining}
-	variants := []variant{baselineVariant("articles", "")}
-	for _, t := range single {
-		variants = append(variants, baselineVariant("articles + "+t, t))
-	}
-	variants = append(variants, baselineVariant("articles + all four", strings.Join(single, ",")), serviceVariant("each"), serviceVariant("grouped"))
+// techniques are what each technique brings: added alone to the baseline, and all
+// four together. Group commit is measured in the service. The coupon cache is
+// measured by sold-out replies, which it gives without the lock and the
+// transaction.
+var techniques = section{
+	name: "techniques", measure: (*bench).measureTechniques,
+	tables: []table{
+		{"techniques", []string{"", "claims/s", "ratio to the articles' flow", "p99"}, []row{
+			techniqueRow("the articles' flow", articles),
+			techniqueRow("+ arguments interpolated by the driver: one round trip for a statement instead of two",
+				withInterpolation),
+			techniqueRow("+ order inserted before the stock is decremented: the hot row is locked last", withInsertFirst),
+			techniqueRow("+ order ids fetched from Redis in blocks", withIDBlocks),
+			techniqueRow("+ Redis commands of concurrent claims sent together", withPipelining),
+			techniqueRow("+ all four", withAllFour),
+			techniqueRow("`each`, in the service", each),
+			techniqueRow("`grouped`, in the service", grouped),
+		}},
+		{"sold out", []string{"", "replies/s", "p99"}, []row{
+			rateRow("baseline: lock and transaction for each claim", soldOutByHand),
+			rateRow("`grouped`, coupon read from the database for each claim", soldOutUncached),
+			rateRow("`grouped`, coupon cached (the default)", soldOutCached),
+		}},
+	},
+}
+
+var (
+	articles          = baselineVariant("articles", "")
+	withInterpolation = baselineVariant("articles + "+interpolate, interpolate)
+	withInsertFirst   = baselineVariant("articles + "+insertFirst, insertFirst)
+	withIDBlocks      = baselineVariant("articles + "+idBlocks, idBlocks)
+	withPipelining    = baselineVariant("articles + "+pipelining, pipelining)
+	withAllFour       = baselineVariant("articles + all four",
+		strings.Join([]string{interpolate, insertFirst, idBlocks, pipelining}, ","))
+
+	soldOutByHand   = rateOf("techniques/sold out, no gate, by hand")
+	soldOutUncached = rateOf("techniques/sold out, a look at the coupon")
+	soldOutCached   = rateOf("techniques/sold out, the coupon cached")
+)
+
+func withTechnique(v variant) rate { return rateOf("techniques/%s", v.name) }
+
+func techniqueRow(label string, v variant) row {
+	r := withTechnique(v)
+	return row{label, []cell{spread(r.figure), times(r.figure, withTechnique(articles).figure), value(r.p99())}}
+}
+
+func (b *bench) measureTechniques(ctx context.Context) error {
 	var all []measurement
-	for _, v := range variants {
+	for _, v := range []variant{
+		articles, withInterpolation, withInsertFirst, withIDBlocks, withPipelining, withAllFour, each, grouped,
+	} {
 		d, err := b.direct(ctx, v)
 		if err != nil {
 			return err
 		}
-		all = append(all, b.acceptedClaims("techniques/", d, b.shortDuration))
+		all = append(all, b.acceptedClaims(withTechnique(v), d, b.shortDuration))
 	}
 	for _, check := range []struct {
-		name string
+		to rate
 		variant
 	}{
-		{"no gate, by hand", baselineVariant("by hand", interpolate)},
-		{"a look at the coupon", serviceVariant("grouped", "COUPON_CACHE=0s")},
-		{"the coupon cached", serviceVariant("grouped")},
+		{soldOutByHand, byHand}, {soldOutUncached, serviceVariant("grouped", "COUPON_CACHE=0s")}, {soldOutCached, grouped},
 	} {
 		d, err := b.direct(ctx, check.variant)
 		if err != nil {
@@ -40,7 +77,7 @@ func (b *bench) techniques(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, b.refusals("techniques/sold out, "+check.name, "sold_out", d, b.wrk, coupon))
+		all = append(all, b.refusals(check.to, "sold_out", d, b.wrk, coupon))
 	}
 	return b.interleave(ctx, all)
 }

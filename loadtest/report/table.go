@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Table is a header and rows of as many cells. The first cell of a row names
+// it. A line break in a cell begins another line of the cell.
+type Table struct {
+	Header []string
+	Rows   [][]string
+	Text   bool // the cells are words, not numbers
+}
+
+// Markdown returns the table as Markdown. All columns but the first are aligned
+// to the right.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(t.Header)
+	b.WriteString("|---|" + strings.Repeat("--:|", len(t.Header)-1) + "\n")
+	for _, cells := range t.Rows {
+		line(cells)
+	}
+	return b.String()
+}
+
+// Print prints the table to standard output, as wide as its terminal, or as 80
+// columns if it is none.
+func (t Table) Print() { t.Write(os.Stdout, terminalWidth()) }
+
+// defaultWidth is the width of what is no terminal.
+const defaultWidth = 80
+
+func terminalWidth() int {
+	if size, err := unix.IoctlGetWinsize(int(os.Stdout.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+		return int(size.Col)
+	}
+	return defaultWidth
+}
+
+const columnGap = 2
+
+// Write writes the table as text of at most so many columns, if its longest words
+// allow it. Cells that do not fit are wrapped between words.
+func (t Table) Write(w io.Writer, width int) {
+	widths := t.widths(width)
+	t.writeRow(w, widths, t.Header)
+	fmt.Fprintln(w, strings.Repeat("-", sum(widths)+columnGap*(len(widths)-1)))
+	for _, cells := range t.Rows {
+		t.writeRow(w, widths, cells)
+	}
+}
+
+// widths returns the width of each column: as its longest cell, or less, where the
+// widest columns give way first, but none less than its longest word.
+func (t Table) widths(width int) []int {
+	widths, words := make([]int, len(t.Header)), make([]int, len(t.Header))
+	for _, cells := range append([][]string{t.Header}, t.Rows...) {
+		for i, cell := range cells {
+			for line := range strings.SplitSeq(cell, "\n") {
+				widths[i] = max(widths[i], utf8.RuneCountInString(line))
+			}
+			for _, word := range strings.Fields(cell) {
+				words[i] = max(words[i], utf8.RuneCountInString(word))
+			}
+		}
+	}
+	for total := sum(widths) + columnGap*(len(widths)-1); total > width; total-- {
+		widest := -1
+		for i := range widths {
+			if widths[i] > words[i] && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// writeRow writes the lines of one row. Numbers are aligned to the right.
+func (t Table) writeRow(w io.Writer, widths []int, cells []string) {
+	lines, height := make([][]string, len(cells)), 0
+	for i, cell := range cells {
+		lines[i] = wrap(cell, widths[i])
+		height = max(height, len(lines[i]))
+	}
+	for line := range height {
+		var b strings.Builder
+		for i, width := range widths {
+			text := ""
+			if i < len(lines) && line < len(lines[i]) {
+				text = lines[i][line]
+			}
+			pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+			if i > 0 {
+				b.WriteString(strings.Repeat(" ", columnGap))
+			}
+			if i == 0 || t.Text {
+				b.WriteString(text + pad)
+			} else {
+				b.WriteString(pad + text)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// wrap breaks text between words. A continuation has the indent of its line.
+func wrap(text string, width int) (lines []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		current, words := indent, 0
+		for _, word := range strings.Fields(line) {
+			if words > 0 && utf8.RuneCountInString(current)+1+utf8.RuneCountInString(word) > width {
+				lines = append(lines, current)
+				current, words = indent, 0
+			}
+			if words > 0 {
+				current += " "
+			}
+			current, words = current+word, words+1
+		}
+		lines = append(lines, current)
+	}
+	return lines
+}
+
+func sum(numbers []int) (total int) {
+	for _, n := range numbers {
+		total += n
+	}
+	return total
+}
