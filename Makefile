@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint each-commit interop schemathesis compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint each-commit interop model schemathesis compose-test install
 
 help: ## show this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ each-commit: ## build and vet each commit that origin/main lacks, or the last te
 interop: ## share locks with the real Redisson, in both directions
 	@deploy/install.sh servers interop
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
+
+model: ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
+	@deploy/install.sh model
+	@MODEL=1 go test -count=1 -timeout 10m ./docs/model/
 
 schemathesis: install bin/api bin/loadtest $(SCHEMATHESIS) ## compare the service with its OpenAPI document by 20,000 generated requests; EXAMPLES=20 is shorter
 	@bin/loadtest schemathesis

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the missing programs of the named groups: servers, tests, cluster,
-# jmeter, bench, interop, python. The default is servers.
+# jmeter, bench, interop, model, python. The default is servers.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
 set -eu
@@ -73,8 +73,12 @@ for part; do
 		has javac || need default-jdk-headless openjdk
 		has mvn || need maven maven
 		;;
+	model)
+		has spin || need spin spin
+		has gcc || need gcc gcc
+		;;
 	python) python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || need python3-venv python ;;
-	*) echo "usage: $0 [servers] [tests] [cluster] [jmeter] [bench] [interop] [python]" >&2 && exit 2 ;;
+	*) echo "usage: $0 [servers] [tests] [cluster] [jmeter] [bench] [interop] [model] [python]" >&2 && exit 2 ;;
 	esac
 done
 
