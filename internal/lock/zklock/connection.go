@@ -39,7 +39,7 @@ const (
 // the session timeout. The pause after a failure limits how often the client
 // tries while all servers are down.
 func (s *session) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, address, min(timeout, s.grantedTimeout()/10))
+	conn, err := net.DialTimeout(network, address, min(timeout, s.grantedTimeout()/4))
 	if err != nil {
 		time.Sleep(min(s.grantedTimeout()/60, time.Second))
 		return nil, err

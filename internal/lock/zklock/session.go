@@ -43,10 +43,11 @@ func (s *session) left() time.Duration { return time.Until(s.heard.Add(s.timeout
 // doubles from one failed handshake to the next, so that a slow server is not
 // given up for ever.
 func (s *session) nextHandshake() time.Duration {
+	const shortest = 200 * time.Millisecond
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handshakes++
-	return min(s.timeout/20<<min(s.handshakes-1, 4), s.timeout/2)
+	return min(max(s.timeout/20, shortest)<<min(s.handshakes-1, 4), s.timeout/2)
 }
 
 func (s *session) grantedTimeout() time.Duration {
@@ -79,12 +80,25 @@ func (s *session) granted(timeout time.Duration) {
 	s.expiry.Reset(s.left())
 }
 
-// replied records a reply to a request that was sent at sent.
+// replied records a reply to a request that was sent at sent. After a stall that
+// has cost the leases, the session may still be alive: later leases are those of
+// a session that has just begun.
 func (s *session) replied(sent time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sent.After(s.heard) {
 		s.heard = sent
+	}
+	if isClosed(s.connected) {
+		s.begin()
+	}
+}
+
+// begin makes leases possible again after a loss. The caller holds mu.
+func (s *session) begin() {
+	if isClosed(s.lost) && !s.closed && s.left() > 0 {
+		s.lost = make(chan struct{})
+		s.expiry.Reset(s.left())
 	}
 }
 
@@ -108,27 +122,16 @@ func (s *session) handleEvent(e zk.Event) {
 	defer s.mu.Unlock()
 	switch e.State {
 	case zk.StateHasSession:
-		s.connect()
+		s.begin()
+		if !isClosed(s.connected) {
+			close(s.connected)
+		}
 	case zk.StateDisconnected:
 		if isClosed(s.connected) {
 			s.connected = make(chan struct{})
 		}
 	case zk.StateExpired:
 		s.loseLeases()
-	}
-}
-
-// connect records that requests can be sent. The caller holds mu.
-func (s *session) connect() {
-	if s.closed {
-		return
-	}
-	if isClosed(s.lost) {
-		s.lost = make(chan struct{})
-		s.expiry.Reset(s.left())
-	}
-	if !isClosed(s.connected) {
-		close(s.connected)
 	}
 }
 

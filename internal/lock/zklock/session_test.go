@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
@@ -122,5 +124,23 @@ func TestLeaseIsNotBelievedAfterItsDeadlineAlthoughItsTimerIsLate(t *testing.T) 
 	s.mu.Unlock()
 	if s.believes(lost) {
 		t.Error("a session is believed nine tenths of its timeout after the last reply")
+	}
+}
+
+// A stall may be over before the connection is given up.
+func TestReplyAfterAStallMakesNewLeasesPossible(t *testing.T) {
+	t.Parallel()
+	s := newSession(time.Minute)
+	defer s.close()
+	s.handleEvent(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
+	_, before := s.states()
+	s.mu.Lock()
+	s.heard = s.heard.Add(-time.Minute)
+	s.mu.Unlock()
+	s.expire()
+	s.replied(time.Now())
+	_, after := s.states()
+	if s.believes(before) || !s.believes(after) {
+		t.Errorf("leases from before the stall are believed: %t, from after it: %t", s.believes(before), s.believes(after))
 	}
 }
