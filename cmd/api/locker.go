@@ -122,8 +122,13 @@ func openZooKeeper(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, e
 	return session, []httpapi.Probe{{Name: "zk", Check: session.Ping}}, nil
 }
 
+// openEtcd opens a client that notices a silent member; otherwise every request
+// that is sent to it would wait for its own end.
 func openEtcd(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(cfg.EtcdAddr, ","), DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: strings.Split(cfg.EtcdAddr, ","), DialTimeout: 2 * time.Second,
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second, Logger: zap.NewNop(),
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("ETCD_ADDR: %w", err)
 	}

@@ -37,22 +37,33 @@ func startZooKeeperOnPort(l *Lab, java string, port int) (*ZooKeeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := fmt.Sprintf("dataDir=data\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=100\n"+
-		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,wchs\n", port)
-	if err := os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(config), 0o644); err != nil {
+	z := &ZooKeeper{Address: fmt.Sprintf("127.0.0.1:%d", port)}
+	p, err := zookeeperProgram(java, dir, z.Address, "tickTime=100\n")
+	if err != nil {
 		return nil, err
 	}
-	z := &ZooKeeper{Address: fmt.Sprintf("127.0.0.1:%d", port)}
-	z.Server, err = l.Start(Program{
+	z.Server, err = l.Start(p)
+	return z, err
+}
+
+// zookeeperProgram returns the program of a server whose clients connect to
+// address. Config is added to its configuration.
+func zookeeperProgram(java, dir, address, config string) (Program, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return Program{}, err
+	}
+	config = "dataDir=data\nclientPortAddress=" + host + "\nclientPort=" + port + "\n" + config +
+		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,wchs\n"
+	return Program{
 		Name: "zookeeper", Path: java, Dir: dir,
 		Args: []string{
 			"-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
 			"-Dznode.container.checkIntervalMs=500",
 			"-cp", zookeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg",
 		},
-		Ready: func(ctx context.Context) error { return zookeeperReady(ctx, z.Address) },
-	})
-	return z, err
+		Ready: func(ctx context.Context) error { return zookeeperReady(ctx, address) },
+	}, os.WriteFile(filepath.Join(dir, "zoo.cfg"), []byte(config), 0o644)
 }
 
 // zookeeperReady sends the command srvr, because ZooKeeper accepts connections

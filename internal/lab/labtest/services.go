@@ -1,6 +1,7 @@
 package labtest
 
 import (
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -105,4 +106,26 @@ func Galera(tb testing.TB, n int, args ...string) *lab.Galera {
 		tb.Skip("MariaDB's packages for " + runtime.GOOS + " have no Galera")
 	}
 	return startFor(tb, func(l *lab.Lab) (*lab.Galera, error) { return lab.StartGalera(l, n, args...) })
+}
+
+// ZooKeeperEnsemble starts a ZooKeeper of three servers for this test alone.
+func ZooKeeperEnsemble(tb testing.TB) *lab.Ensemble {
+	tb.Helper()
+	needNetwork(tb)
+	return startFor(tb, lab.StartZooKeeperEnsemble)
+}
+
+// EtcdEnsemble starts an etcd of three members for this test alone.
+func EtcdEnsemble(tb testing.TB) *lab.Ensemble {
+	tb.Helper()
+	needNetwork(tb)
+	return startFor(tb, lab.StartEtcdEnsemble)
+}
+
+// needNetwork skips the test where there are no network namespaces.
+func needNetwork(tb testing.TB) {
+	tb.Helper()
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		tb.Skip("network namespaces need Linux and root")
+	}
 }

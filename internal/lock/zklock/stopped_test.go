@@ -95,5 +95,5 @@ func TestMain(m *testing.M) {
 		hold(address, key)
 		return
 	}
-	labtest.Main(m, lab.ZooKeeperServer)
+	labtest.Main(m, lab.ZooKeeperServer, lab.NetworkTools)
 }

@@ -1,0 +1,94 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// An Ensemble is three servers that elect a leader and go on as long as two of
+// them can reach each other. Each has a host of its own.
+type Ensemble struct{ Members []*Member }
+
+// A Member is a server of an ensemble.
+type Member struct {
+	*Server
+	Host *Host
+	// Address is the host:port for clients.
+	Address string
+
+	leads func(context.Context) (bool, error)
+}
+
+const members = 3
+
+// startEnsemble starts all members at once, because none is ready alone.
+func startEnsemble(l *Lab, port int, program func(m *Member, id int, hosts []*Host) (Program, error)) (*Ensemble, error) {
+	network, err := StartNetwork(l)
+	if err != nil {
+		return nil, err
+	}
+	var hosts []*Host
+	for range members {
+		h, err := network.Host()
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, h)
+	}
+	e, errs := &Ensemble{Members: make([]*Member, members)}, make([]error, members)
+	var starts sync.WaitGroup
+	for i, h := range hosts {
+		m := &Member{Host: h, Address: fmt.Sprintf("%s:%d", h.Address, port)}
+		e.Members[i] = m
+		p, err := program(m, i+1, hosts)
+		if err != nil {
+			return nil, err
+		}
+		starts.Go(func() { m.Server, errs[i] = l.Start(h.On(p)) })
+	}
+	starts.Wait()
+	return e, errors.Join(errs...)
+}
+
+// Addresses returns the addresses of all members.
+func (e *Ensemble) Addresses() []string {
+	var addresses []string
+	for _, m := range e.Members {
+		addresses = append(addresses, m.Address)
+	}
+	return addresses
+}
+
+// Leader returns the member that leads, as soon as one does. Members that do not
+// reply are passed over.
+func (e *Ensemble) Leader() (leader *Member, err error) {
+	err = eventually(func(ctx context.Context) error {
+		var errs []error
+		for _, m := range e.Members {
+			leads, err := m.leadsWithin(ctx, time.Second)
+			if leads {
+				leader = m
+				return nil
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(append(errs, errors.New("no member leads"))...)
+	})
+	return leader, err
+}
+
+func (m *Member) leadsWithin(ctx context.Context, timeout time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return m.leads(ctx)
+}
+
+// Kill ends all members.
+func (e *Ensemble) Kill() {
+	for _, m := range e.Members {
+		m.Kill()
+	}
+}
