@@ -9,7 +9,7 @@ SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '
 .PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint each-commit interop model schemathesis compose-test install
 
 help: ## show this list
-	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
 
 ##@ First steps
 

@@ -2,6 +2,7 @@ package flashsale_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -54,6 +55,23 @@ func TestDocumentedTestsExist(t *testing.T) {
 }
 
 func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	for columns, longest := range map[string]int{"": 80, "60": 60, "200": 80} {
+		help := exec.CommandContext(t.Context(), "make", "--no-print-directory", "help")
+		help.Env = append(os.Environ(), "COLUMNS="+columns)
+		text, err := help.CombinedOutput()
+		if err != nil || strings.Count(string(text), "\n  make ") < 20 {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for line := range strings.Lines(string(text)) {
+			if n := len(strings.TrimRight(line, "\n")); n > longest {
+				t.Errorf("COLUMNS=%s: %d columns: %s", columns, n, line)
+			}
+		}
+	}
+}
 
 // Settings are read by Go, by the scripts of k6, by the Makefile and by compose.
 func TestDocumentedSettingsExist(t *testing.T) {
