@@ -27,6 +27,7 @@ test-unit: ## run the tests that need no server, within a minute
 	@go test -short -v ./... >out/test-unit.txt 2>&1 || { grep -vE '^(=== |PASS|ok )|no test files|--- (PASS|SKIP)|-short excludes' out/test-unit.txt; exit 1; }
 	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
+# Tests mostly wait for servers, so more of them run at a time than there are cores.
 test: bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
 	@deploy/install.sh servers tests cluster
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
@@ -35,7 +36,7 @@ test: bin/actionlint ## run all tests against real servers, gofmt, vet and stati
 	cd loadtest/measurements/bench/peers && go vet ./...
 	go tool staticcheck ./...
 	bin/actionlint .github/workflows/*.yml
-	go test -race -shuffle=on -count=1 ./...
+	go test -race -shuffle=on -count=1 -parallel=8 ./...
 	cd deploy/compose && go vet ./... && go test -count=1 ./...
 
 fuzz: ## run every fuzz target for FUZZTIME (30s); what is found is stored in testdata/fuzz

@@ -214,11 +214,13 @@ func TestIdleEtcdLeaseHasItsFullTTL(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(idle)
-		again := mustTryLock(t, l, key, time.Second)
-		time.Sleep(700 * time.Millisecond)
-		if err := again.Release(t.Context()); err != nil {
-			t.Errorf("Release within the ttl, %s after the last lock: %v", idle, err)
-		}
+		inTime(t, time.Second, func() (time.Duration, error) {
+			begin := time.Now()
+			again := mustTryLock(t, l, key, time.Second)
+			time.Sleep(700 * time.Millisecond)
+			err := again.Release(t.Context())
+			return time.Since(begin), err
+		})
 	}
 }
 
@@ -273,29 +275,58 @@ func TestWaiterKeepsItsPlaceBeyondItsTTL(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	l := etcdlock.New(cli)
-	held := mustTryLock(t, l, key, time.Minute)
-	time.AfterFunc(2500*time.Millisecond, func() { _ = held.Release(context.Background()) })
-	waiter := make(chan string, 1)
-	time.AfterFunc(500*time.Millisecond, func() { waiter <- etcdKeys(t, cli, key)[1] })
-	lease, err := l.Lock(t.Context(), key, time.Second)
-	if err != nil {
-		t.Fatal(err)
+	inTime(t, time.Second, func() (time.Duration, error) {
+		held := mustTryLock(t, l, key, time.Minute)
+		var waiter string
+		var released time.Time
+		go func() {
+			for len(etcdKeys(t, cli, key)) < 2 {
+				time.Sleep(time.Millisecond)
+			}
+			waiter = etcdKeys(t, cli, key)[1]
+			time.Sleep(2500 * time.Millisecond)
+			released = time.Now()
+			_ = held.Release(context.Background())
+		}()
+		lease, err := l.Lock(t.Context(), key, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := etcdKeys(t, cli, key)[0]; got != waiter {
+			t.Errorf("the holder is %s, want the waiter %s", got, waiter)
+		}
+		time.Sleep(800 * time.Millisecond)
+		err = lease.Release(t.Context())
+		return time.Since(released), err
+	})
+}
+
+// inTime repeats attempt while it takes limit or longer, as it may on a busy
+// machine. An error of one that took less fails the test.
+func inTime(t *testing.T, limit time.Duration, attempt func() (took time.Duration, err error)) {
+	t.Helper()
+	for range 5 {
+		if took, err := attempt(); took < limit {
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
 	}
-	if got, want := etcdKeys(t, cli, key)[0], <-waiter; got != want {
-		t.Errorf("the holder is %s, want the waiter %s", got, want)
-	}
-	time.Sleep(800 * time.Millisecond)
-	if err := lease.Release(t.Context()); err != nil {
-		t.Errorf("Release within the ttl: %v", err)
-	}
+	t.Errorf("five attempts took %s or longer", limit)
 }
 
 func TestTTLIsRoundedUp(t *testing.T) {
 	t.Parallel()
-	lease := mustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), 1900*time.Millisecond)
-	time.Sleep(1700 * time.Millisecond)
-	if err := lease.Release(t.Context()); err != nil {
-		t.Errorf("Release within the ttl: %v", err)
+	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
+	mustTryLock(t, etcdlock.New(cli), key, 1100*time.Millisecond)
+	resp, err := cli.Get(t.Context(), etcdKeys(t, cli, key)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	etcdLease, err := cli.TimeToLive(t.Context(), clientv3.LeaseID(resp.Kvs[0].Lease))
+	if err != nil || etcdLease.GrantedTTL != 2 {
+		t.Errorf("%+v, %v, want a ttl of 2 s for one of 1.1 s", etcdLease, err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -74,6 +73,17 @@ func TestClusterConformance(t *testing.T) {
 	})
 }
 
+// shardChannels returns how many channels that match pattern the nodes have.
+func shardChannels(t *testing.T, nodes [2]*redis.Client, pattern string) (n int) {
+	t.Helper()
+	for _, node := range nodes {
+		channels, err := node.PubSubShardChannels(t.Context(), pattern).Result()
+		noError(t, err)
+		n += len(channels)
+	}
+	return n
+}
+
 // The mode Auto uses sharded pub/sub in a cluster, on one connection per shard.
 func TestClusterUsesShardedPubSub(t *testing.T) {
 	t.Parallel()
@@ -105,7 +115,7 @@ func TestClusterUsesShardedPubSub(t *testing.T) {
 	sem := c.Semaphore("s")
 	acquired := make(chan error, 1)
 	go func() { acquired <- sem.Acquire(t.Context(), 1) }()
-	time.Sleep(20 * time.Millisecond)
+	eventually(t, "the waiter has subscribed", func() bool { return shardChannels(t, nodes, "redisson_sc:*") == 1 })
 	noError(t, other.Semaphore("s").Release(t.Context(), 1))
 	noError(t, <-acquired)
 }

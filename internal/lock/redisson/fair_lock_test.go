@@ -179,11 +179,20 @@ func TestHeadThatLeavesAFreeLockNotifiesTheNext(t *testing.T) {
 	holder := f.mustTryLock()
 	head := f.deadWaiter()
 	next := f.waiter(t.Context())
-	time.Sleep(1500 * time.Millisecond) // it has subscribed by now
+	channel := f.typ.channel(f.key) + ":" + f.mustQueue()[1]
+	notified := f.rdb.Subscribe(t.Context(), channel)
+	defer notified.Close()
+	labtest.Eventually(t, "the waiter and this test have subscribed", func() bool {
+		return f.rdb.PubSubNumSub(t.Context(), channel).Val()[channel] == 2
+	})
 	f.noError(holder.Release(t.Context()))
 	_, err := (&lease{locker: f.locker, key: f.key, owner: head}).remove(t.Context())
 	f.noError(err)
-	f.wantDone("the next", 400*time.Millisecond, next) // sooner than by its heartbeat of 1 s
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err = notified.ReceiveMessage(ctx) // it need not wait for its heartbeat
+	f.noError(err)
+	f.wantDone("the next", 20*time.Second, next)
 }
 
 func TestTryLockDoesNotOvertake(t *testing.T) {
