@@ -77,7 +77,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	}
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
-		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: 3 * time.Second, Connections: 4096,
+		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: 30 * time.Second, Connections: 4096,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Docs:    true,
 		Metrics: prometheus.NewRegistry(),
