@@ -67,6 +67,7 @@ cluster: install bin/api bin/loadtest ## sell on a database that is replicated o
 	@bin/loadtest cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
+	@deploy/install.sh servers tests
 	@bin/loadtest generations
 
 crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one moment, through nginx over TCP; out/crowd/crowd.json

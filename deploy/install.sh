@@ -23,6 +23,11 @@ has_zookeeper() {
 	ls /usr/share/java/zookeeper.jar /opt/homebrew/opt/zookeeper/libexec/lib/zookeeper-[0-9]*.jar 2>/dev/null | grep -q .
 }
 
+# has_libfaketime succeeds if the library is where Debian installs it.
+has_libfaketime() {
+	ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1
+}
+
 # has_chromium succeeds if a browser is where chromedp looks for one.
 has_chromium() {
 	has chromium chromium-browser google-chrome google-chrome-stable || ls -d /Applications/Chromium.app "/Applications/Google Chrome.app" >/dev/null 2>&1
@@ -53,6 +58,7 @@ for part; do
 		has memcached || need memcached memcached
 		has haproxy || need haproxy haproxy
 		[ "$(uname)" != Linux ] || has ip || need iproute2 ""
+		[ "$(uname)" != Linux ] || has_libfaketime || need libfaketime ""
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
 		has java || need default-jre-headless openjdk

@@ -31,6 +31,7 @@ var (
 	HAProxyServer    = &Dependency{name: "HAProxy", group: "tests", executables: []string{"haproxy"}}
 	PrometheusServer = &Dependency{name: "Prometheus", group: "tests", executables: []string{"prometheus"}}
 	NetworkTools     = &Dependency{name: "ip of iproute2", group: "tests", executables: []string{"ip"}, linux: true}
+	ClockLibrary     = &Dependency{name: "libfaketime", group: "tests", file: clockLibrary, linux: true}
 	OpenSSL          = &Dependency{name: "openssl", group: "tests", executables: []string{"openssl"}}
 	Chromium         = &Dependency{name: "Chromium", group: "tests", executables: []string{
 		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
-	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary)
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary,
+		lab.ClockLibrary)
 }
 
 // resources are what a lab could leave behind when its process is killed.

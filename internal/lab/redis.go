@@ -27,7 +27,7 @@ func StartRedis(l *Lab, args ...string) (*Redis, error) {
 	socket := filepath.Join(dir, "s")
 	args = append([]string{"--port", "0", "--unixsocket", socket}, args...)
 	r := &Redis{URL: "unix://" + socket}
-	return r.start(l, dir, args)
+	return r.start(l, dir, args, nil)
 }
 
 // StartRedisTCP starts a server on a free loopback port, for clients that cannot
@@ -36,7 +36,7 @@ func StartRedisTCP(l *Lab, args ...string) (*Redis, error) {
 	return WithFreePort(func(port int) (*Redis, error) { return startRedisOnPort(l, port, args) })
 }
 
-func startRedisOnPort(l *Lab, port int, args []string) (*Redis, error) {
+func startRedisOnPort(l *Lab, port int, args []string, env ...string) (*Redis, error) {
 	dir, err := l.Dir("redis")
 	if err != nil {
 		return nil, err
@@ -44,11 +44,11 @@ func startRedisOnPort(l *Lab, port int, args []string) (*Redis, error) {
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	args = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, args...)
 	r := &Redis{URL: "redis://" + address, Address: address}
-	return r.start(l, dir, args)
+	return r.start(l, dir, args, env)
 }
 
 // start starts the server of r in dir and sets r.Server.
-func (r *Redis) start(l *Lab, dir string, args []string) (*Redis, error) {
+func (r *Redis) start(l *Lab, dir string, args, env []string) (*Redis, error) {
 	path, err := l.path(RedisServer)
 	if err != nil {
 		return nil, err
@@ -56,6 +56,7 @@ func (r *Redis) start(l *Lab, dir string, args []string) (*Redis, error) {
 	r.Server, err = l.Start(Program{
 		Name: "redis", Path: path, Dir: dir,
 		Args:  append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...),
+		Env:   env,
 		Ready: func(ctx context.Context) error { return pingRedis(ctx, r.URL) },
 	})
 	return r, err

@@ -121,8 +121,9 @@ func (c *Client) Acquire(ctx context.Context, key string, o Options) (*Lock, err
 
 // Do runs fn while it holds the lock of key, which it takes as Acquire does.
 // The context of fn carries the lock. It is cancelled, with ErrLost as its cause,
-// before another holder can have the key, unless this process is stopped: fn calls
-// l.Err before each write. Do returns the error of fn, joined with ErrLost if the
+// before another holder can have the key, unless this process is stopped (fn calls
+// l.Err before each write) or the wall clock by which the server ends leases steps
+// forward: only a fence covers that. Do returns the error of fn, joined with ErrLost if the
 // lock was lost or with the error of the release.
 func (c *Client) Do(ctx context.Context, key string, o Options, fn func(ctx context.Context, l *Lock) error) (err error) {
 	l, err := c.Acquire(ctx, key, o)

@@ -42,6 +42,8 @@ var experiments = []experiment{
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
 	{"a failover loses the lock", "the master crashes before its replica has the lock", failOver,
 		[]generation{gLua, gRedis, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
+	{"the lease ends when the server's clock says so", "the clock of a server steps past the lease", stepClock,
+		[]generation{gLua, gRedis, gRedisson}, []generation{gRedlock, gFenced}},
 	{"one hung node prevents locking", "one of five nodes hangs", hangNode,
 		[]generation{gSequence}, []generation{gRedlock}},
 	{"the holder counts its lease too long", "one of five nodes replies late", delayNode,

@@ -8,7 +8,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.ClockLibrary) }
 
 func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()

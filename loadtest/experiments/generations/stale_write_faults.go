@@ -18,6 +18,24 @@ func pauseBeforeWriting(s *scenario) outcome {
 	return s.writeBoth(a, true, b)
 }
 
+// stepClock steps the clock of one server past the end of A's lease. The clocks of
+// the other servers and of the processes do not step.
+func stepClock(s *scenario) outcome {
+	stepped, err := lab.StartSteppedRedis(s.lab)
+	s.check(err)
+	if err != nil {
+		return outcome{}
+	}
+	s.redis[0].Kill()
+	s.redis[0] = stepped.Redis
+	key := s.newKey()
+	a, b := s.newMutex(key), s.newMutex(key)
+	s.lock(a, longLease)
+	s.timeline.fault("the server's clock steps past the lease")
+	s.check(stepped.Step(2 * longLease))
+	return s.writeBoth(a, true, b)
+}
+
 // failOver promotes a replica that has not received the lock.
 func failOver(s *scenario) outcome {
 	key := s.newKey()
