@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lab"
@@ -26,20 +25,6 @@ func TestRowsConformance(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.DSN(t)
 	locktest.Run(t, rowsPromises, func(tb testing.TB) lock.Locker { return mysqllock.NewRows(labtest.Open(tb, dsn)) })
-}
-
-// The timeouts of the DSN end requests on a connection that hangs.
-func TestRowsFaults(t *testing.T) {
-	t.Parallel()
-	dsn := labtest.DSN(t)
-	cfg, err := mysql.ParseDSN(dsn)
-	noError(t, "parse", err)
-	locktest.RunFaults(t, rowsPromises, false, cfg.Net, cfg.Addr, func(tb testing.TB, hostport string) lock.Locker {
-		cfg := cfg.Clone()
-		cfg.Net, cfg.Addr = "tcp", hostport
-		cfg.Timeout, cfg.ReadTimeout = time.Second, time.Second // a commit on a busy disk may take half of it
-		return mysqllock.NewRows(labtest.Open(tb, cfg.FormatDSN()))
-	})
 }
 
 func TestNamedConformance(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
@@ -51,19 +52,24 @@ func (n *Named) TryLock(ctx context.Context, key string, _ time.Duration) (lock.
 	if err != nil {
 		return nil, err
 	}
-	return newNamedLease(conn, key, getLock(ctx, conn, key, 0))
+	_, err = tryGetLock(ctx, conn, key)
+	return newNamedLease(conn, key, err)
 }
 
 // Lock implements lock.BlockingLocker. When ctx ends, it interrupts GET_LOCK
 // through another connection, because the server reads nothing from the waiting
-// one.
+// one. It returns ErrLocked only if the server has refused the lock, and has
+// replied to the interrupt.
 func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lease, error) {
 	conn, err := n.conn(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	var id uint64
-	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+	id, err := tryGetLock(ctx, conn, key)
+	switch {
+	case err == nil:
+		return newNamedLease(conn, key, nil)
+	case !errors.Is(err, lock.ErrLocked):
 		return newNamedLease(conn, key, errors.Join(err, context.Cause(ctx)))
 	}
 	uncancelled, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -74,20 +80,29 @@ func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lea
 		cancel()
 		close(interrupted)
 	})
-	const forever = 365 * 24 * time.Hour
-	err = getLock(uncancelled, conn, key, forever)
+	err = waitGetLock(uncancelled, conn, key)
 	if stop() {
 		return newNamedLease(conn, key, err)
 	}
 	close(done)
 	<-interrupted
-	if err == nil { // GET_LOCK succeeded just before the interrupt
+	return nil, endWait(ctx, conn, key, err)
+}
+
+// endWait returns the error of a wait that ctx has ended, and err, the outcome of
+// its GET_LOCK. The lock is not kept, even if GET_LOCK succeeded just before the
+// interrupt.
+func endWait(ctx context.Context, conn *sql.Conn, key string, err error) error {
+	if err == nil {
 		held, _ := newNamedLease(conn, key, nil)
 		_ = held.Release(context.WithoutCancel(ctx))
-	} else {
-		discard(conn)
+		return errors.Join(lock.ErrLocked, context.Cause(ctx))
 	}
-	return nil, errors.Join(lock.ErrLocked, context.Cause(ctx))
+	discard(conn)
+	if _, replied := errors.AsType[*mysql.MySQLError](err); replied || errors.Is(err, errNull) {
+		return errors.Join(lock.ErrLocked, context.Cause(ctx))
+	}
+	return fmt.Errorf("mysqllock: acquire %s: %w", key, errors.Join(err, context.Cause(ctx)))
 }
 
 // killQuery ends the query of connection id, but not the connection: its client
@@ -117,16 +132,33 @@ func (n *Named) conn(ctx context.Context, key string) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// getLock calls GET_LOCK, which waits for at most wait, in whole seconds.
-func getLock(ctx context.Context, conn *sql.Conn, key string, wait time.Duration) error {
-	const q = "SELECT GET_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256), ?)"
+// errNull is what an interrupted GET_LOCK returns on MySQL. On MariaDB it fails.
+var errNull = errors.New("GET_LOCK returned NULL")
+
+// tryGetLock calls GET_LOCK without a wait. It also returns the id of conn, unless
+// the outcome is unknown.
+func tryGetLock(ctx context.Context, conn *sql.Conn, key string) (id uint64, err error) {
+	const q = "SELECT CONNECTION_ID(), GET_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256), 0)"
 	var got sql.NullBool
-	err := conn.QueryRowContext(ctx, q, key, int(wait.Seconds())).Scan(&got)
+	err = conn.QueryRowContext(ctx, q, key).Scan(&id, &got)
+	return id, outcome(got, err)
+}
+
+// waitGetLock calls GET_LOCK, which waits for a year.
+func waitGetLock(ctx context.Context, conn *sql.Conn, key string) error {
+	const q = "SELECT GET_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256), 365 * 24 * 3600)"
+	var got sql.NullBool
+	err := conn.QueryRowContext(ctx, q, key).Scan(&got)
+	return outcome(got, err)
+}
+
+// outcome turns the result of GET_LOCK into an error.
+func outcome(got sql.NullBool, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case !got.Valid:
-		return errors.New("GET_LOCK returned NULL")
+		return errNull
 	case !got.Bool:
 		return lock.ErrLocked
 	}
@@ -140,13 +172,10 @@ func newNamedLease(conn *sql.Conn, key string, err error) (lock.Lease, error) {
 	switch {
 	case err == nil:
 		return &namedLease{conn: conn, key: key, ended: make(chan struct{}), lost: make(chan struct{})}, nil
-	case err == lock.ErrLocked: //nolint:errorlint // a cancelled wait wraps ErrLocked, and leaves conn in doubt
+	case errors.Is(err, lock.ErrLocked):
 		_ = conn.Close()
 		return nil, err
 	}
 	discard(conn)
-	if errors.Is(err, lock.ErrLocked) {
-		return nil, err
-	}
 	return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, err)
 }

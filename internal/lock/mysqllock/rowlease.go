@@ -2,14 +2,10 @@ package mysqllock
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"sync/atomic"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
-	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
@@ -17,23 +13,33 @@ import (
 
 // A rowLease is one owner of one row.
 type rowLease struct {
-	db    *sqlx.DB
-	key   string
-	owner string
-	fence uint64
+	rows        *Rows
+	key         string
+	owner       string
+	requestedAt time.Time
+	sent        bool // the statement that acquires, so that it may have been executed
+	fence       uint64
+	left        time.Duration // of the holder's lease, if that is another
+	expiry      driver.Expiry
+	releasing   atomic.Bool // the statement that releases was sent
 }
 
 // Fence implements lock.Lease.
 func (l *rowLease) Fence() uint64 { return l.fence }
 
-// acquire makes the lease the owner of its row and sets its fence, or sets the
-// fence to zero and changes nothing if the row has another owner.
+// refusal marks the result of an acquire that was refused. The other bits are how
+// many microseconds the holder's lease has left. No fence is that high.
+const refusal = 1 << 62
+
+// acquire makes the lease the owner of its row and sets its fence, or sets left
+// and changes nothing if the row has another owner. The end of ctx ends the wait
+// for a connection only.
 //
 // Columns are assigned from left to right, and each expression sees the new
 // values of the columns before it: fence depends on the old owner and expiry,
 // owner on the old expiry, expires_at on the new owner. LAST_INSERT_ID(x)
-// returns the fence with the result, so that no second statement is needed.
-// Repeating acquire after a lost reply yields the same fence.
+// returns the fence, or the refusal, with the result, so that no second statement
+// is needed. Repeating acquire after a lost reply yields the same fence.
 func (l *rowLease) acquire(ctx context.Context, ttl time.Duration) error {
 	const q = `
 		INSERT INTO locks (name, owner, fence, expires_at)
@@ -43,18 +49,24 @@ func (l *rowLease) acquire(ctx context.Context, ttl time.Duration) error {
 			fence = IF(owner = ?, LAST_INSERT_ID(fence),
 				IF(owner = '' OR expires_at <= UTC_TIMESTAMP(6),
 					LAST_INSERT_ID(GREATEST(fence + 1, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))),
-					fence + LAST_INSERT_ID(0))),
+					fence + 0 * LAST_INSERT_ID(? + TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)))),
 			owner = IF(owner = '' OR expires_at <= UTC_TIMESTAMP(6), ?, owner),
 			expires_at = IF(owner = ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, expires_at)`
-	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
-	defer cancel()
 	us := ttl.Microseconds()
-	result, err := l.execute(ctx, q, l.key, l.owner, us, l.owner, l.owner, l.owner, us)
+	s := statement{query: q, args: []any{l.key, l.owner, us, l.owner, refusal, l.owner, l.owner, us}}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), acquireTimeout)
+	defer cancel()
+	result, err := s.execute(ctx, bounded, l.rows.db)
+	l.sent = s.sent > 0
 	if err != nil {
 		return err
 	}
-	fence, err := result.LastInsertId()
-	l.fence = uint64(fence)
+	id, err := result.LastInsertId()
+	if id&refusal != 0 {
+		l.left = time.Duration(id&^refusal) * time.Microsecond
+	} else {
+		l.fence = uint64(id)
+	}
 	return err
 }
 
@@ -64,9 +76,10 @@ func (l *rowLease) result(ctx context.Context, err error) (lock.Lease, error) {
 	case err == nil && l.fence > 0:
 		return l, nil
 	case err == nil:
-		return nil, lock.ErrLocked
+		return nil, lock.Locked(l.left)
+	case l.sent:
+		l.abandon(ctx)
 	}
-	l.cleanUp(ctx)
 	return nil, fmt.Errorf("mysqllock: acquire %s: %w", l.key, err)
 }
 
@@ -74,8 +87,17 @@ func (l *rowLease) result(ctx context.Context, err error) (lock.Lease, error) {
 // returned.
 func (l *rowLease) releaseLate(ctx context.Context, outcome <-chan error) {
 	if _, err := l.result(ctx, <-outcome); err == nil {
-		l.cleanUp(ctx)
+		l.requestedAt = time.Now() // acquire has ended: one reply to the release is enough
+		l.abandon(ctx)
 	}
+}
+
+// abandon releases what acquire may have acquired, or may yet.
+func (l *rowLease) abandon(ctx context.Context) {
+	l.rows.abandoned.Release(ctx, l.requestedAt, func(ctx context.Context) error {
+		_, _, err := l.remove(ctx)
+		return err
+	})
 }
 
 // Extend implements lock.Lease.
@@ -83,57 +105,42 @@ func (l *rowLease) Extend(ctx context.Context, ttl time.Duration) error {
 	const q = `
 		UPDATE locks SET expires_at = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND
 		WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)`
-	if err := l.update(ctx, q, ttl.Microseconds(), l.key, l.owner); err != nil {
+	if l.expiry.Ended() {
+		return lock.ErrLost
+	}
+	end := time.Now().Add(ttl)
+	l.expiry.Extending(end)
+	s := statement{query: q, args: []any{ttl.Microseconds(), l.key, l.owner}}
+	found, err := s.update(ctx, l.rows.db)
+	if err != nil {
 		return fmt.Errorf("mysqllock: extend %s: %w", l.key, err)
 	}
-	return nil
+	return l.expiry.Extended(found, end)
 }
 
 // Release implements lock.Lease.
 func (l *rowLease) Release(ctx context.Context) error {
-	const q = `
-		UPDATE locks SET owner = ''
-		WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)`
-	if err := l.update(ctx, q, l.key, l.owner); err != nil {
-		return fmt.Errorf("mysqllock: release %s: %w", l.key, err)
-	}
-	if mathrand.N(100) == 0 {
-		_ = sweep(ctx, l.db) // a later release sweeps again
-	}
-	return nil
-}
-
-// update executes q, and returns ErrLost if q matched no row.
-func (l *rowLease) update(ctx context.Context, q string, args ...any) error {
-	result, err := l.execute(ctx, q, args...)
-	if err != nil {
-		return err
-	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		err = lock.ErrLost
+	err := l.expiry.Release(func() (found, repeated bool, err error) {
+		earlier := l.releasing.Swap(true)
+		found, repeated, err = l.remove(ctx)
+		if err != nil {
+			err = fmt.Errorf("mysqllock: release %s: %w", l.key, err)
+		}
+		return found, earlier || repeated, err
+	})
+	if err == nil && mathrand.N(100) == 0 {
+		_ = sweep(ctx, l.rows.db) // a later release sweeps again
 	}
 	return err
 }
 
-// execute executes q, and again while the server says that it has changed nothing
-// because of a conflict. In a Galera cluster that is frequent: another node has
-// changed the row.
-func (l *rowLease) execute(ctx context.Context, q string, args ...any) (sql.Result, error) {
-	const deadlock = 1213
-	for {
-		result, err := l.db.ExecContext(ctx, q, args...)
-		e, ok := errors.AsType[*mysql.MySQLError](err)
-		if !ok || e.Number != deadlock || ctx.Err() != nil {
-			return result, err
-		}
-		time.Sleep(mathrand.N(5 * time.Millisecond))
-	}
-}
-
-// cleanUp releases the lease if it was acquired, even after the end of ctx.
-func (l *rowLease) cleanUp(ctx context.Context) {
-	ctx, cancel := driver.Cleanup(ctx, cleanup)
-	defer cancel()
-	_ = l.Release(ctx)
+// remove releases the row, and reports whether the lease held it, and whether an
+// earlier attempt may have released it.
+func (l *rowLease) remove(ctx context.Context) (found, repeated bool, err error) {
+	const q = `
+		UPDATE locks SET owner = ''
+		WHERE name = ? AND owner = ? AND expires_at > UTC_TIMESTAMP(6)`
+	s := statement{query: q, args: []any{l.key, l.owner}}
+	found, err = s.update(ctx, l.rows.db)
+	return found, s.sent > 1, err
 }

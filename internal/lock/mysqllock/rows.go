@@ -17,13 +17,13 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 const (
 	// acquireTimeout bounds the one statement of a TryLock.
 	acquireTimeout = 10 * time.Second
-	// cleanup bounds the release after an unknown outcome. If that fails too,
-	// the lease expires after its ttl.
+	// cleanup bounds the end of a wait for GET_LOCK.
 	cleanup = 500 * time.Millisecond
 )
 
@@ -38,23 +38,31 @@ const (
 // Otherwise TryLock may refuse a key that was released at another node just
 // before. The clocks of the nodes have to agree: expiry is by the clock of the
 // node that is asked.
-type Rows struct{ db *sqlx.DB }
+type Rows struct {
+	db        *sqlx.DB
+	abandoned driver.Abandoned
+}
 
 // NewRows returns a locker that uses db. The caller remains responsible for
 // closing db.
-func NewRows(db *sqlx.DB) *Rows { return &Rows{db} }
+func NewRows(db *sqlx.DB) *Rows { return &Rows{db: db} }
 
-// TryLock implements lock.Locker, in one statement. The end of ctx does not
-// interrupt the statement, because a server may execute an interrupted one
-// nevertheless, and even after a later release. Instead TryLock returns, and
-// releases the lease in the background once the statement has ended.
+// Drain implements lock.Drainer.
+func (r *Rows) Drain(ctx context.Context) { r.abandoned.Drain(ctx) }
+
+// TryLock implements lock.Locker, in one statement. The end of ctx ends the wait
+// for a connection. It does not interrupt the statement, because a server may
+// execute an interrupted one nevertheless, and even after a later release.
+// Instead TryLock returns, and releases the lease in the background once the
+// statement has ended.
 func (r *Rows) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	held := &rowLease{db: r.db, key: key, owner: rand.Text()}
+	held := &rowLease{rows: r, key: key, owner: rand.Text(), requestedAt: time.Now()}
+	held.expiry.Begin(held.requestedAt.Add(ttl))
 	outcome := make(chan error, 1)
-	go func() { outcome <- held.acquire(context.WithoutCancel(ctx), ttl) }()
+	go func() { outcome <- held.acquire(ctx, ttl) }()
 	select {
 	case err := <-outcome:
 		return held.result(ctx, err)
