@@ -77,11 +77,11 @@ soak: install bin/api bin/loadtest ## mix claims for minutes while every part is
 	@bin/loadtest soak
 
 bench: bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
-	@deploy/install.sh servers bench
+	@deploy/install.sh servers
 	@bin/loadtest bench
 
 compare: bin/api bin/loadtest ## measure the service beside that of another commit, as in make compare BEFORE=HEAD~10
-	@deploy/install.sh servers bench
+	@deploy/install.sh servers
 	@test -n "$(BEFORE)" || { echo "make compare needs BEFORE=, a commit"; exit 2; }
 	@rm -rf out/before && mkdir -p out/before && git archive $(BEFORE) | tar -x -C out/before
 	@cd out/before && go build -trimpath -o $(CURDIR)/bin/api-before ./cmd/api

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the missing programs of the named groups: servers, tests, cluster,
-# jmeter, bench, interop, model, python. The default is servers.
+# jmeter, interop, model, python. The default is servers.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
 set -eu
@@ -74,7 +74,6 @@ for part; do
 		[ ! -d /usr/share/jmeter ] || [ -e /usr/share/jmeter/lib/ext/ApacheJMeter_http.jar ] || need jmeter-http jmeter
 		has javac || need default-jdk-headless openjdk
 		;;
-	bench) has wrk || need wrk wrk ;;
 	interop)
 		has javac || need default-jdk-headless openjdk
 		has mvn || need maven maven
@@ -84,7 +83,7 @@ for part; do
 		has gcc || need gcc gcc
 		;;
 	python) python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || need python3-venv python ;;
-	*) echo "usage: $0 [servers] [tests] [cluster] [jmeter] [bench] [interop] [model] [python]" >&2 && exit 2 ;;
+	*) echo "usage: $0 [servers] [tests] [cluster] [jmeter] [interop] [model] [python]" >&2 && exit 2 ;;
 	esac
 done
 

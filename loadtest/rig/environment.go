@@ -84,7 +84,7 @@ func (s *Stack) database(ctx context.Context) (version string, durability map[st
 
 var programs = map[string][]string{
 	"redis": {"redis-server", "--version"}, "nginx": {"nginx", "-v"},
-	"k6": {filepath.Join("bin", "k6"), "version"}, "wrk": {"wrk", "-v"},
+	"k6": {filepath.Join("bin", "k6"), "version"},
 }
 
 func machine(ctx context.Context) (Machine, error) {

@@ -95,6 +95,9 @@ func (h Headers) Open() (Users, error) {
 	return Users{all, h.Width}, nil
 }
 
+// First returns the first n users.
+func (u Users) First(n int) Users { return Users{u.all[:n*u.width], u.width} }
+
 // Headers returns the headers of the i-th user. After the last user comes the
 // first again.
 func (u Users) Headers(i int) []byte {

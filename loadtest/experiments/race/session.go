@@ -38,9 +38,7 @@ func newSession(ctx context.Context, stack *rig.Stack) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, unused := range []string{"k6", "wrk"} {
-		delete(e.Versions, unused)
-	}
+	delete(e.Versions, "k6") // the race does not use it
 	sources, err := readSources(".")
 	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: sources}, err
 }

@@ -22,7 +22,8 @@ import (
 type bench struct {
 	*rig.Stack
 	Figures
-	wrk       *wrk
+	headers   rig.Headers // of all users
+	users     rig.Users
 	latencies map[string][]time.Duration // of all repetitions in the open model
 
 	peers    string   // path of bench-peers
@@ -66,7 +67,13 @@ func newBench(s *rig.Stack) (*bench, error) {
 		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
 	}
 	var err error
-	b.peers, err = rig.Binary("bench-peers")
+	if b.peers, err = rig.Binary("bench-peers"); err != nil {
+		return nil, err
+	}
+	if b.headers, err = s.Headers(users); err != nil {
+		return nil, err
+	}
+	b.users, err = b.headers.Open()
 	return b, err
 }
 
@@ -75,13 +82,6 @@ func quick() bool { return os.Getenv("BENCH") == "quick" }
 // run runs the selected sections. A section that fails does not stop the next
 // one, and what was measured is reported in any case.
 func (b *bench) run(ctx context.Context) error {
-	headers, err := b.Headers(users)
-	if err != nil {
-		return err
-	}
-	if b.wrk, err = newWrk(headers); err != nil {
-		return err
-	}
 	selected := strings.FieldsFunc(os.Getenv("SECTIONS"), func(r rune) bool { return r == ',' })
 	var errs []error
 	for _, s := range sections {

@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bufio"
 	"encoding/json"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,6 +58,14 @@ func TestTargetsEncodeTheKindOfTheirLimit(t *testing.T) {
 func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 	t.Parallel()
 	const rate, stall = 1000, 200 * time.Millisecond
+	h := rig.Headers{Path: filepath.Join(t.TempDir(), "headers"), Count: rate, Width: 10}
+	if err := os.WriteFile(h.Path, []byte(strings.Repeat("X-A: bcd\r\n", rate)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	users, err := h.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
 	start := time.Now()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if elapsed := time.Since(start); elapsed > 300*time.Millisecond && elapsed < 300*time.Millisecond+stall {
@@ -68,13 +74,7 @@ func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(server.Close)
-	h := rig.Headers{Path: filepath.Join(t.TempDir(), "headers"), Count: rate, Width: 10}
-	if err := os.WriteFile(h.Path, []byte(strings.Repeat("X-A: bcd\r\n", rate)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	start = time.Now()
-	// With two connections, all other due claims wait for one of them.
-	result, err := openLoad{address: strings.TrimPrefix(server.URL, "http://"), rate: rate, conns: 2}.run(t.Context(), h, time.Second)
+	result, err := load{address: strings.TrimPrefix(server.URL, "http://"), coupons: []int64{1}, users: users, rate: rate, conns: 2}.run(t.Context(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,23 +89,5 @@ func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 	}
 	if want := int(rate * stall.Seconds() / 2); slow < want {
 		t.Errorf("%d claims were slow, want at least %d", slow, want)
-	}
-}
-
-func TestReadResponseDoesNotReadTheNextResponse(t *testing.T) {
-	t.Parallel()
-	client, server := net.Pipe()
-	go func() {
-		_, _ = server.Write([]byte("HTTP/1.1 409 Conflict\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"))
-		_ = server.Close()
-	}()
-	r := bufio.NewReader(client)
-	for _, want := range []int{409, 201} {
-		if got, err := readResponse(r); err != nil || got != want {
-			t.Errorf("got %d, %v; want %d", got, err, want)
-		}
-	}
-	if _, err := readResponse(r); err == nil {
-		t.Error("end of stream: got a response, want an error")
 	}
 }

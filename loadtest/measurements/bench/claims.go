@@ -103,17 +103,17 @@ func (b *bench) acceptedClaims(to rate, d deployment, duration time.Duration) me
 		if err != nil {
 			return err
 		}
-		b.addRate(to, r, r.accepted())
-		b.addCPU(to, d, before, r.Requests)
-		b.add(to.refused(), 100*float64(r.Refused)/float64(r.Requests))
+		b.addRate(to, r, r.accepted)
+		b.addCPU(to, d, before, r.requests())
+		b.add(to.refused(), 100*float64(r.refused)/float64(r.requests()))
 		return nil
 	}}
 }
 
-// addRate adds n of wrk's requests per second, and their p99.
-func (b *bench) addRate(to rate, r wrkResult, n int) {
+// addRate adds n of the claims per second, and their p99.
+func (b *bench) addRate(to rate, r loadResult, n int) {
 	b.add(to.figure, r.perSecond(n))
-	b.add(to.p99(), float64(r.P99US)/1000)
+	b.add(to.p99(), r.latency(0.99))
 }
 
 // refusedClaims measures claims of a coupon that is sold out, and claims by
@@ -127,40 +127,39 @@ func (b *bench) refusedClaims(ctx context.Context, soldOut, alreadyClaimed rate,
 	if err != nil {
 		return nil, err
 	}
-	withOrders := *b.wrk // all its users have an order
-	withOrders.headers.Count = 20_000
-	if err := d.sale.AddOrders(ctx, claimed, withOrders.headers.Count); err != nil {
+	const withOrders = 20_000
+	if err := d.sale.AddOrders(ctx, claimed, withOrders); err != nil {
 		return nil, err
 	}
 	return []measurement{
-		b.refusals(soldOut, "sold_out", d, b.wrk, none),
-		b.refusals(alreadyClaimed, "already_claimed", d, &withOrders, claimed),
+		b.refusals(soldOut, "sold_out", d, b.users, none),
+		b.refusals(alreadyClaimed, "already_claimed", d, b.users.First(withOrders), claimed),
 	}, nil
 }
 
-func (b *bench) refusals(to rate, code string, d deployment, w *wrk, coupon int64) measurement {
+func (b *bench) refusals(to rate, code string, d deployment, users rig.Users, coupon int64) measurement {
 	return measurement{to.name, func(ctx context.Context) error {
 		if err := b.checkCode(ctx, d, coupon, code); err != nil {
 			return err
 		}
 		before := d.cpuTime()
-		r, err := w.run(ctx, d.address, defaultConns, b.duration, coupon)
+		r, err := load{address: d.address, coupons: []int64{coupon}, users: users, conns: defaultConns}.run(ctx, b.duration)
 		if err != nil {
 			return err
 		}
-		b.addCPU(to, d, before, r.Requests)
-		if r.accepted() > 0 {
-			return fmt.Errorf("%d claims were accepted, want none", r.accepted())
+		b.addCPU(to, d, before, r.requests())
+		if r.accepted > 0 {
+			return fmt.Errorf("%d claims were accepted, want none", r.accepted)
 		}
-		b.addRate(to, r, r.Refused)
+		b.addRate(to, r, r.refused)
 		return b.checkCode(ctx, d, coupon, code)
 	}}
 }
 
 // checkCode claims once and returns an error unless the reply is a conflict
-// with code. wrk itself only distinguishes 2xx from the rest.
+// with code. A load only distinguishes 2xx from the rest.
 func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.address+claimPath(coupon), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.address+fmt.Sprintf("/coupons/%d/orders", coupon), http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -19,13 +19,6 @@ func Compare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		headers, err := b.Headers(users)
-		if err != nil {
-			return err
-		}
-		if b.wrk, err = newWrk(headers); err != nil {
-			return err
-		}
 		return b.compare(ctx)
 	}, rig.LargeDatabase...)
 }

@@ -84,36 +84,30 @@ func (b *bench) warmUp(ctx context.Context, d deployment) (deployment, error) {
 	return d, nil
 }
 
-// drainPause is for the last claim of each connection, whose reply wrk does not
-// wait for. Those claims must affect neither the audit nor the next measurement.
-const drainPause = 500 * time.Millisecond
-
-// claim runs wrk for duration on new coupons with unlimited stock, and compares
+// claim claims new coupons with unlimited stock for duration, and compares
 // the acknowledged claims with the orders in the database.
-func (b *bench) claim(ctx context.Context, d deployment, conns int, duration time.Duration, coupons int) (wrkResult, error) {
+func (b *bench) claim(ctx context.Context, d deployment, conns int, duration time.Duration, coupons int) (loadResult, error) {
 	ids := make([]int64, coupons)
 	for i := range ids {
 		var err error
 		if ids[i], err = d.sale.AddSplitCoupon(ctx, unlimitedStock, max(1, d.segments)); err != nil {
-			return wrkResult{}, err
+			return loadResult{}, err
 		}
 	}
-	r, err := b.wrk.run(ctx, d.address, conns, duration, ids...)
+	r, err := load{address: d.address, coupons: ids, users: b.users, conns: conns}.run(ctx, duration)
 	if err != nil || d.name == empty.name {
 		return r, err
 	}
-	time.Sleep(drainPause)
-	if r.Wraps > 0 {
+	if r.requests() > users {
 		return r, fmt.Errorf("%d users are too few for this machine", users)
 	}
-	return r, d.audit(ctx, r, conns, ids)
+	return r, d.audit(ctx, r, ids)
 }
 
 // audit returns an error if an acknowledged order is missing, or if stock and
 // orders do not add up. There may be more orders than acknowledged claims: a
-// claim that timed out may have been committed, and wrk does not wait for the
-// replies to its last requests.
-func (d deployment) audit(ctx context.Context, r wrkResult, conns int, coupons []int64) error {
+// claim that was refused with 503 may have been committed.
+func (d deployment) audit(ctx context.Context, r loadResult, coupons []int64) error {
 	accounts, err := d.sale.Accounts(ctx, coupons...)
 	if err != nil {
 		return err
@@ -125,8 +119,8 @@ func (d deployment) audit(ctx context.Context, r wrkResult, conns int, coupons [
 		}
 		orders += a.Orders
 	}
-	if orders < r.accepted() || orders > r.Requests+conns {
-		return fmt.Errorf("%d claims were acknowledged, the database has %d orders", r.accepted(), orders)
+	if orders < r.accepted || orders > r.requests() {
+		return fmt.Errorf("%d claims were acknowledged, the database has %d orders", r.accepted, orders)
 	}
 	return nil
 }

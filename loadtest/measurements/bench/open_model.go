@@ -48,13 +48,12 @@ func (b *bench) latency(to arrivals, d deployment, rate float64) measurement {
 		if err != nil {
 			return err
 		}
-		load := openLoad{address: d.address, coupon: coupon, rate: rate, conns: defaultConns}
-		r, err := load.run(ctx, b.wrk.headers, b.duration)
+		r, err := load{address: d.address, coupons: []int64{coupon}, users: b.users, conns: defaultConns, rate: rate}.run(ctx, b.duration)
 		if err != nil {
 			return err
 		}
 		if r.refused > 0 {
-			return fmt.Errorf("%d of %d claims refused", r.refused, r.refused+r.accepted)
+			return fmt.Errorf("%d of %d claims refused", r.refused, r.requests())
 		}
 		b.latencies[to.name] = append(b.latencies[to.name], r.latencies...)
 		b.add(to.rate(), rate)

@@ -149,7 +149,7 @@ func (s overloadSite) run(ctx context.Context, load overload.Load) ([]overload.R
 	if err != nil {
 		return nil, err
 	}
-	load.Address, load.Coupon, load.Headers = s.address, coupon, s.bench.wrk.headers
+	load.Address, load.Coupon, load.Headers = s.address, coupon, s.bench.headers
 	results, err := overload.Run(ctx, load)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (b *bench) profileDeployment(ctx context.Context, d deployment) error {
 	var group errgroup.Group
 	group.Go(func() error {
 		r, err := b.claim(ctx, d, defaultConns, (profileSeconds+2)*time.Second, 1)
-		b.add(profileOf(d.variant).figure, r.perSecond(r.accepted()))
+		b.add(profileOf(d.variant).figure, r.perSecond(r.accepted))
 		return err
 	})
 	group.Go(func() error {

@@ -74,7 +74,7 @@ func (b *bench) measureSegments(ctx context.Context) error {
 		all = append(all, measurement{s.rate().name, func(ctx context.Context) error {
 			r, err := b.claim(ctx, d, segmentConns, b.shortDuration, 1)
 			if err == nil {
-				b.addRate(s.rate(), r, r.accepted())
+				b.addRate(s.rate(), r, r.accepted)
 			}
 			return err
 		}})

@@ -77,7 +77,7 @@ func (b *bench) measureTechniques(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, b.refusals(check.to, "sold_out", d, b.wrk, coupon))
+		all = append(all, b.refusals(check.to, "sold_out", d, b.users, coupon))
 	}
 	return b.interleave(ctx, all)
 }
