@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"example.com/flashsale/internal/batchread"
 )
 
 // A Cache reads each coupon from the store at most once per TTL.
@@ -15,7 +17,7 @@ import (
 // restocked may look sold out for that long. The cache only filters claims; the
 // order's transaction decides.
 type Cache struct {
-	reader batchReader
+	reader *batchread.Reader[struct{}, int64, found] // with a thousand coupons on sale, a query for each costs more than their claims
 	ttl    time.Duration
 
 	mu      sync.RWMutex
@@ -37,10 +39,20 @@ const minEvictAt = 4096
 // read, so no caller's context may cancel it.
 const loadTimeout = 2 * time.Second
 
+// slowRead is when a read of the store no longer holds up the next one.
+const slowRead = 20 * time.Millisecond
+
 // NewCache returns a cache of store. With a ttl of 0 it caches nothing. Concurrent
 // Finds of a coupon share one read in either case.
 func NewCache(store *Store, ttl time.Duration) *Cache {
-	return &Cache{reader: batchReader{store: store}, ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt}
+	return &Cache{
+		reader: batchread.New(slowRead, func(ctx context.Context, _ struct{}, ids []int64) ([]found, error) {
+			ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+			defer cancel()
+			return store.findAll(ctx, ids...)
+		}),
+		ttl: ttl, entries: map[int64]entry{}, evictAt: minEvictAt,
+	}
 }
 
 // Find returns what Store.Find returned at most one TTL ago. It caches no errors.
@@ -131,7 +143,8 @@ func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	expiresAt := time.Now().Add(c.ttl) // counted from before the read
-	coupon, err := c.reader.find(ctx, id)
+	read, err := c.reader.Read(ctx, struct{}{}, id)
+	coupon, err := read.result(id, err)
 	if err != nil {
 		return Coupon{}, err
 	}

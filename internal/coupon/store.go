@@ -47,23 +47,31 @@ const selectCoupons = `
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
 	coupons, err := s.findAll(ctx, id)
-	return pick(coupons, id, err)
+	if err != nil {
+		return found{}.result(id, err)
+	}
+	return coupons[0].result(id, nil)
 }
 
-// pick returns what Find returns, from what findAll has returned.
-func pick(coupons map[int64]Coupon, id int64, err error) (Coupon, error) {
-	if err != nil {
+// found is what a read has found of an id.
+type found struct {
+	coupon Coupon
+	exists bool
+}
+
+// result returns what Find returns. Err is the error of the read.
+func (f found) result(id int64, err error) (Coupon, error) {
+	switch {
+	case err != nil:
 		return Coupon{}, fmt.Errorf("coupon %d: find: %w", id, err)
-	}
-	c, found := coupons[id]
-	if !found {
+	case !f.exists:
 		return Coupon{}, ErrNotFound
 	}
-	return c, nil
+	return f.coupon, nil
 }
 
-// findAll returns those of the coupons that exist, by id.
-func (s *Store) findAll(ctx context.Context, ids ...int64) (map[int64]Coupon, error) {
+// findAll reads coupons. It returns what it has found of each id, in their order.
+func (s *Store) findAll(ctx context.Context, ids ...int64) ([]found, error) {
 	q, args, err := sqlx.In(selectCoupons+` WHERE c.id IN (?)`, ids)
 	if err != nil {
 		return nil, err
@@ -76,7 +84,11 @@ func (s *Store) findAll(ctx context.Context, ids ...int64) (map[int64]Coupon, er
 	for _, c := range rows {
 		coupons[c.ID] = c
 	}
-	return coupons, nil
+	all := make([]found, len(ids))
+	for i, id := range ids {
+		all[i].coupon, all[i].exists = coupons[id]
+	}
+	return all, nil
 }
 
 // List returns up to limit coupons whose ids are below before, newest first. If
