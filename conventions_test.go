@@ -20,18 +20,24 @@ import (
 const module = "example.com/flashsale/"
 
 // forbidden lists what a package must not depend on, directly or indirectly.
-// The arrows are cmd/api → httpapi → order → coupon → transaction. The domain has no HTTP, and
-// the service links no test code.
+// The arrows are cmd/api → httpapi → order → coupon → transaction, and cmd/api →
+// order/commit, order/winners → order. The domain has no HTTP, and the service links
+// no test code.
 var forbidden = map[string][]string{
-	"internal/transaction": {"net/http", module},
-	"internal/coupon":      {"net/http", module + "internal/order", module + "internal/httpapi", module + "internal/lock/"},
-	"internal/order":       {"net/http", module + "internal/httpapi", module + "internal/lock/"},
-	"internal/idgen":       {"net/http", module},
-	"internal/pageview":    {"net/http", module + "internal/lock/", module + "internal/order", module + "internal/coupon"},
-	"internal/lock":        {"net/http", "database/sql"},
-	"internal/connect":     {"net/http", module},
-	"internal/httpapi":     {module + "internal/lock/"},
-	"cmd/api":              {"testing", module + "internal/lab", module + "internal/faultproxy", module + "loadtest"},
+	"internal/transaction":     {"net/http", module},
+	"internal/coupon":          {"net/http", module + "internal/order", module + "internal/httpapi", module + "internal/lock/"},
+	"internal/order":           {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/order/"},
+	"internal/order/commit":    {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/order/winners"},
+	"internal/order/winners":   {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/order/commit"},
+	"internal/admission":       {"net/http", module},
+	"internal/admission/slots": {"net/http", module + "internal/order", module + "internal/httpapi"},
+	"internal/batchread":       {"net/http", module},
+	"internal/idgen":           {"net/http", module},
+	"internal/pageview":        {"net/http", module + "internal/lock/", module + "internal/order", module + "internal/coupon"},
+	"internal/lock":            {"net/http", "database/sql"},
+	"internal/connect":         {"net/http", module},
+	"internal/httpapi":         {module + "internal/lock/"},
+	"cmd/api":                  {"testing", module + "internal/lab", module + "internal/faultproxy", module + "loadtest"},
 }
 
 // onlyDepends lists packages that depend on the standard library and the given

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/accept"
+	"example.com/flashsale/internal/admission/listener"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/ordermetrics"
 )
@@ -79,7 +79,7 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 }
 
 // httpConns collects the statistics of the HTTP connections.
-type httpConns struct{ queue *accept.Listener }
+type httpConns struct{ queue *listener.Listener }
 
 var (
 	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state.", []string{"state"}, nil)

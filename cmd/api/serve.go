@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/flashsale/internal/accept"
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/admission/listener"
 )
 
 // serve opens the service and serves requests until ctx ends and the last
@@ -30,13 +30,13 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 		return err
 	}
 	defer s.close()
-	listener, err := listen(cfg.HTTPAddr)
+	l, err := listen(cfg.HTTPAddr)
 	if err != nil {
 		return fmt.Errorf("HTTP_ADDR: %w", err)
 	}
-	log.Info("listening", "address", listener.Addr().String(), "settings", cfg)
+	log.Info("listening", "address", l.Addr().String(), "settings", cfg)
 	cfg.warn(log)
-	return s.serve(ctx, cfg, listener)
+	return s.serve(ctx, cfg, l)
 }
 
 func newLog(cfg config, w io.Writer) *slog.Logger {
@@ -47,10 +47,10 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 	return slog.New(handler).With("instance", cfg.Instance)
 }
 
-// serve serves requests on listener and prepares the database meanwhile. It
+// serve serves requests on l and prepares the database meanwhile. It
 // drains when ctx ends, and returns early if either part fails.
-func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) error {
-	queue := accept.NewListener(s.api.Listener(listener), cfg.HTTPConns, cfg.waits(), s.api.Overloaded())
+func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
+	queue := listener.New(s.api.Listener(l), cfg.HTTPConns, cfg.timeout().Waits(), s.api.Overloaded())
 	server := newServer(cfg, queue.Handler(s.handler), s.log)
 	server.ConnState, server.ConnContext = queue.ConnState, queue.ConnContext
 	s.metrics.MustRegister(httpConns{queue})
@@ -73,7 +73,7 @@ func (s *service) serve(ctx context.Context, cfg config, listener net.Listener) 
 // drain shuts down without failing a request: first /readyz turns 503 for the
 // load balancers, then the listener closes, then everything ends that is still
 // running: requests, transactions that outlive their requests, a migration.
-func (s *service) drain(ctx context.Context, cfg config, queue *accept.Listener, server *http.Server, prepared <-chan struct{}) error {
+func (s *service) drain(ctx context.Context, cfg config, queue *listener.Listener, server *http.Server, prepared <-chan struct{}) error {
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(cfg.DrainDelay)
@@ -96,11 +96,7 @@ func (s *service) drain(ctx context.Context, cfg config, queue *accept.Listener,
 	return nil
 }
 
-// waits returns how long requests may wait in a queue. They have two thirds of
-// CLAIM_TIMEOUT until they must be done.
-func (c config) waits() admission.Limits {
-	return admission.Limits{Burst: c.ClaimTimeout / 2, Standing: c.ClaimTimeout / 30}
-}
+func (c config) timeout() admission.Timeout { return admission.Timeout(c.ClaimTimeout) }
 
 // newServer returns a server with every limit that bounds what a slow or
 // malicious client can occupy. The write timeout includes the time to read the
@@ -110,7 +106,7 @@ func newServer(cfg config, api http.Handler, log *slog.Logger) *http.Server {
 		Handler:           api,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      20*time.Second + cfg.ClaimTimeout,
+		WriteTimeout:      cfg.timeout().Write(),
 		IdleTimeout:       75 * time.Second, // above nginx's 60, so that nginx closes idle connections first
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),

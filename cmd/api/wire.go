@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
+	"example.com/flashsale/internal/admission/ratelimit"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
@@ -21,8 +22,9 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordermetrics"
-	"example.com/flashsale/internal/ratelimit"
+	"example.com/flashsale/internal/order/winners"
 )
 
 // service is the wired service that serve runs.
@@ -79,12 +81,17 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	sections := labSections(cfg)
+	counts := ordermetrics.New(metrics)
+	committer, err := commit.New(cfg.strategy(), commit.Config{
+		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Ended: counts.Ended, Tracer: tracerOf(traces),
+	})
+	if err != nil {
+		return nil, err
+	}
 	claims, err := order.New(order.Config{
-		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Coupons: cache, IDs: idgen.New(p.rdb, "order"),
+		Coupons: cache, Winners: winners.New(p.db), Committer: committer, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Waits:    cfg.waits(),
-		Strategy: cfg.strategy(), Observer: ordermetrics.NewObserver(metrics), Enter: sections.Observer(),
-		Tracer: tracerOf(traces),
+		Waits: cfg.timeout().Waits(), Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
 	})
 	if err != nil {
 		return nil, err
@@ -96,7 +103,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
-		Instance:       cfg.Instance, Timeout: cfg.ClaimTimeout, Connections: cfg.HTTPConns, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
+		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, opened)
@@ -106,11 +113,11 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	return &service{log: log, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close}, nil
 }
 
-func (c config) strategy() order.Strategy {
+func (c config) strategy() commit.Strategy {
 	if slices.Contains(c.GuardsOff, "stock") {
-		return order.Unguarded
+		return commit.Unguarded
 	}
-	return order.Strategy(c.Commit)
+	return commit.Strategy(c.Commit)
 }
 
 // pools holds the connections to MySQL and Redis. The probes have pools of their

@@ -1,12 +1,3 @@
-// Package admission decides whether a request may join a queue, by how long it
-// would wait there.
-//
-// A queue that is longer than the time its requests have serves nobody: each of
-// them is served too late. A queue that has just formed is another matter, because
-// a crowd that comes at one moment is served whole if it fits into that time. As
-// in CoDel (RFC 8289), a queue may therefore be long for a moment, but not for
-// long: one that stays has to be short, because it makes everybody wait and serves
-// nobody the sooner.
 package admission
 
 import (
@@ -16,20 +7,26 @@ import (
 
 // Limits bound the predicted wait of a request that joins a queue. The zero Limits
 // bound nothing.
+//
+// A request that would be served too late is refused at once. A burst of requests
+// that arrive at one moment is served whole if it fits into the time that they
+// have. As in CoDel (RFC 8289), a queue may therefore be long for a moment: one
+// that stays has to be short, because its requests wait and no more of them are
+// served for it.
 type Limits struct {
-	Burst    time.Duration // in a queue that has formed within the last Patience, after a calm
+	Burst    time.Duration // in a queue that has formed within the last Patience, when it was idle
 	Standing time.Duration // in any other
 }
 
 // Patience is how long a queue may exceed the limit of a standing one. It is also
-// how long nobody must have been refused, for a queue that is empty to be calm:
-// while more requests come than can be served, a short queue is often empty.
+// how long no request must have been refused, for an empty queue to be idle: while
+// more requests arrive than can be served, a short queue is often empty.
 const Patience = time.Second
 
 const (
 	window  = 200 * time.Millisecond
 	windows = 5 // of which the one with the highest rate counts
-	settled = 2 // windows, until a rate is known: while a crowd connects, few requests are served
+	known   = 2 // windows, until the rate is known: while many clients connect, few requests are served
 )
 
 // A Forecast predicts the waits in one queue from the rate at which requests have
@@ -37,7 +34,7 @@ const (
 // in batches, and a queue that has just formed is served slowly at first. Its zero
 // value is the forecast of an empty queue. It is not safe for concurrent use.
 type Forecast struct {
-	formed  time.Time // when the queue was last empty and calm
+	formed  time.Time // when the queue was last idle
 	refused time.Time // when a request was last refused
 	begin   time.Time // of the current window
 	left    int       // requests, in the current window
@@ -55,8 +52,8 @@ func (f *Forecast) Join(now time.Time, waiting int, limits Limits, deadline time
 	if limits == (Limits{}) {
 		return true
 	}
-	wait, known := f.Wait(now, waiting)
-	if !known {
+	wait, ok := f.Wait(now, waiting)
+	if !ok {
 		return true
 	}
 	limit := limits.Standing
@@ -70,15 +67,15 @@ func (f *Forecast) Join(now time.Time, waiting int, limits Limits, deadline time
 	return joins
 }
 
-// form begins the forecast of a queue that is empty. If it is not calm, its rate is
-// taken for known.
+// form begins the forecast of a queue that is empty. If it is not idle, its rate is
+// known.
 func (f *Forecast) form(now time.Time) {
 	rate := f.rate(now)
 	if rate == 0 || now.Sub(f.refused) >= Patience {
 		*f = Forecast{formed: now, begin: now}
 		return
 	}
-	*f = Forecast{formed: f.formed, refused: f.refused, begin: now, counts: [windows]int{rate}, closed: settled}
+	*f = Forecast{formed: f.formed, refused: f.refused, begin: now, counts: [windows]int{rate}, closed: known}
 }
 
 // Leave counts a request that left the queue because it is served.
@@ -90,11 +87,11 @@ func (f *Forecast) Leave(now time.Time) {
 // never is the wait in a queue that nothing leaves.
 const never = 1 << 62
 
-// Wait predicts the wait behind waiting others. It is not known until requests
-// have left the queue, or should have.
-func (f *Forecast) Wait(now time.Time, waiting int) (wait time.Duration, known bool) {
+// Wait predicts the wait behind waiting others. It is false until requests have
+// left the queue, or should have.
+func (f *Forecast) Wait(now time.Time, waiting int) (wait time.Duration, ok bool) {
 	rate := f.rate(now)
-	if f.closed < settled {
+	if f.closed < known {
 		return 0, false
 	}
 	if rate == 0 {

@@ -24,6 +24,8 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/winners"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.Chromium) }
@@ -66,18 +68,21 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
+	committer, err := commit.New(commit.GroupCommit, commit.Config{DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements)})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	claims, err := order.New(order.Config{
-		DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements), Coupons: cache,
+		Coupons: cache, Winners: winners.New(f.db), Committer: committer,
 		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
-		Waits:    admission.Limits{Burst: time.Second, Standing: time.Second},
-		Strategy: order.GroupCommit,
+		Waits: admission.Limits{Burst: time.Second, Standing: time.Second},
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
-		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: 30 * time.Second, Connections: 4096,
+		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: admission.Timeout(30 * time.Second), Connections: 4096,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Docs:    true,
 		Metrics: prometheus.NewRegistry(),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -52,7 +53,7 @@ func TestClaimWithoutAServerIsUnavailable(t *testing.T) {
 			id := f.createCoupon(t, 1)
 			wantProblem(t, f.claim(f.createCouponFrom(t, time.Hour, 2*time.Hour, 1), userToken(t, 42)), 409, "not_started")
 			wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found")
-			f.cfg.Timeout = 900 * time.Millisecond // only now: a busy machine may take longer for what succeeds
+			f.cfg.Timeout = admission.Timeout(900 * time.Millisecond) // only now: a busy machine may take longer for what succeeds
 			c.down(server, proxy)
 			start := time.Now()
 			r := f.claim(id, userToken(t, 42))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
@@ -30,7 +31,7 @@ var problems = []struct {
 	{coupon.ErrStockLimit, stockLimit},
 	{coupon.ErrInvalid, invalidInput},
 	{order.ErrNotFound, orderNotFound},
-	{order.ErrOverloaded, overloaded},
+	{admission.ErrOverloaded, overloaded},
 	{order.ErrUnavailable, unavailable},
 }
 

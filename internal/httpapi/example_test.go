@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
@@ -22,6 +23,8 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/winners"
 	"example.com/flashsale/migrations"
 )
 
@@ -51,9 +54,10 @@ func ExampleNew() {
 func newAPI(db *sqlx.DB, rdb redis.UniversalClient) *httpapi.API {
 	coupons := coupon.NewStore(db)
 	cache := coupon.NewCache(coupons, 200*time.Millisecond)
+	committer, err := commit.New(commit.PerClaim, commit.Config{DB: db})
+	must(err)
 	claims, err := order.New(order.Config{
-		DB: db, Strategy: order.PerClaim,
-		Coupons: cache, IDs: idgen.New(rdb, "order"),
+		Coupons: cache, Winners: winners.New(db), Committer: committer, IDs: idgen.New(rdb, "order"),
 		Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 30 * time.Second,
 	})
 	must(err)
@@ -61,7 +65,7 @@ func newAPI(db *sqlx.DB, rdb redis.UniversalClient) *httpapi.API {
 		Coupons: coupons, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"),
 		Claims: claims, Orders: order.NewStore(db),
 		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{exampleSecret}}),
-		Instance: "a", Timeout: 10 * time.Second, Connections: 1000,
+		Instance: "a", Timeout: admission.Timeout(10 * time.Second), Connections: 1000,
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 }

@@ -13,16 +13,16 @@ import (
 	"net/http"
 	"net/netip"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/admission/ratelimit"
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/order"
-	"example.com/flashsale/internal/ratelimit"
 	"example.com/flashsale/internal/tracing"
 )
 
@@ -39,11 +39,11 @@ type Config struct {
 	Addresses      *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
 	TrustedProxies []netip.Prefix                   // of the proxies whose X-Real-IP is the client's address; may be empty
 
-	Instance    string        // the value of X-Instance
-	Timeout     time.Duration // the longest time until a response
-	Connections int           // whose requests are worked on at a time
-	Probes      []Probe       // what /readyz checks
-	Docs        bool          // serve /docs and /openapi.json
+	Instance    string            // the value of X-Instance
+	Timeout     admission.Timeout // the longest time until a response
+	Connections int               // whose requests are worked on at a time
+	Probes      []Probe           // what /readyz checks
+	Docs        bool              // serve /docs and /openapi.json
 
 	Metrics   *prometheus.Registry
 	Traces    trace.TracerProvider // nil: no traces

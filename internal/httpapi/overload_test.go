@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -15,7 +16,7 @@ import (
 func (f *fixture) overload(t *testing.T) (couponID string) {
 	t.Helper()
 	c := f.cfg
-	c.Metrics, c.Timeout = prometheus.NewRegistry(), time.Minute
+	c.Metrics, c.Timeout = prometheus.NewRegistry(), admission.Timeout(time.Minute)
 	f.API = New(c)
 	f.Open()
 	const users = 1100 // more than a coupon has slots

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/flashsale/internal/ratelimit"
+	"example.com/flashsale/internal/admission/ratelimit"
 )
 
 // limited returns an open API that allows each user and each address burst

@@ -12,7 +12,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"example.com/flashsale/internal/accept"
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
 )
 
@@ -84,10 +84,8 @@ func hasField[T any](name string) bool {
 	return found
 }
 
-// withDeadline returns ctx with the deadline of an operation: two thirds of the
-// time until the response, which counts from when the request was received. After
-// the deadline, the rest is for releasing the lock and for reading back a commit
-// whose outcome is unknown.
+// withDeadline returns ctx with the deadline of an operation, which counts from
+// the request's arrival.
 func (a *API) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(ctx, accept.Received(ctx).Add(a.cfg.Timeout*2/3))
+	return context.WithDeadline(ctx, admission.Arrived(ctx).Add(a.cfg.Timeout.Work()))
 }

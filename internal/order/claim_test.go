@@ -13,19 +13,21 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
 )
 
 const userLock = "redis_lock:userId:42"
 
 func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	claims := s.instance()
-	rdb := labtest.Dial(t, s.redis)
-	s.couponFrom(1, -time.Hour, time.Hour, 5)
-	s.couponFrom(2, time.Hour, 2*time.Hour, 0)
-	s.couponFrom(3, -2*time.Hour, -time.Hour, 0)
-	s.couponFrom(4, -time.Hour, time.Hour, 0)
+	s := ordertest.NewSale(t)
+	claims := s.Instance()
+	rdb := labtest.Dial(t, s.Redis)
+	s.CouponFrom(1, -time.Hour, time.Hour, 5)
+	s.CouponFrom(2, time.Hour, 2*time.Hour, 0)
+	s.CouponFrom(3, -2*time.Hour, -time.Hour, 0)
+	s.CouponFrom(4, -time.Hour, time.Hour, 0)
 	placed, err := claims.Claim(t.Context(), 42, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -57,44 +59,44 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 
 func TestStoreReturnsOrdersAsPlaced(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	claims := s.instance()
+	s := ordertest.NewSale(t)
+	claims := s.Instance()
 	var want []order.Order
 	for id := int64(1); id <= 3; id++ {
-		o, err := claims.Claim(t.Context(), 42, s.coupon(id, 5))
+		o, err := claims.Claim(t.Context(), 42, s.Coupon(id, 5))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want = append([]order.Order{o}, want...)
-		got, err := s.orders.Find(t.Context(), o.ID)
+		got, err := s.Orders.Find(t.Context(), o.ID)
 		if err != nil || got != o {
 			t.Errorf("found %+v, %v; want %+v", got, err, o)
 		}
 	}
-	page, err := s.orders.ListByUser(t.Context(), 42, 0, 2)
+	page, err := s.Orders.ListByUser(t.Context(), 42, 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := s.orders.ListByUser(t.Context(), 42, page[1].ID, 2)
+	next, err := s.Orders.ListByUser(t.Context(), 42, page[1].ID, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, append(page, next...)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.orders.Find(t.Context(), 1); !errors.Is(err, order.ErrNotFound) {
+	if _, err := s.Orders.Find(t.Context(), 1); !errors.Is(err, order.ErrNotFound) {
 		t.Errorf("unknown order: %v", err)
 	}
-	if _, err := s.orders.Audit(t.Context(), 99); !errors.Is(err, coupon.ErrNotFound) {
+	if _, err := s.Orders.Audit(t.Context(), 99); !errors.Is(err, coupon.ErrNotFound) {
 		t.Errorf("audit of an unknown coupon: %v", err)
 	}
 }
 
 func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	claims, id := s.instance(), s.coupon(1, 5)
-	lease, err := redislock.New(labtest.Dial(t, s.redis)).TryLock(t.Context(), userLock, time.Minute)
+	s := ordertest.NewSale(t)
+	claims, id := s.Instance(), s.Coupon(1, 5)
+	lease, err := redislock.New(labtest.Dial(t, s.Redis)).TryLock(t.Context(), userLock, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,44 +116,44 @@ func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 
 func TestClaimIsUnavailableWithoutRedis(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	claims, id := s.instance(), s.coupon(1, 5)
-	s.redis.Pause() // accepts connections and never replies
+	s := ordertest.NewSale(t)
+	claims, id := s.Instance(), s.Coupon(1, 5)
+	s.Redis.Pause() // accepts connections and never replies
 	mustBeUnavailable(t, claims, id, 42)
-	s.redis.Resume()
-	mustRecover(t, claims, id, 42)
+	s.Redis.Resume()
+	ordertest.MustRecover(t, claims, id, 42)
 }
 
 func TestClaimIsUnavailableWithoutMySQL(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
+	s := ordertest.NewSale(t)
 	server := labtest.MySQL(t)
-	s.dsn = labtest.EmptyDatabase(t, server)
-	db := labtest.Open(t, s.dsn)
+	s.DSN = labtest.EmptyDatabase(t, server)
+	db := labtest.Open(t, s.DSN)
 	labtest.Migrate(t, db)
-	s.coupons, s.orders = coupon.NewStore(db), order.NewStore(db)
-	claims, id := s.instance(), s.coupon(1, 5)
+	s.Coupons, s.Orders = coupon.NewStore(db), order.NewStore(db)
+	claims, id := s.Instance(), s.Coupon(1, 5)
 	if _, err := claims.Claim(t.Context(), 1, id); err != nil {
 		t.Fatal(err)
 	}
 	server.Pause()
 	mustBeUnavailable(t, claims, id, 42)
 	server.Resume()
-	mustRecover(t, claims, id, 42)
+	ordertest.MustRecover(t, claims, id, 42)
 	server.Kill()
 	mustBeUnavailable(t, claims, id, 43)
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	mustRecover(t, claims, id, 43)
-	if a := s.audit(id); a.Orders != 3 || a.Stock != 2 {
+	ordertest.MustRecover(t, claims, id, 43)
+	if a := s.Audit(id); a.Orders != 3 || a.Stock != 2 {
 		t.Errorf("audit %+v, want the orders of three users", a)
 	}
 }
 
 // mustBeUnavailable checks that a claim returns ErrUnavailable soon after its
 // deadline. The claim may be committed nevertheless.
-func mustBeUnavailable(t *testing.T, claims *order.Claims, couponID, userID int64) {
+func mustBeUnavailable(t *testing.T, claims *ordertest.Instance, couponID, userID int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -165,28 +167,18 @@ func mustBeUnavailable(t *testing.T, claims *order.Claims, couponID, userID int6
 	}
 }
 
-// mustRecover waits until the user's order is placed, by this claim or by an
-// earlier one.
-func mustRecover(t *testing.T, claims *order.Claims, couponID, userID int64) {
-	t.Helper()
-	labtest.Eventually(t, "the order is placed", func() bool {
-		_, err := claims.Claim(t.Context(), userID, couponID)
-		return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
-	})
-}
-
 func TestCancelledClaimLeavesNoLock(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	claims, id := s.instance(), s.coupon(1, 1000)
-	rdb := labtest.Dial(t, s.redis)
+	s := ordertest.NewSale(t)
+	claims, id := s.Instance(), s.Coupon(1, 1000)
+	rdb := labtest.Dial(t, s.Redis)
 	for i := range 50 { // each attempt is cancelled at a later moment of the claim
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 		_, _ = claims.Claim(ctx, 42, id)
 		cancel()
 		labtest.Eventually(t, "the lock is released", func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	}
-	if a := s.audit(id); a.Orders > 1 || a.Undersold() != 0 {
+	if a := s.Audit(id); a.Orders > 1 || a.Undersold() != 0 {
 		t.Errorf("audit %+v", a)
 	}
 }
@@ -195,17 +187,17 @@ func TestCancelledClaimLeavesNoLock(t *testing.T) {
 // mistaken for the user's own order.
 func TestTakenIDIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, strategy := range strategies {
+	for _, strategy := range commit.Strategies {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel()
-			s := newSale(t)
-			first, second := s.coupon(1, 5), s.coupon(2, 5)
-			o, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 1, first)
+			s := ordertest.NewSale(t)
+			first, second := s.Coupon(1, 5), s.Coupon(2, 5)
+			o, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 1, first)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.takeNextID(o.ID)
-			placed, err := s.instance(withStrategy(strategy)).Claim(t.Context(), 2, second)
+			s.TakeNextID(o.ID)
+			placed, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 2, second)
 			if err != nil {
 				t.Fatalf("claim: %v", err)
 			}

@@ -4,40 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/tracing"
 )
 
+// A Committer writes orders.
+type Committer interface {
+	// Commit returns nil once o, which takes a unit of s, is durable. Its errors
+	// are coupon.ErrSoldOut if s is empty, *AlreadyClaimedError, ErrIDTaken, or
+	// any other if the outcome is unknown or nothing was committed.
+	Commit(ctx context.Context, s Segment, o Order) error
+	// Close returns when no transaction is running.
+	Close()
+}
+
+// Winners knows which users have an order. It may know too few, never too many.
+type Winners interface {
+	// Find returns the user's order if it is known without a query.
+	Find(couponID, userID int64) (orderID int64, found bool)
+	// Add notes an order that is durable.
+	Add(couponID, userID, orderID int64)
+	// CheckSoldOut returns the verdict on a claim of a coupon that was seen sold
+	// out, and the precheck that found it: *AlreadyClaimedError if the user has
+	// an order, or coupon.ErrSoldOut. The verdict is nil if the database shows
+	// units left: only a transaction can then decide, for the user may have an
+	// order that the server lacks that was read.
+	CheckSoldOut(ctx context.Context, c coupon.Coupon, userID int64) (Precheck, error)
+	// Close returns when no query is running in the background.
+	Close()
+}
+
 // Config holds the dependencies and settings of Claims.
 type Config struct {
-	DB      *sqlx.DB // opened with connect.ShortTransactions
-	BatchDB *sqlx.DB // the same database, opened with connect.BriefLockWaits and connect.MultiStatements; for GroupCommit only
-	// Standalone reports whether the server of BatchDB is outside of any cluster;
-	// see connect.DetectCluster. GroupCommit then commits in a single round trip.
-	// Without it, the server is taken for a member.
-	Standalone func() bool
-	Coupons    *coupon.Cache
-	IDs        *idgen.Worker
-	Locks      *lock.Client
+	Coupons   *coupon.Cache
+	Winners   Winners
+	Committer Committer
+	IDs       *idgen.Worker
+	Locks     *lock.Client
 
 	Scope    Scope         // what a claim locks
 	LockTTL  time.Duration // after which the lock of a crashed instance expires
 	LockWait time.Duration // longest wait for the lock with PerCoupon and PerSegment
 
+	// Running bounds the claims that run at a time; 0 means MaxRunning.
+	Running int
 	// Waits bounds how long a claim may wait until it runs.
 	Waits admission.Limits
 
-	Strategy Strategy // how orders are committed
-	Observer Observer // optional
-	Tracer   tracing.Tracer
+	Refused func(Precheck) // optional; called for each claim that a precheck refuses, by several goroutines at once
+	Tracer  tracing.Tracer
 
 	// Enter, unless it is nil, is called by each claim that has taken its lock.
 	// The function that it returns is called before the claim releases the lock.
@@ -45,38 +66,29 @@ type Config struct {
 	Enter func(context.Context, Section) (leave func())
 }
 
-// Scope is what a claim locks.
-type Scope string
-
-// PerUser locks the user: a concurrent claim of the same user is refused.
-// PerCoupon locks the coupon: concurrent claims of the coupon wait. PerSegment
-// locks a segment of the coupon's stock: concurrent claims of the segment wait.
-const (
-	PerUser    Scope = "user"
-	PerCoupon  Scope = "coupon"
-	PerSegment Scope = "segment"
-)
+// MaxRunning is how many claims run at a time; half of it for one coupon. So many
+// fill two batches of a group commit and more.
+const MaxRunning = 1536
 
 // New returns Claims as configured, or an error if c lacks a dependency or
-// names an unknown Scope or Strategy.
+// names an unknown Scope.
 func New(c Config) (*Claims, error) {
-	if c.DB == nil || c.Coupons == nil || c.IDs == nil || c.Locks == nil {
+	if c.Coupons == nil || c.Winners == nil || c.Committer == nil || c.IDs == nil || c.Locks == nil {
 		return nil, errors.New("order: the Config lacks a dependency")
 	}
-	c.Observer.setDefaults()
-	strategy, err := newCommitter(c)
-	if err != nil {
-		return nil, err
+	if c.Refused == nil {
+		c.Refused = func(Precheck) {}
+	}
+	if c.Running == 0 {
+		c.Running = MaxRunning
 	}
 	claims := &Claims{
-		coupons: c.Coupons, ids: c.IDs, locks: c.Locks,
-		strategy: strategy,
-		winners:  newWinners(c.DB),
-		slots:    newSlots(maxRunning, c.Waits),
-		refused:  c.Observer.Refused,
-		tracer:   c.Tracer,
-		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
-		enter:    c.Enter,
+		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
+		slots:   slots.New(c.Running, c.Waits),
+		refused: c.Refused,
+		tracer:  c.Tracer,
+		options: lock.Options{TTL: c.LockTTL, Class: LockClass},
+		enter:   c.Enter,
 	}
 	switch c.Scope {
 	case PerUser:
@@ -89,19 +101,4 @@ func New(c Config) (*Claims, error) {
 		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
 	}
 	return claims, nil
-}
-
-// LockClass is the class of a claim's lock.
-const LockClass = "claim"
-
-func userKey(userID int64, _ segment) string {
-	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)
-}
-
-func couponKey(_ int64, s segment) string {
-	return "redis_lock:couponId:" + strconv.FormatInt(s.couponID, 10)
-}
-
-func segmentKey(userID int64, s segment) string {
-	return couponKey(userID, s) + ":segment:" + strconv.Itoa(s.number)
 }

@@ -16,6 +16,8 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/winners"
 	"example.com/flashsale/migrations"
 )
 
@@ -28,11 +30,13 @@ func ExampleClaims_Claim() {
 	locks := lock.New(redislock.New(rdb))
 	defer locks.Close()
 	store := coupon.NewStore(db)
+	committer, err := commit.New(commit.GroupCommit, commit.Config{DB: db, BatchDB: batchDB})
+	must(err)
 	claims, err := order.New(order.Config{
-		DB: db, BatchDB: batchDB, Strategy: order.GroupCommit,
 		Coupons: coupon.NewCache(store, 200*time.Millisecond),
-		IDs:     idgen.New(rdb, "order"),
-		Locks:   locks, Scope: order.PerUser, LockTTL: 30 * time.Second,
+		Winners: winners.New(db), Committer: committer,
+		IDs:   idgen.New(rdb, "order"),
+		Locks: locks, Scope: order.PerUser, LockTTL: 30 * time.Second,
 	})
 	must(err)
 	defer func() { must(claims.Close(ctx)) }()

@@ -1,4 +1,5 @@
-// Package order decides which users get a coupon, and audits the result.
+// Package order decides which users get a coupon, and audits the result. Package
+// order/commit writes the orders, package order/winners knows who has one.
 //
 // The database keeps three promises, whatever a lock or a cache says:
 //
@@ -15,7 +16,10 @@ package order
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"example.com/flashsale/internal/coupon"
 )
 
 // The verdicts on a claim, beside those of package coupon.
@@ -31,10 +35,20 @@ var (
 	// may be committed nevertheless; the next claim then returns
 	// ErrAlreadyClaimed.
 	ErrUnavailable = errors.New("order: unavailable")
-	// ErrOverloaded says that the claim was not made, because it would have had
-	// to wait for too long behind others.
-	ErrOverloaded = errors.New("order: overloaded")
+	// ErrIDTaken says that another order has the id. A Committer returns it, and
+	// Claim tries another id.
+	ErrIDTaken = errors.New("order: id taken")
 )
+
+// verdicts lists the errors that decide a claim.
+var verdicts = []error{
+	coupon.ErrNotFound, coupon.ErrNotStarted, coupon.ErrEnded, coupon.ErrSoldOut,
+	ErrAlreadyClaimed, ErrClaimInProgress,
+}
+
+func isVerdict(err error) bool {
+	return slices.ContainsFunc(verdicts, func(v error) bool { return errors.Is(err, v) })
+}
 
 // An Order gives one coupon to one user.
 type Order struct {

@@ -3,12 +3,13 @@ package order_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/ordertest"
 )
 
 // A slowLocker's leases block in Release until proceed is closed.
@@ -34,12 +35,12 @@ func (l slowLease) Release(ctx context.Context) error {
 
 func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
+	s := ordertest.NewSale(t)
 	locker := &slowLocker{lock.Local(), make(chan struct{})}
-	claims := s.instance(withLocker(locker), func(c *order.Config) {
-		c.Coupons = coupon.NewCache(s.coupons, time.Hour) // keeps the stock of 1, so that both claims take the lock
+	claims := s.Instance(ordertest.WithLocker(locker), func(c *ordertest.Config) {
+		c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) // keeps the stock of 1, so that both claims take the lock
 	})
-	id := s.coupon(1, 1)
+	id := s.Coupon(1, 1)
 	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	close(locker.proceed)
 	<-closed
 	for user := range int64(2) {
-		if _, err := locker.Locker.TryLock(t.Context(), order.UserKey(42+user), time.Minute); err != nil {
+		if _, err := locker.Locker.TryLock(t.Context(), "redis_lock:userId:"+strconv.FormatInt(42+user, 10), time.Minute); err != nil {
 			t.Errorf("lock of user %d after Close: %v", 42+user, err)
 		}
 	}

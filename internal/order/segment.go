@@ -3,32 +3,31 @@ package order
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/transaction"
 )
 
-// A segment is a part of a coupon's stock, in a row of its own. Segment 0 is the
+// A Segment is a part of a coupon's stock, in a row of its own. Segment 0 is the
 // row of table coupons, and all the stock of a coupon that is not split. The
 // others are rows of table coupon_segments.
-type segment struct {
-	couponID int64
-	number   int
+type Segment struct {
+	CouponID int64
+	Number   int
 }
 
 // segmentFor returns the segment of cp that a claim of the user is for: the
 // user's own, or another one that had stock if the user's own had none when cp
 // was read. Only the claim's transaction decides whether a segment is empty.
-func segmentFor(cp coupon.Coupon, userID int64) segment {
+func segmentFor(cp coupon.Coupon, userID int64) Segment {
 	if cp.Segments <= 1 {
-		return segment{cp.ID, 0}
+		return Segment{cp.ID, 0}
 	}
 	h := hash(userID)
 	own := int(h % uint64(cp.Segments))
 	if cp.HasStock(own) {
-		return segment{cp.ID, own}
+		return Segment{cp.ID, own}
 	}
 	var stocked []int
 	for n := range cp.Segments {
@@ -37,9 +36,9 @@ func segmentFor(cp coupon.Coupon, userID int64) segment {
 		}
 	}
 	if len(stocked) == 0 {
-		return segment{cp.ID, own}
+		return Segment{cp.ID, own}
 	}
-	return segment{cp.ID, stocked[h>>32%uint64(len(stocked))]}
+	return Segment{cp.ID, stocked[h>>32%uint64(len(stocked))]}
 }
 
 // hash is the finalizer of MurmurHash3. User ids may have a stride, so their
@@ -51,13 +50,13 @@ func hash(userID int64) uint64 {
 	return h ^ h>>33
 }
 
-// claimSegments claims a unit for o in the user's segment of cp. While that
-// segment is empty and the coupon has stock, it claims in another one. It returns
-// ErrSoldOut if one read has found all segments empty.
-func (c *Claims) claimSegments(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
+// sell sells a unit of the user's segment of cp to o. While that segment is empty
+// and the coupon has stock, it sells from another one. It returns ErrSoldOut if
+// one read has found all segments empty.
+func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
 	s := segmentFor(cp, o.UserID)
 	for {
-		placed, err := c.claimSegment(ctx, s, o)
+		placed, err := c.sellLocked(ctx, s, o)
 		if !errors.Is(err, coupon.ErrSoldOut) {
 			return placed, err
 		}
@@ -80,36 +79,6 @@ func (c *Claims) claimSegments(ctx context.Context, cp coupon.Coupon, o Order) (
 	}
 }
 
-// stalePause is the time between two claims in a segment that is empty, but not in
-// what was read: it has just been restocked, or a replica lags.
+// stalePause is the time between two attempts to sell from a segment that is
+// empty, but not in what was read: it has just been restocked, or a replica lags.
 const stalePause = 20 * time.Millisecond
-
-// table returns the table that has the segment's row.
-func (s segment) table() string {
-	if s.number == 0 {
-		return "coupons"
-	}
-	return "coupon_segments"
-}
-
-// rowsOf returns the SQL condition that selects the rows of segments, which are
-// in one table. Those of a coupon are next to each other.
-func rowsOf(segments ...segment) (condition string, args []any) {
-	if segments[0].number == 0 {
-		for _, s := range segments {
-			args = append(args, s.couponID)
-		}
-		return `id IN (` + placeholders("?", len(segments)) + `)`, args
-	}
-	var conditions []string
-	for len(segments) > 0 {
-		couponID, n := segments[0].couponID, 0
-		args = append(args, couponID)
-		for ; n < len(segments) && segments[n].couponID == couponID; n++ {
-			args = append(args, segments[n].number)
-		}
-		conditions = append(conditions, `coupon_id = ? AND segment IN (`+placeholders("?", n)+`)`)
-		segments = segments[n:]
-	}
-	return `(` + strings.Join(conditions, " OR ") + `)`, args
-}

@@ -12,35 +12,37 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
 )
 
 // sold reports an error unless all stock of a coupon is sold, one each.
-func (s *sale) sold(couponID int64, accepted int) {
-	s.t.Helper()
-	a := s.audit(couponID)
+func sold(s *ordertest.Sale, couponID int64, accepted int) {
+	s.T.Helper()
+	a := s.Audit(couponID)
 	if accepted != a.InitialStock || a.Orders != a.InitialStock || a.Stock != 0 || a.MostPerUser != 1 {
-		s.t.Errorf("%d accepted, audit %+v", accepted, a)
+		s.T.Errorf("%d accepted, audit %+v", accepted, a)
 	}
 }
 
 func TestSegmentsNeverOversell(t *testing.T) {
-	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
-		id := s.split(1, 40, 7)
-		s.sold(id, s.rush(id, 100, 3, a, b))
+	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
+		id := s.Split(1, 40, 7)
+		sold(s, id, s.Rush(id, 100, 3, a, b))
 	})
 }
 
 // Each segment has one unit, and the last claims find it wherever it is.
 func TestLastUnitOfTheLastSegmentIsSold(t *testing.T) {
-	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
+	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
 		const segments = 16
-		id := s.split(1, segments, segments)
+		id := s.Split(1, segments, segments)
 		for user := range int64(segments) {
-			if _, err := []*order.Claims{a, b}[user%2].Claim(t.Context(), user, id); err != nil {
+			if _, err := []*ordertest.Instance{a, b}[user%2].Claim(t.Context(), user, id); err != nil {
 				t.Fatalf("claim %d of %d: %v", user+1, segments, err)
 			}
 		}
-		for _, claims := range []*order.Claims{a, b} {
+		for _, claims := range []*ordertest.Instance{a, b} {
 			if _, err := claims.Claim(t.Context(), segments, id); !errors.Is(err, coupon.ErrSoldOut) {
 				t.Errorf("claim of the empty coupon: %v", err)
 			}
@@ -52,9 +54,9 @@ func TestLastUnitOfTheLastSegmentIsSold(t *testing.T) {
 }
 
 func TestUserHasOneOrderInAllSegments(t *testing.T) {
-	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
-		id := s.split(1, 64, 64)
-		if n, got := s.rush(id, 1, 100, a, b), s.audit(id); n != 1 || got.Orders != 1 || got.Stock != 63 {
+	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
+		id := s.Split(1, 64, 64)
+		if n, got := s.Rush(id, 1, 100, a, b), s.Audit(id); n != 1 || got.Orders != 1 || got.Stock != 63 {
 			t.Errorf("%d accepted, audit %+v", n, got)
 		}
 	})
@@ -62,15 +64,15 @@ func TestUserHasOneOrderInAllSegments(t *testing.T) {
 
 // Users claim until they have an order, while the segments are filled again.
 func TestRestockOfSegmentsIsSold(t *testing.T) {
-	forEveryStrategy(t, func(t *testing.T, s *sale, a, b *order.Claims) {
+	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
 		const restocks, add, users = 10, 5, 60
-		id := s.split(1, users-restocks*add, 8)
+		id := s.Split(1, users-restocks*add, 8)
 		var wg sync.WaitGroup
 		var accepted atomic.Int64
 		for user := range int64(users) {
 			wg.Go(func() {
 				for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-					_, err := []*order.Claims{a, b}[user%2].Claim(t.Context(), user, id)
+					_, err := []*ordertest.Instance{a, b}[user%2].Claim(t.Context(), user, id)
 					if err == nil {
 						accepted.Add(1)
 						return
@@ -84,12 +86,12 @@ func TestRestockOfSegmentsIsSold(t *testing.T) {
 			})
 		}
 		for range restocks {
-			if _, err := s.coupons.Restock(t.Context(), id, add, 1); err != nil {
+			if _, err := s.Coupons.Restock(t.Context(), id, add, 1); err != nil {
 				t.Error(err)
 			}
 		}
 		wg.Wait()
-		s.sold(id, int(accepted.Load()))
+		sold(s, id, int(accepted.Load()))
 	})
 }
 
@@ -97,16 +99,16 @@ func TestRestockOfSegmentsIsSold(t *testing.T) {
 // claim begins.
 func TestStaleSegmentsRefuseNoClaim(t *testing.T) {
 	t.Parallel()
-	for _, strategy := range strategies {
+	for _, strategy := range commit.Strategies {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel()
-			s := newSale(t)
-			claims := s.instance(withStrategy(strategy), func(c *order.Config) {
-				c.Coupons = coupon.NewCache(coupon.NewStore(c.DB), time.Hour)
+			s := ordertest.NewSale(t)
+			claims := s.Instance(ordertest.WithStrategy(strategy), func(c *ordertest.Config) {
+				c.Order.Coupons = coupon.NewCache(coupon.NewStore(c.Commit.DB), time.Hour)
 			})
-			id := s.split(1, 6, 3)
+			id := s.Split(1, 6, 3)
 			mustClaim(t, claims, 1, id)
-			db := labtest.Open(t, s.dsn)
+			db := labtest.Open(t, s.DSN)
 			left := func(stocks ...int) { // as other instances leave them
 				db.MustExec(`UPDATE coupons SET stock = ?`, stocks[0])
 				for n, stock := range stocks[1:] {
@@ -128,15 +130,15 @@ func TestStaleSegmentsRefuseNoClaim(t *testing.T) {
 // last orders.
 func TestClaimsBehindALaggingReplicaArePaced(t *testing.T) {
 	t.Parallel()
-	s, behind := newSale(t), newSale(t)
-	s.split(1, 4, 2)
-	behind.split(1, 4, 2)
-	labtest.Open(t, s.dsn).MustExec(`UPDATE coupons SET stock = 0`)
-	labtest.Open(t, s.dsn).MustExec(`UPDATE coupon_segments SET stock = 0`)
+	s, behind := ordertest.NewSale(t), ordertest.NewSale(t)
+	s.Split(1, 4, 2)
+	behind.Split(1, 4, 2)
+	s.Exec(`UPDATE coupons SET stock = 0`)
+	s.Exec(`UPDATE coupon_segments SET stock = 0`)
 	var transactions atomic.Int64
-	claims := s.instance(func(c *order.Config) {
-		c.Coupons = coupon.NewCache(behind.coupons, time.Hour)
-		c.Observer.Ended = func(order.Transaction) { transactions.Add(1) }
+	claims := s.Instance(func(c *ordertest.Config) {
+		c.Order.Coupons = coupon.NewCache(behind.Coupons, time.Hour)
+		c.Commit.Ended = func(commit.Transaction) { transactions.Add(1) }
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
@@ -148,7 +150,7 @@ func TestClaimsBehindALaggingReplicaArePaced(t *testing.T) {
 	}
 }
 
-func mustClaim(t *testing.T, claims *order.Claims, userID, couponID int64) {
+func mustClaim(t *testing.T, claims *ordertest.Instance, userID, couponID int64) {
 	t.Helper()
 	if _, err := claims.Claim(t.Context(), userID, couponID); err != nil {
 		t.Fatalf("claim of user %d: %v", userID, err)
@@ -159,10 +161,10 @@ func mustClaim(t *testing.T, claims *order.Claims, userID, couponID int64) {
 // segment 0 and restocks that.
 func TestOlderInstanceSellsAndRestocksSegment0(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	claims := s.instance()
-	id := s.split(1, 8, 4)
-	db := labtest.Open(t, s.dsn)
+	s := ordertest.NewSale(t)
+	claims := s.Instance()
+	id := s.Split(1, 8, 4)
+	db := labtest.Open(t, s.DSN)
 	for user := range 3 { // the third finds no stock
 		const sell = `UPDATE coupons SET stock = stock - 1 WHERE id = 1 AND stock >= 1`
 		if n, err := db.MustExec(sell).RowsAffected(); err != nil {
@@ -172,27 +174,27 @@ func TestOlderInstanceSellsAndRestocksSegment0(t *testing.T) {
 		}
 	}
 	db.MustExec(`UPDATE coupons SET stock = stock + 5, initial_stock = initial_stock + 5, version = version + 1 WHERE id = 1`)
-	s.sold(id, 2+s.rush(id, 50, 1, claims))
+	sold(s, id, 2+s.Rush(id, 50, 1, claims))
 }
 
 // The claims of a batch are of many segments of many coupons, and two instances
 // commit such batches at once, with brief waits for locks.
 func TestBatchesOfManySegmentsAllSucceed(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
+	s := ordertest.NewSale(t)
 	var failed atomic.Int64
-	watch := func(c *order.Config) {
-		c.Observer.Ended = func(t order.Transaction) {
+	watch := func(c *ordertest.Config) {
+		c.Commit.Ended = func(t commit.Transaction) {
 			if t.Err != nil {
 				failed.Add(1)
 			}
 		}
 	}
-	a, b := s.instance(withLocker(lock.None()), watch), s.instance(withLocker(lock.None()), watch)
+	a, b := s.Instance(ordertest.WithLocker(lock.None()), watch), s.Instance(ordertest.WithLocker(lock.None()), watch)
 	var wg sync.WaitGroup
 	for id := range int64(8) {
-		s.split(id+1, 40, 1+int(id)*3)
-		wg.Go(func() { s.sold(id+1, s.rush(id+1, 120, 1, a, b)) })
+		s.Split(id+1, 40, 1+int(id)*3)
+		wg.Go(func() { sold(s, id+1, s.Rush(id+1, 120, 1, a, b)) })
 	}
 	wg.Wait()
 	if n := failed.Load(); n != 0 {
@@ -200,13 +202,13 @@ func TestBatchesOfManySegmentsAllSucceed(t *testing.T) {
 	}
 }
 
-func perSegment(c *order.Config) { c.Scope = order.PerSegment }
+func perSegment(c *ordertest.Config) { c.Order.Scope = order.PerSegment }
 
 // Claims of one segment wait for each other, those of another one do not.
 func TestLockPerSegmentLocksOneSegment(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	id := s.split(1, 64, 4)
+	s := ordertest.NewSale(t)
+	id := s.Split(1, 64, 4)
 	var mu sync.Mutex
 	held, most := map[string]int{}, 0
 	enter := func(_ context.Context, section order.Section) (leave func()) {
@@ -223,8 +225,8 @@ func TestLockPerSegmentLocksOneSegment(t *testing.T) {
 			delete(held, section.Key)
 		}
 	}
-	entered := func(c *order.Config) { c.Enter = enter }
-	s.sold(id, s.rush(id, 100, 1, s.instance(perSegment, entered), s.instance(perSegment, entered)))
+	entered := func(c *ordertest.Config) { c.Order.Enter = enter }
+	sold(s, id, s.Rush(id, 100, 1, s.Instance(perSegment, entered), s.Instance(perSegment, entered)))
 	if most < 2 {
 		t.Error("claims of different segments waited for each other")
 	}
@@ -232,20 +234,20 @@ func TestLockPerSegmentLocksOneSegment(t *testing.T) {
 
 func TestLockPerSegmentAloneKeepsTheStock(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	id := s.split(1, 30, 4)
-	s.sold(id, s.rush(id, 150, 1, s.instance(unguardedStock, perSegment), s.instance(unguardedStock, perSegment)))
+	s := ordertest.NewSale(t)
+	id := s.Split(1, 30, 4)
+	sold(s, id, s.Rush(id, 150, 1, s.Instance(unguardedStock, perSegment), s.Instance(unguardedStock, perSegment)))
 }
 
 // The control: without the lock, claims overlap in a segment.
 func TestSegmentsWithoutLockAndGuardOversell(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	unlocked := withLocker(lock.None())
-	a, b := s.instance(unguardedStock, perSegment, unlocked), s.instance(unguardedStock, perSegment, unlocked)
+	s := ordertest.NewSale(t)
+	unlocked := ordertest.WithLocker(lock.None())
+	a, b := s.Instance(unguardedStock, perSegment, unlocked), s.Instance(unguardedStock, perSegment, unlocked)
 	for id := int64(1); id <= 20; id++ {
-		s.rush(s.split(id, 20, 4), 200, 1, a, b)
-		if s.audit(id).Oversold() > 0 {
+		s.Rush(s.Split(id, 20, 4), 200, 1, a, b)
+		if s.Audit(id).Oversold() > 0 {
 			return
 		}
 	}

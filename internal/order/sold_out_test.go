@@ -8,15 +8,16 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/ordertest"
 )
 
 // A winner whose reply was lost finds the order at either instance, also when
 // the coupon is sold out.
 func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	a, b := s.instance(), s.instance()
-	id := s.coupon(1, 2)
+	s := ordertest.NewSale(t)
+	a, b := s.Instance(), s.Instance()
+	id := s.Coupon(1, 2)
 	placed, err := a.Claim(t.Context(), 42, id)
 	if err != nil {
 		t.Fatal(err)
@@ -24,9 +25,9 @@ func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
 	if _, err := b.Claim(t.Context(), 43, id); err != nil {
 		t.Fatal(err)
 	}
-	mustBeSoldOut(t, a, id)
-	mustBeSoldOut(t, b, id)
-	for _, claims := range []*order.Claims{a, b} {
+	ordertest.MustBeSoldOut(t, a, id)
+	ordertest.MustBeSoldOut(t, b, id)
+	for _, claims := range []*ordertest.Instance{a, b} {
 		_, err := claims.Claim(t.Context(), 42, id)
 		if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != placed.ID {
 			t.Errorf("the winner's second claim: %v, want order %d", err, placed.ID)
@@ -37,23 +38,14 @@ func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
 	}
 }
 
-// mustBeSoldOut checks that a new user's claim returns coupon.ErrSoldOut, which
-// claims remembers from then on.
-func mustBeSoldOut(t *testing.T, claims *order.Claims, couponID int64) {
-	t.Helper()
-	if _, err := claims.Claim(t.Context(), 1000, couponID); !errors.Is(err, coupon.ErrSoldOut) {
-		t.Fatalf("got %v, want ErrSoldOut", err)
-	}
-}
-
 // A batch that found no stock may mark the coupon sold out after a restock. The
 // mark hides neither the units left nor the orders placed since.
 func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	cache := coupon.NewCache(s.coupons, time.Hour)
-	a, b := s.instance(), s.instance(func(c *order.Config) { c.Coupons = cache })
-	id := s.coupon(1, 3)
+	s := ordertest.NewSale(t)
+	cache := coupon.NewCache(s.Coupons, time.Hour)
+	a, b := s.Instance(), s.Instance(func(c *ordertest.Config) { c.Order.Coupons = cache })
+	id := s.Coupon(1, 3)
 	if _, err := a.Claim(t.Context(), 1, id); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +60,7 @@ func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
 	if _, err := a.Claim(t.Context(), 3, id); err != nil {
 		t.Fatal(err)
 	}
-	mustBeSoldOut(t, b, id)
+	ordertest.MustBeSoldOut(t, b, id)
 	for user := range int64(3) {
 		if _, err := b.Claim(t.Context(), user+1, id); !errors.Is(err, order.ErrAlreadyClaimed) {
 			t.Errorf("winner %d: %v, want ErrAlreadyClaimed", user+1, err)
@@ -78,15 +70,15 @@ func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
 
 func TestRestockIsSold(t *testing.T) {
 	t.Parallel()
-	s := newSale(t)
-	a, b := s.instance(), s.instance()
-	id := s.coupon(1, 1)
+	s := ordertest.NewSale(t)
+	a, b := s.Instance(), s.Instance()
+	id := s.Coupon(1, 1)
 	if _, err := a.Claim(t.Context(), 1, id); err != nil {
 		t.Fatal(err)
 	}
-	mustBeSoldOut(t, a, id)
-	mustBeSoldOut(t, b, id)
-	if _, err := s.coupons.Restock(t.Context(), id, 1, 1); err != nil {
+	ordertest.MustBeSoldOut(t, a, id)
+	ordertest.MustBeSoldOut(t, b, id)
+	if _, err := s.Coupons.Restock(t.Context(), id, 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	labtest.Eventually(t, "the restock is sold", func() bool { // the sold-out mark expires with the cache entry, after 50 ms
@@ -96,7 +88,7 @@ func TestRestockIsSold(t *testing.T) {
 		}
 		return err == nil
 	})
-	mustBeSoldOut(t, a, id)
+	ordertest.MustBeSoldOut(t, a, id)
 	labtest.Eventually(t, "the other instance knows the restock's winner", func() bool { // also after its cache entry has expired
 		_, err := a.Claim(t.Context(), 2, id)
 		if !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrAlreadyClaimed) {

@@ -12,6 +12,10 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
+// Columns are the columns of table coupon_orders, in the order of the fields of
+// Order.
+const Columns = `id, coupon_id, user_id, created_at`
+
 // A Store reads orders from MySQL.
 type Store struct{ db *sqlx.DB }
 
@@ -20,7 +24,7 @@ func NewStore(db *sqlx.DB) *Store { return &Store{db} }
 
 // Find returns an order, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Order, error) {
-	const q = `SELECT id, coupon_id, user_id, created_at FROM coupon_orders WHERE id = ?`
+	const q = `SELECT ` + Columns + ` FROM coupon_orders WHERE id = ?`
 	var o Order
 	err := s.db.GetContext(ctx, &o, q, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -36,7 +40,7 @@ func (s *Store) Find(ctx context.Context, id int64) (Order, error) {
 // newest first. If before is 0, it returns the newest.
 func (s *Store) ListByUser(ctx context.Context, userID, before int64, limit int) ([]Order, error) {
 	const q = `
-		SELECT id, coupon_id, user_id, created_at FROM coupon_orders
+		SELECT ` + Columns + ` FROM coupon_orders
 		WHERE user_id = ? AND (? = 0 OR id < ?) ORDER BY id DESC LIMIT ?`
 	orders := []Order{}
 	if err := s.db.SelectContext(ctx, &orders, q, userID, before, before, limit); err != nil {

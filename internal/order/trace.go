@@ -1,7 +1,6 @@
 package order
 
 import (
-	"context"
 	"errors"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -24,36 +23,4 @@ func endStep(span trace.Span, err error) {
 		err = nil
 	}
 	tracing.End(span, err)
-}
-
-// begin starts an attempt to commit b, with its deadline and its span.
-func (g *groupCommit) begin(b *batch) (context.Context, context.CancelFunc, trace.Span) {
-	ctx, span := context.Background(), trace.SpanFromContext(context.Background())
-	if g.tracer.On() {
-		ctx, span = g.tracer.StartShared("batch", b.contexts)
-	}
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-	return ctx, cancel, span
-}
-
-// end ends the span of an attempt to commit b, whose result is err. An attempt
-// that has failed has made no order that is known.
-func (b *batch) end(span trace.Span, err error) {
-	if span.IsRecording() {
-		orders := len(b.won)
-		if err != nil {
-			orders = 0
-		}
-		span.SetAttributes(attribute.Int("flashsale.claims", len(b.claims)), attribute.Int("flashsale.orders", orders))
-	}
-	tracing.End(span, err)
-}
-
-// contexts yields the contexts of the claims.
-func (b *batch) contexts(yield func(context.Context) bool) {
-	for _, c := range b.claims {
-		if !yield(c.ctx) {
-			return
-		}
-	}
 }

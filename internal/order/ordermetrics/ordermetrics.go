@@ -6,39 +6,52 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
 )
 
-// NewObserver returns an Observer that counts in metrics which it registers
-// with r. It panics if they are already registered.
-func NewObserver(r prometheus.Registerer) order.Observer {
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "flashsale_gate_refusals_total", Help: "Claims refused without a transaction, by the gate that refused them.",
-	}, []string{"gate"})
-	claims := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "flashsale_batch_claims", Help: "Claims that shared a transaction.",
-		Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512
-	})
-	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "flashsale_commit_seconds", Help: "Time of a transaction of claims, by outcome: committed, refused (no claim won) or failed (perhaps committed).",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
-	}, []string{"outcome"})
-	r.MustRegister(refused, claims, took)
-	for _, gate := range []order.Gate{order.GateWindow, order.GateOrder, order.GateFilter, order.GateLookup} {
-		refused.WithLabelValues(string(gate))
-	}
-	for _, outcome := range []string{"committed", "refused", "failed"} {
-		took.WithLabelValues(outcome)
-	}
-	return order.Observer{
-		Refused: func(g order.Gate) { refused.WithLabelValues(string(g)).Inc() },
-		Ended: func(t order.Transaction) {
-			claims.Observe(float64(t.Claims))
-			took.WithLabelValues(outcome(t)).Observe(t.Took.Seconds())
-		},
-	}
+// Counts counts what happens to claims.
+type Counts struct {
+	refused *prometheus.CounterVec
+	claims  prometheus.Histogram
+	took    *prometheus.HistogramVec
 }
 
-func outcome(t order.Transaction) string {
+// New returns Counts in metrics which it registers with r. It panics if they are
+// already registered.
+func New(r prometheus.Registerer) *Counts {
+	c := &Counts{
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "flashsale_gate_refusals_total", Help: "Claims refused without a transaction, by the gate that refused them.",
+		}, []string{"gate"}),
+		claims: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "flashsale_batch_claims", Help: "Claims that shared a transaction.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512
+		}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "flashsale_commit_seconds", Help: "Time of a transaction of claims, by outcome: committed, refused (no claim won) or failed (perhaps committed).",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
+		}, []string{"outcome"}),
+	}
+	r.MustRegister(c.refused, c.claims, c.took)
+	for _, p := range order.Prechecks {
+		c.refused.WithLabelValues(string(p))
+	}
+	for _, outcome := range []string{"committed", "refused", "failed"} {
+		c.took.WithLabelValues(outcome)
+	}
+	return c
+}
+
+// Refused counts a claim that a precheck refused.
+func (c *Counts) Refused(p order.Precheck) { c.refused.WithLabelValues(string(p)).Inc() }
+
+// Ended counts a transaction.
+func (c *Counts) Ended(t commit.Transaction) {
+	c.claims.Observe(float64(t.Claims))
+	c.took.WithLabelValues(outcome(t)).Observe(t.Took.Seconds())
+}
+
+func outcome(t commit.Transaction) string {
 	switch {
 	case t.Err != nil:
 		return "failed"

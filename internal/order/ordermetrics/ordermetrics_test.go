@@ -8,12 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordermetrics"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer) }
 
 func TestScrapesShowBrokenPromises(t *testing.T) {
 	t.Parallel()
@@ -87,11 +89,11 @@ func awaitAudit(t *testing.T, r *prometheus.Registry) (got map[string]float64) {
 func TestObserverCounts(t *testing.T) {
 	t.Parallel()
 	r := prometheus.NewRegistry()
-	o := ordermetrics.NewObserver(r)
-	o.Refused(order.GateFilter)
-	o.Ended(order.Transaction{Claims: 3, Orders: 2, Took: time.Second})
-	o.Ended(order.Transaction{Claims: 1, Took: time.Second})
-	o.Ended(order.Transaction{Claims: 1, Err: order.ErrUnavailable})
+	o := ordermetrics.New(r)
+	o.Refused(order.PrecheckFilter)
+	o.Ended(commit.Transaction{Claims: 3, Orders: 2, Took: time.Second})
+	o.Ended(commit.Transaction{Claims: 1, Took: time.Second})
+	o.Ended(commit.Transaction{Claims: 1, Err: order.ErrUnavailable})
 	got := gather(t, r)
 	for name, want := range map[string]float64{
 		"flashsale_gate_refusals_total filter": 1, "flashsale_gate_refusals_total window": 0, "flashsale_batch_claims": 3,

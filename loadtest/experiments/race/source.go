@@ -31,20 +31,20 @@ var lockFunctions = map[string]function{
 }
 
 var (
-	claimFunction      = function{"internal/order/claim.go", "Claims.claimSegment"}
-	checkThenAct       = function{"internal/order/per_claim.go", "perClaim.apply"}
-	commitOne          = function{"internal/order/per_claim.go", "perClaim.commit"}
-	commitMany         = function{"internal/order/group_commit.go", "groupCommit.commitRepeatedly"}
-	insertMany         = function{"internal/order/batch.go", "batch.insertOrders"}
-	decrementUnguarded = function{"internal/order/stock.go", "decrementUnguarded"}
+	claimFunction      = function{"internal/order/claim.go", "Claims.sellLocked"}
+	checkThenAct       = function{"internal/order/commit/per_claim.go", "perClaim.apply"}
+	commitOne          = function{"internal/order/commit/per_claim.go", "perClaim.commit"}
+	commitMany         = function{"internal/order/commit/group_commit.go", "groupCommit.commitRepeatedly"}
+	insertMany         = function{"internal/order/commit/batch.go", "batch.insertOrders"}
+	decrementUnguarded = function{"internal/order/commit/stock.go", "decrementUnguarded"}
 )
 
 // decrementFunctions take the stock, by commit strategy.
 var decrementFunctions = map[string]function{
-	"each":        {"internal/order/stock.go", "decrementConditionally"},
-	"optimistic":  {"internal/order/stock.go", "decrementOptimistically"},
-	"pessimistic": {"internal/order/stock.go", "decrementPessimistically"},
-	"grouped":     {"internal/order/batch.go", "batch.decrementStocks"},
+	"each":        {"internal/order/commit/stock.go", "decrementConditionally"},
+	"optimistic":  {"internal/order/commit/stock.go", "decrementOptimistically"},
+	"pessimistic": {"internal/order/commit/stock.go", "decrementPessimistically"},
+	"grouped":     {"internal/order/commit/batch.go", "batch.decrementStocks"},
 }
 
 // allFunctions returns the functions that explanations point at.

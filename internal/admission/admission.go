@@ -1,0 +1,70 @@
+// Package admission is the room of what refuses too much load: it holds what its
+// limiters share. A claim passes, in this order,
+//
+//   - nginx: connections and requests of one address (deploy/nginx);
+//   - package listener: connections, and how long they wait for the server;
+//   - Claims.Overloaded: whether the coupon's claims wait for too long already;
+//   - package ratelimit: how often a user, or an address without a token, asks;
+//   - package slots: claims that run at a time, and how long others wait;
+//   - package slots again: batches that are tried again alone;
+//   - the pools of connections to MySQL and Redis (package connect).
+//
+// Each of them admits a request at once, lets it wait within Limits, or refuses it.
+// docs/admission.md follows a claim through all of them, with their settings.
+package admission
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// ErrOverloaded says that a request was refused, because it would have had to wait
+// for too long behind others.
+var ErrOverloaded = errors.New("admission: overloaded")
+
+// Timeout is the longest time from the arrival of a request until its response,
+// CLAIM_TIMEOUT. Its methods are its shares.
+type Timeout time.Duration
+
+// Work returns the time from the arrival until the operation has a result. The
+// rest is for releasing the lock, and for reading back a commit whose outcome is
+// unknown.
+func (t Timeout) Work() time.Duration { return time.Duration(t) * 2 / 3 }
+
+// Waits returns how long a request may wait until the work begins.
+func (t Timeout) Waits() Limits {
+	return Limits{Burst: time.Duration(t) / 2, Standing: time.Duration(t) / 30}
+}
+
+// Write returns the time from the end of a request's header until its response is
+// written: that of reading the body and of handling it, and some for a client that
+// reads slowly.
+func (t Timeout) Write() time.Duration { return time.Duration(t) + 20*time.Second }
+
+// An Arrival is when the latest request of a connection arrived. It is safe for
+// concurrent use.
+type Arrival struct{ unixNano atomic.Int64 }
+
+// Set notes the arrival of a request.
+func (a *Arrival) Set(t time.Time) { a.unixNano.Store(t.UnixNano()) }
+
+// Time returns the time of the last Set.
+func (a *Arrival) Time() time.Time { return time.Unix(0, a.unixNano.Load()) }
+
+type arrivalKey struct{}
+
+// WithArrival returns ctx for the requests of a connection.
+func WithArrival(ctx context.Context, a *Arrival) context.Context {
+	return context.WithValue(ctx, arrivalKey{}, a)
+}
+
+// Arrived returns when the request of ctx arrived. Without WithArrival it is the
+// time of the call.
+func Arrived(ctx context.Context) time.Time {
+	if a, ok := ctx.Value(arrivalKey{}).(*Arrival); ok {
+		return a.Time()
+	}
+	return time.Now()
+}

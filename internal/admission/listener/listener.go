@@ -1,0 +1,252 @@
+// Package listener bounds how many connections an HTTP server works on at a time,
+// and refuses those that would wait for too long.
+//
+// A server that handles the requests of many clients while others are still
+// connecting accepts too slowly: the kernel's accept queue overflows, and clients,
+// or the proxy before the server, connect again after a second. Each connection
+// that net/http serves also takes some 30 kB. A Listener therefore accepts every
+// connection at once. Those beyond its limit wait in a queue, and one that would
+// wait for too long gets a response that was written beforehand.
+package listener
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/flashsale/internal/admission"
+)
+
+// A Listener accepts connections as they come. Its method Accept returns the one
+// that has waited longest, as soon as fewer than the limit are open. A connection
+// is busy while its server waits for its first request, or reads or handles a
+// request. Others do not wait for connections that are
+//
+//   - idle: while fewer than half of the limit are busy, Accept returns more than
+//     the limit, and each response closes its connection until no more than the
+//     limit are open;
+//   - busy without end: while connections wait, one response in some closes its
+//     connection. Not each, because a new connection costs more than a claim.
+type Listener struct {
+	net.Listener
+	close    func() error // closes the net.Listener, once
+	limit    int
+	limits   admission.Limits
+	response []byte
+
+	closeEvery atomic.Uint32 // 0: no response closes its connection, n: one response in n does
+	responses  atomic.Uint32 // while connections wait
+
+	mu       sync.Mutex
+	changed  *sync.Cond // something that Accept or acceptAll waits for
+	open     int        // connections that Accept has returned and that are not closed
+	busy     int        // of these
+	probes   list.List  // of *Conn that ask for the server's health
+	waiting  list.List  // of *Conn, in order of arrival
+	forecast admission.Forecast
+	err      error // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
+	toRefuse []*refusal
+	refusals int // connections that are being refused, toRefuse included
+	refused  int // since the start
+	draining bool
+}
+
+// maxWaiting is how many connections may wait, and maxOpen how many may be open, in
+// terms of those that may be busy. Both take memory and open files.
+const maxWaiting, maxOpen = 4, 2
+
+// New returns a Listener on l for a server that calls ConnState and ConnContext and
+// whose handler is Handler's. A connection that would wait for longer than limits
+// allow gets the HTTP response and is closed.
+func New(l net.Listener, limit int, limits admission.Limits, response []byte) *Listener {
+	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, limits: limits, response: response}
+	q.changed = sync.NewCond(&q.mu)
+	go q.acceptAll()
+	return q
+}
+
+// acceptAll accepts until the listener is closed. After another error it pauses
+// until Accept has returned the error, because net/http waits before it tries
+// again.
+func (l *Listener) acceptAll() {
+	for {
+		c, err := l.Listener.Accept()
+		l.mu.Lock()
+		if err == nil {
+			l.enqueue(newConn(c, time.Now()))
+		}
+		l.err = err
+		l.changed.Broadcast()
+		for l.err != nil && !errors.Is(l.err, net.ErrClosed) {
+			l.changed.Wait()
+		}
+		l.mu.Unlock()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+	}
+}
+
+// enqueue makes c wait, or refuses it.
+func (l *Listener) enqueue(c *Conn) {
+	if l.waiting.Len() >= maxWaiting*l.limit || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
+		l.refuse(c)
+		return
+	}
+	if l.waiting.Len() == 0 {
+		time.AfterFunc(l.longest(), l.refuseLate)
+	}
+	l.waiting.PushBack(c)
+	l.update()
+}
+
+// longest returns how long a connection waits at most.
+func (l *Listener) longest() time.Duration { return max(l.limits.Burst, l.limits.Standing) }
+
+// refuseLate refuses the connections that have waited for the longest time. If
+// others remain, it will run again.
+func (l *Listener) refuseLate() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := l.waiting.Front(); e != nil; e = l.waiting.Front() {
+		c := e.Value.(*Conn)
+		if left := l.longest() - time.Since(c.arrival.Time()); left > 0 {
+			time.AfterFunc(left, l.refuseLate)
+			break
+		}
+		l.waiting.Remove(e)
+		l.refuse(c)
+	}
+	l.update()
+}
+
+// Close implements net.Listener. After Drain it does nothing: http.Server.Shutdown
+// closes a listener that is closed already.
+func (l *Listener) Close() error { return l.close() }
+
+// Drain closes the listener, and returns when no connection waits or is busy, or
+// when ctx ends. Call it before http.Server.Shutdown, which drops connections whose
+// request has not been read.
+func (l *Listener) Drain(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.changed.Broadcast()
+	})()
+	err := l.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.draining = true
+	l.update()
+	for ctx.Err() == nil && l.probes.Len()+l.waiting.Len()+l.refusals+l.busy > 0 {
+		l.changed.Wait()
+	}
+	return err
+}
+
+// Accept implements net.Listener. After Close it first returns the connections
+// that are waiting.
+func (l *Listener) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		closed := errors.Is(l.err, net.ErrClosed)
+		switch {
+		case l.probes.Len() > 0:
+			return l.take(&l.probes), nil
+		case closed && l.waiting.Len()+l.refusals == 0:
+			return nil, l.err
+		case l.err != nil && !closed:
+			err := l.err
+			l.err = nil
+			l.changed.Broadcast()
+			return nil, err
+		case l.waiting.Len() > 0 && l.hasRoom():
+			l.forecast.Leave(time.Now())
+			c := l.take(&l.waiting)
+			c.awaited = c.silent()
+			return c, nil
+		}
+		l.changed.Wait()
+	}
+}
+
+// take removes the first connection of a queue, which is busy from now on.
+func (l *Listener) take(queue *list.List) *Conn {
+	c := queue.Remove(queue.Front()).(*Conn)
+	c.busy = true
+	l.busy++
+	l.open++
+	l.update()
+	return c
+}
+
+// hasRoom reports whether one more connection may be open.
+func (l *Listener) hasRoom() bool {
+	return l.open < l.limit || l.busy < (l.limit+1)/2 && l.open < maxOpen*l.limit
+}
+
+// update notes which responses close their connection, and wakes Accept and Drain.
+func (l *Listener) update() {
+	switch {
+	case l.open > l.limit, l.draining:
+		l.closeEvery.Store(1)
+	case l.waiting.Len() > 0:
+		l.closeEvery.Store(handOver)
+	default:
+		l.closeEvery.Store(0)
+	}
+	l.changed.Broadcast()
+}
+
+// handOver is how many responses there are for each that closes its connection
+// because others wait.
+const handOver = 8
+
+// closes reports whether a response closes its connection.
+func (l *Listener) closes() bool {
+	switch n := l.closeEvery.Load(); n {
+	case 0:
+		return false
+	case 1:
+		return true
+	default:
+		return l.responses.Add(1)%n == 0
+	}
+}
+
+// Handler returns next for the server, with responses that close their connection
+// if others need its place.
+func (l *Listener) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.closes() {
+			w.Header()["Connection"] = connectionClose
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var connectionClose = []string{"close"}
+
+// Stats are counts of connections, and the wait that is predicted for the next
+// one. Refused is the number since the start.
+type Stats struct {
+	Open, Busy, Waiting, Refused int
+	Wait                         time.Duration
+}
+
+// Stats returns the current counts.
+func (l *Listener) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := Stats{Open: l.open, Busy: l.busy, Waiting: l.waiting.Len(), Refused: l.refused}
+	if s.Waiting > 0 {
+		s.Wait, _ = l.forecast.Wait(time.Now(), s.Waiting)
+	}
+	return s
+}

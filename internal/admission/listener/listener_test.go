@@ -1,0 +1,434 @@
+package listener
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/admission"
+)
+
+const refusalText = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+// A site is a server whose handler replies when it gets a value from next.
+type site struct {
+	*http.Server
+	queue  *Listener
+	next   chan struct{}
+	served chan error
+}
+
+// start starts a site where a connection waits for longest at most.
+func start(t *testing.T, limit int, longest time.Duration) *site {
+	t.Helper()
+	return startWith(t, limit, admission.Limits{Burst: longest, Standing: longest})
+}
+
+func startWith(t *testing.T, limit int, limits admission.Limits) *site {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{queue: New(l, limit, limits, []byte(refusalText)), next: make(chan struct{}), served: make(chan error, 1)}
+	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext, Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
+	go func() { s.served <- s.Serve(s.queue) }()
+	t.Cleanup(func() {
+		close(s.next)
+		_ = s.Server.Close()
+	})
+	return s
+}
+
+// reply replies with when the request was received.
+func (s *site) reply(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/":
+		<-s.next
+	case "/forever":
+		<-r.Context().Done()
+	}
+	w.Header().Set("Received", admission.Arrived(r.Context()).Format(time.RFC3339Nano))
+}
+
+// send opens a connection and sends a request on it.
+func (s *site) send(t *testing.T) net.Conn {
+	t.Helper()
+	return s.open(t, get)
+}
+
+const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// open opens a connection and sends text on it. A read from it fails after ten
+// seconds.
+func (s *site) open(t *testing.T, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", s.queue.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func request(t *testing.T, c net.Conn) {
+	t.Helper()
+	if _, err := io.WriteString(c, get); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// status reads a response.
+func status(t *testing.T, c net.Conn) int {
+	t.Helper()
+	return response(t, c).StatusCode
+}
+
+func response(t *testing.T, c net.Conn) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp
+}
+
+func (s *site) await(t *testing.T, what string, condition func(Stats) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !condition(s.queue.Stats()); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 10 s: %s; %+v", what, s.queue.Stats())
+		}
+	}
+}
+
+func TestConnectionsBeyondTheLimitWaitInOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2, time.Minute)
+	var conns []net.Conn
+	for i := range 6 {
+		conns = append(conns, s.send(t))
+		s.await(t, "accepted", func(st Stats) bool { return st.Busy+st.Waiting == i+1 })
+	}
+	if st := s.queue.Stats(); st.Busy != 2 || st.Waiting != 4 {
+		t.Errorf("%+v, want 2 busy and 4 waiting", st)
+	}
+	for range conns {
+		s.next <- struct{}{}
+	}
+	for _, c := range conns {
+		if got := status(t, c); got != 200 {
+			t.Errorf("status %d", got)
+		}
+	}
+	s.await(t, "all idle", func(st Stats) bool { return st.Busy+st.Waiting+st.Refused == 0 })
+}
+
+// Otherwise clients that keep connections open would keep the others out, or take
+// the memory.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2, time.Minute)
+	kept := 0
+	var last net.Conn
+	for range 6 {
+		c := s.send(t)
+		s.next <- struct{}{}
+		resp := response(t, c)
+		if resp.StatusCode != 200 {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+		if !resp.Close {
+			kept++
+			last = c
+		}
+	}
+	if kept != 2 {
+		t.Errorf("%d connections stay open, want 2", kept)
+	}
+	request(t, last)
+	s.next <- struct{}{}
+	if got := status(t, last); got != 200 {
+		t.Errorf("an idle connection's next request: status %d", got)
+	}
+}
+
+func TestConnectionThatWaitsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 100*time.Millisecond)
+	busy := s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	for range 3 {
+		begin := time.Now()
+		if got := status(t, s.send(t)); got != 503 {
+			t.Errorf("status %d, want 503", got)
+		}
+		if took := time.Since(begin); took < 100*time.Millisecond {
+			t.Errorf("refused after %s, want 100 ms at least", took)
+		}
+	}
+	s.next <- struct{}{}
+	if got := status(t, busy); got != 200 {
+		t.Errorf("the busy connection: status %d", got)
+	}
+	s.await(t, "3 refused", func(st Stats) bool { return st.Refused == 3 && st.Waiting == 0 })
+}
+
+// A connection that was opened before its request is refused after the request, and
+// one that sends nothing does not delay the refusal of the next.
+func TestSilentConnectionWaitsOnceMore(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	var silent []net.Conn
+	for range 20 {
+		c, err := net.Dial("tcp", s.queue.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		silent = append(silent, c)
+	}
+	if got := status(t, s.send(t)); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+	request(t, silent[0])
+	if got := status(t, silent[0]); got != 503 {
+		t.Errorf("a request that came late: status %d, want 503", got)
+	}
+	s.await(t, "all refused", func(st Stats) bool { return st.Waiting == 0 && st.Refused == 21 })
+}
+
+func TestDrainServesWaitingConnections(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2, time.Minute)
+	var conns []net.Conn
+	for i := range 4 {
+		conns = append(conns, s.send(t))
+		s.await(t, "accepted", func(st Stats) bool { return st.Busy+st.Waiting == i+1 })
+	}
+	down := make(chan error, 1)
+	go func() { down <- errors.Join(s.queue.Drain(t.Context()), s.Shutdown(t.Context())) }()
+	for range conns {
+		s.next <- struct{}{}
+	}
+	for _, c := range conns {
+		if got := status(t, c); got != 200 {
+			t.Errorf("status %d", got)
+		}
+	}
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+	if err := <-s.served; !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+}
+
+// A process that ends after Drain must not cut off a client that it refuses. This
+// one sends nothing, so it gets its response after longestSilence.
+func TestDrainWaitsUntilRefusalsAreSent(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	refused := s.open(t, "")
+	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
+	drained := make(chan error, 1)
+	go func() { drained <- s.queue.Drain(t.Context()) }()
+	s.next <- struct{}{}
+	for range 2 {
+		select {
+		case err := <-drained:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-s.served:
+		}
+		if newConn(refused, time.Now()).silent() {
+			t.Error("Drain or Serve returned before the refused client had got a response")
+		}
+	}
+	if got := status(t, refused); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+}
+
+// http.Server.Shutdown closes the listener again if Serve has not returned yet.
+func TestListenerMayBeClosedAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	if err := errors.Join(s.queue.Drain(t.Context()), s.queue.Close(), s.Shutdown(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that sends its next request at once must not keep others out. It gets
+// the response to the request that it has sent.
+func TestPlaceGoesToTheConnectionThatWaits(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2, time.Minute)
+	s.open(t, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n")
+	holder := s.send(t)
+	s.await(t, "two are busy", func(st Stats) bool { return st.Busy == 2 })
+	waiting := s.send(t)
+	s.await(t, "the third waits", func(st Stats) bool { return st.Waiting == 1 })
+	for i := 1; ; i++ {
+		s.next <- struct{}{}
+		resp := response(t, holder)
+		if resp.StatusCode != 200 {
+			t.Fatalf("status %d", resp.StatusCode)
+		}
+		if resp.Close {
+			break
+		}
+		if i > handOver { // the first one began before the other waited
+			t.Fatalf("%d responses, and none closes the connection", i)
+		}
+		request(t, holder)
+	}
+	s.next <- struct{}{}
+	if got := status(t, waiting); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// A standing queue is refused at once: after a second without progress, nobody may
+// wait for the rest of a minute.
+func TestConnectionThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	s.send(t)
+	s.await(t, "one waits", func(st Stats) bool { return st.Waiting == 1 })
+	s.await(t, "no place is left in sight", func(st Stats) bool { return st.Wait > time.Minute })
+	time.Sleep(time.Until(s.formed().Add(admission.Patience)))
+	for range 3 {
+		c := s.send(t)
+		if got := status(t, c); got != 503 { // a connection that waited would reach its deadline of 10 s
+			t.Errorf("status %d, want 503", got)
+		}
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("after the response: %v, want the end", err)
+		}
+	}
+}
+
+// formed returns when the first waiting connection was accepted.
+func (s *site) formed() time.Time {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.waiting.Front().Value.(*Conn).arrival.Time()
+}
+
+// A request in several segments must not reset the connection before the client
+// has read the response.
+func TestRefusalReachesAClientThatIsStillSending(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	c := s.open(t, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300\r\n\r\n{")
+	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
+	s.await(t, "the response has arrived", func(Stats) bool { return !newConn(c, time.Now()).silent() }) // and the rest comes after it
+	for range 10 {
+		if _, err := io.WriteString(c, " "); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := status(t, c); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+}
+
+// Whoever is refused at /livez takes the instance for dead.
+func TestProbesAreNotRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	if got := status(t, s.open(t, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")); got != 200 {
+		t.Errorf("status %d, want 200", got)
+	}
+}
+
+func TestRequestIsReceivedWhenItsConnectionIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	sent := time.Now()
+	c := s.send(t)
+	s.await(t, "waits", func(st Stats) bool { return st.Waiting == 1 })
+	accepted := time.Now()
+	time.Sleep(50 * time.Millisecond) // so that a later time would be seen
+	for range handOver {              // until a response closes the first one's connection
+		select {
+		case s.next <- struct{}{}:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
+	if err != nil || received.Before(sent) || received.After(accepted) {
+		t.Errorf("received at %s, %v; want between %s and %s", received, err, sent, accepted)
+	}
+}
+
+// Browsers and pools connect before they have a request.
+func TestIdleTimeBeforeTheFirstRequestDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := s.open(t, "")
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	sent := time.Now()
+	request(t, c)
+	s.next <- struct{}{}
+	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
+	if err != nil || received.Before(sent) {
+		t.Errorf("received at %s, %v; want after %s", received, err, sent)
+	}
+}
+
+// failing is a listener whose first Accept fails for a reason that will pass.
+type failing struct {
+	net.Listener
+	failed bool
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if !f.failed {
+		f.failed = true
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return f.Listener.Accept()
+}
+
+func TestServerGoesOnAfterATemporaryError(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := New(&failing{Listener: l}, 1, admission.Limits{Burst: time.Minute}, nil)
+	server := &http.Server{ConnState: q.ConnState, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = server.Serve(q) }()
+	t.Cleanup(func() { _ = server.Close() })
+	resp, err := http.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+}

@@ -1,0 +1,131 @@
+package listener
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A refusal is a connection that is being refused. It gets the response once its
+// request has arrived: the kernel resets a connection that is closed with unread
+// data, or that gets data afterwards, and the client might not read the response
+// then. If there may be more data to come, the client closes the connection first.
+type refusal struct {
+	*Conn
+	raw       syscall.RawConn
+	since     time.Time // when it was refused, or got the response
+	responded bool
+	pause     time.Duration // until next
+	next      time.Time     // when to look at it again
+}
+
+const (
+	refusalInterval = 5 * time.Millisecond
+	longestSilence  = time.Second            // until a connection without a request gets the response
+	longestLinger   = 250 * time.Millisecond // until this side closes a connection that has got it
+)
+
+// refuse has refuseAll refuse c.
+func (l *Listener) refuse(c *Conn) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		_ = c.Close()
+		return
+	}
+	l.refused++
+	l.refusals++
+	l.toRefuse = append(l.toRefuse, &refusal{Conn: c, raw: raw, since: time.Now()})
+	if l.refusals == 1 {
+		go l.refuseAll()
+	}
+}
+
+// refuseAll works on the refusals until there are none.
+func (l *Listener) refuseAll() {
+	var all []*refusal
+	for buf := make([]byte, 4096); ; time.Sleep(refusalInterval) {
+		l.mu.Lock()
+		all = append(all, l.toRefuse...)
+		l.toRefuse = l.toRefuse[:0]
+		l.mu.Unlock()
+		now := time.Now()
+		all = slices.DeleteFunc(all, func(r *refusal) bool { return !r.next.After(now) && l.finish(r, buf) })
+		l.mu.Lock()
+		l.refusals = len(all) + len(l.toRefuse)
+		l.changed.Broadcast()
+		ended := l.refusals == 0
+		l.mu.Unlock()
+		if ended {
+			return
+		}
+	}
+}
+
+// finish does what can be done for r without waiting, and reports whether that was
+// all.
+func (l *Listener) finish(r *refusal, buf []byte) bool {
+	received, err := r.receive(buf)
+	silent := errors.Is(err, syscall.EAGAIN)
+	switch {
+	case !r.responded && isProbe(received):
+		r.unread = bytes.Clone(received)
+		l.serveProbe(r.Conn)
+		return true
+	case !r.responded && bytes.HasSuffix(received, endOfRequest):
+		r.respond(l.response)
+	case !r.responded && (len(received) > 0 || silent && time.Since(r.since) > longestSilence):
+		r.respond(l.response)
+		_ = r.CloseWrite()
+		r.responded, r.since, r.pause = true, time.Now(), 0
+		return false
+	case len(received) > 0:
+		return false
+	case silent && !(r.responded && time.Since(r.since) > longestLinger):
+		r.pause = 2*r.pause + refusalInterval
+		r.next = time.Now().Add(r.pause)
+		return false
+	}
+	_ = r.Close()
+	return true
+}
+
+// endOfRequest ends a request that has no body.
+var endOfRequest = []byte("\r\n\r\n")
+
+// receive returns what has arrived, if it fits into buf. The error is EAGAIN if
+// nothing has.
+func (r *refusal) receive(buf []byte) (received []byte, err error) {
+	n := 0
+	failed := r.raw.Read(func(fd uintptr) bool {
+		n, err = syscall.Read(int(fd), buf)
+		return true // not to wait for more
+	})
+	return buf[:max(0, n)], errors.Join(failed, err)
+}
+
+// respond sends the response, which fits into the send buffer.
+func (r *refusal) respond(response []byte) {
+	_ = r.raw.Write(func(fd uintptr) bool {
+		_, _ = syscall.Write(int(fd), response) // the client may have left
+		return true
+	})
+}
+
+// probes begin the requests that are never refused. A refused probe would get the
+// instance restarted, and would hide the overload from monitoring.
+var probes = [][]byte{[]byte("GET /livez "), []byte("GET /readyz "), []byte("GET /metrics ")}
+
+func isProbe(received []byte) bool {
+	return slices.ContainsFunc(probes, func(p []byte) bool { return bytes.HasPrefix(received, p) })
+}
+
+// serveProbe makes Accept return c next, however many connections are open.
+func (l *Listener) serveProbe(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused--
+	l.probes.PushBack(c)
+	l.changed.Broadcast()
+}

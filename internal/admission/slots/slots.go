@@ -1,0 +1,183 @@
+// Package slots bounds the claims that run at a time, so that no coupon takes the
+// slots of the others.
+package slots
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/flashsale/internal/admission"
+)
+
+// Slots bounds the claims that run at a time. The others wait on small stacks:
+// with thousands of connections, the stacks of running claims would take most of
+// the memory.
+//
+// A coupon is given a slot only while it holds fewer than are free. So one
+// coupon holds at most half of the slots, two hold a third each, and however
+// many are stuck, the next coupon finds a free slot.
+type Slots struct {
+	limits    admission.Limits // of the wait for a slot
+	contended atomic.Int64     // coupons with waiters
+
+	mu      sync.Mutex
+	free    int
+	coupons map[int64]*share // that hold slots or wait for one
+	waiting list.List        // of *share with waiters, in turn
+}
+
+type share struct {
+	held    int
+	waiters list.List     // of chan struct{}, in order of arrival
+	turn    *list.Element // in Slots.waiting, if there are waiters
+
+	forecast admission.Forecast // of its waiters
+}
+
+// New returns n slots. A claim that would wait for longer than limits is refused.
+func New(n int, limits admission.Limits) *Slots {
+	return &Slots{limits: limits, free: n, coupons: map[int64]*share{}}
+}
+
+// Acquire blocks until the coupon is given a slot, and reports whether it had to
+// wait. If ctx ends first, Acquire returns an error and holds no slot. It returns
+// admission.ErrOverloaded at once if it would have to wait for longer than the limits allow.
+func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err error) {
+	s.mu.Lock()
+	c := s.coupons[couponID]
+	if c == nil {
+		c = new(share)
+		s.coupons[couponID] = c
+	}
+	if c.waiters.Len() == 0 && c.held < s.free {
+		s.give(c)
+		s.mu.Unlock()
+		return false, nil
+	}
+	if !s.mayWait(ctx, c) {
+		s.mu.Unlock()
+		return false, admission.ErrOverloaded
+	}
+	given := make(chan struct{})
+	waiter := c.waiters.PushBack(given)
+	if c.turn == nil {
+		c.turn = s.waiting.PushBack(c)
+		s.contended.Add(1)
+	}
+	s.mu.Unlock()
+	select {
+	case <-given:
+		return true, nil
+	case <-ctx.Done():
+		s.leave(couponID, c, waiter)
+		return true, fmt.Errorf("waiting for a slot: %w", context.Cause(ctx))
+	}
+}
+
+// mayWait reports whether one more claim may wait for a slot of c.
+func (s *Slots) mayWait(ctx context.Context, c *share) bool {
+	deadline, _ := ctx.Deadline()
+	return c.forecast.Join(time.Now(), c.waiters.Len(), s.limits, deadline)
+}
+
+// Overloaded reports whether Acquire would return admission.ErrOverloaded.
+func (s *Slots) Overloaded(ctx context.Context, couponID int64) bool {
+	if s.contended.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.coupons[couponID]
+	return c != nil && c.waiters.Len() > 0 && !s.mayWait(ctx, c)
+}
+
+func (s *Slots) give(c *share) {
+	c.held++
+	s.free--
+}
+
+// Release returns a slot.
+func (s *Slots) Release(couponID int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.coupons[couponID]
+	c.held--
+	s.free++
+	s.giveWaiters()
+	s.forgetIdle(couponID, c)
+}
+
+// giveWaiters gives the free slots to waiting coupons, one each.
+func (s *Slots) giveWaiters() {
+	var next *list.Element
+	for e := s.waiting.Front(); e != nil && s.free > 0; e = next {
+		next = e.Next()
+		c := e.Value.(*share)
+		if c.held >= s.free {
+			continue
+		}
+		s.give(c)
+		c.forecast.Leave(time.Now())
+		close(c.waiters.Remove(c.waiters.Front()).(chan struct{}))
+		s.waiting.MoveToBack(e)
+		s.endTurn(c)
+	}
+}
+
+// endTurn removes a coupon without waiters from the turns.
+func (s *Slots) endTurn(c *share) {
+	if c.turn != nil && c.waiters.Len() == 0 {
+		s.waiting.Remove(c.turn)
+		c.turn = nil
+		s.contended.Add(-1)
+	}
+}
+
+// leave removes a waiter. A slot that it was given meanwhile is returned.
+func (s *Slots) leave(couponID int64, c *share, waiter *list.Element) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-waiter.Value.(chan struct{}):
+		c.held--
+		s.free++
+		s.giveWaiters()
+	default:
+		c.waiters.Remove(waiter)
+		s.endTurn(c)
+	}
+	s.forgetIdle(couponID, c)
+}
+
+// A Usage is how many claims run, how many wait for a slot, and the longest
+// wait that is predicted for a claim of any coupon.
+type Usage struct {
+	Running, Waiting int
+	Wait             time.Duration
+}
+
+// Usage returns the current usage.
+func (s *Slots) Usage() (u Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.coupons {
+		u.Running += c.held
+		n := c.waiters.Len()
+		u.Waiting += n
+		if n > 0 {
+			wait, _ := c.forecast.Wait(time.Now(), n)
+			u.Wait = max(u.Wait, wait)
+		}
+	}
+	return u
+}
+
+func (s *Slots) forgetIdle(couponID int64, c *share) {
+	if c.held == 0 && c.waiters.Len() == 0 {
+		delete(s.coupons, couponID)
+	}
+}

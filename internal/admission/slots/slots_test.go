@@ -1,0 +1,204 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/flashsale/internal/admission"
+)
+
+var errGivenUp = errors.New("given up")
+
+// takeAll returns how many slots a coupon is given before it would have to wait.
+func (s *Slots) takeAll(couponID int64) (held int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for {
+		if _, err := s.Acquire(ctx, couponID); err != nil {
+			return held
+		}
+		held++
+	}
+}
+
+func TestCouponsShareTheSlots(t *testing.T) {
+	t.Parallel()
+	s := New(1024, admission.Limits{})
+	for couponID, want := range []int{512, 256, 128, 64, 32, 16, 8, 4, 2, 1, 1, 0} {
+		if got := s.takeAll(int64(couponID)); got != want {
+			t.Errorf("coupon %d: %d slots, want %d", couponID, got, want)
+		}
+	}
+	s.Release(0)
+	s.Release(0)
+	if got := s.takeAll(99); got != 1 {
+		t.Errorf("another coupon, after two of 1024 slots were released: %d slots, want 1", got)
+	}
+}
+
+// Coupons with waiters are given slots in turn, even if one of them has all.
+func TestWaitingCouponsAreGivenSlotsInTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(2, admission.Limits{})
+		s.takeAll(1) // one slot
+		s.takeAll(2) // the other
+		given := make(chan int64)
+		for _, couponID := range []int64{1, 1, 1, 3, 3} {
+			go func() {
+				if _, err := s.Acquire(context.Background(), couponID); err != nil {
+					t.Error(err)
+				}
+				given <- couponID
+			}()
+			synctest.Wait()
+		}
+		s.Release(1)
+		for i, want := range []int64{1, 3, 1, 3, 1} {
+			if got := <-given; got != want {
+				t.Fatalf("slot %d was given to coupon %d, want %d", i, got, want)
+			}
+			s.Release(want)
+		}
+	})
+}
+
+func TestWaiterThatGivesUpLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(2, admission.Limits{})
+		s.takeAll(1)
+		for range 100 {
+			ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, errGivenUp)
+			defer cancel()
+			go func() {
+				if waited, err := s.Acquire(ctx, 1); !waited || !errors.Is(err, errGivenUp) {
+					t.Errorf("waited %v, error %v, want the context's cause", waited, err)
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := s.coupons[1].waiters.Len() + s.waiting.Len(); n != 0 {
+			t.Errorf("%d waiters are left", n)
+		}
+		s.Release(1)
+		if s.free != 2 || len(s.coupons) != 0 {
+			t.Errorf("%d of 2 slots are free, %d coupons are left", s.free, len(s.coupons))
+		}
+	})
+}
+
+func TestNoSlotIsLost(t *testing.T) {
+	t.Parallel()
+	const slotCount = 8
+	s := New(slotCount, admission.Limits{})
+	var running atomic.Int64
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			for range 200 {
+				ctx, cancel := context.WithTimeout(context.Background(), rand.N(time.Millisecond))
+				couponID := rand.Int64N(5)
+				if _, err := s.Acquire(ctx, couponID); err == nil {
+					if n := running.Add(1); n > slotCount {
+						t.Errorf("%d slots of %d are taken", n, slotCount)
+					}
+					time.Sleep(rand.N(50 * time.Microsecond))
+					running.Add(-1)
+					s.Release(couponID)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if s.free != slotCount || len(s.coupons) != 0 || s.waiting.Len() != 0 {
+		t.Errorf("%d of %d slots are free, %d coupons are left, %d wait", s.free, slotCount, len(s.coupons), s.waiting.Len())
+	}
+}
+
+// A claim that would wait for too long is refused at once. The others of a crowd
+// wait, and once the crowd is served, nobody is refused.
+func TestClaimsBeyondTheLimitsAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(2, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond}) // a coupon is given one
+		var made, refused atomic.Int64
+		claim := func() {
+			begin := time.Now()
+			if _, err := s.Acquire(t.Context(), 1); errors.Is(err, admission.ErrOverloaded) {
+				refused.Add(1)
+				if took := time.Since(begin); took > 0 {
+					t.Errorf("refused after %s", took)
+				}
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // 100 claims a second
+			s.Release(1)
+			made.Add(1)
+		}
+		var claims sync.WaitGroup
+		for range 100 { // a crowd of one second
+			claims.Go(claim)
+		}
+		claims.Wait()
+		if made.Load() != 100 {
+			t.Errorf("%d claims of a crowd were made, want 100", made.Load())
+		}
+		for range 1000 { // twice the capacity, for five seconds
+			claims.Go(claim)
+			time.Sleep(5 * time.Millisecond)
+		}
+		if waiting := s.Usage().Waiting; waiting > 20 {
+			t.Errorf("%d wait, which is longer than 200 ms", waiting)
+		}
+		claims.Wait()
+		if n := made.Load() - 100; n < 450 || refused.Load() < 300 {
+			t.Errorf("%d claims made and %d refused, want 500 or more made", n, refused.Load())
+		}
+		before := refused.Load()
+		for range 50 {
+			claims.Go(claim)
+			time.Sleep(10 * time.Millisecond)
+		}
+		claims.Wait()
+		if refused.Load() > before {
+			t.Error("refused after the crowd has left")
+		}
+	})
+}
+
+func TestClaimsOfAStuckCouponAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(4, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond})
+		ctx, cancel := context.WithCancel(t.Context())
+		held := s.takeAll(1)
+		go func() { _, _ = s.Acquire(ctx, 1) }()
+		time.Sleep(admission.Patience)
+		if !s.Overloaded(ctx, 1) || s.Overloaded(ctx, 2) {
+			t.Errorf("overloaded: the stuck coupon %v, another %v; want the stuck one", s.Overloaded(ctx, 1), s.Overloaded(ctx, 2))
+		}
+		if _, err := s.Acquire(ctx, 1); !errors.Is(err, admission.ErrOverloaded) {
+			t.Errorf("a claim of the stuck coupon: %v", err)
+		}
+		if _, err := s.Acquire(ctx, 2); err != nil {
+			t.Errorf("a claim of another coupon: %v", err)
+		}
+		for range held {
+			s.Release(1)
+		}
+		synctest.Wait()
+		if s.Overloaded(ctx, 1) {
+			t.Error("overloaded although all slots are free")
+		}
+		cancel()
+	})
+}

@@ -1,0 +1,33 @@
+package commit
+
+import "example.com/flashsale/internal/order"
+
+// Queued returns the number of queues of a group commit, of which each belongs to
+// a coupon, and how many orders they hold.
+func Queued(c order.Committer) (queues, orders int) {
+	g := c.(*groupCommit)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, q := range g.queues {
+		orders += len(q.orders)
+	}
+	return len(g.queues), orders
+}
+
+// MaxWorkers is how many shared batches are committed at a time.
+const MaxWorkers = maxWorkers
+
+// OccupyWorkers lets later orders be queued, as if every worker were waiting for
+// the server. After release, the queued ones are the next batch.
+func OccupyWorkers(c order.Committer) (release func()) {
+	g := c.(*groupCommit)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running += maxWorkers
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.running -= maxWorkers
+		g.startWorker()
+	}
+}

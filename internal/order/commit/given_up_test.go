@@ -1,0 +1,56 @@
+package commit_test
+
+import (
+	"context"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+// The server drops the statements of claims that have given up: otherwise they
+// would occupy its connections for as long as the row is locked.
+func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.GroupCommit} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			claims := s.Instance(ordertest.WithStrategy(strategy))
+			id := s.Coupon(1, 100)
+			b := block(s, claims, id)
+			ctx, cancel := context.WithCancel(t.Context())
+			var results []<-chan error
+			for user := range int64(40) {
+				results = append(results, b.start(ctx, user+1))
+			}
+			labtest.Eventually(t, "claims wait for the row", func() bool { return s.Executing("%UPDATE coupons%") > 0 })
+			cancel()
+			for _, result := range results {
+				ordertest.Expect(t, "cancelled claim", result, order.ErrUnavailable)
+			}
+			labtest.Eventually(t, "no statement waits for the row", func() bool { return s.Executing("%UPDATE coupons%") == 0 })
+		})
+	}
+}
+
+// The claims that give up while their coupon is stuck leave its queue.
+func TestQueueHoldsNoClaimThatHasGivenUp(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	b := block(s, s.Instance(), s.Coupon(1, 1000))
+	first := b.first(1)
+	for user := int64(2); user < 50; user++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		given := b.claim(ctx, user)
+		cancel()
+		ordertest.Expect(t, "cancelled claim", given, order.ErrUnavailable)
+	}
+	if _, orders := commit.Queued(b.claims.Committer); orders != 0 {
+		t.Errorf("%d cancelled claims are queued", orders)
+	}
+	b.lift()
+	ordertest.Expect(t, "first batch", first, nil)
+}

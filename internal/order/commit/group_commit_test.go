@@ -1,0 +1,170 @@
+package commit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+func TestBatchLargerThanTheStockSellsItToTheFirst(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	b := block(s, s.Instance(), s.Coupon(1, 4))
+	first := b.first(100)
+	var results []<-chan error
+	for user := int64(9); user > 0; user-- { // the order of arrival is not that of the user ids
+		results = append(results, b.claim(t.Context(), user))
+	}
+	b.lift()
+	ordertest.Expect(t, "first batch", first, nil)
+	for i, result := range results {
+		want := error(nil)
+		if i >= 3 {
+			want = coupon.ErrSoldOut
+		}
+		ordertest.Expect(t, fmt.Sprintf("claim %d", i), result, want)
+	}
+	if a := s.Audit(1); a.Orders != 4 || a.Stock != 0 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+func TestDuplicateInABatchFailsNoOtherClaim(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance(ordertest.WithLocker(lock.None())) // the user lock would refuse the duplicates
+	id := s.Coupon(1, 10)
+	if _, err := s.Instance().Claim(t.Context(), 7, id); err != nil {
+		t.Fatal(err)
+	}
+	b := block(s, claims, id)
+	first := b.first(1)
+	other := b.claim(t.Context(), 2)
+	winner := b.claim(t.Context(), 7)
+	twice := []<-chan error{b.claim(t.Context(), 3), b.claim(t.Context(), 3)}
+	b.lift()
+	ordertest.Expect(t, "first batch", first, nil)
+	ordertest.Expect(t, "another user", other, nil)
+	ordertest.Expect(t, "user with an order", winner, order.ErrAlreadyClaimed)
+	ordertest.Expect(t, "user twice in the batch, 1st claim", twice[0], nil)
+	ordertest.Expect(t, "user twice in the batch, 2nd claim", twice[1], order.ErrAlreadyClaimed)
+	if a := s.Audit(id); a.Orders != 4 || a.Stock != 6 || a.MostPerUser != 1 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// If the first of two claims of a user is too late for the stock, its order is
+// deleted again, and the second claim must not refer to it.
+func TestDuplicateOfALateClaimIsSoldOut(t *testing.T) {
+	t.Parallel()
+	for _, stock := range []int{1, 2} { // leaves 0 or 1 for the batch
+		s := ordertest.NewSale(t)
+		b := block(s, s.Instance(ordertest.WithLocker(lock.None())), s.Coupon(1, stock))
+		first := b.first(100)
+		if stock == 2 {
+			defer ordertest.Expect(t, "last unit", b.claim(t.Context(), 50), nil)
+		}
+		late := []<-chan error{b.claim(t.Context(), 3), b.claim(t.Context(), 3)}
+		b.lift()
+		ordertest.Expect(t, "first batch", first, nil)
+		ordertest.Expect(t, "late claim", late[0], coupon.ErrSoldOut)
+		ordertest.Expect(t, "its duplicate", late[1], coupon.ErrSoldOut)
+		if a := s.Audit(1); a.Orders != stock || a.Stock != 0 {
+			t.Errorf("audit %+v", a)
+		}
+	}
+}
+
+func TestClaimCancelledInTheQueueIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	b := block(s, s.Instance(), s.Coupon(1, 10))
+	first := b.first(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled, other := b.claim(ctx, 2), b.claim(t.Context(), 3)
+	cancel()
+	ordertest.Expect(t, "cancelled claim", cancelled, order.ErrUnavailable)
+	b.lift()
+	ordertest.Expect(t, "first batch", first, nil)
+	ordertest.Expect(t, "other claim", other, nil)
+	if a := s.Audit(1); a.Orders != 2 || a.Stock != 8 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// A request that outlives the drain must not begin a transaction on pools that
+// are being closed.
+func TestClosedClaimsPlaceNoOrder(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims, id := s.Instance(), s.Coupon(1, 5)
+	if err := claims.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("after Close: %v, want ErrUnavailable", err)
+	}
+	if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// A server or proxy that refuses multi-statements costs round trips, not
+// claims.
+func TestClaimsSucceedWithoutMultiStatements(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance(func(c *ordertest.Config) { c.Commit.BatchDB = c.Commit.DB })
+	id := s.Coupon(1, 3)
+	for user := range int64(3) {
+		if _, err := claims.Claim(t.Context(), user+1, id); err != nil {
+			t.Errorf("user %d: %v", user+1, err)
+		}
+	}
+	if a := s.Audit(id); a.Orders != 3 || a.Stock != 0 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// Another batch has inserted its orders and waits for the stock. This one, which
+// has the stock, must not wait for those orders when it deletes its late ones.
+func TestLateOrdersAreDeletedBesideOthers(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(1, 2)
+	other := labtest.Open(t, s.DSN).MustBegin()
+	defer other.Rollback()
+	for id := range 20 {
+		other.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())`, id+1, 1000+id)
+	}
+	claims := s.Instance()
+	release := commit.OccupyWorkers(claims.Committer)
+	var results []<-chan error
+	for user := range int64(10) {
+		results = append(results, queued(t, t.Context(), claims, user+1, 1))
+	}
+	release()
+	for user, result := range results {
+		want := error(nil)
+		if user >= 2 {
+			want = coupon.ErrSoldOut
+		}
+		select {
+		case err := <-result:
+			if !errors.Is(err, want) {
+				t.Errorf("claim %d: %v, want %v", user, err, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("the batch waits for the other's orders")
+		}
+	}
+}

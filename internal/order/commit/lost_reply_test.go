@@ -1,0 +1,234 @@
+package commit_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+// The requests that commit: a statement, with its command byte, or the batch.
+const (
+	commitStatement = "\x03COMMIT"
+	commitBatch     = "\x03START TRANSACTION; INSERT"
+)
+
+func commitOf(strategy commit.Strategy) string {
+	if strategy == commit.GroupCommit {
+		return commitBatch
+	}
+	return commitStatement
+}
+
+// stepByStep makes GroupCommit commit in several round trips.
+func stepByStep(c *ordertest.Config) { c.Commit.BatchDB = c.Commit.DB }
+
+// A commit that was executed is a success although its reply was lost, also on a
+// server like TiDB, which refuses LOCK IN SHARE MODE.
+func TestCommitWithLostReplyIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			id := s.Coupon(1, 5)
+			proxy, through := s.Proxied()
+			claims := s.Instance(ordertest.WithStrategy(strategy), through)
+			proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235))
+			proxy.PartitionAfter(commitOf(strategy))
+			result := make(chan error, 1)
+			go func() {
+				_, err := claims.Claim(t.Context(), 42, id)
+				result <- err
+			}()
+			labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
+			proxy.Heal() // closes the connection on which the reply was lost
+			ordertest.Expect(t, "claim", result, nil)
+			if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
+				t.Errorf("audit %+v, want one order and a stock of 4", a)
+			}
+			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+				t.Errorf("the next claim: %v, want ErrAlreadyClaimed", err)
+			}
+		})
+	}
+}
+
+// A commit that did not reach the server is ErrUnavailable, and the user can
+// claim again.
+func TestLostCommitIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			id := s.Coupon(1, 5)
+			proxy, through := s.Proxied()
+			claims := s.Instance(ordertest.WithStrategy(strategy), through)
+			proxy.Inject(faultproxy.LoseRequest, commitOf(strategy), 1)
+			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) || proxy.Hits() != 1 {
+				t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
+			}
+			if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
+				t.Errorf("audit %+v, want no order", a)
+			}
+			ordertest.MustRecover(t, claims, id, 42)
+		})
+	}
+}
+
+// errorReply and okReply are packets of the MySQL protocol that answer a
+// command.
+func errorReply(number uint16) []byte {
+	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000lost"...)
+	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
+}
+
+func okReply() []byte { return []byte{7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0} }
+
+// connectionLosses are the numbers with which proxies report that they have lost
+// the connection to the server: ProxySQL and MaxScale 2013, 2006 and 1927,
+// vtgate 1105.
+var connectionLosses = []uint16{2013, 2006, 1927, 1105}
+
+// A proxy reports that it has lost the server, and then says OK to ROLLBACK. The
+// server executes the batch later, when the order of another transaction no
+// longer blocks it. The batch must not be tried again with the same ids: the
+// stock would be taken twice for its orders.
+func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
+	t.Parallel()
+	for _, number := range connectionLosses {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			id := s.Coupon(1, 9)
+			proxy, through := s.Proxied()
+			b := block(s, s.Instance(through), id)
+			first := b.first(1)
+			db := labtest.Open(t, s.DSN)
+			labtest.Eventually(t, "the first batch waits for the coupon's row", func() bool {
+				return s.Executing("UPDATE coupons%") == 1
+			})
+			results := []<-chan error{b.claim(t.Context(), 50), b.claim(t.Context(), 42)}
+			blocker := db.MustBegin()
+			defer blocker.Rollback()
+			// Blocks the batch before it inserts the order of user 50.
+			blocker.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, ?, 42, NOW())`, id)
+
+			proxy.Reply(commitBatch, errorReply(number), okReply())
+			b.lift()
+			ordertest.Expect(t, "first batch", first, nil)
+			labtest.Eventually(t, "the claims end, or the batch is tried again", func() bool {
+				return len(results[0]) == 1 || s.Executing("INSERT INTO coupon_orders%") == 2
+			})
+			if err := blocker.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			for _, result := range results {
+				ordertest.Expect(t, "claim", result, order.ErrUnavailable)
+			}
+			labtest.Eventually(t, "the batch is committed", func() bool { return s.Audit(id).Orders == 3 })
+			if a := s.Audit(id); a.Stock != 6 || a.Undersold() != 0 {
+				t.Errorf("audit %+v, want a stock of 6", a)
+			}
+		})
+	}
+}
+
+// The server commits, and the proxy reports that it has lost the server.
+func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.GroupCommit} {
+		s := ordertest.NewSale(t)
+		id := s.Coupon(1, 5)
+		proxy, through := s.Proxied()
+		claims := s.Instance(ordertest.WithStrategy(strategy), through)
+		proxy.Reply(commitOf(strategy), errorReply(2013), okReply())
+		labtest.Eventually(t, "the order is placed", func() bool {
+			_, err := claims.Claim(t.Context(), 42, id)
+			return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
+		})
+		if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
+			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
+		}
+	}
+}
+
+// A Galera node that is not ready (1047) has done nothing: the claim is tried
+// again, on another connection if the node said so to COMMIT.
+func TestClaimIsTriedAgainWhenTheNodeIsNotReady(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		s := ordertest.NewSale(t)
+		id := s.Coupon(1, 5)
+		proxy, through := s.Proxied()
+		claims := s.Instance(ordertest.WithStrategy(strategy), through)
+		proxy.Refuse(commitOf(strategy), errorReply(1047))
+		if _, err := claims.Claim(t.Context(), 42, id); err != nil {
+			t.Errorf("%s: claim: %v", strategy, err)
+		}
+		if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
+			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
+		}
+	}
+}
+
+// The server commits a batch, its reply is lost, and reading it back fails with
+// an error after which a transaction may be tried again: the server has become
+// read-only (1290, Aurora's 1836), or the row is locked (1205). The batch must
+// not be tried again: the stock would be taken twice.
+func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
+	t.Parallel()
+	for _, number := range []uint16{1290, 1836, 1205} {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			id := s.Coupon(1, 5)
+			proxy, through := s.Proxied()
+			claims := s.Instance(through)
+			for range 3 { // database/sql makes three attempts on a read-only server
+				proxy.Refuse("SELECT user_id FROM coupon_orders", errorReply(number))
+			}
+			proxy.Inject(faultproxy.HangReply, commitBatch, 1)
+			result := make(chan error, 1)
+			go func() {
+				_, err := claims.Claim(t.Context(), 42, id)
+				result <- err
+			}()
+			labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
+			proxy.Heal() // closes the connection on which the reply was lost
+			ordertest.Expect(t, "claim", result, order.ErrUnavailable)
+			if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
+				t.Errorf("audit %+v, want one order and a stock of 4", a)
+			}
+		})
+	}
+}
+
+// Another order has the claim's id, and the reply that says so is lost. Reading
+// back must not take the other order for the claim's.
+func TestOrderOfAnotherUserIsNotReadBack(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	first, second := s.Coupon(1, 5), s.Coupon(2, 5)
+	o, err := s.Instance().Claim(t.Context(), 1, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.TakeNextID(o.ID)
+	proxy, through := s.Proxied()
+	claims := s.Instance(through)
+	proxy.Inject(faultproxy.LoseReply, commitBatch, 1)
+	if o, err := claims.Claim(t.Context(), 2, second); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("claim: %+v, %v, want ErrUnavailable", o, err)
+	}
+	if a := s.Audit(second); a.Orders != 0 || a.Stock != 5 || proxy.Hits() != 1 {
+		t.Errorf("audit %+v, %d faults", a, proxy.Hits())
+	}
+}

@@ -1,0 +1,174 @@
+package commit_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+func TestClaimsOfManyCouponsShareABatch(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance(ordertest.WithLocker(lock.None()))
+	plenty, short, claimed := s.Coupon(1, 10), s.Coupon(2, 1), s.Coupon(3, 10)
+	if _, err := s.Instance().Claim(t.Context(), 7, claimed); err != nil {
+		t.Fatal(err)
+	}
+	release := commit.OccupyWorkers(claims.Committer)
+	results := []struct {
+		name   string
+		result <-chan error
+		want   error
+	}{
+		{"the second coupon's last unit", queued(t, t.Context(), claims, 9, short), nil},
+		{"the first coupon", queued(t, t.Context(), claims, 8, plenty), nil},
+		{"beyond the second coupon's stock", queued(t, t.Context(), claims, 3, short), coupon.ErrSoldOut},
+		{"a user with an order", queued(t, t.Context(), claims, 7, claimed), order.ErrAlreadyClaimed},
+		{"another user", queued(t, t.Context(), claims, 6, claimed), nil},
+		{"the same user, of the first coupon", queued(t, t.Context(), claims, 7, plenty), nil},
+		{"a user twice, 1st claim", queued(t, t.Context(), claims, 5, plenty), nil},
+		{"a user twice, 2nd claim", queued(t, t.Context(), claims, 5, plenty), order.ErrAlreadyClaimed},
+	}
+	release()
+	for _, r := range results {
+		ordertest.Expect(t, r.name, r.result, r.want)
+	}
+	for id, want := range map[int64]order.Audit{
+		plenty:  {InitialStock: 10, Stock: 7, Orders: 3, DistinctUsers: 3, MostPerUser: 1},
+		short:   {InitialStock: 1, Stock: 0, Orders: 1, DistinctUsers: 1, MostPerUser: 1},
+		claimed: {InitialStock: 10, Stock: 8, Orders: 2, DistinctUsers: 2, MostPerUser: 1},
+	} {
+		want.CouponID = id
+		if got := s.Audit(id); got != want {
+			t.Errorf("coupon %d: %+v, want %+v", id, got, want)
+		}
+	}
+}
+
+// A batch that waits for a locked coupon is split. The coupon is then alone in
+// its batches, and the claims of others wait no more.
+func TestLockedCouponsDelayTheOthersOnce(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance(ordertest.WithLocker(lock.None()))
+	other := s.Coupon(100, 10_000)
+	var blockades []*blockade
+	for n := range int64(commit.MaxWorkers) {
+		blockades = append(blockades, block(s, claims, s.Coupon(n+1, 10)))
+	}
+	release := commit.OccupyWorkers(claims.Committer)
+	var first, second []<-chan error
+	for _, b := range blockades {
+		first = append(first, queued(t, t.Context(), claims, 1, b.couponID))
+	}
+	sharing := queued(t, t.Context(), claims, 1, other)
+	release()
+	ordertest.Expect(t, "the claim that shares the batch", sharing, nil)
+	for _, b := range blockades {
+		second = append(second, queued(t, t.Context(), claims, 2, b.couponID))
+	}
+	for _, result := range first {
+		ordertest.Expect(t, "a claim of a locked coupon", result, order.ErrUnavailable)
+	}
+	for user, end := int64(2), time.Now().Add(1500*time.Millisecond); time.Now().Before(end); user++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		if _, err := claims.Claim(ctx, user, other); err != nil {
+			t.Errorf("claim %d of the other coupon: %v", user, err)
+		}
+		cancel()
+	}
+	for i, b := range blockades {
+		b.lift()
+		ordertest.Expect(t, "a claim of a locked coupon, after the lock", second[i], nil)
+		if _, err := claims.Claim(t.Context(), 3, b.couponID); err != nil {
+			t.Errorf("after the lock: %v", err)
+		}
+	}
+}
+
+// Two instances sell many coupons at once, more than they have.
+func TestManyCouponsKeepEveryPromise(t *testing.T) {
+	t.Parallel()
+	const coupons, stock, users, claimsPerUser = 40, 5, 120, 20
+	s := ordertest.NewSale(t)
+	instances := []*ordertest.Instance{s.Instance(ordertest.WithLocker(lock.None())), s.Instance(ordertest.WithLocker(lock.None()))}
+	for id := range int64(coupons) {
+		s.Coupon(id+1, stock)
+	}
+	var accepted [coupons]atomic.Int64
+	var wg sync.WaitGroup
+	for user := range int64(users) {
+		wg.Go(func() {
+			for n := range claimsPerUser {
+				id := rand.Int64N(coupons)
+				_, err := instances[n%2].Claim(t.Context(), user+1, id+1)
+				switch {
+				case err == nil:
+					accepted[id].Add(1)
+				case !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrAlreadyClaimed):
+					t.Errorf("coupon %d: %v", id+1, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for id := range int64(coupons) {
+		n, got := accepted[id].Load(), s.Audit(id+1)
+		if got.Oversold()+got.Duplicates()+got.Undersold() > 0 || got.Orders != stock || int(n) != stock {
+			t.Errorf("%d accepted, audit %+v", n, got)
+		}
+	}
+	labtest.Eventually(t, "no claim is queued", func() bool {
+		queues, _ := commit.Queued(instances[0].Committer)
+		return queues == 0
+	})
+}
+
+// More coupons are locked than the pool has connections. The other claims need
+// the pool to read their coupon.
+func TestManyLockedCouponsLeaveConnections(t *testing.T) {
+	t.Parallel()
+	const locked = 40
+	s := ordertest.NewSale(t)
+	claims := s.Instance(ordertest.WithLocker(lock.None()), func(c *ordertest.Config) { c.Commit.DB.SetMaxOpenConns(locked / 2) })
+	for id := range int64(locked) {
+		s.Coupon(id+1, 10)
+	}
+	db := labtest.Open(t, s.DSN)
+	blocker := db.MustBegin()
+	defer blocker.Rollback()
+	blocker.MustExec(`UPDATE coupons SET stock = stock + 1, initial_stock = initial_stock + 1`)
+	release := commit.OccupyWorkers(claims.Committer)
+	var results []<-chan error
+	for id := range int64(locked) {
+		results = append(results, queued(t, t.Context(), claims, 1, id+1))
+	}
+	release()
+	labtest.Eventually(t, "coupons are committed alone", func() bool { return s.Executing("SELECT id%stock FROM coupons%") > 2 })
+	for id := int64(101); id <= 110; id++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		if _, err := claims.Claim(ctx, 1, s.Coupon(id, 1)); err != nil {
+			t.Errorf("claim of another coupon: %v", err)
+		}
+		cancel()
+	}
+	if err := blocker.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for _, result := range results {
+		if err := <-result; err != nil && !errors.Is(err, order.ErrUnavailable) {
+			t.Error(err)
+		}
+	}
+}

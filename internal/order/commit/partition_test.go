@@ -1,0 +1,194 @@
+package commit_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+// A partition test cuts an instance off MySQL in the middle of a claim, without
+// either side being told.
+type partitionTest struct {
+	strategy commit.Strategy
+	change   func(*ordertest.Config)
+	request  string // the one at which the network is cut
+	reaches  bool   // the server gets the request
+	late     bool   // the stock is sold out when the claim reaches the server
+}
+
+func noChange(*ordertest.Config) {}
+
+var partitionTests = map[string]partitionTest{
+	"each, insert":               {commit.PerClaim, noChange, "\x03INSERT", false, false},
+	"each, commit":               {commit.PerClaim, noChange, commitStatement, false, false},
+	"each, commit's reply":       {commit.PerClaim, noChange, commitStatement, true, false},
+	"each, rollback":             {commit.PerClaim, noChange, "\x03ROLLBACK", false, true},
+	"grouped, batch":             {commit.GroupCommit, noChange, commitBatch, false, false},
+	"grouped, batch's reply":     {commit.GroupCommit, noChange, commitBatch, true, false},
+	"grouped, batch's rollback":  {commit.GroupCommit, noChange, "\x03ROLLBACK", false, true},
+	"grouped stepwise, insert":   {commit.GroupCommit, stepByStep, "\x03INSERT", true, false},
+	"grouped stepwise, commit":   {commit.GroupCommit, stepByStep, commitStatement, false, false},
+	"grouped stepwise, rollback": {commit.GroupCommit, stepByStep, "\x03ROLLBACK", false, true},
+}
+
+// claimTimeout is the deadline of a claim. It may take a second longer to read
+// back an unknown commit.
+const claimTimeout = 500 * time.Millisecond
+
+// A silent network delays no claim past its deadline, and the coupon sells on:
+// at a healthy instance while the first is cut off, and at the first when the
+// network has healed.
+func TestSilentMySQLDelaysNoClaimAndNoOtherInstance(t *testing.T) {
+	t.Parallel()
+	for name, test := range partitionTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t)
+		})
+	}
+}
+
+func (test partitionTest) run(t *testing.T) {
+	const stock = 5
+	s := ordertest.NewSale(t)
+	id := s.Coupon(1, stock)
+	proxy, through := s.Proxied()
+	healthy := s.Instance(ordertest.WithStrategy(test.strategy))
+	var cache *coupon.Cache
+	cut := s.Instance(ordertest.WithStrategy(test.strategy), through, test.change, func(c *ordertest.Config) {
+		cache = coupon.NewCache(coupon.NewStore(c.Commit.DB), time.Hour) // takes the stock for what it was
+		c.Order.Coupons = cache
+	})
+	if _, err := cut.Claim(t.Context(), 1, id); err != nil {
+		t.Fatal(err)
+	}
+	if test.late {
+		sellRest(s, healthy, id, stock)
+	}
+	if test.reaches {
+		proxy.PartitionAfter(test.request)
+	} else {
+		proxy.PartitionBefore(test.request)
+	}
+	err := claimInTime(t, cut, 42, id)
+	if want := order.ErrUnavailable; !proxy.Partitioned() || !errors.Is(err, want) && !(test.late && errors.Is(err, coupon.ErrSoldOut)) {
+		t.Errorf("claim: %v, want %v; partitioned: %v", err, want, proxy.Partitioned())
+	}
+	_ = claimInTime(t, cut, 43, id)
+	if test.late {
+		cache.Put(restock(s, id, stock))
+	}
+	sellsWithin(s, 5*time.Second, healthy, id, 100)
+	proxy.Heal()
+	sellsWithin(s, 5*time.Second, cut, id, 200)
+	if err := cut.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if a := s.Audit(id); a.Undersold() != 0 || a.Oversold() != 0 || a.Orders+a.Stock != a.InitialStock {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// claimInTime makes a claim and checks that it returns in time.
+func claimInTime(t *testing.T, claims *ordertest.Instance, userID, couponID int64) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), claimTimeout)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		_, err := claims.Claim(ctx, userID, couponID)
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		return err
+	case <-time.After(claimTimeout + time.Second + 500*time.Millisecond): // the last for a loaded machine
+		t.Fatal("the claim did not return in time")
+		return nil
+	}
+}
+
+// sellRest sells what is left of the stock.
+func sellRest(s *ordertest.Sale, claims *ordertest.Instance, couponID int64, stock int) {
+	s.T.Helper()
+	for user := range int64(stock) {
+		if _, err := claims.Claim(s.T.Context(), 1000+user, couponID); err != nil && !errors.Is(err, coupon.ErrSoldOut) {
+			s.T.Fatal(err)
+		}
+	}
+}
+
+// restock adds units to the stock and returns the coupon.
+func restock(s *ordertest.Sale, couponID int64, units int) coupon.Coupon {
+	s.T.Helper()
+	const q = `UPDATE coupons SET stock = stock + ?, initial_stock = initial_stock + ? WHERE id = ?`
+	if _, err := labtest.Open(s.T, s.DSN).ExecContext(s.T.Context(), q, units, units, couponID); err != nil {
+		s.T.Fatal(err)
+	}
+	c, err := s.Coupons.Find(s.T.Context(), couponID)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return c
+}
+
+// sellsWithin checks that one of the claims of users from first on, one claim
+// after the other, gets an order within d.
+func sellsWithin(s *ordertest.Sale, d time.Duration, claims *ordertest.Instance, couponID, first int64) {
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), d)
+	defer cancel()
+	var err error
+	for user := first; ctx.Err() == nil; user++ {
+		attempt, stop := context.WithTimeout(ctx, claimTimeout)
+		_, err = claims.Claim(attempt, user, couponID)
+		stop()
+		if err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.T.Errorf("users from %d on: no order within %s: %v", first, d, err)
+}
+
+// The drain of an instance that has lost MySQL ends.
+func TestCloseEndsAlthoughMySQLIsSilent(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	id := s.Coupon(1, 5)
+	proxy, through := s.Proxied()
+	claims := s.Instance(through, stepByStep)
+	proxy.PartitionBefore(commitStatement)
+	_ = claimInTime(t, claims, 42, id)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	if err := claims.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Close returns when its context ends, whatever still runs.
+func TestCloseReturnsWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance()
+	b := block(s, claims, s.Coupon(1, 5))
+	result := b.first(42)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := claims.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with a transaction running: %v, want context.DeadlineExceeded", err)
+	}
+	b.lift()
+	ordertest.Expect(t, "claim", result, nil)
+	if err := claims.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

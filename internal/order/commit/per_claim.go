@@ -1,0 +1,88 @@
+package commit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/admission/slots"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
+)
+
+// perClaim commits each order in a transaction of its own, in the articles'
+// sequence: look for an order of the user, decrement the stock, insert the
+// order.
+type perClaim struct {
+	db        *sqlx.DB
+	decrement decrementFunc
+	slots     *slots.Slots // the pool's connections: a coupon whose row is locked must not take all
+	ended     func(Transaction)
+}
+
+func newPerClaim(c Config, decrement decrementFunc) *perClaim {
+	return &perClaim{c.DB, decrement, slots.New(c.connections(), admission.Limits{}), c.Ended}
+}
+
+func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {
+	if _, err := p.slots.Acquire(ctx, o.CouponID); err != nil {
+		return err
+	}
+	defer p.slots.Release(o.CouponID)
+	start := time.Now()
+	err := p.commit(ctx, s, o)
+	p.ended(single(start, err))
+	return err
+}
+
+func (p *perClaim) commit(ctx context.Context, s order.Segment, o order.Order) error {
+	err := transaction.Retry(ctx, func() error {
+		return transaction.Run(ctx, p.db, func(conn *sqlx.Conn) error { return p.apply(ctx, conn, s, o) })
+	})
+	switch {
+	case errors.Is(err, transaction.ErrUnknown):
+		return readBack(ctx, p.db, o, err)
+	case transaction.HasNumber(err, transaction.DuplicateKey):
+		// A concurrent claim of the user was committed first, or the id is taken.
+		if err := checkUnclaimed(ctx, p.db, o); err != nil {
+			return err
+		}
+		return order.ErrIDTaken
+	}
+	return err
+}
+
+func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, o order.Order) error {
+	if err := checkUnclaimed(ctx, conn, o); err != nil {
+		return err
+	}
+	if err := p.decrement(ctx, conn, s); err != nil {
+		return err
+	}
+	q, args := insertStatement(&pending{Order: o})
+	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
+		return fmt.Errorf("insert order: %w", err)
+	}
+	return nil
+}
+
+func (p *perClaim) Close() {}
+
+// checkUnclaimed returns an *order.AlreadyClaimedError if the user has an order.
+func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o order.Order) error {
+	const q = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? LIMIT 1`
+	var id int64
+	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID); {
+	case err == nil:
+		return &order.AlreadyClaimedError{OrderID: id}
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	default:
+		return fmt.Errorf("select order: %w", err)
+	}
+}

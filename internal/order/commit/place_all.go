@@ -1,0 +1,100 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/transaction"
+)
+
+// errNotApplied says that placeAll changed nothing and will change nothing: an
+// order of the batch cannot be placed, the server rolled back, or it was not
+// reached.
+var errNotApplied = errors.New("batch not applied")
+
+// placeAll commits all orders, or none. Nearly every batch can be
+// committed like this, because duplicates and sold-out coupons are refused
+// before. It needs a pool with multi-statements.
+//
+// The rows that hold the stock are locked last. An error wraps errNotApplied, or
+// transaction.ErrUnknown if the batch may be committed.
+func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone func() bool) error {
+	conn, err := db.Connx(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotApplied, err)
+	}
+	defer conn.Close()
+	b.placed = b.orders
+	if standalone() { // known once there is a connection
+		return b.singleRoundTrip(ctx, conn)
+	}
+	return b.twoRoundTrips(ctx, conn)
+}
+
+// singleRoundTrip sends the whole transaction at once. No round trip is made
+// while the rows that hold the stock are locked.
+//
+// The server executes the statements in order and stops at the first that
+// fails: the INSERT fails if a user has an order; a SELECT overflows, an error in
+// every SQL mode, if the UPDATE before it did not find enough stock in each
+// segment. COMMIT is reached only if all orders can be placed.
+func (b *batch) singleRoundTrip(ctx context.Context, conn *sqlx.Conn) error {
+	q, args, rows := b.placeStatements("")
+	_, err := conn.ExecContext(ctx, q+checkRows+`; COMMIT`, append(args, rows)...)
+	switch {
+	case err == nil:
+		return nil
+	case transaction.IsRefusal(err):
+		transaction.RollBack(ctx, conn)
+		return fmt.Errorf("%w: %w", errNotApplied, err)
+	default:
+		transaction.Discard(conn)
+		return fmt.Errorf("%w: %w", transaction.ErrUnknown, err)
+	}
+}
+
+// twoRoundTrips sends COMMIT by itself, as a server in a cluster requires. When
+// another node's transaction aborts this one between two statements of a round
+// trip, the server may report no error. It then executes the remaining ones
+// without a transaction, and COMMIT would succeed although nothing is committed.
+// It reports the abort of the last statement, or at the next round trip.
+//
+// Each UPDATE looks for an order of this transaction. Otherwise it would take
+// the stock without the orders if the INSERT was aborted.
+func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
+	const guard = ` AND (SELECT COUNT(*) FROM coupon_orders WHERE id = ?) = 1`
+	q, args, rows := b.placeStatements(guard, b.orders[0].ID)
+	changed, err := updateStock(ctx, conn, q, args...)
+	if err == nil && int(changed) == rows {
+		err = transaction.Commit(ctx, conn)
+		if err == nil || errors.Is(err, transaction.ErrUnknown) {
+			return err
+		}
+	} else {
+		transaction.RollBack(ctx, conn)
+	}
+	return errors.Join(errNotApplied, err)
+}
+
+// checkRows fails if the statement before it has not changed as many rows.
+const checkRows = `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
+
+// placeStatements returns the statements that begin a transaction, insert the
+// orders and decrement the stocks on condition of guard, and how many rows the
+// last of them has to change.
+func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any, rows int) {
+	insert, args := insertStatement(sortByKey(b.orders)...)
+	q = `START TRANSACTION; ` + insert
+	for i, units := range countUnits(b.orders) {
+		if i > 0 {
+			q, args = q+checkRows, append(args, rows)
+		}
+		decrement, decrementArgs := decrementStatement(units)
+		q += `; ` + decrement + guard
+		args, rows = append(append(args, decrementArgs...), guardArgs...), len(units)
+	}
+	return q, args, rows
+}

@@ -1,0 +1,120 @@
+package commit
+
+import "slices"
+
+// A queue holds the orders of one coupon that wait for a batch. It exists while
+// there are any, and while a batch has orders of the coupon.
+type queue struct {
+	couponID int64
+	orders   []*pending // in order of arrival
+}
+
+// enqueue appends p to its coupon's queue. If no batch has orders of the coupon,
+// the next batch takes it. It returns false after Close. The slots of claims
+// bound the queues.
+func (g *groupCommit) enqueue(p *pending) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	q := g.queues[p.CouponID]
+	if q == nil {
+		q = &queue{couponID: p.CouponID}
+		g.queues[p.CouponID] = q
+		g.ready = append(g.ready, q)
+	}
+	q.orders = append(q.orders, p)
+	g.startWorker()
+	return true
+}
+
+// startWorker starts a goroutine that commits batches, if a coupon is ready and
+// fewer than maxWorkers run.
+func (g *groupCommit) startWorker() {
+	if len(g.ready) > 0 && g.running < maxWorkers {
+		g.running++
+		g.workers.Go(g.commitReady)
+	}
+}
+
+// dequeue removes p if it is still queued. While a coupon's batch waits for a
+// lock, its queue would otherwise grow with each caller that gives up.
+func (g *groupCommit) dequeue(p *pending) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if q := g.queues[p.CouponID]; q != nil {
+		if i := slices.Index(q.orders, p); i >= 0 {
+			q.orders = slices.Delete(q.orders, i, i+1)
+		}
+	}
+}
+
+// next takes the next batch. It returns nil, and counts the worker as ended, if
+// no coupon is ready. The coupons of done, the worker's last batch, may be in the
+// next one.
+func (g *groupCommit) next(done *batch) *batch {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.makeReady(done)
+	b := &batch{}
+	for len(g.ready) > 0 && len(b.orders) < maxBatch {
+		q := g.ready[0]
+		g.ready[0] = nil
+		g.ready = g.ready[1:]
+		g.move(q, b)
+	}
+	if len(b.parts) == 0 {
+		g.running--
+		return nil
+	}
+	g.startWorker()
+	return b
+}
+
+// nextOf takes the next batch of one coupon, or returns nil.
+func (g *groupCommit) nextOf(q *queue) *batch {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b := &batch{}
+	if g.move(q, b); len(b.parts) == 0 {
+		return nil
+	}
+	return b
+}
+
+// requeue makes the coupons of a split batch ready again.
+func (g *groupCommit) requeue(b *batch) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.makeReady(b)
+	g.startWorker()
+}
+
+func (g *groupCommit) makeReady(b *batch) {
+	if b == nil {
+		return
+	}
+	for _, p := range b.parts {
+		g.ready = append(g.ready, p.queue)
+	}
+}
+
+// move moves orders from q to b, up to maxBatch, and drops those whose context
+// has ended. It deletes a queue that had no other.
+func (g *groupCommit) move(q *queue, b *batch) {
+	room := maxBatch - len(b.orders)
+	n := 0
+	var orders []*pending
+	for ; n < len(q.orders) && len(orders) < room; n++ {
+		if q.orders[n].ctx.Err() == nil {
+			orders = append(orders, q.orders[n])
+		}
+	}
+	q.orders = q.orders[n:]
+	if len(orders) == 0 {
+		delete(g.queues, q.couponID)
+		return
+	}
+	b.add(part{q, orders})
+}

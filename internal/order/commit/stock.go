@@ -1,0 +1,84 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
+)
+
+// A decrementFunc takes one unit of a segment within a transaction. It returns
+// coupon.ErrSoldOut if there is none.
+type decrementFunc func(ctx context.Context, conn *sqlx.Conn, s order.Segment) error
+
+// decrementConditionally guards I1 by the condition of the UPDATE itself. It
+// needs one statement, and no lock beyond that statement's own.
+func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
+	row, args := rowsOf(s)
+	changed, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row+` AND stock >= 1`, args...)
+	if err == nil && changed == 0 {
+		return coupon.ErrSoldOut
+	}
+	return err
+}
+
+// decrementOptimistically reads the row, then decrements only if its version is
+// unchanged: the articles' optimistic lock. It returns transaction.ErrConflict if another
+// transaction has changed the version.
+func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
+	row, args := rowsOf(s)
+	var read struct{ Stock, Version int64 }
+	if err := conn.GetContext(ctx, &read, `SELECT stock, version FROM `+table(s)+` WHERE `+row, args...); err != nil {
+		return fmt.Errorf("select stock: %w", err)
+	}
+	if read.Stock < 1 {
+		return coupon.ErrSoldOut
+	}
+	// The version alone would do if every transaction raised it. Those of the
+	// other strategies do not, and an instance may still run one of them.
+	q := `UPDATE ` + table(s) + ` SET stock = stock - 1, version = version + 1 WHERE ` + row + ` AND version = ? AND stock >= 1`
+	changed, err := updateStock(ctx, conn, q, append(args, read.Version)...)
+	if err == nil && changed == 0 {
+		return transaction.ErrConflict
+	}
+	return err
+}
+
+// decrementPessimistically locks the row before it reads and decrements: the
+// articles' pessimistic lock.
+func decrementPessimistically(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
+	return readAndDecrement(ctx, conn, s, ` FOR UPDATE`)
+}
+
+// decrementUnguarded reads and decrements without any guard, as a service that
+// relies on its lock alone does. It is the control of the experiments, for the
+// lab only.
+func decrementUnguarded(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
+	return readAndDecrement(ctx, conn, s, ``)
+}
+
+func readAndDecrement(ctx context.Context, conn *sqlx.Conn, s order.Segment, locking string) error {
+	row, args := rowsOf(s)
+	var stock int
+	if err := conn.GetContext(ctx, &stock, `SELECT stock FROM `+table(s)+` WHERE `+row+locking, args...); err != nil {
+		return fmt.Errorf("select stock: %w", err)
+	}
+	if stock < 1 {
+		return coupon.ErrSoldOut
+	}
+	_, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row, args...)
+	return err
+}
+
+// updateStock executes q and returns the number of rows changed.
+func updateStock(ctx context.Context, conn *sqlx.Conn, q string, args ...any) (int64, error) {
+	result, err := conn.ExecContext(ctx, q, args...)
+	if err != nil {
+		return 0, fmt.Errorf("update stock: %w", err)
+	}
+	return result.RowsAffected()
+}

@@ -1,0 +1,78 @@
+package commit_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+// newMaster starts a database server with the schema, and returns it with the
+// DSN of a user who may not write while the server is read-only.
+func newMaster(t *testing.T) (server *lab.MySQL, dsn string) {
+	t.Helper()
+	server = labtest.MySQL(t)
+	rootDSN, err := server.Create(t.Context(), "sale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := labtest.Open(t, rootDSN)
+	labtest.Migrate(t, db)
+	db.MustExec(`CREATE USER app@localhost`)
+	db.MustExec(`GRANT ALL ON sale.* TO app@localhost`)
+	return server, strings.Replace(rootDSN, "root@", "app@", 1)
+}
+
+// After a switchover the address leads to the new master, and the open
+// connections to the former, which has become read-only. Claims succeed at
+// once: no connection to the former master is used twice.
+func TestClaimsReachTheNewMasterAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.GroupCommit} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			former, formerDSN := newMaster(t)
+			_, nextDSN := newMaster(t)
+			s := ordertest.NewSaleOn(t, formerDSN)
+			proxy, through := s.Proxied()
+			claims := s.Instance(ordertest.WithStrategy(strategy), through)
+			for _, dsn := range []string{formerDSN, nextDSN} {
+				db := labtest.Open(t, dsn)
+				s.Coupons, s.Orders = coupon.NewStore(db), order.NewStore(db)
+				s.Coupon(1, 100)
+			}
+			const connections = 10
+			var wg sync.WaitGroup
+			for user := range int64(connections) { // opens connections to the former master
+				wg.Go(func() {
+					if _, err := claims.Claim(t.Context(), user+1, 1); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			labtest.Open(t, former.DSN("sale")).MustExec(`SET GLOBAL read_only = 1`)
+			next := ordertest.ParseDSN(t, nextDSN)
+			proxy.Retarget(next.Net, next.Addr)
+
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			for user := range int64(5) {
+				if _, err := claims.Claim(ctx, 100+user, 1); err != nil {
+					t.Fatalf("after the switchover: %v", err)
+				}
+			}
+			if a := s.Audit(1); a.Orders != 5 {
+				t.Errorf("audit of the new master: %+v", a)
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package order
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// Scope is what a claim locks.
+type Scope string
+
+// PerUser locks the user: a concurrent claim of the same user is refused.
+// PerCoupon locks the coupon: concurrent claims of the coupon wait. PerSegment
+// locks a segment of the coupon's stock: concurrent claims of the segment wait.
+const (
+	PerUser    Scope = "user"
+	PerCoupon  Scope = "coupon"
+	PerSegment Scope = "segment"
+)
+
+// LockClass is the class of a claim's lock.
+const LockClass = "claim"
+
+func userKey(userID int64, _ Segment) string {
+	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)
+}
+
+func couponKey(_ int64, s Segment) string {
+	return "redis_lock:couponId:" + strconv.FormatInt(s.CouponID, 10)
+}
+
+func segmentKey(userID int64, s Segment) string {
+	return couponKey(userID, s) + ":segment:" + strconv.Itoa(s.Number)
+}
+
+// A Section is the critical section of one claim: what the claim does while it
+// has its lock.
+type Section struct {
+	Key     string // of the lock
+	UserID  int64
+	Wanted  time.Time // when the lock was requested
+	Granted time.Time
+}
+
+// acquire takes the lock of a claim. leave must be called before the lock is
+// released.
+func (c *Claims) acquire(ctx context.Context, userID int64, s Segment) (l *lock.Lock, leave func(), err error) {
+	section := Section{Key: c.key(userID, s), UserID: userID}
+	if c.enter != nil {
+		section.Wanted = time.Now()
+	}
+	if l, err = c.locks.Acquire(ctx, section.Key, c.options); err != nil || c.enter == nil {
+		return l, func() {}, err
+	}
+	section.Granted = time.Now()
+	return l, c.enter(l.Context(), section), nil
+}

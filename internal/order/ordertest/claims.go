@@ -1,0 +1,134 @@
+package ordertest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+)
+
+// ForEveryStrategy runs test on two instances of a sale, for each strategy with the
+// shipped lock and without a lock: the promises must hold without one.
+func ForEveryStrategy(t *testing.T, test func(s *Sale, a, b *Instance)) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		for name, changes := range map[string][]func(*Config){
+			"user lock": {WithStrategy(strategy)},
+			"no lock":   {WithStrategy(strategy), WithLocker(lock.None())},
+		} {
+			t.Run(string(strategy)+", "+name, func(t *testing.T) {
+				t.Parallel()
+				s := NewSale(t)
+				test(s, s.Instance(changes...), s.Instance(changes...))
+			})
+		}
+	}
+}
+
+// Rush sends times concurrent claims of every user, spread over the instances,
+// and returns how many returned an order. Errors other than the verdicts of a
+// sale fail the test.
+func (s *Sale) Rush(couponID int64, users, times int, instances ...*Instance) int {
+	s.T.Helper()
+	var accepted atomic.Int64
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for n := range users * times {
+		wg.Go(func() {
+			<-start
+			_, err := instances[n%len(instances)].Claim(s.T.Context(), int64(n%users)+1, couponID)
+			switch {
+			case err == nil:
+				accepted.Add(1)
+			case errors.Is(err, coupon.ErrSoldOut), errors.Is(err, order.ErrAlreadyClaimed), errors.Is(err, order.ErrClaimInProgress):
+			default:
+				s.T.Errorf("claim: %v", err)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	return int(accepted.Load())
+}
+
+// Claim starts a claim.
+func Claim(ctx context.Context, i *Instance, userID, couponID int64) (result <-chan error) {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := i.Claim(ctx, userID, couponID)
+		ended <- err
+	}()
+	return ended
+}
+
+// Expect checks a claim's result.
+func Expect(t *testing.T, name string, result <-chan error, want error) {
+	t.Helper()
+	select {
+	case err := <-result:
+		if !errors.Is(err, want) || (want == nil) != (err == nil) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("%s: no result", name)
+	}
+}
+
+// MustBeSoldOut checks that a new user's claim returns coupon.ErrSoldOut, which
+// the instance remembers from then on.
+func MustBeSoldOut(t *testing.T, i *Instance, couponID int64) {
+	t.Helper()
+	if _, err := i.Claim(t.Context(), 1000, couponID); !errors.Is(err, coupon.ErrSoldOut) {
+		t.Fatalf("got %v, want ErrSoldOut", err)
+	}
+}
+
+// MustRecover waits until the user's order is placed, by this claim or by an
+// earlier one.
+func MustRecover(t *testing.T, i *Instance, couponID, userID int64) {
+	t.Helper()
+	labtest.Eventually(t, "the order is placed", func() bool {
+		_, err := i.Claim(t.Context(), userID, couponID)
+		return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
+	})
+}
+
+// Block locks a coupon's row until unblock is called or the test ends.
+func (s *Sale) Block(couponID int64) (unblock func()) {
+	s.T.Helper()
+	tx, err := s.db.BeginTxx(context.Background(), nil)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.T.Cleanup(func() { _ = tx.Rollback() })
+	if _, err := tx.Exec(`SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, couponID); err != nil {
+		s.T.Fatal(err)
+	}
+	return func() {
+		s.T.Helper()
+		if err := tx.Commit(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+			s.T.Fatal(err)
+		}
+	}
+}
+
+// Executing returns how many statements the server executes for the sale whose
+// text is like a pattern.
+func (s *Sale) Executing(pattern string) (n int) {
+	s.T.Helper()
+	const q = `SELECT COUNT(*) FROM information_schema.processlist
+		WHERE db = DATABASE() AND info LIKE ? AND info NOT LIKE '%processlist%'`
+	if err := s.db.GetContext(s.T.Context(), &n, q, pattern); err != nil {
+		s.T.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,48 @@
+package ordertest
+
+import (
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/order"
+)
+
+// Proxied returns a proxy in front of the sale's database, and the change that
+// makes an instance use it.
+func (s *Sale) Proxied() (*faultproxy.Proxy, func(*Config)) {
+	s.T.Helper()
+	cfg := ParseDSN(s.T, s.DSN)
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.T.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	through := s.ConfigOn(cfg.FormatDSN())
+	return proxy, func(c *Config) {
+		c.Commit.DB, c.Commit.BatchDB, c.Commit.Standalone = through.Commit.DB, through.Commit.BatchDB, through.Commit.Standalone
+		c.Order.Coupons = through.Order.Coupons
+	}
+}
+
+// ParseDSN parses the DSN of a Sale.
+func ParseDSN(t *testing.T, dsn string) *mysql.Config {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// TakeNextID gives the sequence number after that of id, with each of the next
+// 60 seconds, to an order of another coupon.
+func (s *Sale) TakeNextID(id int64) {
+	s.T.Helper()
+	const q = `INSERT INTO coupon_orders (` + order.Columns + `) VALUES (?, 3, ?, NOW())`
+	for second := range int64(60) {
+		s.Exec(q, id+second<<32+1, second)
+	}
+}

@@ -1,0 +1,62 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+)
+
+// A Precheck refuses claims without a transaction. Metrics and traces call it a
+// gate.
+type Precheck string
+
+const (
+	PrecheckWindow Precheck = "window" // the sale has not started or has ended
+	PrecheckOrder  Precheck = "order"  // the user's order is known
+	PrecheckFilter Precheck = "filter" // the coupon is sold out, and a filter proves that the user has no order
+	PrecheckLookup Precheck = "lookup" // the coupon is sold out, and a query shared with others has looked for the user's order
+)
+
+// Prechecks lists them all.
+var Prechecks = []Precheck{PrecheckWindow, PrecheckOrder, PrecheckFilter, PrecheckLookup}
+
+// precheck returns the coupon, and the time at which the prechecks have passed, or
+// the verdict that needs no transaction.
+func (c *Claims) precheck(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
+	now = time.Now().UTC().Truncate(time.Millisecond)
+	couponCtx, span := c.tracer.Start(ctx, "coupon")
+	cp, err = c.coupons.Find(couponCtx, couponID)
+	endStep(span, err)
+	if err != nil {
+		return cp, now, err
+	}
+	gateCtx, span := c.tracer.Start(ctx, "gate")
+	err = c.checkOpen(gateCtx, cp, userID, now)
+	endStep(span, err)
+	return cp, now, err
+}
+
+// checkOpen returns the verdict on a claim of cp that needs no transaction, or
+// nil. A user who has an order gets ErrAlreadyClaimed even if the coupon is sold
+// out: the reply to the winning claim may have been lost.
+func (c *Claims) checkOpen(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
+	err := cp.CheckOpen(now)
+	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
+		c.refused(PrecheckWindow)
+		return err
+	}
+	if orderID, found := c.winners.Find(cp.ID, userID); found {
+		c.refused(PrecheckOrder)
+		return &AlreadyClaimedError{OrderID: orderID}
+	}
+	if err == nil {
+		return nil
+	}
+	by, err := c.winners.CheckSoldOut(ctx, cp, userID)
+	if isVerdict(err) {
+		c.refused(by)
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package order_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/admission/slots"
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+// An observed is what Refused and Ended were told.
+type observed struct {
+	mu        sync.Mutex
+	prechecks []order.Precheck
+	ended     []commit.Transaction
+}
+
+func (o *observed) config(c *ordertest.Config) {
+	c.Order.Refused = func(p order.Precheck) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.prechecks = append(o.prechecks, p)
+	}
+	c.Commit.Ended = func(t commit.Transaction) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.ended = append(o.ended, t)
+	}
+}
+
+// last returns the precheck that refused the last claim.
+func (o *observed) last() order.Precheck {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.prechecks[len(o.prechecks)-1]
+}
+
+func TestTransactionsAndPrechecksAreObserved(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s, seen := ordertest.NewSale(t), new(observed)
+			c := s.Instance(ordertest.WithStrategy(strategy), seen.config, func(c *ordertest.Config) {
+				c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) // the first transaction after the last unit finds the stock gone
+			})
+			s.Coupon(1, 1)
+			s.CouponFrom(2, time.Hour, 2*time.Hour, 1)
+			for _, claim := range []struct {
+				user, coupon int64
+				want         error
+			}{
+				{42, 1, nil}, {42, 1, order.ErrAlreadyClaimed}, {42, 2, coupon.ErrNotStarted},
+				{43, 1, coupon.ErrSoldOut}, {44, 1, coupon.ErrSoldOut},
+			} {
+				if _, err := c.Claim(t.Context(), claim.user, claim.coupon); !errors.Is(err, claim.want) {
+					t.Fatalf("%+v: %v", claim, err)
+				}
+			}
+			labtest.Eventually(t, "the filter refuses a claim", func() bool {
+				ordertest.MustBeSoldOut(t, c, 1)
+				return seen.last() == order.PrecheckFilter
+			})
+			seen.check(t)
+		})
+	}
+}
+
+// check expects the claims above: one order, one transaction that found the stock
+// gone, and prechecks that refused the others. Lookups do so until the filter is
+// loaded.
+func (o *observed) check(t *testing.T) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.ended {
+		if o.ended[i].Took <= 0 {
+			t.Errorf("took %s", o.ended[i].Took)
+		}
+		o.ended[i].Took = 0
+	}
+	if diff := cmp.Diff([]commit.Transaction{{Claims: 1, Orders: 1}, {Claims: 1}}, o.ended); diff != "" {
+		t.Error(diff)
+	}
+	lookups := slices.Clone(o.prechecks[2:])
+	lookups = slices.DeleteFunc(lookups, func(p order.Precheck) bool { return p == order.PrecheckFilter })
+	if o.prechecks[0] != order.PrecheckOrder || o.prechecks[1] != order.PrecheckWindow || slices.ContainsFunc(lookups, func(p order.Precheck) bool { return p != order.PrecheckLookup }) {
+		t.Errorf("refused by %v", o.prechecks)
+	}
+}
+
+func TestFailedTransactionIsObserved(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s, seen := ordertest.NewSale(t), new(observed)
+			c := s.Instance(ordertest.WithStrategy(strategy), seen.config)
+			s.Coupon(1, 1)
+			s.Exec(`RENAME TABLE coupon_orders TO elsewhere`)
+			if _, err := c.Claim(t.Context(), 42, 1); !errors.Is(err, order.ErrUnavailable) {
+				t.Fatal(err)
+			}
+			seen.mu.Lock()
+			defer seen.mu.Unlock()
+			if !slices.ContainsFunc(seen.ended, func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil }) {
+				t.Errorf("ended: %+v", seen.ended)
+			}
+		})
+	}
+}
+
+func TestSlotsCountRunningClaims(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	c := s.Instance(running(2))
+	id := s.Coupon(1, 3)
+	unblock := s.Block(id)
+	var results []<-chan error
+	for user := range int64(3) {
+		results = append(results, ordertest.Claim(t.Context(), c, user+1, id))
+	}
+	labtest.Eventually(t, "one claim runs, two wait", func() bool {
+		usage := c.Slots()
+		return usage.Running == 1 && usage.Waiting == 2
+	})
+	unblock()
+	for _, result := range results {
+		<-result
+	}
+	if usage := c.Slots(); usage != (slots.Usage{}) {
+		t.Errorf("%+v after the last claim", usage)
+	}
+}

@@ -1,0 +1,25 @@
+package winners
+
+// Limit bounds what w remembers, before its first claim.
+func Limit(w *Winners, orders, filterBytes int) {
+	w.recent = newRecentOrders(orders)
+	w.filters.maxBytes = filterBytes
+}
+
+// FilterBytes returns the memory of all filters.
+func FilterBytes(w *Winners) int {
+	w.filters.mu.RLock()
+	defer w.filters.mu.RUnlock()
+	return w.filters.bytes
+}
+
+// FilterLoaded reports whether a coupon's filter for an initial stock is loaded.
+func FilterLoaded(w *Winners, couponID int64, initialStock int) bool {
+	w.filters.mu.RLock()
+	defer w.filters.mu.RUnlock()
+	f := w.filters.byCoupon[couponID]
+	return f != nil && f.initialStock == initialStock && f.users.Load() != nil
+}
+
+// FilterOverhead is the least memory of a filter.
+const FilterOverhead = filterOverhead

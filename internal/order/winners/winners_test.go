@@ -1,0 +1,354 @@
+package winners_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/ordertest"
+	"example.com/flashsale/internal/order/winners"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
+
+// A readHook is a connector that calls before with each query outside a
+// transaction.
+type readHook struct {
+	driver.Connector
+	before func(ctx context.Context, q string) error
+}
+
+func (h readHook) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := h.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return readHookConn{c.(mysqlConn), h.before}, nil
+}
+
+type readHookConn struct {
+	mysqlConn
+	before func(ctx context.Context, q string) error
+}
+
+func (c readHookConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.before(ctx, q); err != nil {
+		return nil, err
+	}
+	return c.mysqlConn.QueryContext(ctx, q, args)
+}
+
+// mysqlConn is the part of the driver's connection that database/sql uses here.
+type mysqlConn interface {
+	driver.Conn
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.NamedValueChecker
+}
+
+// openThrough opens a pool whose connector is wrapped by wrap.
+func openThrough(s *ordertest.Sale, dsn string, wrap func(driver.Connector) driver.Connector) *sqlx.DB {
+	s.T.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	cfg.ParseTime, cfg.InterpolateParams = true, true
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	db := sqlx.NewDb(sql.OpenDB(wrap(connector)), "mysql")
+	s.T.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// readsAllUsers reports whether q is the query of a filter.
+func readsAllUsers(q string) bool { return strings.Contains(q, "SELECT o.user_id") }
+
+func hookReads(s *ordertest.Sale, before func(ctx context.Context, q string) error) func(*ordertest.Config) {
+	s.T.Helper()
+	db := openThrough(s, s.DSN, func(c driver.Connector) driver.Connector { return readHook{c, before} })
+	return func(c *ordertest.Config) { c.Commit.DB = db }
+}
+
+// More coupons are sold out than the bounds allow to remember: every winner is
+// told the order's id, every other user is refused, and no coupon is read in
+// full more than once.
+func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
+	t.Parallel()
+	const coupons, orders = 5, 100
+	s := ordertest.NewSale(t)
+	sellOut(s, 0, coupons, orders)
+	var fullReads atomic.Int64
+	claims := s.Instance(hookReads(s, func(_ context.Context, q string) error {
+		if readsAllUsers(q) {
+			fullReads.Add(1)
+		}
+		return nil
+	}))
+	limit := 5 * winners.FilterOverhead / 2 // two filters
+	winners.Limit(claims.Winners, 10, limit)
+	for range 3 {
+		for id := int64(1); id <= coupons; id++ {
+			ordertest.MustBeSoldOut(t, claims, id)
+			for user := int64(1); user <= orders; user += 7 {
+				_, err := claims.Claim(t.Context(), user, id)
+				if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(id, user) {
+					t.Errorf("winner %d of coupon %d: %v", user, id, err)
+				}
+			}
+		}
+	}
+	labtest.Eventually(t, "two filters are loaded", func() bool {
+		return winners.FilterLoaded(claims.Winners, 1, orders) && winners.FilterLoaded(claims.Winners, 2, orders)
+	})
+	if n := fullReads.Load(); n != 2 {
+		t.Errorf("%d full reads of a coupon's orders, want 2", n)
+	}
+	if n := winners.FilterBytes(claims.Winners); n > limit {
+		t.Errorf("the filters have %d bytes, more than %d", n, limit)
+	}
+}
+
+// A filter answers users without an order without a query, and a restock
+// replaces it.
+func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	var reads, fullReads atomic.Int64
+	claims := s.Instance(hookReads(s, func(_ context.Context, q string) error {
+		reads.Add(1)
+		if readsAllUsers(q) {
+			fullReads.Add(1)
+		}
+		return nil
+	}))
+	id := s.Coupon(1, 1)
+	for restock := range 2 {
+		labtest.Eventually(t, "a unit is sold", func() bool {
+			_, err := claims.Claim(t.Context(), int64(restock)+1, id)
+			return err == nil
+		})
+		labtest.Eventually(t, "the filter is loaded", func() bool {
+			ordertest.MustBeSoldOut(t, claims, id)
+			return winners.FilterLoaded(claims.Winners, id, restock+1)
+		})
+		before := reads.Load()
+		for range 100 {
+			ordertest.MustBeSoldOut(t, claims, id)
+		}
+		if n := reads.Load() - before; n != 0 {
+			t.Errorf("%d queries for 100 claims of a user without an order", n)
+		}
+		if n := int(fullReads.Load()); n != restock+1 {
+			t.Errorf("%d full reads after %d restocks", n, restock)
+		}
+		if _, err := s.Coupons.Restock(t.Context(), id, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// While the orders of a coupon are read, its claims and those of other coupons
+// are answered.
+func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	sellOut(s, 0, 2, 10)
+	reading := make(chan struct{}, 2)
+	claims := s.Instance(hookReads(s, func(ctx context.Context, q string) error {
+		if !readsAllUsers(q) {
+			return nil
+		}
+		reading <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	ordertest.MustBeSoldOut(t, claims, 1)
+	<-reading
+	for id := int64(1); id <= 2; id++ {
+		ordertest.MustBeSoldOut(t, claims, id)
+		if _, err := claims.Claim(t.Context(), 5, id); !errors.Is(err, order.ErrAlreadyClaimed) {
+			t.Errorf("winner of coupon %d: %v", id, err)
+		}
+	}
+	start := time.Now()
+	if err := claims.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("Close waited %v for the read", took)
+	}
+}
+
+// replicas is a connector to a read/write split: queries outside a transaction
+// go to the two replicas in turn. Without a turn, all queries go to the one that
+// lags.
+type replicas struct {
+	driver.Connector
+	lagging driver.Connector
+	turn    *atomic.Int64
+}
+
+func (r replicas) Connect(ctx context.Context) (driver.Conn, error) {
+	current, err := r.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lagging, err := r.lagging.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &replicasConn{current.(mysqlConn), lagging.(mysqlConn), r.turn, false}, nil
+}
+
+type replicasConn struct {
+	mysqlConn
+	lagging mysqlConn
+	turn    *atomic.Int64
+	inTx    bool
+}
+
+func (c *replicasConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	switch q {
+	case "START TRANSACTION":
+		c.inTx = true
+	case "COMMIT", "ROLLBACK":
+		c.inTx = false
+	}
+	return c.mysqlConn.ExecContext(ctx, q, args)
+}
+
+func (c *replicasConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.turn == nil || !c.inTx && c.turn.Add(1)%2 == 0 {
+		return c.lagging.QueryContext(ctx, q, args)
+	}
+	return c.mysqlConn.QueryContext(ctx, q, args)
+}
+
+func (c *replicasConn) Close() error { return errors.Join(c.mysqlConn.Close(), c.lagging.Close()) }
+
+// A proxy sends the locking read of a transaction to a replica that lags.
+func TestStockReadFromAReplicaIsNotSold(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	behind := ordertest.NewSale(t)
+	behind.Coupon(1, 10)
+	sellOut(s, 0, 1, 10)
+	db := openReplicas(s, behind.DSN, nil)
+	claims := s.Instance(func(c *ordertest.Config) {
+		c.Commit.DB, c.Commit.BatchDB, c.Order.Coupons = db, db, coupon.NewCache(behind.Coupons, time.Minute)
+	})
+	if _, err := claims.Claim(t.Context(), 1000, 1); !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("claim: %v, want ErrUnavailable", err)
+	}
+	if a := s.Audit(1); a.Oversold() != 0 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// Behind a read/write split the stock may be read from one replica and the
+// orders from another. A winner whose order one of them lacks is not told that
+// the coupon is sold out.
+func TestLaggingReplicaHidesNoWinner(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	behind := ordertest.NewSale(t)
+	sellOut(behind, 0, 1, 9)
+	behind.Exec(`UPDATE coupons SET initial_stock = 10, stock = 1 WHERE id = 1`)
+	sellOut(s, 0, 1, 10) // the last order has not reached the other replica
+	for firstTurn := range int64(2) {
+		turn := new(atomic.Int64)
+		turn.Store(firstTurn)
+		db := openReplicas(s, behind.DSN, turn)
+		claims := s.Instance(func(c *ordertest.Config) {
+			c.Commit.DB, c.Order.Coupons = db, coupon.NewCache(coupon.NewStore(db), time.Minute)
+		})
+		for range 10 {
+			_, err := claims.Claim(t.Context(), 10, 1)
+			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(1, 10) {
+				t.Errorf("the last winner: %v, want order %d", err, orderID(1, 10))
+			}
+			winners.Limit(claims.Winners, 10, 1<<20) // forgets the order
+			ordertest.MustBeSoldOut(t, claims, 1)
+		}
+	}
+}
+
+func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sqlx.DB {
+	s.T.Helper()
+	var lagging driver.Connector
+	openThrough(s, laggingDSN, func(c driver.Connector) driver.Connector {
+		lagging = c
+		return c
+	})
+	return openThrough(s, s.DSN, func(c driver.Connector) driver.Connector { return replicas{c, lagging, turn} })
+}
+
+// sellOut creates coupons with ids from first + 1, each of them sold out to the
+// users 1 to orders.
+func sellOut(s *ordertest.Sale, first int64, coupons, orders int) {
+	s.T.Helper()
+	number, from := "1", ""
+	for digit := 1; digit <= orders; digit *= 10 { // one table of ten rows for each digit
+		number += fmt.Sprintf(" + %d * t%[1]d.d", digit)
+		from += fmt.Sprintf(`, (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
+			UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9) t%d`, digit)
+	}
+	q := fmt.Sprintf(`
+		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+		SELECT ? + n, ?, n, NOW() FROM (SELECT %s AS n FROM %s) numbers WHERE n <= ?`, number, from[1:])
+	for id := first + 1; id <= first+int64(coupons); id++ {
+		s.Coupon(id, orders)
+		s.Exec(q, orderID(id, 0), id, orders)
+		s.Exec(`UPDATE coupons SET stock = 0 WHERE id = ?`, id)
+	}
+}
+
+// orderID returns the id of a user's order by sellOut.
+func orderID(couponID, userID int64) int64 { return couponID*1_000_000 + userID }
+
+// The connection of one lookup is silent.
+func TestLookupThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	id := s.Coupon(1, 2)
+	for user := range int64(2) {
+		if _, err := s.Instance().Claim(t.Context(), user+1, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy, through := s.Proxied()
+	claims := s.Instance(through)
+	winners.Limit(claims.Winners, 10, 0) // no filter
+	proxy.Inject(faultproxy.HangReply, "o.user_id IN (", 1)
+	hanging := make(chan error, 1)
+	go func() {
+		_, err := claims.Claim(t.Context(), 1, id)
+		hanging <- err
+	}()
+	labtest.Eventually(t, "a lookup hangs", func() bool { return proxy.Hits() == 1 })
+	start := time.Now()
+	if _, err := claims.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) || time.Since(start) > time.Second {
+		t.Errorf("another user's claim: %v after %s", err, time.Since(start))
+	}
+	proxy.Heal()
+	if err := <-hanging; !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("the claim whose lookup hangs: %v", err)
+	}
+}
