@@ -101,8 +101,8 @@ func TestWaiterLeavesNoWatchOnAPredecessorThatHasGone(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if err := waiter.awaitDeletion(ctx, waiter.id+"lock-0000000000"); err != nil {
-		t.Fatal(err)
+	if deleted, err := waiter.awaitDeletion(ctx, waiter.id+"lock-0000000000"); err != nil || !deleted {
+		t.Fatalf("awaitDeletion: %t, %v, want true", deleted, err)
 	}
 	if n, err := server.Watches(t.Context()); err != nil || n != 0 {
 		t.Errorf("%d watches, %v, want none", n, err)

@@ -23,9 +23,9 @@ type lease struct {
 	released atomic.Bool
 
 	requestedAt time.Time
-	sent        atomic.Bool // the request to create the node
-	uncertain   bool        // that request may have been executed twice
-	queued      atomic.Bool // there was a predecessor when the queue was read last
+	sent        atomic.Bool  // the request to create the node
+	uncertain   bool         // that request may have been executed twice
+	ahead       atomic.Int64 // how many nodes were before its own when the queue was read last
 }
 
 // newLease returns a lease that has no node yet. It waits for a connection,
@@ -58,7 +58,7 @@ func (l *lease) acquire(ctx context.Context, ttl time.Duration, method func(*lea
 	if err == nil {
 		return nil
 	}
-	if replied := l.withdraw(ctx, err); replied && l.queued.Load() && ctx.Err() != nil {
+	if replied := l.withdraw(ctx, err); replied && l.ahead.Load() > 0 && ctx.Err() != nil {
 		return errors.Join(lock.ErrLocked, context.Cause(ctx))
 	}
 	return err

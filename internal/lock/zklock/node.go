@@ -107,7 +107,7 @@ func (l *lease) deleteNodes(ctx context.Context) error {
 	q, err := l.readQueue(ctx)
 	for i, name := range q {
 		if err == nil && l.owns(name) {
-			l.queued.Store(i > 0)
+			l.ahead.Store(int64(i))
 			_, err = l.deleteNode(ctx, name)
 		}
 	}

@@ -52,11 +52,18 @@ func (l *lease) tryLock(ctx context.Context) error {
 
 // lock joins the queue and waits until it is first. It continues after a lost
 // connection, because the node, and its place in the queue, lives as long as
-// the session.
+// the session. The one behind the holder is first when the holder's node has been
+// deleted, and need not ask again: every later node comes behind it.
 func (l *lease) lock(ctx context.Context) error {
 	predecessor, err := l.join(ctx)
 	for err == nil && predecessor != "" {
-		if err = l.awaitDeletion(ctx, predecessor); err == nil {
+		var deleted bool
+		deleted, err = l.awaitDeletion(ctx, predecessor)
+		switch {
+		case err != nil:
+		case deleted && l.ahead.Load() == 1:
+			return nil
+		default:
 			predecessor, err = l.predecessor(ctx)
 		}
 	}
@@ -81,40 +88,39 @@ func (l *lease) predecessor(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch i := slices.IndexFunc(q, l.owns); i {
-	case -1:
+	i := slices.IndexFunc(q, l.owns)
+	if i < 0 {
 		return "", errSessionLost
-	case 0:
-		l.queued.Store(false)
-		return "", nil
-	default:
-		l.queued.Store(true)
-		return q[i-1], nil
 	}
+	l.ahead.Store(int64(i))
+	if i == 0 {
+		return "", nil
+	}
+	return q[i-1], nil
 }
 
-// awaitDeletion returns when the predecessor's node may have been deleted. A
-// watch on its data, unlike one on its existence, is not set if the node is
-// gone, so that none is left behind.
-func (l *lease) awaitDeletion(ctx context.Context, predecessor string) error {
+// awaitDeletion returns when the predecessor's node may have been deleted, and
+// reports whether it has. A watch on its data, unlike one on its existence, is not
+// set if the node is gone, so that none is left behind.
+func (l *lease) awaitDeletion(ctx context.Context, predecessor string) (deleted bool, err error) {
 	event, err := repeat(ctx, l.locker, func() (<-chan zk.Event, error) {
 		_, _, event, err := l.locker.conn.GetW(l.dir + "/" + predecessor)
 		return event, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
-		return nil
+		return true, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	select {
-	case <-event:
-		return nil
+	case e := <-event:
+		return e.Type == zk.EventNodeDeleted, nil
 	case <-l.lost:
-		return errSessionLost
+		return false, errSessionLost
 	case <-l.locker.closed:
-		return zk.ErrClosing
+		return false, zk.ErrClosing
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 }

@@ -1,7 +1,9 @@
 package zklock_test
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -74,7 +76,7 @@ func TestCancelledWaiterGrantsNothingToItsSuccessor(t *testing.T) {
 	<-returned
 	select {
 	case err := <-last:
-		t.Errorf("Lock behind a cancelled waiter returned %v, want it to wait for the holder", err)
+		t.Fatalf("Lock behind a cancelled waiter returned %v, want it to wait for the holder", err)
 	case <-time.After(200 * time.Millisecond):
 	}
 	noError(t, "Release", held.Release(t.Context()))
@@ -106,6 +108,32 @@ func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
 		t.Errorf("the queue changed from %v to %v", before, after)
 	}
 	proxy.Inject(faultproxy.LoseRequest, key, 1) // the waiter's first request after its watch fires
+	noError(t, "Release", held.Release(t.Context()))
+	noError(t, "Lock", <-got)
+}
+
+// Curator's revocation writes data into the holder's node. That is no release.
+func TestChangedNodeOfTheHolderGrantsNothing(t *testing.T) {
+	t.Parallel()
+	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
+	conn, l := connect(t, server), open(t, server, 5*time.Second)
+	held := mustTryLock(t, l, key)
+	got := make(chan error, 1)
+	go func() {
+		_, err := l.Lock(t.Context(), key, ttl)
+		got <- err
+	}()
+	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
+	time.Sleep(50 * time.Millisecond) // let the waiter set its watch
+	names := nodes(t, conn, key)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
+	_, err := conn.Set("/locks/"+key+"/"+names[0], []byte("__REVOKE__"), -1)
+	noError(t, "set", err)
+	select {
+	case err := <-got:
+		t.Fatalf("Lock behind a holder returned %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
 	noError(t, "Release", held.Release(t.Context()))
 	noError(t, "Lock", <-got)
 }
