@@ -16,11 +16,11 @@ import (
 // javaHoldsGoWaits: Go is refused while Java holds the lock, and is notified by
 // Java's unlock.
 func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
-	name, th, c := e.name(t, p), e.thread(t), e.client()
+	name, th, c := e.name(t, p), e.Thread(t), e.client()
 	acquire := p.acquireFunc(c, name)
 	var waited time.Duration
 	for range 5 {
-		th.expect(t, "ok", "lock", p.java, name, 0)
+		th.Expect(t, "ok", "lock", p.java, name, 0)
 		if _, err := acquire(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
 			t.Fatalf("Go's attempt while Java holds the lock: %v, want ErrLocked", err)
 		}
@@ -34,7 +34,7 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
 		}()
 		time.Sleep(100 * time.Millisecond) // time to begin to wait
 		start := time.Now()
-		th.expect(t, "ok", "unlock", p.java, name)
+		th.Expect(t, "ok", "unlock", p.java, name)
 		noError(t, <-got)
 		waited += time.Since(start)
 	}
@@ -47,44 +47,44 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
 // goHoldsJavaWaits: Java is refused while Go holds the lock, and is notified by
 // Go's release. The ttl ends much later.
 func (e interopEnv) goHoldsJavaWaits(t *testing.T, p primitive) {
-	name, th := e.name(t, p), e.thread(t)
+	name, th := e.name(t, p), e.Thread(t)
 	acquire := p.acquireFunc(e.client(), name)
 	for range 3 {
 		release, err := acquire(t.Context(), name, lock.Options{TTL: longTTL})
 		noError(t, err)
-		th.expect(t, "locked", "lock", p.java, name, 0)
-		got := th.callAsync("lock", p.java, name, longTTL.Milliseconds())
+		th.Expect(t, "locked", "lock", p.java, name, 0)
+		got := th.CallAsync("lock", p.java, name, longTTL.Milliseconds())
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
 		noError(t, release())
-		wantReply(t, "Java waits", got, "ok")
+		labtest.WantReply(t, "Java waits", got, "ok")
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("Java acquired the lock %s after Go's release, as if not notified", took)
 		}
-		th.expect(t, "ok", "unlock", p.java, name)
+		th.Expect(t, "ok", "unlock", p.java, name)
 	}
 }
 
 // bothRenew: a holder in either language keeps its lock for longer than the ttl.
 func (e interopEnv) bothRenew(t *testing.T, p primitive) {
-	name, th := e.name(t, p), e.thread(t)
+	name, th := e.name(t, p), e.Thread(t)
 	acquire := p.acquireFunc(e.client(), name)
 	release, err := acquire(t.Context(), name, lock.Options{TTL: 600 * time.Millisecond})
 	noError(t, err)
 	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
-		th.expect(t, "locked", "lock", p.java, name, 0)
+		th.Expect(t, "locked", "lock", p.java, name, 0)
 	}
 	noError(t, release())
 	if p.java == "permit" {
 		return // Java has no watchdog for permits
 	}
-	th.expect(t, "ok", "lock", p.java, name, 0)
+	th.Expect(t, "ok", "lock", p.java, name, 0)
 	for end := time.Now().Add(watchdogTimeout * 3 / 2); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, err := acquire(t.Context(), name, lock.Options{}); !errors.Is(err, lock.ErrLocked) {
 			t.Fatalf("Go's attempt while Java renews the lock: %v, want ErrLocked", err)
 		}
 	}
-	th.expect(t, "ok", "unlock", p.java, name)
+	th.Expect(t, "ok", "unlock", p.java, name)
 }
 
 type forceUnlocker interface {
@@ -96,20 +96,20 @@ type forceUnlocker interface {
 func (e interopEnv) bothForceUnlock(t *testing.T, p primitive) {
 	c, name := e.client(), e.name(t, p)
 	l := p.locker(c, name)
-	th := e.thread(t)
+	th := e.Thread(t)
 	lease := mustTryLock(t, l, name, longTTL)
-	th.expect(t, "true", "forceUnlock", p.java, name)
+	th.Expect(t, "true", "forceUnlock", p.java, name)
 	if err := lease.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Extend after Java's forceUnlock: %v, want ErrLost", err)
 	}
 	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("Release after Java's forceUnlock: %v, want ErrLost", err)
 	}
-	th.expect(t, "ok", "lock", p.java, name, 0)
+	th.Expect(t, "ok", "lock", p.java, name, 0)
 	noError(t, l.(forceUnlocker).ForceUnlock(t.Context(), name))
 	noError(t, mustTryLock(t, l, name, longTTL).Release(t.Context()))
 	// Java's fair lock reports no error for the unlock of a free lock.
-	if reply, err := th.call("unlock", p.java, name); err != nil || p.java != "fair" && !strings.Contains(reply, "IllegalMonitorState") {
+	if reply, err := th.Call("unlock", p.java, name); err != nil || p.java != "fair" && !strings.Contains(reply, "IllegalMonitorState") {
 		t.Errorf("Java's unlock after Go's ForceUnlock: %q, %v", reply, err)
 	}
 }
@@ -117,7 +117,7 @@ func (e interopEnv) bothForceUnlock(t *testing.T, p primitive) {
 // latch: both languages count down and wait, whichever has set the count.
 func (e interopEnv) latch(t *testing.T) {
 	name := labtest.Name(t)
-	th, waiter := e.thread(t), e.thread(t)
+	th, waiter := e.Thread(t), e.Thread(t)
 	l := e.client().CountDownLatch(name)
 	for _, setter := range []string{"Go", "Java"} {
 		if setter == "Go" {
@@ -125,9 +125,9 @@ func (e interopEnv) latch(t *testing.T) {
 				t.Fatalf("TrySetCount: %t, %v, want true", set, err)
 			}
 		} else {
-			th.expect(t, "true", "trySetCount", "latch", name, 2)
+			th.Expect(t, "true", "trySetCount", "latch", name, 2)
 		}
-		javaDone := waiter.callAsync("await", "latch", name, longTTL.Milliseconds())
+		javaDone := waiter.CallAsync("await", "latch", name, longTTL.Milliseconds())
 		goDone := make(chan string, 1)
 		go func() { goDone <- fmt.Sprint(l.Await(t.Context())) }()
 		time.Sleep(50 * time.Millisecond)
@@ -136,47 +136,47 @@ func (e interopEnv) latch(t *testing.T) {
 			t.Fatalf("count %d, %v, want 1", n, err)
 		}
 		if setter == "Go" {
-			th.expect(t, "ok", "countDown", "latch", name)
+			th.Expect(t, "ok", "countDown", "latch", name)
 		} else {
 			noError(t, l.CountDown(t.Context()))
 		}
-		wantReply(t, "Java's await", javaDone, "ok")
-		wantReply(t, "Go's Await", goDone, "<nil>")
+		labtest.WantReply(t, "Java's await", javaDone, "ok")
+		labtest.WantReply(t, "Go's Await", goDone, "<nil>")
 	}
 }
 
 // readers: readers of both languages hold the lock together and exclude the
 // writers of both.
 func (e interopEnv) readers(t *testing.T) {
-	name, th, other, c := labtest.Name(t), e.thread(t), e.thread(t), e.client()
-	th.expect(t, "ok", "lock", "read", name, 0)
+	name, th, other, c := labtest.Name(t), e.Thread(t), e.Thread(t), e.client()
+	th.Expect(t, "ok", "lock", "read", name, 0)
 	read := mustTryLock(t, c.ReadLock(), name, longTTL)
 	wantLocked(t, c.WriteLock(), name)
-	other.expect(t, "locked", "lock", "write", name, 0)
-	th.expect(t, "ok", "unlock", "read", name)
-	other.expect(t, "locked", "lock", "write", name, 0) // Go holds the read lock
-	waiting := other.callAsync("lock", "write", name, longTTL.Milliseconds())
+	other.Expect(t, "locked", "lock", "write", name, 0)
+	th.Expect(t, "ok", "unlock", "read", name)
+	other.Expect(t, "locked", "lock", "write", name, 0) // Go holds the read lock
+	waiting := other.CallAsync("lock", "write", name, longTTL.Milliseconds())
 	time.Sleep(50 * time.Millisecond)
 	noError(t, read.Release(t.Context()))
-	wantReply(t, "Java's write lock", waiting, "ok")
+	labtest.WantReply(t, "Java's write lock", waiting, "ok")
 	wantLocked(t, c.ReadLock(), name)
-	other.expect(t, "ok", "unlock", "write", name)
+	other.Expect(t, "ok", "unlock", "write", name)
 
 	write := mustTryLock(t, c.WriteLock(), name, longTTL)
-	waiting = th.callAsync("lock", "read", name, longTTL.Milliseconds())
+	waiting = th.CallAsync("lock", "read", name, longTTL.Milliseconds())
 	time.Sleep(50 * time.Millisecond)
 	downgraded, err := c.WriteLock().Downgrade(t.Context(), write, longTTL)
 	noError(t, err)
-	wantReply(t, "Java's read lock beside the downgraded Go lease", waiting, "ok")
-	other.expect(t, "locked", "lock", "write", name, 0)
+	labtest.WantReply(t, "Java's read lock beside the downgraded Go lease", waiting, "ok")
+	other.Expect(t, "locked", "lock", "write", name, 0)
 	noError(t, downgraded.Release(t.Context()))
-	th.expect(t, "ok", "unlock", "read", name)
+	th.Expect(t, "ok", "unlock", "read", name)
 	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
 }
 
 // fences: each fence is higher than the last, also one of the other language.
 func (e interopEnv) fences(t *testing.T) {
-	name, th, l := labtest.Name(t), e.thread(t), e.client().FencedLock()
+	name, th, l := labtest.Name(t), e.Thread(t), e.client().FencedLock()
 	var last uint64
 	for range 20 {
 		lease := mustTryLock(t, l, name, longTTL)
@@ -185,10 +185,10 @@ func (e interopEnv) fences(t *testing.T) {
 		}
 		last = lease.Fence()
 		noError(t, lease.Release(t.Context()))
-		th.expect(t, "ok", "lock", "fenced", name, 0)
+		th.Expect(t, "ok", "lock", "fenced", name, 0)
 		last++ // Java increments the counter
-		th.expect(t, fmt.Sprint(last), "token", "fenced", name)
-		th.expect(t, "ok", "unlock", "fenced", name)
+		th.Expect(t, fmt.Sprint(last), "token", "fenced", name)
+		th.Expect(t, "ok", "unlock", "fenced", name)
 	}
 }
 
@@ -196,8 +196,8 @@ func (e interopEnv) fences(t *testing.T) {
 // they joined the queue.
 func (e interopEnv) fairOrder(t *testing.T) {
 	const waiters = 8
-	name, th, c := labtest.Name(t), e.thread(t), e.client()
-	th.expect(t, "ok", "lock", "fair", name, 0)
+	name, th, c := labtest.Name(t), e.Thread(t), e.client()
+	th.Expect(t, "ok", "lock", "fair", name, 0)
 	order := make(chan int, waiters)
 	var group sync.WaitGroup
 	for i := range waiters {
@@ -210,11 +210,11 @@ func (e interopEnv) fairOrder(t *testing.T) {
 				}
 			})
 		} else {
-			waiter := e.thread(t)
+			waiter := e.Thread(t)
 			group.Go(func() {
-				reply, err := waiter.call("lock", "fair", name, longTTL.Milliseconds())
+				reply, err := waiter.Call("lock", "fair", name, longTTL.Milliseconds())
 				order <- i
-				if released, err2 := waiter.call("unlock", "fair", name); reply != "ok" || released != "ok" {
+				if released, err2 := waiter.Call("unlock", "fair", name); reply != "ok" || released != "ok" {
 					t.Errorf("waiter %d: %s, %v, %s, %v", i, reply, err, released, err2)
 				}
 			})
@@ -226,7 +226,7 @@ func (e interopEnv) fairOrder(t *testing.T) {
 		})
 	}
 	time.Sleep(4 * time.Second) // longer than go_timeout in fair_queue.lua
-	th.expect(t, "ok", "unlock", "fair", name)
+	th.Expect(t, "ok", "unlock", "fair", name)
 	group.Wait()
 	for i := range waiters {
 		if got := <-order; got != i {

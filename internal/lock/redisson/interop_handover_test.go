@@ -62,9 +62,9 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 	var group sync.WaitGroup
 	var acquisitions atomic.Int64
 	for i := range contenders {
-		th := e.thread(t)
+		th := e.Thread(t)
 		group.Go(func() {
-			reply, err := th.call("contend", p.java, name, minHandovers, fmt.Sprintf("java%d", i))
+			reply, err := th.Call("contend", p.java, name, minHandovers, fmt.Sprintf("java%d", i))
 			n, err2 := strconv.Atoi(reply)
 			if err != nil || err2 != nil {
 				t.Errorf("Java: %s, %v", reply, err)
@@ -126,9 +126,9 @@ func (e interopEnv) contend(ctx context.Context, acquire acquireFunc, name, cont
 // languages, until the writers are done.
 func (e interopEnv) readDuringHandover(t *testing.T, name string) (reads int) {
 	t.Helper()
-	th, l := e.thread(t), lock.New(e.client().ReadLock())
+	th, l := e.Thread(t), lock.New(e.client().ReadLock())
 	for {
-		th.expect(t, "ok", "compareCopies", "read", name)
+		th.Expect(t, "ok", "compareCopies", "read", name)
 		acquired, err := l.Acquire(t.Context(), name, lock.Options{Wait: longTTL})
 		noError(t, err)
 		c, err := readCounters(t.Context(), e.rdb, name)

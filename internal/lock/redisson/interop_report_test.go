@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -57,18 +56,4 @@ func (r *interopReport) write(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-// redissonVersion returns the version in the Java project's pom.xml.
-func redissonVersion(t *testing.T) string {
-	t.Helper()
-	pom, err := os.ReadFile("testdata/interop/pom.xml")
-	noError(t, err)
-	_, rest, _ := strings.Cut(string(pom), "<artifactId>redisson</artifactId>")
-	_, rest, _ = strings.Cut(rest, "<version>")
-	version, _, found := strings.Cut(rest, "</version>")
-	if !found {
-		t.Fatal("pom.xml has no version of Redisson")
-	}
-	return version
 }

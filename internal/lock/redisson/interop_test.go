@@ -2,7 +2,9 @@ package redisson_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -63,9 +65,12 @@ func (p primitive) acquireFunc(c *redisson.Client, name string) acquireFunc {
 	}
 }
 
+// watchdogTimeout is Redisson's lockWatchdogTimeout: the ttl that Java renews.
+const watchdogTimeout = 3 * time.Second
+
 // An interopEnv is one Redis with a Java client and a Go client.
 type interopEnv struct {
-	java
+	*labtest.Java
 	rdb    redis.UniversalClient
 	report *interopReport
 }
@@ -73,11 +78,12 @@ type interopEnv struct {
 // TestInterop shares every primitive between the real Redisson and this package,
 // in both directions. `make interop` runs it.
 func TestInterop(t *testing.T) {
-	needInterop(t)
+	labtest.NeedInterop(t)
 	server, err := lab.StartRedisTCP(labtest.Lab(t))
 	noError(t, err)
 	t.Cleanup(server.Kill)
-	e := interopEnv{startJava(t, server), labtest.Dial(t, server), &interopReport{Redisson: redissonVersion(t), ByPrimitive: map[string]handoverResults{}}}
+	java := labtest.StartJava(t, "testdata/interop", server.URL, "port", fmt.Sprint(watchdogTimeout.Milliseconds()))
+	e := interopEnv{java, labtest.Dial(t, server), &interopReport{Redisson: labtest.JavaVersion(t, "testdata/interop", "redisson"), ByPrimitive: map[string]handoverResults{}}}
 	t.Cleanup(func() { e.report.write(t) })
 	t.Run("all", func(t *testing.T) {
 		for _, p := range primitives {
@@ -106,7 +112,7 @@ func (e interopEnv) name(t *testing.T, p primitive) string {
 	t.Helper()
 	name := labtest.Name(t)
 	if p.java == "semaphore" || p.java == "permit" {
-		e.thread(t).expect(t, "true", "trySetPermits", p.java, name, 1)
+		e.Thread(t).Expect(t, "true", "trySetPermits", p.java, name, 1)
 	}
 	return name
 }
