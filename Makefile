@@ -107,9 +107,10 @@ lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and 
 each-commit: ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
 	@tools/each-commit.sh $(RANGE)
 
-interop: ## share locks with the real Redisson, in both directions
-	@deploy/install.sh servers interop
+interop: ## share locks with the real Redisson and the real Curator, in both directions
+	@deploy/install.sh servers tests interop
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
+	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 
 model: ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
 	@deploy/install.sh model
