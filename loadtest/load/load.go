@@ -46,7 +46,8 @@ func sendAll(ctx context.Context, name string, generate rig.Generator) error {
 		}
 		results, pass = append(results, r), pass && r.Pass()
 	}
-	fmt.Print("\n", demo.Table(results))
+	fmt.Println()
+	demo.Table(results).Print()
 	environment, err := rig.ThisMachine(ctx)
 	if err != nil {
 		return err

@@ -11,11 +11,21 @@ import (
 )
 
 // A Table is a header and rows of as many cells. The first cell of a row names
-// it. A line break in a cell begins another line of the cell.
+// it. A line break in a cell begins another line of the cell. As text, a row of a
+// single cell is a note on the row above it.
 type Table struct {
 	Header []string
 	Rows   [][]string
 	Text   bool // the cells are words, not numbers
+}
+
+// Add adds a row of values.
+func (t *Table) Add(values ...any) {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = fmt.Sprint(v)
+	}
+	t.Rows = append(t.Rows, cells)
 }
 
 // Markdown returns the table as Markdown. All columns but the first are aligned
@@ -47,14 +57,43 @@ func terminalWidth() int {
 
 const columnGap = 2
 
-// Write writes the table as text of at most so many columns, if its longest words
-// allow it. Cells that do not fit are wrapped between words.
+// Write writes the table as text of at most so many columns. Cells that do not
+// fit are wrapped between words. If their longest words do not fit either, a row
+// becomes a list of its cells with their headers.
 func (t Table) Write(w io.Writer, width int) {
 	widths := t.widths(width)
+	total := sum(widths) + columnGap*(len(widths)-1)
+	if total > width {
+		t.writeLists(w, width)
+		return
+	}
 	t.writeRow(w, widths, t.Header)
-	fmt.Fprintln(w, strings.Repeat("-", sum(widths)+columnGap*(len(widths)-1)))
-	for _, cells := range t.Rows {
+	rule := strings.Repeat("-", total)
+	fmt.Fprintln(w, rule)
+	for i, cells := range t.Rows {
+		switch {
+		case len(cells) < len(widths):
+			for _, line := range wrap("    "+cells[0], total) {
+				fmt.Fprintln(w, line)
+			}
+			continue
+		case t.Text && i > 0:
+			fmt.Fprintln(w, rule)
+		}
 		t.writeRow(w, widths, cells)
+	}
+}
+
+func (t Table) writeLists(w io.Writer, width int) {
+	for _, cells := range t.Rows {
+		lines := wrap(cells[0], width)
+		var list []string
+		for i, cell := range cells[1:] {
+			list = append(list, t.Header[i+1]+": "+cell)
+		}
+		for _, line := range append(lines, wrap("    "+strings.Join(list, "; "), width)...) {
+			fmt.Fprintln(w, line)
+		}
 	}
 }
 
@@ -63,6 +102,9 @@ func (t Table) Write(w io.Writer, width int) {
 func (t Table) widths(width int) []int {
 	widths, words := make([]int, len(t.Header)), make([]int, len(t.Header))
 	for _, cells := range append([][]string{t.Header}, t.Rows...) {
+		if len(cells) < len(t.Header) {
+			continue
+		}
 		for i, cell := range cells {
 			for line := range strings.SplitSeq(cell, "\n") {
 				widths[i] = max(widths[i], utf8.RuneCountInString(line))

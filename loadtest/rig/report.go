@@ -22,21 +22,18 @@ func WriteJSON(path string, v any) error {
 }
 
 // WriteRows writes rows, with the environment, to out/name/name.json. It returns
-// ErrNotProven unless pass.
-func (s *Stack) WriteRows(ctx context.Context, name string, rows any, pass bool) error {
+// the environment.
+func (s *Stack) WriteRows(ctx context.Context, name string, rows any, pass bool) (Environment, error) {
 	e, err := s.Environment(ctx)
 	if err != nil {
-		return err
+		return e, err
 	}
 	report := struct {
 		Environment
 		Rows any  `json:"rows"`
 		Pass bool `json:"pass"`
 	}{e, rows, pass}
-	if err := WriteJSON(filepath.Join("out", name, name+".json"), report); err != nil {
-		return err
-	}
-	return Proven(pass)
+	return e, WriteJSON(filepath.Join("out", name, name+".json"), report)
 }
 
 // Mark is how tables print whether a row is as it has to be.

@@ -70,17 +70,18 @@ func (r *run) run(ctx context.Context) (err error) {
 }
 
 func (r *run) runPromotions(ctx context.Context) error {
-	fmt.Println("The primary is killed in mid-sale and its replica promoted:")
-	fmt.Printf(promotionRow, promotionColumns...)
+	steps := rig.NewSteps(len(promotions()))
 	for _, p := range promotions() {
+		steps.Next("%s replication, %s", p.Replication, p.fault())
 		p, err := r.promote(ctx, p)
 		if err != nil {
 			return err
 		}
-		fmt.Printf(promotionRow, p.cells()...)
 		printViolations(p.Violations)
 		r.result.Promotions, r.result.Pass = append(r.result.Promotions, p), r.result.Pass && p.Pass
 	}
+	fmt.Println("The primary is killed in mid-sale and its replica promoted:")
+	promotionsTable(r.result.Promotions).Print()
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -23,12 +24,11 @@ type Disruption struct {
 
 // runDisruptions runs a sale for each fault.
 func (r *run) runDisruptions(ctx context.Context, s *site) error {
-	fmt.Println("\nGalera's nodes and HAProxy fail in mid-sale:")
-	fmt.Printf(disruptionRow, disruptionColumns...)
 	faults := s.faults()
 	if r.quick {
 		faults = slices.DeleteFunc(faults, func(f fault) bool { return !f.quick })
 	}
+	steps := rig.NewSteps(len(faults))
 	for _, routing := range routings {
 		f, err := r.startFleet(ctx, s.galera.Nodes[0], s.proxies[routing])
 		if err != nil {
@@ -38,11 +38,11 @@ func (r *run) runDisruptions(ctx context.Context, s *site) error {
 			if fault.routing != routing {
 				continue
 			}
+			steps.Next("%s, %s", fault.name, routing)
 			d, err := r.disrupt(ctx, s, f, fault)
 			if err != nil {
 				return fmt.Errorf("%s: %w", fault.name, err)
 			}
-			fmt.Printf(disruptionRow, d.cells()...)
 			printViolations(d.Violations)
 			r.result.Disruptions, r.result.Pass = append(r.result.Disruptions, d), r.result.Pass && d.Pass
 		}
@@ -50,6 +50,8 @@ func (r *run) runDisruptions(ctx context.Context, s *site) error {
 			return err
 		}
 	}
+	fmt.Println("\nGalera's nodes and HAProxy fail in mid-sale:")
+	disruptionsTable(r.result.Disruptions).Print()
 	return nil
 }
 
@@ -88,22 +90,20 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disr
 	return d, ctx.Err()
 }
 
-const disruptionRow = "%-31v %-11v %8v %9v %6v %5v %9v %7v %8v %8v %14v %8v  %v\n"
-
-var disruptionColumns = []any{
-	"fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal", "orders", "missing", "right",
-}
-
-func (d Disruption) cells() []any {
-	var orders []string
-	missing := 0
-	for _, a := range d.Audits {
-		orders = append(orders, strconv.Itoa(a.Orders))
-		missing = max(missing, a.Missing)
+func disruptionsTable(disruptions []Disruption) report.Table {
+	t := report.Table{Header: []string{
+		"fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal", "orders", "missing", "right",
+	}}
+	for _, d := range disruptions {
+		var orders []string
+		missing := 0
+		for _, a := range d.Audits {
+			orders = append(orders, strconv.Itoa(a.Orders))
+			missing = max(missing, a.Missing)
+		}
+		o := d.Outage
+		t.Add(d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime), seconds(o.Gap),
+			seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "), missing, rig.Mark(d.Pass))
 	}
-	o := d.Outage
-	return []any{
-		d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime), seconds(o.Gap),
-		seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), "/"), missing, rig.Mark(d.Pass),
-	}
+	return t
 }

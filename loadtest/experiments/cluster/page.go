@@ -21,11 +21,10 @@ func (r Result) writePage() error {
 
 func (r Result) promotionsSection() report.Section {
 	s := report.Section{
-		Title: "The primary dies", Verdict: report.Right, Table: report.Table{Header: texts(promotionColumns)},
+		Title: "The primary dies", Verdict: report.Right, Table: promotionsTable(r.Promotions),
 		Text: "After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
 	}
 	for _, p := range r.Promotions {
-		s.Table.Rows = append(s.Table.Rows, texts(p.cells()))
 		judge(&s, p.Pass, p.Violations)
 	}
 	return s
@@ -34,11 +33,10 @@ func (r Result) promotionsSection() report.Section {
 func (r Result) ratesSection() report.Section {
 	bars := report.Bars{Caption: "Claims of one coupon, by three instances", Unit: "1/s"}
 	s := report.Section{
-		Title: "Rates", Verdict: report.Right, Table: report.Table{Header: texts(rateColumns)},
+		Title: "Rates", Verdict: report.Right, Table: ratesTable(r.Rates),
 		Text: "bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while they ran, and at certification.",
 	}
 	for _, rate := range r.Rates {
-		s.Table.Rows = append(s.Table.Rows, texts(rate.cells()))
 		judge(&s, rate.Pass, rate.Violations)
 		bars.Bars = append(bars.Bars, report.Bar{
 			Name: rate.name(), Value: stats.Quantile(rate.PerSecond, 0.5),
@@ -50,9 +48,8 @@ func (r Result) ratesSection() report.Section {
 }
 
 func (r Result) disruptionsSection() report.Section {
-	s := report.Section{Title: "Nodes and HAProxy fail", Verdict: report.Right, Table: report.Table{Header: texts(disruptionColumns)}}
+	s := report.Section{Title: "Nodes and HAProxy fail", Verdict: report.Right, Table: disruptionsTable(r.Disruptions)}
 	for _, d := range r.Disruptions {
-		s.Table.Rows = append(s.Table.Rows, texts(d.cells()))
 		s.Charts = append(s.Charts, d.curves())
 		judge(&s, d.Pass, d.Violations)
 	}
@@ -88,11 +85,4 @@ func judge(s *report.Section, pass bool, violations []string) {
 		s.Verdict = report.Wrong
 	}
 	s.Text = strings.TrimSpace(s.Text + " " + strings.Join(violations, "; "))
-}
-
-func texts(cells []any) (texts []string) {
-	for _, c := range cells {
-		texts = append(texts, fmt.Sprint(c))
-	}
-	return texts
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -128,11 +129,15 @@ func (p *Promotion) sell(ctx context.Context, r *run, f *fleet, servers *lab.Rep
 	return err
 }
 
-func (p Promotion) cells() []any {
-	return []any{
-		p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing, p.Outage.Unavailable,
-		seconds(p.Outage.Gap), rig.Mark(p.Pass),
+func promotionsTable(promotions []Promotion) report.Table {
+	t := report.Table{Header: []string{
+		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "right",
+	}}
+	for _, p := range promotions {
+		t.Add(p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing, p.Outage.Unavailable,
+			seconds(p.Outage.Gap), rig.Mark(p.Pass))
 	}
+	return t
 }
 
 // fault returns what happens to the primary.
@@ -142,9 +147,5 @@ func (p Promotion) fault() string {
 	}
 	return "kill -9"
 }
-
-const promotionRow = "%-17v %-22v %8v %9v %8v %13v %6v %8v  %v\n"
-
-var promotionColumns = []any{"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "right"}
 
 func seconds(s float64) string { return fmt.Sprintf("%.1f s", s) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -57,8 +58,6 @@ func (r *run) databases(s *site) []database {
 // measureRates measures each strategy on each database, and those that suit
 // segments with them on the one where all nodes write.
 func (r *run) measureRates(ctx context.Context, s *site) error {
-	fmt.Println("\nClaims of one coupon, by three instances:")
-	fmt.Printf(rateRow, rateColumns...)
 	all := r.databases(s)
 	var rows []Rate
 	for _, commit := range commits {
@@ -69,14 +68,17 @@ func (r *run) measureRates(ctx context.Context, s *site) error {
 	for _, commit := range []string{"each", "grouped"} {
 		rows = append(rows, Rate{Commit: commit, Segments: manySegments, database: all[len(all)-1]})
 	}
+	steps := rig.NewSteps(len(rows))
 	for _, rate := range rows {
+		steps.Next("%s, %s, %d segments", rate.database.name, rate.Commit, rate.Segments)
 		if err := r.rate(ctx, s, &rate); err != nil {
 			return fmt.Errorf("%s, %s: %w", rate.database.name, rate.Commit, err)
 		}
-		fmt.Printf(rateRow, rate.cells()...)
 		printViolations(rate.Violations)
 		r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Pass
 	}
+	fmt.Println("\nClaims of one coupon, by three instances:")
+	ratesTable(r.result.Rates).Print()
 	return nil
 }
 
@@ -162,15 +164,13 @@ func (r *run) duration() time.Duration {
 	return 3 * time.Second
 }
 
-const rateRow = "%-12v %8v  %-20v %9v %9v %6v %11v %11v  %v\n"
-
-var rateColumns = []any{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000", "cert/1000", "right"}
-
-func (rate Rate) cells() []any {
-	return []any{
-		rate.Commit, rate.Segments, rate.Database, fmt.Sprintf("%.0f", stats.Quantile(rate.PerSecond, 0.5)), fmt.Sprintf("%.0f ms", rate.P99), rate.Unavailable,
-		fmt.Sprintf("%.1f", rate.BruteForce), fmt.Sprintf("%.1f", rate.Certification), rig.Mark(rate.Pass),
+func ratesTable(rates []Rate) report.Table {
+	t := report.Table{Header: []string{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000", "cert/1000", "right"}}
+	for _, r := range rates {
+		t.Add(r.Commit, r.Segments, r.Database, fmt.Sprintf("%.0f", stats.Quantile(r.PerSecond, 0.5)), fmt.Sprintf("%.0f ms", r.P99),
+			r.Unavailable, fmt.Sprintf("%.1f", r.BruteForce), fmt.Sprintf("%.1f", r.Certification), rig.Mark(r.Pass))
 	}
+	return t
 }
 
 // name names the row in a chart.

@@ -45,7 +45,8 @@ func prove(ctx context.Context, name string, generate rig.Generator, experiments
 		if err != nil {
 			return err
 		}
-		fmt.Print("\n", Table(results))
+		fmt.Println()
+		Table(results).Print()
 		return conclude(ctx, s, name, results)
 	})
 }

@@ -52,15 +52,12 @@ func (r Result) section(name, directory string, number int) report.Section {
 }
 
 func (r Result) table() report.Table {
-	row := []string{"", r.Commit, fmt.Sprint(len(r.Acknowledged())), fmt.Sprint(r.Orders)}
-	for _, p := range promises {
-		row = append(row, r.promise(p))
-	}
-	row = append(row, fmt.Sprint(r.MaxInFlight()), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
-	return report.Table{
+	t := report.Table{
 		Header: []string{"", "commit", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight", "p50", "p99"},
-		Rows:   [][]string{row},
 	}
+	t.Add("", r.Commit, len(r.Acknowledged()), r.Orders, r.promise(Stock), r.promise(OneEach), r.promise(AllSold),
+		r.MaxInFlight(), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
+	return t
 }
 
 // firstRound returns the claims that were sent first, as many as a round has.

@@ -5,30 +5,26 @@ import (
 	"strings"
 	"time"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
-// row is the format of one line of the table, which fits 140 columns.
-const row = "%2s  %-24s %-17s %-13s %5s %6s  %-12s %-14s %-12s %9s %7s  %s\n"
-
-// Table returns the results as text: what each experiment did, whether each
-// promise held, whether that is as it has to be, and what the experiment teaches.
-func Table(results []Result) string {
-	var t strings.Builder
-	fmt.Fprintf(&t, row, "#", "claims at once", "lock", "guards off", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight", "p99", "right")
-	t.WriteString(strings.Repeat("-", 132) + "\n")
+// Table returns the results: what each experiment did, whether each promise held,
+// whether that is as it has to be, and what the experiment teaches.
+func Table(results []Result) report.Table {
+	t := report.Table{Header: []string{
+		"#", "claims at once", "lock", "guards off", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight", "p99", "right",
+	}}
 	for i, r := range results {
-		fmt.Fprintf(&t, row, fmt.Sprint(i+1), r.Title(), r.lockTitle(), r.guardsOffTitle(),
-			fmt.Sprint(len(r.Acknowledged())), fmt.Sprint(r.Orders),
-			r.promise(Stock), r.promise(OneEach), r.promise(AllSold),
-			fmt.Sprint(r.MaxInFlight()), milliseconds(r.Latency(0.99)), rig.Mark(r.Pass()))
-		fmt.Fprintf(&t, "    %s\n", r.Lesson)
-		fmt.Fprintf(&t, "    (%s; last claim sent %s after the first moment)\n", r.replies(), milliseconds(r.Skew()))
+		t.Add(i+1, r.Title(), r.lockTitle(), r.guardsOffTitle(), len(r.Acknowledged()), r.Orders,
+			r.promise(Stock), r.promise(OneEach), r.promise(AllSold), r.MaxInFlight(), milliseconds(r.Latency(0.99)), rig.Mark(r.Pass()))
+		t.Add(r.Lesson)
+		t.Add(fmt.Sprintf("(%s; last claim sent %s after the first moment)", r.replies(), milliseconds(r.Skew())))
 		for _, fault := range r.Faults() {
-			fmt.Fprintf(&t, "    NO: %s\n", fault)
+			t.Add("NO: " + fault)
 		}
 	}
-	return t.String()
+	return t
 }
 
 func (e Experiment) lockTitle() string {

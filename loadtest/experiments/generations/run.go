@@ -9,7 +9,6 @@ package generations
 import (
 	"context"
 	"errors"
-	"os"
 
 	"example.com/flashsale/loadtest/rig"
 )
@@ -37,7 +36,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 		report.Experiments = append(report.Experiments, result)
 		report.Pass = report.Pass && result.Pass
 	}
-	report.print(os.Stdout)
+	report.print()
 	if err := rig.WriteJSON("out/generations/generations.json", report); err != nil {
 		return err
 	}

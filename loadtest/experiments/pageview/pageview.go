@@ -23,31 +23,27 @@ func Run(ctx context.Context) error {
 func run(ctx context.Context, s *rig.Stack) error {
 	var rows Rows
 	pass, steps := true, rig.NewSteps(len(trials())+len(pausedDrivers))
-	fmt.Println(Header)
 	for _, t := range trials() {
 		steps.Next("%s, %s, lock %s", t.Sender, t.Version, t.Lock)
 		v, err := Send(ctx, s, t)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", t.Version, t.Lock, err)
 		}
-		fmt.Println(v)
 		rows.Views, pass = append(rows.Views, v), pass && v.Pass
 	}
-	fmt.Println("\nA holder is stopped (SIGSTOP) for longer than its lease, between reading and writing; meanwhile the other instance counts.")
-	fmt.Println(pauseHeader)
 	for _, driver := range pausedDrivers {
 		steps.Next("pause of a holder, lock %s", driver.name)
 		p, err := pause(ctx, s, driver.name, driver.expect)
 		if err != nil {
 			return fmt.Errorf("pause %s: %w", driver.name, err)
 		}
-		fmt.Println(p)
 		rows.Pauses, pass = append(rows.Pauses, p), pass && p.Pass
 	}
-	if err := s.WriteRows(ctx, "pview", rows, pass); err != nil && !errors.Is(err, rig.ErrNotProven) {
-		return err
-	}
-	environment, err := s.Environment(ctx)
+	Table(rows.Views).Print()
+	fmt.Println("\nA holder is stopped (SIGSTOP) for longer than its lease, between reading and writing,\n" +
+		"and the other instance counts meanwhile:")
+	pausesTable(rows.Pauses).Print()
+	environment, err := s.WriteRows(ctx, "pview", rows, pass)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package pageview
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -93,20 +92,4 @@ func (p Pauses) overwritten() bool { return p.Counted != int64(1+p.Others) }
 func view(ctx context.Context, i *lab.API, query string) (status int, err error) {
 	status, _, err = rig.Client{URL: i.URL(), HTTP: http.DefaultClient}.Do(ctx, http.MethodPost, "/v3/pview"+query, "", nil)
 	return status, err
-}
-
-const pauseRow = "%-10s %-6s %6s %7s  %-12s %8s %9s  %-8s %s"
-
-var pauseHeader = fmt.Sprintf(pauseRow, "lock", "fence", "first", "others", "late write", "counted", "answered", "expected", "right")
-
-// String returns p as a row of the table.
-func (p Pauses) String() string {
-	fence, write := "yes", "refused"
-	if p.Expect == "break" {
-		fence = "no"
-	}
-	if p.overwritten() {
-		write = "overwrites"
-	}
-	return fmt.Sprintf(pauseRow, p.Lock, fence, "1", fmt.Sprint(p.Others), write, fmt.Sprint(p.Counted), fmt.Sprint(p.Answered), p.Expect, rig.Mark(p.Pass))
 }

@@ -3,8 +3,6 @@ package pageview
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -79,19 +77,4 @@ func (v *Views) judge() {
 	v.Lost = v.Answered - v.Counted
 	exact := v.Counted == burstSize && v.Answered == burstSize
 	v.Pass = v.OnA > 0 && v.OnB > 0 && (exact && v.Expect == "hold" || v.Lost > 0 && v.Expect == "break")
-}
-
-const viewRow = "%-8s %-8s %-10s %8s %6s %9s %10s %10s  %-8s %s"
-
-// Header is the line above the rows that String returns.
-var Header = fmt.Sprintf(viewRow, "sent by", "version", "lock", "counted", "lost", "views/s", "wait p50", "wait p99", "expected", "right")
-
-// String returns v as a row of the table.
-func (v Views) String() string {
-	return fmt.Sprintf(viewRow, v.Sender, v.Version, v.Lock, fmt.Sprint(v.Counted), fmt.Sprint(v.Lost), fmt.Sprintf("%.0f", v.PerSecond),
-		milliseconds(v.WaitP50), milliseconds(v.WaitP99), v.Expect, rig.Mark(v.Pass))
-}
-
-func milliseconds(ms float64) string {
-	return time.Duration(ms * float64(time.Millisecond)).Round(100 * time.Microsecond).String()
 }

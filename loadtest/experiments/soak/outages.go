@@ -2,7 +2,6 @@ package soak
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -28,13 +27,6 @@ type outage struct {
 	OtherAfter  float64 `json:"other_instance_sells_after_seconds,omitempty"` // since it began
 
 	span span // until all coupons sell again
-}
-
-func (o outage) otherText() string {
-	if o.OtherAfter == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", at the other instance %.1f s after the fault began", o.OtherAfter)
 }
 
 type outages struct {

@@ -18,7 +18,7 @@ func (r *run) writePage(result Report) error {
 		Title: "A sale whose parts fail", Pass: result.Pass, Environment: result.Environment,
 		Summary: fmt.Sprintf("%d claims in %.0f s, %d faults, %d acknowledged orders, all looked up in the database. The longest time without a verdict was %.1f s, the longest wait of a claim %.1f s.",
 			claims, result.Seconds, len(result.Outages), result.Acknowledged, result.LongestGap, result.LongestWait),
-		Sections: []report.Section{r.repliesSection(result), faultsSection(result), r.waitsSection()},
+		Sections: []report.Section{r.repliesSection(result), {Title: "Faults", Table: faultsTable(result.Outages)}, r.waitsSection()},
 	})
 }
 
@@ -49,20 +49,20 @@ func (r *run) repliesSection(result Report) report.Section {
 	return s
 }
 
-func faultsSection(result Report) report.Section {
-	s := report.Section{Title: "Faults", Table: report.Table{
-		Header: []string{"fault", "at, s", "lasted, s", "longest wait of a claim, s", "all coupons sell again after, s", "the other instance sells after, s"},
+// faultsTable lists the outages.
+func faultsTable(outages []outage) report.Table {
+	t := report.Table{Header: []string{
+		"fault", "at, s", "lasted, s", "longest wait of a claim, s", "all coupons sell again after, s", "the other instance sells after, s",
 	}}
-	for _, o := range result.Outages {
+	for _, o := range outages {
 		other := ""
 		if o.OtherAfter > 0 {
 			other = fmt.Sprintf("%.1f", o.OtherAfter)
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{
-			o.What, fmt.Sprintf("%.1f", o.Second), fmt.Sprintf("%.1f", o.Down), fmt.Sprintf("%.1f", o.LongestWait), fmt.Sprintf("%.1f", o.SellsAfter), other,
-		})
+		t.Add(o.What, fmt.Sprintf("%.1f", o.Second), fmt.Sprintf("%.1f", o.Down), fmt.Sprintf("%.1f", o.LongestWait),
+			fmt.Sprintf("%.1f", o.SellsAfter), other)
 	}
-	return s
+	return t
 }
 
 func (r *run) waitsSection() report.Section {

@@ -110,10 +110,7 @@ func (r Report) print() {
 		fmt.Printf("  %-18s %9d\n", verdict, r.Verdicts[verdict])
 	}
 	fmt.Printf("  %-18s %9d\n  %-18s %9d\n", "orders", r.Orders, "acknowledged", r.Acknowledged)
-	for _, o := range r.Outages {
-		fmt.Printf("  %6.1f s  %s, back after %.1f s; longest wait %.1f s; all coupons sell again after %.1f s%s\n",
-			o.Second, o.What, o.Down, o.LongestWait, o.SellsAfter, o.otherText())
-	}
+	faultsTable(r.Outages).Print()
 	fmt.Printf("  p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user\n",
 		r.Hostility.Quiet, r.Hostility.Hostile, maxSlowdown, r.Hostility.Control)
 	for _, v := range r.Violations {

@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"fmt"
+	"slices"
 
 	"example.com/flashsale/loadtest/experiments/pageview"
 	"example.com/flashsale/loadtest/report"
@@ -19,23 +20,35 @@ func (r Rows) writePage(e rig.Environment, pass bool) error {
 
 func salesSection(sales []Sale) report.Section {
 	down := report.Bars{Caption: "From the master's end to the first claim that is accepted after the last one that failed", Unit: "s"}
-	s := report.Section{Title: "Claims", Verdict: report.Right, Table: report.Table{
-		Header: []string{"", "rounds", "sold out", "accepted", "orders", "oversold", "duplicates", "undersold", "acked missing", "503s", "right"},
-	}}
 	for _, sale := range sales {
-		name := sale.Topology
 		if sale.Failover {
-			name += ", failover"
-			down.Bars = append(down.Bars, report.Bar{Name: name, Value: sale.Unavailable})
-		}
-		s.Table.Rows = append(s.Table.Rows, []string{
-			name, fmt.Sprint(sale.Rounds), fmt.Sprint(sale.SoldOut), fmt.Sprint(sale.Accepted), fmt.Sprint(sale.Orders), fmt.Sprint(sale.Oversold),
-			fmt.Sprint(sale.Duplicates), fmt.Sprint(sale.Undersold), fmt.Sprint(sale.Missing), fmt.Sprint(sale.Failed), rig.Mark(sale.Pass),
-		})
-		if !sale.Pass {
-			s.Verdict = report.Wrong
+			down.Bars = append(down.Bars, report.Bar{Name: sale.name(), Value: sale.Unavailable})
 		}
 	}
-	s.Charts = []report.Chart{down}
-	return s
+	return report.Section{
+		Title: "Claims", Verdict: report.VerdictOf(!slices.ContainsFunc(sales, func(s Sale) bool { return !s.Pass })),
+		Charts: []report.Chart{down}, Table: salesTable(sales),
+	}
+}
+
+func (sale Sale) name() string {
+	if sale.Failover {
+		return sale.Topology + ", failover"
+	}
+	return sale.Topology
+}
+
+func salesTable(sales []Sale) report.Table {
+	t := report.Table{Header: []string{
+		"", "rounds", "sold out", "accepted", "orders", "over", "twice", "under", "acked missing", "503s", "outage", "right",
+	}}
+	for _, s := range sales {
+		outage := "–"
+		if s.Failover {
+			outage = fmt.Sprintf("%.1f s", s.Unavailable)
+		}
+		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold, s.Missing, s.Failed,
+			outage, rig.Mark(s.Pass))
+	}
+	return t
 }

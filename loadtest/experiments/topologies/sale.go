@@ -108,21 +108,3 @@ func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged 
 	sale.Pass = kept && recovered
 	return nil
 }
-
-const saleRow = "%-9s %-9s %6s %8s %9s %7s %8s %9s %11s %6s %7s  %s"
-
-var saleHeader = fmt.Sprintf(saleRow, "redis", "failover", "rounds", "sold out", "accepted", "orders",
-	"I1 over", "I2 twice", "I3 missing", "503s", "outage", "right")
-
-// String returns sale as a row of the table.
-func (sale Sale) String() string {
-	failover, outage := "no", "–"
-	if sale.Failover {
-		failover, outage = "kill -9", fmt.Sprintf("%.1f s", sale.Unavailable)
-	}
-	cells := []any{sale.Topology, failover}
-	for _, n := range []int{sale.Rounds, sale.SoldOut, sale.Accepted, sale.Orders, sale.Oversold, sale.Duplicates, sale.Missing + sale.Undersold, sale.Failed} {
-		cells = append(cells, strconv.Itoa(n))
-	}
-	return fmt.Sprintf(saleRow, append(cells, outage, rig.Mark(sale.Pass))...)
-}

@@ -18,19 +18,21 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	sales, salesPass, err := runSales(ctx, s)
+	steps := rig.NewSteps(6 + 5*len(lab.Topologies)) // two topologies have a failover
+	sales, salesPass, err := runSales(ctx, s, steps)
 	if err != nil {
 		return err
 	}
-	views, viewsPass, err := runViews(ctx, s)
+	views, viewsPass, err := runViews(ctx, s, steps)
 	if err != nil {
 		return err
 	}
 	rows, pass := Rows{sales, views}, salesPass && viewsPass
-	if err := s.WriteRows(ctx, "topologies", rows, pass); err != nil && !errors.Is(err, rig.ErrNotProven) {
-		return err
-	}
-	environment, err := s.Environment(ctx)
+	fmt.Println("100 users claim 7 times each, stock 50, as shipped:")
+	salesTable(sales).Print()
+	fmt.Println("\n666 page views at once:")
+	pageview.Table(views).Print()
+	environment, err := s.WriteRows(ctx, "topologies", rows, pass)
 	if err != nil {
 		return err
 	}
@@ -43,30 +45,26 @@ type Rows struct {
 	Views []pageview.Views `json:"views"`
 }
 
-func runSales(ctx context.Context, s *rig.Stack) (sales []Sale, pass bool, err error) {
+func runSales(ctx context.Context, s *rig.Stack, steps *rig.Steps) (sales []Sale, pass bool, err error) {
 	pass = true
-	fmt.Println("100 users claim 7 times each, stock 50, as shipped:")
-	fmt.Println(saleHeader)
 	for _, topology := range lab.Topologies {
 		for _, failover := range []bool{false, true} {
 			if failover && topology != "sentinel" && topology != "cluster" {
 				continue // no replica becomes master
 			}
+			steps.Next("claims, %s, failover %t", topology, failover)
 			sale, err := sell(ctx, s, topology, failover)
 			if err != nil {
 				return nil, false, fmt.Errorf("%s: %w", topology, err)
 			}
-			fmt.Println(sale)
 			sales, pass = append(sales, sale), pass && sale.Pass
 		}
 	}
 	return sales, pass, nil
 }
 
-func runViews(ctx context.Context, s *rig.Stack) (views []pageview.Views, pass bool, err error) {
+func runViews(ctx context.Context, s *rig.Stack, steps *rig.Steps) (views []pageview.Views, pass bool, err error) {
 	pass = true
-	fmt.Println("\n666 page views at once:")
-	fmt.Printf("%-9s %s\n", "redis", pageview.Header)
 	for _, topology := range lab.Topologies {
 		for _, t := range []pageview.Trial{
 			{Version: "v1", Lock: "none", Expect: "break"}, {Version: "v2", Lock: "local", Expect: "break"},
@@ -74,11 +72,11 @@ func runViews(ctx context.Context, s *rig.Stack) (views []pageview.Views, pass b
 			{Version: "v4", Lock: "redlock", Expect: "hold"},
 		} {
 			t.Sender, t.Topology = "k6", topology
+			steps.Next("page views, %s, %s, lock %s", topology, t.Version, t.Lock)
 			v, err := pageview.Send(ctx, s, t)
 			if err != nil {
 				return nil, false, fmt.Errorf("%s %s %s: %w", topology, t.Version, t.Lock, err)
 			}
-			fmt.Printf("%-9s %s\n", topology, v)
 			views, pass = append(views, v), pass && v.Pass
 		}
 	}

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -82,10 +80,9 @@ func quick() bool { return os.Getenv("BENCH") == "quick" }
 // run runs the selected sections. A section that fails does not stop the next
 // one, and what was measured is reported in any case.
 func (b *bench) run(ctx context.Context) error {
-	selected := strings.FieldsFunc(os.Getenv("SECTIONS"), func(r rune) bool { return r == ',' })
 	var errs []error
 	for _, s := range sections {
-		if ctx.Err() != nil || len(selected) > 0 && !slices.Contains(selected, s.name) {
+		if ctx.Err() != nil || !s.selected() {
 			continue
 		}
 		if err := s.measure(b, ctx); err != nil {

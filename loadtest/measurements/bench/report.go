@@ -45,9 +45,24 @@ func (b *bench) report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(markdown)
+	b.printTables(r.Targets)
 	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
 		return err
 	}
 	return b.writePage(r)
+}
+
+// printTables prints the tables of the sections that were measured, and all
+// targets.
+func (b *bench) printTables(targets []Target) {
+	for _, s := range sections {
+		for _, t := range s.tables {
+			if s.selected() {
+				fmt.Printf("\n%s:\n", t.name)
+				t.of(b.Figures).Print()
+			}
+		}
+	}
+	fmt.Println("\ntargets:")
+	targetTable(targets).Print()
 }

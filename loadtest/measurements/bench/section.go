@@ -2,6 +2,9 @@ package bench
 
 import (
 	"context"
+	"os"
+	"slices"
+	"strings"
 
 	"example.com/flashsale/loadtest/report"
 )
@@ -13,6 +16,12 @@ type section struct {
 	measure func(*bench, context.Context) error
 	tables  []table
 	limits  []limit
+}
+
+// selected reports whether SECTIONS names s, or nothing.
+func (s section) selected() bool {
+	names := os.Getenv("SECTIONS")
+	return names == "" || slices.Contains(strings.Split(names, ","), s.name)
 }
 
 // sections are all sections in the order of their measurement.

@@ -61,15 +61,21 @@ func run(ctx context.Context, s *rig.Stack, sizes []int) error {
 	if err := errors.Join(err, pair.Stop(), sale.Close()); err != nil {
 		return err
 	}
-	return s.WriteRows(ctx, "crowd", rows, pass)
+	fmt.Printf("Claims sent at one moment, through nginx to two instances over TCP, %d times each:\n", runs)
+	table(rows).Print()
+	if _, err := s.WriteRows(ctx, "crowd", rows, pass); err != nil {
+		return err
+	}
+	return rig.Proven(pass)
 }
 
 func measure(ctx context.Context, s *site, sizes []int) (rows []Row, pass bool, err error) {
-	fmt.Printf("Claims sent at one moment, through nginx to two instances over TCP, %d times each:\n%s\n", runs, header)
 	pass = true
+	steps := rig.NewSteps(runs * len(sizes))
 	for _, n := range sizes {
 		row := Row{Clients: n}
 		for range runs {
+			steps.Next("%d clients", n)
 			b, err := s.burst(ctx, n)
 			if err != nil {
 				return nil, false, fmt.Errorf("%d clients: %w", n, err)
@@ -77,7 +83,6 @@ func measure(ctx context.Context, s *site, sizes []int) (rows []Row, pass bool, 
 			row.Bursts = append(row.Bursts, b)
 		}
 		row.Pass = row.passes()
-		fmt.Println(row)
 		rows, pass = append(rows, row), pass && row.Pass
 	}
 	return rows, pass, nil

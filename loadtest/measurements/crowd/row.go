@@ -3,8 +3,8 @@ package crowd
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -52,27 +52,23 @@ func p99(b Burst) float64    { return b.P99 }
 func last(b Burst) float64   { return b.Max }
 func memory(b Burst) float64 { return b.Memory }
 
-const rowFormat = "%7s %9s %8s %12s %10s %9s %10s %8s %8s %9s %8s %7s  %s"
-
-var header = fmt.Sprintf(rowFormat, "clients", "accepted", "refused", "503 service", "503 nginx", "no reply", "unexpected",
-	"p50 ms", "p99 ms", "worst p99", "max ms", "MB", "right")
-
-// String returns r as a row of the table: counts of all bursts, the medians of
-// p50 and p99, and the highest of the others.
-func (r Row) String() string {
-	refused := 0
-	for _, code := range rig.Refusals {
-		refused += r.count(code)
+// table is a table of rows: counts of all bursts, the medians of p50 and p99, and
+// the highest of the others.
+func table(rows []Row) report.Table {
+	t := report.Table{Header: []string{
+		"clients", "accepted", "refused", "503 service", "503 nginx", "no reply", "unexpected",
+		"p50 ms", "p99 ms", "worst p99", "max ms", "MB", "right",
+	}}
+	for _, r := range rows {
+		refused := 0
+		for _, code := range rig.Refusals {
+			refused += r.count(code)
+		}
+		of := func(figure func(Burst) float64, q float64) string {
+			return fmt.Sprintf("%.0f", stats.Quantile(r.all(figure), q))
+		}
+		t.Add(r.Clients, r.count(rig.Accepted), refused, r.count(Overloaded), r.count(NoInstance), r.count(NoReply),
+			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(last, 1), of(memory, 1), rig.Mark(r.Pass))
 	}
-	cells := []any{strconv.Itoa(r.Clients)}
-	for _, n := range []int{r.count(rig.Accepted), refused, r.count(Overloaded), r.count(NoInstance), r.count(NoReply), r.count(rig.Unexpected)} {
-		cells = append(cells, strconv.Itoa(n))
-	}
-	for _, ms := range []float64{
-		stats.Quantile(r.all(p50), 0.5), stats.Quantile(r.all(p99), 0.5), stats.Quantile(r.all(p99), 1),
-		stats.Quantile(r.all(last), 1), stats.Quantile(r.all(memory), 1),
-	} {
-		cells = append(cells, fmt.Sprintf("%.0f", ms))
-	}
-	return fmt.Sprintf(rowFormat, append(cells, rig.Mark(r.Pass))...)
+	return t
 }

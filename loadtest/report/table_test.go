@@ -1,0 +1,51 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
+	t.Parallel()
+	table := Table{Header: []string{"fault", "all coupons sell again after", "right"}}
+	table.Add("instance a drained while partitioned from MySQL — and more", "1.5 s", "yes")
+	table.Add("a note of some length on the row above it, which is wrapped as well")
+	for _, width := range []int{40, 60, 80, 200} {
+		var b strings.Builder
+		table.Write(&b, width)
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				t.Errorf("%d columns instead of %d: %s", n, width, line)
+			}
+		}
+		for _, word := range strings.Fields("fault coupons partitioned MySQL 1.5 yes wrapped") {
+			if !strings.Contains(b.String(), word) {
+				t.Errorf("%d columns: %q is missing:\n%s", width, word, b.String())
+			}
+		}
+	}
+}
+
+func TestTableWhoseWordsDoNotFitBecomesLists(t *testing.T) {
+	t.Parallel()
+	table := Table{Header: []string{"", "acknowledged", "unanswered", "undersold"}}
+	table.Add("one", 1, 2, 3)
+	var b strings.Builder
+	table.Write(&b, 30)
+	if want := "one\n    acknowledged: 1;\n    unanswered: 2; undersold:\n    3\n"; b.String() != want {
+		t.Errorf("got\n%s, want\n%s", b.String(), want)
+	}
+}
+
+func TestTableAlignsNumbersToTheRight(t *testing.T) {
+	t.Parallel()
+	table := Table{Header: []string{"", "n"}}
+	table.Add("a", 1)
+	table.Add("bc", 1000)
+	var b strings.Builder
+	table.Write(&b, 80)
+	if want := "       n\n--------\na      1\nbc  1000\n"; b.String() != want {
+		t.Errorf("got\n%s, want\n%s", b.String(), want)
+	}
+}
