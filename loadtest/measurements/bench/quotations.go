@@ -14,7 +14,8 @@ import (
 // quotation is a number in a page after a comment with the name of its figure or
 // target, or with two names and the ratio of their figures, as in
 // <!-- claims/direct/grouped -->19,216 and <!-- claims/direct/grouped / claims/direct/each -->8.36.
-var quotation = regexp.MustCompile(`<!-- ([^>]+) -->([0-9.,]*[0-9])?`)
+// A comment with a colon, as in <!-- model: … -->, is of another test.
+var quotation = regexp.MustCompile(`<!-- ([^>:]+) -->([0-9.,]*[0-9])?`)
 
 // lineStart matches a comment that Markdown takes for the end of a paragraph.
 var lineStart = regexp.MustCompile(`(?m)^ *<!-- [^>]+ -->[0-9].*`)
