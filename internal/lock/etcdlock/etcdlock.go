@@ -19,18 +19,23 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A Locker keeps its keys below "lock/". A released lock leaves an etcd lease
 // without a key behind, which the next lock of the same ttl uses.
 type Locker struct {
-	cli  *clientv3.Client
-	idle idleLeases
+	cli       *clientv3.Client
+	idle      idleLeases
+	abandoned driver.Abandoned
 }
 
 // New returns a locker that uses cli. The caller remains responsible for
 // closing cli.
 func New(cli *clientv3.Client) *Locker { return &Locker{cli: cli} }
+
+// Drain implements lock.Drainer.
+func (l *Locker) Drain(ctx context.Context) { l.abandoned.Drain(ctx) }
 
 // Ping returns an error unless a majority of the members replies and the locks
 // may be read.
@@ -64,7 +69,7 @@ func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	end := time.Now().Add(ttl)
+	start := time.Now()
 	leaseID, err := l.grant(ctx, seconds(ttl))
 	if err != nil {
 		return nil, fmt.Errorf("etcdlock: acquire %s: %w", key, err)
@@ -74,14 +79,9 @@ func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 		locker: l, cli: l.cli, key: key, prefix: prefix, etcdKey: prefix + rand.Text(),
 		leaseID: leaseID, ttl: seconds(ttl), lost: make(chan struct{}),
 	}
-	held.expiry.Begin(end)
+	held.expiry.Begin(start.Add(ttl))
 	if err := method(held, ctx); err != nil {
-		refused := errors.Is(err, lock.ErrLocked)
-		held.retire(ctx, refused && held.revision == 0)
-		if refused {
-			return nil, err
-		}
-		return nil, fmt.Errorf("etcdlock: acquire %s: %w", key, err)
+		return nil, held.giveUp(ctx, start, err)
 	}
 	return held, nil
 }

@@ -85,3 +85,67 @@ func TestLostReplyIsFoundOut(t *testing.T) {
 		mustTryLock(t, healthy, key, time.Minute)
 	}
 }
+
+// etcd does not reply. When it does again, it still has the request whose caller
+// has given up. Releasing it has to be repeated until it has come.
+func TestStalledServerLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	server := labtest.Etcd(t)
+	l, healthy := etcdlock.New(dial(t, server)), etcdlock.New(dial(t, server))
+	if err := mustTryLock(t, l, "connects", time.Minute).Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	idle := mustTryLock(t, l, "other", time.Minute)
+	for name, acquire := range map[string]func(context.Context, string, time.Duration) (lock.Lease, error){
+		"TryLock": l.TryLock, "Lock": l.Lock,
+	} {
+		server.Pause()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := acquire(ctx, name, time.Minute)
+		cancel()
+		if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+			t.Errorf("%s of a paused server: %v, want an unknown outcome", name, err)
+		}
+		server.Resume()
+		l.Drain(t.Context())
+		mustTryLock(t, healthy, name, time.Minute)
+	}
+	if err := idle.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The waiter is in the queue when etcd falls silent.
+func TestSilentServerIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedEtcd(t)
+	proxy, err := faultproxy.New("unix", socket(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	waiter, key := etcdlock.New(dialEndpoint(t, "http://"+proxy.Addr())), labtest.Name(t)
+	cli := dial(t, server)
+	held := mustTryLock(t, etcdlock.New(cli), key, time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() {
+		_, err := waiter.Lock(ctx, key, time.Minute)
+		returned <- err
+	}()
+	for len(etcdKeys(t, cli, key)) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	proxy.Partition()
+	cancel()
+	if err := <-returned; err == nil || errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock on a silent server: %v, want the cause and no ErrLocked", err)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Heal()
+	waiter.Drain(t.Context())
+	mustTryLock(t, etcdlock.New(cli), key, time.Minute)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -92,10 +93,10 @@ func (l *lease) changeTTL(ctx context.Context, ttl int64) error {
 		return err
 	}
 	if !resp.Succeeded {
-		l.revoke(ctx, id)
+		_ = l.revoke(ctx, id)
 		return lock.ErrLost
 	}
-	l.revoke(ctx, l.leaseID)
+	_ = l.revoke(ctx, l.leaseID)
 	l.leaseID, l.ttl = id, ttl
 	return nil
 }
@@ -142,13 +143,53 @@ func (l *lease) retire(ctx context.Context, unbound bool) {
 	if unbound && l.ttl != 0 && !l.uncertain && l.locker.idle.put(l.leaseID, l.ttl) {
 		return
 	}
-	l.revoke(ctx, l.leaseID)
+	_ = l.revoke(ctx, l.leaseID)
+}
+
+// giveUp ends a lease that has not become the lock's holder because of err, and
+// returns the error of its acquisition, which was requested at start. The refusal
+// of a waiter stands only if etcd replies at the end of the wait.
+func (l *lease) giveUp(ctx context.Context, start time.Time, err error) error {
+	refused := errors.Is(err, lock.ErrLocked)
+	switch {
+	case refused && l.revision == 0:
+		l.retire(ctx, true)
+		return err
+	case l.abandon(ctx, start) && refused:
+		return err
+	case refused:
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("etcdlock: acquire %s: %w", l.key, err)
+}
+
+// abandon revokes the etcd lease until a late request cannot bind a key to it. It
+// reports whether etcd has replied already.
+func (l *lease) abandon(ctx context.Context, start time.Time) (replied bool) {
+	var replies atomic.Int64
+	l.locker.abandoned.Release(ctx, start, func(ctx context.Context) error {
+		err := l.locker.revoke(ctx, l.leaseID)
+		if err == nil {
+			replies.Add(1)
+		}
+		return err
+	})
+	return replies.Load() > 0
+}
+
+// revoke revokes an etcd lease of this lease. If that fails, the etcd lease
+// expires. The end of ctx does not stop it.
+func (l *lease) revoke(ctx context.Context, id clientv3.LeaseID) error {
+	ctx, cancel := driver.Cleanup(ctx, cleanup)
+	defer cancel()
+	return l.locker.revoke(ctx, id)
 }
 
 // revoke revokes an etcd lease, which deletes the key bound to it and prevents a
-// late request from binding one. The end of ctx does not stop it.
-func (l *lease) revoke(ctx context.Context, id clientv3.LeaseID) {
-	ctx, cancel := driver.Cleanup(ctx, cleanup)
-	defer cancel()
-	_, _ = l.cli.Revoke(ctx, id)
+// late request from binding one. It is no error if etcd does not have it.
+func (l *Locker) revoke(ctx context.Context, id clientv3.LeaseID) error {
+	if _, err := l.cli.Revoke(ctx, id); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return err
+	}
+	return nil
 }

@@ -15,14 +15,21 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A Locker stores each lock under its own key, without a prefix.
-type Locker struct{ mc *memcache.Client }
+type Locker struct {
+	mc        *memcache.Client
+	abandoned driver.Abandoned
+}
 
 // New returns a locker that uses mc. The Timeout of mc bounds every request.
 // The end of a context does not interrupt a request; it only prevents the next.
-func New(mc *memcache.Client) *Locker { return &Locker{mc} }
+func New(mc *memcache.Client) *Locker { return &Locker{mc: mc} }
+
+// Drain implements lock.Drainer.
+func (l *Locker) Drain(ctx context.Context) { l.abandoned.Drain(ctx) }
 
 // TryLock implements lock.Locker.
 func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
@@ -31,6 +38,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 		return nil, err
 	}
 	held := &lease{mc: l.mc, key: key, token: rand.Text()}
+	start := time.Now()
 	err = l.mc.Add(&memcache.Item{Key: key, Value: []byte(held.token), Expiration: seconds})
 	switch {
 	case err == nil:
@@ -38,7 +46,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	case errors.Is(err, memcache.ErrNotStored):
 		return nil, lock.ErrLocked
 	}
-	_ = held.expire(inThePast) // the key may be stored although the reply was lost
+	l.abandoned.Release(ctx, start, held.remove)
 	return nil, fmt.Errorf("memcachelock: acquire %s: %w", key, err)
 }
 
@@ -75,6 +83,14 @@ func (l *lease) Release(ctx context.Context) error {
 	}
 	if err := l.expire(inThePast); err != nil {
 		return fmt.Errorf("memcachelock: release %s: %w", l.key, err)
+	}
+	return nil
+}
+
+// remove deletes the key if it has the lease's token.
+func (l *lease) remove(context.Context) error {
+	if err := l.expire(inThePast); !errors.Is(err, lock.ErrLost) {
+		return err
 	}
 	return nil
 }

@@ -179,3 +179,23 @@ func TestTTLBeyondThirtyDaysIsRejected(t *testing.T) {
 		t.Error("TryLock succeeded, want an error: memcached reads such a ttl as a date, and the key would have expired")
 	}
 }
+
+// memcached does not reply, and runs the request of a caller that has given up
+// when it goes on.
+func TestStalledServerLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	server := labtest.Memcached(t)
+	impatient, key := dial(t, server), labtest.Name(t)
+	impatient.Timeout = 100 * time.Millisecond
+	l := memcachelock.New(impatient)
+	for err := error(memcache.ErrServerError); err != nil; err = impatient.Ping() { // has a connection
+		time.Sleep(time.Millisecond)
+	}
+	server.Pause()
+	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock of a paused server: %v, want an unknown outcome", err)
+	}
+	server.Resume()
+	l.Drain(t.Context())
+	mustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
+}

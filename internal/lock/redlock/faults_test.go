@@ -272,3 +272,24 @@ func TestNotifyNeedsOneNodeThatNotifies(t *testing.T) {
 		t.Error("Notify succeeded without a node that notifies")
 	}
 }
+
+// The majority's grants are given up because the third comes too late. Meanwhile
+// the nodes have stalled, so that the releases get no reply.
+func TestStalledNodesKeepNoKey(t *testing.T) {
+	t.Parallel()
+	f := startNodes(t)
+	l, key := f.newLocker(t), labtest.Name(t)
+	lease := mustTryLock(t, l, key)
+	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	f.flush(t, 0, 1, 2)
+	f.servers[3].Pause()
+	f.servers[4].Pause()
+	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute)) // gives up the leases of the paused nodes
+	for _, i := range []int{3, 4} {
+		rdb := f.rdb[i].(*redis.Client)
+		f.servers[i].Resume()
+		noError(t, "PING", rdb.Ping(t.Context()).Err())
+	}
+	eventually(t, "the resumed nodes to release the key", func() bool { return f.countKeys(t, key, 3, 4) == 0 })
+	l.Drain(t.Context())
+}

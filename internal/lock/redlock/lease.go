@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/driver"
 )
 
 // A lease is the leases that the nodes have granted.
@@ -75,9 +74,8 @@ func (l *lease) tryLockNode(ctx context.Context, node int, ttl time.Duration) er
 	if err != nil || l.add(node, granted) {
 		return err
 	}
-	ctx, cancel := driver.Cleanup(ctx, l.timeout)
-	defer cancel()
-	return errors.Join(lock.ErrLost, granted.Release(ctx))
+	l.locker.releaseNode(ctx, l.timeout, granted)
+	return lock.ErrLost
 }
 
 func (l *lease) extendNode(ctx context.Context, node int, ttl time.Duration) error {
@@ -129,12 +127,10 @@ func (l *lease) end() []lock.Lease {
 // releaseAll ends the lease and releases its node leases. The end of ctx does
 // not stop it.
 func (l *lease) releaseAll(ctx context.Context) {
-	ctx, cancel := driver.Cleanup(ctx, l.timeout)
-	defer cancel()
 	var releases sync.WaitGroup
 	for _, nodeLease := range l.end() {
 		if nodeLease != nil {
-			releases.Go(func() { _ = nodeLease.Release(ctx) })
+			releases.Go(func() { l.locker.releaseNode(ctx, l.timeout, nodeLease) })
 		}
 	}
 	releases.Wait()

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"example.com/flashsale/internal/lock"
@@ -18,6 +19,7 @@ var (
 // ErrLost; every other error leaves the node's outcome unknown.
 type replies struct {
 	granted, refused int
+	left             []time.Duration // of the leases that nodes refused for, as far as they know
 	errs             []error
 }
 
@@ -27,9 +29,23 @@ func (r *replies) add(err error) {
 		r.granted++
 	case errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost):
 		r.refused++
+		if locked, ok := errors.AsType[*lock.LockedError](err); ok {
+			r.left = append(r.left, locked.Left)
+		}
 	default:
 		r.errs = append(r.errs, err)
 	}
+}
+
+// locked returns ErrLocked, with the time after which fewer than refusalQuorum nodes
+// refuse if no lease is extended, if enough of them know it.
+func (r *replies) locked(refusalQuorum int) error {
+	ends := r.refused - refusalQuorum // of so many leases, and of one more
+	if len(r.left) <= ends {
+		return lock.ErrLocked
+	}
+	slices.Sort(r.left)
+	return lock.Locked(r.left[ends])
 }
 
 // noQuorum returns the error of a request that neither enough nodes granted nor

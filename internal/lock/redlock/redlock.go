@@ -7,7 +7,7 @@
 // node that loses its data and restarts before the leases it lost would have
 // expired can give a second holder a majority: keep it stopped for longer than
 // the longest ttl, or make it durable. A node that was paused may grant, when it
-// resumes, a lease whose client has given up; that lease ends with its ttl.
+// resumes, a lease whose client has given up; the node's driver then releases it.
 //
 // There is no fence, because no node knows the fences of the others.
 package redlock
@@ -21,16 +21,20 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 )
 
 // A Locker sends every request to all its nodes at once, and returns as soon as
 // a majority has replied. The requests to the others continue in the background
 // until they time out.
-type Locker struct{ nodes []lock.Locker }
+type Locker struct {
+	nodes     []lock.Locker
+	abandoned driver.Abandoned
+}
 
 // New returns a locker over an odd number of nodes. Each must be a service of
 // its own.
-func New(nodes ...lock.Locker) *Locker { return &Locker{nodes} }
+func New(nodes ...lock.Locker) *Locker { return &Locker{nodes: nodes} }
 
 // quorum is the number of grants that make a majority.
 func (l *Locker) quorum() int { return len(l.nodes)/2 + 1 }
@@ -78,9 +82,39 @@ func (l *Locker) try(ctx context.Context, key string, ttl time.Duration) (lock.L
 	case r.granted > 0 && r.granted < l.quorum() && r.refused > 0:
 		return nil, errSplitVote
 	case r.refused >= l.refusalQuorum():
-		return nil, lock.ErrLocked
+		return nil, r.locked(l.refusalQuorum())
 	}
 	return nil, fmt.Errorf("redlock: acquire %s: %w", key, r.noQuorum())
+}
+
+// Drain implements lock.Drainer. It also drains those nodes that are a
+// lock.Drainer.
+func (l *Locker) Drain(ctx context.Context) {
+	var drains sync.WaitGroup
+	drains.Go(func() { l.abandoned.Drain(ctx) })
+	for _, node := range l.nodes {
+		if d, ok := node.(lock.Drainer); ok {
+			drains.Go(func() { d.Drain(ctx) })
+		}
+	}
+	drains.Wait()
+}
+
+// releaseNode releases the lease of one node, and again in the background if the
+// node does not reply in time. The end of ctx does not stop it.
+func (l *Locker) releaseNode(ctx context.Context, timeout time.Duration, nodeLease lock.Lease) {
+	release := func(ctx context.Context) error {
+		if err := nodeLease.Release(ctx); !errors.Is(err, lock.ErrLost) {
+			return err
+		}
+		return nil
+	}
+	start := time.Now()
+	first, cancel := driver.Cleanup(ctx, timeout)
+	defer cancel()
+	if release(first) != nil {
+		l.abandoned.Release(ctx, start, release)
+	}
 }
 
 // Notify implements lock.Notifier with the notifications of those nodes that

@@ -1,0 +1,38 @@
+package redlock
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// The key is free when fewer nodes refuse it than prevent a majority, here two of
+// three. Zero is a node that does not know.
+func TestRefusalTellsWhenAMajorityIsFree(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		left []time.Duration
+		want time.Duration
+	}{
+		"two refuse":               {[]time.Duration{3, 1}, 1},
+		"three refuse":             {[]time.Duration{3, 1, 2}, 2},
+		"one of three knows":       {[]time.Duration{0, 0, 5}, 0},
+		"two of three know":        {[]time.Duration{0, 7, 5}, 7},
+		"two refuse and one knows": {[]time.Duration{0, 5}, 5},
+	} {
+		var r replies
+		for _, left := range tc.left {
+			r.add(lock.Locked(left))
+		}
+		err := r.locked(2)
+		var left time.Duration
+		if locked, ok := errors.AsType[*lock.LockedError](err); ok {
+			left = locked.Left
+		}
+		if !errors.Is(err, lock.ErrLocked) || left != tc.want {
+			t.Errorf("%s: %v with %d left, want ErrLocked with %d", name, err, left, tc.want)
+		}
+	}
+}
