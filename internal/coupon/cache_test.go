@@ -154,3 +154,48 @@ func TestManyCouponsAreCachedInLinearTime(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// The store replies a TTL after the request. What it has read is that old.
+func TestSlowReadIsNotCachedForLonger(t *testing.T) {
+	t.Parallel()
+	const ttl = 500 * time.Millisecond
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 5)
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	mustExec(t, conn, "LOCK TABLES coupons WRITE, coupon_segments WRITE")
+	cache := coupon.NewCache(s, ttl)
+	found := make(chan coupon.Coupon)
+	go func() { c, _ := cache.Find(t.Context(), 1); found <- c }()
+	const waiting = `SELECT COUNT(*) > 0 FROM information_schema.processlist
+		WHERE db = DATABASE() AND state LIKE 'Waiting for table%'`
+	labtest.Eventually(t, "the read waits", func() bool { return mustGet(t, conn, waiting) == 1 })
+	time.Sleep(ttl)
+	mustExec(t, conn, "UNLOCK TABLES")
+	if c := <-found; c.Stock != 5 {
+		t.Fatalf("found %+v", c)
+	}
+	mustExec(t, conn, "UPDATE coupons SET stock = 3")
+	if got := mustFind(t, cache).Stock; got != 3 {
+		t.Errorf("stock %d, a TTL after it was requested; want the current 3", got)
+	}
+}
+
+func mustExec(t *testing.T, conn *sqlx.Conn, q string) {
+	t.Helper()
+	if _, err := conn.ExecContext(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustGet(t *testing.T, conn *sqlx.Conn, q string) (n int) {
+	t.Helper()
+	if err := conn.GetContext(t.Context(), &n, q); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

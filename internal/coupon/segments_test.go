@@ -148,3 +148,32 @@ func TestReloadReadsWhatIsCached(t *testing.T) {
 		t.Errorf("not cached after the reload: %+v", c)
 	}
 }
+
+// A claim has taken a unit of a segment, and commits while a restock is under way.
+func TestRestockLocksItsSegments(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustSplit(t, s, 1, 4, 4)
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	mustExec(t, conn, "START TRANSACTION")
+	mustExec(t, conn, "UPDATE coupon_segments SET stock = stock - 1 WHERE coupon_id = 1 AND segment = 1")
+	restocked := make(chan error)
+	go func() { _, err := s.Restock(t.Context(), 1, 4, admin); restocked <- err }()
+	const waiting = `SELECT COUNT(*) FROM information_schema.innodb_trx t
+		JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+		WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()`
+	labtest.Eventually(t, "the restock waits", func() bool { return mustGet(t, conn, waiting) == 1 })
+	mustExec(t, conn, "COMMIT")
+	if err := <-restocked; err != nil {
+		t.Fatal(err)
+	}
+	changes, err := s.Changes(t.Context(), 1, 0, 1)
+	if err != nil || changes[0].StockFrom != 3 || changes[0].StockTo != 7 {
+		t.Errorf("recorded %+v, %v; want the stock from 3 to 7", changes, err)
+	}
+}

@@ -290,3 +290,20 @@ func BenchmarkNext(b *testing.B) {
 		}
 	})
 }
+
+// The second of an id is at most a second old, also on a worker with numbers left.
+func TestExpiredBlockGivesNoID(t *testing.T) {
+	t.Parallel()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	start := Epoch.Add(100 * day)
+	setClock(t, rdb, start)
+	w := withClock(New(rdb, "order"))
+	for w.block.end-w.block.next == 0 { // until the worker has reserved more than it has used
+		mustNext(t, w)
+	}
+	setClock(t, rdb, start.Add(time.Hour))
+	w.block.expiresAt = time.Now().Add(-1)
+	if got := mustParse(t, mustNext(t, w)).Time; !got.Equal(start.Add(time.Hour)) {
+		t.Errorf("an id of an expired block has the second %s, want %s", got, start.Add(time.Hour))
+	}
+}

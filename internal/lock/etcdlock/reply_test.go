@@ -31,3 +31,54 @@ func TestPutSucceedsAfterALostReply(t *testing.T) {
 		}
 	}
 }
+
+// A put whose reply was lost may still come, and must then find no etcd lease.
+func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cli.Close()
+	l := New(cli)
+	held, err := l.TryLock(t.Context(), labtest.Name(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.(*lease).uncertain = true
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.idle.leases) != 0 {
+		t.Error("the etcd lease is kept for the next lock")
+	}
+}
+
+// The predecessor's key is deleted between the put and the watch.
+func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
+	t.Parallel()
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cli.Close()
+	l := New(cli)
+	held, err := l.TryLock(t.Context(), labtest.Name(t), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := held.(*lease)
+	waiter := &lease{locker: l, cli: cli, prefix: holder.prefix, etcdKey: holder.prefix + "waiter"}
+	before, err := waiter.put(t.Context(), clientv3.Compare(clientv3.CreateRevision(waiter.etcdKey), "=", 0))
+	if err != nil || before.predecessor != holder.etcdKey {
+		t.Fatalf("behind %q, %v, want the holder %q", before.predecessor, err, holder.etcdKey)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if after, err := waiter.nextPlace(ctx, before); err != nil || after.predecessor != "" {
+		t.Errorf("behind %q, %v, want the waiter to be first", after.predecessor, err)
+	}
+}

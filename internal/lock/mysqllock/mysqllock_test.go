@@ -198,10 +198,12 @@ func TestFenceRisesAfterARestore(t *testing.T) {
 // An expired lease is lost even if the key has not been acquired since.
 func TestExpiredLeaseIsLost(t *testing.T) {
 	t.Parallel()
-	lease := mustTryLock(t, mysqllock.NewRows(labtest.DB(t)), labtest.Name(t), time.Millisecond)
+	l, key := mysqllock.NewRows(labtest.DB(t)), labtest.Name(t)
+	extended := mustTryLock(t, l, key, time.Millisecond)
+	released := mustTryLock(t, l, key+"x", time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
-	wantLost(t, "extend", lease.Extend(t.Context(), time.Minute))
-	wantLost(t, "release", lease.Release(t.Context()))
+	wantLost(t, "extend", extended.Extend(t.Context(), time.Minute))
+	wantLost(t, "release", released.Release(t.Context()))
 }
 
 // The expiry is stored in UTC, whatever the time zones of the connections.
