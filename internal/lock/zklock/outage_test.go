@@ -40,6 +40,23 @@ func TestUnreachableServerIsReportedAtOnceAfterTheSessionTimeout(t *testing.T) {
 	wantUnknown(t, "TryLock", err)
 }
 
+func TestCloseEndsAWaitForAServer(t *testing.T) {
+	t.Parallel()
+	l, err := zklock.Open([]string{"127.0.0.1:1"}, 100*time.Millisecond)
+	noError(t, "open", err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.Lock(ctx, labtest.Name(t), ttl)
+		ended <- err
+	}()
+	time.Sleep(200 * time.Millisecond) // let the waiter find that there is no session
+	l.Close()
+	wantUnknown(t, "Lock", <-ended)
+	noError(t, "the wait was ended by its context", ctx.Err())
+}
+
 // The goroutines and nodes of claims that give up must not add up while the
 // server is away or silent.
 func TestClaimsThatGiveUpLeaveNoGoroutines(t *testing.T) {

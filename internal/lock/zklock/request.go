@@ -81,12 +81,15 @@ func (l *Locker) begin(ctx context.Context) error {
 	}
 }
 
-// awaitConnection waits for a connection, even if the session is lost.
+// awaitConnection waits for a connection, even if the session is lost, until
+// Close.
 func (l *Locker) awaitConnection(ctx context.Context) error {
 	connected, _ := l.session.states()
 	select {
 	case <-connected:
 		return nil
+	case <-l.closed:
+		return zk.ErrClosing
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
