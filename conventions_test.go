@@ -35,7 +35,7 @@ var forbidden = map[string][]string{
 	"internal/idgen":           {"net/http", module},
 	"internal/pageview":        {"net/http", module + "internal/lock/", module + "internal/order", module + "internal/coupon"},
 	"internal/lock":            {"net/http", "database/sql"},
-	"internal/connect":         {"net/http", module},
+	"internal/connect":         {"net/http", module + "internal/coupon", module + "internal/order", module + "internal/httpapi", module + "internal/lock"},
 	"internal/httpapi":         {module + "internal/lock/"},
 	"cmd/api":                  {"testing", module + "internal/lab", module + "internal/faultproxy", module + "loadtest"},
 }

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
@@ -25,6 +24,8 @@ import (
 	"github.com/golang-migrate/migrate/v4/database/mysql"
 	"github.com/golang-migrate/migrate/v4/source"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
+
+	"example.com/flashsale/internal/transaction"
 )
 
 //go:embed *.sql
@@ -71,9 +72,7 @@ func isConflict(err error) bool {
 	if _, dirty := errors.AsType[migrate.ErrDirty](err); dirty {
 		return true
 	}
-	const tableExists, duplicateKey, deadlock = 1050, 1062, 1213
-	e, ok := errors.AsType[*mysqldriver.MySQLError](err)
-	return ok && slices.Contains([]uint16{tableExists, duplicateKey, deadlock}, e.Number)
+	return transaction.HasNumber(err, transaction.TableExists, transaction.DuplicateKey, transaction.Deadlock)
 }
 
 // isLost reports whether err says that the connection was lost.

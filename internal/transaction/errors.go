@@ -8,35 +8,95 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// MySQL's error numbers that a transaction has to expect.
+// The numbers of MySQL's errors that this service has to expect.
 const (
-	NodeNotReady     = 1047 // Galera: the node does not belong to the majority, or is joining it
-	SyntaxError      = 1064
-	DuplicateKey     = 1062
-	LockWaitTimeout  = 1205
-	Deadlock         = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
-	NotSupported     = 1235
-	OutOfRange       = 1690
-	RolledBack       = 3101 // MySQL Group Replication: the same
-	NoMultiStatement = 8130 // TiDB
+	TooManyConnections = 1040
+	NodeNotReady       = 1047 // Galera: the node does not belong to the majority, or is joining it
+	TableExists        = 1050
+	ShuttingDown       = 1053
+	DuplicateKey       = 1062
+	SyntaxError        = 1064
+	UnknownError       = 1105 // vtgate: also a lost connection to the server
+	ErrorDuringCommit  = 1180 // Galera: the node was cut off from the others while it committed
+	LockWaitTimeout    = 1205
+	Deadlock           = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
+	NotSupported       = 1235
+	ReadOnly           = 1290
+	QueryInterrupted   = 1317
+	OutOfRange         = 1690
+	ConnectionKilled   = 1927 // MariaDB
+	ServerGone         = 2006 // a proxy has lost the server
+	ServerLost         = 2013 // a proxy has lost the server
+	StatementTimeout   = 3024 // MySQL
+	RolledBack         = 3101 // MySQL Group Replication: another node's transaction conflicts
+	IdleTimeout        = 4031 // MySQL: the connection was idle for too long
+	NoMultiStatement   = 8130 // TiDB
 )
+
+// A meaning is what an error says of the transaction whose statement it replies to.
+type meaning struct {
+	commit      outcome
+	unavailable bool // the server could not serve the call now, and may later
+}
+
+// An outcome is whether the server commits the transaction, now or later.
+type outcome int
+
+const (
+	unknown  outcome = iota // it may
+	refused                 // it does not
+	conflict                // it does not, and a new attempt may succeed
+)
+
+// meanings is the one table of numbers. A number that is not in it proves nothing,
+// and neither do those by which a proxy reports that it has lost its connection to
+// the server: the server may still execute the statement.
+var meanings = map[uint16]meaning{
+	TooManyConnections: {unknown, true},
+	NodeNotReady:       {conflict, true},
+	TableExists:        {unknown, false}, // CREATE TABLE commits by itself: see package migrations
+	ShuttingDown:       {unknown, true},
+	DuplicateKey:       {refused, false},
+	SyntaxError:        {refused, false},
+	UnknownError:       {unknown, true},
+	ErrorDuringCommit:  {unknown, false},
+	LockWaitTimeout:    {conflict, true},
+	Deadlock:           {conflict, true},
+	NotSupported:       {refused, false},
+	ReadOnly:           {unknown, true}, // the driver makes it ErrBadConn where the connection can be replaced
+	QueryInterrupted:   {unknown, true},
+	OutOfRange:         {refused, false},
+	ConnectionKilled:   {unknown, true},
+	ServerGone:         {unknown, true},
+	ServerLost:         {unknown, true},
+	StatementTimeout:   {unknown, true},
+	RolledBack:         {conflict, false},
+	IdleTimeout:        {unknown, true},
+	NoMultiStatement:   {refused, false},
+}
 
 // IsRefusal reports whether err proves that the server does not commit the
 // statement's transaction, now or later. The driver returns ErrBadConn only if
 // it has sent nothing, or if the server is read-only.
-//
-// Other errors of the server prove nothing: a proxy also reports that it has
-// lost its connection to the server (2013, 2006, 1105, …), which may still
-// execute the statement. A Galera node that is cut off from the others while it
-// commits (1180) cannot know whether they have the transaction.
 func IsRefusal(err error) bool {
-	return IsConflict(err) || HasNumber(err, DuplicateKey, OutOfRange, SyntaxError, NotSupported, NoMultiStatement)
+	return IsConflict(err) || meaningOf(err).commit == refused
 }
 
 // IsConflict reports whether err is a refusal that a new attempt may avoid. An
 // unknown commit is none, whatever error reading it back has had.
 func IsConflict(err error) bool {
-	return !errors.Is(err, ErrUnknown) && (errors.Is(err, driver.ErrBadConn) || HasNumber(err, Deadlock, LockWaitTimeout, RolledBack, NodeNotReady))
+	return !errors.Is(err, ErrUnknown) && (errors.Is(err, driver.ErrBadConn) || meaningOf(err).commit == conflict)
+}
+
+// IsUnavailable reports whether err is a reply of the server, or of a proxy, that
+// says that it could not serve the call now.
+func IsUnavailable(err error) bool { return meaningOf(err).unavailable }
+
+func meaningOf(err error) meaning {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return meanings[e.Number]
+	}
+	return meaning{}
 }
 
 // HasNumber reports whether err is a MySQL error with one of numbers.

@@ -13,7 +13,7 @@ import (
 
 // ErrUnknown marks an error that leaves open whether a transaction is committed:
 // its reply was lost, or a proxy lost it.
-var ErrUnknown = errors.New("commit")
+var ErrUnknown = errors.New("commit outcome unknown")
 
 // Run runs work in a transaction and commits if it returns nil. Unless the
 // error wraps ErrUnknown, the transaction is not committed and never will be.

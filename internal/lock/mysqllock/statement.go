@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/transaction"
 )
 
 // A statement is one that has the effect of one, however often it is executed.
@@ -57,9 +59,7 @@ func (s *statement) update(ctx context.Context, db *sqlx.DB) (found bool, err er
 // isConflict reports whether the server has rolled the statement back to resolve
 // a deadlock.
 func isConflict(err error) bool {
-	const deadlock = 1213
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && e.Number == deadlock
+	return transaction.HasNumber(err, transaction.Deadlock)
 }
 
 // isLost reports whether the connection has failed, so that the server may or may

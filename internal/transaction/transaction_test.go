@@ -1,0 +1,197 @@
+package transaction_test
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/transaction"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer) }
+
+// proofs says of each number of the table what it proves about the transaction
+// whose COMMIT it replies to.
+var proofs = map[uint16]string{
+	transaction.TooManyConnections: "nothing",
+	transaction.NodeNotReady:       "conflict",
+	transaction.TableExists:        "nothing",
+	transaction.ShuttingDown:       "nothing",
+	transaction.DuplicateKey:       "refused",
+	transaction.SyntaxError:        "refused",
+	transaction.UnknownError:       "nothing",
+	transaction.ErrorDuringCommit:  "nothing",
+	transaction.LockWaitTimeout:    "conflict",
+	transaction.Deadlock:           "conflict",
+	transaction.NotSupported:       "refused",
+	transaction.ReadOnly:           "conflict", // the driver makes it ErrBadConn: another connection may lead to the primary
+	transaction.QueryInterrupted:   "nothing",
+	transaction.OutOfRange:         "refused",
+	transaction.ConnectionKilled:   "nothing",
+	transaction.ServerGone:         "nothing",
+	transaction.ServerLost:         "nothing",
+	transaction.StatementTimeout:   "nothing",
+	transaction.RolledBack:         "conflict",
+	transaction.IdleTimeout:        "nothing",
+	transaction.NoMultiStatement:   "refused",
+}
+
+// The server, or a proxy before it, replies to COMMIT with each number.
+func TestEveryNumberProvesWhatTheTableSays(t *testing.T) {
+	t.Parallel()
+	if missing := cmp.Diff(slices.Sorted(maps.Keys(proofs)), transaction.Numbers()); missing != "" {
+		t.Fatal(missing)
+	}
+	for number, want := range proofs {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			s.proxy.Reply("\x03COMMIT", errorReply(number))
+			err := s.add(1)
+			if got := proof(err); got != want || err == nil {
+				t.Errorf("%v proves %s, want %s", err, got, want)
+			}
+			if again := transaction.Retry(t.Context(), func() error { return s.add(2) }); again != nil {
+				t.Errorf("the next transaction: %v", again)
+			}
+		})
+	}
+}
+
+func proof(err error) string {
+	switch {
+	case errors.Is(err, transaction.ErrUnknown):
+		return "nothing"
+	case transaction.IsConflict(err):
+		return "conflict"
+	case transaction.IsRefusal(err):
+		return "refused"
+	}
+	return "neither"
+}
+
+// A transaction whose COMMIT is refused by a conflict is executed again, one whose
+// outcome is unknown is not: it would take effect twice.
+func TestOnlyAConflictIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[uint16]int{
+		transaction.Deadlock: 2, transaction.RolledBack: 2, transaction.NodeNotReady: 2,
+		transaction.ErrorDuringCommit: 1, transaction.ServerLost: 1, transaction.NoMultiStatement: 1,
+	} {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			s.proxy.Reply("\x03COMMIT", errorReply(number))
+			attempts := 0
+			err := transaction.Retry(t.Context(), func() error {
+				attempts++
+				return s.add(1)
+			})
+			if attempts != want || (err == nil) != (want == 2) {
+				t.Errorf("%d attempts, %v; want %d", attempts, err, want)
+			}
+		})
+	}
+}
+
+func TestConflictWhileReadingBackIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	err := errors.Join(transaction.ErrUnknown, &mysql.MySQLError{Number: transaction.Deadlock}, driver.ErrBadConn)
+	if transaction.IsConflict(err) || transaction.IsRefusal(err) {
+		t.Error("an unknown commit is taken for one that can be tried again")
+	}
+}
+
+func TestFailedWorkIsRolledBack(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.db.SetMaxOpenConns(1)
+	failure := errors.New("work failed")
+	err := transaction.Run(t.Context(), s.db, func(conn *sqlx.Conn) error {
+		if _, err := conn.ExecContext(t.Context(), `INSERT INTO numbers VALUES (1)`); err != nil {
+			return err
+		}
+		return failure
+	})
+	if !errors.Is(err, failure) || errors.Is(err, transaction.ErrUnknown) {
+		t.Errorf("got %v, want the error of the work", err)
+	}
+	if err := s.add(2); err != nil { // START TRANSACTION would commit what is still open
+		t.Fatal(err)
+	}
+	if n := s.count(); n != 1 {
+		t.Errorf("%d rows, want the one of the next transaction", n)
+	}
+}
+
+func TestLostReplyOfACommitIsUnknown(t *testing.T) {
+	t.Parallel()
+	for fault, rows := range map[faultproxy.Fault]int{faultproxy.LoseReply: 1, faultproxy.LoseRequest: 0} {
+		s := newServer(t)
+		s.proxy.Inject(fault, "\x03COMMIT", 1)
+		if err := s.add(1); !errors.Is(err, transaction.ErrUnknown) {
+			t.Errorf("got %v, want ErrUnknown", err)
+		}
+		labtest.Eventually(t, "the server has ended the transaction", func() bool { return s.count() == rows })
+	}
+}
+
+// A server is a database with a table behind a proxy.
+type server struct {
+	t          *testing.T
+	db, direct *sqlx.DB
+	proxy      *faultproxy.Proxy
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+	direct := labtest.Open(t, dsn)
+	direct.MustExec(`CREATE TABLE numbers (n INT PRIMARY KEY)`)
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	return &server{t, labtest.Open(t, cfg.FormatDSN(), connect.ShortTransactions), direct, proxy}
+}
+
+// add inserts a number in a transaction. It may be there already: the server has
+// executed a COMMIT to which the proxy has replied.
+func (s *server) add(n int) error {
+	return transaction.Run(s.t.Context(), s.db, func(conn *sqlx.Conn) error {
+		_, err := conn.ExecContext(s.t.Context(), `INSERT INTO numbers VALUES (?) ON DUPLICATE KEY UPDATE n = n`, n)
+		return err
+	})
+}
+
+func (s *server) count() (n int) {
+	s.t.Helper()
+	if err := s.direct.GetContext(s.t.Context(), &n, `SELECT COUNT(*) FROM numbers`); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// errorReply is a packet of the MySQL protocol that replies to a command.
+func errorReply(number uint16) []byte {
+	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000refused"...)
+	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
+}
