@@ -103,16 +103,13 @@ func (g *Generator) Close() {
 	g.poller.close()
 }
 
-// poll waits for up to a millisecond, and serves the connections that are ready. A
-// shorter wait is not cut short by a reply: its time is known.
+// poll waits until connections are ready, and serves them. A wait of less than a
+// millisecond is not cut short by a reply: its time is known.
 func (g *Generator) poll(wait time.Duration) {
-	timeout := 0
-	if wait >= time.Millisecond {
-		timeout = 1
-	} else if wait > 0 {
+	if wait > 0 && wait < time.Millisecond {
 		sleepPrecisely(wait)
 	}
-	for _, fd := range g.poller.wait(timeout) {
+	for _, fd := range g.poller.wait(int(wait.Milliseconds())) {
 		if c := g.connections[fd]; c != nil {
 			c.ready()
 		}

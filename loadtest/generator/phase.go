@@ -42,7 +42,7 @@ func (g *Generator) Run(ctx context.Context, p Phase) Sending {
 	s := Sending{First: g.next}
 	g.connects = nil
 	for begin := time.Now(); ctx.Err() == nil && !p.over(begin, s.Count); {
-		g.poll(g.sendDue(p, begin, &s))
+		g.poll(min(g.sendDue(p, begin, &s), time.Millisecond))
 	}
 	s.Connects = g.connects
 	return s

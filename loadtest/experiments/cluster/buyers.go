@@ -2,15 +2,17 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -25,9 +27,9 @@ const (
 // leaves the outcome open a buyer claims again for the same user, as the API
 // tells its clients to.
 type buyers struct {
-	api    rig.Client
+	client *generator.Client
 	signer rig.TokenSigner
-	path   string
+	coupon string
 	users  atomic.Int64
 	over   context.Context // ends with the sale
 	end    context.CancelFunc
@@ -53,25 +55,24 @@ const (
 )
 
 // startBuyers starts the buyers of a coupon at url.
-func startBuyers(url string, signer rig.TokenSigner, coupon int64) *buyers {
-	b := &buyers{
-		api: rig.Client{URL: url, HTTP: &http.Client{
-			Transport: &http.Transport{MaxIdleConnsPerHost: buyerCount}, Timeout: replyLimit,
-		}},
-		signer: signer, path: fmt.Sprintf("/coupons/%d/orders", coupon), told: map[int64]string{},
+func startBuyers(url string, signer rig.TokenSigner, coupon int64) (*buyers, error) {
+	client, err := generator.NewClient(strings.TrimPrefix(url, "http://"), replyLimit)
+	if err != nil {
+		return nil, err
 	}
+	b := &buyers{client: client, signer: signer, coupon: strconv.FormatInt(coupon, 10), told: map[int64]string{}}
 	b.over, b.end = context.WithCancel(context.Background())
 	for range buyerCount {
 		b.wg.Go(b.buy)
 	}
-	return b
+	return b, nil
 }
 
 // stop ends the sale. It returns when every user who has claimed has a verdict.
 func (b *buyers) stop() {
 	b.end()
 	b.wg.Wait()
-	b.api.HTTP.CloseIdleConnections()
+	b.client.Close()
 }
 
 func (b *buyers) buy() {
@@ -101,24 +102,15 @@ func (b *buyers) buyFor(user int64) {
 
 // claim claims once for user and reports whether the reply is final.
 func (b *buyers) claim(user int64) (final bool) {
-	sent := time.Now()
-	status, body, err := b.api.Do(context.Background(), http.MethodPost, b.path, b.signer.User(user), nil)
-	var reply struct {
-		Code  string `json:"code"`
-		ID    string `json:"id"`
-		Order string `json:"order_id"`
-	}
-	if err != nil || json.Unmarshal(body, &reply) != nil {
-		status = 0
-	}
-	verdict := verdictOf(status, reply.Code)
+	reply := b.client.Do(context.Background(), generator.AppendClaim(nil, "cluster", b.coupon, []byte(b.signer.Headers(user))))
+	verdict := verdictOf(reply.Status, reply.Code)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.claims = append(b.claims, claim{sent, time.Now(), verdict})
+	b.claims = append(b.claims, claim{reply.Due, reply.Received, verdict})
 	switch verdict {
 	case rig.Accepted:
 		b.accepted++
-		b.tell(user, reply.ID)
+		b.tell(user, reply.Order)
 		return true
 	case "already_claimed":
 		b.tell(user, reply.Order)

@@ -65,7 +65,10 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disr
 	if err := s.awaitCoupon(ctx, f, coupon); err != nil {
 		return d, err
 	}
-	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	b, err := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	if err != nil {
+		return d, err
+	}
 	defer b.stop()
 	rig.Sleep(ctx, calm)
 	struck, healed, err := fault.inject(ctx)

@@ -104,7 +104,10 @@ func (p *Promotion) sell(ctx context.Context, r *run, f *fleet, servers *lab.Rep
 	if err != nil {
 		return err
 	}
-	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	b, err := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	if err != nil {
+		return err
+	}
 	defer b.stop()
 	rig.Sleep(ctx, calm)
 	struck := time.Now()

@@ -123,7 +123,10 @@ func (r *run) repeat(ctx context.Context, s *site, f *fleet, rate *Rate) (*buyer
 		}
 	}
 	begin := time.Now()
-	b := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	b, err := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	if err != nil {
+		return nil, err
+	}
 	rig.Sleep(ctx, r.duration())
 	took := time.Since(begin)
 	rate.PerSecond = append(rate.PerSecond, float64(b.acceptedSince(begin))/took.Seconds())

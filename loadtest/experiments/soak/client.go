@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -16,6 +18,7 @@ import (
 type client struct {
 	instance string // empty through nginx
 	api      rig.Client
+	claims   *generator.Client
 	signer   rig.TokenSigner
 }
 
@@ -24,19 +27,16 @@ type client struct {
 const clientTimeout = 20 * time.Second
 
 // newClient returns a client of nginx at url.
-func newClient(url string, signer rig.TokenSigner) client {
-	return clientAt("", url, 2*userLoops, signer)
-}
+func newClient(url string, signer rig.TokenSigner) (client, error) { return clientAt("", url, signer) }
 
 // directClient returns a client of the instance at url.
-func directClient(instance, url string, signer rig.TokenSigner) client {
-	return clientAt(instance, url, lockedUsers, signer)
+func directClient(instance, url string, signer rig.TokenSigner) (client, error) {
+	return clientAt(instance, url, signer)
 }
 
-func clientAt(instance, url string, idle int, signer rig.TokenSigner) client {
-	return client{instance, rig.Client{URL: url, HTTP: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: idle}, Timeout: clientTimeout,
-	}}, signer}
+func clientAt(instance, url string, signer rig.TokenSigner) (client, error) {
+	claims, err := generator.NewClient(strings.TrimPrefix(url, "http://"), clientTimeout)
+	return client{instance, rig.Client{URL: url, HTTP: &http.Client{Timeout: clientTimeout}}, claims, signer}, err
 }
 
 // name says which client it is, in messages.
@@ -54,6 +54,8 @@ type reply struct {
 	Code   string `json:"code"`
 	ID     string `json:"id"`
 	Order  string `json:"order_id"`
+
+	sent, received time.Time // of a claim; the connection was begun before, if it is a new one
 }
 
 // verdict returns accepted, unknown, or the code of a refusal. After unknown the
@@ -73,7 +75,9 @@ func (r reply) verdict() string {
 const unknown = "unknown"
 
 func (c client) claim(ctx context.Context, cl claim) reply {
-	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/orders", cl.coupon), c.signer.User(cl.user), nil)
+	headers := c.signer.Headers(cl.user)
+	r := c.claims.Do(ctx, generator.AppendClaim(nil, "soak", strconv.FormatInt(cl.coupon, 10), []byte(headers)))
+	return reply{status: r.Status, Code: r.Code, ID: r.Order, Order: r.Order, sent: r.Due, received: r.Received}
 }
 
 func (c client) readOrder(ctx context.Context, user, order int64) reply {

@@ -46,7 +46,12 @@ func (r *run) faceHostileClients(ctx context.Context) error {
 		return err
 	}
 	r.coupons.add(coupon)
-	limited, unlimited := r.nginx, newClient(control.Nginx.URL, r.nginx.signer)
+	limited := r.nginx
+	unlimited, err := newClient(control.Nginx.URL, r.nginx.signer)
+	if err != nil {
+		return err
+	}
+	defer unlimited.claims.Close()
 	for range hostileAttempts {
 		r.hostility = hostility{
 			Quiet:   r.honestP99(ctx, limited, coupon),

@@ -97,7 +97,13 @@ func startInstances(sale *rig.Sale, signer rig.TokenSigner) (a, b *instance, ngi
 	if err != nil {
 		return nil, nil, nginx, err
 	}
-	a = &instance{API: pair.A, network: networks[0], name: "a", client: directClient("a", pair.A.URL(), signer)}
-	b = &instance{API: pair.B, network: networks[1], name: "b", client: directClient("b", pair.B.URL(), signer)}
-	return a, b, newClient(pair.Nginx.URL, signer), nil
+	a = &instance{API: pair.A, network: networks[0], name: "a"}
+	b = &instance{API: pair.B, network: networks[1], name: "b"}
+	for _, i := range []*instance{a, b} {
+		if i.client, err = directClient(i.name, i.URL(), signer); err != nil {
+			return nil, nil, nginx, err
+		}
+	}
+	nginx, err = newClient(pair.Nginx.URL, signer)
+	return a, b, nginx, err
 }

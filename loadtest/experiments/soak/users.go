@@ -44,11 +44,9 @@ func (r *run) userLoop(ctx context.Context, client client) error {
 
 // claim sends c once and records the reply.
 func (r *run) claim(ctx context.Context, client client, c claim) reply {
-	sent := time.Now()
 	got := client.claim(ctx, c)
-	received := time.Now()
-	r.waits.add(wait{span{sent, received}, c, client.instance})
-	if order := r.history.add(c, got, received.Sub(sent)); order != 0 {
+	r.waits.add(wait{span{got.sent, got.received}, c, client.instance})
+	if order := r.history.add(c, got, got.received.Sub(got.sent)); order != 0 {
 		r.violations.add("user %d has order %d of coupon %d and got %+v", c.user, order, c.coupon, got)
 	}
 	if !slices.Contains(allowedVerdicts, got.verdict()) {
