@@ -1,6 +1,7 @@
 package redisson_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -53,18 +54,22 @@ func (c counters) add(contender string) counters {
 	return c
 }
 
+func (p primitive) minHandovers() int { return cmp.Or(p.handovers, minHandovers) }
+
 // handover: Java threads and goroutines acquire the lock until it has been
-// handed over minHandovers times. Every acquisition must have been counted.
+// handed over often enough. Every acquisition must have been counted.
 func (e interopEnv) handover(t *testing.T, p primitive) {
 	start := time.Now()
 	name := e.name(t, p)
-	noError(t, e.rdb.MSet(t.Context(), name+":protected", "0 0 none 0", name+":copy", "0 0 none 0").Err())
+	for _, counters := range []string{":protected", ":copy"} {
+		noError(t, e.rdb.Set(t.Context(), name+counters, "0 0 none 0", 0).Err())
+	}
 	var group sync.WaitGroup
 	var acquisitions atomic.Int64
 	for i := range contenders {
 		th := e.Thread(t)
 		group.Go(func() {
-			reply, err := th.Call("contend", p.java, name, minHandovers, fmt.Sprintf("java%d", i))
+			reply, err := th.Call("contend", p.java, name, p.minHandovers(), fmt.Sprintf("java%d", i))
 			n, err2 := strconv.Atoi(reply)
 			if err != nil || err2 != nil {
 				t.Errorf("Java: %s, %v", reply, err)
@@ -73,7 +78,7 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 		})
 		acquire := p.acquireFunc(e.client(), name)
 		group.Go(func() {
-			n, err := e.contend(t.Context(), acquire, name, fmt.Sprintf("go%d", i))
+			n, err := e.contend(t.Context(), acquire, name, fmt.Sprintf("go%d", i), p.minHandovers())
 			if err != nil {
 				t.Errorf("Go: %v", err)
 			}
@@ -87,24 +92,25 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 	group.Wait()
 	c, err := readCounters(t.Context(), e.rdb, name)
 	noError(t, err)
-	if int64(c.acquisitions) != acquisitions.Load() || c.handovers < minHandovers {
-		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d", acquisitions.Load(), c.acquisitions, c.handovers, minHandovers)
+	if int64(c.acquisitions) != acquisitions.Load() || c.handovers < p.minHandovers() {
+		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d",
+			acquisitions.Load(), c.acquisitions, c.handovers, p.minHandovers())
 	}
 	e.report.mu.Lock()
 	defer e.report.mu.Unlock()
-	e.report.ByPrimitive[p.java] = handoverResults{c.acquisitions, c.handovers, c.betweenLanguages, reads, time.Since(start).Seconds()}
+	e.report.ByPrimitive[p.java+e.where] = handoverResults{c.acquisitions, c.handovers, c.betweenLanguages, reads, time.Since(start).Seconds()}
 }
 
-// contend acquires the lock until it has been handed over minHandovers times. It
-// returns the number of its own acquisitions.
-func (e interopEnv) contend(ctx context.Context, acquire acquireFunc, name, contender string) (n int, err error) {
+// contend acquires the lock until it has been handed over min times. It returns
+// the number of its own acquisitions.
+func (e interopEnv) contend(ctx context.Context, acquire acquireFunc, name, contender string, min int) (n int, err error) {
 	for ; ; n++ {
 		release, err := acquire(ctx, name, lock.Options{Wait: longTTL})
 		if err != nil {
 			return n, err
 		}
 		c, err := readCounters(ctx, e.rdb, name)
-		done := c.handovers >= minHandovers
+		done := c.handovers >= min
 		if err == nil && !done {
 			next := c.add(contender).String()
 			err = e.rdb.Set(ctx, name+":protected", next, 0).Err()

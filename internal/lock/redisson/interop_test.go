@@ -3,6 +3,7 @@ package redisson_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redisson"
+	"example.com/flashsale/internal/lock/redlock"
 )
 
 // An acquireFunc acquires one of Redisson's primitives.
@@ -31,22 +33,25 @@ func acquireByClient(l lock.Locker) acquireFunc {
 
 // A primitive is a lock or semaphore of Redisson.
 type primitive struct {
-	java     string                                            // its type in Interop.java
-	forcible bool                                              // whether it has forceUnlock
-	locker   func(c *redisson.Client, name string) lock.Locker // nil for an RSemaphore
+	java      string                                            // its type in Interop.java
+	forcible  bool                                              // whether it has forceUnlock
+	locker    func(c *redisson.Client, name string) lock.Locker // nil for an RSemaphore
+	handovers int                                               // that make a test; 0 means minHandovers
 }
 
 var primitives = []primitive{
-	{"lock", true, func(c *redisson.Client, _ string) lock.Locker { return c.Lock() }},
-	{"fair", true, func(c *redisson.Client, _ string) lock.Locker { return c.FairLock() }},
-	{"fenced", true, func(c *redisson.Client, _ string) lock.Locker { return c.FencedLock() }},
-	{"write", true, func(c *redisson.Client, _ string) lock.Locker { return c.WriteLock() }},
-	{"multi", false, func(c *redisson.Client, name string) lock.Locker {
+	{java: "lock", forcible: true, locker: rlock},
+	{java: "fair", forcible: true, locker: func(c *redisson.Client, _ string) lock.Locker { return c.FairLock() }},
+	{java: "fenced", forcible: true, locker: func(c *redisson.Client, _ string) lock.Locker { return c.FencedLock() }},
+	{java: "write", forcible: true, locker: func(c *redisson.Client, _ string) lock.Locker { return c.WriteLock() }},
+	{java: "multi", locker: func(c *redisson.Client, name string) lock.Locker {
 		return redisson.NewMultiLock(redisson.Part{Locker: c.Lock(), Key: name + ":1"}, redisson.Part{Locker: c.Lock(), Key: name + ":2"})
 	}},
-	{"permit", false, func(c *redisson.Client, _ string) lock.Locker { return c.PermitExpirableSemaphore() }},
-	{"semaphore", false, nil},
+	{java: "permit", locker: func(c *redisson.Client, _ string) lock.Locker { return c.PermitExpirableSemaphore() }},
+	{java: "semaphore"},
 }
+
+func rlock(c *redisson.Client, _ string) lock.Locker { return c.Lock() }
 
 func (p primitive) acquireFunc(c *redisson.Client, name string) acquireFunc {
 	if p.locker != nil {
@@ -73,38 +78,106 @@ type interopEnv struct {
 	*labtest.Java
 	rdb    redis.UniversalClient
 	report *interopReport
+	where  string // what is special about the servers, for the report
 }
 
 // TestInterop shares every primitive between the real Redisson and this package,
 // in both directions. `make interop` runs it.
 func TestInterop(t *testing.T) {
 	labtest.NeedInterop(t)
-	server, err := lab.StartRedisTCP(labtest.Lab(t))
-	noError(t, err)
-	t.Cleanup(server.Kill)
-	java := labtest.StartJava(t, "testdata/interop", server.URL, "port", fmt.Sprint(watchdogTimeout.Milliseconds()))
-	e := interopEnv{java, labtest.Dial(t, server), &interopReport{Redisson: labtest.JavaVersion(t, "testdata/interop", "redisson"), ByPrimitive: map[string]handoverResults{}}}
-	t.Cleanup(func() { e.report.write(t) })
+	version := labtest.JavaVersion(t, javaProject, "redisson")
+	report := &interopReport{Redisson: version, ByPrimitive: map[string]handoverResults{}}
+	t.Cleanup(func() { report.write(t) })
+	server := startServers(t, 1)[0]
+	e := interopEnv{startJava(t, "servers", server), labtest.Dial(t, server), report, ""}
 	t.Run("all", func(t *testing.T) {
 		for _, p := range primitives {
-			t.Run(p.java, func(t *testing.T) {
-				t.Parallel()
-				t.Run("JavaHoldsGoWaits", func(t *testing.T) { e.javaHoldsGoWaits(t, p) })
-				t.Run("GoHoldsJavaWaits", func(t *testing.T) { e.goHoldsJavaWaits(t, p) })
-				t.Run("Handover", func(t *testing.T) { e.handover(t, p) })
-				if p.locker != nil { // a semaphore has no ttl
-					t.Run("BothRenew", func(t *testing.T) { e.bothRenew(t, p) })
-				}
-				if p.forcible {
-					t.Run("BothForceUnlock", func(t *testing.T) { e.bothForceUnlock(t, p) })
-				}
-			})
+			t.Run(p.java, func(t *testing.T) { t.Parallel(); e.share(t, p) })
 		}
 		t.Run("latch", func(t *testing.T) { t.Parallel(); e.latch(t) })
 		t.Run("readers", func(t *testing.T) { t.Parallel(); e.readers(t) })
 		t.Run("fences", func(t *testing.T) { t.Parallel(); e.fences(t) })
 		t.Run("fairOrder", func(t *testing.T) { t.Parallel(); e.fairOrder(t) })
 	})
+	t.Run("cluster", func(t *testing.T) { shareInCluster(t, report) })
+	t.Run("redlock", func(t *testing.T) { shareRedlock(t, report) })
+}
+
+const javaProject = "testdata/interop"
+
+// startJava starts Interop.java in a mode, with the addresses of servers.
+func startJava(t *testing.T, mode string, servers ...*lab.Redis) *labtest.Java {
+	t.Helper()
+	var urls []string
+	for _, server := range servers {
+		urls = append(urls, "redis://"+server.Address)
+	}
+	timeout := fmt.Sprint(watchdogTimeout.Milliseconds())
+	return labtest.StartJava(t, javaProject, mode, strings.Join(urls, ","), "port", timeout)
+}
+
+func startServers(t *testing.T, n int) []*lab.Redis {
+	t.Helper()
+	servers := make([]*lab.Redis, n)
+	for i := range servers {
+		var err error
+		servers[i], err = lab.StartRedisTCP(labtest.Lab(t))
+		noError(t, err)
+		t.Cleanup(servers[i].Kill)
+	}
+	return servers
+}
+
+// share shares p between the languages.
+func (e interopEnv) share(t *testing.T, p primitive) {
+	t.Run("JavaHoldsGoWaits", func(t *testing.T) { e.javaHoldsGoWaits(t, p) })
+	t.Run("GoHoldsJavaWaits", func(t *testing.T) { e.goHoldsJavaWaits(t, p) })
+	t.Run("Handover", func(t *testing.T) { e.handover(t, p) })
+	if p.locker != nil { // a semaphore has no ttl
+		t.Run("BothRenew", func(t *testing.T) { e.bothRenew(t, p) })
+	}
+	if p.forcible {
+		t.Run("BothForceUnlock", func(t *testing.T) { e.bothForceUnlock(t, p) })
+	}
+}
+
+// shareInCluster shares Redisson's RLock in a Redis Cluster of three masters. The
+// names are in slots of all of them.
+func shareInCluster(t *testing.T, report *interopReport) {
+	cluster := labtest.Topology(t, "cluster")
+	e := interopEnv{startJava(t, "cluster", cluster.Nodes...), labtest.DialURL(t, cluster.URL), report, " in a cluster"}
+	e.share(t, primitive{java: "lock", forcible: true, locker: rlock, handovers: 400})
+}
+
+// shareRedlock shares Java's RedissonRedLock with a redlock.Locker over Redisson's
+// RLock on the same three servers. One of them is killed in the middle.
+func shareRedlock(t *testing.T, report *interopReport) {
+	servers := startServers(t, 3)
+	e := interopEnv{startJava(t, "servers", servers...), labtest.Dial(t, servers[0]), report, " over three"}
+	redLock := func(*redisson.Client, string) lock.Locker {
+		var nodes []lock.Locker
+		for _, server := range servers {
+			nodes = append(nodes, redisson.New(labtest.Dial(t, server), redisson.Auto).Lock())
+		}
+		return redlock.New(nodes...)
+	}
+	p := primitive{java: "redlock", locker: redLock, handovers: 100}
+	e.share(t, p)
+	servers[2].Kill() // the majority is left; each request of Java takes 5 s now
+	t.Run("WithoutOneServer", func(t *testing.T) { e.excludeEachOther(t, p) })
+}
+
+// excludeEachOther has each language hold the lock while the other tries.
+func (e interopEnv) excludeEachOther(t *testing.T, p primitive) {
+	name, th, l := e.name(t, p), e.Thread(t), p.locker(nil, "")
+	th.Expect(t, "ok", "lock", p.java, name, 0)
+	wantLocked(t, l, name)
+	th.Expect(t, "ok", "unlock", p.java, name)
+	lease := mustTryLock(t, l, name, longTTL)
+	th.Expect(t, "locked", "lock", p.java, name, 0)
+	noError(t, lease.Release(t.Context()))
+	th.Expect(t, "ok", "lock", p.java, name, 0)
+	th.Expect(t, "ok", "unlock", p.java, name)
 }
 
 // name returns a new name for p. A semaphore with this name has one permit.

@@ -10,6 +10,8 @@
 // resumes, a lease whose client has given up; the node's driver then releases it.
 //
 // There is no fence, because no node knows the fences of the others.
+//
+// Over nodes of package redisson the lock is also that of Java's RedissonRedLock.
 package redlock
 
 import (

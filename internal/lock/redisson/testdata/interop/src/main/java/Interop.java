@@ -4,10 +4,13 @@ import java.io.PrintWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RBucket;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
@@ -21,30 +24,50 @@ import org.redisson.config.Config;
  * is a command, and gets one line as its reply. Each connection has a thread of
  * its own, and so is an owner of locks of its own.
  *
- * usage: Interop redis-url port watchdog-timeout-ms
+ * usage: Interop mode redis-urls port watchdog-timeout-ms
+ *
+ * The urls are separated by commas. In mode cluster they are the nodes of one
+ * cluster. In mode servers each is a server of its own: the first has the locks,
+ * and a RedissonRedLock is over all of them.
  */
 public final class Interop {
     private final RedissonClient redisson;
+    private final List<RedissonClient> servers;
     private final Map<String, String> permits = new HashMap<>();
 
-    private Interop(RedissonClient redisson) {
-        this.redisson = redisson;
+    private Interop(List<RedissonClient> servers) {
+        this.servers = servers;
+        this.redisson = servers.get(0);
     }
 
     public static void main(String[] args) throws Exception {
-        Config config = new Config();
-        config.setCodec(StringCodec.INSTANCE).setLockWatchdogTimeout(Long.parseLong(args[2]));
-        config.useSingleServer().setAddress(args[0]);
-        RedissonClient redisson = Redisson.create(config);
-        try (ServerSocket listener = new ServerSocket(Integer.parseInt(args[1]), 64, InetAddress.getLoopbackAddress())) {
+        String[] urls = args[1].split(",");
+        long watchdogTimeout = Long.parseLong(args[3]);
+        List<RedissonClient> servers = new ArrayList<>();
+        if (args[0].equals("cluster")) {
+            Config config = config(watchdogTimeout);
+            config.useClusterServers().addNodeAddress(urls);
+            servers.add(Redisson.create(config));
+        } else {
+            for (String url : urls) {
+                Config config = config(watchdogTimeout);
+                config.useSingleServer().setAddress(url);
+                servers.add(Redisson.create(config));
+            }
+        }
+        try (ServerSocket listener = new ServerSocket(Integer.parseInt(args[2]), 64, InetAddress.getLoopbackAddress())) {
             while (true) {
                 Socket socket = listener.accept();
                 socket.setTcpNoDelay(true);
-                Thread thread = new Thread(() -> new Interop(redisson).serve(socket));
+                Thread thread = new Thread(() -> new Interop(servers).serve(socket));
                 thread.setDaemon(true);
                 thread.start();
             }
         }
+    }
+
+    private static Config config(long watchdogTimeout) {
+        return new Config().setCodec(StringCodec.INSTANCE).setLockWatchdogTimeout(watchdogTimeout);
     }
 
     private void serve(Socket socket) {
@@ -111,6 +134,7 @@ public final class Interop {
             case "read": return redisson.getReadWriteLock(name).readLock();
             case "write": return redisson.getReadWriteLock(name).writeLock();
             case "multi": return redisson.getMultiLock(redisson.getLock(name + ":1"), redisson.getLock(name + ":2"));
+            case "redlock": return new RedissonRedLock(servers.stream().map(server -> server.getLock(name)).toArray(RLock[]::new));
             default: throw new IllegalArgumentException(type);
         }
     }
