@@ -30,6 +30,7 @@ func (c *connection) forwardRequests() {
 		}
 		fault, struck, delay := c.proxy.faultFor(buf[:n])
 		time.Sleep(delay)
+		c.proxy.awaitDelivery(buf[:n])
 		if struck {
 			c.setFault(fault)
 		}

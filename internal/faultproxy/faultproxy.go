@@ -49,6 +49,7 @@ type Proxy struct {
 	hits        int
 	delay       time.Duration
 	partition   partition
+	hold        *HeldRequest
 	replies     []*replies
 }
 

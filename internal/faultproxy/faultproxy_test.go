@@ -145,3 +145,23 @@ func TestHealDoesNotWaitForRequests(t *testing.T) {
 	}
 	late.Stop()
 }
+
+func TestHeldRequestArrivesAfterItsClientHasGivenUp(t *testing.T) {
+	t.Parallel()
+	client, server, proxy := connect(t)
+	held := proxy.Hold("late")
+	defer held.Deliver()
+	send(t, client, "first")
+	receive(t, server, "first")
+	if held.Caught() {
+		t.Error("a request that does not match is held")
+	}
+	send(t, client, "late")
+	receiveNothing(t, server)
+	if !held.Caught() {
+		t.Error("the request is not held")
+	}
+	_ = client.Close()
+	held.Deliver()
+	receive(t, server, "late")
+}
