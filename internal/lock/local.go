@@ -25,6 +25,7 @@ type localLease struct {
 	key    string
 	fence  uint64
 	expiry *time.Timer
+	endsAt time.Time // unless it is extended or released
 }
 
 func (l *local) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
@@ -33,11 +34,11 @@ func (l *local) TryLock(ctx context.Context, key string, ttl time.Duration) (Lea
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.leases[key] != nil {
-		return nil, ErrLocked
+	if holder := l.leases[key]; holder != nil {
+		return nil, Locked(time.Until(holder.endsAt))
 	}
 	l.fence++
-	lease := &localLease{locker: l, key: key, fence: l.fence}
+	lease := &localLease{locker: l, key: key, fence: l.fence, endsAt: time.Now().Add(ttl)}
 	lease.expiry = time.AfterFunc(ttl, func() { _ = lease.end() })
 	l.leases[key] = lease
 	return lease, nil
@@ -51,6 +52,7 @@ func (l *localLease) Extend(_ context.Context, ttl time.Duration) error {
 	if l.locker.leases[l.key] != l || !l.expiry.Reset(ttl) {
 		return ErrLost
 	}
+	l.endsAt = time.Now().Add(ttl)
 	return nil
 }
 

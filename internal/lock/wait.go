@@ -53,6 +53,7 @@ func (g *grant) wait(ctx context.Context) error {
 		q.record(ErrLocked) // the service queues this waiter, and the others wait behind it
 		return q.contend(limited, g, true, func() error { return g.lockBlocking(ctx, limited, l) })
 	}
+	ctx = context.WithValue(ctx, waiterKey{}, true)
 	return q.contend(limited, g, first, func() error { return g.tryLock(ctx) })
 }
 

@@ -25,6 +25,8 @@ func RunFaults(t *testing.T, p Promises, retries bool, network, address string, 
 	}
 	t.Run("DriverReconnectsAfterADisconnect", s.driverReconnectsAfterADisconnect)
 	t.Run("SlowConnectionCausesNoError", s.slowConnectionCausesNoError)
+	t.Run("LateRequestLeavesNoKey", s.lateRequestLeavesNoKey)
+	t.Run("WaitOutlastsAnOutage", s.waitOutlastsAnOutage)
 	t.Run("NotifySendsAfterAReconnect", s.notifySendsAfterAReconnect)
 }
 

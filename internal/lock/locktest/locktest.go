@@ -7,6 +7,8 @@
 //	SET without NX                                LockedKeyIsRefusedToOtherClients, among others
 //	extend without comparing the owner            LateExtendKeepsTheNextLease
 //	release without comparing the owner           LateReleaseKeepsTheNextLease, HistoryIsLinearizable
+//	a refusal with the wrong time left            RefusalTellsAWaiterTheTimeLeft
+//	one release after a lost request              LateRequestLeavesNoKey
 //	release without a notification                NotifySendsAfterRelease, NotifyNeverBlocks, NotifySendsNothingAfterStop
 //	a repeated release that returns ErrLost       LoseReplyOnce/Release, HangReplyOnce/Release
 //	a fence that may repeat                       FenceRisesFromLeaseToLease, HistoryIsLinearizable
@@ -34,6 +36,7 @@ type Promises struct {
 	Blocks   bool // the locker is a lock.BlockingLocker
 	Batches  bool // the locker is a lock.BatchExtender
 	Watches  bool // the leases are lock.WatchedLease
+	Tells    bool // a refusal tells a waiter how long the holder's lease lasts
 
 	// Tick is the coarsest step of the service's clock: a lease may end this
 	// much after its ttl, but never before it.
@@ -51,6 +54,7 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("LockedKeyIsRefusedToTheSameClient", s.lockedKeyIsRefusedToTheSameClient)
 	t.Run("KeysAreIndependent", s.keysAreIndependent)
 	t.Run("OneOfManyConcurrentTryLocksSucceeds", s.oneOfManyConcurrentTryLocksSucceeds)
+	t.Run("RefusalTellsAWaiterTheTimeLeft", s.refusalTellsAWaiterTheTimeLeft)
 	t.Run("CancelledTryLockLocksNothing", s.cancelledTryLockLocksNothing)
 	t.Run("SecondReleaseReturnsErrLost", s.secondReleaseReturnsErrLost)
 	t.Run("ExtendAfterReleaseReturnsErrLost", s.extendAfterReleaseReturnsErrLost)

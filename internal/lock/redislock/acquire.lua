@@ -5,7 +5,8 @@
 -- ARGV[1]  our token
 -- ARGV[2]  ttl in ms
 -- ARGV[3]  how long to store the fence, in ms
--- Returns the fence, or 0 if another holds the lock.
+-- Returns the fence, or, if another holds the lock, minus the ms that it has left
+-- (0 if it has no end)
 local holder = redis.call("GET", KEYS[1])
 local last = tonumber(redis.call("GET", KEYS[2]) or 0)
 if not (last and last >= 0 and last < 2^53) then -- NaN is none of these
@@ -14,7 +15,7 @@ end
 if holder == ARGV[1] then
 	return last
 elseif holder then
-	return 0
+	return -math.max(redis.call("PTTL", KEYS[1]), 0)
 end
 local now = redis.call("TIME")
 local fence = math.max(last + 1, now[1] * 1000000 + now[2]) -- below 2^53 until the year 2255

@@ -3,14 +3,16 @@ package redislock
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -18,8 +20,6 @@ import (
 var batchLua string
 
 var batchScript = redis.NewScript(batchLua)
-
-var errWrongType = errors.New("the key holds the wrong type of value")
 
 // Batched returns a locker like New's for many goroutines: requests that are
 // made during one round trip are sent together in the next, a hundred in one
@@ -63,29 +63,42 @@ type request struct {
 }
 
 // A batchCall is the requests of one script, and its reply: one character for
-// each request, or err.
+// each request, and for each 0 among them the time that the lock has left. Or err.
 type batchCall struct {
 	requests []request
 	attempts redisdriver.Attempts
-	reply    string
+	results  string
+	left     []time.Duration
 	err      error
 }
 
-// acquire requests key, and reports whether it got the lock.
-func (b *batcher) acquire(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
-	ok, _, err := b.do(ctx, request{key, token, ttl.Milliseconds()})
-	return ok, err
+// acquire requests key. It returns lock.ErrLocked if another holds it.
+func (b *batcher) acquire(ctx context.Context, key, token string, ttl time.Duration) error {
+	call, index, err := b.do(ctx, request{key, token, ttl.Milliseconds()})
+	if err != nil {
+		return err
+	}
+	ok, err := call.result(index)
+	if err == nil && !ok {
+		return lock.Locked(call.timeLeft(index))
+	}
+	return err
 }
 
 // release releases key, and reports whether it was locked with token. It also
 // returns how often the request was sent, at least 1.
 func (b *batcher) release(ctx context.Context, key, token string) (ok bool, sent int64, err error) {
-	return b.do(ctx, request{key, token, 0})
+	call, index, err := b.do(ctx, request{key, token, 0})
+	if err != nil {
+		return false, 1, err
+	}
+	ok, err = call.result(index)
+	return ok, max(1, call.attempts.Count()), err
 }
 
-// do returns the result of r, or the cause of ctx. In the second case r may have
-// run, or may still run.
-func (b *batcher) do(ctx context.Context, r request) (ok bool, sent int64, err error) {
+// do returns the call that has the reply to r, and the index of r in it, or the
+// cause of ctx. In the second case r may have run, or may still run.
+func (b *batcher) do(ctx context.Context, r request) (call *batchCall, index int, err error) {
 	batch, index, alone := b.add(ctx, r)
 	if alone {
 		b.send(ctx, batch)
@@ -94,12 +107,10 @@ func (b *batcher) do(ctx context.Context, r request) (ok bool, sent int64, err e
 		select {
 		case <-batch.done:
 		case <-ctx.Done():
-			return false, 1, context.Cause(ctx)
+			return nil, 0, context.Cause(ctx)
 		}
 	}
-	call := batch.calls[index/b.size]
-	ok, err = call.result(index % b.size)
-	return ok, max(1, call.attempts.Count()), err
+	return batch.calls[index/b.size], index % b.size, nil
 }
 
 // add adds r to the next batch. If no round trip is under way, r is alone in a
@@ -154,9 +165,11 @@ func (b *batcher) send(ctx context.Context, batch *batch) {
 	}
 	redisdriver.Call(ctx, b.rdb, batchScript, scripts...)
 	for i, call := range batch.calls {
-		if call.reply, call.err = scripts[i].Reply.Text(); call.err == nil && len(call.reply) != len(call.requests) {
-			call.err = fmt.Errorf("%d results for %d requests", len(call.reply), len(call.requests))
+		reply, err := scripts[i].Reply.Text()
+		if err == nil {
+			err = call.parse(reply)
 		}
+		call.err = err
 	}
 }
 
@@ -170,16 +183,43 @@ func (c *batchCall) script(publish string) *redisdriver.ScriptCall {
 	return s
 }
 
+// parse takes the reply of the script apart.
+func (c *batchCall) parse(reply string) error {
+	n := min(len(c.requests), len(reply))
+	c.results = reply[:n]
+	refusals := strings.Count(c.results, "0")
+	if refusals == 0 && len(reply) == len(c.requests) {
+		return nil
+	}
+	left := strings.Split(reply[n:], " ")
+	if n < len(c.requests) || len(left) != refusals+1 || left[0] != "" {
+		return fmt.Errorf("unexpected reply %.40q to %d requests", reply, len(c.requests))
+	}
+	for _, text := range left[1:] {
+		ms, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("unexpected reply %.40q to %d requests", reply, len(c.requests))
+		}
+		c.left = append(c.left, time.Duration(ms)*time.Millisecond)
+	}
+	return nil
+}
+
 // result returns the result of one request.
 func (c *batchCall) result(index int) (bool, error) {
 	if c.err != nil {
 		return false, c.err
 	}
-	switch c.reply[index] {
+	switch c.results[index] {
 	case '0', '1':
-		return c.reply[index] == '1', nil
+		return c.results[index] == '1', nil
 	case 'x':
-		return false, errWrongType
+		return false, redisdriver.ErrWrongType
 	}
-	return false, fmt.Errorf("unexpected reply %.40q", c.reply)
+	return false, fmt.Errorf("unexpected result %.40q", c.results)
+}
+
+// timeLeft returns how long the lock of a refused request has left.
+func (c *batchCall) timeLeft(index int) time.Duration {
+	return c.left[strings.Count(c.results[:index], "0")]
 }

@@ -134,3 +134,33 @@ func TestReplyNoscriptDoesNotCountAsAnAttempt(t *testing.T) {
 		}
 	}
 }
+
+// The locks of a batch end at different times, and some requests are granted.
+func TestBatchTellsEachRequestTheTimeLeftOfItsOwnKey(t *testing.T) {
+	t.Parallel()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	holder, l := redislock.New(rdb), redislock.Batched(rdb)
+	const keys = 200
+	for i := range keys {
+		if i%3 == 0 {
+			continue
+		}
+		if _, err := holder.TryLock(t.Context(), fmt.Sprint("k", i), time.Duration(i)*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var group sync.WaitGroup
+	for i := range keys {
+		group.Go(func() {
+			_, err := l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute)
+			locked, told := errors.AsType[*lock.LockedError](err)
+			switch {
+			case i%3 == 0 && err != nil:
+				t.Errorf("TryLock of the free key %d: %v", i, err)
+			case i%3 != 0 && (!told || locked.Left.Round(time.Hour) != time.Duration(i)*time.Hour):
+				t.Errorf("TryLock of key %d: %#v, want %d hours left", i, err, i)
+			}
+		})
+	}
+	group.Wait()
+}

@@ -10,9 +10,6 @@ import (
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
-// cleanupTimeout bounds the release after a request whose outcome is unknown.
-const cleanupTimeout = 500 * time.Millisecond
-
 // A lease is one token in one key.
 type lease struct {
 	locker   *Locker
@@ -63,10 +60,9 @@ func (l *lease) remove(ctx context.Context) (bool, error) {
 	return redisdriver.Flag(call.Reply)
 }
 
-// abandon releases what a request with an unknown outcome may have acquired,
-// even after the end of ctx. If that fails too, the key expires.
-func (l *lease) abandon(ctx context.Context) {
-	ctx, cancel := driver.Cleanup(ctx, cleanupTimeout)
-	defer cancel()
-	_, _ = l.remove(ctx)
+// discard removes what a request with an unknown outcome may have acquired. It
+// returns nil if the server has replied, or if there is no client to ask it.
+func (l *lease) discard(ctx context.Context) error {
+	_, err := l.remove(ctx)
+	return redisdriver.Discarded(err)
 }

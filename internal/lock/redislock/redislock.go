@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -40,7 +41,7 @@ const fenceMemory = 24 * time.Hour
 
 // A Locker locks the keys it is given, without a prefix. It has no resources of
 // its own, except one pub/sub connection while anyone waits (in a cluster: one
-// to each node).
+// to each node), and one goroutine while it repeats releases.
 type Locker struct {
 	rdb      redis.UniversalClient
 	set      setter
@@ -48,6 +49,8 @@ type Locker struct {
 	fenced   bool
 	publish  string // the command that notifies waiters
 	messages *redisdriver.Subscriber
+
+	abandoned driver.Abandoned
 }
 
 // A setter sends the SET that acquires a lock. Every client is one.
@@ -55,7 +58,8 @@ type setter interface {
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
-// New returns a locker whose TryLock is one plain SET. Its leases have no fence.
+// New returns a locker whose TryLock is one plain SET, for a waiter one script.
+// Its leases have no fence.
 func New(rdb redis.UniversalClient) *Locker {
 	l := &Locker{rdb: rdb, set: rdb, publish: "publish"}
 	_, cluster := rdb.(*redis.ClusterClient)
@@ -84,17 +88,21 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 		return nil, err
 	}
 	lease := &lease{locker: l, key: key, token: rand.Text()}
-	lease.expiry.Begin(time.Now().Add(ttl))
+	start := time.Now()
+	lease.expiry.Begin(start.Add(ttl))
 	err := l.request(ctx, lease, ttl)
 	if err == nil {
 		return lease, nil
 	}
 	if errors.Is(err, lock.ErrLocked) {
-		return nil, lock.ErrLocked
+		return nil, err
 	}
-	lease.abandon(ctx)
+	l.abandoned.Release(ctx, start, lease.discard)
 	return nil, fmt.Errorf("redislock: acquire %s: %w", key, err)
 }
+
+// Drain implements lock.Drainer.
+func (l *Locker) Drain(ctx context.Context) { l.abandoned.Drain(ctx) }
 
 // request sends the one command that acquires the key for lease.
 func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) error {
@@ -102,7 +110,10 @@ func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) e
 	case l.fenced:
 		return l.requestFenced(ctx, lease, ttl)
 	case l.batcher != nil:
-		return l.requestBatched(ctx, lease, ttl)
+		return l.batcher.acquire(ctx, lease.key, lease.token, ttl)
+	case l.set == l.rdb && lock.AsksForTimeLeft(ctx): // SET does not tell it
+		b := batcher{rdb: l.rdb, publish: l.publish, size: 1}
+		return b.acquire(ctx, lease.key, lease.token, ttl)
 	}
 	holder, err := l.set.Do(ctx, "set", lease.key, lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
 	switch {
@@ -113,15 +124,15 @@ func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) e
 	case holder == lease.token: // a retry after the first reply was lost
 		return nil
 	}
-	return lock.ErrLocked
+	return l.locked(ctx, lease.key)
 }
 
-func (l *Locker) requestBatched(ctx context.Context, lease *lease, ttl time.Duration) error {
-	acquired, err := l.batcher.acquire(ctx, lease.key, lease.token, ttl)
-	if err == nil && !acquired {
+// locked returns ErrLocked, for a waiter with the time that the key has left.
+func (l *Locker) locked(ctx context.Context, key string) error {
+	if !lock.AsksForTimeLeft(ctx) {
 		return lock.ErrLocked
 	}
-	return err
+	return lock.Locked(l.rdb.PTTL(ctx, key).Val()) // negative without an expiry, 0 without a reply
 }
 
 func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
@@ -130,10 +141,8 @@ func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Durat
 	switch {
 	case err != nil:
 		return err
-	case fence < 0:
-		return fmt.Errorf("unexpected reply %d", fence)
-	case fence == 0:
-		return lock.ErrLocked
+	case fence <= 0:
+		return lock.Locked(time.Duration(-fence) * time.Millisecond)
 	}
 	lease.fence = uint64(fence)
 	return nil

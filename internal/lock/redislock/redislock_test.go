@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
-var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tick: 10 * time.Millisecond}
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true, Tick: 10 * time.Millisecond}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func TestClusterConformance(t *testing.T) {
 	addresses, _ := startCluster(t)
 	fenced, fair := promises, promises
 	fenced.Fences = true
-	fair.Notifies, fair.Blocks = false, true
+	fair.Notifies, fair.Blocks, fair.Tells = false, true, false
 	t.Run("Plain", func(t *testing.T) {
 		locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Plain).Lock() })
 	})

@@ -22,7 +22,7 @@ const (
 	testTimeout = 20 * time.Second
 )
 
-var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tick: 10 * time.Millisecond}
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true, Tick: 10 * time.Millisecond}
 
 func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
 	tb.Helper()
@@ -48,7 +48,7 @@ func TestFencedLockConformance(t *testing.T) {
 
 func TestFairLockConformance(t *testing.T) {
 	p := promises
-	p.Notifies, p.Blocks = false, true
+	p.Notifies, p.Blocks, p.Tells = false, true, false
 	testConformance(t, p, func(c *redisson.Client) lock.Locker { return c.FairLock() })
 }
 

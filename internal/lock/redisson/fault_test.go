@@ -32,7 +32,7 @@ func socketPath(server *lab.Redis) string { return strings.TrimPrefix(server.URL
 func TestFaults(t *testing.T) {
 	fenced, fair := promises, promises
 	fenced.Fences = true
-	fair.Notifies, fair.Blocks = false, true
+	fair.Notifies, fair.Blocks, fair.Tells = false, true, false
 	for name, tc := range map[string]struct {
 		promises locktest.Promises
 		open     func(*redisson.Client) lock.Locker

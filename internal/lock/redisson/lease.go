@@ -68,10 +68,9 @@ func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	return false, err
 }
 
-// abandon releases what an unknown outcome may have acquired. If that fails too,
-// the hold expires.
-func (l *lease) abandon(ctx context.Context) {
-	ctx, cancel := driver.Cleanup(ctx, cleanupTimeout)
-	defer cancel()
-	_, _ = l.remove(ctx)
+// discard removes what a request with an unknown outcome may have acquired. It
+// returns nil if the server has replied, or if there is no client to ask it.
+func (l *lease) discard(ctx context.Context) error {
+	_, err := l.remove(ctx)
+	return redisdriver.Discarded(err)
 }

@@ -39,14 +39,15 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 		return nil, 0, fmt.Errorf("redisson: acquire %s: %w", key, err)
 	}
 	lease := &lease{locker: l, key: key, owner: owner}
-	lease.expiry.Begin(time.Now().Add(ttl))
+	start := time.Now()
+	lease.expiry.Begin(start.Add(ttl))
 	reply, err := l.acquire(ctx, lease, publish, ttl, wait)
 	switch {
 	case err != nil:
-		lease.abandon(ctx)
+		l.c.abandoned.Release(ctx, start, lease.discard)
 		return nil, 0, fmt.Errorf("redisson: acquire %s: %w", key, err)
 	case reply < 0:
-		return nil, reply, lock.ErrLocked
+		return nil, reply, l.typ.locked(reply)
 	}
 	lease.fence = uint64(reply)
 	return lease, 0, nil
@@ -60,6 +61,9 @@ func (l locker) acquire(ctx context.Context, lease *lease, publish string, ttl t
 	}
 	return reply, err
 }
+
+// Drain implements lock.Drainer for all locks of the client.
+func (l locker) Drain(ctx context.Context) { l.c.abandoned.Drain(ctx) }
 
 // ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
 // cluster one to each node.

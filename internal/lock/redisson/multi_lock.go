@@ -62,6 +62,15 @@ func (m *RMultiLock) TryLock(ctx context.Context, key string, ttl time.Duration)
 	return &acquired, nil
 }
 
+// Drain implements lock.Drainer for the parts that implement it.
+func (m *RMultiLock) Drain(ctx context.Context) {
+	for _, part := range m.parts {
+		if drainer, ok := part.Locker.(lock.Drainer); ok {
+			drainer.Drain(ctx)
+		}
+	}
+}
+
 // Notify implements lock.Notifier for the parts that implement it.
 func (m *RMultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	var stops []func()

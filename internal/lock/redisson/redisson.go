@@ -22,9 +22,7 @@
 // lost reply changes nothing. Reentrancy is not visible in Redis.
 //
 // A failover to a replica that has not received a lock, or a restart of Redis
-// without its data, frees the lock while its holder still uses it. A request
-// that the network delays until its caller has given up may still acquire the
-// lock, which is then locked for one ttl.
+// without its data, frees the lock while its holder still uses it.
 //
 // Redisson's unlock latch (redisson_unlock_latch:…) is not written: only the
 // Java client that wrote it reads it. Here the lease keeps the result of its
@@ -41,6 +39,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -55,6 +54,8 @@ type Client struct {
 	acquiring keyedMutex // one goroutine per semaphore waits at the server
 
 	waitingWriters waiterCount // goroutines that wait for a write lock
+
+	abandoned driver.Abandoned
 
 	publish atomic.Value // the string publish or spublish; empty until detected
 }

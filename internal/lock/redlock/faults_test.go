@@ -293,3 +293,38 @@ func TestStalledNodesKeepNoKey(t *testing.T) {
 	eventually(t, "the resumed nodes to release the key", func() bool { return f.countKeys(t, key, 3, 4) == 0 })
 	l.Drain(t.Context())
 }
+
+// Every node stalls while a request is on its way to it. The caller gives up.
+func TestNodesThatStallDuringARequestKeepNoKey(t *testing.T) {
+	t.Parallel()
+	f := startNodes(t)
+	l, key := f.newLocker(t), labtest.Name(t)
+	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context())) // opens the connections
+	for _, s := range f.servers {
+		s.Pause()
+	}
+	_, err := l.TryLock(t.Context(), key, time.Hour)
+	wantUnknown(t, "TryLock", err)
+	for _, s := range f.servers {
+		s.Resume()
+	}
+	time.Sleep(100 * time.Millisecond) // until the servers have run what they had received
+	eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
+}
+
+// drainedNode is a lock.Drainer.
+type drainedNode struct {
+	lock.Locker
+	drained chan context.Context
+}
+
+func (d drainedNode) Drain(ctx context.Context) { d.drained <- ctx }
+
+func TestDrainDrainsEveryNode(t *testing.T) {
+	t.Parallel()
+	drained := make(chan context.Context, 3)
+	redlock.New(drainedNode{drained: drained}, drainedNode{drained: drained}, lock.None(), drainedNode{drained: drained}, lock.None()).Drain(t.Context())
+	if n := len(drained); n != 3 {
+		t.Errorf("%d nodes are drained, want 3", n)
+	}
+}

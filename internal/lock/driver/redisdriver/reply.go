@@ -1,10 +1,24 @@
 package redisdriver
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
 )
+
+// Discarded returns nil if err, the error of a script that removes a lock, shows
+// that there is none to remove: the key has another type, or the client is
+// closed and cannot know. Otherwise it returns err.
+func Discarded(err error) error {
+	if errors.Is(err, redis.ErrClosed) || redis.HasErrorPrefix(err, "WRONGTYPE") || errors.Is(err, ErrWrongType) {
+		return nil
+	}
+	return err
+}
+
+// ErrWrongType reports a key that holds another type of value.
+var ErrWrongType = errors.New("the key holds the wrong type of value")
 
 // Integer returns the integer that a script has returned. A reply of another
 // type is an error: go-redis would convert it, and so turn a reply that is not

@@ -3,7 +3,8 @@
 -- KEYS[1] the number of free permits
 -- KEYS[2] the acquired permits (zset of id -> end in unix ms)
 -- ARGV[1] ttl in ms, ARGV[2] id, ARGV[3] PUBLISH or SPUBLISH, ARGV[4] channel
--- Returns 0 if acquired, -1 if no permit is free.
+-- Returns 0 if acquired, else minus the ms until the next permit expires (-1: not
+-- known).
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if not redis.call('zscore', KEYS[2], ARGV[2]) then
@@ -14,7 +15,8 @@ if not redis.call('zscore', KEYS[2], ARGV[2]) then
 		redis.call(ARGV[3], ARGV[4], free)
 	end
 	if free < 1 then
-		return -1
+		local next = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
+		return -math.max((next or now) - now, 1)
 	end
 	redis.call('decr', KEYS[1])
 end

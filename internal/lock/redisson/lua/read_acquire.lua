@@ -2,12 +2,13 @@
 -- changes only the ttl.
 -- KEYS[1] the lock, KEYS[2] the hold, KEYS[3] exists while a Go writer waits
 -- ARGV[1] ttl in ms, ARGV[2] owner
--- Returns 0 if acquired, -1 if a writer holds the lock, -2 if a Go writer waits.
+-- Returns 0 if acquired, else minus the ms that a writer holds the lock if it does
+-- not extend it (-1: not known, or a Go writer waits).
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
 	if redis.call('hget', KEYS[1], 'mode') == 'write' then
-		return -1
+		return -math.max(redis.call('pttl', KEYS[1]), 1)
 	elseif redis.call('exists', KEYS[3]) == 1 then
-		return -2
+		return -1
 	end
 end
 redis.call('hset', KEYS[1], 'mode', 'read', ARGV[2], 1)
