@@ -23,15 +23,43 @@ var batchScript = redis.NewScript(batchLua)
 
 // Batched returns a locker like New's for many goroutines: requests that are
 // made during one round trip are sent together in the next, a hundred in one
-// script (in a cluster, one script for each request and all in one pipeline).
-// A single request takes hardly longer than with New.
+// script (in a cluster, one script for each request, and those to each node in a
+// pipeline of its own). A single request takes hardly longer than with New.
 func Batched(rdb redis.UniversalClient) *Locker {
 	l := New(rdb)
-	l.batcher = &batcher{rdb: rdb, publish: l.publish, size: redisdriver.MaxBatch}
-	if _, cluster := rdb.(*redis.ClusterClient); cluster {
-		l.batcher.size = 1 // a script must not leave its slot
-	}
+	l.batchers = &batchers{one: batcher{rdb: rdb, publish: l.publish, size: redisdriver.MaxBatch}}
+	l.batchers.cluster, _ = rdb.(*redis.ClusterClient)
 	return l
+}
+
+// batchers are the batchers of a locker: one, or one for each node of a cluster,
+// so that a node that does not reply delays no request to another.
+type batchers struct {
+	one     batcher
+	cluster *redis.ClusterClient // nil without a cluster
+
+	mu     sync.Mutex
+	byNode map[string]*batcher // by address; empty if the node is not known
+}
+
+// forKey returns the batcher of the node that has key.
+func (b *batchers) forKey(ctx context.Context, key string) *batcher {
+	if b.cluster == nil {
+		return &b.one
+	}
+	address := ""
+	if node, err := b.cluster.MasterForKey(ctx, key); err == nil {
+		address = node.Options().Addr
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.byNode[address] == nil {
+		if b.byNode == nil {
+			b.byNode = map[string]*batcher{}
+		}
+		b.byNode[address] = &batcher{rdb: b.cluster, publish: b.one.publish, size: 1} // a script must not leave its slot
+	}
+	return b.byNode[address]
 }
 
 // A batcher makes one round trip at a time. So requests run in the order in

@@ -146,33 +146,89 @@ func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
+// clusterBehindProxy returns a client of a new cluster, and one of its nodes,
+// which the client reaches through the proxy.
+func clusterBehindProxy(t *testing.T, o redis.ClusterOptions) (rdb *redis.ClusterClient, node string, proxy *faultproxy.Proxy) {
+	t.Helper()
+	top := labtest.Topology(t, "cluster")
+	node = top.Nodes[0].Address
+	proxy, err := faultproxy.New("tcp", node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	o.Addrs = []string{top.Nodes[1].Address}
+	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == node {
+			address = proxy.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	rdb = redis.NewClusterClient(&o)
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb, node, proxy
+}
+
+// One node does not reply to a request before the test heals it.
+func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
+	t.Parallel()
+	rdb, hanging, proxy := clusterBehindProxy(t, redis.ClusterOptions{ReadTimeout: time.Minute})
+	l := redislock.Batched(rdb)
+	var keys, hangingKeys []string
+	for i := range 60 {
+		key := fmt.Sprint("k", i)
+		if err := mustTryLock(t, l, key).Release(t.Context()); err != nil { // opens the connections
+			t.Fatal(err)
+		}
+		node, err := rdb.MasterForKey(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if node.Options().Addr == hanging {
+			hangingKeys = append(hangingKeys, key)
+		} else {
+			keys = append(keys, key)
+		}
+	}
+	proxy.Inject(faultproxy.HangRequest, "eval", faultproxy.Always)
+	var hangs sync.WaitGroup
+	var returned atomic.Int64
+	for _, key := range hangingKeys {
+		hangs.Go(func() {
+			_, _ = l.TryLock(t.Context(), key, time.Minute)
+			returned.Add(1)
+		})
+	}
+	for proxy.Hits() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for _, key := range keys {
+		if err := mustTryLock(t, l, key).Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := returned.Load(); n != 0 {
+		t.Errorf("%d requests to the hanging node had returned before those to the others", n)
+	}
+	proxy.Heal()
+	hangs.Wait()
+}
+
 // The client renews the leases of all nodes together. One node hangs for longer
 // than a ttl.
 func TestHangingNodeEndsNoLockOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
-	top := labtest.Topology(t, "cluster")
-	hanging := top.Nodes[0].Address
-	proxy, err := faultproxy.New("tcp", hanging)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		if address == hanging {
-			address = proxy.Addr()
-		}
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[1].Address}, Dialer: dial, ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = rdb.Close() })
+	rdb, hanging, proxy := clusterBehindProxy(t, redis.ClusterOptions{ContextTimeoutEnabled: true})
 	c := lock.New(redislock.New(rdb))
 	locks := map[string]*lock.Lock{}
 	for i := range 30 {
 		key := fmt.Sprint("k", i)
-		if locks[key], err = c.Acquire(t.Context(), key, lock.Options{TTL: ttl}); err != nil {
+		l, err := c.Acquire(t.Context(), key, lock.Options{TTL: ttl})
+		if err != nil {
 			t.Fatal(err)
 		}
+		locks[key] = l
 	}
 	proxy.Inject(faultproxy.HangRequest, "eval", faultproxy.Always)
 	time.Sleep(2 * ttl)

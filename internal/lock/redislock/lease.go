@@ -50,8 +50,8 @@ func (l *lease) Release(ctx context.Context) error {
 
 // remove deletes the key if it holds the token, and reports whether it did.
 func (l *lease) remove(ctx context.Context) (bool, error) {
-	if b := l.locker.batcher; b != nil {
-		found, sent, err := b.release(ctx, l.key, l.token)
+	if b := l.locker.batchers; b != nil {
+		found, sent, err := b.forKey(ctx, l.key).release(ctx, l.key, l.token)
 		l.releases.Add(sent)
 		return found, err
 	}

@@ -45,7 +45,7 @@ const fenceMemory = 24 * time.Hour
 type Locker struct {
 	rdb      redis.UniversalClient
 	set      setter
-	batcher  *batcher // of Batched; nil sends each request by itself
+	batchers *batchers // of Batched; nil sends each request by itself
 	fenced   bool
 	publish  string // the command that notifies waiters
 	messages *redisdriver.Subscriber
@@ -109,8 +109,8 @@ func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) e
 	switch {
 	case l.fenced:
 		return l.requestFenced(ctx, lease, ttl)
-	case l.batcher != nil:
-		return l.batcher.acquire(ctx, lease.key, lease.token, ttl)
+	case l.batchers != nil:
+		return l.batchers.forKey(ctx, lease.key).acquire(ctx, lease.key, lease.token, ttl)
 	case l.set == l.rdb && lock.AsksForTimeLeft(ctx): // SET does not tell it
 		b := batcher{rdb: l.rdb, publish: l.publish, size: 1}
 		return b.acquire(ctx, lease.key, lease.token, ttl)
