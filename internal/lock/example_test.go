@@ -10,7 +10,8 @@ import (
 )
 
 // The work runs while the lock is held, and its context ends if the lock is
-// lost. With another driver the same code locks across processes.
+// lost. A process that was stopped learns that from Err, before the context has
+// ended. With another driver the same code locks across processes.
 func ExampleClient_Do() {
 	client := lock.New(lock.Local())
 	defer client.Close()
@@ -19,6 +20,9 @@ func ExampleClient_Do() {
 		func(ctx context.Context, l *lock.Lock) error {
 			_, err := client.Acquire(context.Background(), l.Key(), lock.Options{})
 			fmt.Println("another is refused:", errors.Is(err, lock.ErrLocked))
+			if err := l.Err(); err != nil { // before each write
+				return err
+			}
 			return ctx.Err() // pass ctx to everything that the work calls
 		})
 	fmt.Println("error:", err)

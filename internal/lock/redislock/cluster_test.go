@@ -172,7 +172,7 @@ func clusterBehindProxy(t *testing.T, o redis.ClusterOptions) (rdb *redis.Cluste
 // One node does not reply to a request before the test heals it.
 func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
 	t.Parallel()
-	rdb, hanging, proxy := clusterBehindProxy(t, redis.ClusterOptions{ReadTimeout: time.Minute})
+	rdb, hanging, proxy := clusterBehindProxy(t, redis.ClusterOptions{ReadTimeout: 10 * time.Second})
 	l := redislock.Batched(rdb)
 	var keys, hangingKeys []string
 	for i := range 60 {

@@ -35,7 +35,10 @@ func ExampleFenced() {
 		defer instance.Close()
 		err = instance.Do(context.Background(), "stock:7", lock.Options{Wait: time.Minute},
 			func(_ context.Context, l *lock.Lock) error {
-				fmt.Println("fence increased:", l.Fence() > last)
+				if err := l.Err(); err != nil { // before each write
+					return err
+				}
+				fmt.Println("fence increased:", l.Fence() > last) // covers what comes after the check
 				last = l.Fence()
 				return nil
 			})

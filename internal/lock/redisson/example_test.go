@@ -28,7 +28,7 @@ func ExampleClient_Lock() {
 	client := lock.New(redisson.New(rdb, redisson.Auto).Lock())
 	defer client.Close()
 
-	err := client.Do(ctx, key, lock.Options{Wait: 10 * time.Second}, func(ctx context.Context, _ *lock.Lock) error {
+	err := client.Do(ctx, key, lock.Options{Wait: 10 * time.Second}, func(ctx context.Context, l *lock.Lock) error {
 		_, err := java.TryLock(ctx, key, time.Second)
 		fmt.Println("locked:", errors.Is(err, lock.ErrLocked))
 
@@ -37,7 +37,7 @@ func ExampleClient_Lock() {
 			return err
 		}
 		fmt.Println("holders:", len(info.Holders), "hold count:", info.Holders[0].HoldCount)
-		return nil
+		return l.Err() // before each write
 	})
 	fmt.Println("error:", err)
 	// Output:
