@@ -1,0 +1,178 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slowLocker is Local whose replies take some time.
+type slowLocker struct {
+	Locker
+	reply   atomic.Int64 // nanoseconds
+	extends atomic.Int64
+}
+
+type slowLease struct {
+	Lease
+	locker *slowLocker
+}
+
+func (s *slowLocker) await() { time.Sleep(time.Duration(s.reply.Load())) }
+
+func (s *slowLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	lease, err := s.Locker.TryLock(ctx, key, ttl)
+	s.await()
+	return &slowLease{lease, s}, err
+}
+
+func (l *slowLease) Extend(ctx context.Context, ttl time.Duration) error {
+	l.locker.extends.Add(1)
+	err := l.Lease.Extend(ctx, ttl)
+	l.locker.await()
+	return err
+}
+
+func TestLateReplyIsNoLease(t *testing.T) {
+	t.Parallel()
+	const ttl = 30 * time.Second
+	for late, want := range map[time.Duration]error{time.Second: nil, safeTTL(ttl): errLate, 2 * ttl: errLate} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &slowLocker{Locker: Local()}
+			l.reply.Store(int64(late))
+			held, err := New(l).Acquire(t.Context(), "k", Options{TTL: ttl})
+			if !errors.Is(err, want) {
+				t.Errorf("the reply came after %s of a lease of %s: %v, want %v", late, ttl, err, want)
+			}
+			if err == nil {
+				_ = held.Release(t.Context())
+			}
+			if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); err != nil {
+				t.Errorf("another's try after a reply that took %s: %v", late, err)
+			}
+		})
+	}
+}
+
+func TestWaitOutlastsALateReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &slowLocker{Locker: Local()}
+		l.reply.Store(int64(30 * time.Second))
+		go func() {
+			time.Sleep(20 * time.Second)
+			l.reply.Store(0)
+		}()
+		h := mustAcquire(t, New(l), t.Context(), Options{TTL: 30 * time.Second, Wait: time.Minute})
+		if left := time.Until(h.Deadline()); left < 29*time.Second {
+			t.Errorf("the lease is safe for %s", left)
+		}
+		_ = h.Release(t.Context())
+	})
+}
+
+// The server still has the lease when its holder has been told of the loss.
+func TestReleaseAfterALossFreesTheKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &flakyLocker{Locker: Local()}
+		h := mustAcquire(t, New(l), t.Context(), Options{TTL: 30 * time.Second})
+		l.down.Store(true)
+		<-h.Done()
+		l.down.Store(false)
+		if _, err := l.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
+			t.Fatalf("another's try before the release: %v, want ErrLocked", err)
+		}
+		if err := h.Release(t.Context()); !errors.Is(err, ErrLost) {
+			t.Errorf("Release = %v, want ErrLost", err)
+		}
+		if _, err := l.TryLock(t.Context(), "k", time.Second); err != nil {
+			t.Errorf("another's try after the release: %v", err)
+		}
+	})
+}
+
+func TestDeadlineIsCountedFromTheRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ttl, reply = 30 * time.Second, 4 * time.Second
+		l := &slowLocker{Locker: Local()}
+		l.reply.Store(int64(reply))
+		start := time.Now()
+		h := mustAcquire(t, New(l), t.Context(), Options{TTL: ttl})
+		if got := h.Deadline().Sub(start); got != safeTTL(ttl) {
+			t.Errorf("the first deadline is %s after the request, want %s", got, safeTTL(ttl))
+		}
+		time.Sleep(time.Until(start.Add(ttl/3 + reply + time.Second)))
+		if got := h.Deadline().Sub(start); got != ttl/3+safeTTL(ttl) {
+			t.Errorf("the second deadline is %s after the first request, want %s", got, ttl/3+safeTTL(ttl))
+		}
+		_ = h.Release(t.Context())
+	})
+}
+
+func TestLostLeaseIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &slowLocker{Locker: Local()}
+		var seen eventKinds
+		c := New(l, WithObserver(seen.add))
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+		_ = h.grant.lease.(*slowLease).Lease.Release(t.Context())
+		<-h.Done()
+		time.Sleep(time.Hour)
+		if n := l.extends.Load(); n != 1 {
+			t.Errorf("%d extensions, want the one that found the lease lost", n)
+		}
+		if kinds := seen.all(); !slices.Equal(kinds, []EventKind{EventAcquired, EventLost}) {
+			t.Errorf("events %v, want EventAcquired and EventLost", kinds)
+		}
+	})
+}
+
+// The timer of a process that was stopped comes after the deadline, when the
+// renewal was due as well.
+func TestTimerAfterTheDeadlineEndsTheLock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &slowLocker{Locker: Local()}
+		c := New(l)
+		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
+		stopTimer(c)
+		time.Sleep(29900 * time.Millisecond)
+		c.watchdog.wake()
+		synctest.Wait()
+		wantEnded(t, h.Context(), h.Done())
+		if n := l.extends.Load(); n != 0 {
+			t.Errorf("%d extensions after the deadline, want none", n)
+		}
+	})
+}
+
+// The last reference is gone, and the release has not yet ended the grant.
+func TestReentryDuringTheLastReleaseIsRefused(t *testing.T) {
+	t.Parallel()
+	c := New(Local())
+	h := mustAcquire(t, c, t.Context(), Options{})
+	ctx := context.WithoutCancel(h.Context())
+	released := make(chan error, 1)
+	c.watchdog.mu.Lock() // which the release needs next
+	go func() { released <- h.Release(t.Context()) }()
+	for references := 1; references > 0; time.Sleep(time.Millisecond) {
+		h.grant.mu.Lock()
+		references = h.grant.references
+		h.grant.mu.Unlock()
+	}
+	_, err := c.Acquire(ctx, "k", Options{Reentrant: true})
+	c.watchdog.mu.Unlock()
+	if !errors.Is(err, ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+	if err := <-released; err != nil {
+		t.Error(err)
+	}
+}
