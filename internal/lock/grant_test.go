@@ -176,3 +176,51 @@ func TestReentryDuringTheLastReleaseIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// hangingRelease is Local whose releases get no reply.
+type hangingRelease struct{ Locker }
+
+type hangingReleaseLease struct{ Lease }
+
+func (l hangingRelease) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	lease, err := l.Locker.TryLock(ctx, key, ttl)
+	return hangingReleaseLease{lease}, err
+}
+
+func (hangingReleaseLease) Release(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(time.Hour):
+		return errDown
+	}
+}
+
+func TestReleaseWithoutAReplyIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := mustAcquire(t, New(hangingRelease{Local()}), t.Context(), Options{TTL: time.Minute})
+		start := time.Now()
+		if err := h.Release(t.Context()); err == nil || errors.Is(err, ErrLost) {
+			t.Errorf("Release = %v, want an unknown outcome", err)
+		}
+		if took := time.Since(start); took != releaseTimeout {
+			t.Errorf("Release took %s, want %s", took, releaseTimeout)
+		}
+	})
+}
+
+func TestReleasedReentryIsReleasedWhileTheOuterLockIsHeld(t *testing.T) {
+	t.Parallel()
+	c := New(Local())
+	outer := mustAcquire(t, c, t.Context(), Options{})
+	inner := mustAcquire(t, c, outer.Context(), Options{Reentrant: true})
+	_ = inner.Release(t.Context())
+	if err := inner.Err(); !errors.Is(err, ErrReleased) {
+		t.Errorf("the inner lock: %v, want ErrReleased", err)
+	}
+	if err := outer.Err(); err != nil {
+		t.Errorf("the outer lock: %v, want it held", err)
+	}
+	_ = outer.Release(t.Context())
+}

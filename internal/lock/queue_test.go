@@ -471,3 +471,61 @@ func TestRefusalWithTheTimeLeftIsErrLocked(t *testing.T) {
 		}
 	}
 }
+
+// Two wait. The first gets the lock, and neither extends nor releases it.
+func TestWaiterKnowsWhenALeaseOfItsOwnProcessEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ttl = 200 * time.Millisecond
+		l := silentLocker{Local().(*local)}
+		if _, err := l.TryLock(t.Context(), "k", ttl); err != nil {
+			t.Fatal(err)
+		}
+		c, acquired := New(discreetLocker{l}), make(chan time.Time)
+		go func() {
+			_ = mustAcquire(t, c, t.Context(), Options{TTL: ttl, NoRenewal: true, Wait: time.Minute})
+			acquired <- time.Now()
+		}()
+		synctest.Wait()
+		go func() {
+			h := mustAcquire(t, c, t.Context(), Options{Wait: time.Minute})
+			acquired <- time.Now()
+			_ = h.Release(t.Context())
+		}()
+		first, second := <-acquired, <-acquired
+		if took := second.Sub(first); took > ttl+2*spread {
+			t.Errorf("acquired %s after a lease of %s began", took, ttl)
+		}
+	})
+}
+
+// discreetLocker is a silentLocker whose refusals do not tell the time left.
+type discreetLocker struct{ silentLocker }
+
+func (p discreetLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
+	lease, err := p.silentLocker.TryLock(ctx, key, ttl)
+	if err != nil {
+		return nil, ErrLocked
+	}
+	return lease, nil
+}
+
+func TestReleaseWakesTheNextWaiterOfAPollingDriver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New(pollingLocker{Local()})
+		first := mustAcquire(t, c, t.Context(), Options{TTL: time.Hour})
+		acquired := make(chan time.Time)
+		go func() {
+			h := mustAcquire(t, c, t.Context(), Options{Wait: time.Minute})
+			acquired <- time.Now()
+			_ = h.Release(t.Context())
+		}()
+		time.Sleep(10*time.Second + time.Millisecond)
+		released := time.Now()
+		_ = first.Release(t.Context())
+		if late := (<-acquired).Sub(released); late > 0 {
+			t.Errorf("the next waiter has the lock after %s, want at once", late)
+		}
+	})
+}

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary) }
 
-var rowsPromises = locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tick: 10 * time.Millisecond}
+var rowsPromises = locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tells: true, Tick: 10 * time.Millisecond}
 
 func TestRowsConformance(t *testing.T) {
 	t.Parallel()
