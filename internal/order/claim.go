@@ -76,7 +76,7 @@ func (c *Claims) awaitSlot(ctx context.Context, couponID int64) (waited bool, er
 
 // sellLocked places o, with a unit of s, under the lock. ErrSoldOut means that s
 // is empty.
-func (c *Claims) sellLocked(ctx context.Context, s Segment, o Order) (placed Order, err error) {
+func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o Order) (placed Order, err error) {
 	lockCtx, span := c.tracer.Start(ctx, "lock")
 	l, leave, err := c.acquire(lockCtx, o.UserID, s)
 	if err != nil {
@@ -96,7 +96,11 @@ func (c *Claims) sellLocked(ctx context.Context, s Segment, o Order) (placed Ord
 			}
 		}
 	}()
-	return c.place(l.Context(), s, o)
+	placed, err = c.place(l.Context(), s, o)
+	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
+		err = c.confirmSoldOut(l.Context(), cp, o.UserID)
+	}
+	return placed, err
 }
 
 // maxIDAttempts bounds how often a taken id is replaced. The id worker gives no

@@ -56,7 +56,7 @@ func hash(userID int64) uint64 {
 func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
 	s := segmentFor(cp, o.UserID)
 	for {
-		placed, err := c.sellLocked(ctx, s, o)
+		placed, err := c.sellLocked(ctx, cp, s, o)
 		if !errors.Is(err, coupon.ErrSoldOut) {
 			return placed, err
 		}
@@ -68,7 +68,7 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 			return Order{}, err
 		}
 		if cp.Stock < 1 {
-			return Order{}, coupon.ErrSoldOut
+			return Order{}, c.confirmSoldOut(ctx, cp, o.UserID)
 		}
 		empty := s
 		if s = segmentFor(cp, o.UserID); s == empty {
@@ -77,6 +77,17 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 			}
 		}
 	}
+}
+
+// confirmSoldOut returns the verdict on a claim that has found no stock:
+// coupon.ErrSoldOut, or an *AlreadyClaimedError if the last unit went to another
+// claim of the same user, which the lock has not kept out. The claim's transaction
+// may have begun before that order was committed.
+func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, userID int64) error {
+	if _, err := c.winners.CheckSoldOut(ctx, cp, userID); err != nil {
+		return err
+	}
+	return coupon.ErrSoldOut // restocked meanwhile
 }
 
 // stalePause is the time between two attempts to sell from a segment that is

@@ -7,7 +7,9 @@ import (
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
 )
 
@@ -96,4 +98,29 @@ func TestRestockIsSold(t *testing.T) {
 		}
 		return errors.Is(err, order.ErrAlreadyClaimed)
 	})
+}
+
+// Two claims of a user that no lock keeps apart both look for an order, and find
+// none, before one of them takes the last unit.
+func TestWinnerIsNotToldSoldOut(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range commit.Strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			id, unlocked := s.Coupon(1, 1), ordertest.WithLocker(lock.None())
+			unblock := s.Block(id)
+			a := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), 42, id)
+			b := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), 42, id)
+			labtest.Eventually(t, "both claims wait", func() bool { return s.Executing("%coupon%") == 2 })
+			unblock()
+			placed, other := <-a, <-b
+			if placed != nil {
+				placed, other = other, placed
+			}
+			if placed != nil || !errors.Is(other, order.ErrAlreadyClaimed) {
+				t.Errorf("the claims returned %v and %v, want an order and ErrAlreadyClaimed", placed, other)
+			}
+		})
+	}
 }
