@@ -6,7 +6,7 @@ SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak bench compare docs pictures lint each-commit interop model schemathesis compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis compose-test install
 
 help: ## show this list
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one m
 
 soak: install bin/api bin/loadtest ## mix claims for minutes while every part is killed, suspended and partitioned in turn; SOAK=60s is shorter
 	@bin/loadtest soak
+
+linearizable: install bin/api bin/loadtest ## check histories under faults for linearizability, on twelve seeds, and catch two mutants; SEEDS=50 is longer; out/linearizable/linearizable.json
+	@deploy/install.sh tests
+	@bin/loadtest linearizable
 
 bench: bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
 	@deploy/install.sh servers

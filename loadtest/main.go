@@ -18,6 +18,7 @@ import (
 	"example.com/flashsale/loadtest/experiments/cluster"
 	"example.com/flashsale/loadtest/experiments/demo"
 	"example.com/flashsale/loadtest/experiments/generations"
+	"example.com/flashsale/loadtest/experiments/linearizable"
 	"example.com/flashsale/loadtest/experiments/pageview"
 	"example.com/flashsale/loadtest/experiments/race"
 	"example.com/flashsale/loadtest/experiments/soak"
@@ -52,6 +53,7 @@ var commands = []command{
 	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
 	{"pictures", "the pictures of the READMEs, from a race and from docs/benchmarks.json: docs/pictures", pictures.Run},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", soak.Run},
+	{"linearizable", "SEEDS=12 histories under faults, each checked for linearizability: out/linearizable/linearizable.json", linearizable.Run},
 	{"schemathesis", "the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
 	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter", crowd.Run},
 	{"crowd-clients", "the clients of crowd, in a process of their own; crowd starts it", crowd.RunClients},

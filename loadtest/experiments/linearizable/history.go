@@ -1,0 +1,70 @@
+package linearizable
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// An operation is one request of a client and what it was told. Times count from
+// the begin of the run.
+type operation struct {
+	Coupon  int64         `json:"coupon"`
+	User    int64         `json:"user,omitempty"` // of a claim; 0 for a restock
+	Units   int           `json:"units,omitempty"`
+	Call    time.Duration `json:"call"`
+	Return  time.Duration `json:"return"`
+	Verdict verdict       `json:"verdict"`
+	Order   int64         `json:"order,omitempty"`
+}
+
+// A verdict is what a client knows of its request.
+type verdict string
+
+const (
+	placed         verdict = "placed"
+	alreadyClaimed verdict = "already_claimed"
+	soldOut        verdict = "sold_out"
+	restocked      verdict = "restocked"
+	noEffect       verdict = "no effect" // refused for another reason, and certainly not made
+	unknown        verdict = "unknown"   // may have taken effect, or may yet
+)
+
+// never is the time of what has not happened.
+const never = time.Duration(math.MaxInt64)
+
+// A history is the operations of all clients. It is safe for concurrent use.
+type history struct {
+	mu         sync.Mutex
+	operations []operation
+}
+
+func (h *history) add(o operation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, o)
+}
+
+// of returns the operations on a coupon.
+func (h *history) of(coupon int64) (found []operation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.operations {
+		if o.Coupon == coupon {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// count returns how many operations have the verdict.
+func (h *history) count(v verdict) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.operations {
+		if o.Verdict == v {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,157 @@
+// Package linearizable checks that the sale of a coupon is linearizable: that each
+// reply agrees with one order in which all claims and restocks happened, each
+// between its request and its reply, whatever failed meanwhile. Two instances run
+// with every commit strategy and three locks, and a seed chooses the faults. Two
+// mutants of the service must be caught in every run.
+package linearizable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// twelve seeds have every strategy with every lock.
+const twelve = 12
+
+// Run runs the seeds that SEEDS names, 12 for the first twelve or 7-9 for three of
+// them, and both mutants. It prints a table and writes
+// out/linearizable/linearizable.json, with the histories that are not linearizable
+// beside it.
+func Run(ctx context.Context) error {
+	first, last, err := seedsFrom(os.Getenv("SEEDS"))
+	if err != nil {
+		return err
+	}
+	return rig.With(func(s *rig.Stack) error { return runAll(ctx, s, first, last) })
+}
+
+func seedsFrom(setting string) (first, last uint64, err error) {
+	if setting == "" {
+		return 0, twelve - 1, nil
+	}
+	from, to, isRange := strings.Cut(setting, "-")
+	if first, err = strconv.ParseUint(from, 10, 32); err == nil && !isRange {
+		first, last = 0, first-1
+	} else if err == nil {
+		last, err = strconv.ParseUint(to, 10, 32)
+	}
+	if err != nil || last < first || last > math.MaxUint32 {
+		return 0, 0, errors.New("SEEDS: want a number of seeds, such as 12, or a range, such as 7-9")
+	}
+	return first, last, nil
+}
+
+// A Row is one run.
+type Row struct {
+	variant
+	Defect     string   `json:"defect,omitempty"` // of a mutant
+	Faults     []string `json:"faults"`
+	Operations int      `json:"operations"`
+	Placed     int      `json:"placed"`
+	SoldOut    int      `json:"sold_out"`
+	Unknown    int      `json:"unknown"`
+	Violations []string `json:"violations"`
+	Pass       bool     `json:"pass"`
+}
+
+const header = "seed  commit       lock   operations  placed  sold out  unknown  right"
+
+// String is the row of the table.
+func (r Row) String() string {
+	text := fmt.Sprintf("%4d  %-11s  %-5s  %10d  %6d  %8d  %7d  %s", r.Seed, r.Commit, r.Lock, r.Operations, r.Placed, r.SoldOut, r.Unknown, rig.Mark(r.Pass))
+	if r.Defect != "" {
+		text += "  (mutant: " + r.Defect + ")"
+	}
+	if !r.Pass || r.Defect != "" {
+		text += "\n      " + strings.Join(r.Violations, "\n      ")
+	}
+	return text
+}
+
+func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
+	fmt.Println(header)
+	var rows []Row
+	pass := true
+	add := func(v variant, defect string) error {
+		row, err := runOne(ctx, s, v, defect)
+		if err != nil {
+			return fmt.Errorf("seed %d, %s: %w", v.Seed, v.Binary, err)
+		}
+		fmt.Println(row)
+		rows, pass = append(rows, row), pass && row.Pass
+		return nil
+	}
+	for seed := first; seed <= last; seed++ {
+		if err := add(variantOf(seed, "api"), ""); err != nil {
+			return err
+		}
+	}
+	dir, err := s.Dir("mutants")
+	if err != nil {
+		return err
+	}
+	for _, m := range mutants {
+		if err := m.build(ctx, dir); err != nil {
+			return err
+		}
+		if err := add(variantOf(0, m.name), m.defect); err != nil {
+			return err
+		}
+	}
+	e, err := s.WriteRows(ctx, "linearizable", rows, pass)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writePage(rows, e, pass), rig.Proven(pass))
+}
+
+// runOne runs one variant. A mutant passes if it is caught.
+func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, error) {
+	r, err := start(ctx, s, v)
+	if err != nil {
+		return Row{}, err
+	}
+	if err := r.play(ctx); err != nil {
+		return Row{}, err
+	}
+	violations, err := r.judge(ctx)
+	h := &r.history
+	return Row{
+		variant: v, Defect: defect, Faults: r.struck, Operations: len(h.operations),
+		Placed: h.count(placed), SoldOut: h.count(soldOut), Unknown: h.count(unknown),
+		Violations: violations, Pass: (len(violations) > 0) == (defect != ""),
+	}, err
+}
+
+// writePage writes out/linearizable/report.html.
+func writePage(rows []Row, e rig.Environment, pass bool) error {
+	section := report.Section{Title: "Runs", Verdict: report.Right, Table: report.Table{
+		Header: []string{"seed", "commit", "lock", "faults", "operations", "placed", "sold out", "unknown", "seen", "right"},
+	}}
+	for _, r := range rows {
+		seen := strings.Join(r.Violations, "; ")
+		if r.Defect != "" {
+			seen = "mutant (" + r.Defect + "): " + seen
+		}
+		section.Table.Rows = append(section.Table.Rows, []string{
+			fmt.Sprint(r.Seed), r.Commit, r.Lock, strings.Join(r.Faults, ", "), fmt.Sprint(r.Operations), fmt.Sprint(r.Placed),
+			fmt.Sprint(r.SoldOut), fmt.Sprint(r.Unknown), seen, rig.Mark(r.Pass),
+		})
+		if !r.Pass {
+			section.Verdict = report.Wrong
+		}
+	}
+	return report.Write("linearizable", report.Report{
+		Title: "The sale, linearizable", Pass: pass, Environment: e,
+		Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
+		Sections: []report.Section{section},
+	})
+}
