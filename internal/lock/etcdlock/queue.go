@@ -1,6 +1,7 @@
 package etcdlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -11,6 +12,10 @@ import (
 
 	"example.com/flashsale/internal/lock"
 )
+
+// errWatchEnded reports that the client was closed. That is not the turn of its
+// waiters.
+var errWatchEnded = errors.New("the watch of the predecessor has ended")
 
 // tryLock puts the key if the prefix is empty.
 func (l *lease) tryLock(ctx context.Context) error {
@@ -118,7 +123,7 @@ func (l *lease) nextPlace(ctx context.Context, p place) (place, error) {
 			return next, err
 		}
 	}
-	return place{}, ctx.Err()
+	return place{}, cmp.Or(ctx.Err(), errWatchEnded)
 }
 
 // keepAliveUntil keeps the etcd lease alive until ctx ends. A failure shows when
