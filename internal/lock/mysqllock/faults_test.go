@@ -135,3 +135,28 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 		}
 	}
 }
+
+// The server grants the lock as the wait ends, and then falls silent.
+func TestWaitEndsAlthoughTheReleaseHasNoReply(t *testing.T) {
+	t.Parallel()
+	cfg, err := mysql.ParseDSN(labtest.DSN(t))
+	noError(t, "parse", err)
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	noError(t, "proxy", err)
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	conn, err := labtest.Open(t, cfg.FormatDSN()).Conn(t.Context())
+	noError(t, "connect", err)
+	proxy.Partition()
+	ended := make(chan error, 1)
+	go func() { ended <- mysqllock.EndWait(shortContext(t), conn, labtest.Name(t), nil) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, lock.ErrLocked) {
+			t.Errorf("%v, want ErrLocked", err)
+		}
+	case <-time.After(20 * time.Second):
+		proxy.Heal()
+		t.Fatal("the wait has not ended")
+	}
+}

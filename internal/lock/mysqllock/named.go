@@ -95,7 +95,9 @@ func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lea
 func endWait(ctx context.Context, conn *sql.Conn, key string, err error) error {
 	if err == nil {
 		held, _ := newNamedLease(conn, key, nil)
-		_ = held.Release(context.WithoutCancel(ctx))
+		bounded, cancel := driver.Cleanup(ctx, cleanup)
+		defer cancel()
+		_ = held.Release(bounded) // which closes the connection if there is no reply
 		return errors.Join(lock.ErrLocked, context.Cause(ctx))
 	}
 	discard(conn)
