@@ -30,8 +30,10 @@ func carriedGrant(ctx context.Context, c *Client, key string) *grant {
 	return nil
 }
 
-// reenter shares the grant, without a request to the server.
+// reenter shares the grant, without a request to the server. Like Err it compares
+// the clock with the deadline first.
 func (g *grant) reenter(ctx context.Context, o Options) (*Lock, error) {
+	_ = g.check()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
