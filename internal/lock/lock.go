@@ -71,7 +71,8 @@ type Locker interface {
 	// cancelled ctx yields none. A ttl finer than the service's clock is
 	// rounded up.
 	//
-	// The key and the ttl are valid: the Client has checked them.
+	// The key and the ttl are valid for some driver: the Client has checked that.
+	// ErrInvalid refuses a ttl that this service cannot keep.
 	TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
 

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -398,6 +399,24 @@ func TestHangingRequestHardlyOutlastsTheWait(t *testing.T) {
 		_, err := New(hangingRequests{}).Acquire(t.Context(), "k", Options{Wait: 500 * time.Millisecond})
 		if took := time.Since(start); err == nil || errors.Is(err, ErrLocked) || took > 750*time.Millisecond {
 			t.Errorf("%v after %s, want an unknown outcome within 750ms", err, took)
+		}
+	})
+}
+
+// strictLocker refuses every ttl.
+type strictLocker struct{ Locker }
+
+func (strictLocker) TryLock(context.Context, string, time.Duration) (Lease, error) {
+	return nil, fmt.Errorf("strict: %w", ErrInvalid)
+}
+
+func TestWaitEndsWhenTheDriverRefusesTheTTL(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := New(strictLocker{}).Acquire(t.Context(), "k", Options{Wait: time.Minute})
+		if took := time.Since(start); !errors.Is(err, ErrInvalid) || errors.Is(err, errWaitEnded) || took > 0 {
+			t.Errorf("%v after %s, want ErrInvalid at once", err, took)
 		}
 	})
 }

@@ -84,9 +84,9 @@ func (g *grant) limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // contend calls request whenever the key may have become free, and again if the
-// outcome is unknown: the driver releases what such a request may have got. A
-// waiter that comes after another one first waits for a notification if it knows
-// that the key is held.
+// outcome is unknown: the driver releases what such a request may have got. It
+// repeats no request that can never succeed. A waiter that comes after another one
+// first waits for a notification if it knows that the key is held.
 func (q *queue) contend(limited context.Context, g *grant, first bool, request func() error) error {
 	outcome := q.lastOutcome()
 	due := first || !errors.Is(outcome, ErrLocked)
@@ -97,6 +97,9 @@ func (q *queue) contend(limited context.Context, g *grant, first bool, request f
 				return nil
 			}
 			q.refused(g, outcome)
+		}
+		if errors.Is(outcome, ErrInvalid) {
+			return outcome
 		}
 		due = true
 		if errors.Is(outcome, ErrLocked) && limited.Err() == nil && q.listen(g) {

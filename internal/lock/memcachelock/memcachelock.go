@@ -137,7 +137,7 @@ func (l *lease) swap(expiration int32) error {
 func expiration(ttl time.Duration) (int32, error) {
 	const maxTTL = 30 * 24 * time.Hour // memcached reads a longer one as a date
 	if ttl > maxTTL-time.Second {
-		return 0, fmt.Errorf("memcachelock: ttl of %s, want less than %s", ttl, maxTTL)
+		return 0, fmt.Errorf("%w: ttl of %s, memcached keeps less than %s", lock.ErrInvalid, ttl, maxTTL)
 	}
 	return int32((ttl+time.Second-1)/time.Second) + 1, nil
 }

@@ -199,3 +199,11 @@ func TestStalledServerLeavesNoKey(t *testing.T) {
 	l.Drain(t.Context())
 	mustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
 }
+
+func TestTTLBeyondAMonthIsInvalid(t *testing.T) {
+	t.Parallel()
+	l := memcachelock.New(dial(t, labtest.SharedMemcached(t)))
+	if _, err := l.TryLock(t.Context(), labtest.Name(t), 30*24*time.Hour); !errors.Is(err, lock.ErrInvalid) {
+		t.Errorf("%v, want ErrInvalid", err)
+	}
+}
