@@ -17,6 +17,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/order/commit"
 )
 
 // config holds every setting. A field tagged secret is never printed, and its
@@ -160,7 +161,7 @@ func (c config) check() []settingError {
 	broken = append(broken, c.checkTokens()...)
 	broken = append(broken, c.checkLock()...)
 	require(slices.Contains([]string{"user", "coupon", "segment"}, c.LockScope), "LOCK_SCOPE", "must be user, coupon or segment")
-	require(slices.Contains([]string{"grouped", "each", "optimistic", "pessimistic"}, c.Commit), "COMMIT", "must be grouped, each, optimistic or pessimistic")
+	require(slices.Contains(commit.Strategies, commit.Strategy(c.Commit)), "COMMIT", "must be grouped, each, optimistic or pessimistic")
 	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER", "must be otlp or none")
 	require(isHTTP(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL like http://host:4318")
 	require(isHTTP(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "must be a URL like http://host:4318/v1/traces")

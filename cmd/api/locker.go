@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/etcdlock"
 	"example.com/flashsale/internal/lock/memcachelock"
 	"example.com/flashsale/internal/lock/mysqllock"
@@ -24,7 +26,7 @@ import (
 )
 
 // locks lists the values of LOCK.
-var locks = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache", "local", "none"}
+var locks = slices.Concat(driver.Remote, []string{"local", "none"})
 
 // openLocker opens the lock driver that LOCK names, and the connections it needs
 // beside the pools. It also returns a probe of the driver's own server, unless

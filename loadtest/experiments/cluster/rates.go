@@ -30,9 +30,6 @@ type Rate struct {
 	database database
 }
 
-// commits are the values of COMMIT.
-var commits = []string{"each", "optimistic", "pessimistic", "grouped"}
-
 // manySegments is how many segments the stock of a coupon is split into, to see
 // whether several writers then conflict less.
 const manySegments = 16
@@ -60,7 +57,7 @@ func (r *run) databases(s *site) []database {
 func (r *run) measureRates(ctx context.Context, s *site) error {
 	all := r.databases(s)
 	var rows []Rate
-	for _, commit := range commits {
+	for _, commit := range rig.Commits {
 		for _, d := range all {
 			rows = append(rows, Rate{Commit: commit, Segments: 1, database: d})
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // randomSteps returns a few steps that overlap, some of them of one user.
@@ -126,7 +128,7 @@ func TestTwelveSeedsHaveEveryStrategyWithEveryLock(t *testing.T) {
 		v := variantOf(seed, "api")
 		seen[[2]string{v.Commit, v.Lock}] = true
 	}
-	if want := len(commits) * len(locks); len(seen) != want {
+	if want := len(rig.Commits) * len(locks); len(seen) != want {
 		t.Errorf("%d combinations, want %d", len(seen), want)
 	}
 }

@@ -22,15 +22,12 @@ type variant struct {
 	Lock   string `json:"lock"`
 }
 
-var (
-	commits = []string{"grouped", "each", "optimistic", "pessimistic"}
-	locks   = []string{"redis", "none", "zk"}
-)
+var locks = []string{"redis", "none", "zk"}
 
 // variantOf returns the variant of a seed. Twelve seeds in a row have every strategy with
 // every lock.
 func variantOf(seed uint64, binary string) variant {
-	return variant{seed, binary, commits[seed%4], locks[seed%3]}
+	return variant{seed, binary, rig.Commits[seed%uint64(len(rig.Commits))], locks[seed%3]}
 }
 
 // segmentsOf are the coupons of a run: one whose stock is one row, one that is

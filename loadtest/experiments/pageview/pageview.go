@@ -9,11 +9,12 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/loadtest/rig"
 )
 
 // drivers are the exclusive locks of version 3.
-var drivers = []string{"redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache"}
+var drivers = driver.Remote
 
 // Run runs all trials, prints two tables and writes out/pview/pview.json.
 func Run(ctx context.Context) error {

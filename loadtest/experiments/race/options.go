@@ -4,14 +4,16 @@ import (
 	"slices"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/loadtest/experiments/demo"
+	"example.com/flashsale/loadtest/rig"
 )
 
 var (
-	locks        = []string{"none", "local", "redis", "redisson", "redlock", "mysql", "getlock", "zk", "etcd", "memcache"}
+	locks        = slices.Concat([]string{"none", "local"}, driver.Remote)
 	scopes       = []string{"user", "coupon"}
 	guards       = []string{"stock", "unique"}
-	commits      = []string{"each", "optimistic", "pessimistic", "grouped"}
+	commits      = rig.Commits
 	maxInstances = 4
 	limits       = Limits{Users: 5000, Claims: 20000, Stock: 100000, PauseMS: 2000}
 )
