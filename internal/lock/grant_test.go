@@ -158,21 +158,17 @@ func TestReentryDuringTheLastReleaseIsRefused(t *testing.T) {
 	t.Parallel()
 	c := New(Local())
 	h := mustAcquire(t, c, t.Context(), Options{})
-	ctx := context.WithoutCancel(h.Context())
-	released := make(chan error, 1)
-	c.watchdog.mu.Lock() // which the release needs next
-	go func() { released <- h.Release(t.Context()) }()
-	for references := 1; references > 0; time.Sleep(time.Millisecond) {
+	refer := func(n int) {
 		h.grant.mu.Lock()
-		references = h.grant.references
-		h.grant.mu.Unlock()
+		defer h.grant.mu.Unlock()
+		h.grant.references = n
 	}
-	_, err := c.Acquire(ctx, "k", Options{Reentrant: true})
-	c.watchdog.mu.Unlock()
-	if !errors.Is(err, ErrLost) {
+	refer(0) // as leave does first
+	if _, err := c.Acquire(h.Context(), "k", Options{Reentrant: true}); !errors.Is(err, ErrLost) {
 		t.Errorf("%v, want ErrLost", err)
 	}
-	if err := <-released; err != nil {
+	refer(1)
+	if err := h.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

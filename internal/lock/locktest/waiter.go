@@ -35,11 +35,11 @@ func (s suite) refusalTellsAWaiterTheTimeLeft(t *testing.T) {
 		t.Skip("the driver refuses nobody")
 	}
 	key, start := newKey(), time.Now()
-	lease := mustTryLock(t, s.open(t), key, longTTL)
-	s.wantTold(t, key, start, longTTL)
+	lease := mustTryLock(t, s.open(t), key, longTTL/2)
+	s.wantTold(t, key, start, longTTL/2)
 	start = time.Now()
-	noError(t, "Extend", lease.Extend(t.Context(), 10*longTTL))
-	s.wantTold(t, key, start, 10*longTTL)
+	noError(t, "Extend", lease.Extend(t.Context(), longTTL)) // more than that not every server grants
+	s.wantTold(t, key, start, longTTL)
 }
 
 // wantTold checks the refusal of a waiter for a key whose lease of ttl began
