@@ -160,3 +160,27 @@ func TestWaitEndsAlthoughTheReleaseHasNoReply(t *testing.T) {
 		t.Fatal("the wait has not ended")
 	}
 }
+
+// The reply to the first request was lost with its connection, and the second was
+// granted. The server runs the first one after the release.
+func TestRepeatedRequestThatComesLateLeavesNoLease(t *testing.T) {
+	t.Parallel()
+	dsn, key := labtest.DSN(t), labtest.Name(t)
+	db := labtest.Open(t, dsn)
+	cfg, err := mysql.ParseDSN(dsn)
+	noError(t, "parse", err)
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	noError(t, "proxy", err)
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	l := mysqllock.NewRows(labtest.Open(t, cfg.FormatDSN()))
+	proxy.Inject(faultproxy.LoseReply, key, 1)
+	lease := mustTryLock(t, l, key, time.Minute)
+	var owner string
+	noError(t, "owner", db.GetContext(t.Context(), &owner, "SELECT owner FROM locks WHERE name = ?", key))
+	noError(t, "release", lease.Release(t.Context()))
+	_, err = db.ExecContext(t.Context(), "UPDATE locks SET owner = ? WHERE name = ?", owner, key)
+	noError(t, "acquire late", err)
+	l.Drain(t.Context())
+	mustTryLock(t, mysqllock.NewRows(db), key, time.Minute)
+}

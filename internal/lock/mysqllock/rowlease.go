@@ -18,6 +18,7 @@ type rowLease struct {
 	owner       string
 	requestedAt time.Time
 	sent        bool // the statement that acquires, so that it may have been executed
+	uncertain   bool // an earlier execution of it may still be under way
 	fence       uint64
 	left        time.Duration // of the holder's lease, if that is another
 	expiry      driver.Expiry
@@ -57,7 +58,7 @@ func (l *rowLease) acquire(ctx context.Context, ttl time.Duration) error {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), acquireTimeout)
 	defer cancel()
 	result, err := s.execute(ctx, bounded, l.rows.db)
-	l.sent = s.sent > 0
+	l.sent, l.uncertain = s.sent > 0, s.sent > 1
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (l *rowLease) result(ctx context.Context, err error) (lock.Lease, error) {
 	case err == nil:
 		return nil, lock.Locked(l.left)
 	case l.sent:
-		l.abandon(ctx)
+		l.abandon(ctx, l.requestedAt)
 	}
 	return nil, fmt.Errorf("mysqllock: acquire %s: %w", l.key, err)
 }
@@ -87,14 +88,14 @@ func (l *rowLease) result(ctx context.Context, err error) (lock.Lease, error) {
 // returned.
 func (l *rowLease) releaseLate(ctx context.Context, outcome <-chan error) {
 	if _, err := l.result(ctx, <-outcome); err == nil {
-		l.requestedAt = time.Now() // acquire has ended: one reply to the release is enough
-		l.abandon(ctx)
+		l.abandon(ctx, time.Now()) // acquire has ended: one reply to the release is enough
 	}
 }
 
-// abandon releases what acquire may have acquired, or may yet.
-func (l *rowLease) abandon(ctx context.Context) {
-	l.rows.abandoned.Release(ctx, l.requestedAt, func(ctx context.Context) error {
+// abandon releases what acquire may have acquired, or may yet, requested at
+// requestedAt.
+func (l *rowLease) abandon(ctx context.Context, requestedAt time.Time) {
+	l.rows.abandoned.Release(ctx, requestedAt, func(ctx context.Context) error {
 		_, _, err := l.remove(ctx)
 		return err
 	})
@@ -118,8 +119,10 @@ func (l *rowLease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.expiry.Extended(found, end)
 }
 
-// Release implements lock.Lease.
+// Release implements lock.Lease. If an earlier execution of acquire may come after
+// it, the release is repeated in the background.
 func (l *rowLease) Release(ctx context.Context) error {
+	start := time.Now()
 	err := l.expiry.Release(func() (found, repeated bool, err error) {
 		earlier := l.releasing.Swap(true)
 		found, repeated, err = l.remove(ctx)
@@ -128,6 +131,9 @@ func (l *rowLease) Release(ctx context.Context) error {
 		}
 		return found, earlier || repeated, err
 	})
+	if err == nil && l.uncertain {
+		l.abandon(ctx, start)
+	}
 	if err == nil && mathrand.N(100) == 0 {
 		_ = sweep(ctx, l.rows.db) // a later release sweeps again
 	}
