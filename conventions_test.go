@@ -24,20 +24,27 @@ const module = "example.com/flashsale/"
 // order/commit, order/winners → order. The domain has no HTTP, and the service links
 // no test code.
 var forbidden = map[string][]string{
-	"internal/transaction":     {"net/http", module},
-	"internal/coupon":          {"net/http", module + "internal/order", module + "internal/httpapi", module + "internal/lock/"},
-	"internal/order":           {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/order/"},
-	"internal/order/commit":    {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/order/winners"},
-	"internal/order/winners":   {"net/http", module + "internal/httpapi", module + "internal/lock/", module + "internal/order/commit"},
+	"internal/transaction": {"net/http", module},
+	"internal/coupon": {"net/http", module + "internal/order", module + "internal/httpapi",
+		module + "internal/lock/"},
+	"internal/order": {"net/http", module + "internal/httpapi", module + "internal/lock/",
+		module + "internal/order/"},
+	"internal/order/commit": {"net/http", module + "internal/httpapi", module + "internal/lock/",
+		module + "internal/order/winners"},
+	"internal/order/winners": {"net/http", module + "internal/httpapi", module + "internal/lock/",
+		module + "internal/order/commit"},
 	"internal/admission":       {"net/http", module},
 	"internal/admission/slots": {"net/http", module + "internal/order", module + "internal/httpapi"},
 	"internal/batchread":       {"net/http", module},
 	"internal/idgen":           {"net/http", module},
-	"internal/pageview":        {"net/http", module + "internal/lock/", module + "internal/order", module + "internal/coupon"},
-	"internal/lock":            {"net/http", "database/sql"},
-	"internal/connect":         {"net/http", module + "internal/coupon", module + "internal/order", module + "internal/httpapi", module + "internal/lock"},
-	"internal/httpapi":         {module + "internal/lock/"},
-	"cmd/api":                  {"testing", module + "internal/lab", module + "internal/faultproxy", module + "loadtest"},
+	"internal/pageview": {"net/http", module + "internal/lock/", module + "internal/order",
+		module + "internal/coupon"},
+	"internal/lock": {"net/http", "database/sql"},
+	"internal/connect": {"net/http", module + "internal/coupon", module + "internal/order",
+		module + "internal/httpapi", module + "internal/lock"},
+	"internal/httpapi": {module + "internal/lock/"},
+	"cmd/api": {"testing", module + "internal/lab", module + "internal/faultproxy",
+		module + "loadtest"},
 }
 
 // onlyDepends lists packages that depend on the standard library and the given
@@ -104,7 +111,8 @@ func TestLockDoesNotDependOnLab(t *testing.T) {
 		}
 	}
 	for _, p := range pkgs {
-		if within(p.ImportPath, module+"internal/lock") && slices.ContainsFunc(p.Deps, func(dep string) bool { return within(dep, lab) }) {
+		if within(p.ImportPath, module+"internal/lock") &&
+			slices.ContainsFunc(p.Deps, func(dep string) bool { return within(dep, lab) }) {
 			t.Errorf("%s depends on internal/lab", p.ImportPath)
 		}
 	}
@@ -204,7 +212,8 @@ func isStandard(path string) bool {
 func packageComments(tb testing.TB, dir string, files []string) (comments []string) {
 	tb.Helper()
 	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
+			parser.PackageClauseOnly|parser.ParseComments)
 		if err != nil {
 			tb.Fatal(err)
 		}

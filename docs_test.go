@@ -131,7 +131,8 @@ var commandForm = regexp.MustCompile(`(?:^|bin/)(api|loadtest) ([a-z]+)`)
 func TestDocumentedCommandsExist(t *testing.T) {
 	eachPage(t, func(t *testing.T, _, text string) {
 		for _, part := range code(text) {
-			if m := commandForm.FindStringSubmatch(part); m != nil && !strings.Contains(read(t, commandFiles[m[1]]), `"`+m[2]+`"`) {
+			if m := commandForm.FindStringSubmatch(part); m != nil &&
+				!strings.Contains(read(t, commandFiles[m[1]]), `"`+m[2]+`"`) {
 				t.Errorf("%s has no command %s", m[1], m[2])
 			}
 		}
@@ -182,7 +183,8 @@ func TestReadmesSayTheSame(t *testing.T) {
 
 // facts returns what a page says that does not depend on the language.
 func facts(text string) []string {
-	return slices.Concat(paths(text), makeTargets(text), testNames(text), settings(text), comment.FindAllString(text, -1))
+	return slices.Concat(paths(text), makeTargets(text), testNames(text), settings(text),
+		comment.FindAllString(text, -1))
 }
 
 // Both READMEs say what each directory of cmd and internal is for.

@@ -81,7 +81,8 @@ func TestUpWaitsForAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.ExecContext(t.Context(), `DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
+	if _, err := other.ExecContext(t.Context(),
+		`DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
@@ -131,7 +132,8 @@ func TestUpEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), `DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
+	if _, err := other.ExecContext(t.Context(),
+		`DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -81,7 +81,8 @@ func explainID(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%d: number %d of its UTC day, made at %s\n", id, parts.Sequence, parts.Time.Format(time.RFC3339))
+	_, err = fmt.Fprintf(stdout, "%d: number %d of its UTC day, made at %s\n", id, parts.Sequence,
+		parts.Time.Format(time.RFC3339))
 	return err
 }
 

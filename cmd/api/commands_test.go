@@ -32,8 +32,10 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 	for _, step := range []struct {
 		args []string
 		want int
-	}{{[]string{"migrate"}, 2}, {[]string{"migrate", "up"}, 2}, {[]string{"migrate", "down"}, 0}, {[]string{"migrate", "up"}, 2}} {
-		if err := run(t.Context(), step.args, from(map[string]string{"MYSQL_DSN": dsn}), io.Discard, io.Discard); err != nil {
+	}{{[]string{"migrate"}, 2}, {[]string{"migrate", "up"}, 2}, {[]string{"migrate", "down"}, 0},
+		{[]string{"migrate", "up"}, 2}} {
+		if err := run(t.Context(), step.args, from(map[string]string{"MYSQL_DSN": dsn}), io.Discard,
+			io.Discard); err != nil {
 			t.Fatalf("%v: %v", step.args, err)
 		}
 		if got := tables(); got != step.want {
@@ -57,7 +59,9 @@ func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
 func TestPrintedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
 	env := settings(t, map[string]string{
-		"JWT_SECRET": "", "JWT_SECRETS": "new=a secret of thirty-two bytes and more,old=another secret of 32 bytes and more", "JWT_ISSUER": "login", "JWT_AUDIENCE": "sale",
+		"JWT_SECRET":  "",
+		"JWT_SECRETS": "new=a secret of thirty-two bytes and more,old=another secret of 32 bytes and more",
+		"JWT_ISSUER":  "login", "JWT_AUDIENCE": "sale",
 	})
 	i := start(t, env).ready(t)
 	for _, step := range []struct {

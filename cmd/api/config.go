@@ -141,7 +141,8 @@ func typeName(t reflect.Type) string {
 	case reflect.TypeFor[slog.Level]():
 		return "a level"
 	}
-	return map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number", reflect.Bool: "true or false"}[t.Kind()]
+	return map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Float64: "a number",
+		reflect.Bool: "true or false"}[t.Kind()]
 }
 
 // check returns the rules that settings break beyond their types.
@@ -155,19 +156,27 @@ func (c config) check() []settingError {
 	_, _, addrErr := net.SplitHostPort(c.HTTPAddr)
 	path, unix := strings.CutPrefix(c.HTTPAddr, "unix:")
 	require(addrErr == nil && !unix || unix && path != "", "HTTP_ADDR", "must be host:port or unix:/path")
-	require(c.MySQLDSN == "" || canOpen(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN", "must be user:password@tcp(host:3306)/database")
-	require(c.RedisURL == "" || canOpen(connect.Redis(c.RedisURL, 1)), "REDIS_URL", "must be redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
+	require(c.MySQLDSN == "" || canOpen(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN",
+		"must be user:password@tcp(host:3306)/database")
+	require(c.RedisURL == "" || canOpen(connect.Redis(c.RedisURL, 1)), "REDIS_URL",
+		"must be redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
 	broken = append(broken, c.checkLimits()...)
 	broken = append(broken, c.checkTokens()...)
 	broken = append(broken, c.checkLock()...)
-	require(slices.Contains([]string{"user", "coupon", "segment"}, c.LockScope), "LOCK_SCOPE", "must be user, coupon or segment")
-	require(slices.Contains(commit.Strategies, commit.Strategy(c.Commit)), "COMMIT", "must be grouped, each, optimistic or pessimistic")
-	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER", "must be otlp or none")
+	require(slices.Contains([]string{"user", "coupon", "segment"}, c.LockScope), "LOCK_SCOPE",
+		"must be user, coupon or segment")
+	require(slices.Contains(commit.Strategies, commit.Strategy(c.Commit)), "COMMIT",
+		"must be grouped, each, optimistic or pessimistic")
+	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER",
+		"must be otlp or none")
 	require(isHTTP(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL like http://host:4318")
-	require(isHTTP(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "must be a URL like http://host:4318/v1/traces")
-	require(slices.Contains([]string{"http/protobuf", "grpc"}, c.OTLPProtocol), "OTEL_EXPORTER_OTLP_PROTOCOL", "must be http/protobuf or grpc")
+	require(isHTTP(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+		"must be a URL like http://host:4318/v1/traces")
+	require(slices.Contains([]string{"http/protobuf", "grpc"}, c.OTLPProtocol), "OTEL_EXPORTER_OTLP_PROTOCOL",
+		"must be http/protobuf or grpc")
 	for _, guard := range c.GuardsOff {
-		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF", fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
+		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF",
+			fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
 	}
 	require(c.Lab || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with LAB=true")
 	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")

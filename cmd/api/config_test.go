@@ -17,12 +17,15 @@ func from(env map[string]string) func(string) string {
 func TestEveryBadSettingIsReported(t *testing.T) {
 	t.Parallel()
 	bad := map[string]string{
-		"HTTP_ADDR": "8080", "MYSQL_DSN": "nonsense", "MYSQL_CONNS": "0", "REDIS_URL": "http://redis", "REDIS_CONNS": "many",
-		"JWT_SECRET": "short", "LOCK": "paper", "LOCK_SCOPE": "world", "LOCK_TTL": "1ms", "LOCK_WAIT": "-1s",
+		"HTTP_ADDR": "8080", "MYSQL_DSN": "nonsense", "MYSQL_CONNS": "0", "REDIS_URL": "http://redis",
+		"REDIS_CONNS": "many",
+		"JWT_SECRET":  "short", "LOCK": "paper", "LOCK_SCOPE": "world", "LOCK_TTL": "1ms", "LOCK_WAIT": "-1s",
 		"COMMIT": "never", "COUPON_CACHE": "-1s", "CLAIM_TIMEOUT": "soon",
-		"HTTP_CONNS": "0", "USER_RATE": "-1", "USER_BURST": "0", "ADDRESS_RATE": "NaN", "ADDRESS_BURST": "-1", "TRUSTED_PROXIES": "nginx",
-		"DRAIN_DELAY": "-1s", "DRAIN_TIMEOUT": "0s",
-		"LOG_LEVEL": "loud", "ACCESS_LOG": "1.5", "DOCS": "some", "MIGRATE": "perhaps", "LAB": "sure", "GUARDS_OFF": "door",
+		"HTTP_CONNS": "0", "USER_RATE": "-1", "USER_BURST": "0", "ADDRESS_RATE": "NaN", "ADDRESS_BURST": "-1",
+		"TRUSTED_PROXIES": "nginx",
+		"DRAIN_DELAY":     "-1s", "DRAIN_TIMEOUT": "0s",
+		"LOG_LEVEL": "loud", "ACCESS_LOG": "1.5", "DOCS": "some", "MIGRATE": "perhaps", "LAB": "sure",
+		"GUARDS_OFF": "door",
 	}
 	err := run(t.Context(), nil, from(bad), io.Discard, io.Discard)
 	if err == nil {
@@ -34,7 +37,8 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"REDIS_CONNS: is not a whole number: ", "CLAIM_TIMEOUT: is not a duration like 1.5s: ", "DOCS: is not true or false: ",
+		"REDIS_CONNS: is not a whole number: ", "CLAIM_TIMEOUT: is not a duration like 1.5s: ",
+		"DOCS: is not true or false: ",
 		"TRUSTED_PROXIES: is not a list of networks like 10.0.0.0/8: ", "LOG_LEVEL: is not a level: ",
 	} {
 		if !strings.Contains(err.Error(), "\n"+want) {
@@ -66,7 +70,8 @@ func TestBadTokenSettingsAreReported(t *testing.T) {
 	} {
 		env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", test.name: test.value}
 		_, err := configFrom(from(env))
-		if err == nil || !strings.HasPrefix(err.Error(), test.name+": ") || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), long) {
+		if err == nil || !strings.HasPrefix(err.Error(), test.name+": ") ||
+			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), long) {
 			t.Errorf("%s=%s: %v, want %q", test.name, test.value, err, test.want)
 		}
 	}
@@ -77,7 +82,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	const hidden = "hunter2"
 	for _, env := range []map[string]string{
 		{ // malformed settings
-			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1", "JWT_SECRET": hidden, "JWT_SECRETS": "a=" + hidden,
+			"MYSQL_DSN": "root:" + hidden + "@nowhere", "REDIS_URL": "redis://:" + hidden + "@[::1",
+			"JWT_SECRET": hidden, "JWT_SECRETS": "a=" + hidden,
 		},
 		{ // a password where none is supported
 			"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret,
@@ -85,7 +91,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		},
 		{ // valid settings, and no server at the addresses
 			"HTTP_ADDR": "127.0.0.1:0", "MYSQL_DSN": "root:" + hidden + "@tcp(127.0.0.1:1)/x",
-			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5), "JWT_SECRETS": "a=" + strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",
+			"REDIS_URL": "redis://:" + hidden + "@127.0.0.1:1/0", "JWT_SECRET": strings.Repeat(hidden, 5),
+			"JWT_SECRETS": "a=" + strings.Repeat(hidden, 5), "LOG_LEVEL": "debug",
 		},
 	} {
 		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -111,7 +118,8 @@ func TestEffectiveSettingsAreLogged(t *testing.T) {
 	}
 	log := new(logBuffer)
 	slog.New(slog.NewJSONHandler(log, nil)).Info("settings", "settings", cfg)
-	for _, want := range []string{`"CLAIM_TIMEOUT":"1s"`, `"LOCK":"redis"`, `"MYSQL_CONNS":"24"`, `"JWT_SECRET":"***"`} {
+	for _, want := range []string{`"CLAIM_TIMEOUT":"1s"`, `"LOCK":"redis"`, `"MYSQL_CONNS":"24"`,
+		`"JWT_SECRET":"***"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in %s", want, log)
 		}
@@ -123,7 +131,8 @@ func TestEffectiveSettingsAreLogged(t *testing.T) {
 
 func TestGuardsAreRemovedInTheLabOnly(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "GUARDS_OFF": "stock,unique"}
+	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret,
+		"GUARDS_OFF": "stock,unique"}
 	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "LAB=true") {
 		t.Errorf("outside the lab: %v", err)
 	}
@@ -163,7 +172,8 @@ func TestUniqueKeyIsRequired(t *testing.T) {
 
 func TestClaimsPauseInTheLabOnly(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "CLAIM_PAUSE": "1s"}
+	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret,
+		"CLAIM_PAUSE": "1s"}
 	if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "CLAIM_PAUSE") {
 		t.Errorf("outside the lab: %v", err)
 	}

@@ -47,12 +47,14 @@ func deploy(t *testing.T, commit string) *deployment {
 	t.Helper()
 	l := labtest.Lab(t)
 	binary := buildBinary(t)
-	d := &deployment{t: t, dsn: labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), twenty: make(chan struct{}), client: &http.Client{
-		Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
-	}}
+	d := &deployment{t: t, dsn: labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), twenty: make(chan struct{}),
+		client: &http.Client{
+			Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
+		}}
 	redis := labtest.Redis(t)
 	instance := func(name string) *lab.API {
-		i, err := lab.StartAPI(l, binary, name, "MYSQL_DSN="+d.dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret, "LOCK_TTL=1s", "COMMIT="+commit)
+		i, err := lab.StartAPI(l, binary, name, "MYSQL_DSN="+d.dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret,
+			"LOCK_TTL=1s", "COMMIT="+commit)
 		if err != nil {
 			t.Fatal(err)
 		}

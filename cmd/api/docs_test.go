@@ -58,6 +58,7 @@ func TestSettingsPageIsGenerated(t *testing.T) {
 		return
 	}
 	if string(page) != want || !tables.Match(page) {
-		t.Errorf("docs/settings.md is not what the settings are: run make docs, which writes this table:\n%s", settingsTable())
+		t.Errorf("docs/settings.md is not what the settings are: run make docs, which writes this table:\n%s",
+			settingsTable())
 	}
 }

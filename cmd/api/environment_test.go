@@ -40,7 +40,8 @@ func TestSecretsAreReadFromFiles(t *testing.T) {
 			t.Errorf("line end %q: %v", lineEnd, err)
 		}
 		if got.MySQLDSN != want.MySQLDSN || got.RedisURL != want.RedisURL || got.JWTSecret != want.JWTSecret ||
-			strings.Join(got.JWTSecrets, ",") != values["JWT_SECRETS"] || strings.Join(got.RedlockURLs, ",") != values["REDLOCK_URLS"] {
+			strings.Join(got.JWTSecrets, ",") != values["JWT_SECRETS"] ||
+			strings.Join(got.RedlockURLs, ",") != values["REDLOCK_URLS"] {
 			t.Errorf("line end %q: %+v, want %+v", lineEnd, got, want)
 		}
 	}
@@ -64,7 +65,8 @@ func TestBadFilesOfSecretsAreReported(t *testing.T) {
 		}
 		env := maps.Clone(valid)
 		env[name+"_FILE"] = writeFile(t, valid[name])
-		if _, err := configFrom(from(env)); err == nil || err.Error() != name+": "+name+"_FILE is set as well; set one of them" {
+		if _, err := configFrom(from(env)); err == nil || err.Error() != name+": "+name+
+			"_FILE is set as well; set one of them" {
 			t.Errorf("both are set: %v", err)
 		}
 	}
@@ -75,16 +77,19 @@ func TestCommandsReadSecretsFromFiles(t *testing.T) {
 	t.Parallel()
 	env := settings(t, nil)
 	file := writeFile(t, env["MYSQL_DSN"]+"\n")
-	if err := run(t.Context(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN_FILE": file}), io.Discard, io.Discard); err != nil {
+	if err := run(t.Context(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN_FILE": file}), io.Discard,
+		io.Discard); err != nil {
 		t.Errorf("migrate: %v", err)
 	}
 	arguments := []string{"token", "--user", "42"}
-	if err := run(t.Context(), arguments, from(map[string]string{"JWT_SECRET_FILE": writeFile(t, secret)}), io.Discard, io.Discard); err != nil {
+	if err := run(t.Context(), arguments, from(map[string]string{"JWT_SECRET_FILE": writeFile(t, secret)}), io.Discard,
+		io.Discard); err != nil {
 		t.Errorf("token: %v", err)
 	}
 	for _, command := range [][]string{{"migrate"}, arguments} {
 		missing := map[string]string{"MYSQL_DSN_FILE": "/nowhere", "JWT_SECRET_FILE": "/nowhere"}
-		if err := run(t.Context(), command, from(missing), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "_FILE cannot be read") {
+		if err := run(t.Context(), command, from(missing), io.Discard, io.Discard); err == nil ||
+			!strings.Contains(err.Error(), "_FILE cannot be read") {
 			t.Errorf("%s: %v", command[0], err)
 		}
 	}

@@ -21,7 +21,8 @@ func TestStoppedFirstStartLeavesASchemaThatTheNextStartUses(t *testing.T) {
 	for i := range 20 {
 		dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 		first := exec.Command(binary, "serve")
-		first.Env = append(os.Environ(), "MYSQL_DSN="+dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret, "HTTP_ADDR=127.0.0.1:0")
+		first.Env = append(os.Environ(), "MYSQL_DSN="+dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret,
+			"HTTP_ADDR=127.0.0.1:0")
 		if err := first.Start(); err != nil {
 			t.Fatal(err)
 		}

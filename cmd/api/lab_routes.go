@@ -13,7 +13,8 @@ import (
 
 // withLabRoutes adds the lab-only routes to api if LAB is on.
 func withLabRoutes(
-	cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections, metrics prometheus.Registerer, opened *closers,
+	cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections,
+	metrics prometheus.Registerer, opened *closers,
 ) (http.Handler, error) {
 	if !cfg.Lab {
 		return api, nil

@@ -38,8 +38,10 @@ func TestEveryNumberHasLimits(t *testing.T) {
 func TestAbsurdSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{
-		"COUPON_CACHE": "8760h", "CLAIM_TIMEOUT": "99999h", "LOCK_TTL": "8760h", "LOCK_WAIT": "24h", "DRAIN_TIMEOUT": "24h",
-		"MYSQL_CONNS": "1000000", "REDIS_CONNS": "-1", "USER_RATE": "NaN", "ADDRESS_RATE": "+Inf", "USER_BURST": "2147483647",
+		"COUPON_CACHE": "8760h", "CLAIM_TIMEOUT": "99999h", "LOCK_TTL": "8760h", "LOCK_WAIT": "24h",
+		"DRAIN_TIMEOUT": "24h",
+		"MYSQL_CONNS":   "1000000", "REDIS_CONNS": "-1", "USER_RATE": "NaN", "ADDRESS_RATE": "+Inf",
+		"USER_BURST": "2147483647",
 	} {
 		if err := configError(map[string]string{name: value}); !strings.HasPrefix(err, name+": must be ") {
 			t.Errorf("%s=%s: %q", name, value, err)

@@ -24,9 +24,12 @@ func (c config) checkLock() []settingError {
 		}
 	}
 	require(slices.Contains(locks, c.Lock), "LOCK", "must be one of "+strings.Join(locks, ", "))
-	require(c.Lock != "zk" && c.ZKAddr == "" || isList(c.ZKAddr, hostPort), "ZK_ADDR", "must be host:port for LOCK=zk, several separated by commas")
-	require(c.Lock != "etcd" && c.EtcdAddr == "" || isList(c.EtcdAddr, "(https?://)?"+hostPort, "unix://"+path), "ETCD_ADDR", "must be host:port for LOCK=etcd, several separated by commas, without a user and a password")
-	require(c.Lock != "memcache" && c.MemcacheAddr == "" || isList(c.MemcacheAddr, hostPort, path), "MEMCACHE_ADDR", "must be host:port or /path for LOCK=memcache, several separated by commas")
+	require(c.Lock != "zk" && c.ZKAddr == "" || isList(c.ZKAddr, hostPort), "ZK_ADDR",
+		"must be host:port for LOCK=zk, several separated by commas")
+	require(c.Lock != "etcd" && c.EtcdAddr == "" || isList(c.EtcdAddr, "(https?://)?"+hostPort, "unix://"+path),
+		"ETCD_ADDR", "must be host:port for LOCK=etcd, several separated by commas, without a user and a password")
+	require(c.Lock != "memcache" && c.MemcacheAddr == "" || isList(c.MemcacheAddr, hostPort, path), "MEMCACHE_ADDR",
+		"must be host:port or /path for LOCK=memcache, several separated by commas")
 	return append(broken, c.checkRedlock()...)
 }
 
@@ -35,7 +38,8 @@ func (c config) checkRedlock() []settingError {
 	var servers []string
 	for _, url := range c.RedlockURLs {
 		if !canOpen(connect.Redis(url, 1)) {
-			return []settingError{{"REDLOCK_URLS", "must have URLs like redis://user:password@host:6379/0, separated by commas"}}
+			return []settingError{{"REDLOCK_URLS",
+				"must have URLs like redis://user:password@host:6379/0, separated by commas"}}
 		}
 		servers = append(servers, connect.RedisServer(url))
 	}

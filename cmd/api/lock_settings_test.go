@@ -37,7 +37,8 @@ func TestLockSettings(t *testing.T) {
 		{"redlock", "REDLOCK_URLS", "unix:///run/a,unix:///run/b,unix:///run/a?db=1", false},
 		{"redlock", "REDLOCK_URLS", a + "," + b + ",nonsense:hunter2", false},
 	} {
-		env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret, "LOCK": test.lock}
+		env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret,
+			"LOCK": test.lock}
 		maps.Copy(env, map[string]string{test.name: test.value})
 		_, err := configFrom(from(env))
 		switch {

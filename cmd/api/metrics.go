@@ -38,7 +38,8 @@ func registerClaims(r prometheus.Registerer, claims *order.Claims, orders *order
 // a JWKS.
 func registerJWKSFailures(r prometheus.Registerer) prometheus.Counter {
 	failures := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "flashsale_jwks_fetch_failures_total", Help: "Fetches of the JWKS that failed, after which the previous keys remain.",
+		Name: "flashsale_jwks_fetch_failures_total",
+		Help: "Fetches of the JWKS that failed, after which the previous keys remain.",
 	})
 	r.MustRegister(failures)
 	return failures
@@ -74,7 +75,8 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(poolTimeouts, prometheus.CounterValue, float64(s.Timeouts))
 	out <- prometheus.MustNewConstMetric(poolHits, prometheus.CounterValue, float64(s.Hits))
 	out <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(s.WaitCount))
-	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, time.Duration(s.WaitDurationNs).Seconds())
+	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue,
+		time.Duration(s.WaitDurationNs).Seconds())
 	out <- prometheus.MustNewConstMetric(poolMisses, prometheus.CounterValue, float64(s.Misses))
 }
 
@@ -83,8 +85,10 @@ type httpConns struct{ queue *listener.Listener }
 
 var (
 	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state.", []string{"state"}, nil)
-	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total", "Connections that would have waited for too long, or have.", nil, nil)
-	httpConnsWait    = prometheus.NewDesc("http_connections_wait_seconds", "Predicted wait of the next connection.", nil, nil)
+	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total",
+		"Connections that would have waited for too long, or have.", nil, nil)
+	httpConnsWait = prometheus.NewDesc("http_connections_wait_seconds",
+		"Predicted wait of the next connection.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -41,7 +41,8 @@ func TestEveryQueryOfTheDashboardsAndAlertsReturnsData(t *testing.T) {
 		t.Fatalf("only %d queries: have the dashboards moved?", len(queries))
 	}
 	for _, q := range queries {
-		labtest.Eventually(t, fmt.Sprintf("%s: %s returns data", q.from, q.expr), func() bool { return p.returnsData(t, q.expr) })
+		labtest.Eventually(t, fmt.Sprintf("%s: %s returns data", q.from, q.expr),
+			func() bool { return p.returnsData(t, q.expr) })
 	}
 }
 
@@ -53,7 +54,8 @@ func sell(t *testing.T, dsn string, instances ...*instance) {
 	ctx, stop := context.WithCancel(context.Background())
 	var clients sync.WaitGroup
 	t.Cleanup(func() { stop(); clients.Wait() })
-	coupons := []string{instances[0].createCoupon(t, 1_000_000), instances[0].createCoupon(t, 1), "1"} // the last does not exist
+	// the last does not exist
+	coupons := []string{instances[0].createCoupon(t, 1_000_000), instances[0].createCoupon(t, 1), "1"}
 	for n, i := range instances {
 		clients.Go(func() {
 			for user := int64(n + 1); ctx.Err() == nil; user += 2 {
@@ -193,7 +195,8 @@ func dashboardQueries(t *testing.T) (queries []panelQuery) {
 		}
 		for _, panel := range dashboard.Panels {
 			for _, target := range panel.Targets {
-				queries = append(queries, panelQuery{filepath.Base(file) + ": " + panel.Title, variables.Replace(target.Expr)})
+				queries = append(queries,
+					panelQuery{filepath.Base(file) + ": " + panel.Title, variables.Replace(target.Expr)})
 			}
 		}
 	}
@@ -215,7 +218,8 @@ func TestAlertsFireAndStaySilent(t *testing.T) {
 		}
 	}
 	cases := readFile(t, filepath.Join(observe, "rules_test.yml"))
-	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(readFile(t, filepath.Join(observe, "rules.yml")), -1)
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(readFile(t,
+		filepath.Join(observe, "rules.yml")), -1)
 	if len(alerts) < 9 {
 		t.Fatalf("%d alerts", len(alerts))
 	}

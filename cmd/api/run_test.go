@@ -29,7 +29,10 @@ func TestServeServesClaims(t *testing.T) {
 		t.Errorf("claim of another user: %+v", late)
 	}
 	metrics := i.get(t, "/metrics", "").text
-	for _, want := range []string{`flashsale_claims_total{verdict="made"} 1`, `lock_acquires_total{class="claim",driver="redis",outcome="acquired"}`, `lock_hold_seconds_count{class="claim",driver="redis"}`, `redis_pool_connections{state=`, `go_sql_open_connections{db_name="mysql"}`, `go_goroutines `} {
+	for _, want := range []string{`flashsale_claims_total{verdict="made"} 1`,
+		`lock_acquires_total{class="claim",driver="redis",outcome="acquired"}`,
+		`lock_hold_seconds_count{class="claim",driver="redis"}`, `redis_pool_connections{state=`,
+		`go_sql_open_connections{db_name="mysql"}`, `go_goroutines `} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}

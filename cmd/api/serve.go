@@ -73,7 +73,9 @@ func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
 // drain shuts down without failing a request: first /readyz turns 503 for the
 // load balancers, then the listener closes, then everything ends that is still
 // running: requests, transactions that outlive their requests, a migration.
-func (s *service) drain(ctx context.Context, cfg config, queue *listener.Listener, server *http.Server, prepared <-chan struct{}) error {
+func (s *service) drain(
+	ctx context.Context, cfg config, queue *listener.Listener, server *http.Server, prepared <-chan struct{},
+) error {
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(cfg.DrainDelay)

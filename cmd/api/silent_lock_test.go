@@ -35,7 +35,8 @@ func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
 				t.Parallel()
 				const claimTimeout = 600 * time.Millisecond
 				server, env := proxied(t)
-				env["LOCK"], env["LOCK_SCOPE"], env["CLAIM_TIMEOUT"], env["DRAIN_TIMEOUT"] = lock, scope, claimTimeout.String(), "5s"
+				env["LOCK"], env["LOCK_SCOPE"], env["CLAIM_TIMEOUT"], env["DRAIN_TIMEOUT"] = lock, scope,
+					claimTimeout.String(), "5s"
 				i := start(t, settings(t, env)).ready(t)
 				id := i.createCoupon(t, 10)
 				if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), ""); r.status != 201 {

@@ -72,7 +72,8 @@ func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 	proxy.PartitionBefore("CREATE TABLE IF NOT EXISTS coupon_orders")
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(context.Background(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN": dsn}), io.Discard, io.Discard)
+		ended <- run(context.Background(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN": dsn}),
+			io.Discard, io.Discard)
 	}()
 	eventually(t, proxy.Partitioned)
 	begin := time.Now()

@@ -26,7 +26,8 @@ func withProvider(tb testing.TB, location string) map[string]string {
 }
 
 func claimsOf(user, role string) jwt.MapClaims {
-	return jwt.MapClaims{"sub": user, "role": role, "iss": "login", "aud": "flashsale", "exp": time.Now().Add(time.Hour).Unix()}
+	return jwt.MapClaims{"sub": user, "role": role, "iss": "login", "aud": "flashsale",
+		"exp": time.Now().Add(time.Hour).Unix()}
 }
 
 func TestIdentityProviderSignsUsersIn(t *testing.T) {
@@ -49,7 +50,8 @@ func TestIdentityProviderSignsUsersIn(t *testing.T) {
 	}
 	wrong := claimsOf("5", "user")
 	wrong["aud"] = "shop"
-	for name, token := range map[string]string{"another audience": p.Sign(t, "RS256", wrong), "a secret": tokenFor(t, 5, 0)} {
+	for name, token := range map[string]string{"another audience": p.Sign(t, "RS256", wrong),
+		"a secret": tokenFor(t, 5, 0)} {
 		if r := claim(token); r.status != 401 || !strings.Contains(r.header.Get("WWW-Authenticate"), "invalid_token") {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -97,10 +99,12 @@ func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for location, want := range map[string]string{
-		failing.URL: "500", closed.URL: "connection refused", "/no/such/file": "no such file", text: "invalid character",
+		failing.URL: "500", closed.URL: "connection refused", "/no/such/file": "no such file",
+		text:                        "invalid character",
 		"http://login.example.com/": "must be an https URL",
 	} {
-		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_JWKS": location}
+		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1",
+			"JWT_JWKS": location}
 		err := run(t.Context(), nil, from(env), io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), "JWT_JWKS: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", location, err, want)

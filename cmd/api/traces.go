@@ -48,12 +48,14 @@ func openTraces(cfg config, log *slog.Logger, opened *closers) (trace.TracerProv
 		return nil, err
 	}
 	origin, err := resource.New(context.Background(), resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", "flashsale"), attribute.String("service.instance.id", cfg.Instance)), resource.WithFromEnv())
+		attribute.String("service.name", "flashsale"), attribute.String("service.instance.id", cfg.Instance)),
+		resource.WithFromEnv())
 	if err != nil {
 		return nil, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces", "error", err.Error()) }))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin), sdktrace.WithRawSpanLimits(spanLimits()))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin),
+		sdktrace.WithRawSpanLimits(spanLimits()))
 	opened.add(func() { shutDown(provider, log) })
 	return provider, nil
 }
@@ -119,7 +121,8 @@ func traceMySQL(provider trace.TracerProvider) []connect.Option {
 	return []connect.Option{connect.OpenBy(func(c driver.Connector) *sql.DB {
 		return otelsql.OpenDB(c, otelsql.WithTracerProvider(tracing.OnlyWithin(provider)),
 			otelsql.WithAttributes(attribute.String("db.system.name", "mysql")),
-			otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true}))
+			otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true,
+				OmitRows: true}))
 	})}
 }
 

@@ -106,7 +106,8 @@ func TestOneTraceTellsOneClaim(t *testing.T) {
 	}
 	r := startReceiver(t)
 	i := start(t, settings(t, map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1", "REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
+		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1",
+		"REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
 	})).ready(t)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
 	if err != nil {
@@ -118,7 +119,8 @@ func TestOneTraceTellsOneClaim(t *testing.T) {
 	if resp.StatusCode != http.StatusCreated || resp.Header.Get("X-Trace-Id") != traceID {
 		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
 	}
-	spans := slices.DeleteFunc(r.received(t, i), func(s *tracepb.Span) bool { return hex.EncodeToString(s.GetTraceId()) != traceID })
+	spans := slices.DeleteFunc(r.received(t, i),
+		func(s *tracepb.Span) bool { return hex.EncodeToString(s.GetTraceId()) != traceID })
 	checkTree(t, spans)
 	checkShared(t, spans, 1)
 	for _, s := range spans {
@@ -146,7 +148,8 @@ func checkTree(t *testing.T, spans []*tracepb.Span) {
 	}
 	const root = "POST /coupons/{id}/orders"
 	for _, want := range []string{
-		"client > " + root, root + " > identity", root + " > coupon", root + " > gate", root + " > slot", root + " > lock",
+		"client > " + root, root + " > identity", root + " > coupon", root + " > gate", root + " > slot",
+		root + " > lock",
 		"lock > id", "lock > commit", "commit > batch",
 		"coupon > sql.conn.query", "batch > sql.conn.exec", // of MySQL
 		"lock > evalsha", "id > evalsha", // of Redis
@@ -171,7 +174,8 @@ func checkShared(t *testing.T, spans []*tracepb.Span, claims int) {
 		for _, link := range batch.GetLinks() {
 			linked := slices.ContainsFunc(named(spans, "commit"), func(commit *tracepb.Span) bool {
 				return string(commit.GetSpanId()) == string(link.GetSpanId()) &&
-					slices.ContainsFunc(commit.GetLinks(), func(l *tracepb.Span_Link) bool { return string(l.GetSpanId()) == string(batch.GetSpanId()) })
+					slices.ContainsFunc(commit.GetLinks(),
+						func(l *tracepb.Span_Link) bool { return string(l.GetSpanId()) == string(batch.GetSpanId()) })
 			})
 			if !linked {
 				t.Errorf("a claim of the batch of %d has no link to it", claims)
@@ -196,7 +200,8 @@ func TestBatchIsLinkedFromEveryClaimInIt(t *testing.T) {
 	var claims sync.WaitGroup
 	claim := func(user int) {
 		claims.Go(func() {
-			if got := i.post(t, "/coupons/"+coupon+"/orders", tokenFor(t, int64(user), auth.RoleUser), ""); got.status != 201 {
+			if got := i.post(t, "/coupons/"+coupon+"/orders", tokenFor(t, int64(user), auth.RoleUser),
+				""); got.status != 201 {
 				t.Errorf("user %d: %d %s", user, got.status, got.text)
 			}
 		})
@@ -239,7 +244,8 @@ func TestProblemNamesItsTrace(t *testing.T) {
 	}
 	i.get(t, "/readyz", "")
 	for _, s := range r.received(t, i) {
-		if len(s.GetParentSpanId()) == 0 && !strings.HasPrefix(s.GetName(), "GET") && !strings.HasPrefix(s.GetName(), "POST") || strings.Contains(s.GetName(), "readyz") {
+		if len(s.GetParentSpanId()) == 0 && !strings.HasPrefix(s.GetName(), "GET") &&
+			!strings.HasPrefix(s.GetName(), "POST") || strings.Contains(s.GetName(), "readyz") {
 			t.Errorf("%s began a trace", s.GetName())
 		}
 	}
@@ -253,7 +259,8 @@ func TestTracesAreOffUnlessSet(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1 OTEL_SDK_DISABLED=true":       false,
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h:1/x OTEL_SERVICE_NAME=x": true,
 	} {
-		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_SECRET": secret}
+		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1",
+			"JWT_SECRET": secret}
 		for _, setting := range strings.Fields(name) {
 			key, value, _ := strings.Cut(setting, "=")
 			env[key] = value

@@ -98,19 +98,22 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	}
 	registerClaims(metrics, claims, order.NewStore(p.db), opened)
 	api := httpapi.New(httpapi.Config{
-		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims, Orders: order.NewStore(p.db),
+		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims,
+		Orders:         order.NewStore(p.db),
 		Verifier:       verifier,
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
-		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns, Probes: append(p.probes(), probe...), Docs: cfg.Docs,
+		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
+		Probes: append(p.probes(), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close}, nil
+	return &service{log: log, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close},
+		nil
 }
 
 func (c config) strategy() commit.Strategy {
@@ -134,7 +137,8 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.ShortTransactions)...)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
 	p.standalone = new(atomic.Bool)
-	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))...)
+	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,
+		append(traced, connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))...)
 	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
 	if p.rdb != nil {

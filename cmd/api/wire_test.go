@@ -14,8 +14,10 @@ var discard = slog.New(slog.DiscardHandler)
 func unreachable(t *testing.T) config {
 	t.Helper()
 	cfg, err := configFrom(from(map[string]string{
-		"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_SECRET": secret, "LAB": "true",
-		"REDLOCK_URLS": "redis://127.0.0.1:1", "ETCD_ADDR": "127.0.0.1:1", "MEMCACHE_ADDR": "127.0.0.1:1", "ZK_ADDR": "127.0.0.1:1",
+		"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_SECRET": secret,
+		"LAB":          "true",
+		"REDLOCK_URLS": "redis://127.0.0.1:1", "ETCD_ADDR": "127.0.0.1:1", "MEMCACHE_ADDR": "127.0.0.1:1",
+		"ZK_ADDR": "127.0.0.1:1",
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,8 @@ func TestGaleraReplacesMySQL(t *testing.T) {
 func TestClustersAreOff(t *testing.T) {
 	p := withEnvFile(t)
 	for name := range p.Services {
-		if strings.HasPrefix(name, "redis-") || strings.HasPrefix(name, "galera-") || name == "haproxy" || name == "api-c" {
+		if strings.HasPrefix(name, "redis-") || strings.HasPrefix(name, "galera-") || name == "haproxy" ||
+			name == "api-c" {
 			t.Errorf("%s runs", name)
 		}
 	}

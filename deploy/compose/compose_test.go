@@ -45,7 +45,8 @@ func loadFiles(t *testing.T, files []string, env ...string) (*types.Project, err
 		paths = append(paths, filepath.Join(root, file))
 	}
 	options, err := cli.NewProjectOptions(paths,
-		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe", "third", "redis-cluster", "galera"}), cli.WithEnv(env))
+		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe", "third", "redis-cluster", "galera"}),
+		cli.WithEnv(env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,8 @@ func TestTLSReplacesPlainHTTP(t *testing.T) {
 		t.Errorf("nginx mounts %v", v)
 	}
 	for name, file := range map[string]string{"tls.crt": "/c.pem", "tls.key": "/k.pem"} {
-		if !strings.Contains(read(t, "deploy/nginx/tls/listen.conf"), "/run/secrets/"+name+";") || p.Secrets[name].File != file {
+		if !strings.Contains(read(t, "deploy/nginx/tls/listen.conf"), "/run/secrets/"+name+";") ||
+			p.Secrets[name].File != file {
 			t.Errorf("%s is %q, or listen.conf does not read it", name, p.Secrets[name].File)
 		}
 		if !slices.ContainsFunc(nginx.Secrets, func(s types.ServiceSecretConfig) bool { return s.Source == name }) {
@@ -192,7 +194,8 @@ func TestServiceReadsWhatComposeSets(t *testing.T) {
 	}
 	for _, name := range []string{"api-a", "api-b", "api-c", "migrate"} {
 		for key := range p.Services[name].Environment {
-			if !slices.Contains(known, key) && !strings.HasPrefix(key, "GO") && !strings.HasPrefix(key, "OTEL_") { // the SDK reads these
+			// the SDK reads these
+			if !slices.Contains(known, key) && !strings.HasPrefix(key, "GO") && !strings.HasPrefix(key, "OTEL_") {
 				t.Errorf("%s sets %s, which the service does not read", name, key)
 			}
 		}
@@ -261,7 +264,8 @@ func TestScriptsReadWhatComposeSets(t *testing.T) {
 	if !slices.Equal(k6.Profiles, []string{"load"}) {
 		t.Errorf("k6 runs in the profiles %v", k6.Profiles)
 	}
-	if pinned := firstGroups(`go\.k6\.io/k6 v(\S+)`, read(t, "loadtest/k6/build/go.mod")); k6.Image != "grafana/k6:"+pinned[0] {
+	if pinned := firstGroups(`go\.k6\.io/k6 v(\S+)`, read(t, "loadtest/k6/build/go.mod")); k6.Image != "grafana/k6:"+
+		pinned[0] {
 		t.Errorf("compose runs %s, make builds %s", k6.Image, pinned[0])
 	}
 }
@@ -346,7 +350,8 @@ func TestServicesWaitForTheirDependencies(t *testing.T) {
 func TestImageBuildsStatically(t *testing.T) {
 	dockerfile := read(t, "Dockerfile")
 	build := firstGroups(`(?m)^RUN (CGO_ENABLED=0 .*go build .*)$`, dockerfile)
-	if len(build) != 1 || !strings.Contains(dockerfile, "\nUSER 65532:65532\n") || !strings.Contains(dockerfile, "\nFROM scratch\n") {
+	if len(build) != 1 || !strings.Contains(dockerfile, "\nUSER 65532:65532\n") ||
+		!strings.Contains(dockerfile, "\nFROM scratch\n") {
 		t.Fatalf("the Dockerfile builds with %q; want one static build, from scratch, not as root", build)
 	}
 	binary := filepath.Join(t.TempDir(), "api")
@@ -362,7 +367,8 @@ func TestImageBuildsStatically(t *testing.T) {
 	}
 	defer file.Close()
 	if file.Machine != elf.EM_AARCH64 || file.Section(".interp") != nil {
-		t.Errorf("the binary is for %v, dynamically linked: %v; want static for arm64", file.Machine, file.Section(".interp") != nil)
+		t.Errorf("the binary is for %v, dynamically linked: %v; want static for arm64", file.Machine,
+			file.Section(".interp") != nil)
 	}
 }
 

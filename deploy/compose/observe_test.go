@@ -21,7 +21,8 @@ func TestObserveMountsTestedConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Volumes) == 0 || s.Volumes[0].Source != dir || s.Volumes[0].Target != want[1] || !s.Volumes[0].ReadOnly {
+		if len(s.Volumes) == 0 || s.Volumes[0].Source != dir || s.Volumes[0].Target != want[1] ||
+			!s.Volumes[0].ReadOnly {
 			t.Errorf("%s mounts %v", name, s.Volumes)
 		}
 		if !slices.Equal(s.Profiles, []string{"observe"}) {
@@ -60,7 +61,8 @@ func TestPrometheusScrapesEveryInstance(t *testing.T) {
 
 func TestGrafanaReadsPrometheus(t *testing.T) {
 	source := read(t, "deploy/observe/grafana/datasources/prometheus.yml")
-	if !strings.Contains(source, "\n    uid: prometheus ") || !strings.Contains(source, "\n    url: http://prometheus:9090\n") {
+	if !strings.Contains(source, "\n    uid: prometheus ") ||
+		!strings.Contains(source, "\n    url: http://prometheus:9090\n") {
 		t.Errorf("data source: %s", source)
 	}
 	interval := firstGroups(`(?m)^  scrape_interval: (\S+)`, read(t, "deploy/observe/prometheus.yml"))
@@ -130,7 +132,8 @@ func checkPanels(t *testing.T, path string, panels []panel) {
 	for _, p := range panels {
 		where := path + ": " + p.Title
 		checkDatasource(t, where, p.Datasource)
-		if p.ID == 0 || ids[p.ID] || p.Title == "" || !slices.Contains([]string{"timeseries", "stat"}, p.Type) || len(p.Targets) == 0 {
+		if p.ID == 0 || ids[p.ID] || p.Title == "" || !slices.Contains([]string{"timeseries", "stat"}, p.Type) ||
+			len(p.Targets) == 0 {
 			t.Errorf("%s: id %d, type %q, %d targets", where, p.ID, p.Type, len(p.Targets))
 		}
 		ids[p.ID] = true

@@ -20,7 +20,8 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][]string{
-		"mysql": {"MYSQL_PASSWORD"}, "migrate": {"MYSQL_DSN"}, "api-a": {"MYSQL_DSN", "JWT_SECRET"}, "api-b": {"MYSQL_DSN", "JWT_SECRET"}, "api-c": {"MYSQL_DSN", "JWT_SECRET"},
+		"mysql": {"MYSQL_PASSWORD"}, "migrate": {"MYSQL_DSN"}, "api-a": {"MYSQL_DSN", "JWT_SECRET"},
+		"api-b": {"MYSQL_DSN", "JWT_SECRET"}, "api-c": {"MYSQL_DSN", "JWT_SECRET"},
 		"k6": {"JWT_SECRET"},
 	} {
 		checkSecrets(t, p, name, want)
@@ -51,7 +52,8 @@ func checkSecrets(t *testing.T, p *types.Project, service string, settings []str
 		if path := s.Environment[setting+"_FILE"]; path == nil || *path != "/run/secrets/"+file {
 			t.Errorf("%s has %s_FILE %v", service, setting, path)
 		}
-		if !slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool { return c.Source == file }) || p.Secrets[file].File != "/s/"+file {
+		if !slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool { return c.Source == file }) ||
+			p.Secrets[file].File != "/s/"+file {
 			t.Errorf("%s does not get %s, or it is %q", service, file, p.Secrets[file].File)
 		}
 	}

@@ -133,12 +133,14 @@ func check(t *testing.T, name, clause string, options ...string) (trail string, 
 	run(t, dir, "gcc", slices.Concat(options, []string{"-w", "-DSAFETY", "-o", "pan", "pan.c"})...)
 	result := run(t, dir, "./pan", "-m100000", "-w22")
 	switch {
-	case strings.Contains(result, "errors: 0") && !strings.Contains(result, "search was truncated") && !strings.Contains(result, "max search depth too small"):
+	case strings.Contains(result, "errors: 0") && !strings.Contains(result, "search was truncated") &&
+		!strings.Contains(result, "max search depth too small"):
 		return "", false
 	case !strings.Contains(result, "errors: 1"):
 		t.Fatalf("the search has not ended:\n%s", result)
 	}
-	return strings.Join(steps.FindAllString(run(t, dir, "spin", "-t", "-T", "-B", define, "model.pml"), -1), "\n") + "\n", true
+	return strings.Join(steps.FindAllString(run(t, dir, "spin", "-t", "-T", "-B", define, "model.pml"), -1),
+		"\n") + "\n", true
 }
 
 func run(t *testing.T, dir, program string, args ...string) string {

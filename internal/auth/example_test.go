@@ -34,7 +34,8 @@ func ExampleVerifier_Authenticate() {
 func ExampleConfig_rotation() {
 	before := auth.Secret{ID: "2030-11", Key: []byte("the secret of November, 32 bytes")}
 	after := auth.Secret{ID: "2030-12", Key: []byte("the secret of December, 32 bytes")}
-	v := auth.NewVerifier(auth.Config{Secrets: []auth.Secret{before, after}, Issuer: "login.example.com", Audience: "flashsale"})
+	v := auth.NewVerifier(auth.Config{Secrets: []auth.Secret{before, after}, Issuer: "login.example.com",
+		Audience: "flashsale"})
 
 	for _, secret := range []auth.Secret{before, after} {
 		s := auth.Signer{Secret: secret, Issuer: "login.example.com", Audience: "flashsale"}

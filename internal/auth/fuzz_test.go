@@ -76,7 +76,8 @@ func FuzzVerify(f *testing.F) {
 		}
 		text, signature := token[:strings.LastIndex(token, ".")], token[strings.LastIndex(token, ".")+1:]
 		for _, key := range keys {
-			if want := base64.RawURLEncoding.EncodeToString(key.sign(text)); want == strings.NewReplacer("\r", "", "\n", "").Replace(signature) {
+			if want := base64.RawURLEncoding.EncodeToString(key.sign(text)); want == strings.NewReplacer("\r", "",
+				"\n", "").Replace(signature) {
 				return
 			}
 		}
@@ -88,11 +89,14 @@ func FuzzVerify(f *testing.F) {
 // parser finds nothing wrong with it, and then with the claims of that parser.
 func FuzzVerifySignedToken(f *testing.F) {
 	v, keys := fuzzVerifier(f)
-	headers := []string{`{"alg":"HS256","typ":"JWT"}`, `{"alg":"HS256","kid":"other"}`, `{"alg":"EdDSA","kid":"public"}`}
+	headers := []string{`{"alg":"HS256","typ":"JWT"}`, `{"alg":"HS256","kid":"other"}`,
+		`{"alg":"EdDSA","kid":"public"}`}
 	for i, header := range headers {
 		for _, payload := range []string{
-			`{"sub":"42","exp":253402300799}`, `{"sub":"1","role":"admin","exp":4e9,"nbf":0.5,"iat":1,"aud":["a"],"iss":"b"}`,
-			`{"sub":"42","exp":4e9,"Exp":1,"ROLE":"admin","a":{"b":[1,{"c":null}]}}`, `{"sub":"42","exp":4e9,"exp":1}`, `{"sub":"042","exp":1e400}`,
+			`{"sub":"42","exp":253402300799}`,
+			`{"sub":"1","role":"admin","exp":4e9,"nbf":0.5,"iat":1,"aud":["a"],"iss":"b"}`,
+			`{"sub":"42","exp":4e9,"Exp":1,"ROLE":"admin","a":{"b":[1,{"c":null}]}}`, `{"sub":"42","exp":4e9,"exp":1}`,
+			`{"sub":"042","exp":1e400}`,
 		} {
 			f.Add(header, payload, byte(i))
 		}
@@ -104,7 +108,8 @@ func FuzzVerifySignedToken(f *testing.F) {
 		got, err := v.Verify(tokenOf(key, header, payload))
 		want, claims, wrong := strictIdentity(key, header, payload)
 		if (err == nil) != (wrong == nil) || err == nil && got != want {
-			t.Fatalf("header %q payload %q key %q: %+v, %v; a strict parser: %+v, %v", header, payload, key.id, got, err, want, wrong)
+			t.Fatalf("header %q payload %q key %q: %+v, %v; a strict parser: %+v, %v", header, payload, key.id, got,
+				err, want, wrong)
 		}
 		if err != nil {
 			return

@@ -79,7 +79,8 @@ func TestAlgorithmIsThatOfTheKey(t *testing.T) {
 	for _, algorithm := range algorithms {
 		wantAccepted(t, v, "another provider's "+algorithm, other.Sign(t, algorithm, user42()), false)
 		for name, key := range encodings(t, p, algorithm) {
-			wantAccepted(t, v, name+" of "+algorithm+" as secret", signWith(t, jwt.SigningMethodHS256, algorithm, key), false)
+			wantAccepted(t, v, name+" of "+algorithm+" as secret",
+				signWith(t, jwt.SigningMethodHS256, algorithm, key), false)
 		}
 	}
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -87,12 +88,14 @@ func TestAlgorithmIsThatOfTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"RS256", "ES256", "EdDSA", "", "unknown"} {
-		wantAccepted(t, v, "none, kid "+id, signWith(t, jwt.SigningMethodNone, id, jwt.UnsafeAllowNoneSignatureType), false)
+		wantAccepted(t, v, "none, kid "+id, signWith(t, jwt.SigningMethodNone, id, jwt.UnsafeAllowNoneSignatureType),
+			false)
 		wantAccepted(t, v, "own RSA key, kid "+id, signWith(t, jwt.SigningMethodRS256, id, rs), false)
 		wantAccepted(t, v, "PS256, kid "+id, signWith(t, jwt.SigningMethodPS256, id, rs), false)
 		wantAccepted(t, v, "RS512, kid "+id, signWith(t, jwt.SigningMethodRS512, id, rs), false)
 	}
-	wantAccepted(t, NewVerifier(Config{Secrets: []Secret{{Key: secret}}}), "no JWKS", p.Sign(t, "RS256", user42()), false)
+	wantAccepted(t, NewVerifier(Config{Secrets: []Secret{{Key: secret}}}), "no JWKS",
+		p.Sign(t, "RS256", user42()), false)
 	withoutSecret := NewVerifier(Config{JWKS: v.jwks})
 	wantAccepted(t, withoutSecret, "public key without a secret", p.Sign(t, "RS256", user42()), true)
 	wantAccepted(t, withoutSecret, "HS256 without a secret", signWith(t, jwt.SigningMethodHS256, "", []byte{}), false)
@@ -181,7 +184,8 @@ func TestFailedFetchKeepsTheKeys(t *testing.T) {
 // An empty set, or an error page with status 200, would refuse every user.
 func TestSetWithoutKeysIsAFailedFetch(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{`{"keys":[]}`, `{"error":"maintenance"}`, `{}`, `null`, `[]`, `<html>`, ``, `{"keys":[{"kty":"oct","kid":"1","k":"c2VjcmV0"}]}`} {
+	for _, body := range []string{`{"keys":[]}`, `{"error":"maintenance"}`, `{}`, `null`, `[]`, `<html>`, ``,
+		`{"keys":[{"kty":"oct","kid":"1","k":"c2VjcmV0"}]}`} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "jwks.json")
 		p := authtest.NewProvider(t)
@@ -224,12 +228,18 @@ func TestUnusableKeysAreLeftOut(t *testing.T) {
 		method jwt.SigningMethod
 		key    any
 	}{
-		"small":   {map[string]string{"kty": "RSA", "n": encode(small.N.Bytes()), "e": "AQAB"}, jwt.SigningMethodRS256, small},
-		"P-384":   {map[string]string{"kty": "EC", "crv": "P-384", "x": encode(point[1:49]), "y": encode(point[49:])}, jwt.SigningMethodES384, p384},
-		"secret":  {map[string]string{"kty": "oct", "k": encode([]byte("a secret that is in the JWKS, 32 bytes"))}, jwt.SigningMethodHS256, []byte("a secret that is in the JWKS, 32 bytes")},
-		"private": {map[string]string{"kty": "OKP", "crv": "Ed25519", "x": public, "d": encode(private.Seed())}, jwt.SigningMethodEdDSA, private},
-		"enc":     {map[string]string{"kty": "OKP", "crv": "Ed25519", "x": public, "use": "enc"}, jwt.SigningMethodEdDSA, private},
-		"alg":     {map[string]string{"kty": "OKP", "crv": "Ed25519", "x": public, "alg": "ES256"}, jwt.SigningMethodEdDSA, private},
+		"small": {map[string]string{"kty": "RSA", "n": encode(small.N.Bytes()), "e": "AQAB"},
+			jwt.SigningMethodRS256, small},
+		"P-384": {map[string]string{"kty": "EC", "crv": "P-384", "x": encode(point[1:49]), "y": encode(point[49:])},
+			jwt.SigningMethodES384, p384},
+		"secret": {map[string]string{"kty": "oct", "k": encode([]byte("a secret that is in the JWKS, 32 bytes"))},
+			jwt.SigningMethodHS256, []byte("a secret that is in the JWKS, 32 bytes")},
+		"private": {map[string]string{"kty": "OKP", "crv": "Ed25519", "x": public, "d": encode(private.Seed())},
+			jwt.SigningMethodEdDSA, private},
+		"enc": {map[string]string{"kty": "OKP", "crv": "Ed25519", "x": public, "use": "enc"},
+			jwt.SigningMethodEdDSA, private},
+		"alg": {map[string]string{"kty": "OKP", "crv": "Ed25519", "x": public, "alg": "ES256"},
+			jwt.SigningMethodEdDSA, private},
 	} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -304,10 +314,13 @@ func TestKeysAreFetchedEveryFiveMinutes(t *testing.T) {
 func TestLocationOfKeys(t *testing.T) {
 	t.Parallel()
 	for location, want := range map[string]bool{
-		"https://login.example.com/keys": true, "http://127.0.0.1:8080/keys": true, "http://[::1]/keys": true, "http://localhost/keys": true,
-		"/etc/keys.json": true, "keys.json": true,
-		"http://login.example.com/keys": false, "http://127.0.0.1.example.com/": false, "https://user:password@login.example.com/": false,
-		"https://": false, "https:///keys": false, "ftp://login.example.com/": false, "file:///etc/keys.json": false, "http://[::1": false,
+		"https://login.example.com/keys": true, "http://127.0.0.1:8080/keys": true, "http://[::1]/keys": true,
+		"http://localhost/keys": true,
+		"/etc/keys.json":        true, "keys.json": true,
+		"http://login.example.com/keys": false, "http://127.0.0.1.example.com/": false,
+		"https://user:password@login.example.com/": false,
+		"https://": false, "https:///keys": false, "ftp://login.example.com/": false, "file:///etc/keys.json": false,
+		"http://[::1": false,
 	} {
 		if _, err := ParseJWKSLocation(location); (err == nil) != want {
 			t.Errorf("%q: %v, want accepted: %t", location, err, want)

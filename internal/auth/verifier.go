@@ -62,7 +62,8 @@ func (c Config) options() []jwt.ParserOption {
 	if c.JWKS != nil {
 		algorithms = append(algorithms, "RS256", "ES256", "EdDSA")
 	}
-	options := []jwt.ParserOption{jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway)}
+	options := []jwt.ParserOption{jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(),
+		jwt.WithExpirationRequired(), jwt.WithLeeway(leeway)}
 	if c.Issuer != "" {
 		options = append(options, jwt.WithIssuer(c.Issuer))
 	}

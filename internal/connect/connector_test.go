@@ -92,7 +92,8 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 		t.Errorf("wait_timeout %d, %v", timeout, err)
 	}
 	_ = conn.Close()
-	labtest.Eventually(t, "the pool has closed the idle connection", func() bool { return db.Stats().MaxIdleTimeClosed == 1 })
+	labtest.Eventually(t, "the pool has closed the idle connection",
+		func() bool { return db.Stats().MaxIdleTimeClosed == 1 })
 
 	proxy.Refuse("idle_transaction_timeout", unknownVariable())
 	proxy.Refuse("SESSION wait_timeout", unknownVariable())

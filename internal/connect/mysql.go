@@ -59,7 +59,8 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
-	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, shortIdle: cfg.shortIdle, standalone: cfg.standalone}
+	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, shortIdle: cfg.shortIdle,
+		standalone: cfg.standalone}
 	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
 	db.SetMaxOpenConns(conns)

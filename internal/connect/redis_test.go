@@ -13,7 +13,8 @@ import (
 func TestURLSetsUserPasswordAndTLS(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"rediss://user:secret@localhost:1", "rediss+sentinel://localhost:1?master_name=m&username=user&password=secret",
+		"rediss://user:secret@localhost:1",
+		"rediss+sentinel://localhost:1?master_name=m&username=user&password=secret",
 		"rediss+cluster://user:secret@localhost:1",
 	} {
 		rdb := labtest.DialURL(t, url)
@@ -36,7 +37,8 @@ func TestBadRedisURLIsAnErrorWithoutThePassword(t *testing.T) {
 	for _, url := range []string{
 		"", "redis", "http://user:hunter2@host", "redis+ring://user:hunter2@host:1",
 		"redis+sentinel://user:hunter2@host:1", "redis+sentinel://user:hunter2@host:1?master_name=m&nonsense=1",
-		"redis+cluster://user:hunter2@host:1?nonsense=1", "unix+cluster:///path?password=hunter2", "redis://user:hunter2@host:1/x",
+		"redis+cluster://user:hunter2@host:1?nonsense=1", "unix+cluster:///path?password=hunter2",
+		"redis://user:hunter2@host:1/x",
 		"redis://:hunter2@[::1",
 	} {
 		rdb, err := connect.Redis(url, 1)

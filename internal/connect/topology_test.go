@@ -120,10 +120,11 @@ func (c *clients) count(t *testing.T, name string, l lock.Locker, key string) {
 	var wg sync.WaitGroup
 	for range goroutines {
 		wg.Go(func() {
-			err := locks.Do(t.Context(), key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second}, func(context.Context, *lock.Lock) error {
-				counter++
-				return nil
-			})
+			err := locks.Do(t.Context(), key, lock.Options{TTL: 5 * time.Second, Wait: 20 * time.Second},
+				func(context.Context, *lock.Lock) error {
+					counter++
+					return nil
+				})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -156,7 +157,8 @@ func (c *clients) checkWakeUp(t *testing.T, name string, l lock.Locker) {
 			drained = true
 		}
 	}
-	if err := lock.New(l).Do(t.Context(), "lock0", lock.Options{TTL: time.Minute, Wait: 20 * time.Second}, nothing); err != nil {
+	if err := lock.New(l).Do(t.Context(), "lock0", lock.Options{TTL: time.Minute, Wait: 20 * time.Second},
+		nothing); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	awaitWake(t, name, wake)

@@ -32,7 +32,9 @@ func IsUnavailable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return transaction.IsUnavailable(err) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) || redis.IsMaxClientsError(err) ||
-		redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsNoReplicasError(err) || redis.IsOOMError(err) ||
+	return transaction.IsUnavailable(err) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err) ||
+		redis.IsMasterDownError(err) || redis.IsMaxClientsError(err) ||
+		redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsNoReplicasError(err) ||
+		redis.IsOOMError(err) ||
 		redis.HasErrorPrefix(err, "MISCONF") || redis.IsAuthError(err) || redis.IsPermissionError(err)
 }

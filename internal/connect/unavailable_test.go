@@ -80,7 +80,8 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 	}
 	t.Run("WRONGPASS", func(t *testing.T) {
 		t.Parallel()
-		wantRefusal(t, labtest.DialURL(t, strings.Replace(labtest.Redis(t).URL, "://", "://stranger:wrong@", 1)), "WRONGPASS")
+		wantRefusal(t, labtest.DialURL(t, strings.Replace(labtest.Redis(t).URL, "://", "://stranger:wrong@", 1)),
+			"WRONGPASS")
 	})
 	t.Run("MISCONF", func(t *testing.T) {
 		t.Parallel()

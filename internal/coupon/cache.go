@@ -17,7 +17,8 @@ import (
 // restocked may look sold out for that long. The cache only filters claims; the
 // order's transaction decides.
 type Cache struct {
-	reader *batchread.Reader[struct{}, int64, found] // with a thousand coupons on sale, a query for each costs more than their claims
+	// with a thousand coupons on sale, a query for each costs more than their claims
+	reader *batchread.Reader[struct{}, int64, found]
 	ttl    time.Duration
 
 	mu      sync.RWMutex

@@ -49,6 +49,7 @@ func recordChange(ctx context.Context, conn *sqlx.Conn, adminID int64, action st
 		INSERT INTO coupon_changes
 			(coupon_id, admin_id, action, initial_stock_from, initial_stock_to, stock_from, stock_to, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(3))`
-	_, err := conn.ExecContext(ctx, q, to.ID, adminID, action, from.InitialStock, to.InitialStock, from.Stock, to.Stock)
+	_, err := conn.ExecContext(ctx, q, to.ID, adminID, action, from.InitialStock, to.InitialStock,
+		from.Stock, to.Stock)
 	return err
 }

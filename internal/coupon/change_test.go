@@ -29,7 +29,8 @@ func TestChangesSayWhoChangedWhat(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []coupon.Change{
-		{CouponID: 1, AdminID: other, Action: coupon.ActionRestock, InitialStockFrom: 3, InitialStockTo: 13, StockFrom: 1, StockTo: 11},
+		{CouponID: 1, AdminID: other, Action: coupon.ActionRestock, InitialStockFrom: 3, InitialStockTo: 13,
+			StockFrom: 1, StockTo: 11},
 		{CouponID: 2, AdminID: admin, Action: coupon.ActionCreate, InitialStockTo: 5, StockTo: 5},
 		{CouponID: 1, AdminID: admin, Action: coupon.ActionCreate, InitialStockTo: 3, StockTo: 3},
 	}

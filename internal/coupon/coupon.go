@@ -61,7 +61,9 @@ func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 func New(id int64, name string, begin, end time.Time, stock int, now time.Time) (Coupon, error) {
 	switch {
 	case !validName(name):
-		return Coupon{}, &InvalidError{"name", fmt.Sprintf("must have 1 to %d characters, one of them visible and none a control character or an override of the text's direction", MaxName)}
+		return Coupon{},
+			&InvalidError{"name",
+				fmt.Sprintf("must have 1 to %d characters, one of them visible and none a control character or an override of the text's direction", MaxName)}
 	case !validTime(begin):
 		return Coupon{}, &InvalidError{"begin_time", "must be in the years 2000 to 9999"}
 	case !validTime(end):

@@ -17,13 +17,15 @@ func accepts(name string) bool {
 func TestNamesThatCannotBeReadAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"", " ", "\u3000", "a\x00", "a\nb", "a\n", "\ta", "a\x7f", "a\u0085", "a\u2028b", "a\u202egpj", "a\u2067b", "\u200b", "\u200b\ufeff\u00ad", "\u0301",
+		"", " ", "\u3000", "a\x00", "a\nb", "a\n", "\ta", "a\x7f", "a\u0085", "a\u2028b", "a\u202egpj", "a\u2067b",
+		"\u200b", "\u200b\ufeff\u00ad", "\u0301",
 	} {
 		if accepts(name) {
 			t.Errorf("%q is accepted", name)
 		}
 	}
-	for _, name := range []string{"a", "100 off", "满减", "👨\u200d👩\u200d👧", "می\u200cخواهم", "e\u0301", "قسيمة", "-50 %", " a "} {
+	for _, name := range []string{"a", "100 off", "满减", "👨\u200d👩\u200d👧", "می\u200cخواهم", "e\u0301", "قسيمة",
+		"-50 %", " a "} {
 		if !accepts(name) {
 			t.Errorf("%q is refused", name)
 		}

@@ -43,7 +43,8 @@ func TestSegmentsAddUpToTheStock(t *testing.T) {
 	db := labtest.DB(t)
 	s := coupon.NewStore(db)
 	mustCreate(t, s, 1, 7)
-	for id, c := range map[int64]struct{ stock, segments int }{2: {5, 4}, 3: {3, 3}, 4: {1_000, 64}, 5: {0, 1}, 6: {1, 1}} {
+	for id, c := range map[int64]struct{ stock, segments int }{2: {5, 4}, 3: {3, 3}, 4: {1_000, 64},
+		5: {0, 1}, 6: {1, 1}} {
 		created := mustSplit(t, s, id, c.stock, c.segments)
 		found, err := s.Find(t.Context(), id)
 		if err != nil {

@@ -24,7 +24,8 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`
 	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
-		if _, err := conn.ExecContext(ctx, q, c.ID, c.Name, c.BeginTime, c.EndTime, c.InitialStock, c.share(c.Stock, 0), c.CreatedAt); err != nil {
+		if _, err := conn.ExecContext(ctx, q, c.ID, c.Name, c.BeginTime, c.EndTime, c.InitialStock,
+			c.share(c.Stock, 0), c.CreatedAt); err != nil {
 			return err
 		}
 		if err := insertSegments(ctx, conn, c); err != nil {

@@ -68,7 +68,8 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
-	committer, err := commit.New(commit.GroupCommit, commit.Config{DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements)})
+	committer, err := commit.New(commit.GroupCommit,
+		commit.Config{DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -81,8 +82,10 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		tb.Fatal(err)
 	}
 	f.API = New(Config{
-		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims, Orders: order.NewStore(f.db),
-		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a", Timeout: admission.Timeout(30 * time.Second), Connections: 4096,
+		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims,
+		Orders:   order.NewStore(f.db),
+		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a",
+		Timeout: admission.Timeout(30 * time.Second), Connections: 4096,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Docs:    true,
 		Metrics: prometheus.NewRegistry(),
@@ -171,8 +174,9 @@ func sign(tb testing.TB, id auth.Identity) string {
 func (f *fixture) createCouponFrom(tb testing.TB, begin, end time.Duration, stock int) string {
 	tb.Helper()
 	now := time.Now()
-	r := f.do("POST", "/coupons", adminToken(tb), fmt.Sprintf(`{"name":"100 off","begin_time":%q,"end_time":%q,"stock":%d}`,
-		now.Add(begin).Format(time.RFC3339Nano), now.Add(end).Format(time.RFC3339Nano), stock))
+	r := f.do("POST", "/coupons", adminToken(tb),
+		fmt.Sprintf(`{"name":"100 off","begin_time":%q,"end_time":%q,"stock":%d}`,
+			now.Add(begin).Format(time.RFC3339Nano), now.Add(end).Format(time.RFC3339Nano), stock))
 	if r.Code != 201 || r.Header().Get("Location") != "/coupons/"+r.id("id") {
 		tb.Fatalf("create coupon: %v", r)
 	}
@@ -194,7 +198,8 @@ func wantProblem(tb testing.TB, r response, status int, code string) {
 	if got := r.Header().Get("Content-Type"); got != "application/problem+json" {
 		tb.Errorf("Content-Type %q", got)
 	}
-	if r.body["status"] != float64(status) || r.body["title"] != http.StatusText(status) || r.body["type"] != "about:blank" {
+	if r.body["status"] != float64(status) || r.body["title"] != http.StatusText(status) ||
+		r.body["type"] != "about:blank" {
 		tb.Errorf("not a problem: %s", r.Body)
 	}
 	if r.Header().Get("X-Instance") != "a" {

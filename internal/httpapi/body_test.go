@@ -29,7 +29,8 @@ func TestBrokenBodyIsABadRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n%s", adminToken(t), step.framing, step.body)
+			text := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n%s",
+				adminToken(t), step.framing, step.body)
 			wantProblem(t, sendText(t, address, text), 400, "incomplete_body")
 		})
 	}

@@ -29,7 +29,8 @@ type Step struct {
 func newChange(c coupon.Change) Change {
 	return Change{
 		ID: ID{c.ID}, CouponID: ID{c.CouponID}, AdminID: ID{c.AdminID}, Action: c.Action,
-		InitialStock: Step{c.InitialStockFrom, c.InitialStockTo}, Stock: Step{c.StockFrom, c.StockTo}, CreatedAt: c.CreatedAt,
+		InitialStock: Step{c.InitialStockFrom, c.InitialStockTo}, Stock: Step{c.StockFrom, c.StockTo},
+		CreatedAt: c.CreatedAt,
 	}
 }
 

@@ -38,22 +38,26 @@ func TestClaimWithoutAServerIsUnavailable(t *testing.T) {
 		mysql bool // else Redis
 		down  func(*lab.Server, *faultproxy.Proxy)
 	}{
-		"MySQL killed":          {true, func(s *lab.Server, _ *faultproxy.Proxy) { s.Kill() }},
-		"MySQL paused":          {true, func(s *lab.Server, _ *faultproxy.Proxy) { s.Pause() }},
-		"MySQL proxy closed":    {true, func(_ *lab.Server, p *faultproxy.Proxy) { _ = p.Close() }},
-		"Redis killed":          {false, func(s *lab.Server, _ *faultproxy.Proxy) { s.Kill() }},
-		"Redis paused":          {false, func(s *lab.Server, _ *faultproxy.Proxy) { s.Pause() }},
-		"Redis reply hangs":     {false, func(_ *lab.Server, p *faultproxy.Proxy) { p.Inject(faultproxy.HangReply, "", faultproxy.Always) }},
-		"Redis request is lost": {false, func(_ *lab.Server, p *faultproxy.Proxy) { p.Inject(faultproxy.LoseRequest, "", faultproxy.Always) }},
+		"MySQL killed":       {true, func(s *lab.Server, _ *faultproxy.Proxy) { s.Kill() }},
+		"MySQL paused":       {true, func(s *lab.Server, _ *faultproxy.Proxy) { s.Pause() }},
+		"MySQL proxy closed": {true, func(_ *lab.Server, p *faultproxy.Proxy) { _ = p.Close() }},
+		"Redis killed":       {false, func(s *lab.Server, _ *faultproxy.Proxy) { s.Kill() }},
+		"Redis paused":       {false, func(s *lab.Server, _ *faultproxy.Proxy) { s.Pause() }},
+		"Redis reply hangs": {false,
+			func(_ *lab.Server, p *faultproxy.Proxy) { p.Inject(faultproxy.HangReply, "", faultproxy.Always) }},
+		"Redis request is lost": {false,
+			func(_ *lab.Server, p *faultproxy.Proxy) { p.Inject(faultproxy.LoseRequest, "", faultproxy.Always) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, server, proxy := proxied(t, c.mysql)
 			f := newFixtureOn(t, b)
 			id := f.createCoupon(t, 1)
-			wantProblem(t, f.claim(f.createCouponFrom(t, time.Hour, 2*time.Hour, 1), userToken(t, 42)), 409, "not_started")
+			wantProblem(t, f.claim(f.createCouponFrom(t, time.Hour, 2*time.Hour, 1), userToken(t, 42)), 409,
+				"not_started")
 			wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found")
-			f.cfg.Timeout = admission.Timeout(900 * time.Millisecond) // only now: a busy machine may take longer for what succeeds
+			// only now: a busy machine may take longer for what succeeds
+			f.cfg.Timeout = admission.Timeout(900 * time.Millisecond)
 			c.down(server, proxy)
 			start := time.Now()
 			r := f.claim(id, userToken(t, 42))
@@ -110,10 +114,11 @@ func TestMistakesWithTheLockAreInternalErrors(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		id := f.createCoupon(t, 1)
-		err := f.locks.Do(t.Context(), "redis_lock:userId:42", lock.Options{}, func(ctx context.Context, _ *lock.Lock) error {
-			f.wantInternal(t, f.send(claimRequest(id, userToken(t, 42)).WithContext(ctx)))
-			return nil
-		})
+		err := f.locks.Do(t.Context(), "redis_lock:userId:42", lock.Options{},
+			func(ctx context.Context, _ *lock.Lock) error {
+				f.wantInternal(t, f.send(claimRequest(id, userToken(t, 42)).WithContext(ctx)))
+				return nil
+			})
 		if err != nil {
 			t.Error(err)
 		}
@@ -227,7 +232,8 @@ func TestHalfABodyIsTheClientsError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken(t))
+	fmt.Fprintf(conn,
+		"POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken(t))
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}

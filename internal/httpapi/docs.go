@@ -19,7 +19,8 @@ var (
 )
 
 // swaggerFiles lists the files of Swagger UI that the page loads.
-var swaggerFiles = []string{"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-32x32.png", "favicon-16x16.png"}
+var swaggerFiles = []string{"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js",
+	"favicon-32x32.png", "favicon-16x16.png"}
 
 // routeDocs serves Swagger UI from files in the binary.
 func routeDocs(r chi.Router) {

@@ -41,7 +41,9 @@ func TestDocsWorkInABrowser(t *testing.T) {
 	if err := chromedp.Do(p.Context, tryOut...); err != nil {
 		t.Fatal(err)
 	}
-	status, err := chromedp.Run(p.Context, chromedp.Poll[string](`document.querySelector(".live-responses-table tbody .response-col_status")?.innerText`, chromedp.WithPollingTimeout(time.Minute)))
+	status, err := chromedp.Run(p.Context,
+		chromedp.Poll[string](`document.querySelector(".live-responses-table tbody .response-col_status")?.innerText`,
+			chromedp.WithPollingTimeout(time.Minute)))
 	if err != nil || !strings.HasPrefix(status, "200") {
 		t.Errorf("trying GET /coupons shows %q: %v", status, err)
 	}

@@ -17,19 +17,24 @@ func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
 	page := f.do("GET", "/docs/", "", "")
 	refs := regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page.Body.String(), -1)
 	script := f.do("GET", "/docs/init.js", "", "")
-	if len(refs) < 3 || !strings.Contains(page.Body.String(), `src="/docs/init.js"`) || !strings.Contains(script.Body.String(), `"/openapi.json"`) {
+	if len(refs) < 3 || !strings.Contains(page.Body.String(), `src="/docs/init.js"`) ||
+		!strings.Contains(script.Body.String(), `"/openapi.json"`) {
 		t.Fatalf("not the documentation page: %v", page)
 	}
 	for _, ref := range refs {
-		if r := f.do("GET", ref[1], "", ""); !strings.HasPrefix(ref[1], "/") || strings.HasPrefix(ref[1], "//") || r.Code != 200 {
+		if r := f.do("GET", ref[1], "", ""); !strings.HasPrefix(ref[1], "/") || strings.HasPrefix(ref[1], "//") ||
+			r.Code != 200 {
 			t.Errorf("%s: %d", ref[1], r.Code)
 		}
 	}
-	if csp := page.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "http") || !strings.Contains(csp, "frame-ancestors 'none'") {
+	if csp := page.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") ||
+		strings.Contains(csp, "http") || !strings.Contains(csp, "frame-ancestors 'none'") {
 		t.Errorf("the page may load from other hosts, or be framed by them: %q", csp)
 	}
-	scripts := regexp.MustCompile(`script-src[^;]*|default-src[^;]*`).FindAllString(page.Header().Get("Content-Security-Policy"), -1)
-	if strings.Contains(strings.Join(scripts, ";"), "unsafe") || regexp.MustCompile(`<script>|\bon\w+=`).MatchString(page.Body.String()) {
+	policy := page.Header().Get("Content-Security-Policy")
+	scripts := regexp.MustCompile(`script-src[^;]*|default-src[^;]*`).FindAllString(policy, -1)
+	if strings.Contains(strings.Join(scripts, ";"), "unsafe") ||
+		regexp.MustCompile(`<script>|\bon\w+=`).MatchString(page.Body.String()) {
 		t.Errorf("the page may execute injected scripts: %q", scripts)
 	}
 	if h := page.Header(); h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
@@ -44,7 +49,8 @@ func TestDocsCanBeSwitchedOff(t *testing.T) {
 	cfg.Docs, cfg.Metrics = false, prometheus.NewRegistry()
 	f.API = New(cfg)
 	f.Open()
-	for _, path := range []string{"/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json"} {
+	for _, path := range []string{"/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json", "/openapi.yaml",
+		"/openapi-3.0.json"} {
 		wantProblem(t, f.do("GET", path, "", ""), 404, "route_not_found")
 	}
 	if r := f.do("GET", "/coupons", userToken(t, 42), ""); r.Code != 200 {

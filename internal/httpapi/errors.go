@@ -40,19 +40,24 @@ var problems = []struct {
 var (
 	soldOut         = newProblem(409, "sold_out", "This coupon is sold out.")
 	alreadyClaimed  = newProblem(409, "already_claimed", "You already have an order for this coupon.")
-	claimInProgress = withRetry(newProblem(409, "claim_in_progress", "Another claim is in progress, so this one was not made. Try again."))
-	notStarted      = newProblem(409, "not_started", "The sale has not started.")
-	ended           = newProblem(409, "ended", "The sale has ended.")
-	stockLimit      = newProblem(409, "stock_limit", fmt.Sprintf("No more than %d units of a coupon can be put on sale.", coupon.MaxStock))
-	couponNotFound  = newProblem(404, "coupon_not_found", "There is no such coupon.")
-	orderNotFound   = newProblem(404, "order_not_found", "There is no such order.")
+	claimInProgress = withRetry(newProblem(409, "claim_in_progress",
+		"Another claim is in progress, so this one was not made. Try again."))
+	notStarted = newProblem(409, "not_started", "The sale has not started.")
+	ended      = newProblem(409, "ended", "The sale has ended.")
+	stockLimit = newProblem(409, "stock_limit",
+		fmt.Sprintf("No more than %d units of a coupon can be put on sale.", coupon.MaxStock))
+	couponNotFound = newProblem(404, "coupon_not_found", "There is no such coupon.")
+	orderNotFound  = newProblem(404, "order_not_found", "There is no such order.")
 
-	invalidInput     = newProblem(422, "invalid_input", "The request is not valid.")
-	invalidJSON      = newProblem(400, "invalid_json", "The request body must be a JSON document.")
-	incompleteBody   = newProblem(400, "incomplete_body", "The request body ended early or is not framed as HTTP requires.")
-	bodyTooSlow      = newProblem(408, "body_too_slow", "The request body did not arrive in time.")
-	tooLarge         = newProblem(413, "body_too_large", fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
-	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type", "The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
+	invalidInput   = newProblem(422, "invalid_input", "The request is not valid.")
+	invalidJSON    = newProblem(400, "invalid_json", "The request body must be a JSON document.")
+	incompleteBody = newProblem(400, "incomplete_body",
+		"The request body ended early or is not framed as HTTP requires.")
+	bodyTooSlow = newProblem(408, "body_too_slow", "The request body did not arrive in time.")
+	tooLarge    = newProblem(413, "body_too_large",
+		fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
+	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type",
+		"The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
 
 	badRequest      = newProblem(400, "bad_request", "The request line or a header is malformed.")
 	badExpectation  = newProblem(417, "expectation_failed", "The only Expect that is supported is 100-continue.")
@@ -60,16 +65,21 @@ var (
 	notImplemented  = newProblem(501, "not_implemented", "This Transfer-Encoding is not supported.")
 	wrongVersion    = newProblem(505, "http_version_not_supported", "This version of HTTP is not supported.")
 
-	unauthorized = withHeader(newProblem(401, "unauthorized", "A bearer token is required."), "Www-Authenticate", `Bearer realm="flashsale"`)
-	invalidToken = withHeader(newProblem(401, "invalid_token", "The bearer token is invalid or has expired."), "Www-Authenticate", `Bearer realm="flashsale", error="invalid_token"`)
-	rateLimited  = withRetry(newProblem(429, "rate_limited", "Too many requests. Try again later, and less often."))
-	forbidden    = newProblem(403, "forbidden", "This operation requires the admin role.")
-	noRoute      = newProblem(404, "route_not_found", "There is nothing at this path.")
-	wrongMethod  = newProblem(405, "method_not_allowed", "This path does not support this method.")
-	unavailable  = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
-	overloaded   = withRetry(newProblem(503, "overloaded", "The service has too many requests. It did not process this one; try again."))
-	internal     = newProblem(500, "internal", "Internal error.")
-	cancelled    = &Problem{Type: "about:blank", Title: "Client Closed Request", Status: 499, Code: "cancelled"} // nginx's status; the client does not see it
+	unauthorized = withHeader(newProblem(401, "unauthorized", "A bearer token is required."), "Www-Authenticate",
+		`Bearer realm="flashsale"`)
+	invalidToken = withHeader(newProblem(401, "invalid_token", "The bearer token is invalid or has expired."),
+		"Www-Authenticate", `Bearer realm="flashsale", error="invalid_token"`)
+	rateLimited = withRetry(newProblem(429, "rate_limited", "Too many requests. Try again later, and less often."))
+	forbidden   = newProblem(403, "forbidden", "This operation requires the admin role.")
+	noRoute     = newProblem(404, "route_not_found", "There is nothing at this path.")
+	wrongMethod = newProblem(405, "method_not_allowed", "This path does not support this method.")
+	unavailable = withRetry(newProblem(503, "unavailable",
+		"The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
+	overloaded = withRetry(newProblem(503, "overloaded",
+		"The service has too many requests. It did not process this one; try again."))
+	internal = newProblem(500, "internal", "Internal error.")
+	// nginx's status; the client does not see it
+	cancelled = &Problem{Type: "about:blank", Title: "Client Closed Request", Status: 499, Code: "cancelled"}
 )
 
 func withRetry(p *Problem) *Problem { return withHeader(p, "Retry-After", "1") }

@@ -44,10 +44,12 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 		},
 		coupon.ErrNotFound: func(f *fixture) response { return f.claim("7", userToken(t, 42)) },
 		coupon.ErrStockLimit: func(f *fixture) response {
-			return f.do("POST", "/coupons/"+f.createCoupon(t, 1)+"/stock", adminToken(t), fmt.Sprintf(`{"add":%d}`, coupon.MaxStock))
+			return f.do("POST", "/coupons/"+f.createCoupon(t, 1)+"/stock", adminToken(t),
+				fmt.Sprintf(`{"add":%d}`, coupon.MaxStock))
 		},
 		coupon.ErrInvalid: func(f *fixture) response {
-			return f.do("POST", "/coupons", adminToken(t), `{"name":" ","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
+			return f.do("POST", "/coupons", adminToken(t),
+				`{"name":" ","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 		},
 		order.ErrNotFound:       func(f *fixture) response { return f.do("GET", "/orders/7", userToken(t, 42), "") },
 		admission.ErrOverloaded: func(f *fixture) response { return f.claim(f.overload(t), userToken(t, 42)) },
@@ -173,7 +175,8 @@ func TestRoutingErrorsAreProblems(t *testing.T) {
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")
-	for path, allow := range map[string]string{"/coupons": "GET, HEAD, POST", "/orders/1": "GET, HEAD", "/coupons/1/stock": "POST"} {
+	for path, allow := range map[string]string{"/coupons": "GET, HEAD, POST", "/orders/1": "GET, HEAD",
+		"/coupons/1/stock": "POST"} {
 		r := f.do("DELETE", path, "", "")
 		wantProblem(t, r, 405, "method_not_allowed")
 		if got := r.Header().Get("Allow"); got != allow {
@@ -192,7 +195,8 @@ func TestCreateWithoutTheRightsOnRedisIsUnavailable(t *testing.T) {
 	if err := labtest.Dial(t, server).ConfigSet(t.Context(), "requirepass", "secret").Err(); err != nil {
 		t.Fatal(err)
 	}
-	r := f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
+	r := f.do("POST", "/coupons", adminToken(t),
+		`{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 	wantProblem(t, r, 503, "unavailable")
 	if r.Header().Get("Retry-After") == "" {
 		t.Errorf("no Retry-After: %v", r)

@@ -42,7 +42,8 @@ func ExampleNew() {
 	location := created.Header().Get("Location")
 	for _, user := range []int64{42, 43} {
 		claimed := request(api, auth.Identity{UserID: user}, location+"/orders", "")
-		fmt.Println(claimed.Code, http.StatusText(claimed.Code), strings.Contains(claimed.Body.String(), `"code":"sold_out"`))
+		fmt.Println(claimed.Code, http.StatusText(claimed.Code),
+			strings.Contains(claimed.Body.String(), `"code":"sold_out"`))
 	}
 	// Output:
 	// 201 Created false

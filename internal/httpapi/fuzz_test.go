@@ -13,12 +13,18 @@ import (
 func FuzzCreateCoupon(f *testing.F) {
 	const times = `"begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z"`
 	for _, body := range []string{
-		`{"name":"100 off",` + times + `,"stock":100}`, `{"name":"` + "\x00" + `",` + times + `,"stock":0}`, `{"name":"\u0000\ud800",` + times + `,"stock":1}`,
-		`{"name":"a","name":"b",` + times + `,"stock":1}`, `{"NAME":"a",` + times + `,"stock":1}`, `{"name":"a",` + times + `,"stock":1e400}`,
-		`{"name":"a",` + times + `,"stock":1.0}`, `{"name":"a",` + times + `,"stock":1e3}`, `{"name":"a",` + times + `,"stock":-1}`,
-		`{"name":"a",` + times + `,"stock":99999999999999999999}`, `{"name":"a","begin_time":"0000-01-01T00:00:00Z","end_time":"9999-12-31T23:59:59.999999999Z","stock":1}`,
-		`{"name":"a","begin_time":"2026-11-11T00:00:00,5Z","end_time":"2026-11-12T00:00:00+24:00","stock":1}`, `{"name":" ",` + times + `,"stock":null}`,
-		`{"name":"a","begin_time":"2026-11-11T24:00:00Z","end_time":"2026-11-12T00:00:60Z","stock":1}`, `{}`, `[]`, `null`, `{"name":`, "", "\xff", `{"a":{"a":{}}}`,
+		`{"name":"100 off",` + times + `,"stock":100}`, `{"name":"` + "\x00" + `",` + times + `,"stock":0}`,
+		`{"name":"\u0000\ud800",` + times + `,"stock":1}`,
+		`{"name":"a","name":"b",` + times + `,"stock":1}`, `{"NAME":"a",` + times + `,"stock":1}`,
+		`{"name":"a",` + times + `,"stock":1e400}`,
+		`{"name":"a",` + times + `,"stock":1.0}`, `{"name":"a",` + times + `,"stock":1e3}`,
+		`{"name":"a",` + times + `,"stock":-1}`,
+		`{"name":"a",` + times + `,"stock":99999999999999999999}`,
+		`{"name":"a","begin_time":"0000-01-01T00:00:00Z","end_time":"9999-12-31T23:59:59.999999999Z","stock":1}`,
+		`{"name":"a","begin_time":"2026-11-11T00:00:00,5Z","end_time":"2026-11-12T00:00:00+24:00","stock":1}`,
+		`{"name":" ",` + times + `,"stock":null}`,
+		`{"name":"a","begin_time":"2026-11-11T24:00:00Z","end_time":"2026-11-12T00:00:60Z","stock":1}`, `{}`, `[]`,
+		`null`, `{"name":`, "", "\xff", `{"a":{"a":{}}}`,
 	} {
 		f.Add([]byte(body))
 	}
@@ -27,7 +33,8 @@ func FuzzCreateCoupon(f *testing.F) {
 		api.tb = t
 		r := api.do("POST", "/coupons", adminToken(t), string(body))
 		if r.Code != 201 {
-			if r.Code < 400 || r.Code >= 500 || r.id("code") == "" || r.Header().Get("Content-Type") != "application/problem+json" {
+			if r.Code < 400 || r.Code >= 500 || r.id("code") == "" ||
+				r.Header().Get("Content-Type") != "application/problem+json" {
 				t.Fatalf("%q: %v", body, r)
 			}
 			return
@@ -49,10 +56,12 @@ func FuzzCreateCoupon(f *testing.F) {
 		if err := json.Unmarshal(r.Body.Bytes(), &created); err != nil || created != read {
 			t.Errorf("%q: created %+v, read %+v, %v", body, created, read, err)
 		}
-		if n := utf8.RuneCountInString(read.Name); n < 1 || n > 100 || read.Name != strings.TrimSpace(written.Name) || float64(read.Stock) != written.Stock || read.InitialStock != read.Stock {
+		if n := utf8.RuneCountInString(read.Name); n < 1 || n > 100 || read.Name != strings.TrimSpace(written.Name) ||
+			float64(read.Stock) != written.Stock || read.InitialStock != read.Stock {
 			t.Errorf("%q: %+v", body, read)
 		}
-		if !read.BeginTime.Before(read.EndTime) || apart(read.BeginTime, written.BeginTime) || apart(read.EndTime, written.EndTime) {
+		if !read.BeginTime.Before(read.EndTime) || apart(read.BeginTime, written.BeginTime) ||
+			apart(read.EndTime, written.EndTime) {
 			t.Errorf("%q: %+v", body, read)
 		}
 	})

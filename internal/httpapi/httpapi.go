@@ -34,10 +34,11 @@ type Config struct {
 	Claims    *order.Claims
 	Orders    *order.Store
 
-	Verifier       *auth.Verifier
-	Users          *ratelimit.Limiter[int64]        // of the requests with a valid token, by user; nil for no limit
-	Addresses      *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
-	TrustedProxies []netip.Prefix                   // of the proxies whose X-Real-IP is the client's address; may be empty
+	Verifier  *auth.Verifier
+	Users     *ratelimit.Limiter[int64]        // of the requests with a valid token, by user; nil for no limit
+	Addresses *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
+	// of the proxies whose X-Real-IP is the client's address; may be empty
+	TrustedProxies []netip.Prefix
 
 	Instance    string            // the value of X-Instance
 	Timeout     admission.Timeout // the longest time until a response
@@ -67,7 +68,8 @@ type API struct {
 
 // New returns an API that is not open.
 func New(c Config) *API {
-	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)), clientIP: clientIP(c.TrustedProxies)}
+	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
+		clientIP: clientIP(c.TrustedProxies)}
 	c.Metrics.MustRegister(stateCollector{a})
 	if c.Traces != nil {
 		a.tracer = tracing.New(c.Traces)

@@ -35,5 +35,6 @@ func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, id.n,
 
 // Schema implements huma.SchemaProvider.
 func (ID) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Format: "int64", Pattern: idPattern, Examples: []any{"2305843010287435777"}}
+	return &huma.Schema{Type: huma.TypeString, Format: "int64", Pattern: idPattern,
+		Examples: []any{"2305843010287435777"}}
 }

@@ -45,7 +45,9 @@ func TestHostileTokensAreRefused(t *testing.T) {
 	f := newFixture(t)
 	id := f.createCoupon(t, 1)
 	const common = `{"alg":"HS256","typ":"JWT"}`
-	if r := f.do("GET", "/orders", signed(common, `{"sub":"42","exp":soon,"iat":now,"nbf":0.5,"aud":["a","b"],"other":{"a":null}}`), ""); r.Code != 200 {
+	if r := f.do("GET", "/orders",
+		signed(common, `{"sub":"42","exp":soon,"iat":now,"nbf":0.5,"aud":["a","b"],"other":{"a":null}}`),
+		""); r.Code != 200 {
 		t.Fatalf("the honest token: %v", r)
 	}
 	for _, test := range []struct{ name, header, payload string }{
@@ -119,7 +121,8 @@ func TestHostileTokensAreRefused(t *testing.T) {
 func TestOnlyTheExactRoleIsAdmin(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, claims := range []string{`"role":"user","ROLE":"admin"`, `"Role":"admin"`, `"role":"Admin"`, `"role":"admin "`, `"role":null`} {
+	for _, claims := range []string{`"role":"user","ROLE":"admin"`, `"Role":"admin"`, `"role":"Admin"`,
+		`"role":"admin "`, `"role":null`} {
 		token := signed(`{"alg":"HS256","typ":"JWT"}`, `{"sub":"42","exp":soon,`+claims+`}`)
 		wantProblem(t, f.do("GET", "/coupons/1/audit", token, ""), 403, "forbidden")
 	}
@@ -136,7 +139,8 @@ func TestOnlyAdminsWriteAndAudit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.createCoupon(t, 1)
-	for _, route := range []string{"POST /coupons", "POST /coupons/" + id + "/stock", "GET /coupons/" + id + "/audit"} {
+	for _, route := range []string{"POST /coupons", "POST /coupons/" + id + "/stock",
+		"GET /coupons/" + id + "/audit"} {
 		method, path, _ := strings.Cut(route, " ")
 		body := ""
 		if method == "POST" {

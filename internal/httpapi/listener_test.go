@@ -39,8 +39,10 @@ func TestRequestThatIsNotHTTPGetsAProblem(t *testing.T) {
 			t.Errorf("%.60q: the connection stays open: %v", text, r)
 		}
 	}
-	f.wantMetric(t, fmt.Sprintf(`http_requests_total{method="any",route="unmatched",status="%d"} 5`, badRequest.Status))
-	if r := sendText(t, address, "GET /livez HTTP/1.0\r\n\r\n"); r.Code != 200 || r.Body.String() != "{\"status\":\"ok\"}\n" {
+	f.wantMetric(t, fmt.Sprintf(`http_requests_total{method="any",route="unmatched",status="%d"} 5`,
+		badRequest.Status))
+	if r := sendText(t, address, "GET /livez HTTP/1.0\r\n\r\n"); r.Code != 200 ||
+		r.Body.String() != "{\"status\":\"ok\"}\n" {
 		t.Errorf("HTTP/1.0 without Host: %v", r)
 	}
 }

@@ -24,11 +24,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "flashsale_claims_total", Help: "Claims by verdict.",
 		}, []string{"verdict"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "flashsale_claim_duration_seconds", Help: "Time to process a claim, by class: made, refused, failed, or cancelled by the client.",
+			Name:    "flashsale_claim_duration_seconds",
+			Help:    "Time to process a claim, by class: made, refused, failed, or cancelled by the client.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 13), // 0.1 ms to 6 s
 		}, []string{"class"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flashsale_rate_limited_total", Help: "Requests refused because a rate limit was exceeded: that of a user, or of an address.",
+			Name: "flashsale_rate_limited_total",
+			Help: "Requests refused because a rate limit was exceeded: that of a user, or of an address.",
 		}, []string{"limit"}),
 	}
 	r.MustRegister(m.requests, m.claims, m.duration, m.refused)
@@ -57,8 +59,9 @@ var verdicts = []string{
 type stateCollector struct{ api *API }
 
 var (
-	dependencyUp = prometheus.NewDesc("flashsale_dependency_up", "Whether a server that the instance needs replies: 1 or 0.", []string{"dependency"}, nil)
-	draining     = prometheus.NewDesc("flashsale_draining", "Whether the instance is shutting down: 1 or 0.", nil, nil)
+	dependencyUp = prometheus.NewDesc("flashsale_dependency_up",
+		"Whether a server that the instance needs replies: 1 or 0.", []string{"dependency"}, nil)
+	draining = prometheus.NewDesc("flashsale_draining", "Whether the instance is shutting down: 1 or 0.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

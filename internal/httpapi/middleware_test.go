@@ -61,7 +61,8 @@ func TestReadyzNamesUnavailableServers(t *testing.T) {
 		t.Errorf("readyz took %s", took)
 	}
 	checks, _ := r.body["checks"].(map[string]any)
-	if r.Code != 503 || checks["mysql"] != "ok" || checks["redis"] != "unavailable" || checks["hung"] != "unavailable" {
+	if r.Code != 503 || checks["mysql"] != "ok" || checks["redis"] != "unavailable" ||
+		checks["hung"] != "unavailable" {
 		t.Errorf("got %v", r)
 	}
 	if strings.Contains(r.Body.String(), "10.0.0.7") {

@@ -25,7 +25,8 @@ const tokenDescription = "`sub` is the user's id. HS256 with a secret that the s
 func document() huma.Config {
 	doc := huma.DefaultConfig("Coupon flash sale", "1.0.0")
 	doc.Info.Description = description
-	doc.CreateHooks = nil                                       // adds neither a $schema member nor a Link header to responses
+	// adds neither a $schema member nor a Link header to responses
+	doc.CreateHooks = nil
 	doc.OpenAPIPath, doc.DocsPath, doc.SchemasPath = "", "", "" // routeDocument and routeDocs serve them
 	doc.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{

@@ -88,7 +88,8 @@ func (s spec) check(tb testing.TB, r *http.Request, got response) {
 		}
 	}
 	for name := range got.Header() {
-		standard := []string{"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "X-Content-Type-Options"}
+		standard := []string{"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date",
+			"X-Content-Type-Options"}
 		if _, ok := documented.Headers[name]; !ok && !slices.Contains(standard, name) {
 			tb.Errorf("%s %s: the document has no header %s: %v", r.Method, r.URL, name, got)
 		}
@@ -105,14 +106,15 @@ func TestOpenAPIHasEveryRouteOfTheSale(t *testing.T) {
 	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
 		t.Errorf("OpenAPI %s, want 3.1", doc.OpenAPI)
 	}
-	err := chi.Walk(f.handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if strings.HasPrefix(route, "/coupons") || strings.HasPrefix(route, "/orders") {
-			if _, ok := doc.Paths[route][strings.ToLower(method)]; !ok {
-				t.Errorf("%s %s is not documented", method, route)
+	err := chi.Walk(f.handler.(chi.Routes),
+		func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+			if strings.HasPrefix(route, "/coupons") || strings.HasPrefix(route, "/orders") {
+				if _, ok := doc.Paths[route][strings.ToLower(method)]; !ok {
+					t.Errorf("%s %s is not documented", method, route)
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Error(err)
 	}
@@ -135,7 +137,8 @@ func TestOpenAPIHasEveryCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range regexp.MustCompile(`newProblem\(\d+, "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		for _, match := range regexp.MustCompile(`newProblem\(\d+, "(\w+)"`).FindAllStringSubmatch(string(source),
+			-1) {
 			created = append(created, match[1])
 		}
 	}

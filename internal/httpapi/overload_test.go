@@ -35,7 +35,8 @@ func (f *fixture) overload(t *testing.T) (couponID string) {
 	for user := range users {
 		claims.Go(func() { f.claim(id, userToken(t, int64(1000+user))) })
 	}
-	labtest.Eventually(t, "the coupon is overloaded", func() bool { return f.cfg.Claims.Overloaded(t.Context(), number.n) })
+	labtest.Eventually(t, "the coupon is overloaded",
+		func() bool { return f.cfg.Claims.Overloaded(t.Context(), number.n) })
 	return id
 }
 

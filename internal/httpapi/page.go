@@ -19,7 +19,8 @@ func (p *Page) Resolve(ctx huma.Context) (errs []error) {
 	u := ctx.URL()
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return []error{&huma.ErrorDetail{Location: "query", Message: "expected pairs of name and value, percent-encoded"}}
+		return []error{&huma.ErrorDetail{Location: "query",
+			Message: "expected pairs of name and value, percent-encoded"}}
 	}
 	for _, name := range []string{"before", "limit"} {
 		if values := query[name]; len(values) > 1 || len(values) == 1 && values[0] == "" {

@@ -66,7 +66,8 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	var refused sync.WaitGroup
 	for _, r := range []struct{ method, path, token string }{
 		{"GET", "/made-up-path", ""}, {"DELETE", "/coupons", ""}, {"GET", "/readyz", ""}, {"GET", "/docs/", ""},
-		{"GET", "/openapi.json", ""}, {"GET", "/openapi-3.0.yaml", ""}, {"GET", "/orders", "not.a.token"}, {"POST", "/coupons/7/orders", "not.a.token"},
+		{"GET", "/openapi.json", ""}, {"GET", "/openapi-3.0.yaml", ""}, {"GET", "/orders", "not.a.token"},
+		{"POST", "/coupons/7/orders", "not.a.token"},
 	} {
 		refused.Go(func() { wantProblem(t, f.do(r.method, r.path, r.token, ""), 429, "rate_limited") })
 	}
@@ -88,14 +89,20 @@ func TestOnlyTrustedProxiesNameTheClient(t *testing.T) {
 		realIPs    []string
 		wantLimits int // clients that are told apart
 	}{
-		"no proxy is trusted":                  {nil, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 1},
-		"proxy that is trusted":                {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 2},
-		"client that bypasses the proxy":       {[]string{"10.0.0.0/8"}, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 1},
-		"addresses of one customer's network":  {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"2001:db8::1", "2001:db8::2"}, 1},
-		"networks of two customers":            {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"2001:db8::1", "2001:db8:0:1::1"}, 2},
-		"Unix socket, which has no address":    {nil, "@", []string{"198.51.100.1", "198.51.100.2"}, 1},
-		"IPv4 addresses in the form of IPv6":   {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"::ffff:198.51.100.1", "::ffff:198.51.100.2"}, 2},
-		"what is no address, of a proxy's own": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000", []string{"unknown", ""}, 1},
+		"no proxy is trusted": {nil, "192.0.2.1:1000", []string{"198.51.100.1", "198.51.100.2"}, 1},
+		"proxy that is trusted": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000",
+			[]string{"198.51.100.1", "198.51.100.2"}, 2},
+		"client that bypasses the proxy": {[]string{"10.0.0.0/8"}, "192.0.2.1:1000",
+			[]string{"198.51.100.1", "198.51.100.2"}, 1},
+		"addresses of one customer's network": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000",
+			[]string{"2001:db8::1", "2001:db8::2"}, 1},
+		"networks of two customers": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000",
+			[]string{"2001:db8::1", "2001:db8:0:1::1"}, 2},
+		"Unix socket, which has no address": {nil, "@", []string{"198.51.100.1", "198.51.100.2"}, 1},
+		"IPv4 addresses in the form of IPv6": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000",
+			[]string{"::ffff:198.51.100.1", "::ffff:198.51.100.2"}, 2},
+		"what is no address, of a proxy's own": {[]string{"192.0.2.0/24"}, "192.0.2.1:1000",
+			[]string{"unknown", ""}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -43,7 +43,8 @@ func (a *API) routes() http.Handler {
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
 	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder, orderNotFound)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon)
-	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock, couponNotFound, stockLimit)
+	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock,
+		couponNotFound, stockLimit)
 	handle(a, sale, auth.RoleAdmin, "GET /changes", "List changes of coupons", a.listChanges)
 	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit, couponNotFound)
 	return r
@@ -52,7 +53,8 @@ func (a *API) routes() http.Handler {
 // handle registers an operation that requires the role and has a deadline. It
 // turns the error that the operation returns into a problem. verdicts are the
 // problems that this operation has beside the common ones.
-func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string, serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
+func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string,
+	serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
 	op := operation(role, route, summary)
 	op.Middlewares = huma.Middlewares{a.authorize(role)}
 	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)

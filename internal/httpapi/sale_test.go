@@ -17,7 +17,8 @@ func TestClaimVerdicts(t *testing.T) {
 
 	id := f.createCoupon(t, 1)
 	made := f.claim(id, userToken(t, 42))
-	if made.Code != 201 || made.Header().Get("Location") != "/orders/"+made.id("id") || made.id("coupon_id") != id || made.id("user_id") != "42" {
+	if made.Code != 201 || made.Header().Get("Location") != "/orders/"+made.id("id") || made.id("coupon_id") != id ||
+		made.id("user_id") != "42" {
 		t.Fatalf("claim: %v", made)
 	}
 	read := f.do("GET", made.Header().Get("Location"), userToken(t, 42), "")
@@ -158,7 +159,8 @@ func (f *fixture) pages(tb testing.TB, list string) (ids []string) {
 }
 
 func FuzzID(f *testing.F) {
-	for _, seed := range []string{"1", "0", "-1", "+1", "01", "9223372036854775807", "9223372036854775808", "9999999999999999999", "10000000000000000000", " 1", "1e3", "", "٣"} {
+	for _, seed := range []string{"1", "0", "-1", "+1", "01", "9223372036854775807", "9223372036854775808",
+		"9999999999999999999", "10000000000000000000", " 1", "1e3", "", "٣"} {
 		f.Add(seed)
 	}
 	pattern := regexp.MustCompile(idPattern)
@@ -181,7 +183,8 @@ func TestStockIsSplitOverSegments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	create := func(members string) response {
-		return f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2020-01-01T00:00:00Z","end_time":"2999-01-01T00:00:00Z"`+members+`}`)
+		return f.do("POST", "/coupons", adminToken(t),
+			`{"name":"a","begin_time":"2020-01-01T00:00:00Z","end_time":"2999-01-01T00:00:00Z"`+members+`}`)
 	}
 	r := create(`,"stock":3,"segments":3`)
 	if r.Code != 201 || r.body["segments"] != 3.0 || r.body["stock"] != 3.0 {
@@ -207,7 +210,8 @@ func TestStockIsSplitOverSegments(t *testing.T) {
 	if r := create(`,"stock":3`); r.body["segments"] != 1.0 {
 		t.Errorf("created without segments: %v", r)
 	}
-	for _, members := range []string{`,"stock":3,"segments":4`, `,"stock":300,"segments":65`, `,"stock":3,"segments":0`, `,"stock":3,"segments":null`} {
+	for _, members := range []string{`,"stock":3,"segments":4`, `,"stock":300,"segments":65`,
+		`,"stock":3,"segments":0`, `,"stock":3,"segments":null`} {
 		wantProblem(t, create(members), 422, "invalid_input")
 	}
 }

@@ -93,7 +93,8 @@ func (s *Sections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	control := http.NewResponseController(w)
 	// The server's deadlines are for requests that end.
-	if errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}), control.Flush()) != nil {
+	if errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}),
+		control.Flush()) != nil {
 		return
 	}
 	ticker := time.NewTicker(sectionInterval)

@@ -59,7 +59,8 @@ func TestSectionIsReportedBeforeTheTimeThatCompletesIt(t *testing.T) {
 		}
 		if line.Until == 0 {
 			found++
-			if line.Key != "k" || line.User != "42" || line.Granted != now.UnixMicro() || line.Released < line.Granted+1000 {
+			if line.Key != "k" || line.User != "42" || line.Granted != now.UnixMicro() ||
+				line.Released < line.Granted+1000 {
 				t.Errorf("%+v, granted at %d", line, now.UnixMicro())
 			}
 		} else if line.Until > left {

@@ -54,18 +54,25 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/coupons", `{` + strings.Replace(good, "11-12", "11-10", 1) + `}`, "body", "end_time"},
 		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "yesterday", 1) + `}`, "body", "begin_time"},
 		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T", "1999-11-11T", 1) + `}`, "body", "begin_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T00:00:00Z", "2026-11-11T00:00:00,5Z", 1) + `}`, "body", "begin_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+24:00", 1) + `}`, "body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+00:60", 1) + `}`, "body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12t00:00:00z", 1) + `}`, "body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-31T00:00:00Z", 1) + `}`, "body", "end_time"},
-		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "9999-12-31T23:00:00-12:00", 1) + `}`, "body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-11T00:00:00Z", "2026-11-11T00:00:00,5Z", 1) + `}`,
+			"body", "begin_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+24:00", 1) + `}`,
+			"body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12T00:00:00+00:60", 1) + `}`,
+			"body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-12t00:00:00z", 1) + `}`,
+			"body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "2026-11-31T00:00:00Z", 1) + `}`,
+			"body", "end_time"},
+		{"POST", "/coupons", `{` + strings.Replace(good, "2026-11-12T00:00:00Z", "9999-12-31T23:00:00-12:00", 1) + `}`,
+			"body", "end_time"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\u0000"`, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\n"`, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"a\u202eb"`, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":"\u200b"`, 1) + `}`, "body", "name"},
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"name":""`, 1) + `}`, "body", "name"},
-		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"NAME":"a"`, 1) + `,"name":"a"}`, "body", "NAME"},
+		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"NAME":"a"`, 1) + `,"name":"a"}`,
+			"body", "NAME"},
 		{"POST", "/coupons", `{` + good + `,"price":1}`, "body", "price"},
 	} {
 		r := f.do(step.method, step.path, adminToken(t), step.body)
@@ -86,7 +93,8 @@ func TestWholeNumbersAreAcceptedInEveryForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, stock := range []string{"476", "476.0", "4.76e2", "47600E-2"} {
-		r := f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":`+stock+`}`)
+		r := f.do("POST", "/coupons", adminToken(t),
+			`{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":`+stock+`}`)
 		if r.Code != 201 || r.body["stock"] != 476.0 {
 			t.Errorf("stock %s: %v", stock, r)
 		}
@@ -97,7 +105,8 @@ func TestWholeNumbersAreAcceptedInEveryForm(t *testing.T) {
 func TestTimesOfTheFirstYearAreAcceptedInEveryZone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := f.do("POST", "/coupons", adminToken(t), `{"name":"a","begin_time":"2000-01-01T00:00:00.125+14:00","end_time":"9999-12-31T23:59:59Z","stock":1}`)
+	r := f.do("POST", "/coupons", adminToken(t),
+		`{"name":"a","begin_time":"2000-01-01T00:00:00.125+14:00","end_time":"9999-12-31T23:59:59Z","stock":1}`)
 	if r.Code != 201 || r.body["begin_time"] != "1999-12-31T10:00:00.125Z" {
 		t.Errorf("got %v", r)
 	}

@@ -24,7 +24,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		second := int64(parts.Time.Sub(Epoch) / time.Second)
-		if second<<sequenceBits|parts.Sequence != id || parts.Sequence < 1 || parts.Sequence > maxSequence || parts.Time.Before(Epoch) {
+		if second<<sequenceBits|parts.Sequence != id || parts.Sequence < 1 || parts.Sequence > maxSequence ||
+			parts.Time.Before(Epoch) {
 			t.Errorf("%d: %+v", id, parts)
 		}
 	})
@@ -36,8 +37,10 @@ var longLength = regexp.MustCompile(`(?m)^[$*~>%|=!][0-9]{4}`)
 // returns an id or an error.
 func FuzzReply(f *testing.F) {
 	for _, reply := range []string{
-		"*2\r\n:1\r\n:1800000000\r\n", "*2\r\n:0\r\n:1800000000\r\n", "*2\r\n:-1\r\n:1\r\n", "*2\r\n:4294967296\r\n:1800000000\r\n", "*2\r\n:9223372036854775807\r\n:1800000000\r\n",
-		"*2\r\n:1\r\n:9223372036854775807\r\n", "*0\r\n", "*1\r\n:1\r\n", "*-1\r\n", ":1\r\n", "*3\r\n:1\r\n:1800000000\r\n:1\r\n", "*2\r\n+1\r\n+1800000000\r\n", "-ERR no\r\n", "",
+		"*2\r\n:1\r\n:1800000000\r\n", "*2\r\n:0\r\n:1800000000\r\n", "*2\r\n:-1\r\n:1\r\n",
+		"*2\r\n:4294967296\r\n:1800000000\r\n", "*2\r\n:9223372036854775807\r\n:1800000000\r\n",
+		"*2\r\n:1\r\n:9223372036854775807\r\n", "*0\r\n", "*1\r\n:1\r\n", "*-1\r\n", ":1\r\n",
+		"*3\r\n:1\r\n:1800000000\r\n:1\r\n", "*2\r\n+1\r\n+1800000000\r\n", "-ERR no\r\n", "",
 	} {
 		f.Add([]byte(reply))
 	}
@@ -61,7 +64,8 @@ func FuzzReply(f *testing.F) {
 // Whatever the counter of the day holds, the next ids are valid, unique, and
 // larger than those that the counter has seen.
 func FuzzStoredCounter(f *testing.F) {
-	for _, n := range []string{"", "0", "1", "41", "-5", "1.5", "nan", "inf", "-inf", "1e300", "4294967294", "4294967295", "4294967296", "9007199254740993", "0x10", "abc", " 7"} {
+	for _, n := range []string{"", "0", "1", "41", "-5", "1.5", "nan", "inf", "-inf", "1e300", "4294967294",
+		"4294967295", "4294967296", "9007199254740993", "0x10", "abc", " 7"} {
 		f.Add(n, "0")
 		f.Add("7", n)
 		f.Add(n, n)

@@ -131,7 +131,8 @@ func (w *Worker) refill(ctx context.Context) error {
 		case last < 0 || since < 0 || since > maxSecond:
 			return ErrExhausted
 		case last > 0:
-			w.block = block{second: since, next: last - size + 1, end: last + 1, size: size, expiresAt: now.Add(blockTTL)}
+			w.block = block{second: since, next: last - size + 1, end: last + 1, size: size,
+				expiresAt: now.Add(blockTTL)}
 			return nil
 		}
 		today = time.Unix(second, 0).UTC().Truncate(day)

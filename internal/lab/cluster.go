@@ -117,7 +117,10 @@ func assignReplicas(ctx context.Context, t *Topology) error {
 		if err != nil {
 			return err
 		}
-		if err := r.withClient(func(rdb *redis.Client) error { return rdb.ClusterReplicate(ctx, id).Err() }); err != nil {
+		if err := r.withClient(func(rdb *redis.Client) error {
+			return rdb.ClusterReplicate(ctx,
+				id).Err()
+		}); err != nil {
 			return err
 		}
 	}

@@ -22,12 +22,14 @@ type Dependency struct {
 // The dependencies that Require checks.
 var (
 	MySQLServer = &Dependency{name: "MariaDB or MySQL", group: "servers", executables: []string{"mariadbd", "mysqld"}}
-	RedisServer = &Dependency{name: "Redis or Valkey", group: "servers", executables: []string{"redis-server", "valkey-server"}}
+	RedisServer = &Dependency{name: "Redis or Valkey", group: "servers",
+		executables: []string{"redis-server", "valkey-server"}}
 	NginxServer = &Dependency{name: "nginx", group: "servers", executables: []string{"nginx"}}
 
-	MemcachedServer  = &Dependency{name: "memcached", group: "tests", executables: []string{"memcached"}}
-	EtcdServer       = &Dependency{name: "etcd", group: "tests", executables: []string{"etcd"}}
-	ZooKeeperServer  = &Dependency{name: "ZooKeeper", group: "tests", executables: []string{"java"}, file: zookeeperJar}
+	MemcachedServer = &Dependency{name: "memcached", group: "tests", executables: []string{"memcached"}}
+	EtcdServer      = &Dependency{name: "etcd", group: "tests", executables: []string{"etcd"}}
+	ZooKeeperServer = &Dependency{name: "ZooKeeper", group: "tests", executables: []string{"java"},
+		file: zookeeperJar}
 	HAProxyServer    = &Dependency{name: "HAProxy", group: "tests", executables: []string{"haproxy"}}
 	PrometheusServer = &Dependency{name: "Prometheus", group: "tests", executables: []string{"prometheus"}}
 	NetworkTools     = &Dependency{name: "ip of iproute2", group: "tests", executables: []string{"ip"}, linux: true}
@@ -35,7 +37,8 @@ var (
 	OpenSSL          = &Dependency{name: "openssl", group: "tests", executables: []string{"openssl"}}
 	Chromium         = &Dependency{name: "Chromium", group: "tests", executables: []string{
 		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
-		"/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+		"/Applications/Chromium.app/Contents/MacOS/Chromium",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 	}}
 
 	GaleraLibrary = &Dependency{name: "Galera", group: "cluster", file: galeraProvider, linux: true}

@@ -13,7 +13,8 @@ import (
 )
 
 var dependencies = []*Dependency{
-	MySQLServer, RedisServer, NginxServer, MemcachedServer, EtcdServer, ZooKeeperServer, HAProxyServer, PrometheusServer,
+	MySQLServer, RedisServer, NginxServer, MemcachedServer, EtcdServer, ZooKeeperServer, HAProxyServer,
+	PrometheusServer,
 	NetworkTools, OpenSSL, Chromium, GaleraLibrary,
 }
 
@@ -97,7 +98,8 @@ func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 	_, haproxy := startHAProxyWith(l, nil, "", OneWriter, "")
 	_, sentinel := startSentinel(l, "")
 	_, galera := startMembers(l, nil, nil)
-	for i, err := range []error{mysql, redis, memcached, etcd, zookeeper, nginx, prometheus, haproxy, sentinel, galera} {
+	for i, err := range []error{mysql, redis, memcached, etcd, zookeeper, nginx, prometheus, haproxy,
+		sentinel, galera} {
 		if err == nil || !strings.Contains(err.Error(), "is not among what the lab requires") {
 			t.Errorf("start %d: %v", i, err)
 		}

@@ -25,7 +25,9 @@ type Member struct {
 const members = 3
 
 // startEnsemble starts all members at once, because none is ready alone.
-func startEnsemble(l *Lab, port int, program func(m *Member, id int, hosts []*Host) (Program, error)) (*Ensemble, error) {
+func startEnsemble(
+	l *Lab, port int, program func(m *Member, id int, hosts []*Host) (Program, error),
+) (*Ensemble, error) {
 	network, err := StartNetwork(l)
 	if err != nil {
 		return nil, err

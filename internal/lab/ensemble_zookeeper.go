@@ -30,7 +30,8 @@ func StartZooKeeperEnsemble(l *Lab) (*Ensemble, error) {
 			config += fmt.Sprintf("server.%d=%s:2888:3888\n", i+1, h.Address)
 		}
 		data := filepath.Join(dir, "data")
-		if err := errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "myid"), fmt.Append(nil, id), 0o644)); err != nil {
+		if err := errors.Join(os.Mkdir(data, 0o755),
+			os.WriteFile(filepath.Join(data, "myid"), fmt.Append(nil, id), 0o644)); err != nil {
 			return Program{}, err
 		}
 		return zookeeperProgram(java, dir, m.Address, config)

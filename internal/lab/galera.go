@@ -157,13 +157,15 @@ func galeraArgs(members []galeraMember, i int) []string {
 	options := []string{
 		"gmcast.listen_addr=tcp://" + m.at(m.group), "ist.recv_addr=" + m.at(m.ist),
 		"gcache.size=32M",
-		"evs.keepalive_period=PT0.5S", "evs.suspect_timeout=PT3S", "evs.inactive_timeout=PT6S", "evs.install_timeout=PT6S",
+		"evs.keepalive_period=PT0.5S", "evs.suspect_timeout=PT3S", "evs.inactive_timeout=PT6S",
+		"evs.install_timeout=PT6S",
 	}
 	return []string{
 		"--skip-networking=0", "--bind-address=" + m.address, fmt.Sprintf("--port=%d", m.sql),
 		"--wsrep-on=ON", "--wsrep-provider=" + galeraProvider, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 		"--wsrep-cluster-address=gcomm://" + strings.Join(group, ","), fmt.Sprintf("--wsrep-node-name=node%d", i+1),
-		"--wsrep-node-address=" + m.address, "--wsrep-sst-method=copy", "--wsrep-provider-options=" + strings.Join(options, ";"),
+		"--wsrep-node-address=" + m.address, "--wsrep-sst-method=copy", "--wsrep-provider-options=" +
+			strings.Join(options, ";"),
 		"--innodb-log-file-size=32M", // a joining node copies it
 	}
 }

@@ -45,7 +45,8 @@ func TestOneWriterIsTheFirstThatAcceptsWrites(t *testing.T) {
 		if _, err := first.ExecContext(t.Context(), "SET GLOBAL read_only = ?", step.readOnly); err != nil {
 			t.Fatal(err)
 		}
-		labtest.Eventually(t, "the connections lead to the other server", func() bool { return serverID(t, db) == step.want })
+		labtest.Eventually(t, "the connections lead to the other server",
+			func() bool { return serverID(t, db) == step.want })
 	}
 }
 
@@ -65,5 +66,6 @@ func TestAllWritersShareTheConnections(t *testing.T) {
 		t.Errorf("connections by server: %v, want 4 of each", seen)
 	}
 	servers[0].Kill()
-	labtest.Eventually(t, "all connections lead to the server that is left", func() bool { return serverID(t, db) == 2 })
+	labtest.Eventually(t, "all connections lead to the server that is left",
+		func() bool { return serverID(t, db) == 2 })
 }

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
-	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary,
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools,
+		lab.GaleraLibrary,
 		lab.ClockLibrary)
 }
 
@@ -177,7 +178,8 @@ func TestLabsOpenConcurrently(t *testing.T) {
 
 func TestRunReturnsExitStatusAndLog(t *testing.T) {
 	t.Parallel()
-	p := lab.Program{Name: "sh", Path: "/bin/sh", Args: []string{"-c", "echo what went wrong; exit 3"}, Dir: t.TempDir()}
+	p := lab.Program{Name: "sh", Path: "/bin/sh", Args: []string{"-c", "echo what went wrong; exit 3"},
+		Dir: t.TempDir()}
 	err := lab.Run(t.Context(), p)
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || exit.ExitCode() != 3 || !strings.Contains(err.Error(), "what went wrong") {

@@ -6,7 +6,9 @@ import "fmt"
 // a Unix socket.
 func StartMySQLTCP(l *Lab, args ...string) (*MySQL, error) {
 	return WithFreePort(func(port int) (*MySQL, error) {
-		m, err := StartMySQL(l, append([]string{"--skip-networking=0", "--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port)}, args...)...)
+		m, err := StartMySQL(l,
+			append([]string{"--skip-networking=0", "--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port)},
+				args...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,8 @@ func (n *Network) Host() (*Host, error) {
 		return nil, err
 	}
 	n.hosts++
-	h := &Host{Address: fmt.Sprintf("%s%d", n.prefix, 10+n.hosts), space: space, network: n, port: fmt.Sprintf("host%d", n.hosts)}
+	h := &Host{Address: fmt.Sprintf("%s%d", n.prefix, 10+n.hosts), space: space, network: n,
+		port: fmt.Sprintf("host%d", n.hosts)}
 	return h, errors.Join(
 		n.space.ip("link add "+h.port+" type veth peer name eth0 netns "+strconv.Itoa(space.PID())),
 		n.space.ip("link set "+h.port+" up"), h.Connect(),
@@ -97,7 +98,8 @@ func startNamespace(l *Lab) (namespace, error) {
 		return namespace{}, err
 	}
 	s, err := l.Start(Program{
-		Name: "namespace", Path: path, Args: []string{"--net", "sh", "-c", "echo ready; exec sleep infinity"}, Dir: dir,
+		Name: "namespace", Path: path, Args: []string{"--net", "sh", "-c", "echo ready; exec sleep infinity"},
+		Dir: dir,
 		Ready: func(context.Context) error {
 			if text := tail(dir + "/namespace.log"); !strings.HasPrefix(text, "ready") {
 				return errors.New(text)

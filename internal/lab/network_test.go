@@ -26,14 +26,16 @@ func TestDisconnectedHostIsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rdb := redis.NewClient(&redis.Options{Addr: host.Address + ":6379", MaxRetries: -1, DialTimeout: 300 * time.Millisecond, ReadTimeout: 300 * time.Millisecond})
+	rdb := redis.NewClient(&redis.Options{Addr: host.Address + ":6379", MaxRetries: -1,
+		DialTimeout: 300 * time.Millisecond, ReadTimeout: 300 * time.Millisecond})
 	t.Cleanup(func() { _ = rdb.Close() })
 	path, err := lab.LookPath("redis-server", "valkey-server")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server, err := labtest.Lab(t).Start(host.On(lab.Program{
-		Name: "redis", Path: path, Args: []string{"--bind", host.Address, "--protected-mode", "no", "--save", ""}, Dir: t.TempDir(),
+		Name: "redis", Path: path, Args: []string{"--bind", host.Address, "--protected-mode", "no", "--save", ""},
+		Dir:   t.TempDir(),
 		Ready: func(ctx context.Context) error { return rdb.Ping(ctx).Err() },
 	}))
 	if err != nil {

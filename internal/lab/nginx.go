@@ -34,7 +34,8 @@ func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 // StartCrowdNginx is StartNginx with enough workers for 20,000 clients, if a process here
 // may open fewer files than nginx.conf asks for.
 func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return startEditedNginx(l, conf, upstreams, func(dir string) error { return errors.Join(removeLimits(dir), addWorkers(dir)) })
+	return startEditedNginx(l, conf, upstreams,
+		func(dir string) error { return errors.Join(removeLimits(dir), addWorkers(dir)) })
 }
 
 // StartLimitedNginx is StartNginx with the limits of conf.
@@ -48,10 +49,15 @@ func startEditedNginx(l *Lab, conf string, upstreams []string, edit func(dir str
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*Nginx, error) { return startNginxOnPort(l, path, port, conf, upstreams, edit) })
+	return WithFreePort(func(port int) (*Nginx,
+		error) {
+		return startNginxOnPort(l, path, port, conf, upstreams, edit)
+	})
 }
 
-func startNginxOnPort(l *Lab, path string, port int, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
+func startNginxOnPort(
+	l *Lab, path string, port int, conf string, upstreams []string, edit func(dir string) error,
+) (*Nginx, error) {
 	dir, err := l.Dir("nginx")
 	if err != nil {
 		return nil, err
@@ -68,7 +74,8 @@ func startNginxOnPort(l *Lab, path string, port int, conf string, upstreams []st
 	url := scheme + "://" + address
 	s, err := l.Start(Program{
 		Name: "nginx", Path: path, Dir: dir,
-		Args:  []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g", globalDirectives()},
+		Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
+			globalDirectives()},
 		Ready: respondsWith(http.StatusNoContent, anyCertificate, url+readyPath),
 	})
 	return &Nginx{Server: s, URL: url}, err

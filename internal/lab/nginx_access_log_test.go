@@ -59,7 +59,8 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 	}
 	t.Cleanup(n.Kill)
 	post(t, n.URL+"/coupons/7/orders?token=secret", "", http.Header{
-		"Authorization": {"Bearer secret"}, "X-Request-Id": {"forged"}, "Cookie": {"secret"}, "User-Agent": {"secret"}, "Referer": {"secret"},
+		"Authorization": {"Bearer secret"}, "X-Request-Id": {"forged"}, "Cookie": {"secret"}, "User-Agent": {"secret"},
+		"Referer": {"secret"},
 	})
 	if err := n.Stop(); err != nil { // writes the log
 		t.Fatal(err)
@@ -76,7 +77,8 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 		t.Fatalf("%v: %s", err, b)
 	}
 	for name, want := range map[string]any{
-		"client": "127.0.0.1", "method": "POST", "path": "/coupons/7/orders", "status": 200.0, "instance": "a", "request_id": requestID,
+		"client": "127.0.0.1", "method": "POST", "path": "/coupons/7/orders", "status": 200.0, "instance": "a",
+		"request_id": requestID,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)

@@ -53,7 +53,8 @@ func TestDocsAreReadOnceFromTheInstance(t *testing.T) {
 	})
 	n := startNginx(t, addr)
 	get := func(i int, encoding string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%s/docs/bundle.js?%d", n.URL, i), nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			fmt.Sprintf("%s/docs/bundle.js?%d", n.URL, i), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,8 @@ func TestDocsAreReadOnceFromTheInstance(t *testing.T) {
 	}
 	for i, encoding := range []string{"identity", "gzip", "br", "gzip, deflate, br"} {
 		resp := get(i, encoding)
-		if compressed := resp.Header.Get("Content-Encoding") == "gzip"; compressed != strings.Contains(encoding, "gzip") {
+		if compressed := resp.Header.Get("Content-Encoding") == "gzip"; compressed != strings.Contains(encoding,
+			"gzip") {
 			t.Errorf("%s: compressed: %v", encoding, compressed)
 		}
 		if got := read(t, resp); got != text {

@@ -30,7 +30,8 @@ func startLimitedNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b = append(b, "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\nlocation = /client { return 200 $client; }\n"...)
+	b = append(b,
+		"set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\nlocation = /client { return 200 $client; }\n"...)
 	if err := os.WriteFile(listen, b, 0o644); err != nil {
 		t.Fatal(err)
 	}

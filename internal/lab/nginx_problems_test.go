@@ -52,14 +52,16 @@ func wantProblem(t *testing.T, resp *http.Response, body string, status int, cod
 		return
 	}
 	want := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: p.Detail}
-	if p != want || p.Detail == "" || resp.StatusCode != status || resp.Header.Get("Content-Type") != "application/problem+json" {
+	if p != want || p.Detail == "" || resp.StatusCode != status ||
+		resp.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s, %s, %+v, want %+v with a detail", resp.Status, resp.Header.Get("Content-Type"), p, want)
 	}
 }
 
 func TestNginxRefusesWithProblemDocument(t *testing.T) {
 	t.Parallel()
-	addr, _ := startInstance(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s reached the instance", r.URL) })
+	addr, _ := startInstance(t,
+		func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s reached the instance", r.URL) })
 	n := startNginx(t, addr)
 	for name, c := range map[string]struct {
 		request string
@@ -74,14 +76,18 @@ func TestNginxRefusesWithProblemDocument(t *testing.T) {
 		"metrics, encoded":    {"GET //%6detrics?x HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"profiles":            {"GET /debug/pprof/heap HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"critical sections":   {"GET /debug/sections HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
-		"profiles, indirect":  {"POST /x/../debug/pprof/symbol HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 404, "route_not_found"},
-		"its own location":    {"GET /.problem HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
-		"TRACE":               {"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"},
-		"large body":          {"POST /coupons HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", 413, "body_too_large"},
-		"long path":           {"GET /" + strings.Repeat("9", 9<<10) + " HTTP/1.1\r\nHost: h\r\n\r\n", 414, "uri_too_long"},
-		"long header":         {"GET / HTTP/1.1\r\nHost: h\r\nX-Long: " + strings.Repeat("x", 9<<10) + "\r\n\r\n", 431, "headers_too_large"},
-		"transfer encoding":   {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: br\r\n\r\n", 501, "not_implemented"},
-		"HTTP version":        {"GET / HTTP/9.1\r\nHost: h\r\n\r\n", 505, "http_version_not_supported"},
+		"profiles, indirect": {"POST /x/../debug/pprof/symbol HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 404,
+			"route_not_found"},
+		"its own location": {"GET /.problem HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"TRACE":            {"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"},
+		"large body": {"POST /coupons HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", 413,
+			"body_too_large"},
+		"long path": {"GET /" + strings.Repeat("9", 9<<10) + " HTTP/1.1\r\nHost: h\r\n\r\n", 414,
+			"uri_too_long"},
+		"long header": {"GET / HTTP/1.1\r\nHost: h\r\nX-Long: " + strings.Repeat("x", 9<<10) + "\r\n\r\n", 431,
+			"headers_too_large"},
+		"transfer encoding": {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: br\r\n\r\n", 501, "not_implemented"},
+		"HTTP version":      {"GET / HTTP/9.1\r\nHost: h\r\n\r\n", 505, "http_version_not_supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +111,8 @@ func TestNginxAllowsTheMethodsOfThePath(t *testing.T) {
 		"/coupons/1/orders": "POST", "/coupons/1/stock?x=/": "POST", "/coupons?limit=1": "GET, HEAD, POST",
 		"/coupons/1": "GET, HEAD", "/orders": "GET, HEAD", "/coupons/1/audit": "GET, HEAD",
 	} {
-		if resp, _ := send(t, n, "TRACE "+path+" HTTP/1.1\r\nHost: h\r\n\r\n"); resp.StatusCode != 405 || resp.Header.Get("Allow") != want {
+		if resp, _ := send(t, n, "TRACE "+path+" HTTP/1.1\r\nHost: h\r\n\r\n"); resp.StatusCode != 405 ||
+			resp.Header.Get("Allow") != want {
 			t.Errorf("%s: %s, Allow: %q, want %q", path, resp.Status, resp.Header.Get("Allow"), want)
 		}
 	}
@@ -114,7 +121,8 @@ func TestNginxAllowsTheMethodsOfThePath(t *testing.T) {
 func TestNginxRefusesLargeChunkedBody(t *testing.T) {
 	t.Parallel()
 	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
-	resp, body := send(t, startNginx(t, addr), "POST /coupons HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n"+strings.Repeat("x", 65537))
+	resp, body := send(t, startNginx(t, addr),
+		"POST /coupons HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n"+strings.Repeat("x", 65537))
 	wantProblem(t, resp, body, 413, "body_too_large")
 }
 

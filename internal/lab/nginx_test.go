@@ -189,7 +189,8 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 	if err := os.WriteFile(file, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(path, "-t", "-p", dir+"/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr").CombinedOutput()
+	out, err := exec.Command(path, "-t", "-p", dir+"/", "-c", filepath.Join(dir, "nginx.conf"), "-e",
+		"stderr").CombinedOutput()
 	if err != nil {
 		t.Errorf("nginx -t: %v: %s", err, out)
 	}
@@ -237,7 +238,10 @@ func TestFullAcceptQueuesAreNoDeadInstances(t *testing.T) {
 	var addresses []string
 	for range 2 {
 		l := listenBriefly(t)
-		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })}
+		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(201)
+		})}
 		time.AfterFunc(1500*time.Millisecond, func() { _ = srv.Serve(l) })
 		t.Cleanup(func() { _ = srv.Close() })
 		addresses = append(addresses, l.Addr().String())

@@ -63,7 +63,8 @@ func startTLS(t *testing.T, upstream string) (*lab.Nginx, *http.Client) {
 	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, "tls", "listen.conf"), filepath.Join(dir, "site", "listen.conf")); err != nil {
+	if err := os.Rename(filepath.Join(dir, "tls", "listen.conf"),
+		filepath.Join(dir, "site", "listen.conf")); err != nil {
 		t.Fatal(err)
 	}
 	secrets := t.TempDir()
@@ -74,7 +75,9 @@ func startTLS(t *testing.T, upstream string) (*lab.Nginx, *http.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.Kill)
-	return n, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	return n,
+		&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
+			MinVersion: tls.VersionTLS12}}}
 }
 
 func TestNginxServesTLS(t *testing.T) {
@@ -92,7 +95,8 @@ func TestNginxServesTLS(t *testing.T) {
 		if body, _ := io.ReadAll(resp.Body); resp.StatusCode != want || want == 200 && string(body) != "https" {
 			t.Errorf("%s: %s, the instance gets the scheme %q", path, resp.Status, body)
 		}
-		if got := resp.Header.Values("Strict-Transport-Security"); len(got) != 1 || !strings.HasPrefix(got[0], "max-age=31536000") {
+		if got := resp.Header.Values("Strict-Transport-Security"); len(got) != 1 ||
+			!strings.HasPrefix(got[0], "max-age=31536000") {
 			t.Errorf("%s: Strict-Transport-Security: %q", path, got)
 		}
 	}
@@ -116,7 +120,8 @@ func TestNginxRefusesWeakTLS(t *testing.T) {
 func TestNginxRefusesPlainHTTPOnTheTLSPort(t *testing.T) {
 	t.Parallel()
 	n, _ := startTLS(t, "127.0.0.1:1")
-	resp, body := send(t, &lab.Nginx{URL: strings.Replace(n.URL, "https", "http", 1)}, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	resp, body := send(t, &lab.Nginx{URL: strings.Replace(n.URL, "https", "http", 1)},
+		"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
 	wantProblem(t, resp, body, 400, "bad_request")
 }
 

@@ -28,7 +28,8 @@ func StartAsyncReplication(l *Lab) (*Replication, error) { return startReplicati
 // replica is away they wait, for ten minutes at most.
 func StartSemiSyncReplication(l *Lab) (*Replication, error) {
 	r, err := startReplication(l, []string{
-		"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=600000",
+		"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
+		"--rpl-semi-sync-master-timeout=600000",
 	}, []string{"--rpl-semi-sync-slave-enabled=ON"})
 	if err != nil {
 		return nil, err
@@ -42,7 +43,8 @@ func startReplication(l *Lab, primaryArgs, replicaArgs []string) (*Replication, 
 	if r.Primary, err = StartMySQLTCP(l, append(append(primaryArgs, replicated...), "--server-id=1")...); err != nil {
 		return nil, err
 	}
-	if r.Replica, err = StartMySQLTCP(l, append(append(replicaArgs, replicated...), "--server-id=2", "--read-only=ON")...); err != nil {
+	if r.Replica, err = StartMySQLTCP(l,
+		append(append(replicaArgs, replicated...), "--server-id=2", "--read-only=ON")...); err != nil {
 		return nil, err
 	}
 	return r, r.Follow(context.Background(), r.Primary.Address)
@@ -56,7 +58,8 @@ func (r *Replication) Follow(ctx context.Context, address string) error {
 		return err
 	}
 	err = r.Replica.exec(ctx, "STOP SLAVE",
-		fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='root', MASTER_USE_GTID=slave_pos", host, port),
+		fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='root', MASTER_USE_GTID=slave_pos",
+			host, port),
 		"START SLAVE")
 	if err != nil {
 		return err

@@ -66,7 +66,8 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 		select {
 		case err := <-committed:
 			if replica.waits || err != nil {
-				t.Errorf("the commit has returned without the replica, want it to wait: %v; err %v", replica.waits, err)
+				t.Errorf("the commit has returned without the replica, want it to wait: %v; err %v",
+					replica.waits, err)
 			}
 		case <-time.After(500 * time.Millisecond):
 			r.Replica.Resume()
@@ -90,7 +91,8 @@ func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	db := labtest.Open(t, proxy.DSN("mysql"))
 	writeRows(t, db, 100)
 	r.Primary.Kill()
-	labtest.Eventually(t, "the proxy refuses connections to the read-only replica", func() bool { return db.PingContext(t.Context()) != nil })
+	labtest.Eventually(t, "the proxy refuses connections to the read-only replica",
+		func() bool { return db.PingContext(t.Context()) != nil })
 	if err := r.Promote(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -84,6 +84,7 @@ func writeSentinelConfig(dir string, port int, master string) (path string, err 
 	}
 	path = filepath.Join(dir, "sentinel.conf")
 	conf := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor main %s %s 2\n"+
-		"sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", port, dir, host, masterPort)
+		"sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", port, dir,
+		host, masterPort)
 	return path, os.WriteFile(path, []byte(conf), 0o644)
 }

@@ -76,7 +76,10 @@ func (t *Topology) Master(ctx context.Context, key string) (*Redis, error) {
 		default:
 		}
 		// A replica refuses the write, and another master of a cluster redirects it.
-		err := r.withClient(func(rdb *redis.Client) error { return rdb.Do(ctx, "SET", key+":where", "", "PX", 1).Err() })
+		err := r.withClient(func(rdb *redis.Client) error {
+			return rdb.Do(ctx, "SET", key+":where", "",
+				"PX", 1).Err()
+		})
 		if err == nil {
 			return r, nil
 		}

@@ -24,11 +24,12 @@ func startWriteCheck(l *Lab, here string, m *MySQL) (port string, err error) {
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !acceptsWrites(r.Context(), db) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !acceptsWrites(r.Context(), db) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})}
 	go func() { _ = server.Serve(listener) }()
 	l.onClose(func() error {
 		_ = db.Close() // fails if m has been killed

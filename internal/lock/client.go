@@ -125,7 +125,9 @@ func (c *Client) Acquire(ctx context.Context, key string, o Options) (*Lock, err
 // l.Err before each write) or the wall clock by which the server ends leases steps
 // forward: only a fence covers that. Do returns the error of fn, joined with ErrLost if the
 // lock was lost or with the error of the release.
-func (c *Client) Do(ctx context.Context, key string, o Options, fn func(ctx context.Context, l *Lock) error) (err error) {
+func (c *Client) Do(
+	ctx context.Context, key string, o Options, fn func(ctx context.Context, l *Lock) error,
+) (err error) {
 	l, err := c.Acquire(ctx, key, o)
 	if err != nil {
 		return err

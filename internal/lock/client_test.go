@@ -116,7 +116,8 @@ func TestHolderIsToldOfItsLossBeforeTheLeaseEnds(t *testing.T) {
 			t.Errorf("lost after %s of a lease of 10s", took)
 		}
 		<-h.Done()
-		for what, err := range map[string]error{"Err": h.Err(), "cause": context.Cause(ctx), "Release": h.Release(ctx), "again": h.Release(ctx)} {
+		for what, err := range map[string]error{"Err": h.Err(), "cause": context.Cause(ctx), "Release": h.Release(ctx),
+			"again": h.Release(ctx)} {
 			if !errors.Is(err, ErrLost) {
 				t.Errorf("%s = %v, want ErrLost", what, err)
 			}
@@ -363,7 +364,8 @@ func TestCloseReleasesHeldLocksAndEndsWaits(t *testing.T) {
 			t.Errorf("the waiter: %v, want ErrClosed", err)
 		}
 		<-ctx.Done()
-		for what, err := range map[string]error{"Err": held.Err(), "cause": context.Cause(ctx), "Release": held.Release(t.Context())} {
+		for what, err := range map[string]error{"Err": held.Err(), "cause": context.Cause(ctx),
+			"Release": held.Release(t.Context())} {
 			if !errors.Is(err, ErrClosed) {
 				t.Errorf("%s = %v, want ErrClosed", what, err)
 			}

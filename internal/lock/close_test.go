@@ -103,7 +103,8 @@ func TestAcquireAfterCloseReturnsErrClosedWithoutARequest(t *testing.T) {
 		c := New(l)
 		c.Close()
 		for range 20 {
-			if _, err := c.Acquire(t.Context(), "k", Options{Wait: wait}); !errors.Is(err, ErrClosed) || errors.Is(err, ErrLocked) {
+			if _, err := c.Acquire(t.Context(), "k", Options{Wait: wait}); !errors.Is(err, ErrClosed) ||
+				errors.Is(err, ErrLocked) {
 				t.Errorf("with a wait of %s: %v, want ErrClosed and not ErrLocked", wait, err)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 func TestLocalKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	l := lock.Local()
-	locktest.Run(t, locktest.Promises{Exclusive: true, Expires: true, Fences: true, Notifies: true, Tells: true, Tick: time.Millisecond},
+	locktest.Run(t, locktest.Promises{Exclusive: true, Expires: true, Fences: true, Notifies: true, Tells: true,
+		Tick: time.Millisecond},
 		func(testing.TB) lock.Locker { return l })
 }
 

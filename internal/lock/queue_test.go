@@ -41,7 +41,8 @@ func (q *queues) len() int {
 func TestQueueServesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	t.Run("notified", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, Local()) }) })
-	t.Run("polling", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, pollingLocker{Local()}) }) })
+	t.Run("polling",
+		func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, pollingLocker{Local()}) }) })
 }
 
 func inOrder(t *testing.T, l Locker) {
@@ -211,7 +212,8 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 				}
 				for range 10 {
 					group.Go(func() {
-						if err := c.Do(t.Context(), "k", Options{Wait: wait}, func(context.Context, *Lock) error { return nil }); err != nil {
+						if err := c.Do(t.Context(), "k", Options{Wait: wait},
+							func(context.Context, *Lock) error { return nil }); err != nil {
 							t.Error(err)
 						}
 					})
@@ -284,7 +286,8 @@ func TestBlockingLockerQueuesTheWaiter(t *testing.T) {
 		l := &blockingLocker{local: Local().(*local)}
 		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{TTL: time.Minute})
-		if _, err := c.Acquire(t.Context(), "k", Options{Wait: time.Second}); !errors.Is(err, ErrLocked) || !errors.Is(err, errWaitEnded) {
+		if _, err := c.Acquire(t.Context(), "k", Options{Wait: time.Second}); !errors.Is(err, ErrLocked) ||
+			!errors.Is(err, errWaitEnded) {
 			t.Errorf("%v, want ErrLocked and the cause", err)
 		}
 		go func() {
@@ -485,7 +488,8 @@ func TestRefusalWithTheTimeLeftIsErrLocked(t *testing.T) {
 	for left, want := range map[time.Duration]time.Duration{-1: 0, 0: 0, time.Second: time.Second} {
 		err := Locked(left)
 		var locked *LockedError
-		if errors.As(err, &locked); !errors.Is(err, ErrLocked) || err.Error() != ErrLocked.Error() || locked != nil && locked.Left != want || locked == nil && want != 0 {
+		if errors.As(err, &locked); !errors.Is(err, ErrLocked) || err.Error() != ErrLocked.Error() || locked != nil &&
+			locked.Left != want || locked == nil && want != 0 {
 			t.Errorf("Locked(%d) = %#v", left, err)
 		}
 	}

@@ -89,14 +89,16 @@ func (u *unresponsiveLocker) ExtendAll(ctx context.Context, ttl time.Duration, l
 func TestLateRenewalIsReported(t *testing.T) {
 	t.Parallel()
 	const ttl = 30 * time.Second
-	for outage, want := range map[time.Duration]EventKind{0: EventRenewed, 15 * time.Second: EventRenewed, 25 * time.Second: EventRenewedLate} {
+	for outage, want := range map[time.Duration]EventKind{0: EventRenewed, 15 * time.Second: EventRenewed,
+		25 * time.Second: EventRenewedLate} {
 		synctest.Test(t, func(t *testing.T) {
 			renewals := make(chan EventKind, 10)
-			c := New(&unresponsiveLocker{batchLocker{Locker: Local()}, time.Now().Add(outage)}, WithObserver(func(e Event) {
-				if e.Kind == EventRenewed || e.Kind == EventRenewedLate {
-					renewals <- e.Kind
-				}
-			}))
+			c := New(&unresponsiveLocker{batchLocker{Locker: Local()}, time.Now().Add(outage)},
+				WithObserver(func(e Event) {
+					if e.Kind == EventRenewed || e.Kind == EventRenewedLate {
+						renewals <- e.Kind
+					}
+				}))
 			l, err := c.Acquire(t.Context(), "key", Options{TTL: ttl})
 			if err != nil {
 				t.Fatal(err)

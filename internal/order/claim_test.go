@@ -32,7 +32,8 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labtest.Eventually(t, "the lock of the order is released", func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
+	labtest.Eventually(t, "the lock of the order is released",
+		func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	for _, test := range []struct {
 		name   string
 		coupon int64
@@ -44,7 +45,8 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 		{"no stock", 4, coupon.ErrSoldOut},
 		{"second claim", 1, order.ErrAlreadyClaimed},
 	} {
-		if _, err := claims.Claim(t.Context(), 42, test.coupon); !errors.Is(err, test.want) || errors.Is(err, order.ErrUnavailable) {
+		if _, err := claims.Claim(t.Context(), 42, test.coupon); !errors.Is(err, test.want) ||
+			errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%s: %v, want %v", test.name, err, test.want)
 		}
 		if n := rdb.Exists(t.Context(), userLock).Val(); n != 0 {
@@ -176,7 +178,8 @@ func TestCancelledClaimLeavesNoLock(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
 		_, _ = claims.Claim(ctx, 42, id)
 		cancel()
-		labtest.Eventually(t, "the lock is released", func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
+		labtest.Eventually(t, "the lock is released",
+			func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	}
 	if a := s.Audit(id); a.Orders > 1 || a.Undersold() != 0 {
 		t.Errorf("audit %+v", a)

@@ -33,7 +33,8 @@ func TestSectionLiesWithinTheLock(t *testing.T) {
 	if _, err := claims.Claim(t.Context(), 42, s.Coupon(1, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if len(sections) != 1 || sections[0].UserID != 42 || sections[0].Key != "redis_lock:userId:42" || sections[0].Granted.Before(sections[0].Wanted) {
+	if len(sections) != 1 || sections[0].UserID != 42 || sections[0].Key != "redis_lock:userId:42" ||
+		sections[0].Granted.Before(sections[0].Wanted) {
 		t.Errorf("sections %+v", sections)
 	}
 }

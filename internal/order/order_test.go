@@ -131,7 +131,8 @@ func TestLockAloneKeepsThePromiseOfItsScope(t *testing.T) {
 		t.Parallel()
 		s := ordertest.NewSale(t)
 		s.Exec(`ALTER TABLE coupon_orders DROP INDEX one_each`)
-		a, b := s.Instance(ordertest.WithStrategy(commit.PerClaim)), s.Instance(ordertest.WithStrategy(commit.PerClaim))
+		a, b := s.Instance(ordertest.WithStrategy(commit.PerClaim)),
+			s.Instance(ordertest.WithStrategy(commit.PerClaim))
 		for id := int64(1); id <= 20; id++ {
 			s.Rush(s.Coupon(id, 100), 1, 100, a, b)
 			if got := s.Audit(id); got.Orders != 1 {

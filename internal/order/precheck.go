@@ -16,7 +16,8 @@ const (
 	PrecheckWindow Precheck = "window" // the sale has not started or has ended
 	PrecheckOrder  Precheck = "order"  // the user's order is known
 	PrecheckFilter Precheck = "filter" // the coupon is sold out, and a filter proves that the user has no order
-	PrecheckLookup Precheck = "lookup" // the coupon is sold out, and a query shared with others has looked for the user's order
+	// the coupon is sold out, and a query shared with others has looked for the user's order
+	PrecheckLookup Precheck = "lookup"
 )
 
 // Prechecks lists them all.

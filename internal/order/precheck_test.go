@@ -51,7 +51,8 @@ func TestTransactionsAndPrechecksAreObserved(t *testing.T) {
 			t.Parallel()
 			s, seen := ordertest.NewSale(t), new(observed)
 			c := s.Instance(ordertest.WithStrategy(strategy), seen.config, func(c *ordertest.Config) {
-				c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) // the first transaction after the last unit finds the stock gone
+				// the first transaction after the last unit finds the stock gone
+				c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour)
 			})
 			s.Coupon(1, 1)
 			s.CouponFrom(2, time.Hour, 2*time.Hour, 1)
@@ -93,7 +94,8 @@ func (o *observed) check(t *testing.T) {
 	}
 	lookups := slices.Clone(o.prechecks[2:])
 	lookups = slices.DeleteFunc(lookups, func(p order.Precheck) bool { return p == order.PrecheckFilter })
-	if o.prechecks[0] != order.PrecheckOrder || o.prechecks[1] != order.PrecheckWindow || slices.ContainsFunc(lookups, func(p order.Precheck) bool { return p != order.PrecheckLookup }) {
+	if o.prechecks[0] != order.PrecheckOrder || o.prechecks[1] != order.PrecheckWindow ||
+		slices.ContainsFunc(lookups, func(p order.Precheck) bool { return p != order.PrecheckLookup }) {
 		t.Errorf("refused by %v", o.prechecks)
 	}
 }
@@ -112,7 +114,8 @@ func TestFailedTransactionIsObserved(t *testing.T) {
 			}
 			seen.mu.Lock()
 			defer seen.mu.Unlock()
-			if !slices.ContainsFunc(seen.ended, func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil }) {
+			if !slices.ContainsFunc(seen.ended,
+				func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil }) {
 				t.Errorf("ended: %+v", seen.ended)
 			}
 		})

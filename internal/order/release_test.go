@@ -38,7 +38,8 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	s := ordertest.NewSale(t)
 	locker := &slowLocker{lock.Local(), make(chan struct{})}
 	claims := s.Instance(ordertest.WithLocker(locker), func(c *ordertest.Config) {
-		c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) // keeps the stock of 1, so that both claims take the lock
+		// keeps the stock of 1, so that both claims take the lock
+		c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour)
 	})
 	id := s.Coupon(1, 1)
 	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
@@ -62,7 +63,8 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	close(locker.proceed)
 	<-closed
 	for user := range int64(2) {
-		if _, err := locker.Locker.TryLock(t.Context(), "redis_lock:userId:"+strconv.FormatInt(42+user, 10), time.Minute); err != nil {
+		if _, err := locker.Locker.TryLock(t.Context(), "redis_lock:userId:"+strconv.FormatInt(42+user, 10),
+			time.Minute); err != nil {
 			t.Errorf("lock of user %d after Close: %v", 42+user, err)
 		}
 	}

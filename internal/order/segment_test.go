@@ -170,7 +170,8 @@ func TestOlderInstanceSellsAndRestocksSegment0(t *testing.T) {
 		if n, err := db.MustExec(sell).RowsAffected(); err != nil {
 			t.Fatal(err)
 		} else if n == 1 {
-			db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())`, user+1, 1000+user)
+			db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())`,
+				user+1, 1000+user)
 		}
 	}
 	db.MustExec(`UPDATE coupons SET stock = stock + 5, initial_stock = initial_stock + 5, version = version + 1 WHERE id = 1`)

@@ -83,7 +83,8 @@ func TestRestockIsSold(t *testing.T) {
 	if _, err := s.Coupons.Restock(t.Context(), id, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	labtest.Eventually(t, "the restock is sold", func() bool { // the sold-out mark expires with the cache entry, after 50 ms
+	// the sold-out mark expires with the cache entry, after 50 ms
+	labtest.Eventually(t, "the restock is sold", func() bool {
 		_, err := b.Claim(t.Context(), 2, id)
 		if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 			t.Fatalf("after the restock: %v", err)
@@ -91,7 +92,8 @@ func TestRestockIsSold(t *testing.T) {
 		return err == nil
 	})
 	ordertest.MustBeSoldOut(t, a, id)
-	labtest.Eventually(t, "the other instance knows the restock's winner", func() bool { // also after its cache entry has expired
+	// also after its cache entry has expired
+	labtest.Eventually(t, "the other instance knows the restock's winner", func() bool {
 		_, err := a.Claim(t.Context(), 2, id)
 		if !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrAlreadyClaimed) {
 			t.Fatalf("the restock's winner, at the other instance: %v", err)

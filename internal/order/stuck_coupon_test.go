@@ -116,7 +116,9 @@ func TestClaimIsCheckedAgainAfterWaitingForASlot(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	locker := &countingLocker{Locker: lock.Local()}
-	claims := s.Instance(ordertest.WithLocker(locker), func(c *ordertest.Config) { c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) }, running(2)) // one for the coupon
+	// one for the coupon
+	cached := func(c *ordertest.Config) { c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) }
+	claims := s.Instance(ordertest.WithLocker(locker), cached, running(2))
 	id := s.Coupon(1, 1)
 	unblock := s.Block(id)
 	first := ordertest.Claim(t.Context(), claims, 1, id)

@@ -72,7 +72,9 @@ func (c *Counter) CountWithMutex(ctx context.Context, think time.Duration) (View
 // CountLocked counts a view under the lock LockKey. It writes even if the
 // lock has been lost meanwhile, as code does that never checks: then only the
 // fence, if the driver has fences, prevents it from overwriting a later holder's count.
-func (c *Counter) CountLocked(ctx context.Context, locks *lock.Client, o lock.Options, think time.Duration) (v View, err error) {
+func (c *Counter) CountLocked(
+	ctx context.Context, locks *lock.Client, o lock.Options, think time.Duration,
+) (v View, err error) {
 	start := time.Now()
 	err = locks.Do(ctx, LockKey, o, func(_ context.Context, l *lock.Lock) error {
 		v.Wait = time.Since(start)

@@ -98,7 +98,8 @@ func TestStaleFenceIsRefused(t *testing.T) {
 			}
 			late := make(chan error)
 			go func() {
-				_, err := c.CountLocked(t.Context(), lock.New(newLocker(rdb)), lock.Options{TTL: time.Second, NoRenewal: true}, 3*time.Second)
+				_, err := c.CountLocked(t.Context(), lock.New(newLocker(rdb)),
+					lock.Options{TTL: time.Second, NoRenewal: true}, 3*time.Second)
 				late <- err
 			}()
 			for rdb.Exists(t.Context(), pageview.LockKey).Val() == 0 {
@@ -106,7 +107,8 @@ func TestStaleFenceIsRefused(t *testing.T) {
 			}
 			o := lock.Options{Wait: 10 * time.Second}
 			for range 2 {
-				if _, err := c.CountLocked(t.Context(), lock.New(newLocker(labtest.DialURL(t, url))), o, 0); err != nil {
+				if _, err := c.CountLocked(t.Context(), lock.New(newLocker(labtest.DialURL(t, url))), o,
+					0); err != nil {
 					t.Fatal(err)
 				}
 			}

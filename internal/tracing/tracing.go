@@ -34,7 +34,9 @@ func (t Tracer) Start(ctx context.Context, name string) (context.Context, trace.
 // StartShared starts a span of work for several callers. It is a child of the
 // first caller's span that is recorded. Links lead from it to the span of every
 // caller, and back. The context that it returns does not end with a caller's.
-func (t Tracer) StartShared(name string, callers func(yield func(context.Context) bool)) (context.Context, trace.Span) {
+func (t Tracer) StartShared(
+	name string, callers func(yield func(context.Context) bool),
+) (context.Context, trace.Span) {
 	if t.tracer == nil {
 		return context.Background(), none
 	}
@@ -89,7 +91,9 @@ func (p childProvider) Tracer(name string, options ...trace.TracerOption) trace.
 type childTracer struct{ trace.Tracer }
 
 // Start implements trace.Tracer.
-func (t childTracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (t childTracer) Start(
+	ctx context.Context, name string, options ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, none
 	}

@@ -36,16 +36,17 @@ var proofs = map[uint16]string{
 	transaction.LockWaitTimeout:    "conflict",
 	transaction.Deadlock:           "conflict",
 	transaction.NotSupported:       "refused",
-	transaction.ReadOnly:           "conflict", // the driver makes it ErrBadConn: another connection may lead to the primary
-	transaction.QueryInterrupted:   "nothing",
-	transaction.OutOfRange:         "refused",
-	transaction.ConnectionKilled:   "nothing",
-	transaction.ServerGone:         "nothing",
-	transaction.ServerLost:         "nothing",
-	transaction.StatementTimeout:   "nothing",
-	transaction.RolledBack:         "conflict",
-	transaction.IdleTimeout:        "nothing",
-	transaction.NoMultiStatement:   "refused",
+	// the driver makes it ErrBadConn: another connection may lead to the primary
+	transaction.ReadOnly:         "conflict",
+	transaction.QueryInterrupted: "nothing",
+	transaction.OutOfRange:       "refused",
+	transaction.ConnectionKilled: "nothing",
+	transaction.ServerGone:       "nothing",
+	transaction.ServerLost:       "nothing",
+	transaction.StatementTimeout: "nothing",
+	transaction.RolledBack:       "conflict",
+	transaction.IdleTimeout:      "nothing",
+	transaction.NoMultiStatement: "refused",
 }
 
 // The server, or a proxy before it, replies to COMMIT with each number.

@@ -23,7 +23,8 @@ func TestClientGivesEachGoroutineTheReplyToItsRequest(t *testing.T) {
 			for k := range 20 {
 				coupon := strconv.Itoa(100*i + k)
 				r := c.Do(t.Context(), AppendClaim(nil, "test", coupon, nil))
-				if want := "/coupons/" + coupon + "/orders"; r.Err != nil || r.Order != want || r.Received.Before(r.Due) {
+				if want := "/coupons/" + coupon + "/orders"; r.Err != nil || r.Order != want ||
+					r.Received.Before(r.Due) {
 					t.Errorf("%+v, want order %s", r, want)
 				}
 			}

@@ -45,7 +45,9 @@ const MaxConnections = 18_000
 // port. request appends the n-th request, from 0, to b; it is called when the
 // request is sent, or when a connection for it is opened. received is called once
 // for each request that was sent: without a reply within timeout it has an error.
-func New(address string, timeout time.Duration, request func(b []byte, n int) []byte, received func(Reply)) (*Generator, error) {
+func New(
+	address string, timeout time.Duration, request func(b []byte, n int) []byte, received func(Reply),
+) (*Generator, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, err
@@ -55,8 +57,9 @@ func New(address string, timeout time.Duration, request func(b []byte, n int) []
 	}
 	p, err := newPoller()
 	return &Generator{
-		to: unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}, timeout: timeout, request: request, received: received,
-		poller: p, connections: map[int]*connection{}, buffer: make([]byte, 64<<10),
+		to: unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}, timeout: timeout, request: request,
+		received: received,
+		poller:   p, connections: map[int]*connection{}, buffer: make([]byte, 64<<10),
 	}, err
 }
 
@@ -78,7 +81,8 @@ func (g *Generator) Connect(ctx context.Context, n int) error {
 		}
 	}
 	if open := len(g.connections); open < n {
-		return fmt.Errorf("only %d of %d connections to %s were opened and stayed open", open, n, netip.AddrPortFrom(netip.AddrFrom4(g.to.Addr), uint16(g.to.Port)))
+		return fmt.Errorf("only %d of %d connections to %s were opened and stayed open", open, n,
+			netip.AddrPortFrom(netip.AddrFrom4(g.to.Addr), uint16(g.to.Port)))
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 const testTimeout = 10 * time.Second
 
 // onEveryPoller runs a test with epoll, where there is one, and with poll.
-func onEveryPoller(t *testing.T, test func(t *testing.T, start func(address string, timeout time.Duration, received func(Reply)) *Generator)) {
+func onEveryPoller(t *testing.T,
+	test func(t *testing.T, start func(address string, timeout time.Duration, received func(Reply)) *Generator)) {
 	t.Helper()
 	for name, open := range map[string]func() (poller, error){
 		"of the system": newPoller, "poll": func() (poller, error) { return &pollList{}, nil },
@@ -25,7 +26,10 @@ func onEveryPoller(t *testing.T, test func(t *testing.T, start func(address stri
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, func(address string, timeout time.Duration, received func(Reply)) *Generator {
-				request := func(b []byte, n int) []byte { return AppendClaim(b, "test", strconv.Itoa(n), []byte("X-User: 1\r\n")) }
+				request := func(b []byte,
+					n int) []byte {
+					return AppendClaim(b, "test", strconv.Itoa(n), []byte("X-User: 1\r\n"))
+				}
 				g, err := New(address, timeout, request, received)
 				if err != nil {
 					t.Fatal(err)
@@ -79,10 +83,12 @@ func TestClosedModelSendsEachRequestOnceAfterTheReplyToThePrevious(t *testing.T)
 		s := g.Run(t.Context(), Phase{Clients: clients, Count: count})
 		g.Drain(t.Context())
 		if s.Count != count || len(replies) != count || connections.Load() != clients || most.Load() > clients {
-			t.Errorf("%d sent, %d replies, on %d connections, %d at once", s.Count, len(replies), connections.Load(), most.Load())
+			t.Errorf("%d sent, %d replies, on %d connections, %d at once", s.Count, len(replies),
+				connections.Load(), most.Load())
 		}
 		for n, r := range replies {
-			if want := fmt.Sprintf("/coupons/%d/orders", n); r.Status != http.StatusCreated || r.Order != want || r.Instance != "a" || r.Err != nil {
+			if want := fmt.Sprintf("/coupons/%d/orders", n); r.Status != http.StatusCreated || r.Order != want ||
+				r.Instance != "a" || r.Err != nil {
 				t.Errorf("request %d: %+v, want order %s", n, r, want)
 			}
 		}
@@ -101,7 +107,10 @@ func TestConnectedClientsSendBeforeAnyReplyIsRead(t *testing.T) {
 			makeOrder(w, r)
 		})
 		var sent, received []time.Time
-		g := start(address, testTimeout, func(r Reply) { sent, received = append(sent, r.Sent), append(received, r.Received) })
+		g := start(address, testTimeout, func(r Reply) {
+			sent, received = append(sent, r.Sent),
+				append(received, r.Received)
+		})
 		defer g.Close()
 		if err := g.Connect(t.Context(), clients); err != nil {
 			t.Fatal(err)
@@ -109,9 +118,11 @@ func TestConnectedClientsSendBeforeAnyReplyIsRead(t *testing.T) {
 		s := g.Run(t.Context(), Phase{Clients: clients, Count: clients})
 		g.Drain(t.Context())
 		if len(s.Connects) > 0 || len(received) != clients || connections.Load() != clients {
-			t.Fatalf("%d replies on %d connections, %d of them opened late", len(received), connections.Load(), len(s.Connects))
+			t.Fatalf("%d replies on %d connections, %d of them opened late", len(received), connections.Load(),
+				len(s.Connects))
 		}
-		if last, first := slices.MaxFunc(sent, time.Time.Compare), slices.MinFunc(received, time.Time.Compare); first.Before(last) {
+		if last, first := slices.MaxFunc(sent, time.Time.Compare),
+			slices.MinFunc(received, time.Time.Compare); first.Before(last) {
 			t.Errorf("a reply came %s before the last request was sent", last.Sub(first))
 		}
 	})

@@ -33,7 +33,8 @@ func receive(fd int, b []byte) (n int, arrived time.Time, err error) {
 	n, size, _, _, err := unix.Recvmsg(fd, b, control[:], 0)
 	arrived = time.Now()
 	if size > 0 {
-		if header, data, _, err := unix.ParseOneSocketControlMessage(control[:size]); err == nil && header.Type == unix.SCM_TIMESTAMPNS {
+		if header, data, _, err := unix.ParseOneSocketControlMessage(control[:size]); err == nil &&
+			header.Type == unix.SCM_TIMESTAMPNS {
 			arrived = time.Unix((*unix.Timespec)(unsafe.Pointer(&data[0])).Unix())
 		}
 	}

@@ -52,7 +52,8 @@ func sendAll(ctx context.Context, name string, generate rig.Generator) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(demo.WriteReport(name, "Load on "+t.URL, "to a running service, and checked by its own audit", environment, results), rig.Proven(pass))
+	return errors.Join(demo.WriteReport(name, "Load on "+t.URL, "to a running service, and checked by its own audit",
+		environment, results), rig.Proven(pass))
 }
 
 func send(ctx context.Context, dir string, t rig.Target, generate rig.Generator, w rig.Workload) (demo.Result, error) {

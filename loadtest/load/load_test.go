@@ -14,10 +14,12 @@ func TestTargetComesFromTheEnvironment(t *testing.T) {
 		want rig.Target
 		err  string
 	}{
-		"no address":     {map[string]string{"JWT_SECRET": "s"}, rig.Target{}, "BASE_URL"},
-		"no tokens":      {map[string]string{"BASE_URL": "http://h", "ADMIN_TOKEN": "a"}, rig.Target{}, "TOKENS"},
-		"trailing slash": {map[string]string{"BASE_URL": "http://h/", "ADMIN_TOKEN": "a", "JWT_SECRET": "s"}, rig.Target{URL: "http://h", Admin: "a", Secret: "s"}, ""},
-		"tokens":         {map[string]string{"BASE_URL": "http://h", "ADMIN_TOKEN": "a", "TOKENS": "f"}, rig.Target{URL: "http://h", Admin: "a", TokenFile: "f"}, ""},
+		"no address": {map[string]string{"JWT_SECRET": "s"}, rig.Target{}, "BASE_URL"},
+		"no tokens":  {map[string]string{"BASE_URL": "http://h", "ADMIN_TOKEN": "a"}, rig.Target{}, "TOKENS"},
+		"trailing slash": {map[string]string{"BASE_URL": "http://h/", "ADMIN_TOKEN": "a", "JWT_SECRET": "s"},
+			rig.Target{URL: "http://h", Admin: "a", Secret: "s"}, ""},
+		"tokens": {map[string]string{"BASE_URL": "http://h", "ADMIN_TOKEN": "a", "TOKENS": "f"},
+			rig.Target{URL: "http://h", Admin: "a", TokenFile: "f"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -28,7 +30,8 @@ func TestTargetComesFromTheEnvironment(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.URL != c.want.URL || got.Admin != c.want.Admin || got.Secret != c.want.Secret || got.TokenFile != c.want.TokenFile {
+			if err != nil || got.URL != c.want.URL || got.Admin != c.want.Admin || got.Secret != c.want.Secret ||
+				got.TokenFile != c.want.TokenFile {
 				t.Errorf("%+v, %v; want %+v", got, err, c.want)
 			}
 		})

@@ -24,7 +24,8 @@ func capture(p *browser.Page) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	shot, err := chromedp.Call(p.Context, page.CaptureScreenshot, page.CaptureScreenshotParams{Clip: &clip, CaptureBeyondViewport: new(true)})
+	shot, err := chromedp.Call(p.Context, page.CaptureScreenshot,
+		page.CaptureScreenshotParams{Clip: &clip, CaptureBeyondViewport: new(true)})
 	if err != nil {
 		return nil, err
 	}

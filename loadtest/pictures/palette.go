@@ -47,7 +47,8 @@ func palette(m image.Image, size int) (p color.Palette) {
 			counts[m.At(x, y)]++
 		}
 	}
-	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) }) {
+	for _, c := range slices.SortedFunc(maps.Keys(counts),
+		func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) }) {
 		if len(p) < size && !slices.ContainsFunc(p, func(other color.Color) bool { return near(c, other) }) {
 			p = append(p, c)
 		}

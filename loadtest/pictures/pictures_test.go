@@ -90,7 +90,8 @@ func TestReadmesShowEveryPicture(t *testing.T) {
 // sides, and are in the colours of their schemes.
 func TestRaceIsPhotographed(t *testing.T) {
 	labtest.NeedServers(t)
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"), "./cmd/api").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"),
+		"./cmd/api").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	dir := t.TempDir()

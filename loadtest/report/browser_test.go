@@ -29,10 +29,15 @@ func everyPart() Report {
 		Sections: []Section{
 			{Title: "Charts", Text: "Each kind of chart.", Verdict: Right, Charts: everyChart},
 			{
-				Title: "Words", Verdict: Wrong, Table: Table{Header: []string{"row", "what came out"}, Rows: [][]string{{"1", "a sentence that is too long for a telephone in its whole length and is broken"}}, Text: true},
+				Title: "Words", Verdict: Wrong,
+				Table: Table{Header: []string{"row", "what came out"},
+					Rows: [][]string{{"1",
+						"a sentence that is too long for a telephone in its whole length and is broken"}}, Text: true},
 				Files: []File{{"other.html", "another page"}},
 			},
-			{Title: "Many columns", Table: Table{Header: []string{"a", "b b b b b", "c c c c c", "d d d d d", "e e e e e"}, Rows: [][]string{{"first", "1,234,567", "1,234,567", "1,234,567", "1,234,567"}}}},
+			{Title: "Many columns",
+				Table: Table{Header: []string{"a", "b b b b b", "c c c c c", "d d d d d", "e e e e e"},
+					Rows: [][]string{{"first", "1,234,567", "1,234,567", "1,234,567", "1,234,567"}}}},
 		},
 	}
 }
@@ -85,7 +90,8 @@ func checkReport(t *testing.T, b *browser.Browser, root, name string, look brows
 	for _, problem := range p.Problems() {
 		t.Error(problem)
 	}
-	if requests := run[[]string](t, p, `performance.getEntriesByType("resource").map(e => e.name)`); len(requests) > 0 {
+	if requests := run[[]string](t, p,
+		`performance.getEntriesByType("resource").map(e => e.name)`); len(requests) > 0 {
 		t.Errorf("the page requests %q", requests)
 	}
 }
@@ -123,7 +129,8 @@ func checkTables(t *testing.T, p *browser.Page) {
 			want = append(want, append([][]string{s.Table.Header}, s.Table.Rows...))
 		}
 	}
-	got := run[[][][]string](t, p, `[...document.querySelectorAll("table")].map(t => [...t.rows].map(r => [...r.cells].map(c => c.textContent)))`)
+	got := run[[][][]string](t, p,
+		`[...document.querySelectorAll("table")].map(t => [...t.rows].map(r => [...r.cells].map(c => c.textContent)))`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tables, -data +page:\n%s", diff)
 	}

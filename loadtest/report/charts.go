@@ -12,7 +12,8 @@ func escape(s string) string { return template.HTMLEscapeString(s) }
 
 // drawing returns the SVG element of c. A screen reader reads name.
 func (c *canvas) drawing(name string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>", width, c.height, escape(name), c.String()))
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>", width,
+		c.height, escape(name), c.String()))
 }
 
 // Bars is a horizontal bar for each value, with the range of its repetitions.
@@ -50,7 +51,8 @@ func (b Bars) svg() (template.HTML, Table) {
 		}
 		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, labelWidth-8, c.height+16, escape(bar.Name))
 		c.add(`<rect class="%s" x="%g" y="%.1f" width="%.1f" height="%g" rx="2"><title>%s: %s %s</title></rect>`,
-			class, labelWidth, c.height+4, x.at(bar.Value)-labelWidth, barHeight-8, escape(bar.Name), number(bar.Value), escape(b.Unit))
+			class, labelWidth, c.height+4, x.at(bar.Value)-labelWidth, barHeight-8, escape(bar.Name),
+			number(bar.Value), escape(b.Unit))
 		if bar.High > bar.Low {
 			c.add(`<path class="whisker" d="M%.1f %.1f H%.1f m0 -4 v8 M%.1f %.1f v8"/>`,
 				x.at(bar.Low), c.height+barHeight/2, x.at(bar.High), x.at(bar.Low), c.height+barHeight/2-4)
@@ -89,7 +91,8 @@ func (l Curves) svg() (template.HTML, Table) {
 	x, y := l.scales()
 	c := &canvas{}
 	for i, s := range l.Series {
-		c.add(`<line class="curve c%d" x1="%d" x2="%d" y1="10" y2="10"/><text x="%d" y="14">%s</text>`, i, 70+i*260, 100+i*260, 106+i*260, escape(s.Name))
+		c.add(`<line class="curve c%d" x1="%d" x2="%d" y1="10" y2="10"/><text x="%d" y="14">%s</text>`, i, 70+i*260,
+			100+i*260, 106+i*260, escape(s.Name))
 	}
 	for _, m := range l.Marks {
 		c.add(`<rect class="mark" x="%.1f" y="24" width="%.1f" height="%g"><title>%s</title></rect>`,
@@ -186,7 +189,8 @@ func Quantiles(name string, samples []time.Duration) Series {
 	for i := range 201 {
 		q := float64(i) / 200
 		if n := len(ordered); n > 0 {
-			s.Points = append(s.Points, Point{100 * q, float64(ordered[min(n-1, int(q*float64(n)))]) / float64(time.Millisecond)})
+			s.Points = append(s.Points,
+				Point{100 * q, float64(ordered[min(n-1, int(q*float64(n)))]) / float64(time.Millisecond)})
 		}
 	}
 	return s

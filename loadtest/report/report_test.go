@@ -16,7 +16,8 @@ import (
 func written(t *testing.T, sections ...Section) string {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := Write("x", Report{Title: "A <title> & more", Summary: "A summary.", Pass: true, Sections: sections}); err != nil {
+	if err := Write("x",
+		Report{Title: "A <title> & more", Summary: "A summary.", Pass: true, Sections: sections}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile("out/x/report.html")
@@ -29,7 +30,8 @@ func written(t *testing.T, sections ...Section) string {
 var everyChart = []Chart{
 	Bars{"rates", "1/s", []Bar{{"a & b", 10, 8, 12, false}, {"c", 5, 5, 5, true}}},
 	Curves{Caption: "growth", XName: "orders", YName: "1/s", LogX: true, Series: []Series{
-		{"grouped", []Point{{10, 4}, {100, math.NaN()}, {1000, 7}}}, Quantiles("waits", []time.Duration{time.Second, time.Millisecond}),
+		{"grouped", []Point{{10, 4}, {100, math.NaN()}, {1000, 7}}},
+		Quantiles("waits", []time.Duration{time.Second, time.Millisecond}),
 	}, Marks: []Span{{"a fault", Fault, 20, 30}}},
 	Claims{"burst", []Claim{{"a", "accepted", 0, 3}, {"b", "sold_out", 1, 4}, {"<c>", "unexpected", 1, 1}}},
 	Lanes{"holders", "ms", []Lane{{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}}}},
@@ -70,7 +72,8 @@ func TestReportRefersToNothingOutside(t *testing.T) {
 	if found := regexp.MustCompile(`(?i)<script|https?:|url\(|@import|src=|<link`).FindString(text); found != "" {
 		t.Errorf("the report has %q", found)
 	}
-	for _, want := range []string{"A &lt;title&gt; &amp; more", `class="wrong"`, "a &amp; b", "&lt;c&gt;", "Measured on"} {
+	for _, want := range []string{"A &lt;title&gt; &amp; more", `class="wrong"`, "a &amp; b", "&lt;c&gt;",
+		"Measured on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q", want)
 		}
@@ -100,7 +103,8 @@ func TestTicksAreRound(t *testing.T) {
 
 func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 	t.Parallel()
-	for v, want := range map[float64]string{0: "0", 0.12345: "0.123", 12.34: "12.3", 999.4: "999", 12345.6: "12,346", 1234567: "1,234,567", -1500: "-1,500", 2540.5: "2,540"} {
+	for v, want := range map[float64]string{0: "0", 0.12345: "0.123", 12.34: "12.3", 999.4: "999", 12345.6: "12,346",
+		1234567: "1,234,567", -1500: "-1,500", 2540.5: "2,540"} {
 		if got := number(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}

@@ -68,10 +68,12 @@ func (c *canvas) lane(instance string, claims []Claim, x scale) {
 		if paths[claim.Verdict] == nil {
 			paths[claim.Verdict] = &strings.Builder{}
 		}
-		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", x.at(claim.Sent), c.height+lanePadding+step*float64(i), max(x.at(claim.Answered), x.at(claim.Sent)+0.6))
+		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", x.at(claim.Sent), c.height+lanePadding+step*float64(i),
+			max(x.at(claim.Answered), x.at(claim.Sent)+0.6))
 	}
 	for _, verdict := range slices.Backward(keys(paths)) { // "accepted" is last, and on top
-		c.add(`<path class="line %s" d="%s"><title>%s</title></path>`, escape(verdict), paths[verdict], escape(verdict))
+		c.add(`<path class="line %s" d="%s"><title>%s</title></path>`, escape(verdict), paths[verdict],
+			escape(verdict))
 	}
 	c.height += height + 4
 }
@@ -156,7 +158,8 @@ func (c *canvas) kinds(rows []Lane) {
 	x := 190
 	for _, kind := range []Kind{Hold, Call, Fault, Gap} {
 		if found[kind] {
-			c.add(`<rect class="span %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%s</text>`, kind, x, x+18, kindNames[kind])
+			c.add(`<rect class="span %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%s</text>`,
+				kind, x, x+18, kindNames[kind])
 			x += 220
 		}
 	}
@@ -166,7 +169,8 @@ func (c *canvas) kinds(rows []Lane) {
 func (c *canvas) span(s Span, x scale) {
 	from, length := x.at(s.From), x.at(s.To)-x.at(s.From)
 	if s.To == s.From {
-		c.add(`<path class="span %s" d="M%.1f %.1f l5 8 l-5 8 l-5 -8z"><title>%s</title></path>`, s.Kind, from, c.height+4, escape(s.Name))
+		c.add(`<path class="span %s" d="M%.1f %.1f l5 8 l-5 8 l-5 -8z"><title>%s</title></path>`, s.Kind, from,
+			c.height+4, escape(s.Name))
 		return
 	}
 	c.add(`<rect class="span %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="2"><title>%s, from %s to %s</title></rect>`,

@@ -23,8 +23,9 @@ func TestTotalCountsEachCouponForItself(t *testing.T) {
 		"duplicate":        {[]Account{duplicate}, 20, Totals{Orders: 6, DistinctUsers: 5, Duplicates: 1, Unsold: 4}},
 		"fewer than stock": {[]Account{fewUsers}, 3, Totals{Orders: 3, DistinctUsers: 3}},
 		"more than users":  {[]Account{fewUsers}, 4, Totals{Orders: 3, DistinctUsers: 3, Unsold: 1}},
-		"vanished":         {[]Account{vanished}, 20, Totals{Orders: 9, DistinctUsers: 9, Undersold: 1, Unbalanced: 1}},
-		"unpaid":           {[]Account{unpaid}, 20, Totals{Orders: 9, DistinctUsers: 9, Unsold: 2, Unbalanced: 1}},
+		"vanished": {[]Account{vanished}, 20,
+			Totals{Orders: 9, DistinctUsers: 9, Undersold: 1, Unbalanced: 1}},
+		"unpaid": {[]Account{unpaid}, 20, Totals{Orders: 9, DistinctUsers: 9, Unsold: 2, Unbalanced: 1}},
 		"all": {[]Account{oversold, duplicate, fewUsers, vanished}, 3, Totals{
 			Orders: 30, DistinctUsers: 12, Oversold: 2, Duplicates: 1, Undersold: 1, Unbalanced: 1}},
 	} {
@@ -65,7 +66,8 @@ func TestAuditReadsTheDatabase(t *testing.T) {
 		t.Error(diff)
 	}
 	accounts, err := sale.Accounts(t.Context(), 2)
-	if diff := cmp.Diff([]Account{{CouponID: 2, InitialStock: 5, Stock: 5, Orders: 4, Users: 4}}, accounts); diff != "" || err != nil {
+	if diff := cmp.Diff([]Account{{CouponID: 2, InitialStock: 5, Stock: 5, Orders: 4, Users: 4}},
+		accounts); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	if _, err := sale.Audit(t.Context(), w.Times(3), nil); err == nil || !strings.Contains(err.Error(), "2 coupons") {

@@ -85,7 +85,8 @@ func (b Burst) MaxInFlight() int {
 	for _, s := range b.Spans {
 		edges = append(edges, edge{s.Sent, 1}, edge{s.Received, -1})
 	}
-	slices.SortFunc(edges, func(x, y edge) int { return cmp.Or(x.time.Compare(y.time), cmp.Compare(x.delta, y.delta)) })
+	slices.SortFunc(edges,
+		func(x, y edge) int { return cmp.Or(x.time.Compare(y.time), cmp.Compare(x.delta, y.delta)) })
 	inFlight, highest := 0, 0
 	for _, e := range edges {
 		inFlight += e.delta

@@ -16,7 +16,8 @@ func api(t *testing.T) Client {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /coupons", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Header.Get("Authorization") != "Bearer admin" || !strings.Contains(string(body), `"stock":50`) {
+		if err != nil || r.Header.Get("Authorization") != "Bearer admin" ||
+			!strings.Contains(string(body), `"stock":50`) {
 			http.Error(w, "forbidden", http.StatusForbidden)
 			return
 		}

@@ -51,7 +51,8 @@ func ThisMachine(ctx context.Context) (Environment, error) {
 		Versions: map[string]string{"go": runtime.Version()},
 	}
 	var err error
-	if e.Commit, err = output(ctx, "git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"); err != nil {
+	if e.Commit, err = output(ctx, "git", "describe", "--always", "--abbrev=40", "--dirty",
+		"--exclude=*"); err != nil {
 		e.Commit = "unknown" // an exported tree has no history
 	}
 	if e.Machine, err = machine(ctx); err != nil {
@@ -72,7 +73,8 @@ func (s *Stack) database(ctx context.Context) (version string, durability map[st
 	}
 	defer db.Close()
 	durability = map[string]string{}
-	for _, name := range []string{"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "innodb_doublewrite", "innodb_buffer_pool_size"} {
+	for _, name := range []string{"innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin", "innodb_doublewrite",
+		"innodb_buffer_pool_size"} {
 		var value string
 		if err := db.GetContext(ctx, &value, "SELECT @@"+name); err != nil {
 			return "", nil, err

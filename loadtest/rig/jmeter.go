@@ -28,7 +28,9 @@ const JMeterReport = "jmeter"
 // without a display, with properties (name=value). It leaves the samples in
 // dir/results.csv and returns those that are called label. variables are the
 // columns that the plan adds to JMeter's own.
-func RunJMeter(ctx context.Context, dir, plan, target, label string, variables []string, properties ...string) ([]Row, error) {
+func RunJMeter(
+	ctx context.Context, dir, plan, target, label string, variables []string, properties ...string,
+) ([]Row, error) {
 	path, err := lab.LookPath("jmeter")
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func TestResultsWithoutAColumnAreAnError(t *testing.T) {
 		{"", "no samples"},
 		{"timeStamp,elapsed,label,responseCode\n", `no column "order"`},
 	} {
-		if _, err := readResults(write(t, c.text), "claim", claimVariables); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := readResults(write(t, c.text), "claim", claimVariables); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}

@@ -36,7 +36,8 @@ func RunK6(ctx context.Context, dir, script string, env ...string) (samples stri
 	err = lab.Run(ctx, lab.Program{
 		Name: "k6", Path: path, Dir: dir, Env: env,
 		Args: []string{
-			"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out", "json=" + samples,
+			"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out",
+			"json=" + samples,
 			"--out", "web-dashboard=port=-1&period=250ms&export=" + filepath.Join(dir, K6Report), script,
 		},
 	})
@@ -101,6 +102,7 @@ func (b *Burst) add(s sample) {
 	case s.Metric == "start_skew":
 		b.Skews = append(b.Skews, took)
 	case s.Metric == "claim_wait":
-		b.Claims = append(b.Claims, Claim{s.Data.Time.Add(-took), s.Data.Time, tags["verdict"], tags["order"], tags["instance"]})
+		b.Claims = append(b.Claims, Claim{s.Data.Time.Add(-took), s.Data.Time, tags["verdict"], tags["order"],
+			tags["instance"]})
 	}
 }

@@ -41,7 +41,8 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	if n := got.MaxInFlight(); n != 1 {
 		t.Errorf("in flight %d, want 1: a claim that is sent when another is answered does not overlap it", n)
 	}
-	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond || got.Skew() != 7*time.Millisecond {
+	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond ||
+		got.Skew() != 7*time.Millisecond {
 		t.Errorf("p50 %v, max %v, skew %v", got.Latency(0.5), got.Latency(1), got.Skew())
 	}
 }

@@ -20,7 +20,8 @@ func LowerPriority(pid int) error {
 		if err != nil {
 			return err
 		}
-		if err := syscall.Setpriority(syscall.PRIO_PROCESS, thread, 19); err != nil && !errors.Is(err, syscall.ESRCH) { // it has ended
+		// it has ended
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, thread, 19); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("priority of thread %d: %w", thread, err)
 		}
 	}

@@ -36,7 +36,9 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 
 // NewSaleOn is NewSale on the database server m. Its instances reach the named
 // database by instanceDSN, which may lead through a proxy.
-func (s *Stack) NewSaleOn(ctx context.Context, m *lab.MySQL, instanceDSN func(database string) string, settings ...string) (*Sale, error) {
+func (s *Stack) NewSaleOn(
+	ctx context.Context, m *lab.MySQL, instanceDSN func(database string) string, settings ...string,
+) (*Sale, error) {
 	s.sales++
 	name := fmt.Sprintf("sale_%d", s.sales)
 	dsn, err := m.Create(ctx, name)
@@ -50,7 +52,8 @@ func (s *Stack) NewSaleOn(ctx context.Context, m *lab.MySQL, instanceDSN func(da
 	if err := migrations.Up(ctx, db.DB); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales%redisDatabases), stack: s}
+	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales%redisDatabases),
+		stack: s}
 	sale.env = append([]string{
 		"MYSQL_DSN=" + instanceDSN(name), "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
 		"MIGRATE=false", "LOG_LEVEL=warn",
@@ -91,7 +94,8 @@ func (s *Sale) AddCoupon(ctx context.Context, stock int) (int64, error) {
 func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, error) {
 	s.coupons++
 	now := time.Now()
-	c, err := coupon.New(s.coupons, fmt.Sprintf("coupon %d", s.coupons), now.Add(-time.Hour), now.Add(24*time.Hour), stock, now)
+	c, err := coupon.New(s.coupons, fmt.Sprintf("coupon %d", s.coupons), now.Add(-time.Hour),
+		now.Add(24*time.Hour), stock, now)
 	if err == nil {
 		c, err = c.Split(segments)
 	}
@@ -108,7 +112,8 @@ func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {
 	for first := 0; first < n; first += perStatement {
 		var rows []string
 		for i := first; i < min(n, first+perStatement); i++ {
-			rows = append(rows, fmt.Sprintf("(%d,%d,%d,UTC_TIMESTAMP(3))", couponID<<32|int64(i+1), couponID, UserID(i)))
+			rows = append(rows,
+				fmt.Sprintf("(%d,%d,%d,UTC_TIMESTAMP(3))", couponID<<32|int64(i+1), couponID, UserID(i)))
 		}
 		q := "INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES " + strings.Join(rows, ",")
 		if _, err := s.DB.ExecContext(ctx, q); err != nil {

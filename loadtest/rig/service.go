@@ -34,7 +34,8 @@ func (s *Stack) StartService(ctx context.Context, topology, driver string, setti
 		return nil, err
 	}
 	settings = append(append([]string{
-		"REDIS_URL=" + t.URL, "LOCK=" + driver, "LAB=true", "LOCK_WAIT=60s", "LOCK_TTL=2s", "USER_RATE=0", "LOG_LEVEL=error",
+		"REDIS_URL=" + t.URL, "LOCK=" + driver, "LAB=true", "LOCK_WAIT=60s", "LOCK_TTL=2s", "USER_RATE=0",
+		"LOG_LEVEL=error",
 	}, driverSettings...), settings...)
 	if service.Sale, err = s.NewSale(ctx, settings...); err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func TestPreloadReplacesAllOrders(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rows, durable int
-		if err := sale.DB.Get(&rows, "SELECT COUNT(DISTINCT id, user_id) FROM coupon_orders"); err != nil || rows != want {
+		if err := sale.DB.Get(&rows, "SELECT COUNT(DISTINCT id, user_id) FROM coupon_orders"); err != nil ||
+			rows != want {
 			t.Errorf("%d orders, %v; want %d", rows, err, want)
 		}
 		if err := sale.DB.Get(&durable, "SELECT @@innodb_flush_log_at_trx_commit"); err != nil || durable != 1 {
@@ -60,12 +61,14 @@ func TestTokensNameTheirUser(t *testing.T) {
 	t.Parallel()
 	signer := TokenSigner("0123456789abcdef0123456789abcdef")
 	claims := jwt.MapClaims{}
-	_, err := jwt.ParseWithClaims(signer.User(UserID(7)), claims, func(*jwt.Token) (any, error) { return []byte(signer), nil },
+	_, err := jwt.ParseWithClaims(signer.User(UserID(7)), claims,
+		func(*jwt.Token) (any, error) { return []byte(signer), nil },
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired())
 	if err != nil || claims["sub"] != strconv.FormatInt(UserID(7), 10) || claims["role"] != "user" {
 		t.Errorf("claims %v, %v", claims, err)
 	}
-	if _, err := jwt.Parse(signer.User(1), func(*jwt.Token) (any, error) { return []byte("another"), nil }); err == nil {
+	if _, err := jwt.Parse(signer.User(1),
+		func(*jwt.Token) (any, error) { return []byte("another"), nil }); err == nil {
 		t.Error("the signature is not checked")
 	}
 }

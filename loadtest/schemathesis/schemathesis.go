@@ -29,8 +29,9 @@ const examples = "500"
 type run struct{ name, url, token, seed string }
 
 // Run starts an instance, and two behind nginx, and tests both as a user and as
-// an admin. The error is nil only if nothing was found. EXAMPLES changes the number of requests for each operation. The
-// output of each run is in out/schemathesis.
+// an admin. The error is nil only if nothing was found. EXAMPLES changes the
+// number of requests for each operation. The output of each run is in
+// out/schemathesis.
 func Run(ctx context.Context) error {
 	return rig.With(func(s *rig.Stack) error {
 		sale, err := s.NewSale(ctx, "LAB=false", "USER_RATE=0", "ADDRESS_RATE=0") // one user sends all requests

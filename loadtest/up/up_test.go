@@ -50,7 +50,8 @@ func start(t *testing.T) (welcome string) {
 func inRepositoryWithBinary(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "api"), "../../cmd/api").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "api"),
+		"../../cmd/api").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
 	}
 	deploy, err := filepath.Abs("../../deploy")

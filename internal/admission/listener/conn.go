@@ -14,8 +14,9 @@ import (
 // A Conn is a connection that a Listener has accepted.
 type Conn struct {
 	net.Conn
-	arrival admission.Arrival // of the latest request; of the first one that has arrived while the connection waited, when it was accepted
-	unread  []byte            // what has been received and Read has not returned yet
+	// of the latest request; of the first one that has arrived while the connection waited, when it was accepted
+	arrival admission.Arrival
+	unread  []byte // what has been received and Read has not returned yet
 
 	// Guarded by the Listener's mutex.
 	busy    bool

@@ -36,8 +36,10 @@ func startWith(t *testing.T, limit int, limits admission.Limits) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{queue: New(l, limit, limits, []byte(refusalText)), next: make(chan struct{}), served: make(chan error, 1)}
-	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext, Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
+	s := &site{queue: New(l, limit, limits, []byte(refusalText)), next: make(chan struct{}),
+		served: make(chan error, 1)}
+	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext,
+		Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
 	go func() { s.served <- s.Serve(s.queue) }()
 	t.Cleanup(func() {
 		close(s.next)
@@ -343,7 +345,8 @@ func TestRefusalReachesAClientThatIsStillSending(t *testing.T) {
 	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
 	c := s.open(t, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300\r\n\r\n{")
 	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
-	s.await(t, "the response has arrived", func(Stats) bool { return !newConn(c, time.Now()).silent() }) // and the rest comes after it
+	// and the rest comes after it
+	s.await(t, "the response has arrived", func(Stats) bool { return !newConn(c, time.Now()).silent() })
 	for range 10 {
 		if _, err := io.WriteString(c, " "); err != nil {
 			t.Fatal(err)

@@ -120,7 +120,8 @@ func TestNoSlotIsLost(t *testing.T) {
 	}
 	wg.Wait()
 	if s.free != slotCount || len(s.coupons) != 0 || s.waiting.Len() != 0 {
-		t.Errorf("%d of %d slots are free, %d coupons are left, %d wait", s.free, slotCount, len(s.coupons), s.waiting.Len())
+		t.Errorf("%d of %d slots are free, %d coupons are left, %d wait", s.free, slotCount, len(s.coupons),
+			s.waiting.Len())
 	}
 }
 
@@ -129,7 +130,8 @@ func TestNoSlotIsLost(t *testing.T) {
 func TestClaimsBeyondTheLimitsAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := New(2, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond}) // a coupon is given one
+		// a coupon is given one
+		s := New(2, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond})
 		var made, refused atomic.Int64
 		claim := func() {
 			begin := time.Now()
@@ -184,7 +186,8 @@ func TestClaimsOfAStuckCouponAreRefusedAtOnce(t *testing.T) {
 		go func() { _, _ = s.Acquire(ctx, 1) }()
 		time.Sleep(admission.Patience)
 		if !s.Overloaded(ctx, 1) || s.Overloaded(ctx, 2) {
-			t.Errorf("overloaded: the stuck coupon %v, another %v; want the stuck one", s.Overloaded(ctx, 1), s.Overloaded(ctx, 2))
+			t.Errorf("overloaded: the stuck coupon %v, another %v; want the stuck one", s.Overloaded(ctx, 1),
+				s.Overloaded(ctx, 2))
 		}
 		if _, err := s.Acquire(ctx, 1); !errors.Is(err, admission.ErrOverloaded) {
 			t.Errorf("a claim of the stuck coupon: %v", err)

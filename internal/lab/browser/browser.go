@@ -129,7 +129,8 @@ func (p *Page) setLook(look Look) error {
 	_, languageErr := chromedp.Call(p.Context, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent: "Mozilla/5.0 Chromium", AcceptLanguage: language,
 	})
-	return errors.Join(mediaErr, languageErr, chromedp.Do(p.Context, chromedp.EmulateViewport(look.Width, look.Height, options...)))
+	return errors.Join(mediaErr, languageErr,
+		chromedp.Do(p.Context, chromedp.EmulateViewport(look.Width, look.Height, options...)))
 }
 
 // record records errors of the console, exceptions, refusals by the page's
@@ -148,7 +149,8 @@ func (p *Page) record(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		u, err := url.Parse(e.Request.URL)
-		if err != nil || u.Scheme != "data" && u.Scheme != "blob" && (u.Scheme != p.origin.Scheme || u.Host != p.origin.Host) {
+		if err != nil || u.Scheme != "data" && u.Scheme != "blob" &&
+			(u.Scheme != p.origin.Scheme || u.Host != p.origin.Host) {
 			p.add("request to another origin: " + e.Request.URL)
 		}
 	}

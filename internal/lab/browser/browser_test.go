@@ -46,7 +46,8 @@ func TestProblemsOfABadPageAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(p.Problems(), "\n")
-	for _, problem := range []string{"an error", "an exception", "request to another origin: http://127.0.0.1:9/", "Content Security Policy"} {
+	for _, problem := range []string{"an error", "an exception", "request to another origin: http://127.0.0.1:9/",
+		"Content Security Policy"} {
 		if !strings.Contains(all, problem) {
 			t.Errorf("%q was not found in:\n%s", problem, all)
 		}

@@ -20,7 +20,8 @@ func TestMissingServerIsNamedBeforeAnyTestRuns(t *testing.T) {
 	if err == nil || cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("the tests ended with %v, want status 1", err)
 	}
-	if text := string(out); strings.Contains(text, "=== RUN") || !strings.Contains(text, "etcd") || !strings.Contains(text, "run: deploy/install.sh ") {
+	if text := string(out); strings.Contains(text, "=== RUN") || !strings.Contains(text, "etcd") ||
+		!strings.Contains(text, "run: deploy/install.sh ") {
 		t.Errorf("printed %q, want what is missing and no test", text)
 	}
 }

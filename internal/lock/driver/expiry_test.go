@@ -45,15 +45,17 @@ func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
 		reply  serverReply
 		want   error
 	}{
-		"found":                                  {reply: serverReply{found: true}},
-		"found after the end":                    {pass: ttl + 1, reply: serverReply{found: true}},
-		"found by a repeated request":            {reply: serverReply{found: true, repeated: true}},
-		"not found":                              {reply: serverReply{}, want: lock.ErrLost},
-		"not found by a repeated request":        {pass: ttl - 1, reply: serverReply{repeated: true}},
-		"not found, repeated at the end":         {pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost},
-		"no reply":                               {reply: serverReply{err: errNoReply}, want: errNoReply},
-		"extended, repeated after the first end": {before: extend(2 * ttl), pass: ttl, reply: serverReply{repeated: true}},
-		"extended, repeated after the new end":   {before: extend(2 * ttl), pass: 2 * ttl, reply: serverReply{repeated: true}, want: lock.ErrLost},
+		"found":                           {reply: serverReply{found: true}},
+		"found after the end":             {pass: ttl + 1, reply: serverReply{found: true}},
+		"found by a repeated request":     {reply: serverReply{found: true, repeated: true}},
+		"not found":                       {reply: serverReply{}, want: lock.ErrLost},
+		"not found by a repeated request": {pass: ttl - 1, reply: serverReply{repeated: true}},
+		"not found, repeated at the end":  {pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost},
+		"no reply":                        {reply: serverReply{err: errNoReply}, want: errNoReply},
+		"extended, repeated after the first end": {before: extend(2 * ttl), pass: ttl,
+			reply: serverReply{repeated: true}},
+		"extended, repeated after the new end": {before: extend(2 * ttl), pass: 2 * ttl,
+			reply: serverReply{repeated: true}, want: lock.ErrLost},
 		"extension without a reply to a later end": {
 			before: extendWithoutReply(2 * ttl), pass: ttl, reply: serverReply{repeated: true}, want: lock.ErrLost,
 		},

@@ -15,7 +15,8 @@ import (
 // first attempt created.
 func TestPutSucceedsAfterALostReply(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint}, Logger: zap.NewNop()})
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint},
+		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestPutSucceedsAfterALostReply(t *testing.T) {
 // A put whose reply was lost may still come, and must then find no etcd lease.
 func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint}, Logger: zap.NewNop()})
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint},
+		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,8 @@ func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 // The predecessor's key is deleted between the put and the watch.
 func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint}, Logger: zap.NewNop()})
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint},
+		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

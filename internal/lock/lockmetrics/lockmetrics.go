@@ -33,11 +33,13 @@ func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, e
 		}, []string{"class"})
 	}
 	m := &Metrics{
-		acquires: counter("lock_acquires_total", "Attempts to acquire a lock: acquired, refused (another holds it), unknown or reentered; retried is a request of a waiter that was repeated after an unknown outcome."),
-		ends:     counter("lock_holds_total", "Acquired locks that ended: released, lost or unknown."),
-		renewals: counter("lock_renewals_total", "Extensions of leases: renewed, late (with less than a third of the TTL left) or unknown."),
-		wait:     seconds("lock_wait_seconds", "Time until a lock was acquired."),
-		hold:     seconds("lock_hold_seconds", "Time from acquiring a lock to its end."),
+		acquires: counter("lock_acquires_total",
+			"Attempts to acquire a lock: acquired, refused (another holds it), unknown or reentered; retried is a request of a waiter that was repeated after an unknown outcome."),
+		ends: counter("lock_holds_total", "Acquired locks that ended: released, lost or unknown."),
+		renewals: counter("lock_renewals_total",
+			"Extensions of leases: renewed, late (with less than a third of the TTL left) or unknown."),
+		wait: seconds("lock_wait_seconds", "Time until a lock was acquired."),
+		hold: seconds("lock_hold_seconds", "Time from acquiring a lock to its end."),
 		waiters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lock_waiters", Help: "Calls that wait for a lock now.",
 		}, []string{"class"}),

@@ -77,12 +77,13 @@ func (s suite) doRunsOneFunctionAtATime(t *testing.T) {
 		c := lock.New(s.open(t))
 		for range perClient {
 			group.Go(func() {
-				err := c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: longTTL}, func(context.Context, *lock.Lock) error {
-					n := count.Load()
-					time.Sleep(200 * time.Microsecond)
-					count.Store(n + 1)
-					return nil
-				})
+				err := c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: longTTL},
+					func(context.Context, *lock.Lock) error {
+						n := count.Load()
+						time.Sleep(200 * time.Microsecond)
+						count.Store(n + 1)
+						return nil
+					})
 				if err != nil {
 					t.Error(err)
 				}

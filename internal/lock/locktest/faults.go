@@ -17,7 +17,8 @@ import (
 // to hostport instead, and that times out on a hanging connection within about
 // a second. retries promises that the client repeats a request that failed, so
 // that one fault causes no error.
-func RunFaults(t *testing.T, p Promises, retries bool, network, address string, open func(tb testing.TB, hostport string) lock.Locker) {
+func RunFaults(t *testing.T, p Promises, retries bool, network, address string,
+	open func(tb testing.TB, hostport string) lock.Locker) {
 	s := faultSuite{promises: p, retries: retries, network: network, address: address, open: open}
 	for name, fault := range faultproxy.Faults {
 		t.Run(name+"Once", func(t *testing.T) { s.runOperations(t, fault, 1) })
@@ -69,7 +70,9 @@ func (s faultSuite) clients(t *testing.T) (faulty, healthy lock.Locker, proxy *f
 
 // inject runs op with a fault and returns its error, which must leave the
 // outcome unknown.
-func (s faultSuite) inject(t *testing.T, proxy *faultproxy.Proxy, f faultproxy.Fault, times int, op func() error) error {
+func (s faultSuite) inject(
+	t *testing.T, proxy *faultproxy.Proxy, f faultproxy.Fault, times int, op func() error,
+) error {
 	t.Helper()
 	proxy.Inject(f, "", times)
 	err := op()

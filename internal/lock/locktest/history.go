@@ -171,7 +171,8 @@ func (s suite) useLock(t *testing.T, h *history, client int, l lock.Locker, key 
 	switch {
 	case err != nil:
 	case abandon:
-		h.add(serviceClient, request{expire, number}, reply{}, call+int64(ttl-min(s.promises.Tick, ttl)), int64(time.Hour))
+		h.add(serviceClient, request{expire, number}, reply{}, call+int64(ttl-min(s.promises.Tick, ttl)),
+			int64(time.Hour))
 		if rand.N(2) == 0 {
 			time.Sleep(rand.N(2 * ttl))
 			h.record(client, release, number, func() error { return lease.Release(t.Context()) })

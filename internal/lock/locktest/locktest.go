@@ -9,7 +9,7 @@
 //	release without comparing the owner           LateReleaseKeepsTheNextLease, HistoryIsLinearizable
 //	a refusal with the wrong time left            RefusalTellsAWaiterTheTimeLeft
 //	one release after a lost request              LateRequestLeavesNoKey
-//	release without a notification                NotifySendsAfterRelease, NotifyNeverBlocks, NotifySendsNothingAfterStop
+//	release without a notification                NotifySendsAfterRelease, among others
 //	a repeated release that returns ErrLost       LoseReplyOnce/Release, HangReplyOnce/Release
 //	a fence that may repeat                       FenceRisesFromLeaseToLease, HistoryIsLinearizable
 package locktest

@@ -112,7 +112,8 @@ func (s faultSuite) waitOutlastsAnOutage(t *testing.T) {
 	}))
 	t.Cleanup(c.Close)
 	go func() {
-		acquired <- c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: timeout}, func(context.Context, *lock.Lock) error { return nil })
+		acquired <- c.Do(t.Context(), key, lock.Options{TTL: longTTL, Wait: timeout},
+			func(context.Context, *lock.Lock) error { return nil })
 	}()
 	select {
 	case <-unknown:

@@ -37,12 +37,13 @@ func TestConformance(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	locktest.RunFaults(t, promises, false, "unix", labtest.SharedMemcached(t).Address, func(tb testing.TB, hostport string) lock.Locker {
-		mc := memcache.New(hostport)
-		mc.Timeout = time.Second // longer than a busy machine delays a reply
-		tb.Cleanup(func() { _ = mc.Close() })
-		return memcachelock.New(mc)
-	})
+	locktest.RunFaults(t, promises, false, "unix", labtest.SharedMemcached(t).Address,
+		func(tb testing.TB, hostport string) lock.Locker {
+			mc := memcache.New(hostport)
+			mc.Timeout = time.Second // longer than a busy machine delays a reply
+			tb.Cleanup(func() { _ = mc.Close() })
+			return memcachelock.New(mc)
+		})
 }
 
 func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {

@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary) }
 
-var rowsPromises = locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tells: true, Tick: 10 * time.Millisecond}
+var rowsPromises = locktest.Promises{Exclusive: true, Expires: true, Fences: true, Tells: true,
+	Tick: 10 * time.Millisecond}
 
 func TestRowsConformance(t *testing.T) {
 	t.Parallel()
@@ -218,7 +219,8 @@ func TestExpiryIsIndependentOfTheTimeZone(t *testing.T) {
 		for _, dbs := range [][2]*sqlx.DB{{local, remote}, {remote, local}} {
 			key += "x"
 			mustTryLock(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
-			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err,
+				lock.ErrLocked) {
 				t.Errorf("TryLock from another time zone (%s): %v, want ErrLocked", zone, err)
 			}
 		}

@@ -24,7 +24,8 @@ func TestAcquireMayBeRepeatedAfterALostReply(t *testing.T) {
 		t.Errorf("repeated acquire: %v, fence %d after %d, want the same", err, held.Fence(), fence)
 	}
 	var left int // seconds until the lease expires
-	if err := db.GetContext(t.Context(), &left, "SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), expires_at) FROM locks"); err != nil || left <= 20 {
+	if err := db.GetContext(t.Context(), &left,
+		"SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), expires_at) FROM locks"); err != nil || left <= 20 {
 		t.Errorf("the lease expires %d s after the repeated acquire, %v; want its ttl of a minute", left, err)
 	}
 }
@@ -53,7 +54,8 @@ func TestCancelledTryLockLeavesNoLease(t *testing.T) {
 					return
 				}
 				if time.Now().After(deadline) {
-					t.Errorf("TryLock after a TryLock with a timeout of %s: %v", time.Duration(i)*20*time.Microsecond, err)
+					t.Errorf("TryLock after a TryLock with a timeout of %s: %v",
+						time.Duration(i)*20*time.Microsecond, err)
 					return
 				}
 			}

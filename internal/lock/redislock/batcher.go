@@ -57,7 +57,8 @@ func (b *batchers) forKey(ctx context.Context, key string) *batcher {
 		if b.byNode == nil {
 			b.byNode = map[string]*batcher{}
 		}
-		b.byNode[address] = &batcher{rdb: b.cluster, publish: b.one.publish, size: 1} // a script must not leave its slot
+		// a script must not leave its slot
+		b.byNode[address] = &batcher{rdb: b.cluster, publish: b.one.publish, size: 1}
 	}
 	return b.byNode[address]
 }
@@ -151,7 +152,8 @@ func (b *batcher) add(ctx context.Context, r request) (to *batch, index int, alo
 		return &batch{requests: []request{r}}, 0, true
 	}
 	if b.next == nil {
-		b.next = &batch{ctx: context.WithoutCancel(ctx), requests: make([]request, 0, b.lastSize), done: make(chan struct{})}
+		b.next = &batch{ctx: context.WithoutCancel(ctx), requests: make([]request, 0, b.lastSize),
+			done: make(chan struct{})}
 	}
 	b.next.requests = append(b.next.requests, r)
 	return b.next, len(b.next.requests) - 1, false

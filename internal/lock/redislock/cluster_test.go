@@ -26,7 +26,8 @@ func TestWaiterIsNotifiedAfterItsSlotHasMoved(t *testing.T) {
 	t.Parallel()
 	const key, slot = "foo", 12182
 	top := labtest.Topology(t, "cluster")
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address}, ClusterStateReloadInterval: time.Hour})
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address},
+		ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = rdb.Close() })
 	lease := mustTryLock(t, redislock.New(labtest.DialURL(t, top.URL)), key)
 	wake := mustNotify(t, redislock.New(rdb), key)
@@ -90,7 +91,8 @@ func TestClusterRenewsTenThousandLeasesInFewRoundTrips(t *testing.T) {
 		}
 	}
 	var trips roundTrips
-	if err := rdb.ForEachMaster(t.Context(), func(_ context.Context, node *redis.Client) error { node.AddHook(&trips); return nil }); err != nil {
+	if err := rdb.ForEachMaster(t.Context(),
+		func(_ context.Context, node *redis.Client) error { node.AddHook(&trips); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for leases := range slices.Chunk(leases, call) {
@@ -148,7 +150,9 @@ func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 
 // clusterBehindProxy returns a client of a new cluster, and one of its nodes,
 // which the client reaches through the proxy.
-func clusterBehindProxy(t *testing.T, o redis.ClusterOptions) (rdb *redis.ClusterClient, node string, proxy *faultproxy.Proxy) {
+func clusterBehindProxy(
+	t *testing.T, o redis.ClusterOptions,
+) (rdb *redis.ClusterClient, node string, proxy *faultproxy.Proxy) {
 	t.Helper()
 	top := labtest.Topology(t, "cluster")
 	node = top.Nodes[0].Address

@@ -30,9 +30,12 @@ var (
 // script's contract names is a verdict.
 func FuzzReply(f *testing.F) {
 	for _, reply := range []string{
-		"$-1\r\n", "_\r\n", "*-1\r\n", ":1\r\n", ":0\r\n", ":-1\r\n", ":9223372036854775807\r\n", "*1\r\n:1\r\n", "*1\r\n:0\r\n", "*1\r\n:2\r\n", "*0\r\n",
-		"+1\r\n", "$1\r\n1\r\n", "$1\r\n0\r\n", "$1\r\nx\r\n", "$1\r\n2\r\n", "$2\r\n11\r\n", "$0\r\n\r\n", "=5\r\ntxt:1\r\n", "#t\r\n", ",1\r\n", "(1\r\n",
-		"-ERR no\r\n", "-NOSCRIPT no\r\n", "-LOADING no\r\n", "*1\r\n*1\r\n:1\r\n", "%1\r\n+a\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:1\r\n", "", "\r\n", "$9\r\n1",
+		"$-1\r\n", "_\r\n", "*-1\r\n", ":1\r\n", ":0\r\n", ":-1\r\n", ":9223372036854775807\r\n", "*1\r\n:1\r\n",
+		"*1\r\n:0\r\n", "*1\r\n:2\r\n", "*0\r\n",
+		"+1\r\n", "$1\r\n1\r\n", "$1\r\n0\r\n", "$1\r\nx\r\n", "$1\r\n2\r\n", "$2\r\n11\r\n", "$0\r\n\r\n",
+		"=5\r\ntxt:1\r\n", "#t\r\n", ",1\r\n", "(1\r\n",
+		"-ERR no\r\n", "-NOSCRIPT no\r\n", "-LOADING no\r\n", "*1\r\n*1\r\n:1\r\n", "%1\r\n+a\r\n:1\r\n",
+		"*2\r\n:1\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:1\r\n", "", "\r\n", "$9\r\n1",
 	} {
 		f.Add([]byte(reply))
 	}
@@ -56,8 +59,10 @@ func FuzzReply(f *testing.F) {
 			if err == nil && (l.Fence() > 1<<63-1 || (l.Fence() > 0) != (c.name == "Fenced")) {
 				t.Errorf("%s: fence %d after %q", c.name, l.Fence(), text)
 			}
-			wantVerdict(t, c.name+" extend", text, newLease(c.locker).Extend(t.Context(), time.Minute), lock.ErrLost, arrayOfOne, arrayOfZero)
-			wantVerdict(t, c.name+" release", text, newLease(c.locker).Release(t.Context()), lock.ErrLost, c.released, c.gone)
+			wantVerdict(t, c.name+" extend", text, newLease(c.locker).Extend(t.Context(), time.Minute), lock.ErrLost,
+				arrayOfOne, arrayOfZero)
+			wantVerdict(t, c.name+" release", text, newLease(c.locker).Release(t.Context()), lock.ErrLost,
+				c.released, c.gone)
 		}
 	})
 }
@@ -86,7 +91,8 @@ func wantVerdict(t *testing.T, name, reply string, err, no error, success, failu
 // that is not larger than the last.
 func FuzzStoredValues(f *testing.F) {
 	for _, kind := range []byte{0, 1, 2, 3, 4, 5} {
-		for _, value := range []string{"", "0", "41", "-5", "1.5", "nan", "inf", "-inf", "1e300", "0x10", "9007199254740992", "9223372036854775807", "99999999999999999999", "abc", " 7"} {
+		for _, value := range []string{"", "0", "41", "-5", "1.5", "nan", "inf", "-inf", "1e300", "0x10",
+			"9007199254740992", "9223372036854775807", "99999999999999999999", "abc", " 7"} {
 			f.Add(byte(0), "", kind, value)
 			f.Add(kind, value, byte(1), "41")
 		}

@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
-var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true, Tick: 10 * time.Millisecond}
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true,
+	Tick: 10 * time.Millisecond}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -69,17 +70,19 @@ func wantUnknown(tb testing.TB, what string, err error) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	locktest.RunFaults(t, promises, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
-		return redislock.New(shortTimeoutClient(tb, "redis://"+hostport))
-	})
+	locktest.RunFaults(t, promises, true, "unix", socketPath(server),
+		func(tb testing.TB, hostport string) lock.Locker {
+			return redislock.New(shortTimeoutClient(tb, "redis://"+hostport))
+		})
 }
 
 func TestBatchedFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	locktest.RunFaults(t, promises, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
-		return redislock.Batched(shortTimeoutClient(tb, "redis://"+hostport))
-	})
+	locktest.RunFaults(t, promises, true, "unix", socketPath(server),
+		func(tb testing.TB, hostport string) lock.Locker {
+			return redislock.Batched(shortTimeoutClient(tb, "redis://"+hostport))
+		})
 }
 
 func TestFencedFaults(t *testing.T) {

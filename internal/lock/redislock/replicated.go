@@ -31,7 +31,8 @@ func Replicated(ctx context.Context, rdb redis.UniversalClient, replicas int, ti
 		return nil, errors.New("redislock: WAIT needs a single master")
 	}
 	if limit := client.Options().ReadTimeout; replicas < 1 || timeout < time.Millisecond || timeout >= limit {
-		return nil, fmt.Errorf("redislock: %d replicas within %s, want at least 1 within 1ms to the client's %s", replicas, timeout, limit)
+		return nil, fmt.Errorf("redislock: %d replicas within %s, want at least 1 within 1ms to the client's %s",
+			replicas, timeout, limit)
 	}
 	if err := client.Do(ctx, "wait", 0, 1).Err(); err != nil {
 		return nil, fmt.Errorf("redislock: WAIT: %w", err)

@@ -30,7 +30,8 @@ func TestReplicatedConformance(t *testing.T) {
 func TestTooFewReplicasGrantNoLock(t *testing.T) {
 	t.Parallel()
 	top := labtest.Topology(t, "replicas")
-	two, three, plain := newReplicated(t, top.URL, 2), newReplicated(t, top.URL, 3), redislock.New(labtest.DialURL(t, top.URL))
+	two, three, plain := newReplicated(t, top.URL, 2), newReplicated(t, top.URL, 3),
+		redislock.New(labtest.DialURL(t, top.URL))
 	top.Nodes[3].Pause()
 	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, redislock.ErrUnreplicated) {
 		t.Errorf("TryLock with 2 of 3 replicas: %v, want ErrUnreplicated", err)

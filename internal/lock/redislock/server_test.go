@@ -73,7 +73,8 @@ func TestHolderIsNotifiedWhenTheServerLosesItsData(t *testing.T) {
 func TestLockSurvivesAnOutageShorterThanItsTTL(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	held, err := lock.New(redislock.New(shortTimeoutClient(t, server.URL))).Acquire(t.Context(), "k", lock.Options{TTL: 3 * time.Second})
+	held, err := lock.New(redislock.New(shortTimeoutClient(t, server.URL))).Acquire(t.Context(), "k",
+		lock.Options{TTL: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,8 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	direct := labtest.Dial(t, server)
-	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New, "Batched": redislock.Batched} {
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New,
+		"Batched": redislock.Batched} {
 		t.Run(name, func(t *testing.T) {
 			proxy, err := faultproxy.New("unix", socketPath(server))
 			if err != nil {

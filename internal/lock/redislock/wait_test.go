@@ -20,7 +20,8 @@ import (
 // notifications hang: all new ones, or the one that is already open.
 func TestHangingSubscriptionDelaysNeitherAcquireNorRelease(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New, "Batched": redislock.Batched} {
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New,
+		"Batched": redislock.Batched} {
 		t.Run(name+"/NewConnections", func(t *testing.T) {
 			t.Parallel()
 			w := newWaiters(t, open)
@@ -41,7 +42,8 @@ func TestHangingSubscriptionDelaysNeitherAcquireNorRelease(t *testing.T) {
 // tries to release what it may have got, for half a second.
 func TestHangingServerDelaysAcquireBeyondNoLimit(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New, "Batched": redislock.Batched} {
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New,
+		"Batched": redislock.Batched} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const timeout, late = 500 * time.Millisecond, time.Second
@@ -121,7 +123,8 @@ func (w waiters) checkAcquireAndRelease(t *testing.T) {
 			start := time.Now()
 			_, err := c.Acquire(t.Context(), fmt.Sprint("other", i), lock.Options{Wait: wait})
 			if d := time.Since(start); !errors.Is(err, lock.ErrLocked) || d > wait+late {
-				t.Errorf("Acquire with a wait of %s returned %v after %s, want ErrLocked within %s", wait, err, d, wait+late)
+				t.Errorf("Acquire with a wait of %s returned %v after %s, want ErrLocked within %s", wait, err,
+					d, wait+late)
 			}
 		})
 		group.Go(func() {

@@ -24,7 +24,8 @@ func startCluster(t *testing.T) (addresses []string, nodes [2]*redis.Client) {
 	for i := range nodes {
 		busPort, err := lab.FreePort()
 		noError(t, err)
-		server, err := lab.StartRedisTCP(labtest.Lab(t), "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(busPort), "--cluster-node-timeout", "2000")
+		server, err := lab.StartRedisTCP(labtest.Lab(t), "--cluster-enabled", "yes", "--cluster-port",
+			fmt.Sprint(busPort), "--cluster-node-timeout", "2000")
 		noError(t, err)
 		t.Cleanup(server.Kill)
 		u, err := url.Parse(server.URL)
@@ -60,16 +61,20 @@ func TestClusterConformance(t *testing.T) {
 	fenced.Fences = true
 	fair.Notifies, fair.Blocks, fair.Tells = false, true, false
 	t.Run("Plain", func(t *testing.T) {
-		locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Plain).Lock() })
+		locktest.Run(t, promises,
+			func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Plain).Lock() })
 	})
 	t.Run("Fenced", func(t *testing.T) {
-		locktest.Run(t, fenced, func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Auto).FencedLock() })
+		locktest.Run(t, fenced,
+			func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Auto).FencedLock() })
 	})
 	t.Run("Fair", func(t *testing.T) {
-		locktest.Run(t, fair, func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Auto).FairLock() })
+		locktest.Run(t, fair,
+			func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Auto).FairLock() })
 	})
 	t.Run("Write", func(t *testing.T) {
-		locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Auto).WriteLock() })
+		locktest.Run(t, promises,
+			func(tb testing.TB) lock.Locker { return dialCluster(tb, addresses, redisson.Auto).WriteLock() })
 	})
 }
 

@@ -22,7 +22,8 @@ const (
 	testTimeout = 20 * time.Second
 )
 
-var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true, Tick: 10 * time.Millisecond}
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true,
+	Tick: 10 * time.Millisecond}
 
 func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
 	tb.Helper()
@@ -62,7 +63,8 @@ func TestMultiLockConformance(t *testing.T) {
 	t.Parallel()
 	server1, server2 := labtest.Redis(t), labtest.Redis(t)
 	locktest.Run(t, p, func(tb testing.TB) lock.Locker {
-		return redisson.NewMultiLock(redisson.Part{Locker: newClient(tb, server1).Lock()}, redisson.Part{Locker: newClient(tb, server2).FencedLock()})
+		return redisson.NewMultiLock(redisson.Part{Locker: newClient(tb, server1).Lock()},
+			redisson.Part{Locker: newClient(tb, server2).FencedLock()})
 	})
 }
 
@@ -79,7 +81,8 @@ func (s singlePermit) TryLock(ctx context.Context, key string, ttl time.Duration
 }
 
 func TestSinglePermitConformance(t *testing.T) {
-	testConformance(t, promises, func(c *redisson.Client) lock.Locker { return singlePermit{c.PermitExpirableSemaphore()} })
+	testConformance(t, promises,
+		func(c *redisson.Client) lock.Locker { return singlePermit{c.PermitExpirableSemaphore()} })
 }
 
 func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {

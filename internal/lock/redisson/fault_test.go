@@ -20,7 +20,8 @@ import (
 // 250 ms.
 func shortTimeoutClient(tb testing.TB, hostport string) *redisson.Client {
 	rdb := redis.NewClient(&redis.Options{
-		Addr: hostport, DialTimeout: 250 * time.Millisecond, ReadTimeout: 250 * time.Millisecond, WriteTimeout: 250 * time.Millisecond,
+		Addr: hostport, DialTimeout: 250 * time.Millisecond, ReadTimeout: 250 * time.Millisecond,
+		WriteTimeout:          250 * time.Millisecond,
 		ContextTimeoutEnabled: true,
 	})
 	tb.Cleanup(func() { _ = rdb.Close() })
@@ -45,9 +46,10 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := labtest.Redis(t)
-			locktest.RunFaults(t, tc.promises, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
-				return tc.open(shortTimeoutClient(tb, hostport))
-			})
+			locktest.RunFaults(t, tc.promises, true, "unix", socketPath(server),
+				func(tb testing.TB, hostport string) lock.Locker {
+					return tc.open(shortTimeoutClient(tb, hostport))
+				})
 		})
 	}
 }
@@ -111,7 +113,8 @@ func TestLostReplyLeavesHoldCountOne(t *testing.T) {
 	noError(t, lease.Release(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	lease = mustTryLock(t, proxied.FencedLock(), "k", longTTL)
-	if info, err = direct.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 {
+	if info, err = direct.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 ||
+		info.Holders[0].HoldCount != 1 {
 		t.Errorf("%+v, %v, want one fenced hold", info, err)
 	}
 	noError(t, lease.Release(t.Context()))

@@ -35,8 +35,10 @@ func lockers(c *Client) map[string]locker {
 // script's contract names is a verdict.
 func FuzzReply(f *testing.F) {
 	for _, reply := range []string{
-		":0\r\n", ":1\r\n", ":-1\r\n", ":-9223372036854775808\r\n", ":9223372036854775807\r\n", "*1\r\n:1\r\n", "*1\r\n:0\r\n", "*1\r\n:2\r\n", "*2\r\n:1\r\n:1\r\n",
-		"$-1\r\n", "_\r\n", "+0\r\n", "$1\r\n0\r\n", "$1\r\n1\r\n", "#t\r\n", "#f\r\n", ",0\r\n", "(0\r\n", "-ERR no\r\n", "-NOSCRIPT no\r\n", "%1\r\n+a\r\n:1\r\n", "",
+		":0\r\n", ":1\r\n", ":-1\r\n", ":-9223372036854775808\r\n", ":9223372036854775807\r\n", "*1\r\n:1\r\n",
+		"*1\r\n:0\r\n", "*1\r\n:2\r\n", "*2\r\n:1\r\n:1\r\n",
+		"$-1\r\n", "_\r\n", "+0\r\n", "$1\r\n0\r\n", "$1\r\n1\r\n", "#t\r\n", "#f\r\n", ",0\r\n", "(0\r\n",
+		"-ERR no\r\n", "-NOSCRIPT no\r\n", "%1\r\n+a\r\n:1\r\n", "",
 	} {
 		f.Add([]byte(reply))
 	}
@@ -52,11 +54,15 @@ func FuzzReply(f *testing.F) {
 			}
 			_, err := locker.TryLock(t.Context(), "key", time.Minute)
 			wantVerdict(t, name+" acquire", text, err, lock.ErrLocked, acquired, negativeReply)
-			wantVerdict(t, name+" extend", text, newLease(locker).Extend(t.Context(), time.Minute), lock.ErrLost, arrayOfOne, arrayOfZero)
-			wantVerdict(t, name+" release", text, newLease(locker).Release(t.Context()), lock.ErrLost, oneReply, zeroReply)
+			wantVerdict(t, name+" extend", text, newLease(locker).Extend(t.Context(), time.Minute), lock.ErrLost,
+				arrayOfOne, arrayOfZero)
+			wantVerdict(t, name+" release", text, newLease(locker).Release(t.Context()), lock.ErrLost,
+				oneReply, zeroReply)
 		}
-		wantVerdict(t, "semaphore", text, c.Semaphore("key").TryAcquire(t.Context(), 1), lock.ErrLocked, oneReply, zeroReply)
-		if set, err := c.CountDownLatch("key").TrySetCount(t.Context(), 1); err == nil && set != oneReply.Match(reply) {
+		wantVerdict(t, "semaphore", text, c.Semaphore("key").TryAcquire(t.Context(), 1), lock.ErrLocked,
+			oneReply, zeroReply)
+		if set, err := c.CountDownLatch("key").TrySetCount(t.Context(), 1); err == nil &&
+			set != oneReply.Match(reply) {
 			t.Errorf("latch: %t after %q", set, text)
 		}
 	})
@@ -84,7 +90,8 @@ func wantVerdict(t *testing.T, name, reply string, err, no error, success, failu
 // of readers that have expired.
 func FuzzStoredValues(f *testing.F) {
 	for kind := range byte(6) {
-		for _, value := range []string{"", "0", "1", "-5", "1.5", "nan", "inf", "1e300", "9007199254740992", "9223372036854775807", "abc", "read", "write"} {
+		for _, value := range []string{"", "0", "1", "-5", "1.5", "nan", "inf", "1e300", "9007199254740992",
+			"9223372036854775807", "abc", "read", "write"} {
 			f.Add(kind, "mode", value, byte(1), "41")
 			f.Add(kind, "owner", value, kind, value)
 			f.Add(byte(0), "", "", kind, value)

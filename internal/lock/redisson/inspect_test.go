@@ -16,7 +16,8 @@ func TestForceUnlockNotifiesWaitersAndLosesTheLease(t *testing.T) {
 	lease := mustTryLock(t, c.Lock(), "k", longTTL)
 	info, err := other.Lock().Inspect(t.Context(), "k")
 	noError(t, err)
-	if len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 || info.TTL < longTTL-time.Second || info.TTL > longTTL {
+	if len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 || info.TTL < longTTL-time.Second ||
+		info.TTL > longTTL {
 		t.Errorf("%+v, want one holder for a minute", info)
 	}
 	wake, stop := mustNotify(t, other.Lock(), "k")

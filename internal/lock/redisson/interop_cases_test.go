@@ -109,7 +109,8 @@ func (e interopEnv) bothForceUnlock(t *testing.T, p primitive) {
 	noError(t, l.(forceUnlocker).ForceUnlock(t.Context(), name))
 	noError(t, mustTryLock(t, l, name, longTTL).Release(t.Context()))
 	// Java's fair lock reports no error for the unlock of a free lock.
-	if reply, err := th.Call("unlock", p.java, name); err != nil || p.java != "fair" && !strings.Contains(reply, "IllegalMonitorState") {
+	if reply, err := th.Call("unlock", p.java, name); err != nil || p.java != "fair" &&
+		!strings.Contains(reply, "IllegalMonitorState") {
 		t.Errorf("Java's unlock after Go's ForceUnlock: %q, %v", reply, err)
 	}
 }

@@ -98,12 +98,15 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 	}
 	e.report.mu.Lock()
 	defer e.report.mu.Unlock()
-	e.report.ByPrimitive[p.java+e.where] = handoverResults{c.acquisitions, c.handovers, c.betweenLanguages, reads, time.Since(start).Seconds()}
+	e.report.ByPrimitive[p.java+e.where] = handoverResults{c.acquisitions, c.handovers, c.betweenLanguages, reads,
+		time.Since(start).Seconds()}
 }
 
 // contend acquires the lock until it has been handed over min times. It returns
 // the number of its own acquisitions.
-func (e interopEnv) contend(ctx context.Context, acquire acquireFunc, name, contender string, min int) (n int, err error) {
+func (e interopEnv) contend(
+	ctx context.Context, acquire acquireFunc, name, contender string, min int,
+) (n int, err error) {
 	for ; ; n++ {
 		release, err := acquire(ctx, name, lock.Options{Wait: longTTL})
 		if err != nil {

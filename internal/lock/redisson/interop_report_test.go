@@ -38,9 +38,11 @@ func (r *interopReport) write(t *testing.T) {
 		p := r.ByPrimitive[name]
 		r.Handovers += p.Handovers
 		r.BetweenLanguages += p.BetweenLanguages
-		t.Logf("%-10s %6d acquisitions %6d handovers %6d between Java and Go %5.1f s", name, p.Acquisitions, p.Handovers, p.BetweenLanguages, p.Seconds)
+		t.Logf("%-10s %6d acquisitions %6d handovers %6d between Java and Go %5.1f s", name, p.Acquisitions,
+			p.Handovers, p.BetweenLanguages, p.Seconds)
 	}
-	t.Logf("%-10s %6d handovers, %d between Java and Go, Redisson %s", "all", r.Handovers, r.BetweenLanguages, r.Redisson)
+	t.Logf("%-10s %6d handovers, %d between Java and Go, Redisson %s", "all", r.Handovers,
+		r.BetweenLanguages, r.Redisson)
 	if r.Handovers < 10_000 {
 		t.Errorf("%d handovers, want 10,000", r.Handovers)
 		r.Pass = false

@@ -45,7 +45,8 @@ var primitives = []primitive{
 	{java: "fenced", forcible: true, locker: func(c *redisson.Client, _ string) lock.Locker { return c.FencedLock() }},
 	{java: "write", forcible: true, locker: func(c *redisson.Client, _ string) lock.Locker { return c.WriteLock() }},
 	{java: "multi", locker: func(c *redisson.Client, name string) lock.Locker {
-		return redisson.NewMultiLock(redisson.Part{Locker: c.Lock(), Key: name + ":1"}, redisson.Part{Locker: c.Lock(), Key: name + ":2"})
+		return redisson.NewMultiLock(redisson.Part{Locker: c.Lock(), Key: name + ":1"},
+			redisson.Part{Locker: c.Lock(), Key: name + ":2"})
 	}},
 	{java: "permit", locker: func(c *redisson.Client, _ string) lock.Locker { return c.PermitExpirableSemaphore() }},
 	{java: "semaphore"},
@@ -145,7 +146,8 @@ func (e interopEnv) share(t *testing.T, p primitive) {
 // names are in slots of all of them.
 func shareInCluster(t *testing.T, report *interopReport) {
 	cluster := labtest.Topology(t, "cluster")
-	e := interopEnv{startJava(t, "cluster", cluster.Nodes...), labtest.DialURL(t, cluster.URL), report, " in a cluster"}
+	e := interopEnv{startJava(t, "cluster", cluster.Nodes...), labtest.DialURL(t, cluster.URL), report,
+		" in a cluster"}
 	e.share(t, primitive{java: "lock", forcible: true, locker: rlock, handovers: 400})
 }
 

@@ -59,7 +59,8 @@ func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	}
 	const attempts = 3
 	for range attempts {
-		found, err = redisdriver.Flag(typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(), l.Owner(), publish, typ.channel(l.key)))
+		found, err = redisdriver.Flag(typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(), l.Owner(), publish,
+			typ.channel(l.key)))
 		if err == nil {
 			return found, nil
 		}

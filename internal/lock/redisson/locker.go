@@ -53,7 +53,9 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 	return lease, 0, nil
 }
 
-func (l locker) acquire(ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any) (int64, error) {
+func (l locker) acquire(
+	ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any,
+) (int64, error) {
 	reply, err := redisdriver.Integer(l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
 		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait))
 	if fenced := l.typ == &fencedLockType; err == nil && reply >= 0 && fenced != (reply > 0) {

@@ -11,7 +11,8 @@ func TestMultiLockAcquiresAllPartsOrNone(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, labtest.Redis(t))
 	l := c.Lock()
-	both := redisson.NewMultiLock(redisson.Part{Locker: l, Key: "a"}, redisson.Part{Locker: l, Key: "b"}, redisson.Part{Locker: l, Key: "a"})
+	both := redisson.NewMultiLock(redisson.Part{Locker: l, Key: "a"}, redisson.Part{Locker: l, Key: "b"},
+		redisson.Part{Locker: l, Key: "a"})
 	b := mustTryLock(t, l, "b", longTTL)
 	wantLocked(t, both, "both")
 	a := mustTryLock(t, l, "a", longTTL) // the multi-lock has released it

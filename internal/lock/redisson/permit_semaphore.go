@@ -70,7 +70,8 @@ func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n
 // Inspect returns the acquired permits of key. The Owner of each is its permit
 // id, as Java shows it. TTL is the time until the last permit expires.
 func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Info, error) {
-	permits, err := p.c.rdb.ZRangeByScoreWithScores(ctx, suffixed(key, "timeout"), &redis.ZRangeBy{Min: "-inf", Max: "+inf"}).Result()
+	permits, err := p.c.rdb.ZRangeByScoreWithScores(ctx, suffixed(key, "timeout"),
+		&redis.ZRangeBy{Min: "-inf", Max: "+inf"}).Result()
 	if err != nil {
 		return Info{}, fmt.Errorf("redisson: inspect %s: %w", key, err)
 	}
@@ -81,7 +82,8 @@ func (p RPermitExpirableSemaphore) Inspect(ctx context.Context, key string) (Inf
 	var info Info
 	for _, permit := range permits {
 		if ttl := time.UnixMilli(int64(permit.Score)).Sub(now); ttl > 0 {
-			info.Holders = append(info.Holders, Holder{Owner: hex.EncodeToString([]byte(permit.Member.(string))), HoldCount: 1})
+			info.Holders = append(info.Holders,
+				Holder{Owner: hex.EncodeToString([]byte(permit.Member.(string))), HoldCount: 1})
 			info.TTL = ttl
 		}
 	}

@@ -48,7 +48,8 @@ func TestDetectionOfShardedPubSubDelaysNoOtherCaller(t *testing.T) {
 	start := time.Now()
 	_, err := l.TryLock(short, "k", longTTL)
 	if d := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || d > timeout+late {
-		t.Errorf("TryLock with a timeout of %s returned %v after %s, want DeadlineExceeded within %s", timeout, err, d, timeout+late)
+		t.Errorf("TryLock with a timeout of %s returned %v after %s, want DeadlineExceeded within %s", timeout, err, d,
+			timeout+late)
 	}
 }
 

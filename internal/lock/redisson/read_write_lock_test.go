@@ -48,7 +48,8 @@ func TestReadersDoNotStarveWriter(t *testing.T) {
 		})
 	}
 	time.Sleep(600 * time.Millisecond)
-	lease, err := lock.New(newClient(t, server).WriteLock()).Acquire(t.Context(), "rw", lock.Options{Wait: 3 * time.Second})
+	lease, err := lock.New(newClient(t, server).WriteLock()).Acquire(t.Context(), "rw",
+		lock.Options{Wait: 3 * time.Second})
 	noError(t, err)
 	noError(t, lease.Release(t.Context()))
 }
@@ -97,7 +98,8 @@ func TestReadLeasesAreExtendedInOneBatch(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, labtest.Redis(t))
 	l := c.ReadLock()
-	a, b, released := mustTryLock(t, l, "a", 300*time.Millisecond), mustTryLock(t, l, "b", 300*time.Millisecond), mustTryLock(t, l, "a", longTTL)
+	a, b, released := mustTryLock(t, l, "a", 300*time.Millisecond), mustTryLock(t, l, "b", 300*time.Millisecond),
+		mustTryLock(t, l, "a", longTTL)
 	noError(t, released.Release(t.Context()))
 	errs := l.ExtendAll(t.Context(), longTTL, []lock.Lease{a, released, b})
 	if errs[0] != nil || !errors.Is(errs[1], lock.ErrLost) || errs[2] != nil {

@@ -120,7 +120,8 @@ func TestExtendLocksNoNodesAfterTheMajorityIsLost(t *testing.T) {
 	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.flush(t, 0, 1, 2)
 	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	eventually(t, "the remaining nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
+	eventually(t, "the remaining nodes to release the key",
+		func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
 	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
 	wantLost(t, "Release", lease.Release(t.Context()))
 }
@@ -323,7 +324,8 @@ func (d drainedNode) Drain(ctx context.Context) { d.drained <- ctx }
 func TestDrainDrainsEveryNode(t *testing.T) {
 	t.Parallel()
 	drained := make(chan context.Context, 3)
-	redlock.New(drainedNode{drained: drained}, drainedNode{drained: drained}, lock.None(), drainedNode{drained: drained}, lock.None()).Drain(t.Context())
+	redlock.New(drainedNode{drained: drained}, drainedNode{drained: drained}, lock.None(),
+		drainedNode{drained: drained}, lock.None()).Drain(t.Context())
 	if n := len(drained); n != 3 {
 		t.Errorf("%d nodes are drained, want 3", n)
 	}

@@ -59,7 +59,9 @@ func (r *replies) noQuorum() error { return errors.Join(append(r.errs, errNoQuor
 // After enough nodes have refused, requestAll waits briefly for the remaining
 // replies, so that the caller can release late grants. Until they are released
 // they would refuse the next request for the key.
-func (l *lease) requestAll(ctx context.Context, timeout time.Duration, request func(ctx context.Context, node int) error) (r replies) {
+func (l *lease) requestAll(
+	ctx context.Context, timeout time.Duration, request func(ctx context.Context, node int) error,
+) (r replies) {
 	n := len(l.locker.nodes)
 	start := time.Now()
 	results := make(chan error, n)

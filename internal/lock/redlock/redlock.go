@@ -75,7 +75,8 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 func (l *Locker) try(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
 	start := time.Now()
 	held := &lease{locker: l, key: key, timeout: nodeTimeout(ttl), nodeLeases: make([]lock.Lease, len(l.nodes))}
-	r := held.requestAll(ctx, held.timeout, func(ctx context.Context, node int) error { return held.tryLockNode(ctx, node, ttl) })
+	r := held.requestAll(ctx, held.timeout,
+		func(ctx context.Context, node int) error { return held.tryLockNode(ctx, node, ttl) })
 	if r.granted >= l.quorum() && isValid(start, ttl) {
 		return held, nil
 	}

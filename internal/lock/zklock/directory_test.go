@@ -18,7 +18,8 @@ func TestEmptyDirectoryIsDeletedAndTheFenceStillRises(t *testing.T) {
 		return err == nil && !exists
 	})
 	if again := mustTryLock(t, l, key); again.Fence() <= first.Fence() {
-		t.Errorf("fence %d after %d and the deletion of the directory, want a higher one", again.Fence(), first.Fence())
+		t.Errorf("fence %d after %d and the deletion of the directory, want a higher one", again.Fence(),
+			first.Fence())
 	}
 }
 

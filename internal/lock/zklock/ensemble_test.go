@@ -45,7 +45,8 @@ func TestLeaseOutlivesTheLeaderOfTheEnsemble(t *testing.T) {
 				t.Errorf("Release: %v", err)
 			}
 			if next, err := other.TryLock(t.Context(), key, time.Second); err != nil || next.Fence() <= held.Fence() {
-				t.Errorf("TryLock after Release: %v, %v, want a lease with a higher fence than %d", next, err, held.Fence())
+				t.Errorf("TryLock after Release: %v, %v, want a lease with a higher fence than %d", next, err,
+					held.Fence())
 			}
 			if err := leader.Host.Connect(); err != nil {
 				t.Fatal(err)

@@ -105,7 +105,8 @@ func (e interopEnv) contend(t *testing.T, handovers int, contenders map[string]c
 	c, err := readCounters(e.conn, data)
 	noError(t, "read", err)
 	if int64(c.acquisitions) != acquisitions.Load() || c.handovers < handovers {
-		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d", acquisitions.Load(), c.acquisitions, c.handovers, handovers)
+		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d", acquisitions.Load(),
+			c.acquisitions, c.handovers, handovers)
 	}
 	return c, took
 }
@@ -166,8 +167,10 @@ func (e interopEnv) handover(t *testing.T) {
 		contenders[fmt.Sprintf("go%d", i)] = e.ours(e.conn, lock.New(open(t, e.server, sessionTimeout)), key)
 	}
 	c, took := e.contend(t, 1600, contenders)
-	e.report.Acquisitions, e.report.Handovers, e.report.BetweenLanguages = c.acquisitions, c.handovers, c.betweenLanguages
-	t.Logf("%d acquisitions, %d handovers, %d between Java and Go, %.1f s", c.acquisitions, c.handovers, c.betweenLanguages, took.Seconds())
+	e.report.Acquisitions, e.report.Handovers, e.report.BetweenLanguages = c.acquisitions, c.handovers,
+		c.betweenLanguages
+	t.Logf("%d acquisitions, %d handovers, %d between Java and Go, %.1f s", c.acquisitions, c.handovers,
+		c.betweenLanguages, took.Seconds())
 }
 
 // rates measures how often a second four waiters of one process hand a lock

@@ -141,6 +141,7 @@ func TestReplyAfterAStallMakesNewLeasesPossible(t *testing.T) {
 	s.replied(time.Now())
 	_, after := s.states()
 	if s.believes(before) || !s.believes(after) {
-		t.Errorf("leases from before the stall are believed: %t, from after it: %t", s.believes(before), s.believes(after))
+		t.Errorf("leases from before the stall are believed: %t, from after it: %t", s.believes(before),
+			s.believes(after))
 	}
 }

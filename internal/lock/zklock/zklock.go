@@ -85,7 +85,8 @@ func (l *Locker) Ping(ctx context.Context) error {
 // session does.
 func (l *Locker) checkTTL(ttl time.Duration) error {
 	if timeout := l.session.grantedTimeout(); ttl > timeout {
-		return fmt.Errorf("%w: ttl of %s, but the servers grant a session timeout of %s (maxSessionTimeout)", lock.ErrInvalid, ttl, timeout)
+		return fmt.Errorf("%w: ttl of %s, but the servers grant a session timeout of %s (maxSessionTimeout)",
+			lock.ErrInvalid, ttl, timeout)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedZooKeeper(t)
 	promises := locktest.Promises{
-		Exclusive: true, SpuriousRefusals: true, Fences: true, Blocks: true, Watches: true, Tick: 10 * time.Millisecond,
+		Exclusive: true, SpuriousRefusals: true, Fences: true, Blocks: true, Watches: true,
+		Tick: 10 * time.Millisecond,
 	}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return open(tb, server, time.Minute) })
 }

@@ -16,12 +16,14 @@ func TestFailedBatchIsTracedWithoutOrders(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]int{nil: 2, errors.New("COMMIT refused"): 0} {
 		seen := tracetest.NewSpanRecorder()
-		_, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)).Tracer("").Start(context.Background(), "batch")
+		_, span := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen)).Tracer("").Start(context.Background(),
+			"batch")
 		b := &batch{orders: make([]*pending, 3), placed: make([]*pending, 2)}
 		b.describe(span, err)
 		span.End()
 		attributes := seen.Ended()[0].Attributes()
-		for _, a := range []attribute.KeyValue{attribute.Int("flashsale.claims", 3), attribute.Int("flashsale.orders", want)} {
+		for _, a := range []attribute.KeyValue{attribute.Int("flashsale.claims", 3),
+			attribute.Int("flashsale.orders", want)} {
 			if !slices.Contains(attributes, a) {
 				t.Errorf("%v: %v, want %v", err, attributes, a)
 			}

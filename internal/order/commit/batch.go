@@ -96,7 +96,9 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 
 // decrementStocks takes one unit for each inserted order. If a segment does not
 // cover them all, its earliest ones are placed; the others are refused and deleted.
-func (b *batch) decrementStocks(ctx context.Context, conn *sqlx.Conn, inserted []*pending) (placed []*pending, err error) {
+func (b *batch) decrementStocks(
+	ctx context.Context, conn *sqlx.Conn, inserted []*pending,
+) (placed []*pending, err error) {
 	if len(inserted) == 0 {
 		return nil, nil
 	}

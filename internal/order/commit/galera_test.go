@@ -148,7 +148,8 @@ func usersOf(t *testing.T, db *sqlx.DB, couponID int64) map[int64]int64 {
 func (s galeraSale) abortBetweenStatements(couponID int64) {
 	s.couponOnAllNodes(couponID)
 	unlocked := ordertest.WithLocker(lock.None())
-	slow := s.Instance(func(c *ordertest.Config) { *c = s.ConfigOn(s.nodes[0], connect.OpenBy(openPausing)) }, unlocked)
+	slow := s.Instance(func(c *ordertest.Config) { *c = s.ConfigOn(s.nodes[0], connect.OpenBy(openPausing)) },
+		unlocked)
 	result := make(chan error, 1)
 	acknowledged := map[int64]int64{}
 	go func() {
@@ -159,7 +160,8 @@ func (s galeraSale) abortBetweenStatements(couponID int64) {
 		result <- err
 	}()
 	labtest.Eventually(s.T, "the batch pauses", func() bool { return s.Executing("DO SLEEP%") == 1 })
-	o, err := s.Instance(func(c *ordertest.Config) { *c = s.ConfigOn(s.nodes[1]) }, unlocked).Claim(s.T.Context(), 42, couponID)
+	o, err := s.Instance(func(c *ordertest.Config) { *c = s.ConfigOn(s.nodes[1]) }, unlocked).Claim(s.T.Context(),
+		42, couponID)
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -26,12 +26,14 @@ func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
 			for user := range int64(40) {
 				results = append(results, b.start(ctx, user+1))
 			}
-			labtest.Eventually(t, "claims wait for the row", func() bool { return s.Executing("%UPDATE coupons%") > 0 })
+			labtest.Eventually(t, "claims wait for the row",
+				func() bool { return s.Executing("%UPDATE coupons%") > 0 })
 			cancel()
 			for _, result := range results {
 				ordertest.Expect(t, "cancelled claim", result, order.ErrUnavailable)
 			}
-			labtest.Eventually(t, "no statement waits for the row", func() bool { return s.Executing("%UPDATE coupons%") == 0 })
+			labtest.Eventually(t, "no statement waits for the row",
+				func() bool { return s.Executing("%UPDATE coupons%") == 0 })
 		})
 	}
 }

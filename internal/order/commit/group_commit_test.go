@@ -144,7 +144,8 @@ func TestLateOrdersAreDeletedBesideOthers(t *testing.T) {
 	other := labtest.Open(t, s.DSN).MustBegin()
 	defer other.Rollback()
 	for id := range 20 {
-		other.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())`, id+1, 1000+id)
+		other.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())`,
+			id+1, 1000+id)
 	}
 	claims := s.Instance()
 	release := commit.OccupyWorkers(claims.Committer)

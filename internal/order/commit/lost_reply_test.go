@@ -72,7 +72,8 @@ func TestLostCommitIsUnavailable(t *testing.T) {
 			proxy, through := s.Proxied()
 			claims := s.Instance(ordertest.WithStrategy(strategy), through)
 			proxy.Inject(faultproxy.LoseRequest, commitOf(strategy), 1)
-			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) || proxy.Hits() != 1 {
+			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) ||
+				proxy.Hits() != 1 {
 				t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
 			}
 			if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
@@ -119,7 +120,8 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 			blocker := db.MustBegin()
 			defer blocker.Rollback()
 			// Blocks the batch before it inserts the order of user 50.
-			blocker.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, ?, 42, NOW())`, id)
+			blocker.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, ?, 42, NOW())`,
+				id)
 
 			proxy.Reply(commitBatch, errorReply(number), okReply())
 			b.lift()

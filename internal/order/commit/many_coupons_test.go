@@ -102,7 +102,8 @@ func TestManyCouponsKeepEveryPromise(t *testing.T) {
 	t.Parallel()
 	const coupons, stock, users, claimsPerUser = 40, 5, 120, 20
 	s := ordertest.NewSale(t)
-	instances := []*ordertest.Instance{s.Instance(ordertest.WithLocker(lock.None())), s.Instance(ordertest.WithLocker(lock.None()))}
+	instances := []*ordertest.Instance{s.Instance(ordertest.WithLocker(lock.None())),
+		s.Instance(ordertest.WithLocker(lock.None()))}
 	for id := range int64(coupons) {
 		s.Coupon(id+1, stock)
 	}
@@ -141,7 +142,8 @@ func TestManyLockedCouponsLeaveConnections(t *testing.T) {
 	t.Parallel()
 	const locked = 40
 	s := ordertest.NewSale(t)
-	claims := s.Instance(ordertest.WithLocker(lock.None()), func(c *ordertest.Config) { c.Commit.DB.SetMaxOpenConns(locked / 2) })
+	claims := s.Instance(ordertest.WithLocker(lock.None()),
+		func(c *ordertest.Config) { c.Commit.DB.SetMaxOpenConns(locked / 2) })
 	for id := range int64(locked) {
 		s.Coupon(id+1, 10)
 	}
@@ -155,7 +157,8 @@ func TestManyLockedCouponsLeaveConnections(t *testing.T) {
 		results = append(results, queued(t, t.Context(), claims, 1, id+1))
 	}
 	release()
-	labtest.Eventually(t, "coupons are committed alone", func() bool { return s.Executing("SELECT id%stock FROM coupons%") > 2 })
+	labtest.Eventually(t, "coupons are committed alone",
+		func() bool { return s.Executing("SELECT id%stock FROM coupons%") > 2 })
 	for id := int64(101); id <= 110; id++ {
 		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
 		if _, err := claims.Claim(ctx, 1, s.Coupon(id, 1)); err != nil {

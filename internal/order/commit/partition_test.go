@@ -78,7 +78,8 @@ func (test partitionTest) run(t *testing.T) {
 		proxy.PartitionBefore(test.request)
 	}
 	err := claimInTime(t, cut, 42, id)
-	if want := order.ErrUnavailable; !proxy.Partitioned() || !errors.Is(err, want) && !(test.late && errors.Is(err, coupon.ErrSoldOut)) {
+	if want := order.ErrUnavailable; !proxy.Partitioned() || !errors.Is(err, want) &&
+		!(test.late && errors.Is(err, coupon.ErrSoldOut)) {
 		t.Errorf("claim: %v, want %v; partitioned: %v", err, want, proxy.Partitioned())
 	}
 	_ = claimInTime(t, cut, 43, id)
@@ -119,7 +120,8 @@ func claimInTime(t *testing.T, claims *ordertest.Instance, userID, couponID int6
 func sellRest(s *ordertest.Sale, claims *ordertest.Instance, couponID int64, stock int) {
 	s.T.Helper()
 	for user := range int64(stock) {
-		if _, err := claims.Claim(s.T.Context(), 1000+user, couponID); err != nil && !errors.Is(err, coupon.ErrSoldOut) {
+		if _, err := claims.Claim(s.T.Context(), 1000+user, couponID); err != nil &&
+			!errors.Is(err, coupon.ErrSoldOut) {
 			s.T.Fatal(err)
 		}
 	}

@@ -15,7 +15,8 @@ func insertStatement(orders ...*pending) (q string, args []any) {
 	for _, p := range orders {
 		args = append(args, p.ID, p.CouponID, p.UserID, p.CreatedAt)
 	}
-	return `INSERT INTO coupon_orders (` + order.Columns + `) VALUES ` + placeholders("(?, ?, ?, ?)", len(orders)), args
+	return `INSERT INTO coupon_orders (` + order.Columns + `) VALUES ` + placeholders("(?, ?, ?, ?)", len(orders)),
+		args
 }
 
 // selectOrdersStatement returns the SELECT of the orders that the batch's users
@@ -60,16 +61,19 @@ func countUnits(orders []*pending) (byTable [][]units) {
 // compareSegments orders segments as their rows are locked: table coupons before
 // coupon_segments, and each in the order of its key.
 func compareSegments(x, y order.Segment) int {
-	return cmp.Or(cmp.Compare(min(x.Number, 1), min(y.Number, 1)), cmp.Compare(x.CouponID, y.CouponID), cmp.Compare(x.Number, y.Number))
+	return cmp.Or(cmp.Compare(min(x.Number, 1), min(y.Number, 1)), cmp.Compare(x.CouponID, y.CouponID),
+		cmp.Compare(x.Number, y.Number))
 }
 
 // lockStatement returns the SELECT that locks the rows of segments.
 func lockStatement(all []units) (q string, args []any) {
 	rows, args := rowsOf(segments(all)...)
 	if all[0].Number == 0 {
-		return `SELECT id AS coupon_id, 0 AS segment, stock FROM coupons FORCE INDEX (PRIMARY) WHERE ` + rows + ` ORDER BY id FOR UPDATE`, args
+		return `SELECT id AS coupon_id, 0 AS segment, stock FROM coupons FORCE INDEX (PRIMARY) WHERE ` + rows +
+			` ORDER BY id FOR UPDATE`, args
 	}
-	return `SELECT coupon_id, segment, stock FROM coupon_segments FORCE INDEX (PRIMARY) WHERE ` + rows + ` ORDER BY coupon_id, segment FOR UPDATE`, args
+	return `SELECT coupon_id, segment, stock FROM coupon_segments FORCE INDEX (PRIMARY) WHERE ` + rows +
+		` ORDER BY coupon_id, segment FOR UPDATE`, args
 }
 
 // decrementStatement returns the UPDATE that decrements the stock of each segment
@@ -78,7 +82,8 @@ func lockStatement(all []units) (q string, args []any) {
 func decrementStatement(all []units) (q string, args []any) {
 	n, nArgs := unitsExpression(all)
 	rows, rowArgs := rowsOf(segments(all)...)
-	q = fmt.Sprintf(`UPDATE %s FORCE INDEX (PRIMARY) SET stock = stock - %s WHERE %s AND stock >= %s`, table(all[0].Segment), n, rows, n)
+	q = fmt.Sprintf(`UPDATE %s FORCE INDEX (PRIMARY) SET stock = stock - %s WHERE %s AND stock >= %s`,
+		table(all[0].Segment), n, rows, n)
 	return q, slices.Concat(nArgs, rowArgs, nArgs)
 }
 

@@ -19,7 +19,8 @@ type decrementFunc func(ctx context.Context, conn *sqlx.Conn, s order.Segment) e
 // needs one statement, and no lock beyond that statement's own.
 func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
 	row, args := rowsOf(s)
-	changed, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row+` AND stock >= 1`, args...)
+	changed, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row+
+		` AND stock >= 1`, args...)
 	if err == nil && changed == 0 {
 		return coupon.ErrSoldOut
 	}
@@ -40,7 +41,8 @@ func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s order.Segme
 	}
 	// The version alone would do if every transaction raised it. Those of the
 	// other strategies do not, and an instance may still run one of them.
-	q := `UPDATE ` + table(s) + ` SET stock = stock - 1, version = version + 1 WHERE ` + row + ` AND version = ? AND stock >= 1`
+	q := `UPDATE ` + table(s) + ` SET stock = stock - 1, version = version + 1 WHERE ` + row +
+		` AND version = ? AND stock >= 1`
 	changed, err := updateStock(ctx, conn, q, append(args, read.Version)...)
 	if err == nil && changed == 0 {
 		return transaction.ErrConflict

@@ -21,14 +21,16 @@ type Counts struct {
 func New(r prometheus.Registerer) *Counts {
 	c := &Counts{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flashsale_gate_refusals_total", Help: "Claims refused without a transaction, by the gate that refused them.",
+			Name: "flashsale_gate_refusals_total",
+			Help: "Claims refused without a transaction, by the gate that refused them.",
 		}, []string{"gate"}),
 		claims: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "flashsale_batch_claims", Help: "Claims that shared a transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512
 		}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "flashsale_commit_seconds", Help: "Time of a transaction of claims, by outcome: committed, refused (no claim won) or failed (perhaps committed).",
+			Name:    "flashsale_commit_seconds",
+			Help:    "Time of a transaction of claims, by outcome: committed, refused (no claim won) or failed (perhaps committed).",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
 		}, []string{"outcome"}),
 	}
@@ -65,8 +67,10 @@ func outcome(t commit.Transaction) string {
 type Slots struct{ Claims *order.Claims }
 
 var (
-	slots    = prometheus.NewDesc("flashsale_slots", "Claims by state: running, or waiting for a slot.", []string{"state"}, nil)
-	slotWait = prometheus.NewDesc("flashsale_slot_wait_seconds", "Predicted wait of the next claim for a slot, of the coupon where it is longest.", nil, nil)
+	slots = prometheus.NewDesc("flashsale_slots", "Claims by state: running, or waiting for a slot.",
+		[]string{"state"}, nil)
+	slotWait = prometheus.NewDesc("flashsale_slot_wait_seconds",
+		"Predicted wait of the next claim for a slot, of the coupon where it is longest.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

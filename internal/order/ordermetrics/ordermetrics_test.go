@@ -25,7 +25,8 @@ func TestScrapesShowBrokenPromises(t *testing.T) {
 	createCoupon(t, db, 3, 5, -2*time.Hour) // ended too long ago
 	db.MustExec(`ALTER TABLE coupon_orders DROP INDEX one_each`)
 	for id, o := range [][2]int{{1, 7}, {1, 8}, {1, 8}, {3, 9}, {3, 9}} { // coupon and user
-		db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, ?, ?, NOW())`, id+1, o[0], o[1])
+		db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, ?, ?, NOW())`,
+			id+1, o[0], o[1])
 	}
 	db.MustExec(`UPDATE coupons SET stock = stock - 4 WHERE id = 2`)
 	r := scrapedPromises(t, db)
@@ -96,8 +97,10 @@ func TestObserverCounts(t *testing.T) {
 	o.Ended(commit.Transaction{Claims: 1, Err: order.ErrUnavailable})
 	got := gather(t, r)
 	for name, want := range map[string]float64{
-		"flashsale_gate_refusals_total filter": 1, "flashsale_gate_refusals_total window": 0, "flashsale_batch_claims": 3,
-		"flashsale_commit_seconds committed": 1, "flashsale_commit_seconds refused": 1, "flashsale_commit_seconds failed": 1,
+		"flashsale_gate_refusals_total filter": 1, "flashsale_gate_refusals_total window": 0,
+		"flashsale_batch_claims":             3,
+		"flashsale_commit_seconds committed": 1, "flashsale_commit_seconds refused": 1,
+		"flashsale_commit_seconds failed": 1,
 	} {
 		if n, found := got[name]; n != want || !found {
 			t.Errorf("%s = %v, want %v", name, n, want)
@@ -133,7 +136,8 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				name += " " + label.GetValue()
 			}
-			got[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			got[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() +
+				float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
 	return got

@@ -55,7 +55,9 @@ func NewPromises(store *order.Store) *Promises {
 }
 
 var (
-	broken  = prometheus.NewDesc("flashsale_broken_promises", "Orders that break a promise, of all audited coupons: oversold, duplicates, undersold.", []string{"promise"}, nil)
+	broken = prometheus.NewDesc("flashsale_broken_promises",
+		"Orders that break a promise, of all audited coupons: oversold, duplicates, undersold.",
+		[]string{"promise"}, nil)
 	audited = prometheus.NewDesc("flashsale_audit_timestamp_seconds", "When the last complete audits began.", nil, nil)
 )
 
@@ -71,7 +73,8 @@ func (p *Promises) Collect(out chan<- prometheus.Metric) {
 	if found.at.IsZero() {
 		return
 	}
-	for name, n := range map[string]int{"oversold": found.oversold, "duplicates": found.duplicates, "undersold": found.undersold} {
+	for name, n := range map[string]int{"oversold": found.oversold, "duplicates": found.duplicates,
+		"undersold": found.undersold} {
 		out <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(n), name)
 	}
 	out <- prometheus.MustNewConstMetric(audited, prometheus.GaugeValue, float64(found.at.UnixMilli())/1000)

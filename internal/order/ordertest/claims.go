@@ -49,7 +49,8 @@ func (s *Sale) Rush(couponID int64, users, times int, instances ...*Instance) in
 			switch {
 			case err == nil:
 				accepted.Add(1)
-			case errors.Is(err, coupon.ErrSoldOut), errors.Is(err, order.ErrAlreadyClaimed), errors.Is(err, order.ErrClaimInProgress):
+			case errors.Is(err, coupon.ErrSoldOut), errors.Is(err, order.ErrAlreadyClaimed),
+				errors.Is(err, order.ErrClaimInProgress):
 			default:
 				s.T.Errorf("claim: %v", err)
 			}

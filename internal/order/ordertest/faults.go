@@ -22,7 +22,8 @@ func (s *Sale) Proxied() (*faultproxy.Proxy, func(*Config)) {
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	through := s.ConfigOn(cfg.FormatDSN())
 	return proxy, func(c *Config) {
-		c.Commit.DB, c.Commit.BatchDB, c.Commit.Standalone = through.Commit.DB, through.Commit.BatchDB, through.Commit.Standalone
+		c.Commit.DB, c.Commit.BatchDB, c.Commit.Standalone = through.Commit.DB, through.Commit.BatchDB,
+			through.Commit.Standalone
 		c.Order.Coupons = through.Order.Coupons
 	}
 }

@@ -92,7 +92,8 @@ func (s *Sale) ConfigOn(dsn string, options ...connect.Option) Config {
 		Commit:   commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...), Standalone: standalone.Load},
 		Order: order.Config{
 			Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
-			Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second, LockWait: 10 * time.Second,
+			Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
+			LockWait: 10 * time.Second,
 		},
 	}
 }

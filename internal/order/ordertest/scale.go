@@ -23,7 +23,8 @@ func Measurement(t *testing.T) time.Duration {
 // NewScaleSale returns a sale on a server with a buffer pool for all orders.
 func NewScaleSale(t *testing.T) *Sale {
 	t.Helper()
-	server, err := lab.StartMySQL(labtest.Lab(t), "--innodb-buffer-pool-size=2G", "--innodb-flush-log-at-trx-commit=0", "--sync-binlog=0")
+	server, err := lab.StartMySQL(labtest.Lab(t), "--innodb-buffer-pool-size=2G", "--innodb-flush-log-at-trx-commit=0",
+		"--sync-binlog=0")
 	if err != nil {
 		t.Fatal(err)
 	}

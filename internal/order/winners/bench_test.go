@@ -32,7 +32,8 @@ func BenchmarkSoldOut(b *testing.B) {
 			defer w.Close()
 			winners.Limit(w, 10, filterBytes)
 			_, _ = w.CheckSoldOut(b.Context(), c, 1)
-			labtest.Eventually(b, "the filter is loaded", func() bool { return filterBytes == 0 || winners.FilterLoaded(w, 1, 1) })
+			labtest.Eventually(b, "the filter is loaded",
+				func() bool { return filterBytes == 0 || winners.FilterLoaded(w, 1, 1) })
 			b.SetParallelism(64)
 			b.RunParallel(func(pb *testing.PB) {
 				for user := int64(1000); pb.Next(); user++ {

@@ -33,7 +33,10 @@ func TestSoldOutAtScale(t *testing.T) {
 	for i, c := range []struct{ coupons, orders int }{{1, 500_000}, {120, 10_000}, {6, 400_000}, {16, 500_000}} {
 		first := int64(i * 1000)
 		sellOut(s, first, c.coupons, c.orders)
-		claims := s.Instance(func(c *ordertest.Config) { c.Order.Coupons = coupon.NewCache(s.Coupons, 200*time.Millisecond) })
+		claims := s.Instance(func(c *ordertest.Config) {
+			c.Order.Coupons = coupon.NewCache(s.Coupons,
+				200*time.Millisecond)
+		})
 		cold := refuse(s, claims, first, c.coupons, c.orders, length)
 		warm := refuse(s, claims, first, c.coupons, c.orders, length)
 		if baseline == 0 {
@@ -43,7 +46,8 @@ func TestSoldOutAtScale(t *testing.T) {
 			c.coupons, c.orders, length, cold, length, warm, warm.perSecond/baseline, residentMB(t))
 		mustTellWinners(s, claims, first, c.coupons, c.orders)
 		if warm.perSecond < 0.7*baseline {
-			t.Errorf("%d coupons of %d orders: %.0f refusals/s, want at least 0.7 of %.0f", c.coupons, c.orders, warm.perSecond, baseline)
+			t.Errorf("%d coupons of %d orders: %.0f refusals/s, want at least 0.7 of %.0f", c.coupons, c.orders,
+				warm.perSecond, baseline)
 		}
 		if err := claims.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -60,7 +64,9 @@ type rate struct {
 func (r rate) String() string { return fmt.Sprintf("%.0f/s, median %v", r.perSecond, r.median) }
 
 // refuse sends claims of users without an order, from 64 goroutines.
-func refuse(s *ordertest.Sale, claims *ordertest.Instance, first int64, coupons, orders int, length time.Duration) rate {
+func refuse(
+	s *ordertest.Sale, claims *ordertest.Instance, first int64, coupons, orders int, length time.Duration,
+) rate {
 	s.T.Helper()
 	var refused atomic.Int64
 	var mu sync.Mutex
@@ -103,7 +109,8 @@ func mustTellWinners(s *ordertest.Sale, claims *ordertest.Instance, first int64,
 		couponID := first + 1 + rand.Int64N(int64(coupons))
 		userID := 1 + rand.Int64N(int64(orders))
 		_, err := claims.Claim(s.T.Context(), userID, couponID)
-		if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(couponID, userID) {
+		if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok ||
+			claimed.OrderID != orderID(couponID, userID) {
 			s.T.Fatalf("claim of winner %d of coupon %d: %v", userID, couponID, err)
 		}
 	}

@@ -108,7 +108,8 @@ func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 			ordertest.MustBeSoldOut(t, claims, id)
 			for user := int64(1); user <= orders; user += 7 {
 				_, err := claims.Claim(t.Context(), user, id)
-				if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(id, user) {
+				if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok ||
+					claimed.OrderID != orderID(id, user) {
 					t.Errorf("winner %d of coupon %d: %v", user, id, err)
 				}
 			}
@@ -281,7 +282,8 @@ func TestLaggingReplicaHidesNoWinner(t *testing.T) {
 		})
 		for range 10 {
 			_, err := claims.Claim(t.Context(), 10, 1)
-			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != orderID(1, 10) {
+			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok ||
+				claimed.OrderID != orderID(1, 10) {
 				t.Errorf("the last winner: %v, want order %d", err, orderID(1, 10))
 			}
 			winners.Limit(claims.Winners, 10, 1<<20) // forgets the order
@@ -344,7 +346,8 @@ func TestLookupThatHangsHoldsUpNoOther(t *testing.T) {
 	}()
 	labtest.Eventually(t, "a lookup hangs", func() bool { return proxy.Hits() == 1 })
 	start := time.Now()
-	if _, err := claims.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) || time.Since(start) > time.Second {
+	if _, err := claims.Claim(t.Context(), 2, id); !errors.Is(err, order.ErrAlreadyClaimed) ||
+		time.Since(start) > time.Second {
 		t.Errorf("another user's claim: %v after %s", err, time.Since(start))
 	}
 	proxy.Heal()

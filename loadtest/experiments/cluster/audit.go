@@ -69,7 +69,9 @@ func broken(audits []Audit) (violations []string) {
 }
 
 // auditAll audits every server.
-func auditAll(ctx context.Context, servers []*lab.MySQL, sale *rig.Sale, coupon int64, b *buyers) (all []Audit, err error) {
+func auditAll(
+	ctx context.Context, servers []*lab.MySQL, sale *rig.Sale, coupon int64, b *buyers,
+) (all []Audit, err error) {
 	for i, m := range servers {
 		a, err := audit(ctx, fmt.Sprintf("node %d", i+1), m, sale, coupon, b)
 		if err != nil {

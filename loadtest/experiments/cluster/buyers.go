@@ -102,7 +102,8 @@ func (b *buyers) buyFor(user int64) {
 
 // claim claims once for user and reports whether the reply is final.
 func (b *buyers) claim(user int64) (final bool) {
-	reply := b.client.Do(context.Background(), generator.AppendClaim(nil, "cluster", b.coupon, []byte(b.signer.Headers(user))))
+	reply := b.client.Do(context.Background(),
+		generator.AppendClaim(nil, "cluster", b.coupon, []byte(b.signer.Headers(user))))
 	verdict := verdictOf(reply.Status, reply.Code)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -95,7 +95,8 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disr
 
 func disruptionsTable(disruptions []Disruption) report.Table {
 	t := report.Table{Header: []string{
-		"fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal", "orders", "missing", "right",
+		"fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal", "orders",
+		"missing", "right",
 	}}
 	for _, d := range disruptions {
 		var orders []string
@@ -105,8 +106,10 @@ func disruptionsTable(disruptions []Disruption) report.Table {
 			missing = max(missing, a.Missing)
 		}
 		o := d.Outage
-		t.Add(d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime), seconds(o.Gap),
-			seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "), missing, rig.Mark(d.Pass))
+		t.Add(d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime),
+			seconds(o.Gap),
+			seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "), missing,
+			rig.Mark(d.Pass))
 	}
 	return t
 }

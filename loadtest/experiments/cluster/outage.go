@@ -9,17 +9,19 @@ import (
 
 // An Outage is what the buyers saw of a fault. Times are in seconds.
 type Outage struct {
-	Lasted      float64 `json:"lasted_s"`               // from the fault to its healing
-	Accepted    int     `json:"accepted"`               // claims of the whole sale
-	Unavailable int     `json:"unavailable"`            // claims answered with 503
-	Lost        int     `json:"lost"`                   // claims without a reply
-	FailedTime  float64 `json:"unavailable_s"`          // in slices with at least one 503 or lost claim
-	Gap         float64 `json:"longest_gap_s"`          // between two accepted claims
-	LongestWait float64 `json:"longest_wait_s"`         // of a claim for its reply
-	Resumed     float64 `json:"resumed_after_s"`        // from the fault to the first claim accepted after the last that failed before the healing
-	Normal      float64 `json:"normal_after_healing_s"` // from the healing to the first claim accepted after the last that failed; 0 if none did
-	Before      float64 `json:"claims_per_s_before"`
-	After       float64 `json:"claims_per_s_after"`
+	Lasted      float64 `json:"lasted_s"`       // from the fault to its healing
+	Accepted    int     `json:"accepted"`       // claims of the whole sale
+	Unavailable int     `json:"unavailable"`    // claims answered with 503
+	Lost        int     `json:"lost"`           // claims without a reply
+	FailedTime  float64 `json:"unavailable_s"`  // in slices with at least one 503 or lost claim
+	Gap         float64 `json:"longest_gap_s"`  // between two accepted claims
+	LongestWait float64 `json:"longest_wait_s"` // of a claim for its reply
+	// from the fault to the first claim accepted after the last that failed before the healing
+	Resumed float64 `json:"resumed_after_s"`
+	// from the healing to the first claim accepted after the last that failed; 0 if none did
+	Normal float64 `json:"normal_after_healing_s"`
+	Before float64 `json:"claims_per_s_before"`
+	After  float64 `json:"claims_per_s_after"`
 
 	slices []slice // of the sale from calm before the fault
 }

@@ -40,7 +40,8 @@ func TestOutageTellsTheFaultFromItsHealing(t *testing.T) {
 
 func TestNothingFailedIsNoOutage(t *testing.T) {
 	t.Parallel()
-	o := outageOf(replies(map[float64]string{-1: rig.Accepted, 1: rig.Accepted, 2: rig.Accepted}), at(0), at(1.5), at(3))
+	o := outageOf(replies(map[float64]string{-1: rig.Accepted, 1: rig.Accepted, 2: rig.Accepted}), at(0),
+		at(1.5), at(3))
 	if o.Resumed != 0 || o.Normal != 0 || o.FailedTime != 0 {
 		t.Errorf("%+v, want no outage", o)
 	}
@@ -69,7 +70,8 @@ func TestNodesMustHaveTheSameOrders(t *testing.T) {
 	for _, c := range []struct {
 		audits []Audit
 		want   int
-	}{{[]Audit{{Orders: 3}, {Orders: 3}}, 0}, {[]Audit{{Orders: 3}, {Orders: 2}}, 1}, {[]Audit{{Missing: 1}}, 1}, {[]Audit{{Untold: 1}}, 1}} {
+	}{{[]Audit{{Orders: 3}, {Orders: 3}}, 0}, {[]Audit{{Orders: 3}, {Orders: 2}}, 1}, {[]Audit{{Missing: 1}}, 1},
+		{[]Audit{{Untold: 1}}, 1}} {
 		if found := broken(c.audits); len(found) != c.want {
 			t.Errorf("%+v: %v, want %d violations", c.audits, found, c.want)
 		}

@@ -75,7 +75,8 @@ func (d Disruption) curves() report.Chart {
 	}
 	return report.Curves{
 		Caption: fmt.Sprintf("%s, %s", d.Fault, d.Routing), XName: "s since the fault", YName: "replies/s",
-		Series: []report.Series{accepted, failed}, Marks: []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
+		Series: []report.Series{accepted, failed},
+		Marks:  []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
 	}
 }
 

@@ -99,7 +99,9 @@ func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
 }
 
 // sell kills the primary in the middle of a sale.
-func (p *Promotion) sell(ctx context.Context, r *run, f *fleet, servers *lab.Replication, link *faultproxy.Proxy) error {
+func (p *Promotion) sell(
+	ctx context.Context, r *run, f *fleet, servers *lab.Replication, link *faultproxy.Proxy,
+) error {
 	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
 		return err
@@ -137,7 +139,8 @@ func promotionsTable(promotions []Promotion) report.Table {
 		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "right",
 	}}
 	for _, p := range promotions {
-		t.Add(p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing, p.Outage.Unavailable,
+		t.Add(p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing,
+			p.Outage.Unavailable,
 			seconds(p.Outage.Gap), rig.Mark(p.Pass))
 	}
 	return t

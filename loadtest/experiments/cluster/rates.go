@@ -15,17 +15,18 @@ import (
 
 // A Rate is how fast one commit strategy sells one coupon.
 type Rate struct {
-	Commit        string    `json:"commit"`
-	Segments      int       `json:"segments"` // of the coupon's stock
-	Database      string    `json:"database"`
-	PerSecond     []float64 `json:"claims_per_s"` // of each repetition
-	P99           float64   `json:"p99_ms"`
-	Unavailable   int       `json:"unavailable"`         // claims without a verdict at first, in all repetitions
-	BruteForce    float64   `json:"bf_aborts_per_1000"`  // transactions aborted in favour of another node's, per 1,000 orders
-	Certification float64   `json:"cert_fails_per_1000"` // the same, found at certification
-	Audits        []Audit   `json:"audits"`              // of every node, after the last repetition
-	Violations    []string  `json:"violations"`
-	Pass          bool      `json:"pass"`
+	Commit      string    `json:"commit"`
+	Segments    int       `json:"segments"` // of the coupon's stock
+	Database    string    `json:"database"`
+	PerSecond   []float64 `json:"claims_per_s"` // of each repetition
+	P99         float64   `json:"p99_ms"`
+	Unavailable int       `json:"unavailable"` // claims without a verdict at first, in all repetitions
+	// transactions aborted in favour of another node's, per 1,000 orders
+	BruteForce    float64  `json:"bf_aborts_per_1000"`
+	Certification float64  `json:"cert_fails_per_1000"` // the same, found at certification
+	Audits        []Audit  `json:"audits"`              // of every node, after the last repetition
+	Violations    []string `json:"violations"`
+	Pass          bool     `json:"pass"`
 
 	database database
 }
@@ -47,7 +48,8 @@ type database struct {
 func (r *run) databases(s *site) []database {
 	all := []database{{oneServer, r.stack.MySQL, r.stack.MySQL, []*lab.MySQL{r.stack.MySQL}}}
 	for _, routing := range routings {
-		all = append(all, database{"Galera, " + string(routing), s.galera.Nodes[0], s.proxies[routing], s.galera.Nodes})
+		all = append(all, database{"Galera, " + string(routing), s.galera.Nodes[0], s.proxies[routing],
+			s.galera.Nodes})
 	}
 	return all
 }
@@ -165,9 +167,11 @@ func (r *run) duration() time.Duration {
 }
 
 func ratesTable(rates []Rate) report.Table {
-	t := report.Table{Header: []string{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000", "cert/1000", "right"}}
+	t := report.Table{Header: []string{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000",
+		"cert/1000", "right"}}
 	for _, r := range rates {
-		t.Add(r.Commit, r.Segments, r.Database, fmt.Sprintf("%.0f", stats.Quantile(r.PerSecond, 0.5)), fmt.Sprintf("%.0f ms", r.P99),
+		t.Add(r.Commit, r.Segments, r.Database, fmt.Sprintf("%.0f", stats.Quantile(r.PerSecond, 0.5)),
+			fmt.Sprintf("%.0f ms", r.P99),
 			r.Unavailable, fmt.Sprintf("%.1f", r.BruteForce), fmt.Sprintf("%.1f", r.Certification), rig.Mark(r.Pass))
 	}
 	return t

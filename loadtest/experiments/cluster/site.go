@@ -110,7 +110,8 @@ func (s *site) awaitSynced(ctx context.Context) error {
 
 func (s *site) expectSynced(ctx context.Context) error {
 	for i, node := range s.galera.Nodes {
-		for name, want := range map[string]string{"wsrep_cluster_size": strconv.Itoa(nodes), "wsrep_local_state_comment": "Synced"} {
+		for name, want := range map[string]string{"wsrep_cluster_size": strconv.Itoa(nodes),
+			"wsrep_local_state_comment": "Synced"} {
 			if got, err := status(ctx, node, name); err != nil || got != want {
 				return fmt.Errorf("node %d: %s is %q, want %s: %w", i+1, name, got, want, err)
 			}

@@ -51,7 +51,9 @@ func prove(ctx context.Context, name string, generate rig.Generator, experiments
 	})
 }
 
-func runAll(ctx context.Context, s *rig.Stack, out string, generate rig.Generator, experiments []Experiment) ([]Result, error) {
+func runAll(
+	ctx context.Context, s *rig.Stack, out string, generate rig.Generator, experiments []Experiment,
+) ([]Result, error) {
 	steps := rig.NewSteps(len(experiments))
 	var results []Result
 	for i, e := range experiments {
@@ -81,7 +83,8 @@ func conclude(ctx context.Context, s *rig.Stack, name string, results []Result) 
 		return err
 	}
 	fmt.Printf("\n%s: pass %v\n", file, p.Pass)
-	if err := WriteReport(name, "The promises of the sale", "to two instances behind nginx, and checked in the database", p.Environment, results); err != nil {
+	if err := WriteReport(name, "The promises of the sale",
+		"to two instances behind nginx, and checked in the database", p.Environment, results); err != nil {
 		return err
 	}
 	return rig.Proven(p.Pass)
@@ -122,7 +125,9 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 }
 
 // send sends w to t, on new coupons.
-func send(ctx context.Context, dir string, t rig.Target, generate rig.Generator, w rig.Workload) (b rig.Burst, err error) {
+func send(
+	ctx context.Context, dir string, t rig.Target, generate rig.Generator, w rig.Workload,
+) (b rig.Burst, err error) {
 	if t.Coupons, err = rig.NewClient(t.URL).CreateCoupons(ctx, t.Admin, w); err != nil {
 		return b, err
 	}

@@ -53,7 +53,8 @@ func (r Result) section(name, directory string, number int) report.Section {
 
 func (r Result) table() report.Table {
 	t := report.Table{
-		Header: []string{"", "commit", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight", "p50", "p99"},
+		Header: []string{"", "commit", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight",
+			"p50", "p99"},
 	}
 	t.Add("", r.Commit, len(r.Acknowledged()), r.Orders, r.promise(Stock), r.promise(OneEach), r.promise(AllSold),
 		r.MaxInFlight(), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
@@ -68,7 +69,8 @@ func (r Result) firstRound() []report.Claim {
 	for i := range all {
 		c := sent[i]
 		all[i] = report.Claim{
-			Instance: c.Instance, Verdict: c.Verdict, Sent: sinceMS(sent[0].Sent, c.Sent), Answered: sinceMS(sent[0].Sent, c.Received),
+			Instance: c.Instance, Verdict: c.Verdict, Sent: sinceMS(sent[0].Sent, c.Sent),
+			Answered: sinceMS(sent[0].Sent, c.Received),
 		}
 	}
 	return all

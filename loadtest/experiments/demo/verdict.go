@@ -12,7 +12,8 @@ type Result struct {
 	Experiment
 	rig.Totals
 	rig.Burst
-	Remote  bool  // the service is not the rig's own: its totals are the service's own, and its instances may have any name
+	// the service is not the rig's own: its totals are the service's own, and its instances may have any name
+	Remote  bool
 	Failure error // why the experiment did not finish
 }
 

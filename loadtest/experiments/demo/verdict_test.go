@@ -63,22 +63,35 @@ func TestVerdict(t *testing.T) {
 		spoil  func(*Result)
 		want   string // of the only fault; empty for none
 	}{
-		"as shipped":              {asShipped(), func(*Result) {}, ""},
-		"control that breaks":     {control(), func(*Result) {}, ""},
-		"control that holds":      {control(), func(r *Result) { r.Totals = rig.Totals{Orders: 50, DistinctUsers: 50} }, "I1 stock had to break and did not"},
-		"control breaking more":   {control(), func(r *Result) { r.Duplicates = 2 }, "I2 one each had to hold: 2 duplicates"},
-		"oversold":                {asShipped(), func(r *Result) { r.Oversold = 1 }, "I1 stock had to hold: 1 oversold"},
-		"duplicate":               {asShipped(), func(r *Result) { r.Duplicates = 1 }, "I2 one each had to hold: 1 duplicates"},
-		"unsold":                  {asShipped(), func(r *Result) { r.Unsold = 1 }, "I3 all sold had to hold: 1 unsold"},
-		"undersold":               {asShipped(), func(r *Result) { r.Undersold = 1 }, "I3 all sold had to hold: 1 undersold"},
-		"acknowledged, not there": {asShipped(), func(r *Result) { r.AckedMissing = 1 }, "I3 all sold had to hold: 1 acked missing"},
-		"sums do not add up":      {asShipped(), func(r *Result) { r.Unbalanced = 1 }, "I3 all sold had to hold: 1 unbalanced"},
-		"claims never sent":       {asShipped(), func(r *Result) { r.Spans = r.Spans[:690] }, "690 of 700 claims were sent"},
-		"one instance idle":       {asShipped(), oneInstance, "instance b replied to no claim"},
-		"one after the other":     {asShipped(), oneByOne, "at most 1 claims were in flight at once"},
-		"errors as shipped":       {asShipped(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, "3 replies were neither 201 nor 409"},
-		"errors of a control":     {control(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, ""},
-		"not run":                 {asShipped(), func(r *Result) { r.Failure = errors.New("no k6") }, "did not finish: no k6"},
+		"as shipped":          {asShipped(), func(*Result) {}, ""},
+		"control that breaks": {control(), func(*Result) {}, ""},
+		"control that holds": {control(), func(r *Result) {
+			r.Totals = rig.Totals{Orders: 50,
+				DistinctUsers: 50}
+		}, "I1 stock had to break and did not"},
+		"control breaking more": {control(), func(r *Result) { r.Duplicates = 2 },
+			"I2 one each had to hold: 2 duplicates"},
+		"oversold": {asShipped(), func(r *Result) { r.Oversold = 1 },
+			"I1 stock had to hold: 1 oversold"},
+		"duplicate": {asShipped(), func(r *Result) { r.Duplicates = 1 },
+			"I2 one each had to hold: 1 duplicates"},
+		"unsold": {asShipped(), func(r *Result) { r.Unsold = 1 },
+			"I3 all sold had to hold: 1 unsold"},
+		"undersold": {asShipped(), func(r *Result) { r.Undersold = 1 },
+			"I3 all sold had to hold: 1 undersold"},
+		"acknowledged, not there": {asShipped(), func(r *Result) { r.AckedMissing = 1 },
+			"I3 all sold had to hold: 1 acked missing"},
+		"sums do not add up": {asShipped(), func(r *Result) { r.Unbalanced = 1 },
+			"I3 all sold had to hold: 1 unbalanced"},
+		"claims never sent": {asShipped(), func(r *Result) { r.Spans = r.Spans[:690] },
+			"690 of 700 claims were sent"},
+		"one instance idle":   {asShipped(), oneInstance, "instance b replied to no claim"},
+		"one after the other": {asShipped(), oneByOne, "at most 1 claims were in flight at once"},
+		"errors as shipped": {asShipped(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) },
+			"3 replies were neither 201 nor 409"},
+		"errors of a control": {control(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, ""},
+		"not run": {asShipped(), func(r *Result) { r.Failure = errors.New("no k6") },
+			"did not finish: no k6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,8 +172,9 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 	}{
 		{"proof", top, "commit time machine versions durability runs pass"},
 		{"machine", parts.Machine, "cpu cores mem"},
-		{"run", parts.Runs[0], "name workload requests users stock lock scope commit guards expect accepted orders distinct_users" +
-			" oversold duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms pass"},
+		{"run", parts.Runs[0],
+			"name workload requests users stock lock scope commit guards expect accepted orders distinct_users" +
+				" oversold duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms pass"},
 	} {
 		want := strings.Fields(c.want)
 		slices.Sort(want)
@@ -174,7 +188,8 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 		t.Errorf("undersold %d, unsold %d; want 2, 3", r.Undersold, r.Unsold)
 	}
 	run := control().record()
-	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique"}) || run.Oversold != 10 || run.MaxInFlight != 700 || !run.Pass {
+	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique"}) || run.Oversold != 10 ||
+		run.MaxInFlight != 700 || !run.Pass {
 		t.Errorf("run = %+v", run)
 	}
 }

@@ -31,7 +31,8 @@ func (r Result) section() report.Section {
 			did = "break"
 		}
 		s.Table.Rows = append(s.Table.Rows, []string{t.Generation, t.Expect, did, t.Seen})
-		s.Charts = append(s.Charts, report.Lanes{Caption: t.Generation + " has to " + t.Expect + ": " + t.Seen, Unit: "ms", Rows: t.timeline})
+		s.Charts = append(s.Charts, report.Lanes{Caption: t.Generation + " has to " + t.Expect + ": " + t.Seen,
+			Unit: "ms", Rows: t.timeline})
 	}
 	return s
 }

@@ -15,7 +15,8 @@ type Report struct {
 }
 
 func (r Report) print() {
-	t := report.Table{Header: []string{"defect", "fault", "generation that breaks", "generation that holds"}, Text: true}
+	t := report.Table{Header: []string{"defect", "fault", "generation that breaks", "generation that holds"},
+		Text: true}
 	for _, e := range r.Experiments {
 		t.Rows = append(t.Rows, []string{e.Defect, e.Fault, cell(e.Breaks), cell(e.Holds)})
 	}

@@ -40,7 +40,9 @@ type scenario struct {
 }
 
 // runScenario runs inject with g.
-func runScenario(ctx context.Context, l *lab.Lab, store *fencedStore, g generation, inject func(*scenario) outcome) (outcome, []report.Lane, error) {
+func runScenario(
+	ctx context.Context, l *lab.Lab, store *fencedStore, g generation, inject func(*scenario) outcome,
+) (outcome, []report.Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s := &scenario{ctx: ctx, lab: l, generation: g, store: store}

@@ -68,7 +68,8 @@ func (t *timeline) unlocked(process string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from, held := t.held[process]; held {
-		t.spans[process] = append(t.spans[process], report.Span{Name: process + " takes itself for the holder", Kind: report.Hold, From: from, To: t.now()})
+		t.spans[process] = append(t.spans[process],
+			report.Span{Name: process + " takes itself for the holder", Kind: report.Hold, From: from, To: t.now()})
 		delete(t.held, process)
 	}
 }

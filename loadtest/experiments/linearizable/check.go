@@ -25,7 +25,8 @@ func check(operations []operation, end final) error {
 	case second != undecided && second != found:
 		return fmt.Errorf("the search says %d and porcupine %d", found, second)
 	case found == violated:
-		return fmt.Errorf("no order of %d steps agrees with the replies: %d can be ordered, and %s cannot follow", len(steps), s.deepest, s.blocking)
+		return fmt.Errorf("no order of %d steps agrees with the replies: %d can be ordered, and %s cannot follow",
+			len(steps), s.deepest, s.blocking)
 	}
 	return nil
 }
@@ -57,7 +58,8 @@ func readFinal(ctx context.Context, sale *rig.Sale, coupon int64, initial int) (
 		ID     int64 `db:"id"`
 		UserID int64 `db:"user_id"`
 	}
-	if err := sale.DB.SelectContext(ctx, &orders, `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ?`, coupon); err != nil {
+	if err := sale.DB.SelectContext(ctx, &orders, `SELECT id, user_id FROM coupon_orders WHERE coupon_id = ?`,
+		coupon); err != nil {
 		return end, fmt.Errorf("read orders: %w", err)
 	}
 	for _, o := range orders {

@@ -45,7 +45,8 @@ func (c client) restockAlways(ctx context.Context, random *rand.Rand, coupon int
 }
 
 func (c client) claim(ctx context.Context, coupon, user int64) verdict {
-	return c.record(ctx, operation{Coupon: coupon, User: user}, fmt.Sprintf("/coupons/%d/orders", coupon), c.signer.User(user), nil)
+	return c.record(ctx, operation{Coupon: coupon, User: user}, fmt.Sprintf("/coupons/%d/orders", coupon),
+		c.signer.User(user), nil)
 }
 
 func (c client) restock(ctx context.Context, coupon int64, units int) {

@@ -33,7 +33,8 @@ func suspend(name string, s *lab.Server) fault {
 }
 
 func partition(name string, p *faultproxy.Proxy) fault {
-	return fault{name + " partitioned", func() error { p.Partition(); return nil }, func() error { p.Heal(); return nil }}
+	return fault{name + " partitioned", func() error { p.Partition(); return nil },
+		func() error { p.Heal(); return nil }}
 }
 
 // commitFault strikes the next requests with a COMMIT, of which the database gets
@@ -55,16 +56,20 @@ func commitFault(name string, p *faultproxy.Proxy, f faultproxy.Fault) fault {
 func (r *run) faults(random *rand.Rand) []fault {
 	a, b := r.instances[0], r.instances[1]
 	always := []fault{
-		commitFault("lost", a.mysql, faultproxy.LoseRequest), commitFault("executed, reply lost", b.mysql, faultproxy.LoseReply),
+		commitFault("lost", a.mysql, faultproxy.LoseRequest),
+		commitFault("executed, reply lost", b.mysql, faultproxy.LoseReply),
 		kill("instance a", a.Server), kill("MySQL", r.stack.MySQL.Server), kill("Redis", r.stack.Redis.Server),
 	}
 	sometimes := []fault{
-		commitFault("hanging", b.mysql, faultproxy.HangRequest), commitFault("executed, reply hanging", a.mysql, faultproxy.HangReply),
+		commitFault("hanging", b.mysql, faultproxy.HangRequest),
+		commitFault("executed, reply hanging", a.mysql, faultproxy.HangReply),
 		partition("instance a and MySQL", a.mysql), partition("instance b and Redis", b.redis),
-		suspend("instance b", b.Server), suspend("MySQL", r.stack.MySQL.Server), suspend("Redis", r.stack.Redis.Server),
+		suspend("instance b", b.Server), suspend("MySQL", r.stack.MySQL.Server),
+		suspend("Redis", r.stack.Redis.Server),
 	}
 	if r.zookeeper != nil {
-		always = append(always, kill("ZooKeeper", r.zookeeper.Server), partition("instance a and ZooKeeper", a.zookeeper))
+		always = append(always, kill("ZooKeeper", r.zookeeper.Server),
+			partition("instance a and ZooKeeper", a.zookeeper))
 		sometimes = append(sometimes, suspend("ZooKeeper", r.zookeeper.Server))
 	}
 	shuffle(random, sometimes)

@@ -66,7 +66,8 @@ const header = "seed  commit       lock   operations  placed  sold out  unknown 
 
 // String is the row of the table.
 func (r Row) String() string {
-	text := fmt.Sprintf("%4d  %-11s  %-5s  %10d  %6d  %8d  %7d  %s", r.Seed, r.Commit, r.Lock, r.Operations, r.Placed, r.SoldOut, r.Unknown, rig.Mark(r.Pass))
+	text := fmt.Sprintf("%4d  %-11s  %-5s  %10d  %6d  %8d  %7d  %s", r.Seed, r.Commit, r.Lock, r.Operations, r.Placed,
+		r.SoldOut, r.Unknown, rig.Mark(r.Pass))
 	if r.Defect != "" {
 		text += "  (mutant: " + r.Defect + ")"
 	}
@@ -134,7 +135,8 @@ func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, e
 // writePage writes out/linearizable/report.html.
 func writePage(rows []Row, e rig.Environment, pass bool) error {
 	section := report.Section{Title: "Runs", Verdict: report.Right, Table: report.Table{
-		Header: []string{"seed", "commit", "lock", "faults", "operations", "placed", "sold out", "unknown", "seen", "right"},
+		Header: []string{"seed", "commit", "lock", "faults", "operations", "placed", "sold out", "unknown",
+			"seen", "right"},
 	}}
 	for _, r := range rows {
 		seen := strings.Join(r.Violations, "; ")
@@ -142,7 +144,8 @@ func writePage(rows []Row, e rig.Environment, pass bool) error {
 			seen = "mutant (" + r.Defect + "): " + seen
 		}
 		section.Table.Rows = append(section.Table.Rows, []string{
-			fmt.Sprint(r.Seed), r.Commit, r.Lock, strings.Join(r.Faults, ", "), fmt.Sprint(r.Operations), fmt.Sprint(r.Placed),
+			fmt.Sprint(r.Seed), r.Commit, r.Lock, strings.Join(r.Faults, ", "), fmt.Sprint(r.Operations),
+			fmt.Sprint(r.Placed),
 			fmt.Sprint(r.SoldOut), fmt.Sprint(r.Unknown), seen, rig.Mark(r.Pass),
 		})
 		if !r.Pass {

@@ -42,12 +42,14 @@ func TestSearchAgreesWithPorcupine(t *testing.T) {
 		steps, initial := randomSteps(random), random.IntN(3)
 		found, want := newSearch(steps, initial).run(), crossCheck(steps, initial)
 		if found != want {
-			t.Fatalf("seed %d: the search says %d and porcupine %d of stock %d and %v", seed, found, want, initial, steps)
+			t.Fatalf("seed %d: the search says %d and porcupine %d of stock %d and %v", seed, found, want,
+				initial, steps)
 		}
 		seen[found]++
 	}
 	if seen[linearizable] < 1000 || seen[violated] < 1000 || seen[undecided] > 0 {
-		t.Errorf("%d linearizable, %d violated, %d undecided: want many of both", seen[linearizable], seen[violated], seen[undecided])
+		t.Errorf("%d linearizable, %d violated, %d undecided: want many of both", seen[linearizable], seen[violated],
+			seen[undecided])
 	}
 }
 
@@ -73,32 +75,49 @@ const ms = time.Millisecond
 func TestHistoriesAreJudged(t *testing.T) {
 	t.Parallel()
 	claim := func(user int64, call, ret int, v verdict, order int64) operation {
-		return operation{Coupon: 1, User: user, Call: time.Duration(call) * ms, Return: time.Duration(ret) * ms, Verdict: v, Order: order}
+		return operation{Coupon: 1, User: user, Call: time.Duration(call) * ms, Return: time.Duration(ret) * ms,
+			Verdict: v, Order: order}
 	}
 	restock := func(units, call, ret int, v verdict) operation {
-		return operation{Coupon: 1, Units: units, Call: time.Duration(call) * ms, Return: time.Duration(ret) * ms, Verdict: v}
+		return operation{Coupon: 1, Units: units, Call: time.Duration(call) * ms,
+			Return: time.Duration(ret) * ms, Verdict: v}
 	}
 	for name, test := range map[string]struct {
 		operations []operation
 		end        final
 		want       string // part of the error; empty if linearizable
 	}{
-		"one order, then sold out":             {[]operation{claim(1, 0, 5, placed, 7), claim(2, 6, 9, soldOut, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, ""},
-		"an unknown order explains a refusal":  {[]operation{claim(1, 0, 5, unknown, 0), claim(2, 6, 9, soldOut, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, ""},
-		"an unknown claim had no effect":       {[]operation{claim(1, 300, 305, unknown, 0), claim(2, 306, 309, soldOut, 0)}, final{1, 1, nil, nil}, "sold out, told to user 2"},
-		"sold out before the unknown order":    {[]operation{claim(2, 1, 2, soldOut, 0), claim(1, 6, 9, unknown, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, "sold out"},
-		"an order that is not there":           {[]operation{claim(1, 0, 5, placed, 7)}, final{1, 1, nil, nil}, "does not have"},
-		"another order than was told":          {[]operation{claim(1, 0, 5, placed, 7)}, final{1, 0, map[int64]int64{1: 8}, nil}, "does not have"},
-		"one order told twice as new":          {[]operation{claim(1, 0, 5, placed, 7), claim(1, 6, 9, placed, 7)}, final{1, 0, map[int64]int64{1: 7}, nil}, "twice"},
-		"an order of nobody":                   {[]operation{claim(1, 0, 5, noEffect, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, "before any claim"},
-		"told of an order before its claim":    {[]operation{claim(1, 0, 5, alreadyClaimed, 7), claim(1, 6, 9, unknown, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, "before any claim"},
-		"a unit that is gone":                  {nil, final{1, 0, nil, nil}, "units were on sale"},
-		"sold out as the cache may say it":     {[]operation{claim(1, 0, 5, placed, 7), restock(5, 10, 20, restocked), claim(2, 150, 160, soldOut, 0)}, final{1, 5, map[int64]int64{1: 7}, []int{5}}, ""},
-		"sold out for longer than that":        {[]operation{claim(1, 0, 5, placed, 7), restock(5, 10, 20, restocked), claim(2, 221, 230, soldOut, 0)}, final{1, 5, map[int64]int64{1: 7}, []int{5}}, "sold out, told to user 2"},
-		"sold out after an unknown restock":    {[]operation{claim(1, 0, 5, placed, 7), restock(5, 10, 20, unknown), claim(2, 221, 230, soldOut, 0)}, final{1, 5, map[int64]int64{1: 7}, []int{5}}, ""},
-		"a restock that is not there":          {[]operation{restock(5, 10, 20, restocked)}, final{1, 1, nil, nil}, "does not have the restock"},
-		"sold out, told to one who has it":     {[]operation{claim(1, 0, 5, placed, 7), claim(1, 300, 305, soldOut, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, "sold out, told to user 1"},
-		"an order before the restock that has": {[]operation{claim(1, 0, 5, placed, 7), claim(2, 6, 9, placed, 8), restock(5, 10, 20, restocked)}, final{1, 4, map[int64]int64{1: 7, 2: 8}, []int{5}}, "cannot follow"},
+		"one order, then sold out": {[]operation{claim(1, 0, 5, placed, 7), claim(2, 6, 9, soldOut, 0)},
+			final{1, 0, map[int64]int64{1: 7}, nil}, ""},
+		"an unknown order explains a refusal": {[]operation{claim(1, 0, 5, unknown, 0), claim(2, 6, 9, soldOut, 0)},
+			final{1, 0, map[int64]int64{1: 7}, nil}, ""},
+		"an unknown claim had no effect": {[]operation{claim(1, 300, 305, unknown, 0),
+			claim(2, 306, 309, soldOut, 0)}, final{1, 1, nil, nil}, "sold out, told to user 2"},
+		"sold out before the unknown order": {[]operation{claim(2, 1, 2, soldOut, 0), claim(1, 6, 9, unknown, 0)},
+			final{1, 0, map[int64]int64{1: 7}, nil}, "sold out"},
+		"an order that is not there": {[]operation{claim(1, 0, 5, placed, 7)}, final{1, 1, nil, nil},
+			"does not have"},
+		"another order than was told": {[]operation{claim(1, 0, 5, placed, 7)},
+			final{1, 0, map[int64]int64{1: 8}, nil}, "does not have"},
+		"one order told twice as new": {[]operation{claim(1, 0, 5, placed, 7), claim(1, 6, 9, placed, 7)},
+			final{1, 0, map[int64]int64{1: 7}, nil}, "twice"},
+		"an order of nobody": {[]operation{claim(1, 0, 5, noEffect, 0)},
+			final{1, 0, map[int64]int64{1: 7}, nil}, "before any claim"},
+		"told of an order before its claim": {[]operation{claim(1, 0, 5, alreadyClaimed, 7),
+			claim(1, 6, 9, unknown, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, "before any claim"},
+		"a unit that is gone": {nil, final{1, 0, nil, nil}, "units were on sale"},
+		"sold out as the cache may say it": {[]operation{claim(1, 0, 5, placed, 7), restock(5, 10, 20, restocked),
+			claim(2, 150, 160, soldOut, 0)}, final{1, 5, map[int64]int64{1: 7}, []int{5}}, ""},
+		"sold out for longer than that": {[]operation{claim(1, 0, 5, placed, 7), restock(5, 10, 20, restocked),
+			claim(2, 221, 230, soldOut, 0)}, final{1, 5, map[int64]int64{1: 7}, []int{5}}, "sold out, told to user 2"},
+		"sold out after an unknown restock": {[]operation{claim(1, 0, 5, placed, 7), restock(5, 10, 20, unknown),
+			claim(2, 221, 230, soldOut, 0)}, final{1, 5, map[int64]int64{1: 7}, []int{5}}, ""},
+		"a restock that is not there": {[]operation{restock(5, 10, 20, restocked)}, final{1, 1, nil, nil},
+			"does not have the restock"},
+		"sold out, told to one who has it": {[]operation{claim(1, 0, 5, placed, 7),
+			claim(1, 300, 305, soldOut, 0)}, final{1, 0, map[int64]int64{1: 7}, nil}, "sold out, told to user 1"},
+		"an order before the restock that has": {[]operation{claim(1, 0, 5, placed, 7), claim(2, 6, 9, placed, 8),
+			restock(5, 10, 20, restocked)}, final{1, 4, map[int64]int64{1: 7, 2: 8}, []int{5}}, "cannot follow"},
 	} {
 		err := check(test.operations, test.end)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

@@ -50,7 +50,8 @@ func (m mutant) build(ctx context.Context, dir string) error {
 	if err := rig.WriteJSON(overlay, map[string]any{"Replace": map[string]string{original: changed}}); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay", overlay, "-o", filepath.Join("bin", m.name), "./cmd/api").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay", overlay, "-o",
+		filepath.Join("bin", m.name), "./cmd/api").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build %s: %w: %s", m.name, err, out)
 	}

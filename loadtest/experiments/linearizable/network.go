@@ -35,7 +35,8 @@ func (i *instance) connect(sale *rig.Sale, z *lab.ZooKeeper) (settings []string,
 		return nil, err
 	}
 	dsn.Net, dsn.Addr = "tcp", i.mysql.Addr()
-	settings = []string{"MYSQL_DSN=" + dsn.FormatDSN(), fmt.Sprintf("REDIS_URL=redis://%s/%d", i.redis.Addr(), server.DB)}
+	settings = []string{"MYSQL_DSN=" + dsn.FormatDSN(),
+		fmt.Sprintf("REDIS_URL=redis://%s/%d", i.redis.Addr(), server.DB)}
 	if z != nil {
 		if i.zookeeper, err = faultproxy.New("tcp", z.Address); err != nil {
 			return nil, err

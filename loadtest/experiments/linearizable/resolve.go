@@ -88,7 +88,8 @@ func orderSteps(operations []operation, end final) ([]step, error) {
 	list := make([]step, 0, len(steps))
 	for user, s := range steps {
 		if s.call > s.ret || s.call == never {
-			return nil, fmt.Errorf("user %d had order %d before any claim that can have placed it", user, end.orders[user])
+			return nil, fmt.Errorf("user %d had order %d before any claim that can have placed it", user,
+				end.orders[user])
 		}
 		list = append(list, *s)
 	}
@@ -109,7 +110,8 @@ func restockSteps(operations []operation, end final) (steps []step, err error) {
 		}
 	}
 	if len(steps) != len(end.restocks) {
-		return nil, fmt.Errorf("the database has restocks of %v units, %d of them were requested", end.restocks, len(steps))
+		return nil, fmt.Errorf("the database has restocks of %v units, %d of them were requested",
+			end.restocks, len(steps))
 	}
 	return steps, nil
 }

@@ -153,7 +153,8 @@ func (r *run) judge(ctx context.Context) (violations []string, err error) {
 		if err := check(r.history.of(coupon), end); err != nil {
 			violations = append(violations, err.Error())
 			path := fmt.Sprintf("out/linearizable/%s-%d-%d.json", r.Binary, r.Seed, coupon)
-			if err := rig.WriteJSON(path, map[string]any{"faults": r.struck, "operations": r.history.of(coupon)}); err != nil {
+			if err := rig.WriteJSON(path,
+				map[string]any{"faults": r.struck, "operations": r.history.of(coupon)}); err != nil {
 				return nil, err
 			}
 		}

@@ -42,7 +42,8 @@ func (v Views) name() string {
 
 // Table is a table of trials.
 func Table(views []Views) report.Table {
-	t := report.Table{Header: []string{"", "has to", "counted", "lost", "1/s", "wait p50, ms", "wait p99, ms", "right"}}
+	t := report.Table{Header: []string{"", "has to", "counted", "lost", "1/s", "wait p50, ms",
+		"wait p99, ms", "right"}}
 	for _, v := range views {
 		t.Add(v.name(), v.Expect, v.Counted, v.Lost, fmt.Sprintf("%.0f", v.PerSecond),
 			fmt.Sprintf("%.1f", v.WaitP50), fmt.Sprintf("%.1f", v.WaitP99), rig.Mark(v.Pass))
@@ -62,7 +63,8 @@ func pausesSection(pauses []Pauses) report.Section {
 
 func pausesTable(pauses []Pauses) report.Table {
 	t := report.Table{Header: []string{
-		"lock", "has to", "late holder's status", "late write", "answered meanwhile", "answered in all", "counted", "right",
+		"lock", "has to", "late holder's status", "late write", "answered meanwhile", "answered in all",
+		"counted", "right",
 	}}
 	for _, p := range pauses {
 		write := "refused"

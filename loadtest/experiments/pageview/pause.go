@@ -90,6 +90,7 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 func (p Pauses) overwritten() bool { return p.Counted != int64(1+p.Others) }
 
 func view(ctx context.Context, i *lab.API, query string) (status int, err error) {
-	status, _, err = rig.Client{URL: i.URL(), HTTP: http.DefaultClient}.Do(ctx, http.MethodPost, "/v3/pview"+query, "", nil)
+	status, _, err = rig.Client{URL: i.URL(), HTTP: http.DefaultClient}.Do(ctx, http.MethodPost,
+		"/v3/pview"+query, "", nil)
 	return status, err
 }

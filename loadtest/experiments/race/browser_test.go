@@ -70,8 +70,10 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // wait waits until an expression is true.
 func (p *tab) wait(expression string) {
 	p.Helper()
-	if _, err := chromedp.Run(p.page.Context, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
-		p.Fatalf("wait for %s: %v; the page says %q", expression, err, evaluate[string](p, `document.querySelector("#phase").textContent`))
+	if _, err := chromedp.Run(p.page.Context,
+		chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
+		p.Fatalf("wait for %s: %v; the page says %q", expression, err,
+			evaluate[string](p, `document.querySelector("#phase").textContent`))
 	}
 }
 

@@ -42,7 +42,8 @@ func (c *checker) workload(w Workload) {
 	c.between(w.Stock, 1, limits.Stock, "workload.stock")
 	c.between(w.PauseMS, 0, limits.PauseMS, "workload.pause_ms")
 	if len(c.wrong) == 0 {
-		c.require(w.Claims() <= limits.Claims, "workload.claims_per_user", "users × claims must be at most %d, not %d", limits.Claims, w.Claims())
+		c.require(w.Claims() <= limits.Claims, "workload.claims_per_user", "users × claims must be at most %d, not %d",
+			limits.Claims, w.Claims())
 	}
 }
 
@@ -56,7 +57,8 @@ func (c *checker) side(prefix string, s Settings, w Workload) {
 		c.oneOf(g, guards, prefix+"guards")
 		c.require(!slices.Contains(s.Guards[:i], g), prefix+"guards", "names %s twice", g)
 	}
-	c.require(s.Commit == "each" || len(s.guardsOff()) == 0, prefix+"guards", "a guard can be removed only with commit each")
+	c.require(s.Commit == "each" || len(s.guardsOff()) == 0, prefix+"guards",
+		"a guard can be removed only with commit each")
 	c.require(s.Redis == "single" || s.Lock == "redis" || s.Lock == "redisson", prefix+"redis",
 		"matters only to the locks redis and redisson; must be single with the lock %s", s.Lock)
 	c.turns(prefix, s, w)

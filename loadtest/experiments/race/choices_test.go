@@ -27,7 +27,8 @@ func TestEveryLockRaces(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	for _, pair := range [][2]Settings{
-		{{Lock: "none"}, {Lock: "redlock"}}, {{Lock: "local"}, {Lock: "redisson"}}, {{Lock: "mysql"}, {Lock: "getlock"}},
+		{{Lock: "none"}, {Lock: "redlock"}}, {{Lock: "local"}, {Lock: "redisson"}},
+		{{Lock: "mysql"}, {Lock: "getlock"}},
 		{{Lock: "zk"}, {Lock: "etcd"}}, {{Lock: "memcache"}, {Lock: "redis", Redis: "sentinel"}},
 		{{Lock: "redis", Redis: "cluster"}, {Lock: "redisson", Redis: "replicas"}},
 	} {
@@ -120,7 +121,8 @@ func (c *client) auditSide(w Workload, s Settings) {
 	}
 	distinct := len(slices.Compact(slices.Clone(users)))
 	n := side.Counts
-	if n.Orders != len(users) || n.Stock != stock || n.Users != distinct || n.Duplicates != len(users)-distinct || n.Oversold != max(0, len(users)-w.Stock) || n.Accepted != len(acknowledged) {
+	if n.Orders != len(users) || n.Stock != stock || n.Users != distinct || n.Duplicates != len(users)-distinct ||
+		n.Oversold != max(0, len(users)-w.Stock) || n.Accepted != len(acknowledged) {
 		c.t.Errorf("%+v: counts %+v; %d orders, %d users, stock %d", s, n, len(users), distinct, stock)
 	}
 	last := side.Samples[len(side.Samples)-1]
@@ -131,7 +133,8 @@ func (c *client) auditSide(w Workload, s Settings) {
 		Orders, Stock        int
 		Duplicates, Oversold int
 	}
-	if err := json.Unmarshal(side.Audit, &own); err != nil || own.Orders != n.Orders || own.Stock != n.Stock || own.Duplicates != n.Duplicates || own.Oversold != n.Oversold {
+	if err := json.Unmarshal(side.Audit, &own); err != nil || own.Orders != n.Orders || own.Stock != n.Stock ||
+		own.Duplicates != n.Duplicates || own.Oversold != n.Oversold {
 		c.t.Errorf("%+v: the service's audit is %s: %v", s, side.Audit, err)
 	}
 	if len(n.Instances) != s.Instances || len(side.Claims) != w.Claims() {

@@ -17,7 +17,8 @@ func checkLights(p *tab, r Race) {
 	p.Helper()
 	for i, side := range r.Sides {
 		for _, promise := range side.Promises {
-			light := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s]").className + " " + document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s] .said").textContent`, i, promise.ID, i, promise.ID))
+			light := evaluate[string](p,
+				fmt.Sprintf(`document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s]").className + " " + document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s] .said").textContent`, i, promise.ID, i, promise.ID))
 			want := "light held held"
 			if !promise.Held {
 				want = fmt.Sprintf("light broken broken: %d ", promise.Number)
@@ -34,7 +35,8 @@ func checkLights(p *tab, r Race) {
 		if sentence != side.Sentence.EN {
 			p.Errorf("side %d: the sentence is %q", i, sentence)
 		}
-		if code := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .source code")[%d].textContent`, i)); strings.TrimSpace(code) != strings.TrimSpace(side.Source.Text) {
+		if code := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .source code")[%d].textContent`,
+			i)); strings.TrimSpace(code) != strings.TrimSpace(side.Source.Text) {
 			p.Errorf("side %d: the code is %q", i, code)
 		}
 	}
@@ -54,10 +56,14 @@ func checkNumbers(p *tab, r Race) {
 			p.Fatal(err)
 		}
 		for name, want := range map[string]int{
-			"sent": len(side.Claims), "orders": side.Counts.Orders, "duplicates": side.Counts.Duplicates, "oversold": side.Counts.Oversold,
-			"missing": side.Counts.Missing, "auditOrders": audit.Orders, "auditUsers": audit.Users, "auditMost": audit.Most, "auditStock": audit.Stock,
+			"sent": len(side.Claims), "orders": side.Counts.Orders, "duplicates": side.Counts.Duplicates,
+			"oversold": side.Counts.Oversold,
+			"missing":  side.Counts.Missing, "auditOrders": audit.Orders, "auditUsers": audit.Users,
+			"auditMost": audit.Most, "auditStock": audit.Stock,
 		} {
-			if got := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll("[data-number=%s] td")[%d].textContent`, name, i)); got != fmt.Sprint(want) {
+			if got := evaluate[string](p,
+				fmt.Sprintf(`document.querySelectorAll("[data-number=%s] td")[%d].textContent`, name,
+					i)); got != fmt.Sprint(want) {
 				p.Errorf("side %d: the table has %s = %s, want %d", i, name, got, want)
 			}
 		}
@@ -67,7 +73,8 @@ func checkNumbers(p *tab, r Race) {
 // checkClaims looks for the line of every claim, in the lane of its instance.
 func checkClaims(p *tab, r Race) {
 	p.Helper()
-	verdicts := map[string]string{"": "accepted", "already_claimed": "already_claimed", "sold_out": "sold_out", "claim_in_progress": "claim_in_progress"}
+	verdicts := map[string]string{"": "accepted", "already_claimed": "already_claimed", "sold_out": "sold_out",
+		"claim_in_progress": "claim_in_progress"}
 	s := p.scene()
 	for i, side := range r.Sides {
 		if len(s.Sides[i].Claims) != len(side.Claims) {
@@ -75,7 +82,8 @@ func checkClaims(p *tab, r Race) {
 		}
 		for _, drawn := range s.Sides[i].Claims {
 			claim := side.Claims[drawn.N]
-			if int64(drawn.From) != claim.Sent || int64(drawn.To) != claim.Answered || drawn.Lane != "Instance "+claim.Instance ||
+			if int64(drawn.From) != claim.Sent || int64(drawn.To) != claim.Answered ||
+				drawn.Lane != "Instance "+claim.Instance ||
 				drawn.Verdict != cmp.Or(verdicts[claim.Code], "refused") {
 				p.Errorf("side %d: claim %+v is drawn as %+v", i, claim, drawn)
 			}
@@ -98,7 +106,8 @@ func checkOverlaps(p *tab, r Race) {
 			}
 			evaluate[any](p, next+`.click()`)
 		}
-		for evaluate[bool](p, fmt.Sprintf(`(b => !b.disabled && (b.click(), true))(document.querySelectorAll(".side")[%d].querySelector(".previous"))`, i)) {
+		for evaluate[bool](p,
+			fmt.Sprintf(`(b => !b.disabled && (b.click(), true))(document.querySelectorAll(".side")[%d].querySelector(".previous"))`, i)) {
 		}
 		if (len(want) > 0) != (i == 0) {
 			p.Errorf("side %d has %d overlaps", i, len(want))
@@ -108,7 +117,8 @@ func checkOverlaps(p *tab, r Race) {
 		}
 	}
 	first := p.scene().Sides[0].Overlaps[0]
-	red := evaluate[[]int](p, fmt.Sprintf(`[...document.querySelector(".timeline canvas").getContext("2d").getImageData(%f * devicePixelRatio, %f * devicePixelRatio, 1, 1).data]`, first.X+first.Width/2, first.Y))
+	red := evaluate[[]int](p,
+		fmt.Sprintf(`[...document.querySelector(".timeline canvas").getContext("2d").getImageData(%f * devicePixelRatio, %f * devicePixelRatio, 1, 1).data]`, first.X+first.Width/2, first.Y))
 	if red[0] < 180 || red[1] > 80 || red[2] > 80 {
 		p.Errorf("the mark of an overlap is not red: %v", red)
 	}
@@ -158,7 +168,8 @@ func sortedOverlaps(overlaps []drawnOverlap) []drawnOverlap {
 	for _, o := range overlaps {
 		sorted = append(sorted, drawnOverlap{Key: o.Key, From: o.From, To: o.To, Depth: o.Depth})
 	}
-	slices.SortFunc(sorted, func(x, y drawnOverlap) int { return cmp.Or(strings.Compare(x.Key, y.Key), cmp.Compare(x.From, y.From)) })
+	slices.SortFunc(sorted,
+		func(x, y drawnOverlap) int { return cmp.Or(strings.Compare(x.Key, y.Key), cmp.Compare(x.From, y.From)) })
 	return sorted
 }
 
@@ -194,7 +205,8 @@ func checkZoom(p *tab) {
 // width from the left.
 func middle(p *tab, part float64) (x, y float64) {
 	p.Helper()
-	box := evaluate[[]float64](p, `(b => [b.left, b.width, b.top])(document.querySelector(".timeline canvas").getBoundingClientRect())`)
+	box := evaluate[[]float64](p,
+		`(b => [b.left, b.width, b.top])(document.querySelector(".timeline canvas").getBoundingClientRect())`)
 	return box[0] + part*box[1], box[2] + 60
 }
 
@@ -219,10 +231,12 @@ func checkStory(p *tab, r Race) {
 	p.Helper()
 	drawn := p.scene().Sides[1].Sections[0]
 	canvas := `document.querySelectorAll(".timeline canvas")[1]`
-	box := evaluate[[]float64](p, canvas+`.scrollIntoView({block: "center"}), (b => [b.left, b.top])(`+canvas+`.getBoundingClientRect())`)
+	box := evaluate[[]float64](p, canvas+`.scrollIntoView({block: "center"}), (b => [b.left, b.top])(`+canvas+
+		`.getBoundingClientRect())`)
 	p.do(chromedp.MouseEvent(chromedp.MouseMoved, box[0]+(drawn.Left+drawn.Right)/2, box[1]+drawn.Y))
 	p.drawn()
-	if tip := evaluate[string](p, `document.querySelectorAll(".side .tip")[1].textContent`); !strings.Contains(tip, "in the critical section, alone") {
+	if tip := evaluate[string](p, `document.querySelectorAll(".side .tip")[1].textContent`); !strings.Contains(tip,
+		"in the critical section, alone") {
 		p.Errorf("the story of a section on the right is %q", tip)
 	}
 	p.do(chromedp.Focus(chromedp.CSS(".timeline canvas")), chromedp.KeyEvent(kb.ArrowDown))
@@ -256,5 +270,6 @@ func checkPlayback(p *tab, r Race) {
 	p.press("#play")
 	p.wait(`document.querySelector("#scrub").value > 110`)
 	p.press("#play")
-	evaluate[any](p, `(s => { s.value = 1000; s.dispatchEvent(new Event("input")) })(document.querySelector("#scrub"))`)
+	evaluate[any](p,
+		`(s => { s.value = 1000; s.dispatchEvent(new Event("input")) })(document.querySelector("#scrub"))`)
 }

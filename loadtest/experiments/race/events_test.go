@@ -81,9 +81,11 @@ func (h heard) check(t *testing.T, who string, r Race) {
 	for i, s := range r.Sides {
 		got := h.sides[i]
 		slices.SortFunc(got.Claims, func(x, y Claim) int { return cmp.Compare(x.N, y.N) })
-		if !slices.Equal(got.Claims, s.Claims) || !slices.Equal(got.Sections, s.Sections) || !slices.Equal(got.Samples, s.Samples) {
+		if !slices.Equal(got.Claims, s.Claims) || !slices.Equal(got.Sections, s.Sections) ||
+			!slices.Equal(got.Samples, s.Samples) {
 			t.Errorf("%s was sent %d claims, %d sections and %d samples of side %d, or others than %d, %d and %d", who,
-				len(got.Claims), len(got.Sections), len(got.Samples), i, len(s.Claims), len(s.Sections), len(s.Samples))
+				len(got.Claims), len(got.Sections), len(got.Samples), i, len(s.Claims), len(s.Sections),
+				len(s.Samples))
 		}
 		if got.Counts == nil || got.Counts.Orders != s.Counts.Orders || got.Coupon != s.Coupon {
 			t.Errorf("%s was sent the counts %+v of side %d", who, got.Counts, i)
@@ -113,7 +115,8 @@ func TestEveryListenerIsSentTheWholeRace(t *testing.T) {
 	r, during := c.race(request)
 	during.check(t, "a listener during the race", r)
 	c.listen(r.ID).check(t, "a listener after the race", r)
-	if n := len(slices.DeleteFunc(slices.Clone(during.names), func(name string) bool { return name != "batch" })); n < 6 {
+	if n := len(slices.DeleteFunc(slices.Clone(during.names),
+		func(name string) bool { return name != "batch" })); n < 6 {
 		t.Errorf("only %d batches were sent while the race ran", n)
 	}
 }

@@ -27,7 +27,8 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, those that looked for an order before the other had committed found none, so %[2]d orders are duplicates.",
-				"一个实例的互斥锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，在对方提交之前查询的，没有查到订单，于是多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates)
+				"一个实例的互斥锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，在对方提交之前查询的，没有查到订单，于是多出 %[2]d 个重复订单。",
+				f.Overlaps, f.Duplicates)
 		},
 		source: lockFunction,
 	},
@@ -35,7 +36,8 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 && f.settings.Lock == "none" },
 		say: func(f facts) Sentence {
 			return sentence("Nothing kept the claims of one user apart: %[1]d times one entered while another was inside; those that looked for an order before another had committed found none and inserted their own, so %[2]d orders are duplicates.",
-				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；在别人提交之前查询的，没有查到订单，于是各自插入，多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates).with(f.alsoOversold())
+				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；在别人提交之前查询的，没有查到订单，于是各自插入，多出 %[2]d 个重复订单。", f.Overlaps,
+				f.Duplicates).with(f.alsoOversold())
 		},
 		source: always(checkThenAct),
 	},
@@ -61,7 +63,8 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
-				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 个。", f.overlapsAcross, f.Oversold)
+				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 个。",
+				f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
 	},
@@ -90,7 +93,8 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return !f.unique() && f.excluded() && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim in at a time: %[1]d were refused because another claim of their user was inside, %[2]d found the order of an earlier one, no sections of one key overlapped, and nobody has two orders although there is no unique key.",
-				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一键，也没有人得到两个订单。", f.Codes["claim_in_progress"], f.Codes["already_claimed"])
+				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一键，也没有人得到两个订单。",
+				f.Codes["claim_in_progress"], f.Codes["already_claimed"])
 		},
 		source: lockFunction,
 	},
@@ -98,13 +102,15 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return !f.stockGuarded() && f.excluded() && f.settings.LockScope == "coupon" },
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim of the coupon in at a time, so each read the stock that the one before had left: %[1]d sold and %[2]d refused as sold out, without a condition in the UPDATE, and one after the other.",
-				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 个，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders, f.Codes["sold_out"])
+				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 个，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders,
+				f.Codes["sold_out"])
 		},
 		source: lockFunction,
 	},
 	{
 		holds: func(f facts) bool {
-			return !f.unique() && f.workload.ClaimsPerUser > 1 || !f.stockGuarded() && f.workload.Users > f.workload.Stock
+			return !f.unique() && f.workload.ClaimsPerUser > 1 || !f.stockGuarded() &&
+				f.workload.Users > f.workload.Stock
 		},
 		say: func(f facts) Sentence {
 			return sentence("Nothing broke, but nothing prevented it either: the overlaps of sections of one key (%[1]d) did no harm this time. Start it again, or send more claims.",
@@ -118,7 +124,8 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out, %[4]d ms from the first claim to the last reply.",
-				"每件库存只卖出一次，靠的是%[5]s：卖出 %[2]d 个，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders, f.Codes["sold_out"], f.took.Milliseconds(), how(f).ZH)
+				"每件库存只卖出一次，靠的是%[5]s：卖出 %[2]d 个，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders,
+				f.Codes["sold_out"], f.took.Milliseconds(), how(f).ZH)
 		},
 		source: decrementFunction,
 	},
@@ -126,7 +133,8 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every second order: %[2]d claims were told of the order that exists, %[3]d sold, none twice.",
-				"同一用户的请求有 %[1]d 次同时在临界区内，唯一键拒绝了每个第二张订单：%[2]d 个请求得知已有订单，共卖出 %[3]d 个，无一重复。", f.Overlaps, f.Codes["already_claimed"], f.Orders)
+				"同一用户的请求有 %[1]d 次同时在临界区内，唯一键拒绝了每个第二张订单：%[2]d 个请求得知已有订单，共卖出 %[3]d 个，无一重复。", f.Overlaps,
+				f.Codes["already_claimed"], f.Orders)
 		},
 		source: uniqueKeyFunction,
 	},
@@ -134,7 +142,8 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock },
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out.",
-				"每件库存只卖出一次，靠的是%[4]s：卖出 %[2]d 个，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"], how(f).ZH).with(f.keptAway())
+				"每件库存只卖出一次，靠的是%[4]s：卖出 %[2]d 个，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"],
+				how(f).ZH).with(f.keptAway())
 		},
 		source: decrementFunction,
 	},
@@ -142,7 +151,8 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.excluded() && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("The lock kept %[1]d claims of users with another claim inside away from the database, and %[2]d found the order of an earlier one; the unique key had nothing to refuse.",
-				"锁挡下了 %[1]d 个同一用户的并发请求，%[2]d 个查到了先前的订单；唯一键没有什么可拒绝的。", f.Codes["claim_in_progress"], f.Codes["already_claimed"])
+				"锁挡下了 %[1]d 个同一用户的并发请求，%[2]d 个查到了先前的订单；唯一键没有什么可拒绝的。", f.Codes["claim_in_progress"],
+				f.Codes["already_claimed"])
 		},
 		source: lockFunction,
 	},
@@ -169,7 +179,8 @@ var strategies = map[string]Sentence{
 // keptAway is what to add if the lock has refused claims.
 func (f facts) keptAway() (addition Sentence) {
 	if n := f.Codes["claim_in_progress"]; n > 0 {
-		addition = sentence(" The lock kept %[1]d claims of users with another claim inside away from the database.", "锁另外挡下了 %[1]d 个同一用户的并发请求。", n)
+		addition = sentence(" The lock kept %[1]d claims of users with another claim inside away from the database.",
+			"锁另外挡下了 %[1]d 个同一用户的并发请求。", n)
 	}
 	return addition
 }

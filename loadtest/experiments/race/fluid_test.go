@@ -67,17 +67,21 @@ func largeRace() Race {
 	random := rand.New(rand.NewPCG(1, 2))
 	r := Race{Version: Version, ID: "1", State: Ended, Workload: Workload{Users: 2000, ClaimsPerUser: 5, Stock: 1000}}
 	for i := range r.Sides {
-		r.Sides[i] = newSide(Settings{Lock: []string{"none", "redis"}[i], LockScope: "user", Guards: []string{"stock"}, Commit: "each", Instances: 2, Redis: "single"})
+		r.Sides[i] = newSide(Settings{Lock: []string{"none", "redis"}[i], LockScope: "user", Guards: []string{"stock"},
+			Commit: "each", Instances: 2, Redis: "single"})
 		for n := range 10000 {
 			sent := random.Int64N(5000)
 			granted := sent + random.Int64N(200000)
 			released := granted + 2000 + random.Int64N(30000)
-			c := Claim{N: n, User: fmt.Sprint(n % 2000), Instance: string("ab"[n%2]), Sent: sent, Answered: released + 500, Status: 201}
+			c := Claim{N: n, User: fmt.Sprint(n % 2000), Instance: string("ab"[n%2]), Sent: sent,
+				Answered: released + 500, Status: 201}
 			if n%10 > 0 {
 				c.Status, c.Code = 409, []string{"sold_out", "already_claimed"}[n%2]
 			}
 			r.Sides[i].Claims = append(r.Sides[i].Claims, c)
-			r.Sides[i].Sections = append(r.Sides[i].Sections, Section{Key: "redis_lock:userId:" + c.User, User: c.User, Instance: c.Instance, Wanted: sent, Granted: granted, Released: released})
+			r.Sides[i].Sections = append(r.Sides[i].Sections,
+				Section{Key: "redis_lock:userId:" + c.User, User: c.User, Instance: c.Instance, Wanted: sent,
+					Granted: granted, Released: released})
 		}
 	}
 	return r

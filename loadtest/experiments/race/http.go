@@ -14,11 +14,14 @@ import (
 // handler returns the handler of all routes, for a server that listens on addr.
 func (s *session) handler(addr net.Addr) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, page.Files, "index.html") })
+	mux.HandleFunc("GET /{$}",
+		func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, page.Files, "index.html") })
 	mux.Handle("GET /page/", http.StripPrefix("/page/", http.FileServerFS(page.Files)))
 	mux.HandleFunc("GET /race.html", func(w http.ResponseWriter, _ *http.Request) { writeSaved(w, "race", nil) })
-	mux.HandleFunc("GET /options", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.options()) })
-	mux.HandleFunc("GET /races", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.summaries()) })
+	mux.HandleFunc("GET /options",
+		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.options()) })
+	mux.HandleFunc("GET /races",
+		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.summaries()) })
 	mux.HandleFunc("POST /races", s.postRace)
 	mux.HandleFunc("GET /races/{id}", s.with(getRace))
 	mux.HandleFunc("GET /races/{id}/events", s.with(getEvents))
@@ -41,7 +44,8 @@ func protect(next http.Handler, addr net.Addr) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !hosts[r.Host] {
-			writeProblem(w, Problem{Title: "Misdirected Request", Status: http.StatusMisdirectedRequest, Code: "wrong_host", Detail: "the race is served at 127.0.0.1 and localhost only"})
+			writeProblem(w, Problem{Title: "Misdirected Request", Status: http.StatusMisdirectedRequest,
+				Code: "wrong_host", Detail: "the race is served at 127.0.0.1 and localhost only"})
 			return
 		}
 		sameOrigin.ServeHTTP(w, r)
@@ -52,16 +56,19 @@ func protect(next http.Handler, addr net.Addr) http.Handler {
 func (s *session) postRace(w http.ResponseWriter, r *http.Request) {
 	var request Request
 	if err := decodeRequest(w, r, &request); err != nil {
-		writeProblem(w, Problem{Title: "Bad Request", Status: http.StatusBadRequest, Code: "bad_request", Detail: err.Error()})
+		writeProblem(w, Problem{Title: "Bad Request", Status: http.StatusBadRequest, Code: "bad_request",
+			Detail: err.Error()})
 		return
 	}
 	if wrong := check(request); len(wrong) > 0 {
-		writeProblem(w, Problem{Title: "Bad Request", Status: http.StatusBadRequest, Code: "invalid_race", Errors: wrong})
+		writeProblem(w, Problem{Title: "Bad Request", Status: http.StatusBadRequest, Code: "invalid_race",
+			Errors: wrong})
 		return
 	}
 	l, err := s.start(request)
 	if err != nil {
-		writeProblem(w, Problem{Title: "Conflict", Status: http.StatusConflict, Code: "race_running", Detail: err.Error()})
+		writeProblem(w, Problem{Title: "Conflict", Status: http.StatusConflict, Code: "race_running",
+			Detail: err.Error()})
 		return
 	}
 	snapshot := l.snapshot()
@@ -89,7 +96,8 @@ func (s *session) with(serve func(http.ResponseWriter, *http.Request, *live)) ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		l := s.find(r.PathValue("id"))
 		if l == nil {
-			writeProblem(w, Problem{Title: "Not Found", Status: http.StatusNotFound, Code: "race_not_found", Detail: "this session has no such race"})
+			writeProblem(w, Problem{Title: "Not Found", Status: http.StatusNotFound, Code: "race_not_found",
+				Detail: "this session has no such race"})
 			return
 		}
 		serve(w, r, l)

@@ -19,7 +19,8 @@ func serveWithoutServers(t *testing.T) *client {
 }
 
 func valid() Request {
-	s := Settings{Lock: "redis", LockScope: "user", Guards: []string{"stock", "unique"}, Commit: "each", Instances: 2, Redis: "single"}
+	s := Settings{Lock: "redis", LockScope: "user", Guards: []string{"stock", "unique"}, Commit: "each", Instances: 2,
+		Redis: "single"}
 	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, Stock: 5}, Sides: [2]Settings{s, s}}
 }
 
@@ -44,7 +45,8 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 		change(&r)
 		status, body := c.post(r)
 		var p Problem
-		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 400 || p.Code != "invalid_race" || len(p.Errors) != 1 || p.Errors[0].Field != field {
+		if err := json.Unmarshal([]byte(body), &p); err != nil || status != 400 || p.Code != "invalid_race" ||
+			len(p.Errors) != 1 || p.Errors[0].Field != field {
 			t.Errorf("%s: %d %s", field, status, body)
 		}
 	}
@@ -64,7 +66,8 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 func TestPresetsAreRowsOfTheDemo(t *testing.T) {
 	t.Parallel()
 	all := presets()
-	if !strings.HasPrefix(all[0].Name, "no lock | Redis lock per user") || slices.Contains(all[0].Sides[0].Guards, "unique") {
+	if !strings.HasPrefix(all[0].Name, "no lock | Redis lock per user") ||
+		slices.Contains(all[0].Sides[0].Guards, "unique") {
 		t.Errorf("the page opens with %+v", all[0])
 	}
 	names := map[string]bool{}
@@ -104,7 +107,8 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		if r.host != "" {
 			req.Host = r.host
 		}
-		for name, value := range map[string]string{"Origin": r.origin, "Sec-Fetch-Site": r.site, "Content-Type": r.contentType} {
+		for name, value := range map[string]string{"Origin": r.origin, "Sec-Fetch-Site": r.site,
+			"Content-Type": r.contentType} {
 			if value != "" {
 				req.Header.Set(name, value)
 			}
@@ -117,7 +121,8 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		if resp.StatusCode != r.want {
 			t.Errorf("%+v: %s", r, resp.Status)
 		}
-		if resp.Header.Get("Content-Security-Policy") != page.Policy || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		if resp.Header.Get("Content-Security-Policy") != page.Policy ||
+			resp.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%+v: headers %v", r, resp.Header)
 		}
 	}
@@ -136,7 +141,8 @@ func TestPageIsServed(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || want == "" && resp.StatusCode != 404 || want != "" && (resp.StatusCode != 200 || len(body) == 0 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want)) {
+		if err != nil || want == "" && resp.StatusCode != 404 || want != "" &&
+			(resp.StatusCode != 200 || len(body) == 0 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want)) {
 			t.Errorf("%s: %s, %s, %v", path, resp.Status, resp.Header.Get("Content-Type"), err)
 		}
 	}

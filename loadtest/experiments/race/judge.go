@@ -24,7 +24,8 @@ func (s *session) judge(ctx context.Context, race Race, i int, v *service) (r Re
 	}
 	r.Counts, r.Promises = &counts, promises(counts)
 	client := rig.NewClient(v.Nginx.URL)
-	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil, http.StatusOK, &r.Audit); err != nil {
+	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil,
+		http.StatusOK, &r.Audit); err != nil {
 		return r, err
 	}
 	r.Sentence, r.Source = s.explain(side, race.Sides[1-i].Settings, counts, w)
@@ -65,7 +66,8 @@ func (s Side) burst() rig.Burst {
 			verdict = rig.Accepted
 		}
 		b.Spans = append(b.Spans, rig.Span{Sent: moment(c.Sent), Received: moment(c.Answered)})
-		b.Claims = append(b.Claims, rig.Claim{Sent: moment(c.Sent), Received: moment(c.Answered), Verdict: verdict, Order: c.Order, Instance: c.Instance})
+		b.Claims = append(b.Claims, rig.Claim{Sent: moment(c.Sent), Received: moment(c.Answered), Verdict: verdict,
+			Order: c.Order, Instance: c.Instance})
 	}
 	return b
 }
@@ -98,7 +100,8 @@ func keyOf(s Section) string { return s.Key }
 func overlaps(all []Section, key func(Section) string) int {
 	n := 0
 	latest := map[string]int64{} // the latest release
-	for _, s := range slices.SortedFunc(slices.Values(all), func(x, y Section) int { return cmp.Compare(x.Granted, y.Granted) }) {
+	for _, s := range slices.SortedFunc(slices.Values(all),
+		func(x, y Section) int { return cmp.Compare(x.Granted, y.Granted) }) {
 		if end, found := latest[key(s)]; found && s.Granted < end {
 			n++
 		}
@@ -112,7 +115,8 @@ func promises(c Counts) []Promise {
 	broken := []Promise{
 		{ID: "stock", Name: "no more orders than stock", Number: c.Oversold},
 		{ID: "one_each", Name: "no user has two orders", Number: c.Duplicates},
-		{ID: "all_sold", Name: "no acknowledged order is missing, and what is wanted is sold", Number: c.Missing + c.Undersold + c.Unsold},
+		{ID: "all_sold", Name: "no acknowledged order is missing, and what is wanted is sold",
+			Number: c.Missing + c.Undersold + c.Unsold},
 	}
 	for i := range broken {
 		broken[i].Held = broken[i].Number == 0

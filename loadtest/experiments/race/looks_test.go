@@ -26,7 +26,8 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 		p.Errorf("the saved race differs: %v", err)
 	}
 	before := p.scene().Sides
-	p.do(chromedp.Navigate(evaluate[string](p, `location.href`)), chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
+	p.do(chromedp.Navigate(evaluate[string](p, `location.href`)),
+		chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
 	p.wait(`document.querySelector("#phase").textContent.includes("race.json")`)
 	if !sameJSON(before, p.scene().Sides) {
 		p.Error("the page shows the loaded JSON in another way than the race")
@@ -40,7 +41,9 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 		p.Error("the saved HTML shows the race in another way than the page")
 	}
 	for i, side := range r.Sides {
-		if got := evaluate[string](disk, fmt.Sprintf(`document.querySelectorAll(".stock .u-legend")[%d].textContent.replace(/\s+/g, "")`, i)); !strings.Contains(got, fmt.Sprintf("orders%dcan", side.Counts.Orders)) {
+		if got := evaluate[string](disk,
+			fmt.Sprintf(`document.querySelectorAll(".stock .u-legend")[%d].textContent.replace(/\s+/g, "")`,
+				i)); !strings.Contains(got, fmt.Sprintf("orders%dcan", side.Counts.Orders)) {
 			p.Errorf("side %d: the chart ends with %q, want %d orders", i, got, side.Counts.Orders)
 		}
 	}
@@ -91,7 +94,8 @@ func checkLook(t *testing.T, b *browser.Browser, url string, look browser.Look, 
 	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
 	p.wait(`document.querySelectorAll(".light.held, .light.broken").length === 6`)
 	p.drawn()
-	if chinese := evaluate[bool](p, `document.documentElement.lang === "zh-CN" && document.querySelector("h1").textContent === "并发竞争现场"`); chinese != (look.Language == "zh-CN") {
+	if chinese := evaluate[bool](p,
+		`document.documentElement.lang === "zh-CN" && document.querySelector("h1").textContent === "并发竞争现场"`); chinese != (look.Language == "zh-CN") {
 		t.Errorf("a browser in %s gets the wrong language", look.Language)
 	}
 	if width := evaluate[int64](p, `document.documentElement.scrollWidth`); width > look.Width {

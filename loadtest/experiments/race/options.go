@@ -47,7 +47,8 @@ func presets() []Preset {
 		}
 	}
 	all := append(breaking, others...)
-	opening := slices.IndexFunc(all, func(p Preset) bool { return p.Sides[0].Lock == "none" && p.Sides[1].Lock == "redis" })
+	opening := slices.IndexFunc(all,
+		func(p Preset) bool { return p.Sides[0].Lock == "none" && p.Sides[1].Lock == "redis" })
 	all[0], all[opening] = all[opening], all[0]
 	for i := range all {
 		all[i].Name, all[i].NameZH = all[i].title(english), all[i].title(chinese)
@@ -67,7 +68,8 @@ func comparable(x, y demo.Experiment) bool {
 		return false
 	}
 	differ := 0
-	for _, same := range []bool{english.lock(settingsOf(x)) == english.lock(settingsOf(y)), x.Commit == y.Commit, slices.Equal(x.GuardsOff, y.GuardsOff)} {
+	for _, same := range []bool{english.lock(settingsOf(x)) == english.lock(settingsOf(y)), x.Commit == y.Commit,
+		slices.Equal(x.GuardsOff, y.GuardsOff)} {
 		if !same {
 			differ++
 		}
@@ -90,5 +92,6 @@ func preset(left, right demo.Experiment) Preset {
 }
 
 func settingsOf(e demo.Experiment) Settings {
-	return Settings{Lock: e.Lock, LockScope: e.Scope, Guards: e.Guards(), Commit: e.Commit, Instances: 2, Redis: "single"}
+	return Settings{Lock: e.Lock, LockScope: e.Scope, Guards: e.Guards(), Commit: e.Commit, Instances: 2,
+		Redis: "single"}
 }

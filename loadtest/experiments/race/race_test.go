@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 
 // buildAPI builds bin/api, which the instances run, once.
 var buildAPI = sync.OnceValue(func() error {
-	out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"), "./cmd/api").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"),
+		"./cmd/api").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}
@@ -152,7 +153,8 @@ func TestOpeningPresetBreaksOnTheLeftOnly(t *testing.T) {
 	if left.Source.Func != checkThenAct.name || right.Source.Func != lockFunctions["redis"].name {
 		t.Errorf("the difference is at %s and %s", left.Source.Func, right.Source.Func)
 	}
-	if !strings.Contains(left.Sentence.EN, fmt.Sprintf("%d orders are duplicates", left.Counts.Duplicates)) || left.Sentence.ZH == "" {
+	if !strings.Contains(left.Sentence.EN, fmt.Sprintf("%d orders are duplicates", left.Counts.Duplicates)) ||
+		left.Sentence.ZH == "" {
 		t.Errorf("left: %+v", left.Sentence)
 	}
 }
@@ -176,7 +178,8 @@ func TestOneRaceAtATime(t *testing.T) {
 	}
 	c.listen("2")
 	var all []Summary
-	if c.get("/races", &all); len(all) != 2 || all[0].ID != "2" || all[1].ID != "1" || all[1].State != Ended || all[1].Sides[0].Counts == nil {
+	if c.get("/races", &all); len(all) != 2 || all[0].ID != "2" || all[1].ID != "1" || all[1].State != Ended ||
+		all[1].Sides[0].Counts == nil {
 		t.Errorf("the list: %+v", all)
 	}
 }
@@ -206,7 +209,8 @@ func TestOverlapsAreOfOneKeyOnly(t *testing.T) {
 	t.Parallel()
 	sections := []Section{
 		{Key: "a", Granted: 0, Released: 10}, {Key: "a", Granted: 10, Released: 20}, // one after the other
-		{Key: "b", Granted: 5, Released: 50}, {Key: "b", Granted: 6, Released: 7}, {Key: "b", Granted: 40, Released: 60},
+		{Key: "b", Granted: 5, Released: 50}, {Key: "b", Granted: 6, Released: 7},
+		{Key: "b", Granted: 40, Released: 60},
 	}
 	if n := overlaps(sections, keyOf); n != 2 {
 		t.Errorf("%d overlaps, want 2", n)
@@ -235,7 +239,8 @@ func TestEverySourceIsFound(t *testing.T) {
 	}
 	for f, s := range sources {
 		_, name, _ := strings.Cut(f.name, ".")
-		if lines := strings.Split(s.Text, "\n"); s.To-s.From+1 != len(lines) || !strings.Contains(s.Text, " "+name+"(") && !strings.Contains(s.Text, " "+f.name+"(") {
+		if lines := strings.Split(s.Text, "\n"); s.To-s.From+1 != len(lines) ||
+			!strings.Contains(s.Text, " "+name+"(") && !strings.Contains(s.Text, " "+f.name+"(") {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -36,7 +36,8 @@ func (r *recorder) record(ctx context.Context, v *service, b burst) error {
 	err = b.send(ctx, func(barrier time.Time) {
 		r.begin(barrier)
 		background.Go(func() { every(running, batchInterval, r.publish) })
-		background.Go(func() { every(running, sampleInterval, func() { _ = r.sample(running, v) }) }) // the last one counts
+		// the last one counts
+		background.Go(func() { every(running, sampleInterval, func() { _ = r.sample(running, v) }) })
 	}, r.claim)
 	finish()
 	background.Wait()

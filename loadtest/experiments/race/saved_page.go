@@ -24,7 +24,8 @@ func writeSaved(w http.ResponseWriter, name string, race any) {
 		err = page.WriteFile(&file, data)
 	}
 	if err != nil {
-		http.Error(w, "the page cannot be written", http.StatusInternalServerError) // not reached with the embedded files
+		// not reached with the embedded files
+		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Del("Content-Security-Policy")

@@ -16,11 +16,14 @@ type language struct {
 
 var english = language{
 	locks: map[string]string{
-		"none": "no lock", "local": "local mutex", "redis": "Redis lock", "redisson": "Redisson lock", "redlock": "Redlock",
-		"mysql": "MySQL row lock", "getlock": "MySQL GET_LOCK", "zk": "ZooKeeper lock", "etcd": "etcd lock", "memcache": "memcached lock",
+		"none": "no lock", "local": "local mutex", "redis": "Redis lock", "redisson": "Redisson lock",
+		"redlock": "Redlock",
+		"mysql":   "MySQL row lock", "getlock": "MySQL GET_LOCK", "zk": "ZooKeeper lock", "etcd": "etcd lock",
+		"memcache": "memcached lock",
 	},
 	commits: map[string]string{
-		"each": "a transaction each", "optimistic": "version column", "pessimistic": "SELECT … FOR UPDATE", "grouped": "shared transactions",
+		"each": "a transaction each", "optimistic": "version column", "pessimistic": "SELECT … FOR UPDATE",
+		"grouped": "shared transactions",
 	},
 	missing: map[string]string{"stock": "no stock guard", "unique": "no unique key"},
 	perUser: "%s per user", perCoupon: "%s per coupon", allGuards: "all guards",
@@ -30,7 +33,8 @@ var english = language{
 var chinese = language{
 	locks: map[string]string{
 		"none": "无锁", "local": "本地互斥锁", "redis": "Redis 锁", "redisson": "Redisson 锁", "redlock": "Redlock",
-		"mysql": "MySQL 行锁", "getlock": "MySQL GET_LOCK", "zk": "ZooKeeper 锁", "etcd": "etcd 锁", "memcache": "memcached 锁",
+		"mysql": "MySQL 行锁", "getlock": "MySQL GET_LOCK", "zk": "ZooKeeper 锁", "etcd": "etcd 锁",
+		"memcache": "memcached 锁",
 	},
 	commits: map[string]string{
 		"each": "每单一个事务", "optimistic": "版本号", "pessimistic": "SELECT … FOR UPDATE", "grouped": "合并事务",

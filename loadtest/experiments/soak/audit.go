@@ -56,7 +56,8 @@ func (r *run) checkOrders(ctx context.Context, orders map[int64]claim) error {
 		}
 		for _, id := range ids {
 			if found[id] != orders[id] {
-				r.violations.add("I3: order %d was acknowledged to %+v; the database has %+v", id, orders[id], found[id])
+				r.violations.add("I3: order %d was acknowledged to %+v; the database has %+v", id,
+					orders[id], found[id])
 			}
 		}
 	}

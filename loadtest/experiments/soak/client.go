@@ -89,7 +89,8 @@ func (c client) createCoupon(ctx context.Context, coupon rig.NewCoupon) reply {
 }
 
 func (c client) restock(ctx context.Context, coupon int64, units int) reply {
-	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
+	return c.do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(),
+		map[string]int{"add": units})
 }
 
 func (c client) do(ctx context.Context, method, path, token string, body any) reply {

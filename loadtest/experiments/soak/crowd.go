@@ -30,7 +30,8 @@ type crowdRun struct {
 func (r *run) crowd(i *instance) fault {
 	var c *crowdRun
 	return fault{
-		what: fmt.Sprintf("crowd of %d times what instance %s can make", crowdSize, i.name), lasts: peakTime + crowdTime,
+		what:  fmt.Sprintf("crowd of %d times what instance %s can make", crowdSize, i.name),
+		lasts: peakTime + crowdTime,
 		strike: func(ctx context.Context) error {
 			coupon, err := r.sale.AddCoupon(ctx, crowdStock)
 			if err != nil {
@@ -63,7 +64,8 @@ func (r *run) claimInCrowd(ctx context.Context, address string, coupon int64) (o
 		return overload.Result{}, err
 	}
 	load.First += results[0].Offered
-	load.Phases = []overload.Phase{{Rate: crowdSize * float64(results[0].InTime) / peakTime.Seconds(), Duration: crowdTime}}
+	load.Phases = []overload.Phase{{Rate: crowdSize * float64(results[0].InTime) / peakTime.Seconds(),
+		Duration: crowdTime}}
 	results, err = overload.Run(ctx, load)
 	if err != nil {
 		return overload.Result{}, err

@@ -22,7 +22,8 @@ func (r *run) firstStarts() fault {
 	var proxy *faultproxy.Proxy
 	started := make(chan error, 2)
 	return fault{
-		what: "first start partitioned from MySQL in its migration, and another one that waits for it", lasts: migrationTime,
+		what:  "first start partitioned from MySQL in its migration, and another one that waits for it",
+		lasts: migrationTime,
 		strike: func(ctx context.Context) error {
 			databases++
 			dsn, err := r.stack.MySQL.Create(ctx, fmt.Sprintf("first_start_%d", databases))
@@ -61,7 +62,8 @@ func (r *run) startOnce(name, dsn string) error {
 	if err != nil {
 		return err
 	}
-	api, err := lab.StartAPI(r.stack.Lab, path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+r.sale.RedisURL, "JWT_SECRET="+r.stack.Secret,
+	api, err := lab.StartAPI(r.stack.Lab, path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+r.sale.RedisURL,
+		"JWT_SECRET="+r.stack.Secret,
 		"MIGRATE=true", "LOG_LEVEL=warn")
 	if err != nil {
 		return fmt.Errorf("instance %s: %w", name, err)

@@ -23,10 +23,12 @@ func TestHistoryReportsADifferentOrder(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	h.add(someClaim, reply{status: http.StatusCreated, ID: "7"}, time.Millisecond)
-	if order := h.add(someClaim, reply{status: 409, Code: "already_claimed", Order: "7"}, time.Millisecond); order != 0 {
+	if order := h.add(someClaim, reply{status: 409, Code: "already_claimed", Order: "7"},
+		time.Millisecond); order != 0 {
 		t.Errorf("the same order contradicts %d", order)
 	}
-	if order := h.add(someClaim, reply{status: 409, Code: "already_claimed", Order: "9"}, time.Millisecond); order != 7 {
+	if order := h.add(someClaim, reply{status: 409, Code: "already_claimed", Order: "9"},
+		time.Millisecond); order != 7 {
 		t.Errorf("a different order contradicts %d, want 7", order)
 	}
 }

@@ -20,7 +20,8 @@ func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 				want++
 			}
 		}
-		if n := len(r.violations.all()); n != want || test.h.withstood() != test.withstood || test.h.proves() != test.proves {
+		if n := len(r.violations.all()); n != want || test.h.withstood() != test.withstood ||
+			test.h.proves() != test.proves {
 			t.Errorf("%+v: %d violations, want %d", test.h, n, want)
 		}
 	}

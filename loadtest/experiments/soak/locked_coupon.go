@@ -55,7 +55,8 @@ func (r *run) lockedCoupon(i *instance) fault {
 			claims, prompt := now.claims-before.claims, now.prompt-before.prompt
 			r.log("%d of %d claims of another coupon got a verdict within %s", prompt, claims, promptLimit)
 			if !sellsOthers(claims, prompt) {
-				r.violations.add("a locked coupon takes instance %s down: %d of %d claims of another got a verdict within %s", i.name, prompt, claims, promptLimit)
+				r.violations.add("a locked coupon takes instance %s down: %d of %d claims of another got a verdict within %s",
+					i.name, prompt, claims, promptLimit)
 			}
 			return err
 		},

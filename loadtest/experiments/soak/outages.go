@@ -19,12 +19,14 @@ type fault struct {
 
 // An outage is the time from a fault to its healing.
 type outage struct {
-	Second      float64 `json:"second"`
-	What        string  `json:"what"`
-	Down        float64 `json:"down_seconds"`
-	LongestWait float64 `json:"longest_wait_seconds"`                         // of a claim from the fault until all coupons sell again
-	SellsAfter  float64 `json:"sells_after_seconds"`                          // all coupons at both instances, since the fault has healed
-	OtherAfter  float64 `json:"other_instance_sells_after_seconds,omitempty"` // since it began
+	Second float64 `json:"second"`
+	What   string  `json:"what"`
+	Down   float64 `json:"down_seconds"`
+	// of a claim from the fault until all coupons sell again
+	LongestWait float64 `json:"longest_wait_seconds"`
+	// all coupons at both instances, since the fault has healed
+	SellsAfter float64 `json:"sells_after_seconds"`
+	OtherAfter float64 `json:"other_instance_sells_after_seconds,omitempty"` // since it began
 
 	span span // until all coupons sell again
 }

@@ -18,14 +18,17 @@ func (r *run) writePage(result Report) error {
 		Title: "A sale whose parts fail", Pass: result.Pass, Environment: result.Environment,
 		Summary: fmt.Sprintf("%d claims in %.0f s, %d faults, %d acknowledged orders, all looked up in the database. The longest time without a verdict was %.1f s, the longest wait of a claim %.1f s.",
 			claims, result.Seconds, len(result.Outages), result.Acknowledged, result.LongestGap, result.LongestWait),
-		Sections: []report.Section{r.repliesSection(result), {Title: "Faults", Table: faultsTable(result.Outages)}, r.waitsSection()},
+		Sections: []report.Section{r.repliesSection(result), {Title: "Faults", Table: faultsTable(result.Outages)},
+			r.waitsSection()},
 	})
 }
 
 // repliesSection draws the replies of each second, the faults and the gaps.
 func (r *run) repliesSection(result Report) report.Section {
-	s := report.Section{Title: "Replies", Verdict: report.VerdictOf(result.Pass), Text: strings.Join(result.Violations, " ")}
-	accepted, refused, unknown := report.Series{Name: "accepted"}, report.Series{Name: "refused with a verdict"}, report.Series{Name: "without a verdict (503 or lost)"}
+	s := report.Section{Title: "Replies", Verdict: report.VerdictOf(result.Pass),
+		Text: strings.Join(result.Violations, " ")}
+	accepted, refused, unknown := report.Series{Name: "accepted"}, report.Series{Name: "refused with a verdict"},
+		report.Series{Name: "without a verdict (503 or lost)"}
 	for i, n := range r.history.seconds {
 		x := float64(i)
 		accepted.Points = append(accepted.Points, report.Point{X: x, Y: float64(n.accepted)})
@@ -34,17 +37,21 @@ func (r *run) repliesSection(result Report) report.Section {
 	}
 	faults := report.Lane{Name: "faults"}
 	for _, o := range result.Outages {
-		faults.Spans = append(faults.Spans, report.Span{Name: o.What, Kind: report.Fault, From: o.Second, To: o.Second + o.Down})
+		faults.Spans = append(faults.Spans,
+			report.Span{Name: o.What, Kind: report.Fault, From: o.Second, To: o.Second + o.Down})
 	}
 	gaps := report.Lane{Name: "gaps"}
 	for _, g := range r.history.gaps {
 		gaps.Spans = append(gaps.Spans, report.Span{
-			Name: "no claim is answered", Kind: report.Gap, From: g.begin.Sub(r.history.begin).Seconds(), To: g.end.Sub(r.history.begin).Seconds(),
+			Name: "no claim is answered", Kind: report.Gap, From: g.begin.Sub(r.history.begin).Seconds(),
+			To: g.end.Sub(r.history.begin).Seconds(),
 		})
 	}
 	s.Charts = []report.Chart{
-		report.Curves{Caption: "Replies in each second; faults are shaded", XName: "s", YName: "replies/s", Series: []report.Series{accepted, refused, unknown}, Marks: faults.Spans},
-		report.Lanes{Caption: fmt.Sprintf("Every fault, and every time of %s or more without a verdict on any claim", gapLimit), Unit: "s", Rows: []report.Lane{faults, gaps}},
+		report.Curves{Caption: "Replies in each second; faults are shaded", XName: "s", YName: "replies/s",
+			Series: []report.Series{accepted, refused, unknown}, Marks: faults.Spans},
+		report.Lanes{Caption: fmt.Sprintf("Every fault, and every time of %s or more without a verdict on any claim",
+			gapLimit), Unit: "s", Rows: []report.Lane{faults, gaps}},
 	}
 	return s
 }
@@ -52,7 +59,8 @@ func (r *run) repliesSection(result Report) report.Section {
 // faultsTable lists the outages.
 func faultsTable(outages []outage) report.Table {
 	t := report.Table{Header: []string{
-		"fault", "at, s", "lasted, s", "longest wait of a claim, s", "all coupons sell again after, s", "the other instance sells after, s",
+		"fault", "at, s", "lasted, s", "longest wait of a claim, s", "all coupons sell again after, s",
+		"the other instance sells after, s",
 	}}
 	for _, o := range outages {
 		other := ""
@@ -67,7 +75,8 @@ func faultsTable(outages []outage) report.Table {
 
 func (r *run) waitsSection() report.Section {
 	return report.Section{Title: "Waits", Charts: []report.Chart{report.Curves{
-		Caption: "The time under which each share of the replies arrived, through all faults", XName: "% of the claims", YName: "ms", LogY: true,
+		Caption: "The time under which each share of the replies arrived, through all faults",
+		XName:   "% of the claims", YName: "ms", LogY: true,
 		Series: []report.Series{report.Quantiles("all claims", atLeastAMicrosecond(r.history.latencies))},
 	}}}
 }

@@ -25,7 +25,8 @@ func (r *run) awaitSales(ctx context.Context, when string, clients ...client) ti
 			go func() {
 				d := r.awaitVerdict(ctx, c, coupon)
 				if d > sellLimit && ctx.Err() == nil {
-					r.violations.add("%s: coupon %d did not sell at %s for %.1f s", when, coupon, c.name(), d.Seconds())
+					r.violations.add("%s: coupon %d did not sell at %s for %.1f s", when, coupon,
+						c.name(), d.Seconds())
 				}
 				took <- d
 			}()

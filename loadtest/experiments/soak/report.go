@@ -57,11 +57,15 @@ func (r *run) result(ctx context.Context) (Report, error) {
 	r.judgeWaits()
 	h := &r.history
 	report := Report{
-		Environment: environment, Seconds: r.duration.Seconds(), Coupons: len(accounts), Acknowledged: len(h.acknowledged),
-		Verdicts: h.verdicts, LongestGap: h.longestGap.Seconds(), Outages: r.outages.list, Violations: r.violations.all(),
-		LongestWait: r.waits.longest(span{r.begin, time.Now()}).Seconds(), WaitLimit: waitLimit.Seconds(), Settings: settings,
+		Environment: environment, Seconds: r.duration.Seconds(), Coupons: len(accounts),
+		Acknowledged: len(h.acknowledged),
+		Verdicts:     h.verdicts, LongestGap: h.longestGap.Seconds(), Outages: r.outages.list,
+		Violations:  r.violations.all(),
+		LongestWait: r.waits.longest(span{r.begin, time.Now()}).Seconds(), WaitLimit: waitLimit.Seconds(),
+		Settings:  settings,
 		Hostility: r.hostility,
-		P50:       rig.Milliseconds(stats.Quantile(h.latencies, 0.5)), P99: rig.Milliseconds(stats.Quantile(h.latencies, 0.99)),
+		P50:       rig.Milliseconds(stats.Quantile(h.latencies, 0.5)),
+		P99:       rig.Milliseconds(stats.Quantile(h.latencies, 0.99)),
 	}
 	for _, a := range accounts {
 		report.Orders += a.Orders
@@ -93,8 +97,10 @@ func (r *run) judgeWaits() {
 	}
 	if found := late(r.waits.list, r.waits.pauses, waitLimit); len(found) > 0 {
 		first := found[0]
-		r.violations.add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v", len(found), waitLimit,
-			client{instance: first.instance}.name(), first.counted(r.waits.pauses).Seconds(), first.begin.Sub(r.begin).Seconds(), first.claim)
+		r.violations.add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v",
+			len(found), waitLimit,
+			client{instance: first.instance}.name(), first.counted(r.waits.pauses).Seconds(),
+			first.begin.Sub(r.begin).Seconds(), first.claim)
 	}
 }
 

@@ -17,7 +17,8 @@ const (
 )
 
 // allowedVerdicts are the verdicts that a claim may have at any time.
-var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "claim_in_progress", "not_started", unknown}
+var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "claim_in_progress",
+	"not_started", unknown}
 
 // userLoop claims as a random user, sometimes twice at once, and sometimes reads
 // an order.

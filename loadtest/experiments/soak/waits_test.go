@@ -30,14 +30,16 @@ func TestLateReplyIsFound(t *testing.T) {
 		"through nginx, late":                    {wait{span: seconds(1, 5.1)}, true},
 	} {
 		if found := late([]wait{test.wait}, pausesOfA, 4*time.Second); (len(found) == 1) != test.late {
-			t.Errorf("%s: a wait of %s counts as %s", name, test.wait.end.Sub(test.wait.begin), test.wait.counted(pausesOfA))
+			t.Errorf("%s: a wait of %s counts as %s", name, test.wait.end.Sub(test.wait.begin),
+				test.wait.counted(pausesOfA))
 		}
 	}
 }
 
 func TestLateRepliesAreSortedByTheTimeThatCounts(t *testing.T) {
 	t.Parallel()
-	waits := []wait{{span: seconds(1, 6), instance: "a"}, {span: seconds(8, 18), instance: "a"}, {span: seconds(1, 8), instance: "b"}}
+	waits := []wait{{span: seconds(1, 6), instance: "a"}, {span: seconds(8, 18), instance: "a"},
+		{span: seconds(1, 8), instance: "b"}}
 	found := late(waits, pausesOfA, 4*time.Second)
 	if len(found) != 2 || found[0].instance != "b" || found[1].instance != "a" {
 		t.Errorf("found %+v, want the one of b and then the first of a", found)
@@ -54,7 +56,8 @@ func TestLongestWaitOfAFaultIncludesAllThatTouchIt(t *testing.T) {
 		{span: seconds(30, 40), instance: "b"}, // after
 	}
 	for during, want := range map[span]time.Duration{
-		seconds(10, 16): 3 * time.Second, seconds(16.2, 17): 3 * time.Second, seconds(20, 25): 0, seconds(35, 36): 10 * time.Second,
+		seconds(10, 16): 3 * time.Second, seconds(16.2, 17): 3 * time.Second, seconds(20, 25): 0,
+		seconds(35, 36): 10 * time.Second,
 	} {
 		if got := longest(waits, pausesOfA, during); got != want {
 			t.Errorf("%v: %v, want %v", during, got, want)

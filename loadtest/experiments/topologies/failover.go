@@ -42,7 +42,8 @@ func (sale *Sale) count(claims []rig.Claim, died time.Time) {
 	if died.IsZero() || lastFailed.IsZero() {
 		return
 	}
-	recovered := slices.IndexFunc(claims, func(c rig.Claim) bool { return c.Verdict == rig.Accepted && c.Received.After(lastFailed) })
+	recovered := slices.IndexFunc(claims,
+		func(c rig.Claim) bool { return c.Verdict == rig.Accepted && c.Received.After(lastFailed) })
 	if recovered >= 0 {
 		sale.Unavailable = claims[recovered].Received.Sub(died).Seconds()
 	}

@@ -40,14 +40,16 @@ func (sale Sale) name() string {
 
 func salesTable(sales []Sale) report.Table {
 	t := report.Table{Header: []string{
-		"", "rounds", "sold out", "accepted", "orders", "over", "twice", "under", "acked missing", "503s", "outage", "right",
+		"", "rounds", "sold out", "accepted", "orders", "over", "twice", "under", "acked missing", "503s",
+		"outage", "right",
 	}}
 	for _, s := range sales {
 		outage := "–"
 		if s.Failover {
 			outage = fmt.Sprintf("%.1f s", s.Unavailable)
 		}
-		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold, s.Missing, s.Failed,
+		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold,
+			s.Missing, s.Failed,
 			outage, rig.Mark(s.Pass))
 	}
 	return t

@@ -18,18 +18,19 @@ const failoverRounds = 12
 
 // A Sale is the result of the claims on one topology.
 type Sale struct {
-	Topology    string  `json:"redis"`
-	Failover    bool    `json:"failover"`
-	Rounds      int     `json:"rounds"`
-	SoldOut     int     `json:"rounds_sold_out"`
-	Accepted    int     `json:"accepted"`
-	Orders      int     `json:"orders"`
-	Oversold    int     `json:"oversold"`
-	Duplicates  int     `json:"duplicates"`
-	Undersold   int     `json:"undersold"`
-	Missing     int     `json:"acked_missing"`
-	Unavailable float64 `json:"unavailable_s"` // from the master's end to the first claim accepted after the last one that failed
-	Failed      int     `json:"unavailable"`   // claims answered with 503
+	Topology   string `json:"redis"`
+	Failover   bool   `json:"failover"`
+	Rounds     int    `json:"rounds"`
+	SoldOut    int    `json:"rounds_sold_out"`
+	Accepted   int    `json:"accepted"`
+	Orders     int    `json:"orders"`
+	Oversold   int    `json:"oversold"`
+	Duplicates int    `json:"duplicates"`
+	Undersold  int    `json:"undersold"`
+	Missing    int    `json:"acked_missing"`
+	// from the master's end to the first claim accepted after the last one that failed
+	Unavailable float64 `json:"unavailable_s"`
+	Failed      int     `json:"unavailable"` // claims answered with 503
 	Pass        bool    `json:"pass"`
 }
 

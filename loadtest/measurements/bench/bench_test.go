@@ -45,7 +45,8 @@ func TestTargetsEncodeTheKindOfTheirLimit(t *testing.T) {
 		{Target{Name: "a", Value: 2, Limit: 1}, `{"at_least":1,"met":true,"name":"a","value":2}`},
 		{Target{Name: "a", Value: 2, Limit: 1, AtMost: true}, `{"at_most":1,"met":false,"name":"a","value":2}`},
 		{Target{Name: "a", Value: math.NaN(), Limit: 1}, `{"at_least":1,"met":false,"name":"a","value":null}`},
-		{Target{Name: "a", Value: math.NaN(), Limit: 1, AtMost: true}, `{"at_most":1,"met":false,"name":"a","value":null}`},
+		{Target{Name: "a", Value: math.NaN(), Limit: 1, AtMost: true},
+			`{"at_most":1,"met":false,"name":"a","value":null}`},
 	} {
 		if got, err := json.Marshal(test.target); err != nil || string(got) != test.want {
 			t.Errorf("got %s, %v; want %s", got, err, test.want)
@@ -74,7 +75,8 @@ func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(server.Close)
-	result, err := load{address: strings.TrimPrefix(server.URL, "http://"), coupons: []int64{1}, users: users, rate: rate, conns: 2}.run(t.Context(), time.Second)
+	result, err := load{address: strings.TrimPrefix(server.URL, "http://"), coupons: []int64{1}, users: users,
+		rate: rate, conns: 2}.run(t.Context(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,8 @@ func (b *bench) refusals(to rate, code string, d deployment, users rig.Users, co
 			return err
 		}
 		before := d.cpuTime()
-		r, err := load{address: d.address, coupons: []int64{coupon}, users: users, conns: defaultConns}.run(ctx, b.duration)
+		r, err := load{address: d.address, coupons: []int64{coupon}, users: users,
+			conns: defaultConns}.run(ctx, b.duration)
 		if err != nil {
 			return err
 		}
@@ -159,7 +160,8 @@ func (b *bench) refusals(to rate, code string, d deployment, users rig.Users, co
 // checkCode claims once and returns an error unless the reply is a conflict
 // with code. A load only distinguishes 2xx from the rest.
 func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+d.address+fmt.Sprintf("/coupons/%d/orders", coupon), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		"http://"+d.address+fmt.Sprintf("/coupons/%d/orders", coupon), http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,8 @@ func (b *bench) compare(ctx context.Context) error {
 		}
 		grouped = append(grouped, d)
 		all = append(all, b.withMemory(compared("4096 connections", v), d, 4096, 1),
-			b.withMemory(compared("10 coupons", v), d, defaultConns, 10), b.withMemory(compared("1000 coupons", v), d, defaultConns, 1000))
+			b.withMemory(compared("10 coupons", v), d, defaultConns, 10),
+			b.withMemory(compared("1000 coupons", v), d, defaultConns, 1000))
 		refused, err := b.refusedClaims(ctx, rateOf("%s/sold out", v.name), rateOf("%s/already claimed", v.name), d)
 		if err != nil {
 			return err

@@ -86,7 +86,9 @@ func (b *bench) warmUp(ctx context.Context, d deployment) (deployment, error) {
 
 // claim claims new coupons with unlimited stock for duration, and compares
 // the acknowledged claims with the orders in the database.
-func (b *bench) claim(ctx context.Context, d deployment, conns int, duration time.Duration, coupons int) (loadResult, error) {
+func (b *bench) claim(
+	ctx context.Context, d deployment, conns int, duration time.Duration, coupons int,
+) (loadResult, error) {
 	ids := make([]int64, coupons)
 	for i := range ids {
 		var err error

@@ -94,7 +94,8 @@ func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
 func TestQuotationsAreReplaced(t *testing.T) {
 	t.Parallel()
 	r := Report{
-		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4}, {Name: "claims/direct/each", Median: 2000}},
+		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4},
+			{Name: "claims/direct/each", Median: 2000}},
 		Targets: []Target{{Name: "grouped / articles' flow", Value: 10.5, Limit: 10}},
 	}
 	for text, want := range map[string]string{
@@ -119,7 +120,8 @@ func TestQuotationsAreReplaced(t *testing.T) {
 
 func TestOnlyFullRunsArePublishable(t *testing.T) {
 	t.Parallel()
-	measured, missing := Target{Name: "a", Value: 1, Limit: 2}, Target{Name: "b", Value: math.NaN(), Limit: 2, AtMost: true}
+	measured, missing := Target{Name: "a", Value: 1, Limit: 2},
+		Target{Name: "b", Value: math.NaN(), Limit: 2, AtMost: true}
 	for _, test := range []struct {
 		name   string
 		report Report

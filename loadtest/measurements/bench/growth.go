@@ -97,7 +97,8 @@ func (b *bench) preload(ctx context.Context, s size, d deployment) error {
 func (b *bench) withMemory(to rate, d deployment, conns, coupons int) measurement {
 	return measurement{to.name, func(ctx context.Context) error {
 		stopSampling := rig.SampleMemory(d.instance.PID())
-		duration := max(b.shortDuration, time.Duration(conns/1000+1)*time.Second) // the first claims of all connections come at one moment
+		// the first claims of all connections come at one moment
+		duration := max(b.shortDuration, time.Duration(conns/1000+1)*time.Second)
 		r, err := b.claim(ctx, d, conns, duration, coupons)
 		peak, memErr := stopSampling()
 		if err != nil {

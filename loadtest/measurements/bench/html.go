@@ -44,7 +44,8 @@ func (b *bench) bars(caption string, subjects []subject) []report.Chart {
 	for _, s := range subjects {
 		if f := b.byName[s.figure.name]; f != nil {
 			chart.Unit = f.Unit
-			chart.Bars = append(chart.Bars, report.Bar{Name: s.name, Value: f.Median, Low: f.Min, High: f.Max, Other: s.other})
+			chart.Bars = append(chart.Bars,
+				report.Bar{Name: s.name, Value: f.Median, Low: f.Min, High: f.Max, Other: s.other})
 		}
 	}
 	if len(chart.Bars) == 0 {
@@ -66,9 +67,12 @@ func (b *bench) claimsSection() report.Section {
 		Title: "Claims by commit strategy",
 		Text:  "The empty handler replies 201 and does nothing else. The flow of the articles by hand, and the service with each setting of COMMIT, accept a claim only when it is durable.",
 		Charts: slices.Concat(
-			b.bars("Claims accepted, one instance", strategySubjects(func(v variant) figure { return direct(v).figure })),
-			b.bars("Claims accepted, two instances behind nginx", strategySubjects(func(v variant) figure { return throughNginx(v).figure })),
-			b.bars("CPU time of the service for a claim", strategySubjects(func(v variant) figure { return direct(v).cpu() })),
+			b.bars("Claims accepted, one instance",
+				strategySubjects(func(v variant) figure { return direct(v).figure })),
+			b.bars("Claims accepted, two instances behind nginx",
+				strategySubjects(func(v variant) figure { return throughNginx(v).figure })),
+			b.bars("CPU time of the service for a claim",
+				strategySubjects(func(v variant) figure { return direct(v).cpu() })),
 			b.bars("Claims refused, one instance", []subject{
 				{"sold out", soldOut.figure, false}, {"already claimed", alreadyClaimed.figure, false},
 			}),
@@ -77,8 +81,10 @@ func (b *bench) claimsSection() report.Section {
 }
 
 func (b *bench) latencySection() report.Section {
-	s := report.Section{Title: "Latency in an open model", Text: "Claims arrive at half the highest rate of grouped, and at a quarter of it. A latency counts from the time at which the claim was due."}
-	chart := report.Curves{Caption: "The time under which each share of the replies arrived", XName: "% of the claims", YName: "ms", LogY: true}
+	s := report.Section{Title: "Latency in an open model",
+		Text: "Claims arrive at half the highest rate of grouped, and at a quarter of it. A latency counts from the time at which the claim was due."}
+	chart := report.Curves{Caption: "The time under which each share of the replies arrived", XName: "% of the claims",
+		YName: "ms", LogY: true}
 	for _, name := range slices.Sorted(maps.Keys(b.latencies)) {
 		chart.Series = append(chart.Series, report.Quantiles(strings.TrimPrefix(name, "open/"), b.latencies[name]))
 	}
@@ -89,11 +95,14 @@ func (b *bench) latencySection() report.Section {
 }
 
 func (b *bench) locksSection() report.Section {
-	s := report.Section{Title: "Locks", Text: "Pairs of acquiring and releasing a lock that nobody else wants, and hand-overs of one that all want. Grey bars are other libraries, and the bare commands."}
+	s := report.Section{Title: "Locks",
+		Text: "Pairs of acquiring and releasing a lock that nobody else wants, and hand-overs of one that all want. Grey bars are other libraries, and the bare commands."}
 	for _, p := range []pairs{pairs1, pairs128, pairs512} {
-		s.Charts = append(s.Charts, b.bars(fmt.Sprintf("Uncontended pairs, %d goroutines", p.goroutines), lockSubjects(p.of))...)
+		s.Charts = append(s.Charts,
+			b.bars(fmt.Sprintf("Uncontended pairs, %d goroutines", p.goroutines), lockSubjects(p.of))...)
 	}
-	s.Charts = append(s.Charts, b.bars("Contended hand-overs", lockSubjects(func(l lockName) figure { return handOvers(l).figure }))...)
+	s.Charts = append(s.Charts,
+		b.bars("Contended hand-overs", lockSubjects(func(l lockName) figure { return handOvers(l).figure }))...)
 	return s
 }
 
@@ -117,8 +126,10 @@ func (b *bench) growthSection() report.Section {
 		}
 		if len(rate.Points) > 0 {
 			s.Charts = append(s.Charts,
-				report.Curves{Caption: "Claims accepted by number of " + what, XName: what, YName: "1/s", LogX: true, Series: []report.Series{rate}},
-				report.Curves{Caption: "Memory by number of " + what, XName: what, YName: "MB", LogX: true, Series: []report.Series{memory}})
+				report.Curves{Caption: "Claims accepted by number of " + what, XName: what, YName: "1/s", LogX: true,
+					Series: []report.Series{rate}},
+				report.Curves{Caption: "Memory by number of " + what, XName: what, YName: "MB", LogX: true,
+					Series: []report.Series{memory}})
 		}
 	}
 	return s

@@ -67,7 +67,8 @@ func (b *bench) contention(lock lockName) measurement {
 			MaxMS     float64 `json:"max_ms"`
 			Calls     float64
 		}
-		err := b.runPeers(ctx, &r, "contend", lock.name, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters), b.shortDuration.String())
+		err := b.runPeers(ctx, &r, "contend", lock.name, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters),
+			b.shortDuration.String())
 		if err != nil {
 			return err
 		}

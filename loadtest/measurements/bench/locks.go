@@ -8,12 +8,14 @@ var locks = section{
 		{"contention", []string{
 			"", "hand-overs/s", "acquisitions/s", "wait, p99", "wait, longest", "Redis calls per hand-over",
 		}, []row{
-			contentionRow(batched), contentionRow(own), contentionRow(bsm), contentionRow(redsync), contentionRow(rueidis),
+			contentionRow(batched), contentionRow(own), contentionRow(bsm), contentionRow(redsync),
+			contentionRow(rueidis),
 		}},
 		{"renewals", []string{"", "calls"}, []row{renewalsRow(own), renewalsRow(rueidis)}},
 	},
 	limits: []limit{
-		{"redislock pairs, 1 goroutine / SET NX + compare-and-delete", ratio(pairs1.of(own), pairs1.of(raw)), 0.9, atLeast},
+		{"redislock pairs, 1 goroutine / SET NX + compare-and-delete", ratio(pairs1.of(own), pairs1.of(raw)),
+			0.9, atLeast},
 		{"redislock pairs, batched, 128 goroutines / best peer",
 			overHighest(pairs128.of(batched), pairs128.ofPeers()), 1.7, atLeast},
 		{"redislock pairs, batched, 512 goroutines / best peer",

@@ -48,7 +48,8 @@ func (b *bench) latency(to arrivals, d deployment, rate float64) measurement {
 		if err != nil {
 			return err
 		}
-		r, err := load{address: d.address, coupons: []int64{coupon}, users: b.users, conns: defaultConns, rate: rate}.run(ctx, b.duration)
+		r, err := load{address: d.address, coupons: []int64{coupon}, users: b.users, conns: defaultConns,
+			rate: rate}.run(ctx, b.duration)
 		if err != nil {
 			return err
 		}

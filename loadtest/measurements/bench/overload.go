@@ -6,7 +6,8 @@ import "fmt"
 var overloads = section{
 	name: "overload", measure: (*bench).measureOverload,
 	tables: []table{{"overload", []string{
-		"", "due/s", "sent/s", "cores left", "made/s", "made / peak", "p50, ms", "slowest, ms", "refused/s", "p99 of a refusal, ms",
+		"", "due/s", "sent/s", "cores left", "made/s", "made / peak", "p50, ms", "slowest, ms", "refused/s",
+		"p99 of a refusal, ms",
 		"without a reply", "to normal, ms", "MB",
 	}, overloadRows()}},
 	limits: []limit{

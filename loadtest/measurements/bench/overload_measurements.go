@@ -77,7 +77,8 @@ func (s overloadSite) peak(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	if r := results[0]; r.Made < r.Offered {
-		return 0, fmt.Errorf("of %d claims on %d connections %d were made: %s", r.Offered, defaultConns, r.Made, r.Detail)
+		return 0, fmt.Errorf("of %d claims on %d connections %d were made: %s", r.Offered, defaultConns,
+			r.Made, r.Detail)
 	}
 	peak := float64(results[0].InTime) / crowdTime.Seconds()
 	s.bench.add(s.siteName.peak(), peak)
@@ -136,7 +137,8 @@ func (b *bench) addCrowd(to crowdFigures, r overload.Result, peak, coresLeft flo
 		to   figure
 		took time.Duration
 	}{
-		{to.madeP50(), r.MadeP50}, {to.madeP99(), r.MadeP99}, {to.madeMax(), r.MadeMax}, {to.refusedP99(), r.RefusedP99}, {to.connectP99(), r.ConnectP99},
+		{to.madeP50(), r.MadeP50}, {to.madeP99(), r.MadeP99}, {to.madeMax(), r.MadeMax},
+		{to.refusedP99(), r.RefusedP99}, {to.connectP99(), r.ConnectP99},
 	} {
 		b.add(d.to, rig.Milliseconds(d.took))
 	}

@@ -17,7 +17,8 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 	}
 	f.add(direct(grouped).p99(), 23.4)
 	report := Report{
-		Environment: rig.Environment{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2}, Versions: map[string]string{"redis": "7", "go": "1"}},
+		Environment: rig.Environment{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2},
+			Versions: map[string]string{"redis": "7", "go": "1"}},
 		Repetitions: 3, Figures: f.all, Targets: targets(f),
 	}
 	for _, want := range []string{
@@ -59,7 +60,8 @@ func pageOf(t *testing.T, r Report) string {
 func TestFormatNumber(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[float64]string{
-		0: "0", 0.3162: "0.316", 12.34: "12.3", 100.4: "100", 1_718: "1,718", 19_216: "19,216", 10_000_000: "10,000,000",
+		0: "0", 0.3162: "0.316", 12.34: "12.3", 100.4: "100", 1_718: "1,718", 19_216: "19,216",
+		10_000_000: "10,000,000",
 		math.NaN(): "–",
 	} {
 		if got := formatNumber(v); got != want {

@@ -49,7 +49,8 @@ func (p picture) chart(figures Figures) (report.Bars, error) {
 		if f == nil {
 			return report.Bars{}, fmt.Errorf("docs/benchmarks.json has no figure %q", b.figure.name)
 		}
-		chart.Bars = append(chart.Bars, report.Bar{Name: b.name, Value: f.Median, Low: f.Min, High: f.Max, Other: b.other})
+		chart.Bars = append(chart.Bars,
+			report.Bar{Name: b.name, Value: f.Median, Low: f.Min, High: f.Max, Other: b.other})
 	}
 	return chart, nil
 }

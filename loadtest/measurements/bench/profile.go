@@ -35,7 +35,8 @@ func (p profiled) cores(process string) figure {
 
 func cpuRow(label string, v variant) row {
 	p := profileOf(v)
-	return row{label, []cell{number(p.figure), number(p.cores(service)), number(p.cores(database)), number(p.cores(redisServer))}}
+	return row{label, []cell{number(p.figure), number(p.cores(service)), number(p.cores(database)),
+		number(p.cores(redisServer))}}
 }
 
 // The processes whose CPU time is measured.
@@ -73,7 +74,8 @@ func (b *bench) profileDeployment(ctx context.Context, d deployment) error {
 		if err != nil {
 			return err
 		}
-		if err := saveProfile(ctx, d, "profile?seconds="+strconv.Itoa(profileSeconds), d.name+".cpu.pb.gz"); err != nil {
+		if err := saveProfile(ctx, d, "profile?seconds="+strconv.Itoa(profileSeconds),
+			d.name+".cpu.pb.gz"); err != nil {
 			return err
 		}
 		after, err := b.cpuTicks(d)
@@ -120,7 +122,8 @@ func saveProfile(ctx context.Context, d deployment, profile, file string) error 
 // map on a system without /proc.
 func (b *bench) cpuTicks(d deployment) (map[string]int, error) {
 	ticks := map[string]int{}
-	for name, pid := range map[string]int{service: d.instance.PID(), database: b.MySQL.PID(), redisServer: b.Redis.PID()} {
+	for name, pid := range map[string]int{service: d.instance.PID(), database: b.MySQL.PID(),
+		redisServer: b.Redis.PID()} {
 		n, err := processTicks(pid)
 		if os.IsNotExist(err) {
 			return nil, nil

@@ -13,7 +13,8 @@ var segments = section{
 	name: "segments", measure: (*bench).measureSegments,
 	tables: []table{{"segments", []string{"", "claims/s, one row", "16 segments", "ratio"}, []row{
 		segmentsRow("a lock for the row, without the stock guard", perCoupon, perSegment),
-		segmentsRow("the same, each claim holds its lock for 20 ms before it commits", pausedPerCoupon, pausedPerSegment),
+		segmentsRow("the same, each claim holds its lock for 20 ms before it commits", pausedPerCoupon,
+			pausedPerSegment),
 		segmentsRow("`each`, as shipped: a lock for the user", eachOneRow, eachSegments),
 		segmentsRow("`grouped`, as shipped", groupedOneRow, groupedSegments),
 	}}},
@@ -64,7 +65,8 @@ const (
 func (b *bench) measureSegments(ctx context.Context) error {
 	var all []measurement
 	for _, s := range []stock{
-		perCoupon, perSegment, pausedPerCoupon, pausedPerSegment, eachOneRow, eachSegments, groupedOneRow, groupedSegments,
+		perCoupon, perSegment, pausedPerCoupon, pausedPerSegment, eachOneRow, eachSegments, groupedOneRow,
+		groupedSegments,
 	} {
 		d, err := b.direct(ctx, variant{s.name, "api", s.settings})
 		if err != nil {

@@ -20,7 +20,8 @@ func Serve(ctx context.Context) error {
 	router.Get("/readyz", func(http.ResponseWriter, *http.Request) {})
 	switch name := os.Getenv("SERVER"); name {
 	case "empty":
-		router.Post("/coupons/{id}/orders", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+		router.Post("/coupons/{id}/orders",
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
 	case "baseline":
 		b, err := newBaseline()
 		if err != nil {

@@ -16,7 +16,8 @@ var techniques = section{
 			techniqueRow("the articles' flow", articles),
 			techniqueRow("+ arguments interpolated by the driver: one round trip for a statement instead of two",
 				withInterpolation),
-			techniqueRow("+ order inserted before the stock is decremented: the hot row is locked last", withInsertFirst),
+			techniqueRow("+ order inserted before the stock is decremented: the hot row is locked last",
+				withInsertFirst),
 			techniqueRow("+ order ids fetched from Redis in blocks", withIDBlocks),
 			techniqueRow("+ Redis commands of concurrent claims sent together", withPipelining),
 			techniqueRow("+ all four", withAllFour),
@@ -67,7 +68,8 @@ func (b *bench) measureTechniques(ctx context.Context) error {
 		to rate
 		variant
 	}{
-		{soldOutByHand, byHand}, {soldOutUncached, serviceVariant("grouped", "COUPON_CACHE=0s")}, {soldOutCached, grouped},
+		{soldOutByHand, byHand}, {soldOutUncached, serviceVariant("grouped", "COUPON_CACHE=0s")},
+		{soldOutCached, grouped},
 	} {
 		d, err := b.direct(ctx, check.variant)
 		if err != nil {

@@ -43,7 +43,8 @@ func (s *site) burst(ctx context.Context, n int) (Burst, error) {
 	var outcomes []Outcome
 	err = errSlow
 	for attempt := 0; attempt < maxAttempts && errors.Is(err, errSlow); attempt++ {
-		outcomes, err = fire(ctx, share{Address: s.pair.Address(), Coupon: strconv.FormatInt(id, 10), Headers: s.headers, Count: n})
+		outcomes, err = fire(ctx,
+			share{Address: s.pair.Address(), Coupon: strconv.FormatInt(id, 10), Headers: s.headers, Count: n})
 	}
 	a, errA := stopA()
 	b, errB := stopB()
@@ -67,7 +68,8 @@ func summarize(outcomes []Outcome) Burst {
 			took = append(took, o.Took)
 		}
 	}
-	b.P50, b.P99, b.Max = rig.Milliseconds(stats.Quantile(took, 0.5)), rig.Milliseconds(stats.Quantile(took, 0.99)), rig.Milliseconds(stats.Quantile(took, 1))
+	b.P50, b.P99, b.Max = rig.Milliseconds(stats.Quantile(took, 0.5)), rig.Milliseconds(stats.Quantile(took, 0.99)),
+		rig.Milliseconds(stats.Quantile(took, 1))
 	return b
 }
 

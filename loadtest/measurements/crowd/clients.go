@@ -21,7 +21,8 @@ const replyTimeout = 90 * time.Second
 func Connect(ctx context.Context, address string, n int, request func(b []byte, n int) []byte) (*Clients, error) {
 	c := &Clients{outcomes: make([]Outcome, n)}
 	var err error
-	c.generator, err = generator.New(address, replyTimeout, request, func(r generator.Reply) { c.outcomes[r.Request] = outcomeOf(r, c.moment) })
+	done := func(r generator.Reply) { c.outcomes[r.Request] = outcomeOf(r, c.moment) }
+	c.generator, err = generator.New(address, replyTimeout, request, done)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,8 @@ func table(rows []Row) report.Table {
 			return fmt.Sprintf("%.0f", stats.Quantile(r.all(figure), q))
 		}
 		t.Add(r.Clients, r.count(rig.Accepted), refused, r.count(Overloaded), r.count(NoInstance), r.count(NoReply),
-			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(last, 1), of(memory, 1), rig.Mark(r.Pass))
+			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(last, 1), of(memory, 1),
+			rig.Mark(r.Pass))
 	}
 	return t
 }

@@ -60,7 +60,8 @@ type Result struct {
 	ConnectP99 time.Duration `json:"connect_p99"`
 	LateP99    time.Duration `json:"late_p99"` // how late the process itself sent the claims
 	CPU        time.Duration `json:"cpu"`      // that the process itself used
-	Normal     time.Duration `json:"normal"`   // from the begin of the phase until inARow claims were made within quick, or its duration
+	// from the begin of the phase until inARow claims were made within quick, or its duration
+	Normal time.Duration `json:"normal"`
 
 	Detail string `json:"detail,omitempty"` // of one claim that was neither made nor refused
 }
@@ -132,6 +133,7 @@ func (r *Result) summarize(samples []sample, duration time.Duration) {
 			r.Normal = min(r.Normal, s.sent+s.took)
 		}
 	}
-	r.MadeP50, r.MadeP99, r.MadeMax = stats.Quantile(madeTook, 0.5), stats.Quantile(madeTook, 0.99), stats.Quantile(madeTook, 1)
+	r.MadeP50, r.MadeP99, r.MadeMax = stats.Quantile(madeTook, 0.5), stats.Quantile(madeTook, 0.99),
+		stats.Quantile(madeTook, 1)
 	r.RefusedP99 = stats.Quantile(refusedTook, 0.99)
 }

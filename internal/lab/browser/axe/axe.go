@@ -36,7 +36,8 @@ func Check(p *browser.Page) ([]Violation, error) {
 	if _, err := browser.Evaluate[any](p, script+"; null"); err != nil {
 		return nil, fmt.Errorf("axe: load: %w", err)
 	}
-	violations, err := browser.Evaluate[[]Violation](p, `axe.run({resultTypes: ["violations"]}).then(r => r.violations)`)
+	violations, err := browser.Evaluate[[]Violation](p,
+		`axe.run({resultTypes: ["violations"]}).then(r => r.violations)`)
 	if err != nil {
 		return nil, fmt.Errorf("axe: run: %w", err)
 	}

@@ -37,7 +37,8 @@ func TestHangingNodeDelaysNoOtherNode(t *testing.T) {
 	node := top.Nodes[0]
 	direct := labtest.DialURL(t, top.URL).(*redis.ClusterClient)
 	var hanging atomic.Value
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: direct.Options().Addrs, Dialer: hangingDialer(&hanging)})
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: direct.Options().Addrs,
+		Dialer: hangingDialer(&hanging)})
 	t.Cleanup(func() { _ = rdb.Close() })
 	s := newSubscriber(rdb)
 	onNode, onOthers := split(t, direct, node.Address, manyNames())
@@ -67,7 +68,8 @@ func TestHangingNodeDelaysNoOtherNode(t *testing.T) {
 func TestNewChannelFollowsAMovedSlot(t *testing.T) {
 	t.Parallel()
 	top := labtest.Topology(t, "cluster")
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address}, ClusterStateReloadInterval: time.Hour})
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address},
+		ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = rdb.Close() })
 	names, _ := split(t, rdb, top.Nodes[0].Address, manyNames())
 	stays, moves := names[0], names[1]

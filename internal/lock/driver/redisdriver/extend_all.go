@@ -70,7 +70,9 @@ func ExtendAll[L ScriptLease](ctx context.Context, rdb redis.UniversalClient, sc
 
 // extendNodes extends the leases of each node in a goroutine of its own. It
 // returns one result for each lease.
-func extendNodes(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease) []error {
+func extendNodes(
+	ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease,
+) []error {
 	cluster, _ := rdb.(*redis.ClusterClient)
 	nodes := byNode(ctx, cluster, leases)
 	results := make(chan map[int]error, len(nodes))
@@ -107,7 +109,8 @@ func byNode(ctx context.Context, cluster *redis.ClusterClient, leases []ScriptLe
 
 // extend makes one call for each of batches, which are indexes of leases. It
 // returns the result of each lease by index.
-func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration, leases []ScriptLease, batches [][]int) map[int]error {
+func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, ttl time.Duration,
+	leases []ScriptLease, batches [][]int) map[int]error {
 	calls := make([]*ScriptCall, len(batches))
 	end := time.Now().Add(ttl)
 	for i, batch := range batches {

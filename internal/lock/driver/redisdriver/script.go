@@ -35,7 +35,8 @@ func Call(ctx context.Context, rdb redis.UniversalClient, script *redis.Script, 
 
 // send sends one call as a command and more in a pipeline, for which go-redis
 // has other connections.
-func send(ctx context.Context, rdb redis.UniversalClient, calls []*ScriptCall, call func(redis.Scripter, *ScriptCall) *redis.Cmd) {
+func send(ctx context.Context, rdb redis.UniversalClient, calls []*ScriptCall,
+	call func(redis.Scripter, *ScriptCall) *redis.Cmd) {
 	switch len(calls) {
 	case 0:
 	case 1:

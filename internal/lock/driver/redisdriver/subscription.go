@@ -78,7 +78,9 @@ func (s *subscription) unsubscribe(ctx context.Context, channels []string) error
 
 // send sends one command for channels, or one for those of each slot: a command
 // for sharded channels must not leave its slot.
-func (s *subscription) send(ctx context.Context, command func(context.Context, ...string) error, channels []string) error {
+func (s *subscription) send(
+	ctx context.Context, command func(context.Context, ...string) error, channels []string,
+) error {
 	commands := map[int][]string{0: channels}
 	if s.sharded {
 		commands = bySlot(channels)

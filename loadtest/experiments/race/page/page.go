@@ -144,9 +144,10 @@ func load(build api.PluginBuild, files fs.FS) {
 	build.OnResolve(api.OnResolveOptions{Filter: `.*`}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
 		return api.OnResolveResult{Path: strings.TrimPrefix(args.Path, "./"), Namespace: "embedded"}, nil
 	})
-	build.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "embedded"}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-		text, err := fs.ReadFile(files, args.Path)
-		contents := string(text)
-		return api.OnLoadResult{Contents: &contents, Loader: api.LoaderJS}, err
-	})
+	build.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "embedded"},
+		func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+			text, err := fs.ReadFile(files, args.Path)
+			contents := string(text)
+			return api.OnLoadResult{Contents: &contents, Loader: api.LoaderJS}, err
+		})
 }

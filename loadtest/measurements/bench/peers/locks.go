@@ -195,7 +195,8 @@ func rueidisLock(url string) (locker, error) {
 	if err != nil {
 		return locker{}, err
 	}
-	acquire := func(lockContext func(context.Context, string) (context.Context, context.CancelFunc, error)) func(context.Context, string) (func() error, error) {
+	acquire := func(lockContext func(context.Context, string) (context.Context, context.CancelFunc,
+		error)) func(context.Context, string) (func() error, error) {
 		return func(ctx context.Context, key string) (func() error, error) {
 			_, cancel, err := lockContext(ctx, key)
 			if err != nil {
@@ -204,5 +205,6 @@ func rueidisLock(url string) (locker, error) {
 			return func() error { cancel(); return nil }, nil
 		}
 	}
-	return locker{try: acquire(l.TryWithContext), wait: acquire(l.WithContext), calls: []string{"eval", "evalsha"}}, nil
+	return locker{try: acquire(l.TryWithContext), wait: acquire(l.WithContext), calls: []string{"eval", "evalsha"}},
+		nil
 }

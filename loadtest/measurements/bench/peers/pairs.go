@@ -19,7 +19,8 @@ func pairs(ctx context.Context, args []string) (any, error) {
 		return nil, err
 	}
 	goroutines := n[0]
-	if _, err := repeatPairs(ctx, l, goroutines, d/10+50*time.Millisecond); err != nil { // opens connections, loads scripts
+	// opens connections, loads scripts
+	if _, err := repeatPairs(ctx, l, goroutines, d/10+50*time.Millisecond); err != nil {
 		return nil, err
 	}
 	start := time.Now()
