@@ -29,27 +29,10 @@ type Report struct {
 type Section struct {
 	Title   string
 	Text    string
-	Verdict Verdict
+	Verdict string // as rig.Verdict; a section that claims nothing has none
 	Charts  []Chart
 	Table   Table
 	Files   []File
-}
-
-// A Verdict says whether a section is as it has to be.
-type Verdict string
-
-// Right and Wrong are the verdicts. A section without a claim has none.
-const (
-	Right Verdict = "right"
-	Wrong Verdict = "wrong"
-)
-
-// VerdictOf returns Right or Wrong.
-func VerdictOf(pass bool) Verdict {
-	if pass {
-		return Right
-	}
-	return Wrong
 }
 
 // A File is a link to a file beside the report.

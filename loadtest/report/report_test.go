@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // written writes a report in a directory of its own and returns its text.
@@ -68,11 +70,11 @@ func TestDrawingsAreWellFormed(t *testing.T) {
 
 // A report opens from disk, without a network.
 func TestReportRefersToNothingOutside(t *testing.T) {
-	text := written(t, Section{Title: "all", Verdict: VerdictOf(false), Charts: everyChart})
+	text := written(t, Section{Title: "all", Verdict: rig.Verdict(false, false), Charts: everyChart})
 	if found := regexp.MustCompile(`(?i)<script|https?:|url\(|@import|src=|<link`).FindString(text); found != "" {
 		t.Errorf("the report has %q", found)
 	}
-	for _, want := range []string{"A &lt;title&gt; &amp; more", `class="wrong"`, "a &amp; b", "&lt;c&gt;",
+	for _, want := range []string{"A &lt;title&gt; &amp; more", `class="failed"`, "a &amp; b", "&lt;c&gt;",
 		"Measured on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q", want)

@@ -8,7 +8,7 @@ import (
 
 func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
 	t.Parallel()
-	table := Table{Header: []string{"fault", "all coupons sell again after", "right"}}
+	table := Table{Header: []string{"fault", "all coupons sell again after", "verdict"}}
 	table.Add("instance a drained while partitioned from MySQL — and more", "1.5 s", "yes")
 	table.Add("a note of some length on the row above it, which is wrapped as well")
 	for _, width := range []int{40, 60, 80, 200} {

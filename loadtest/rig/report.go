@@ -36,12 +36,16 @@ func (s *Stack) WriteRows(ctx context.Context, name string, rows any, pass bool)
 	return e, WriteJSON(filepath.Join("out", name, name+".json"), report)
 }
 
-// Mark is how tables print whether a row is as it has to be.
-func Mark(pass bool) string {
-	if pass {
-		return "yes"
+// Verdict is how tables and pages say what became of a row. A control has to break,
+// every other row has to hold.
+func Verdict(pass, control bool) string {
+	switch {
+	case !pass:
+		return "NO"
+	case control:
+		return "broke, as it must"
 	}
-	return "NO"
+	return "held"
 }
 
 // Proven returns ErrNotProven unless pass.

@@ -96,7 +96,7 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disr
 func disruptionsTable(disruptions []Disruption) report.Table {
 	t := report.Table{Header: []string{
 		"fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal", "orders",
-		"missing", "right",
+		"missing", "verdict",
 	}}
 	for _, d := range disruptions {
 		var orders []string
@@ -109,7 +109,7 @@ func disruptionsTable(disruptions []Disruption) report.Table {
 		t.Add(d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime),
 			seconds(o.Gap),
 			seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "), missing,
-			rig.Mark(d.Pass))
+			rig.Verdict(d.Pass, false))
 	}
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
 
@@ -21,7 +22,7 @@ func (r Result) writePage() error {
 
 func (r Result) promotionsSection() report.Section {
 	s := report.Section{
-		Title: "The primary dies", Verdict: report.Right, Table: promotionsTable(r.Promotions),
+		Title: "The primary dies", Verdict: rig.Verdict(true, false), Table: promotionsTable(r.Promotions),
 		Text: "After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
 	}
 	for _, p := range r.Promotions {
@@ -33,7 +34,7 @@ func (r Result) promotionsSection() report.Section {
 func (r Result) ratesSection() report.Section {
 	bars := report.Bars{Caption: "Claims of one coupon, by three instances", Unit: "1/s"}
 	s := report.Section{
-		Title: "Rates", Verdict: report.Right, Table: ratesTable(r.Rates),
+		Title: "Rates", Verdict: rig.Verdict(true, false), Table: ratesTable(r.Rates),
 		Text: "bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while they ran, and at certification.",
 	}
 	for _, rate := range r.Rates {
@@ -48,7 +49,8 @@ func (r Result) ratesSection() report.Section {
 }
 
 func (r Result) disruptionsSection() report.Section {
-	s := report.Section{Title: "Nodes and HAProxy fail", Verdict: report.Right, Table: disruptionsTable(r.Disruptions)}
+	s := report.Section{Title: "Nodes and HAProxy fail", Verdict: rig.Verdict(true, false),
+		Table: disruptionsTable(r.Disruptions)}
 	for _, d := range r.Disruptions {
 		s.Charts = append(s.Charts, d.curves())
 		judge(&s, d.Pass, d.Violations)
@@ -83,7 +85,7 @@ func (d Disruption) curves() report.Chart {
 // judge adds the result of a row to its section.
 func judge(s *report.Section, pass bool, violations []string) {
 	if !pass {
-		s.Verdict = report.Wrong
+		s.Verdict = rig.Verdict(false, false)
 	}
 	s.Text = strings.TrimSpace(s.Text + " " + strings.Join(violations, "; "))
 }

@@ -136,12 +136,12 @@ func (p *Promotion) sell(
 
 func promotionsTable(promotions []Promotion) report.Table {
 	t := report.Table{Header: []string{
-		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "right",
+		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "verdict",
 	}}
 	for _, p := range promotions {
 		t.Add(p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing,
 			p.Outage.Unavailable,
-			seconds(p.Outage.Gap), rig.Mark(p.Pass))
+			seconds(p.Outage.Gap), rig.Verdict(p.Pass, false))
 	}
 	return t
 }

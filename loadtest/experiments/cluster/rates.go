@@ -168,11 +168,12 @@ func (r *run) duration() time.Duration {
 
 func ratesTable(rates []Rate) report.Table {
 	t := report.Table{Header: []string{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000",
-		"cert/1000", "right"}}
+		"cert/1000", "verdict"}}
 	for _, r := range rates {
 		t.Add(r.Commit, r.Segments, r.Database, fmt.Sprintf("%.0f", stats.Quantile(r.PerSecond, 0.5)),
 			fmt.Sprintf("%.0f ms", r.P99),
-			r.Unavailable, fmt.Sprintf("%.1f", r.BruteForce), fmt.Sprintf("%.1f", r.Certification), rig.Mark(r.Pass))
+			r.Unavailable, fmt.Sprintf("%.1f", r.BruteForce), fmt.Sprintf("%.1f", r.Certification),
+			rig.Verdict(r.Pass, false))
 	}
 	return t
 }

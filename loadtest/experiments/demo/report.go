@@ -22,7 +22,7 @@ func WriteReport(name, title, how string, e rig.Environment, results []Result) e
 			page.Pass, wrong = false, wrong+1
 		}
 	}
-	page.Summary = fmt.Sprintf("%d bursts of claims, each sent at one moment %s: %d are as they have to be.",
+	page.Summary = fmt.Sprintf("%d bursts of claims, each sent at one moment %s: %d came out as they must.",
 		len(results), how, len(results)-wrong)
 	return report.Write(name, page)
 }
@@ -32,7 +32,7 @@ func WriteReport(name, title, how string, e rig.Environment, results []Result) e
 func (r Result) section(name, directory string, number int) report.Section {
 	s := report.Section{
 		Title:   fmt.Sprintf("%d. %s, lock: %s, guards off: %s", number, r.Title(), r.lockTitle(), r.guardsOffTitle()),
-		Verdict: report.VerdictOf(r.Pass()),
+		Verdict: r.verdict(),
 		Text:    r.Lesson,
 		Table:   r.table(),
 	}

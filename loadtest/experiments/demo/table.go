@@ -10,16 +10,16 @@ import (
 )
 
 // Table returns the results: what each experiment did, whether each promise held,
-// whether that is as it has to be, and what the experiment teaches.
+// the verdict, and what the experiment teaches.
 func Table(results []Result) report.Table {
 	t := report.Table{Header: []string{
 		"#", "claims at once", "lock", "guards off", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold",
-		"in flight", "p99", "right",
+		"in flight", "p99", "verdict",
 	}}
 	for i, r := range results {
 		t.Add(i+1, r.Title(), r.lockTitle(), r.guardsOffTitle(), len(r.Acknowledged()), r.Orders,
 			r.promise(Stock), r.promise(OneEach), r.promise(AllSold), r.MaxInFlight(), milliseconds(r.Latency(0.99)),
-			rig.Mark(r.Pass()))
+			r.verdict())
 		t.Add(r.Lesson)
 		t.Add(fmt.Sprintf("(%s; last claim sent %s after the first moment)", r.replies(), milliseconds(r.Skew())))
 		for _, fault := range r.Faults() {

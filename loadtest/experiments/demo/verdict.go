@@ -36,7 +36,7 @@ func (r Result) damage(p Promise) string {
 	return ""
 }
 
-// Faults returns the reasons why r is not as it has to be. A control that broke
+// Faults returns the reasons why r did not come out as it must. A control that broke
 // nothing is at fault: its load could not have broken anything.
 func (r Result) Faults() []string {
 	if r.Failure != nil {
@@ -86,5 +86,7 @@ func (r Result) loadFaults() []string {
 	return faults
 }
 
-// Pass reports whether r is as it has to be.
+// Pass reports whether r broke what it has to break, and held the rest.
 func (r Result) Pass() bool { return len(r.Faults()) == 0 }
+
+func (r Result) verdict() string { return rig.Verdict(r.Pass(), len(r.Breaks) > 0) }

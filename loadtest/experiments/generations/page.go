@@ -22,7 +22,7 @@ func (r Report) writePage(e rig.Environment) error {
 
 func (r Result) section() report.Section {
 	s := report.Section{
-		Title: r.Defect, Verdict: report.VerdictOf(r.Pass), Text: "The fault: " + r.Fault + ".",
+		Title: r.Defect, Verdict: rig.Verdict(r.Pass, false), Text: "The fault: " + r.Fault + ".",
 		Table: report.Table{Header: []string{"implementation", "has to", "did", "seen"}, Text: true},
 	}
 	for _, t := range append(append([]Trial{}, r.Breaks...), r.Holds...) {

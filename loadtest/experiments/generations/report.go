@@ -31,7 +31,8 @@ func (r Report) print() {
 func cell(trials []Trial) string {
 	var lines []string
 	for _, t := range trials {
-		lines = append(lines, fmt.Sprintf("%-3s %s", rig.Mark(t.Pass), t.Generation), "    "+t.Seen)
+		lines = append(lines, fmt.Sprintf("%s: %s", t.Generation, rig.Verdict(t.Pass, t.Expect == "break")),
+			"    "+t.Seen)
 	}
 	return strings.Join(lines, "\n")
 }

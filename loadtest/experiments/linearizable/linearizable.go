@@ -62,12 +62,12 @@ type Row struct {
 	Pass       bool     `json:"pass"`
 }
 
-const header = "seed  commit       lock   operations  placed  sold out  unknown  right"
+const header = "seed  commit       lock   operations  placed  sold out  unknown  verdict"
 
 // String is the row of the table.
 func (r Row) String() string {
 	text := fmt.Sprintf("%4d  %-11s  %-5s  %10d  %6d  %8d  %7d  %s", r.Seed, r.Commit, r.Lock, r.Operations, r.Placed,
-		r.SoldOut, r.Unknown, rig.Mark(r.Pass))
+		r.SoldOut, r.Unknown, rig.Verdict(r.Pass, r.Defect != ""))
 	if r.Defect != "" {
 		text += "  (mutant: " + r.Defect + ")"
 	}
@@ -134,9 +134,9 @@ func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, e
 
 // writePage writes out/linearizable/report.html.
 func writePage(rows []Row, e rig.Environment, pass bool) error {
-	section := report.Section{Title: "Runs", Verdict: report.Right, Table: report.Table{
+	section := report.Section{Title: "Runs", Verdict: rig.Verdict(true, false), Table: report.Table{
 		Header: []string{"seed", "commit", "lock", "faults", "operations", "placed", "sold out", "unknown",
-			"seen", "right"},
+			"seen", "verdict"},
 	}}
 	for _, r := range rows {
 		seen := strings.Join(r.Violations, "; ")
@@ -146,10 +146,10 @@ func writePage(rows []Row, e rig.Environment, pass bool) error {
 		section.Table.Rows = append(section.Table.Rows, []string{
 			fmt.Sprint(r.Seed), r.Commit, r.Lock, strings.Join(r.Faults, ", "), fmt.Sprint(r.Operations),
 			fmt.Sprint(r.Placed),
-			fmt.Sprint(r.SoldOut), fmt.Sprint(r.Unknown), seen, rig.Mark(r.Pass),
+			fmt.Sprint(r.SoldOut), fmt.Sprint(r.Unknown), seen, rig.Verdict(r.Pass, r.Defect != ""),
 		})
 		if !r.Pass {
-			section.Verdict = report.Wrong
+			section.Verdict = rig.Verdict(false, false)
 		}
 	}
 	return report.Write("linearizable", report.Report{

@@ -30,7 +30,7 @@ func Section(title string, views []Views) report.Section {
 		rate.Bars = append(rate.Bars, report.Bar{Name: v.name(), Value: v.PerSecond, Other: control})
 	}
 	return report.Section{
-		Title: title, Verdict: report.VerdictOf(!slices.ContainsFunc(views, func(v Views) bool { return !v.Pass })),
+		Title: title, Verdict: rig.Verdict(!slices.ContainsFunc(views, func(v Views) bool { return !v.Pass }), false),
 		Text:   "Grey bars are controls: without a lock for both instances views have to be lost.",
 		Charts: []report.Chart{counted, rate}, Table: Table(views),
 	}
@@ -43,10 +43,10 @@ func (v Views) name() string {
 // Table is a table of trials.
 func Table(views []Views) report.Table {
 	t := report.Table{Header: []string{"", "has to", "counted", "lost", "1/s", "wait p50, ms",
-		"wait p99, ms", "right"}}
+		"wait p99, ms", "verdict"}}
 	for _, v := range views {
 		t.Add(v.name(), v.Expect, v.Counted, v.Lost, fmt.Sprintf("%.0f", v.PerSecond),
-			fmt.Sprintf("%.1f", v.WaitP50), fmt.Sprintf("%.1f", v.WaitP99), rig.Mark(v.Pass))
+			fmt.Sprintf("%.1f", v.WaitP50), fmt.Sprintf("%.1f", v.WaitP99), rig.Verdict(v.Pass, v.Expect == "break"))
 	}
 	return t
 }
@@ -54,7 +54,7 @@ func Table(views []Views) report.Table {
 func pausesSection(pauses []Pauses) report.Section {
 	return report.Section{
 		Title:   "A holder that is stopped for longer than its lease",
-		Verdict: report.VerdictOf(!slices.ContainsFunc(pauses, func(p Pauses) bool { return !p.Pass })),
+		Verdict: rig.Verdict(!slices.ContainsFunc(pauses, func(p Pauses) bool { return !p.Pass }), false),
 		Text: "The holder is stopped (SIGSTOP) between reading and writing; meanwhile the other instance counts. " +
 			"Only a fence makes the late write harmless.",
 		Table: pausesTable(pauses),
@@ -64,14 +64,15 @@ func pausesSection(pauses []Pauses) report.Section {
 func pausesTable(pauses []Pauses) report.Table {
 	t := report.Table{Header: []string{
 		"lock", "has to", "late holder's status", "late write", "answered meanwhile", "answered in all",
-		"counted", "right",
+		"counted", "verdict",
 	}}
 	for _, p := range pauses {
 		write := "refused"
 		if p.overwritten() {
 			write = "overwrites"
 		}
-		t.Add(p.Lock, p.Expect, p.Status, write, p.Others, p.Answered, p.Counted, rig.Mark(p.Pass))
+		t.Add(p.Lock, p.Expect, p.Status, write, p.Others, p.Answered, p.Counted,
+			rig.Verdict(p.Pass, p.Expect == "break"))
 	}
 	return t
 }

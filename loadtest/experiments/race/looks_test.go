@@ -43,7 +43,7 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 	for i, side := range r.Sides {
 		if got := evaluate[string](disk,
 			fmt.Sprintf(`document.querySelectorAll(".stock .u-legend")[%d].textContent.replace(/\s+/g, "")`,
-				i)); !strings.Contains(got, fmt.Sprintf("orders%dcan", side.Counts.Orders)) {
+				i)); !strings.Contains(got, fmt.Sprintf("orders%dexpected", side.Counts.Orders)) {
 			p.Errorf("side %d: the chart ends with %q, want %d orders", i, got, side.Counts.Orders)
 		}
 	}

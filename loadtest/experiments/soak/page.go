@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // writePage writes out/soak/report.html.
@@ -25,7 +26,7 @@ func (r *run) writePage(result Report) error {
 
 // repliesSection draws the replies of each second, the faults and the gaps.
 func (r *run) repliesSection(result Report) report.Section {
-	s := report.Section{Title: "Replies", Verdict: report.VerdictOf(result.Pass),
+	s := report.Section{Title: "Replies", Verdict: rig.Verdict(result.Pass, false),
 		Text: strings.Join(result.Violations, " ")}
 	accepted, refused, unknown := report.Series{Name: "accepted"}, report.Series{Name: "refused with a verdict"},
 		report.Series{Name: "without a verdict (503 or lost)"}

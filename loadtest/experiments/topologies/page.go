@@ -26,8 +26,9 @@ func salesSection(sales []Sale) report.Section {
 		}
 	}
 	return report.Section{
-		Title: "Claims", Verdict: report.VerdictOf(!slices.ContainsFunc(sales, func(s Sale) bool { return !s.Pass })),
-		Charts: []report.Chart{down}, Table: salesTable(sales),
+		Title:   "Claims",
+		Verdict: rig.Verdict(!slices.ContainsFunc(sales, func(s Sale) bool { return !s.Pass }), false),
+		Charts:  []report.Chart{down}, Table: salesTable(sales),
 	}
 }
 
@@ -41,7 +42,7 @@ func (sale Sale) name() string {
 func salesTable(sales []Sale) report.Table {
 	t := report.Table{Header: []string{
 		"", "rounds", "sold out", "accepted", "orders", "over", "twice", "under", "acked missing", "503s",
-		"outage", "right",
+		"outage", "verdict",
 	}}
 	for _, s := range sales {
 		outage := "–"
@@ -50,7 +51,7 @@ func salesTable(sales []Sale) report.Table {
 		}
 		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold,
 			s.Missing, s.Failed,
-			outage, rig.Mark(s.Pass))
+			outage, rig.Verdict(s.Pass, false))
 	}
 	return t
 }

@@ -57,7 +57,7 @@ func memory(b Burst) float64 { return b.Memory }
 func table(rows []Row) report.Table {
 	t := report.Table{Header: []string{
 		"clients", "accepted", "refused", "503 service", "503 nginx", "no reply", "unexpected",
-		"p50 ms", "p99 ms", "worst p99", "max ms", "MB", "right",
+		"p50 ms", "p99 ms", "worst p99", "max ms", "MB", "verdict",
 	}}
 	for _, r := range rows {
 		refused := 0
@@ -69,7 +69,7 @@ func table(rows []Row) report.Table {
 		}
 		t.Add(r.Clients, r.count(rig.Accepted), refused, r.count(Overloaded), r.count(NoInstance), r.count(NoReply),
 			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(last, 1), of(memory, 1),
-			rig.Mark(r.Pass))
+			rig.Verdict(r.Pass, false))
 	}
 	return t
 }

@@ -24,9 +24,9 @@ export function valueOf(name, value) {
   return String(value);
 }
 
-// judgementOf says how many orders are right, and what is wrong with the others.
-export function judgementOf({ ended, promises, counts, right }) {
-  if (!ended || promises.every(p => p.held)) return strings.right(number(right));
-  const wrong = Object.keys(strings.wrong).filter(name => counts[name] > 0).map(name => strings.wrong[name](number(counts[name])));
-  return [strings.wouldBeRight(number(right)), ...wrong].join(', ');
+// judgementOf says how many orders are expected, and what the difference is.
+export function judgementOf({ ended, promises, counts, expected }) {
+  if (!ended || promises.every(p => p.held)) return strings.expected(number(expected));
+  const difference = Object.keys(strings.difference).filter(name => counts[name] > 0).map(name => strings.difference[name](number(counts[name])));
+  return [strings.expected(number(expected)), ...difference].join(', ');
 }

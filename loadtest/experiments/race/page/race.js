@@ -42,8 +42,8 @@ export class Side {
   // ended tells whether the audit has been made.
   get ended() { return this.promises.length > 0; }
 
-  // right returns the number of orders that this workload must end with.
-  get right() { return Math.min(this.workload.users, this.workload.stock); }
+  // expected returns the number of orders that this workload must end with.
+  get expected() { return Math.min(this.workload.users, this.workload.stock); }
 
   // derived returns what the pictures show, computed once for the present data.
   get derived() { return this.#derived ??= derive(this); }

@@ -62,7 +62,7 @@ export class SideView {
     const { side } = this;
     const latest = side.counts?.orders ?? side.samples.at(-1)?.orders;
     find('.big', this.root).textContent = latest === undefined ? '' : strings.orders(number(latest));
-    find('.right', this.root).textContent = latest === undefined ? strings.expected(number(side.right)) : judgementOf(side);
+    find('.expected', this.root).textContent = latest === undefined ? strings.expectedOrders(number(side.expected)) : judgementOf(side);
     this.root.dataset.outcome = !side.ended ? 'open' : side.promises.every(p => p.held) ? 'held' : 'broken';
     find('.lights', this.root).replaceChildren(...Object.keys(strings.promises).map(id => light(id, side.promises.find(p => p.id === id))));
     const sentence = find('.sentence', this.root);
@@ -130,7 +130,7 @@ export class SideView {
   }
 
   #showCharts() {
-    const { samples, right } = this.side;
+    const { samples, expected } = this.side;
     const moments = samples.map(s => s.t);
     const lines = [
       { label: strings.seriesStock, colour: 'accent', steps: true },
@@ -140,7 +140,7 @@ export class SideView {
     const flight = [{ label: strings.seriesFlight, colour: 'muted', fill: 'wait', steps: true }];
     this.stock = this.#chart('.stock', strings.chartStock, this.stock, lines, 130);
     this.flight = this.#chart('.flight', strings.chartFlight, this.flight, flight, 70);
-    this.stock.setData(moments, samples.map(s => s.stock), samples.map(s => s.orders), samples.map(() => right));
+    this.stock.setData(moments, samples.map(s => s.stock), samples.map(s => s.orders), samples.map(() => expected));
     this.flight.setData(moments, samples.map(s => s.in_flight));
   }
 

@@ -17,10 +17,10 @@ export function numbersTable(table, sides) {
 
 const cell = (tag, text, scope = 'col') => element(tag, tag === 'th' ? { scope } : {}, text);
 
-function numbersOf({ claims, sections, derived, counts, audit, right, ended }) {
+function numbersOf({ claims, sections, derived, counts, audit, expected, ended }) {
   const wait = sections.reduce((longest, s) => Math.max(longest, s.granted - s.wanted), 0);
   return written({
-    sent: claims.size, orders: counts?.orders, right: ended ? right : undefined, duplicates: counts?.duplicates, oversold: counts?.oversold,
+    sent: claims.size, orders: counts?.orders, expected: ended ? expected : undefined, duplicates: counts?.duplicates, oversold: counts?.oversold,
     undersold: counts?.undersold, missing: counts?.missing, keys: derived.keys.length, overlaps: counts?.overlaps, deepest: derived.deepest,
     wait: duration(wait), last: duration(derived.answered), ...auditNumbers(audit),
   });
