@@ -39,6 +39,9 @@ var files embed.FS
 // completed it. Open db with connect.ForMigrations: nothing else bounds the wait
 // for a reply.
 //
+// A schema that is newer than this binary and marked as compatible with it remains
+// as it is; otherwise the error wraps ErrTooNew.
+//
 // Processes on different nodes of a cluster do not wait for each other. A
 // migration that fails because another node has run it is repeated, too.
 func Up(ctx context.Context, db *sql.DB) error {
@@ -111,6 +114,17 @@ func lock(ctx context.Context, conn *sql.Conn) error {
 // migrateLocked applies one migration after the other. Golang-migrate's own way to
 // stop between two (GracefulStop) is a data race in version 4.20.
 func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
+	switch version, err := newer(ctx, conn); {
+	case err != nil:
+		return err
+	case version > 0 && step < 0:
+		return fmt.Errorf("only the binary that made version %d of the schema can revert it", version)
+	case version > 0:
+		return nil
+	}
+	if err := mark(ctx, conn); err != nil {
+		return err
+	}
 	source, err := iofs.New(files, ".")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 )
 
 // migrate applies the missing migrations, or with "down" reverts all of them.
-func migrate(ctx context.Context, args []string, getenv func(string) string) error {
+func migrate(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) error {
 	step := migrations.Up
 	switch {
 	case len(args) == 1 && args[0] == "down":
@@ -36,7 +37,10 @@ func migrate(ctx context.Context, args []string, getenv func(string) string) err
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}
 	defer db.Close()
-	return step(ctx, db.DB)
+	if err := step(ctx, db.DB); err != nil {
+		return err
+	}
+	return warnNewer(ctx, slog.New(slog.NewJSONHandler(stderr, nil)), db)
 }
 
 // token prints a bearer token that is signed with a secret of the settings.

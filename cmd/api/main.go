@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	case "serve":
 		return serve(ctx, getenv, stderr)
 	case "migrate":
-		return migrate(ctx, args, getenv)
+		return migrate(ctx, args, getenv, stderr)
 	case "token":
 		return token(args, getenv, stdout, stderr)
 	case "id":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 	}
 	defer db.Close()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := prepareSchema(ctx, cfg, db)
+		err := s.prepareSchema(ctx, cfg, db)
 		if err == nil {
 			s.api.Open()
 			s.log.Info("ready")
@@ -40,7 +41,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 	}
 }
 
-func prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
+func (s *service) prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if cfg.Migrate {
@@ -48,7 +49,22 @@ func prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
 			return err
 		}
 	}
+	if err := warnNewer(ctx, s.log, db); err != nil {
+		return err
+	}
 	return checkUniqueKey(ctx, cfg, db)
+}
+
+// warnNewer logs that the schema is newer than this binary and marked as compatible
+// with it, as after the return to an older version. It returns an error if the
+// schema is newer and not marked.
+func warnNewer(ctx context.Context, log *slog.Logger, db *sqlx.DB) error {
+	version, err := migrations.Newer(ctx, db.DB)
+	if version > 0 {
+		log.Warn("a newer version of the service has migrated the schema; it is marked as compatible with this one",
+			"schema", version)
+	}
+	return err
 }
 
 var errNoUniqueKey = errors.New("the table coupon_orders lacks the unique key one_each (coupon_id, user_id), so a user could get two orders for a coupon; the command \"api migrate\" creates it")

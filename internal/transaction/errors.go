@@ -17,6 +17,7 @@ const (
 	DuplicateKey       = 1062
 	SyntaxError        = 1064
 	UnknownError       = 1105 // vtgate: also a lost connection to the server
+	NoSuchTable        = 1146
 	ErrorDuringCommit  = 1180 // Galera: the node was cut off from the others while it committed
 	LockWaitTimeout    = 1205
 	Deadlock           = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
@@ -59,6 +60,7 @@ var meanings = map[uint16]meaning{
 	DuplicateKey:       {refused, false},
 	SyntaxError:        {refused, false},
 	UnknownError:       {unknown, true},
+	NoSuchTable:        {unknown, false},
 	ErrorDuringCommit:  {unknown, false},
 	LockWaitTimeout:    {conflict, true},
 	Deadlock:           {conflict, true},

@@ -32,6 +32,7 @@ var proofs = map[uint16]string{
 	transaction.DuplicateKey:       "refused",
 	transaction.SyntaxError:        "refused",
 	transaction.UnknownError:       "nothing",
+	transaction.NoSuchTable:        "nothing",
 	transaction.ErrorDuringCommit:  "nothing",
 	transaction.LockWaitTimeout:    "conflict",
 	transaction.Deadlock:           "conflict",

@@ -1,0 +1,107 @@
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+
+	"example.com/flashsale/internal/transaction"
+)
+
+// oldest is the oldest version whose binaries work with the newest version of the
+// schema. A migration that older binaries do not work with, because it drops or
+// renames something or adds what they must fill, raises oldest to its own version.
+const oldest = 1
+
+// ErrTooNew says that a newer binary has migrated the database, and has not
+// marked its schema as compatible with this one.
+var ErrTooNew = errors.New("the schema is newer than this binary, and not marked compatible with it")
+
+// Newer returns the version of the schema of db if it is newer than this binary,
+// and 0 if it is not. The error wraps ErrTooNew unless the binary that migrated db
+// has marked the schema as compatible with this one.
+func Newer(ctx context.Context, db *sql.DB) (int, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("migrations: connect: %w", err)
+	}
+	defer conn.Close()
+	version, err := newer(ctx, conn)
+	if err != nil {
+		return 0, fmt.Errorf("migrations: %w", err)
+	}
+	return version, nil
+}
+
+func newer(ctx context.Context, conn *sql.Conn) (int, error) {
+	own, err := newest()
+	if err != nil {
+		return 0, err
+	}
+	version, err := number(ctx, conn, `SELECT version FROM schema_migrations LIMIT 1`)
+	if err != nil || version <= own {
+		return 0, err
+	}
+	// What works with a version works with those before it.
+	marked, err := number(ctx, conn, `SELECT oldest FROM schema_compatibility WHERE version >= ? ORDER BY version LIMIT 1`,
+		version)
+	if err != nil {
+		return 0, err
+	}
+	if marked == 0 || marked > own {
+		return 0, fmt.Errorf("%w: it has version %d, this binary %d", ErrTooNew, version, own)
+	}
+	return version, nil
+}
+
+// newest returns the version of the newest migration.
+func newest() (int, error) {
+	all, err := iofs.New(files, ".")
+	if err != nil {
+		return 0, err
+	}
+	version, err := all.First()
+	for next := version; err == nil; next, err = all.Next(version) {
+		version = next
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return int(version), err
+}
+
+// mark records which binaries work with the newest schema. It must precede the
+// migrations, so that a binary that does not is refused from the first of them on.
+func mark(ctx context.Context, conn *sql.Conn) error {
+	own, err := newest()
+	if err != nil {
+		return err
+	}
+	marked, err := number(ctx, conn, `SELECT oldest FROM schema_compatibility WHERE version = ?`, own)
+	if err != nil || marked == oldest {
+		return err
+	}
+	const create = `CREATE TABLE IF NOT EXISTS schema_compatibility (
+		version BIGINT NOT NULL,
+		oldest  BIGINT NOT NULL,
+		PRIMARY KEY (version)
+	) ENGINE = InnoDB`
+	if _, err := conn.ExecContext(ctx, create); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, `REPLACE INTO schema_compatibility (version, oldest) VALUES (?, ?)`, own, oldest)
+	return err
+}
+
+// number returns the number that q selects, or 0 if there is no row or no table.
+func number(ctx context.Context, conn *sql.Conn, q string, args ...any) (n int, err error) {
+	err = conn.QueryRowContext(ctx, q, args...).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) || transaction.HasNumber(err, transaction.NoSuchTable) {
+		return 0, nil
+	}
+	return n, err
+}

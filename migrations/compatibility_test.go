@@ -1,0 +1,109 @@
+package migrations_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/migrations"
+)
+
+// migrateFurther does to db what a binary with one more migration does, which
+// marks its schema as compatible with binaries from version oldest on.
+func migrateFurther(t *testing.T, db *sqlx.DB, oldest string) (version int) {
+	t.Helper()
+	mustUp(t, db)
+	if err := db.Get(&version, `SELECT version + 1 FROM schema_migrations`); err != nil {
+		t.Fatal(err)
+	}
+	db.MustExec(`REPLACE INTO schema_compatibility SELECT version + 1, ` + oldest + ` FROM schema_migrations`)
+	db.MustExec(`UPDATE schema_migrations SET version = ?`, version)
+	return version
+}
+
+func TestNewerSchemaThatIsMarkedCompatibleIsUsed(t *testing.T) {
+	t.Parallel()
+	for _, dirty := range []bool{false, true} { // true: the newer binary was interrupted
+		db := emptyDatabase(t)
+		version := migrateFurther(t, db, "version")
+		db.MustExec(`UPDATE schema_migrations SET dirty = ?`, dirty)
+		mustUp(t, db)
+		if newer, err := migrations.Newer(t.Context(), db.DB); newer != version || err != nil {
+			t.Errorf("dirty %t: Newer returned %d, %v; the schema has version %d", dirty, newer, err, version)
+		}
+		var after int
+		if err := db.Get(&after, `SELECT version FROM schema_migrations`); err != nil || after != version {
+			t.Errorf("dirty %t: the old binary left version %d, %v", dirty, after, err)
+		}
+		if err := migrations.Down(t.Context(), db.DB); err == nil {
+			t.Errorf("dirty %t: Down reverted a migration that it lacks", dirty)
+		}
+	}
+}
+
+func TestNewerSchemaThatIsNotMarkedCompatibleIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"not compatible with this binary": `UPDATE schema_compatibility SET oldest = version`,
+		"not marked":                      `DELETE FROM schema_compatibility`,
+		"from before marks":               `DROP TABLE schema_compatibility`,
+		"beyond the mark":                 `UPDATE schema_migrations SET version = 999999`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := emptyDatabase(t)
+			migrateFurther(t, db, "version")
+			db.MustExec(change)
+			if err := migrations.Up(t.Context(), db.DB); !errors.Is(err, migrations.ErrTooNew) {
+				t.Errorf("Up: %v", err)
+			}
+			if _, err := migrations.Newer(t.Context(), db.DB); !errors.Is(err, migrations.ErrTooNew) {
+				t.Errorf("Newer: %v", err)
+			}
+		})
+	}
+}
+
+// An instance with MIGRATE=false may meet a database without any table.
+func TestOwnSchemaAndNoSchemaAreNotNewer(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	for range 2 {
+		if newer, err := migrations.Newer(t.Context(), db.DB); newer != 0 || err != nil {
+			t.Errorf("got %d, %v", newer, err)
+		}
+		mustUp(t, db)
+	}
+}
+
+// A binary that the new schema does not work with must be refused as soon as the
+// first migration begins. Here that one waits for a table that is locked.
+func TestMarkPrecedesTheMigrations(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	mustUp(t, db)
+	db.MustExec(`DELETE FROM schema_compatibility`)
+	db.MustExec(`UPDATE schema_migrations SET dirty = TRUE`)
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), `LOCK TABLES coupon_segments WRITE`); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() { migrated <- migrations.Up(context.Background(), db.DB) }()
+	labtest.Eventually(t, "the mark", func() bool {
+		var marks int
+		return db.Get(&marks, `SELECT COUNT(*) FROM schema_compatibility`) == nil && marks == 1
+	})
+	if _, err := other.ExecContext(t.Context(), `UNLOCK TABLES`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Error(err)
+	}
+}
