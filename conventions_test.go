@@ -4,6 +4,7 @@
 package flashsale_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"go/parser"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -164,24 +166,34 @@ type pkg struct {
 	TestImports, XTestImports          []string
 }
 
-func list(tb testing.TB) (pkgs []pkg) {
+// list returns the packages of the module.
+func list(tb testing.TB) []pkg {
 	tb.Helper()
-	cmd := exec.Command("go", "list", "-json", "./...")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	pkgs, err := listOnce()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	return pkgs
+}
+
+var listOnce = sync.OnceValues(func() (pkgs []pkg, err error) {
+	cmd := exec.Command("go", "list", "-json=Dir,ImportPath,Name,Deps,GoFiles,TestGoFiles,XTestGoFiles,TestImports,"+
+		"XTestImports", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return pkgs
+			return pkgs, nil
 		} else if err != nil {
-			tb.Fatal(err)
+			return nil, err
 		}
 		pkgs = append(pkgs, p)
 	}
-}
+})
 
 func find(tb testing.TB, pkgs []pkg, path string) pkg {
 	tb.Helper()
