@@ -32,6 +32,7 @@ var (
 // no examples and needs nothing.
 func Main(m *testing.M, needed ...*lab.Dependency) {
 	flag.Parse()
+	setParallel()
 	l, err := open(needed)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,6 +45,22 @@ func Main(m *testing.M, needed ...*lab.Dependency) {
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+// parallel is how many parallel tests run at a time. They mostly wait for servers,
+// so it is more than there are cores.
+const parallel = "8"
+
+// setParallel applies parallel, unless go test was given -parallel.
+func setParallel() {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
 }
 
 // open opens the lab in which the tests run what needed lists.

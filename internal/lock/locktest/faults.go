@@ -21,8 +21,8 @@ func RunFaults(t *testing.T, p Promises, retries bool, network, address string,
 	open func(tb testing.TB, hostport string) lock.Locker) {
 	s := faultSuite{promises: p, retries: retries, network: network, address: address, open: open}
 	for name, fault := range faultproxy.Faults {
-		t.Run(name+"Once", func(t *testing.T) { s.runOperations(t, fault, 1) })
-		t.Run(name+"Always", func(t *testing.T) { s.runOperations(t, fault, faultproxy.Always) })
+		t.Run(name+"Once", func(t *testing.T) { s.eachOperation(t, fault, 1) })
+		t.Run(name+"Always", func(t *testing.T) { s.eachOperation(t, fault, faultproxy.Always) })
 	}
 	t.Run("DriverReconnectsAfterADisconnect", s.driverReconnectsAfterADisconnect)
 	t.Run("SlowConnectionCausesNoError", s.slowConnectionCausesNoError)
@@ -38,7 +38,8 @@ type faultSuite struct {
 	open             func(testing.TB, string) lock.Locker
 }
 
-func (s faultSuite) runOperations(t *testing.T, f faultproxy.Fault, times int) {
+func (s faultSuite) eachOperation(t *testing.T, f faultproxy.Fault, times int) {
+	t.Parallel()
 	t.Run("TryLock", func(t *testing.T) { s.tryLock(t, f, times) })
 	t.Run("Extend", func(t *testing.T) { s.extend(t, f, times) })
 	t.Run("ExtendAll", func(t *testing.T) { s.extendAll(t, f, times) })
