@@ -52,3 +52,18 @@ func TestClientDoesNotWaitForAReplyLongerThanItsCaller(t *testing.T) {
 		t.Errorf("%+v after Close, want an error", r)
 	}
 }
+
+func TestVerdictOfAReply(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]Reply{
+		"accepted": {Status: 201}, "sold_out": {Status: 409, Code: "sold_out"}, "404": {Status: 404},
+		"unavailable": {Status: 503}, "overloaded": {Status: 503, Code: "overloaded"}, "lost": {Status: 502},
+	} {
+		if got := verdictOf(r); got != want {
+			t.Errorf("%+v: %s, want %s", r, got, want)
+		}
+	}
+	if got := verdictOf(Reply{}); got != "lost" {
+		t.Errorf("no reply: %s, want lost", got)
+	}
+}

@@ -3,6 +3,8 @@ package rig
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -98,8 +100,8 @@ func Total(accounts []Account, claiming int) Totals {
 }
 
 // Audit reads all coupons and orders of the sale from the database, after w has
-// run on them. acknowledged are the ids of the orders that clients were told of.
-func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []string) (Totals, error) {
+// run on them. acknowledged are the claims whose order clients were told of.
+func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []Claim) (Totals, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return Totals{}, err
@@ -108,32 +110,56 @@ func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []string) (To
 		return Totals{}, fmt.Errorf("audit: %d coupons in the database, want %d", len(accounts), w.Rounds)
 	}
 	t := Total(accounts, w.Users)
-	t.AckedMissing, err = s.Missing(ctx, acknowledged)
+	missing, err := s.Missing(ctx, acknowledged)
+	t.AckedMissing = len(missing)
 	return t, err
 }
 
-// Missing returns how many of the acknowledged orders the database does not have.
-func (s *Sale) Missing(ctx context.Context, acknowledged []string) (int, error) {
-	var orders []string
-	if err := s.DB.SelectContext(ctx, &orders, "SELECT id FROM coupon_orders"); err != nil {
-		return 0, fmt.Errorf("audit orders: %w", err)
+// Missing returns the claims that were told of an order which the database does
+// not have, or has for another user or coupon, or of which an earlier one was told
+// as well. A claim that does not know its user and coupon may have any.
+func (s *Sale) Missing(ctx context.Context, told []Claim) (missing []Claim, err error) {
+	const perStatement = 2000
+	matched := map[string]bool{}
+	for chunk := range slices.Chunk(told, perStatement) {
+		orders, err := s.orders(ctx, chunk)
+		if err != nil {
+			return nil, fmt.Errorf("audit orders: %w", err)
+		}
+		for _, c := range chunk {
+			order, found := orders[c.Order]
+			if !found || matched[c.Order] || c.User != 0 && (c.User != order.User || c.Coupon != order.Coupon) {
+				missing = append(missing, c)
+				continue
+			}
+			matched[c.Order] = true
+		}
 	}
-	return missing(acknowledged, orders), nil
+	return missing, nil
 }
 
-// missing counts the acknowledgements that have no order of their own. Of two
-// acknowledgements of the same order one is missing.
-func missing(acknowledged, orders []string) int {
-	unmatched := make(map[string]bool, len(orders))
-	for _, id := range orders {
-		unmatched[id] = true
+// An order is a row of coupon_orders.
+type order struct {
+	ID     string
+	User   int64 `db:"user_id"`
+	Coupon int64 `db:"coupon_id"`
+}
+
+// orders reads the orders that claims were told of.
+func (s *Sale) orders(ctx context.Context, told []Claim) (map[string]order, error) {
+	ids := make([]int64, len(told))
+	for i, c := range told {
+		ids[i], _ = strconv.ParseInt(c.Order, 10, 64) //nolint:errcheck // 0 is no order's id
 	}
-	n := 0
-	for _, id := range acknowledged {
-		if !unmatched[id] {
-			n++
-		}
-		unmatched[id] = false
+	q, args, err := sqlx.In("SELECT id, user_id, coupon_id FROM coupon_orders WHERE id IN (?)", ids)
+	if err != nil {
+		return nil, err
 	}
-	return n
+	var rows []order
+	err = s.DB.SelectContext(ctx, &rows, q, args...)
+	orders := make(map[string]order, len(rows))
+	for _, o := range rows {
+		orders[o.ID] = o
+	}
+	return orders, err
 }

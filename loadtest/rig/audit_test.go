@@ -38,10 +38,30 @@ func TestTotalCountsEachCouponForItself(t *testing.T) {
 	}
 }
 
-func TestMissingCountsAcknowledgementsWithoutOrder(t *testing.T) {
+func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	if n := missing([]string{"1", "2", "2", "9"}, []string{"1", "2", "3"}); n != 2 {
-		t.Errorf("missing %d, want 2: one order acknowledged twice, one that does not exist", n)
+	sale := newSale(t, start(t))
+	coupon, err := sale.AddCoupon(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sale.AddOrders(t.Context(), coupon, 2); err != nil {
+		t.Fatal(err)
+	}
+	first, second := Claim{User: UserID(0), Coupon: coupon, Order: "4294967297"}, Claim{Order: "4294967298"}
+	notThere, noID := Claim{Order: "9"}, Claim{}
+	anothers := Claim{User: UserID(1), Coupon: coupon, Order: first.Order}
+	otherCoupon := Claim{User: UserID(1), Coupon: 7, Order: second.Order}
+	for name, c := range map[string]struct{ told, want []Claim }{
+		"both there":                 {[]Claim{first, second}, nil},
+		"one order for two":          {[]Claim{second, first, second}, []Claim{second}},
+		"not there":                  {[]Claim{first, notThere, noID}, []Claim{notThere, noID}},
+		"the order of another":       {[]Claim{anothers}, []Claim{anothers}},
+		"an order of another coupon": {[]Claim{otherCoupon}, []Claim{otherCoupon}},
+	} {
+		if got, err := sale.Missing(t.Context(), c.told); err != nil || cmp.Diff(c.want, got) != "" {
+			t.Errorf("%s: %v, %s", name, err, cmp.Diff(c.want, got))
+		}
 	}
 }
 
@@ -57,7 +77,7 @@ func TestAuditReadsTheDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := Workload{Users: 2, Rounds: 2}
-	got, err := sale.Audit(t.Context(), w, []string{"8589934593", "7"})
+	got, err := sale.Audit(t.Context(), w, []Claim{{Order: "8589934593"}, {Order: "7"}})
 	if err != nil {
 		t.Fatal(err)
 	}

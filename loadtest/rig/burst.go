@@ -21,18 +21,29 @@ type Span struct{ Sent, Received time.Time }
 
 // A Claim is one claim and the reply to it.
 type Claim struct {
-	Sent     time.Time
-	Received time.Time
-	Verdict  string // accepted, sold_out, already_claimed, claim_in_progress or unexpected
-	Order    string // the id of the acknowledged order; empty unless accepted
-	Instance string // X-Instance of the reply
+	User, Coupon   int64 // 0 if they are not known
+	Sent, Received time.Time
+	Verdict        string // accepted, the code of a refusal, or one after which the outcome is unknown
+	Order          string // the id that the reply names
+	Instance       string // X-Instance of the reply
 }
 
-// Accepted and Unexpected are verdicts. The others are the code of a refusal.
+// Accepted is the verdict on a claim that has an order. The outcome of the others
+// is unknown: of those with status 503, those without a reply or with another
+// status from 500 on, and those of which a load generator does not say more. All
+// other verdicts are the code of a refusal.
 const (
-	Accepted   = "accepted"
-	Unexpected = "unexpected"
+	Accepted    = "accepted"
+	Unavailable = "unavailable"
+	Overloaded  = "overloaded"
+	Lost        = "lost"
+	Unexpected  = "unexpected"
 )
+
+// Failed reports whether the outcome of the claim is unknown.
+func (c Claim) Failed() bool {
+	return slices.Contains([]string{Unavailable, Overloaded, Lost, Unexpected}, c.Verdict)
+}
 
 // Refusals are the codes that a claim in a burst may be refused with.
 var Refusals = []string{"sold_out", "already_claimed", "claim_in_progress"}
@@ -51,15 +62,14 @@ func (b Burst) count(key func(Claim) string) map[string]int {
 	return n
 }
 
-// Acknowledged returns the ids of the orders that were acknowledged.
-func (b Burst) Acknowledged() []string {
-	var ids []string
+// Acknowledged returns the claims that were accepted.
+func (b Burst) Acknowledged() (accepted []Claim) {
 	for _, c := range b.Claims {
 		if c.Verdict == Accepted {
-			ids = append(ids, c.Order)
+			accepted = append(accepted, c)
 		}
 	}
-	return ids
+	return accepted
 }
 
 // Unexpected counts the claims that were neither accepted nor refused. Claims

@@ -42,8 +42,10 @@ func TestBurstIsReadFromResults(t *testing.T) {
 	want := Burst{
 		Spans: []Span{{at(2005), at(2010)}, {at(2000), at(2012)}, {at(3000), at(3009)}, {at(3002), at(3022)}},
 		Claims: []Claim{
-			{at(2005), at(2010), "claim_in_progress", "", "a"}, {at(2000), at(2012), "already_claimed", "", "b"},
-			{at(3000), at(3009), Unexpected, "", "b"}, {at(3002), at(3022), Accepted, "120428258754822145", "a"},
+			{Sent: at(2005), Received: at(2010), Verdict: "claim_in_progress", Instance: "a"},
+			{Sent: at(2000), Received: at(2012), Verdict: "already_claimed", Instance: "b"},
+			{Sent: at(3000), Received: at(3009), Verdict: Unexpected, Instance: "b"},
+			{Sent: at(3002), Received: at(3022), Verdict: Accepted, Order: "120428258754822145", Instance: "a"},
 		},
 		Skews: []time.Duration{0, 5 * time.Millisecond, 0, 2 * time.Millisecond},
 	}

@@ -102,7 +102,7 @@ func (b *Burst) add(s sample) {
 	case s.Metric == "start_skew":
 		b.Skews = append(b.Skews, took)
 	case s.Metric == "claim_wait":
-		b.Claims = append(b.Claims, Claim{s.Data.Time.Add(-took), s.Data.Time, tags["verdict"], tags["order"],
-			tags["instance"]})
+		b.Claims = append(b.Claims, Claim{Sent: s.Data.Time.Add(-took), Received: s.Data.Time,
+			Verdict: tags["verdict"], Order: tags["order"], Instance: tags["instance"]})
 	}
 }

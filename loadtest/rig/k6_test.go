@@ -31,9 +31,10 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	}
 	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
 	want := Burst{
-		Spans:  []Span{{at(0), at(100)}, {at(100), at(150)}},
-		Claims: []Claim{{at(0), at(100), Accepted, "77", "a"}, {at(100), at(150), "sold_out", "", "b"}},
-		Skews:  []time.Duration{7 * time.Millisecond},
+		Spans: []Span{{at(0), at(100)}, {at(100), at(150)}},
+		Claims: []Claim{{Sent: at(0), Received: at(100), Verdict: Accepted, Order: "77", Instance: "a"},
+			{Sent: at(100), Received: at(150), Verdict: "sold_out", Instance: "b"}},
+		Skews: []time.Duration{7 * time.Millisecond},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -72,12 +72,11 @@ func (r *run) run(ctx context.Context) (err error) {
 func (r *run) runPromotions(ctx context.Context) error {
 	steps := rig.NewSteps(len(promotions()))
 	for _, p := range promotions() {
-		steps.Next("%s replication, %s", p.Replication, p.fault())
+		steps.Next("%s replication, %s", p.Replication, p.cause())
 		p, err := r.promote(ctx, p)
 		if err != nil {
 			return err
 		}
-		printViolations(p.Violations)
 		r.result.Promotions, r.result.Pass = append(r.result.Promotions, p), r.result.Pass && p.Pass
 	}
 	fmt.Println("The primary is killed in mid-sale and its replica promoted:")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -24,27 +23,26 @@ type Disruption struct {
 
 // runDisruptions runs a sale for each fault.
 func (r *run) runDisruptions(ctx context.Context, s *site) error {
-	faults := s.faults()
+	all := s.disruptions()
 	if r.quick {
-		faults = slices.DeleteFunc(faults, func(f fault) bool { return !f.quick })
+		all = slices.DeleteFunc(all, func(d disruption) bool { return !d.quick })
 	}
-	steps := rig.NewSteps(len(faults))
+	steps := rig.NewSteps(len(all))
 	for _, routing := range routings {
 		f, err := r.startFleet(ctx, s.galera.Nodes[0], s.proxies[routing])
 		if err != nil {
 			return err
 		}
-		for _, fault := range faults {
-			if fault.routing != routing {
+		for _, d := range all {
+			if d.routing != routing {
 				continue
 			}
-			steps.Next("%s, %s", fault.name, routing)
-			d, err := r.disrupt(ctx, s, f, fault)
+			steps.Next("%s, %s", d.Name, routing)
+			result, err := r.disrupt(ctx, s, f, d)
 			if err != nil {
-				return fmt.Errorf("%s: %w", fault.name, err)
+				return fmt.Errorf("%s: %w", d.Name, err)
 			}
-			printViolations(d.Violations)
-			r.result.Disruptions, r.result.Pass = append(r.result.Disruptions, d), r.result.Pass && d.Pass
+			r.result.Disruptions, r.result.Pass = append(r.result.Disruptions, result), r.result.Pass && result.Pass
 		}
 		if err := f.stop(); err != nil {
 			return err
@@ -56,41 +54,25 @@ func (r *run) runDisruptions(ctx context.Context, s *site) error {
 }
 
 // disrupt sells a new coupon before, during and after the fault.
-func (r *run) disrupt(ctx context.Context, s *site, f *fleet, fault fault) (Disruption, error) {
-	d := Disruption{Fault: fault.name, Routing: string(fault.routing)}
+func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Disruption, error) {
+	result := Disruption{Fault: d.Name, Routing: string(d.routing)}
 	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
-		return d, err
+		return result, err
 	}
 	if err := s.awaitCoupon(ctx, f, coupon); err != nil {
-		return d, err
+		return result, err
 	}
-	b, err := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	b, outage, err := r.sell(ctx, f, coupon, d.Fault, s.awaitSynced)
 	if err != nil {
-		return d, err
+		return result, err
 	}
-	defer b.stop()
-	rig.Sleep(ctx, calm)
-	struck, healed, err := fault.inject(ctx)
-	if err != nil {
-		return d, err
-	}
-	if err := s.awaitSynced(ctx); err != nil {
-		return d, err
-	}
-	if err := b.awaitAccepted(ctx, time.Now(), buyerCount); err != nil {
-		return d, err
-	}
-	rig.Sleep(ctx, calm)
-	end := time.Now()
-	b.stop()
-	d.Outage = outageOf(b.claims, struck, healed, end)
-	if d.Audits, err = auditAll(ctx, s.galera.Nodes, f.sale, coupon, b); err != nil {
-		return d, err
-	}
-	d.Violations = slices.Concat(b.violations, fault.violations(b.claims, struck), broken(d.Audits))
-	d.Pass = len(d.Violations) == 0
-	return d, ctx.Err()
+	result.Outage = outage
+	d.judge(b, outage.struck)
+	result.Audits, err = auditAll(ctx, s.galera.Nodes, f.sale, b)
+	result.Violations = b.violations.All()
+	result.Pass = len(result.Violations) == 0
+	return result, err
 }
 
 func disruptionsTable(disruptions []Disruption) report.Table {
@@ -107,9 +89,8 @@ func disruptionsTable(disruptions []Disruption) report.Table {
 		}
 		o := d.Outage
 		t.Add(d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime),
-			seconds(o.Gap),
-			seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "), missing,
-			rig.Verdict(d.Pass, false))
+			seconds(o.Gap), seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "),
+			missing, rig.Verdict(d.Pass, false))
 	}
 	return t
 }

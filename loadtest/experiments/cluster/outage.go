@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"example.com/flashsale/loadtest/history"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -23,114 +25,60 @@ type Outage struct {
 	Before float64 `json:"claims_per_s_before"`
 	After  float64 `json:"claims_per_s_after"`
 
-	slices []slice // of the sale from calm before the fault
+	struck time.Time
+	curves []report.Series // of the sale from calm before the fault
 }
 
-// A slice is how many replies arrived in sliceTime.
-type slice struct{ accepted, failed int }
-
 const (
-	// calm is how long a sale runs before a fault and after its healing.
-	calm      = 2 * time.Second
 	sliceTime = 100 * time.Millisecond
+	pointTime = 500 * time.Millisecond // what a point of a curve stands for
 )
 
 // outageOf summarises the claims of a sale that ended at end, around a fault.
-func outageOf(claims []claim, struck, healed, end time.Time) Outage {
-	claims = slices.SortedFunc(slices.Values(claims), func(a, b claim) int { return a.received.Compare(b.received) })
-	o := Outage{Lasted: inSeconds(healed.Sub(struck))}
-	for _, c := range claims {
-		o.count(c, struck.Add(-calm))
+// claims are in the order of their replies.
+func outageOf(claims []rig.Claim, fault history.Span, end time.Time) Outage {
+	struck, healed, begin := fault.Begin, fault.End, fault.Begin.Add(-calm)
+	o := Outage{
+		struck: struck, Lasted: inSeconds(fault.Took()),
+		Before: acceptedRate(claims, begin, struck), After: acceptedRate(claims, end.Add(-calm), end),
+		curves: history.Curves(claims, begin, struck, pointTime),
 	}
-	o.FailedTime = inSeconds(failedTime(o.slices))
-	o.Gap = inSeconds(longestGap(claims, struck))
-	if resumed := recovery(claims, struck, healed); !resumed.IsZero() {
+	for _, c := range claims {
+		switch {
+		case c.Verdict == rig.Accepted:
+			o.Accepted++
+		case c.Verdict == rig.Lost:
+			o.Lost++
+		case c.Failed():
+			o.Unavailable++
+		}
+		o.LongestWait = max(o.LongestWait, inSeconds(c.Received.Sub(c.Sent)))
+	}
+	counts := history.Counts(claims, begin, sliceTime)
+	failed := slices.DeleteFunc(counts, func(n history.Count) bool { return n.Failed == 0 })
+	o.FailedTime = inSeconds(time.Duration(len(failed)) * sliceTime)
+	gaps := history.Gaps(claims, begin, history.Accepted)
+	o.Gap = inSeconds(history.Longest(slices.DeleteFunc(gaps,
+		func(g history.Span) bool { return g.End.Before(struck) })))
+	if resumed := history.Recovered(claims, fault); !resumed.IsZero() {
 		o.Resumed = inSeconds(resumed.Sub(struck))
 	}
-	if normal := recovery(claims, healed, end); !normal.IsZero() {
+	if normal := history.Recovered(claims, history.Span{Begin: healed, End: end}); !normal.IsZero() {
 		o.Normal = inSeconds(normal.Sub(healed))
 	}
-	o.Before = acceptedRate(claims, struck.Add(-calm), struck)
-	o.After = acceptedRate(claims, end.Add(-calm), end)
 	return o
 }
 
-// count counts c, and in its slice since begin.
-func (o *Outage) count(c claim, begin time.Time) {
-	s := slice{}
-	switch c.verdict {
-	case rig.Accepted:
-		o.Accepted++
-		s.accepted = 1
-	case unavailable:
-		o.Unavailable++
-		s.failed = 1
-	case lost:
-		o.Lost++
-		s.failed = 1
-	}
-	o.LongestWait = max(o.LongestWait, inSeconds(c.received.Sub(c.sent)))
-	i := max(0, int(c.received.Sub(begin)/sliceTime))
-	for len(o.slices) <= i {
-		o.slices = append(o.slices, slice{})
-	}
-	o.slices[i].accepted += s.accepted
-	o.slices[i].failed += s.failed
-}
-
-func (c claim) failed() bool { return c.verdict == unavailable || c.verdict == lost }
-
-// failedTime returns how long the slices last in which a claim failed.
-func failedTime(slices []slice) (d time.Duration) {
-	for _, s := range slices {
-		if s.failed > 0 {
-			d += sliceTime
-		}
-	}
-	return d
-}
-
-// longestGap returns the longest time between two accepted claims of which the
-// later one was received after struck. claims are sorted.
-func longestGap(claims []claim, struck time.Time) (gap time.Duration) {
-	last := struck
-	for _, c := range claims {
-		if c.verdict != rig.Accepted {
-			continue
-		}
-		if c.received.After(struck) {
-			gap = max(gap, c.received.Sub(last))
-		}
-		last = c.received
-	}
-	return gap
-}
-
-// recovery returns when the first claim was accepted after the last that failed
-// between from and to. It returns the zero time if none failed. claims are sorted.
-func recovery(claims []claim, from, to time.Time) (recovered time.Time) {
-	failed := false
-	for _, c := range claims {
-		switch {
-		case c.failed() && c.received.After(from) && !c.received.After(to):
-			failed, recovered = true, time.Time{}
-		case failed && recovered.IsZero() && c.verdict == rig.Accepted:
-			recovered = c.received
-		}
-	}
-	return recovered
-}
-
 // acceptedRate returns the accepted claims per second between two moments.
-func acceptedRate(claims []claim, from, to time.Time) float64 {
+func acceptedRate(claims []rig.Claim, from, to time.Time) float64 {
 	return float64(acceptedBetween(claims, from, to)) / to.Sub(from).Seconds()
 }
 
 // acceptedBetween counts the claims that were sent and accepted between two
 // moments.
-func acceptedBetween(claims []claim, from, to time.Time) (n int) {
+func acceptedBetween(claims []rig.Claim, from, to time.Time) (n int) {
 	for _, c := range claims {
-		if c.verdict == rig.Accepted && c.sent.After(from) && !c.received.After(to) {
+		if history.Accepted(c) && c.Sent.After(from) && !c.Received.After(to) {
 			n++
 		}
 	}

@@ -52,34 +52,13 @@ func (r Result) disruptionsSection() report.Section {
 	s := report.Section{Title: "Nodes and HAProxy fail", Verdict: rig.Verdict(true, false),
 		Table: disruptionsTable(r.Disruptions)}
 	for _, d := range r.Disruptions {
-		s.Charts = append(s.Charts, d.curves())
+		s.Charts = append(s.Charts, report.Curves{
+			Caption: fmt.Sprintf("%s, %s", d.Fault, d.Routing), XName: "s since the fault", YName: "replies/s",
+			Series: d.Outage.curves, Marks: []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
+		})
 		judge(&s, d.Pass, d.Violations)
 	}
 	return s
-}
-
-// slicesAPoint is how many slices a point of a curve stands for.
-const slicesAPoint = 5
-
-// curves draws the replies before, during and after the fault.
-func (d Disruption) curves() report.Chart {
-	accepted, failed := report.Series{Name: "accepted"}, report.Series{Name: "503 or no reply"}
-	x := -calm.Seconds()
-	for group := range slices.Chunk(d.Outage.slices, slicesAPoint) {
-		took := float64(len(group)) * sliceTime.Seconds()
-		var sum slice
-		for _, s := range group {
-			sum.accepted, sum.failed = sum.accepted+s.accepted, sum.failed+s.failed
-		}
-		x += took
-		accepted.Points = append(accepted.Points, report.Point{X: x, Y: float64(sum.accepted) / took})
-		failed.Points = append(failed.Points, report.Point{X: x, Y: float64(sum.failed) / took})
-	}
-	return report.Curves{
-		Caption: fmt.Sprintf("%s, %s", d.Fault, d.Routing), XName: "s since the fault", YName: "replies/s",
-		Series: []report.Series{accepted, failed},
-		Marks:  []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
-	}
 }
 
 // judge adds the result of a row to its section.

@@ -8,6 +8,7 @@ import (
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -106,48 +107,48 @@ func (p *Promotion) sell(
 	if err != nil {
 		return err
 	}
-	b, err := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	primaryDies := fault.Fault{
+		Strike: func(ctx context.Context) error {
+			if p.LinkLost {
+				link.Partition()
+				rig.Sleep(ctx, linkLostFor)
+			}
+			servers.Primary.Kill()
+			return nil
+		},
+		Heal: func() error { return servers.Promote(ctx) },
+	}
+	b, outage, err := r.sell(ctx, f, coupon, primaryDies, func(context.Context) error { return nil })
 	if err != nil {
 		return err
 	}
-	defer b.stop()
-	rig.Sleep(ctx, calm)
-	struck := time.Now()
-	if p.LinkLost {
-		link.Partition()
-		rig.Sleep(ctx, linkLostFor)
-	}
-	servers.Primary.Kill()
-	if err := servers.Promote(ctx); err != nil {
-		return err
-	}
-	healed := time.Now()
-	if err := b.awaitAccepted(ctx, healed, buyerCount); err != nil {
-		return err
-	}
-	rig.Sleep(ctx, calm)
-	end := time.Now()
-	b.stop()
-	p.Outage = outageOf(b.claims, struck, healed, end)
-	p.Violations = b.violations
-	p.Audit, err = audit(ctx, "promoted replica", servers.Replica, f.sale, coupon, b)
+	p.Outage, p.Violations = outage, b.violations.All()
+	p.Audit, err = audit(ctx, "promoted replica", servers.Replica, f.sale, b)
 	return err
 }
 
 func promotionsTable(promotions []Promotion) report.Table {
 	t := report.Table{Header: []string{
-		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap", "verdict",
+		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap",
+		"verdict",
 	}}
 	for _, p := range promotions {
-		t.Add(p.Replication, p.fault(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing,
-			p.Outage.Unavailable,
-			seconds(p.Outage.Gap), rig.Verdict(p.Pass, false))
+		t.Add(p.Replication, p.cause(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing,
+			p.Outage.Unavailable, seconds(p.Outage.Gap), p.outcome())
 	}
 	return t
 }
 
-// fault returns what happens to the primary.
-func (p Promotion) fault() string {
+// outcome says whether the orders that users were told of were kept.
+func (p Promotion) outcome() string {
+	if p.Expect == "" && p.Pass && p.Audit.Missing > 0 {
+		return "broke, as it may"
+	}
+	return rig.Verdict(p.Pass, p.Expect == lose)
+}
+
+// cause returns what happens to the primary.
+func (p Promotion) cause() string {
 	if p.LinkLost {
 		return "replica lost, kill -9"
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
@@ -73,7 +73,6 @@ func (r *run) measureRates(ctx context.Context, s *site) error {
 		if err := r.rate(ctx, s, &rate); err != nil {
 			return fmt.Errorf("%s, %s: %w", rate.database.name, rate.Commit, err)
 		}
-		printViolations(rate.Violations)
 		r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Pass
 	}
 	fmt.Println("\nClaims of one coupon, by three instances:")
@@ -93,25 +92,37 @@ func (r *run) rate(ctx context.Context, s *site, rate *Rate) error {
 	if err != nil {
 		return errors.Join(err, f.stop())
 	}
-	orders := 0
 	var waits []time.Duration
-	for range r.repetitions() {
-		b, err := r.repeat(ctx, s, f, rate)
+	repetitions, duration := 3, 3*time.Second
+	if r.quick {
+		repetitions, duration = 1, 2*time.Second
+	}
+	for range repetitions {
+		claims, err := r.repeat(ctx, s, f, rate, duration)
 		if err != nil {
 			return errors.Join(err, f.stop())
 		}
-		orders += b.accepted
-		waits = append(waits, b.waits()...)
+		for _, c := range claims {
+			switch {
+			case history.Accepted(c):
+				waits = append(waits, c.Received.Sub(c.Sent))
+			case c.Failed():
+				rate.Unavailable++
+			}
+		}
 	}
 	after, certAfter, err := s.conflicts(ctx)
-	rate.BruteForce, rate.Certification = perThousand(after-before, orders), perThousand(certAfter-certBefore, orders)
+	perThousand := func(n int) float64 { return 1000 * float64(n) / float64(max(1, len(waits))) }
+	rate.BruteForce, rate.Certification = perThousand(after-before), perThousand(certAfter-certBefore)
 	rate.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
 	rate.Pass = len(rate.Violations) == 0
 	return errors.Join(err, f.stop())
 }
 
-// repeat sells a new coupon for a time.
-func (r *run) repeat(ctx context.Context, s *site, f *fleet, rate *Rate) (*buyers, error) {
+// repeat sells a new coupon for a time and returns its claims.
+func (r *run) repeat(
+	ctx context.Context, s *site, f *fleet, rate *Rate, duration time.Duration,
+) ([]rig.Claim, error) {
 	coupon, err := f.sale.AddSplitCoupon(ctx, unlimitedStock, rate.Segments)
 	if err != nil {
 		return nil, err
@@ -122,48 +133,17 @@ func (r *run) repeat(ctx context.Context, s *site, f *fleet, rate *Rate) (*buyer
 		}
 	}
 	begin := time.Now()
-	b, err := startBuyers(f.Nginx.URL, r.stack.Signer(), coupon)
+	b, err := r.startBuyers(f, coupon)
 	if err != nil {
 		return nil, err
 	}
-	rig.Sleep(ctx, r.duration())
+	rig.Sleep(ctx, duration)
 	took := time.Since(begin)
-	rate.PerSecond = append(rate.PerSecond, float64(b.acceptedSince(begin))/took.Seconds())
+	rate.PerSecond = append(rate.PerSecond, float64(b.AcceptedSince(begin))/took.Seconds())
 	b.stop()
-	for _, c := range b.claims {
-		if c.verdict == unavailable || c.verdict == lost {
-			rate.Unavailable++
-		}
-	}
-	rate.Audits, err = auditAll(ctx, rate.database.servers, f.sale, coupon, b)
-	rate.Violations = slices.Concat(rate.Violations, b.violations, broken(rate.Audits))
-	return b, errors.Join(err, ctx.Err())
-}
-
-func perThousand(n, of int) float64 { return 1000 * float64(n) / float64(max(1, of)) }
-
-// waits returns how long each accepted claim has waited for its reply.
-func (b *buyers) waits() (all []time.Duration) {
-	for _, c := range b.claims {
-		if c.verdict == rig.Accepted {
-			all = append(all, c.received.Sub(c.sent))
-		}
-	}
-	return all
-}
-
-func (r *run) repetitions() int {
-	if r.quick {
-		return 1
-	}
-	return 3
-}
-
-func (r *run) duration() time.Duration {
-	if r.quick {
-		return 2 * time.Second
-	}
-	return 3 * time.Second
+	rate.Audits, err = auditAll(ctx, rate.database.servers, f.sale, b)
+	rate.Violations = append(rate.Violations, b.violations.All()...)
+	return b.Claims(), errors.Join(err, ctx.Err())
 }
 
 func ratesTable(rates []Rate) report.Table {

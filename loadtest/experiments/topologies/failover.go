@@ -2,9 +2,9 @@ package topologies
 
 import (
 	"context"
-	"slices"
 	"time"
 
+	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -28,23 +28,16 @@ func killMaster(ctx context.Context, service *rig.Service) (died time.Time) {
 // count counts what the clients were told. died is when the master was killed,
 // or zero.
 func (sale *Sale) count(claims []rig.Claim, died time.Time) {
-	slices.SortFunc(claims, func(a, b rig.Claim) int { return a.Received.Compare(b.Received) })
-	var lastFailed time.Time
 	for _, c := range claims {
-		switch c.Verdict {
-		case rig.Accepted:
+		switch {
+		case history.Accepted(c):
 			sale.Accepted++
-		case rig.Unexpected:
+		case c.Failed():
 			sale.Failed++
-			lastFailed = c.Received
 		}
 	}
-	if died.IsZero() || lastFailed.IsZero() {
-		return
-	}
-	recovered := slices.IndexFunc(claims,
-		func(c rig.Claim) bool { return c.Verdict == rig.Accepted && c.Received.After(lastFailed) })
-	if recovered >= 0 {
-		sale.Unavailable = claims[recovered].Received.Sub(died).Seconds()
+	recovered := history.Recovered(history.Sorted(claims), history.Span{Begin: died, End: time.Now()})
+	if sale.Failover && !recovered.IsZero() {
+		sale.Unavailable = recovered.Sub(died).Seconds()
 	}
 }

@@ -3,7 +3,6 @@ package topologies
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -86,23 +85,21 @@ func (sale *Sale) run(ctx context.Context, s *rig.Stack, service *rig.Service) e
 
 // audit passes a sale that kept all promises and whose last round was sold out.
 // Claims may fail only during a failover.
-func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []string) error {
+func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []rig.Claim) error {
+	t, err := service.Audit(ctx, workload.Times(sale.Rounds), acknowledged)
+	if err != nil {
+		return err
+	}
 	accounts, err := service.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	if len(accounts) != sale.Rounds {
-		return fmt.Errorf("audit: %d coupons in the database, want %d", len(accounts), sale.Rounds)
-	}
-	t := rig.Total(accounts, workload.Users)
 	sale.Orders, sale.Oversold, sale.Duplicates, sale.Undersold = t.Orders, t.Oversold, t.Duplicates, t.Undersold
+	sale.Missing = t.AckedMissing
 	for _, a := range accounts {
 		if a.Orders == workload.Stock {
 			sale.SoldOut++
 		}
-	}
-	if sale.Missing, err = service.Missing(ctx, acknowledged); err != nil {
-		return err
 	}
 	kept := sale.Oversold+sale.Duplicates+sale.Undersold+sale.Missing == 0
 	recovered := accounts[len(accounts)-1].Orders == workload.Stock && (sale.Failover || sale.Failed == 0)

@@ -12,7 +12,7 @@ func TestOutageLastsUntilTheFirstClaimAcceptedAfterTheLastFailure(t *testing.T) 
 	at := func(s int, verdict string) rig.Claim {
 		return rig.Claim{Received: time.Unix(int64(s), 0), Verdict: verdict}
 	}
-	var sale Sale
+	sale := Sale{Failover: true}
 	sale.count([]rig.Claim{
 		at(1, rig.Accepted), at(3, rig.Unexpected), at(4, rig.Accepted), at(5, rig.Unexpected),
 		at(6, "already_claimed"), at(8, rig.Accepted), at(7, rig.Accepted),

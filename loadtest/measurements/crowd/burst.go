@@ -80,15 +80,15 @@ func (s *site) audit(ctx context.Context, coupon int64, outcomes []Outcome) (bro
 	if err != nil {
 		return "", err
 	}
-	var acknowledged []string
+	var acknowledged []rig.Claim
 	for _, o := range outcomes {
 		if o.Verdict == rig.Accepted {
-			acknowledged = append(acknowledged, o.Order)
+			acknowledged = append(acknowledged, rig.Claim{Order: o.Order})
 		}
 	}
 	missing, err := s.sale.Missing(ctx, acknowledged)
-	if t := rig.Total(accounts, 0); t.Oversold+t.Duplicates+t.Undersold+t.Unbalanced+missing > 0 {
-		broken = fmt.Sprintf("%+v, %d acknowledged orders are missing", accounts, missing)
+	if t := rig.Total(accounts, 0); t.Oversold+t.Duplicates+t.Undersold+t.Unbalanced+len(missing) > 0 {
+		broken = fmt.Sprintf("%+v, %d acknowledged orders are missing", accounts, len(missing))
 	}
 	return broken, err
 }
