@@ -108,9 +108,21 @@ type BlockingLocker interface {
 	// Lock blocks until it has the lease or ctx ends. In the second case it
 	// is no longer queued and returns an error that wraps the cause of ctx, and
 	// ErrLocked if the service confirms that the key was held. If the service
-	// does not reply, the outcome is unknown, as with TryLock.
+	// does not reply, the outcome is unknown, as with TryLock. Lock calls
+	// Queued once the service has refused the key.
 	Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error)
 }
+
+// Queued records that the service has refused the key to the call of
+// BlockingLocker.Lock with ctx, which waits from now on. Until then, the outcome of
+// this process's waiters behind it is unknown. Another ctx has no effect.
+func Queued(ctx context.Context) {
+	if q, ok := ctx.Value(queueKey{}).(*queue); ok {
+		q.record(ErrLocked)
+	}
+}
+
+type queueKey struct{}
 
 // A BatchExtender is a Locker that extends many leases in few round trips.
 type BatchExtender interface {

@@ -272,6 +272,7 @@ func (b *blockingLocker) Lock(ctx context.Context, key string, ttl time.Duration
 		if !errors.Is(err, ErrLocked) {
 			return lease, err
 		}
+		Queued(ctx)
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(ErrLocked, context.Cause(ctx))
@@ -303,6 +304,46 @@ func TestBlockingLockerQueuesTheWaiter(t *testing.T) {
 		}
 		_ = h.Release(t.Context())
 	})
+}
+
+// muteLocker is a BlockingLocker whose service does not reply.
+type muteLocker struct{ Locker }
+
+func (muteLocker) Lock(ctx context.Context, _ string, _ time.Duration) (Lease, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func TestWaitersBehindOneInTheServiceKnowWhatItKnows(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		locker Locker
+		locked bool
+	}{
+		"refused":  {&blockingLocker{local: Local().(*local)}, true},
+		"no reply": {muteLocker{Local()}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				if _, err := tc.locker.TryLock(t.Context(), "k", time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				c := New(tc.locker)
+				var both sync.WaitGroup
+				for _, wait := range []time.Duration{time.Minute, time.Second} {
+					both.Go(func() {
+						_, err := c.Acquire(t.Context(), "k", Options{Wait: wait})
+						if !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) != tc.locked {
+							t.Errorf("a wait of %s: %v, want the end of the wait, and ErrLocked: %v", wait, err, tc.locked)
+						}
+					})
+					synctest.Wait()
+				}
+				both.Wait()
+			})
+		})
+	}
 }
 
 // sessionLease is a lease that ends with a session.

@@ -50,7 +50,7 @@ func (g *grant) wait(ctx context.Context) error {
 		return waitEnded(limited, q.lastOutcome())
 	}
 	if l, ok := g.client.locker.(BlockingLocker); ok {
-		q.record(ErrLocked) // the service queues this waiter, and the others wait behind it
+		limited = context.WithValue(limited, queueKey{}, q)
 		return q.contend(limited, g, true, func() error { return g.lockBlocking(ctx, limited, l) })
 	}
 	ctx = context.WithValue(ctx, waiterKey{}, true)

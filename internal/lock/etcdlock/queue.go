@@ -97,6 +97,7 @@ func (l *lease) waitForTurn(ctx context.Context, p place) error {
 	keepAlive := time.AfterFunc(time.Duration(l.ttl)*time.Second/3, func() { l.keepAliveUntil(ctx) })
 	defer keepAlive.Stop()
 	for p.predecessor != "" {
+		lock.Queued(ctx)
 		next, err := l.nextPlace(ctx, p)
 		if err != nil {
 			return err

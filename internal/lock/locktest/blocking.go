@@ -60,6 +60,40 @@ func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
 	mustTryLock(t, s.open(t), key, longTTL) // the cancelled waiter is no longer queued
 }
 
+// A signallingLocker closes locking at the first call of Lock.
+type signallingLocker struct {
+	lock.BlockingLocker
+	locking chan struct{}
+}
+
+func (l signallingLocker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	close(l.locking)
+	return l.BlockingLocker.Lock(ctx, key, ttl)
+}
+
+// waiterBehindAQueuedOneIsRefused has two waiters in one client: the service knows
+// the first only, and the second knows from it that the key is held.
+func (s suite) waiterBehindAQueuedOneIsRefused(t *testing.T) {
+	t.Parallel()
+	l, key := signallingLocker{s.openBlockingLocker(t), make(chan struct{})}, newKey()
+	mustTryLock(t, s.open(t), key, longTTL)
+	c, done := lock.New(l), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(done)
+		_, _ = c.Acquire(ctx, key, lock.Options{TTL: longTTL, Wait: longTTL})
+	}()
+	defer func() { cancel(); <-done }()
+	<-l.locking
+	var err error
+	for start := time.Now(); !errors.Is(err, lock.ErrLocked); {
+		if time.Since(start) > timeout {
+			t.Fatalf("a waiter behind another: %v, want ErrLocked", err)
+		}
+		_, err = c.Acquire(t.Context(), key, lock.Options{TTL: longTTL, Wait: 10 * time.Millisecond})
+	}
+}
+
 // doRunsOneFunctionAtATime increments a counter non-atomically under
 // lock.Client.Do.
 func (s suite) doRunsOneFunctionAtATime(t *testing.T) {

@@ -71,6 +71,7 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("NotifySendsNothingAfterStop", s.notifySendsNothingAfterStop)
 	t.Run("LockWaitsForRelease", s.lockWaitsForRelease)
 	t.Run("LockReturnsWhenItsContextEnds", s.lockReturnsWhenItsContextEnds)
+	t.Run("WaiterBehindAQueuedOneIsRefused", s.waiterBehindAQueuedOneIsRefused)
 	t.Run("HistoryIsLinearizable", s.historyIsLinearizable)
 	t.Run("DoRunsOneFunctionAtATime", s.doRunsOneFunctionAtATime)
 }

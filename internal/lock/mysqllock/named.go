@@ -72,6 +72,7 @@ func (n *Named) Lock(ctx context.Context, key string, _ time.Duration) (lock.Lea
 	case !errors.Is(err, lock.ErrLocked):
 		return newNamedLease(conn, key, errors.Join(err, context.Cause(ctx)))
 	}
+	lock.Queued(ctx)
 	uncancelled, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	done, interrupted := make(chan struct{}), make(chan struct{})

@@ -67,6 +67,7 @@ func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (loc
 		case !errors.Is(err, lock.ErrLocked):
 			return nil, err // try has left the queue
 		}
+		lock.Queued(ctx)
 		if !listening {
 			listening = true
 			defer f.c.messages.Listen(f.typ.channel(key)+":"+owner, wake)()

@@ -57,6 +57,7 @@ func (l *lease) tryLock(ctx context.Context) error {
 func (l *lease) lock(ctx context.Context) error {
 	predecessor, err := l.join(ctx)
 	for err == nil && predecessor != "" {
+		lock.Queued(ctx)
 		var deleted bool
 		deleted, err = l.awaitDeletion(ctx, predecessor)
 		switch {
