@@ -160,22 +160,11 @@ func TestNoKeysAreLeft(t *testing.T) {
 // The client closes the channel of a watch without an error.
 func TestClosedClientEndsTheWaitWithoutTheLock(t *testing.T) {
 	t.Parallel()
-	server, key := labtest.SharedEtcd(t), labtest.Name(t)
-	cli, closing := dial(t, server), dial(t, server)
-	mustTryLock(t, etcdlock.New(cli), key, time.Minute)
-	returned := make(chan error, 1)
-	go func() {
-		_, err := etcdlock.New(closing).Lock(t.Context(), key, time.Minute)
-		returned <- err
-	}()
-	for len(etcdKeys(t, cli, key)) < 2 {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(50 * time.Millisecond) // until it watches; before, its requests fail
-	if err := closing.Close(); err != nil {
+	w := cutOffWhileWaiting(t, labtest.SharedEtcd(t))
+	if err := w.cli.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-returned; err == nil || errors.Is(err, lock.ErrLocked) {
+	if err := <-w.returned; err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Errorf("Lock of a held key with a closed client: %v, want an unknown outcome", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -148,4 +150,59 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 	proxy.Heal()
 	waiter.Drain(t.Context())
 	mustTryLock(t, etcdlock.New(cli), key, time.Minute)
+}
+
+// A waiter that is behind held, through a proxy that has been partitioned since it
+// asked for the watch of held's key.
+type waiter struct {
+	cli      *clientv3.Client
+	held     lock.Lease
+	proxy    *faultproxy.Proxy
+	returned chan error
+}
+
+func cutOffWhileWaiting(t *testing.T, server *lab.Etcd) waiter {
+	t.Helper()
+	proxy, err := faultproxy.New("unix", socket(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	direct, key := dial(t, server), labtest.Name(t)
+	w := waiter{dialEndpoint(t, "http://"+proxy.Addr()), mustTryLock(t, etcdlock.New(direct), key, time.Minute), proxy,
+		make(chan error, 1)}
+	proxy.PartitionAfter(etcdKeys(t, direct, key)[0])
+	go func() {
+		_, err := etcdlock.New(w.cli).Lock(t.Context(), key, time.Minute)
+		w.returned <- err
+	}()
+	for !proxy.Partitioned() {
+		time.Sleep(time.Millisecond)
+	}
+	return w
+}
+
+// The watch is interrupted, and cannot continue where it was.
+func TestWaiterKeepsItsPlaceWhenEtcdHasCompacted(t *testing.T) {
+	t.Parallel()
+	server := labtest.Etcd(t)
+	w, direct := cutOffWhileWaiting(t, server), dial(t, server)
+	w.proxy.Heal()
+	<-w.cli.Watch(t.Context(), "another", clientv3.WithCreatedNotify()) // the replies come in order
+	w.proxy.Partition()
+	put, err := direct.Put(t.Context(), "other", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := direct.Compact(t.Context(), put.Header.Revision); err != nil {
+		t.Fatal(err)
+	}
+	w.proxy.Disconnect()
+	w.proxy.Heal()
+	if err := w.held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-w.returned; err != nil {
+		t.Errorf("Lock after the holder's release: %v", err)
+	}
 }

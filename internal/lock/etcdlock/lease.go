@@ -140,10 +140,13 @@ func (l *lease) isOwner() clientv3.Cmp {
 // retire keeps the etcd lease for the next lock, if certainly no key is bound to
 // it and none will be, or revokes it.
 func (l *lease) retire(ctx context.Context, unbound bool) {
-	if unbound && l.ttl != 0 && !l.uncertain && l.locker.idle.put(l.leaseID, l.ttl) {
-		return
+	switch {
+	case l.uncertain:
+		l.abandon(ctx, time.Now())
+	case unbound && l.ttl != 0 && l.locker.idle.put(l.leaseID, l.ttl):
+	default:
+		_ = l.revoke(ctx, l.leaseID)
 	}
-	_ = l.revoke(ctx, l.leaseID)
 }
 
 // giveUp ends a lease that has not become the lock's holder because of err, and
@@ -171,6 +174,9 @@ func (l *lease) abandon(ctx context.Context, start time.Time) (replied bool) {
 		err := l.locker.revoke(ctx, l.leaseID)
 		if err == nil {
 			replies.Add(1)
+		}
+		if l.cli.Ctx().Err() != nil {
+			return nil // the client is closed, and the etcd lease expires
 		}
 		return err
 	})

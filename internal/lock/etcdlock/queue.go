@@ -115,6 +115,8 @@ func (l *lease) nextPlace(ctx context.Context, p place) (place, error) {
 	defer cancel()
 	for resp := range l.cli.Watch(ctx, p.predecessor, clientv3.WithFilterPut(), clientv3.WithCreatedNotify()) {
 		switch {
+		case errors.Is(resp.Err(), rpctypes.ErrCompacted): // while the watch was interrupted
+			return l.place(ctx)
 		case resp.Err() != nil:
 			return place{}, resp.Err()
 		case resp.Header.Revision <= p.revision:

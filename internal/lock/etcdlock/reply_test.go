@@ -56,6 +56,31 @@ func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 	}
 }
 
+// The put may come when etcd, which stalls now, goes on.
+func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
+	t.Parallel()
+	server := labtest.Etcd(t)
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cli.Close()
+	l := New(cli)
+	held, err := l.TryLock(t.Context(), "k", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	uncertain := held.(*lease)
+	uncertain.uncertain = true
+	uncertain.retire(t.Context(), true)
+	server.Resume()
+	l.Drain(t.Context())
+	if left, err := cli.TimeToLive(t.Context(), uncertain.leaseID); err != nil || left.TTL > 0 {
+		t.Errorf("the etcd lease has %ds left, %v, want none", left.TTL, err)
+	}
+}
+
 // The predecessor's key is deleted between the put and the watch.
 func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
 	t.Parallel()

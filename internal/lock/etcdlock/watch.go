@@ -35,19 +35,20 @@ func (l *lease) endWatch() {
 
 func (l *lease) watch(ctx context.Context) {
 	for since := l.revision + 1; ctx.Err() == nil; {
-		_ = waitDeleted(ctx, l.cli, l.etcdKey, since)
+		unwatched := waitDeleted(ctx, l.cli, l.etcdKey, since)
 		resp, err := l.cli.Get(ctx, l.etcdKey)
-		switch {
-		case err != nil: // etcd is unavailable
+		if err == nil && resp.Count == 0 {
+			close(l.lost)
+			return
+		}
+		if err == nil {
+			since = resp.Header.Revision + 1
+		}
+		if unwatched != nil || err != nil { // etcd is unavailable, or refuses the watch
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
-		case resp.Count == 0:
-			close(l.lost)
-			return
-		default:
-			since = resp.Header.Revision + 1
 		}
 	}
 }

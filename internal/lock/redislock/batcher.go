@@ -101,12 +101,13 @@ type batchCall struct {
 	err      error
 }
 
-// acquire requests key. It returns lock.ErrLocked if another holds it.
-func (b *batcher) acquire(ctx context.Context, key, token string, ttl time.Duration) error {
-	call, index, err := b.do(ctx, request{key, token, ttl.Milliseconds()})
+// acquire requests the key of l. It returns lock.ErrLocked if another holds it.
+func (b *batcher) acquire(ctx context.Context, l *lease, ttl time.Duration) error {
+	call, index, err := b.do(ctx, request{l.key, l.token.Text, ttl.Milliseconds()})
 	if err != nil {
 		return err
 	}
+	l.token.Add(call.attempts.Count())
 	ok, err := call.result(index)
 	if err == nil && !ok {
 		return lock.Locked(call.timeLeft(index))

@@ -12,6 +12,7 @@ import (
 
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // The replies that mean success, wherever they are in what the server sends.
@@ -70,7 +71,7 @@ func FuzzReply(f *testing.F) {
 var longLength = regexp.MustCompile(`[0-9]{4}`)
 
 func newLease(l *Locker) *lease {
-	held := &lease{locker: l, key: "key", token: "token"}
+	held := &lease{locker: l, key: "key", token: redisdriver.CountedString{Text: "token"}}
 	held.expiry.Begin(time.Now().Add(time.Minute))
 	return held
 }

@@ -14,7 +14,7 @@ import (
 type lease struct {
 	locker   *Locker
 	key      string
-	token    string
+	token    redisdriver.CountedString // counts the requests that acquire the key
 	fence    uint64
 	expiry   driver.Expiry
 	releases redisdriver.Attempts
@@ -27,7 +27,7 @@ func (l *lease) Fence() uint64 { return l.fence }
 func (l *lease) Keys() []string { return []string{l.key} }
 
 // Owner implements redisdriver.ScriptLease.
-func (l *lease) Owner() string { return l.token }
+func (l *lease) Owner() string { return l.token.Text }
 
 // State implements redisdriver.ScriptLease.
 func (l *lease) State() *driver.Expiry { return &l.expiry }
@@ -37,25 +37,31 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.locker.ExtendAll(ctx, ttl, []lock.Lease{l})[0]
 }
 
-// Release implements lock.Lease.
+// Release implements lock.Lease. If the key was requested twice, the server may run
+// the first request after the release, which is therefore repeated.
 func (l *lease) Release(ctx context.Context) error {
-	return l.expiry.Release(func() (found, repeated bool, err error) {
+	start := time.Now()
+	err := l.expiry.Release(func() (found, repeated bool, err error) {
 		found, err = l.remove(ctx)
 		if err != nil {
 			err = fmt.Errorf("redislock: release %s: %w", l.key, err)
 		}
 		return found, l.releases.Count() > 1, err
 	})
+	if err == nil && l.token.Count() > 1 {
+		l.locker.abandoned.Release(ctx, start, l.discard)
+	}
+	return err
 }
 
 // remove deletes the key if it holds the token, and reports whether it did.
 func (l *lease) remove(ctx context.Context) (bool, error) {
 	if b := l.locker.batchers; b != nil {
-		found, sent, err := b.forKey(ctx, l.key).release(ctx, l.key, l.token)
+		found, sent, err := b.forKey(ctx, l.key).release(ctx, l.key, l.token.Text)
 		l.releases.Add(sent)
 		return found, err
 	}
-	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token, l.locker.publish, &l.releases}}
+	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token.Text, l.locker.publish, &l.releases}}
 	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)
 	return redisdriver.Flag(call.Reply)
 }

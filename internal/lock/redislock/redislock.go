@@ -87,7 +87,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lease := &lease{locker: l, key: key, token: rand.Text()}
+	lease := &lease{locker: l, key: key, token: redisdriver.CountedString{Text: rand.Text()}}
 	start := time.Now()
 	lease.expiry.Begin(start.Add(ttl))
 	err := l.request(ctx, lease, ttl)
@@ -110,18 +110,18 @@ func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) e
 	case l.fenced:
 		return l.requestFenced(ctx, lease, ttl)
 	case l.batchers != nil:
-		return l.batchers.forKey(ctx, lease.key).acquire(ctx, lease.key, lease.token, ttl)
+		return l.batchers.forKey(ctx, lease.key).acquire(ctx, lease, ttl)
 	case l.set == l.rdb && lock.AsksForTimeLeft(ctx): // SET does not tell it
 		b := batcher{rdb: l.rdb, publish: l.publish, size: 1}
-		return b.acquire(ctx, lease.key, lease.token, ttl)
+		return b.acquire(ctx, lease, ttl)
 	}
-	holder, err := l.set.Do(ctx, "set", lease.key, lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
+	holder, err := l.set.Do(ctx, "set", lease.key, &lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
 	switch {
 	case errors.Is(err, redis.Nil): // there was no holder
 		return nil
 	case err != nil:
 		return err
-	case holder == lease.token: // a retry after the first reply was lost
+	case holder == lease.token.Text: // a retry after the first reply was lost
 		return nil
 	}
 	return l.locked(ctx, lease.key)
@@ -136,8 +136,12 @@ func (l *Locker) locked(ctx context.Context, key string) error {
 }
 
 func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
-	fence, err := redisdriver.Integer(acquireScript.Run(ctx, l.rdb, []string{lease.key, FenceKey(lease.key)},
-		lease.token, ttl.Milliseconds(), fenceMemory.Milliseconds()))
+	call := &redisdriver.ScriptCall{
+		Keys: []string{lease.key, FenceKey(lease.key)},
+		Args: []any{&lease.token, ttl.Milliseconds(), fenceMemory.Milliseconds()},
+	}
+	redisdriver.Call(ctx, l.rdb, acquireScript, call)
+	fence, err := redisdriver.Integer(call.Reply)
 	switch {
 	case err != nil:
 		return err

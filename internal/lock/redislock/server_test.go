@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,5 +221,39 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
 			t.Errorf("extension of k%d = %v", i, err)
 		}
+	}
+}
+
+// The reply to the first request was lost with its connection, and the second was
+// granted. The server runs the first one after the release.
+func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{
+		"New": redislock.New, "Batched": redislock.Batched, "Fenced": redislock.Fenced,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := labtest.Redis(t)
+			proxy, err := faultproxy.New("unix", socketPath(server))
+			noError(t, err)
+			t.Cleanup(func() { _ = proxy.Close() })
+			rdb, l := labtest.Dial(t, server), open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
+			noError(t, mustTryLock(t, l, "k").Release(t.Context())) // the server knows the scripts
+			command := map[string]string{"New": "set"}[name]
+			proxy.Inject(faultproxy.LoseReply, cmp.Or(command, "evalsha"), 1)
+			lease := mustTryLock(t, l, "k")
+			key := rdb.Dump(t.Context(), "k").Val()
+			noError(t, lease.Release(t.Context()))
+			noError(t, rdb.Restore(t.Context(), "k", time.Minute, key).Err())
+			l.Drain(t.Context())
+			mustTryLock(t, l, "k")
+		})
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -168,3 +168,22 @@ func TestLostReplyAcquiresAndReleasesOnePermit(t *testing.T) {
 	}
 	wantLocked(t, direct.PermitExpirableSemaphore(), name)
 }
+
+// The reply to the first request was lost with its connection, and the second was
+// granted. The server runs the first one after the release.
+func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	p, err := faultproxy.New("unix", socketPath(server))
+	noError(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	rdb, l := labtest.Dial(t, server), shortTimeoutClient(t, p.Addr()).Lock()
+	noError(t, mustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
+	p.Inject(faultproxy.LoseReply, "evalsha", 1)
+	lease := mustTryLock(t, l, "k", longTTL)
+	key := rdb.Dump(t.Context(), "k").Val()
+	noError(t, lease.Release(t.Context()))
+	noError(t, rdb.Restore(t.Context(), "k", longTTL, key).Err())
+	l.Drain(t.Context())
+	mustTryLock(t, l, "k", longTTL)
+}

@@ -19,6 +19,7 @@ type lease struct {
 	fence   uint64
 	expiry  driver.Expiry
 	noReply atomic.Bool // a release was sent and its reply was lost
+	twice   bool        // the lock was requested more than once
 }
 
 // Fence implements lock.Lease. Only fenced locks have one.
@@ -38,15 +39,21 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.locker.ExtendAll(ctx, ttl, []lock.Lease{l})[0]
 }
 
-// Release implements lock.Lease.
+// Release implements lock.Lease. If the lock was requested twice, the server may run
+// the first request after the release, which is therefore repeated.
 func (l *lease) Release(ctx context.Context) error {
-	return l.expiry.Release(func() (found, repeated bool, err error) {
+	start := time.Now()
+	err := l.expiry.Release(func() (found, repeated bool, err error) {
 		found, err = l.remove(ctx)
 		if err != nil {
 			err = fmt.Errorf("redisson: release %s: %w", l.key, err)
 		}
 		return found, l.noReply.Load(), err
 	})
+	if err == nil && l.twice {
+		l.locker.c.abandoned.Release(ctx, start, l.discard)
+	}
+	return err
 }
 
 // remove removes the hold, and whatever else belongs to the owner, from the

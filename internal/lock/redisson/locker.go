@@ -56,8 +56,13 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 func (l locker) acquire(
 	ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any,
 ) (int64, error) {
-	reply, err := redisdriver.Integer(l.typ.acquire.Run(ctx, l.c.rdb, l.typ.keys(lease.key, lease.owner),
-		ttl.Milliseconds(), l.typ.member(lease.owner), publish, l.typ.channel(lease.key), wait))
+	member := redisdriver.CountedString{Text: lease.Owner()}
+	call := &redisdriver.ScriptCall{
+		Keys: lease.Keys(), Args: []any{ttl.Milliseconds(), &member, publish, l.typ.channel(lease.key), wait},
+	}
+	redisdriver.Call(ctx, l.c.rdb, l.typ.acquire, call)
+	reply, err := redisdriver.Integer(call.Reply)
+	lease.twice = member.Count() > 1
 	if fenced := l.typ == &fencedLockType; err == nil && reply >= 0 && fenced != (reply > 0) {
 		err = fmt.Errorf("unexpected reply %d", reply)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"example.com/flashsale/internal/lock"
@@ -26,7 +27,10 @@ type Part struct {
 // while another is held. Two callers with different orders cannot deadlock, but
 // they can refuse each other repeatedly. Use the same order everywhere, in Java
 // too.
-type RMultiLock struct{ parts []Part }
+type RMultiLock struct {
+	parts     []Part
+	abandoned driver.Abandoned
+}
 
 // NewMultiLock returns a lock of the parts, at least one. A part that is given
 // twice counts once. The Locker of each part must be comparable.
@@ -47,7 +51,7 @@ func (m *RMultiLock) TryLock(ctx context.Context, key string, ttl time.Duration)
 	for _, part := range m.parts {
 		lease, err := part.Locker.TryLock(ctx, part.key(key), ttl)
 		if err != nil {
-			acquired.abandon(ctx)
+			m.abandon(ctx, acquired.parts)
 			return nil, err
 		}
 		acquired.parts = append(acquired.parts, lease)
@@ -55,15 +59,16 @@ func (m *RMultiLock) TryLock(ctx context.Context, key string, ttl time.Duration)
 	// The parts were acquired at different times. Extend them all, so that the
 	// ttl is counted from the same time.
 	if err := acquired.Extend(ctx, ttl); err != nil {
-		acquired.abandon(ctx)
+		m.abandon(ctx, acquired.parts)
 		// %v: a part that was lost is an unknown outcome here, not ErrLost.
 		return nil, fmt.Errorf("redisson: acquire all parts of %s: %v", key, err) //nolint:errorlint // see above
 	}
 	return &acquired, nil
 }
 
-// Drain implements lock.Drainer for the parts that implement it.
+// Drain implements lock.Drainer, also for the parts that implement it.
 func (m *RMultiLock) Drain(ctx context.Context) {
+	m.abandoned.Drain(ctx)
 	for _, part := range m.parts {
 		if drainer, ok := part.Locker.(lock.Drainer); ok {
 			drainer.Drain(ctx)
@@ -123,9 +128,16 @@ func (m *multiLease) each(f func(lock.Lease) error) error {
 	return errors.Join(errs...)
 }
 
-// abandon tries to release the parts, also when ctx has ended.
-func (m *multiLease) abandon(ctx context.Context) {
-	ctx, cancel := driver.Cleanup(ctx, cleanupTimeout)
-	defer cancel()
-	_ = m.Release(ctx)
+// abandon releases parts, in the background until all of their servers have
+// replied. A server that does not reply delays no other part.
+func (m *RMultiLock) abandon(ctx context.Context, parts []lock.Lease) {
+	m.abandoned.Release(ctx, time.Now(), func(ctx context.Context) error {
+		outcomes := make([]error, len(parts))
+		var releases sync.WaitGroup
+		for i, part := range parts {
+			releases.Go(func() { outcomes[i] = part.Release(ctx) })
+		}
+		releases.Wait()
+		return errors.Join(slices.DeleteFunc(outcomes, func(err error) bool { return errors.Is(err, lock.ErrLost) })...)
+	})
 }

@@ -1,9 +1,13 @@
 package redisson_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redisson"
 )
 
@@ -29,4 +33,35 @@ func TestMultiLockAcquiresAllPartsOrNone(t *testing.T) {
 		t.Error("Release with a lost part: no error")
 	}
 	noError(t, mustTryLock(t, l, "b", longTTL).Release(t.Context()))
+}
+
+// The server of one part stops replying after it has granted it, and the next part
+// is refused. What was acquired is released as soon as the server replies again, and
+// meanwhile delays no other part.
+func TestMultiLockReleasesAPartWhoseServerWasSilent(t *testing.T) {
+	t.Parallel()
+	proxied, direct, p := throughProxy(t)
+	other := newClient(t, labtest.Redis(t))
+	mustTryLock(t, other.Lock(), "held", longTTL)
+	silenced := partitioning{other.Lock(), p}
+	l := redisson.NewMultiLock(
+		redisson.Part{Locker: other.Lock(), Key: "a"}, redisson.Part{Locker: proxied.Lock(), Key: "b"},
+		redisson.Part{Locker: silenced, Key: "held"})
+	wantLocked(t, l, "all")
+	mustTryLock(t, other.Lock(), "a", longTTL)
+	wantLocked(t, direct.Lock(), "b")
+	p.Heal()
+	l.Drain(t.Context())
+	mustTryLock(t, direct.Lock(), "b", longTTL)
+}
+
+// partitioning is a Locker whose requests cut the proxy off.
+type partitioning struct {
+	lock.Locker
+	proxy *faultproxy.Proxy
+}
+
+func (p partitioning) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	p.proxy.Partition()
+	return p.Locker.TryLock(ctx, key, ttl)
 }

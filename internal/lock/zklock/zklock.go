@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -33,6 +34,7 @@ type Locker struct {
 	requests  chan struct{} // has an element for each request under way
 	abandoned driver.Abandoned
 	closed    chan struct{}
+	closeOnce sync.Once
 }
 
 // Open starts a session with an ensemble. The ensemble limits the session
@@ -58,9 +60,11 @@ func Open(servers []string, timeout time.Duration) (*Locker, error) {
 // Close ends the session and with it all leases and waits of the locker. The
 // server deletes the session's nodes, at the latest after the session timeout.
 func (l *Locker) Close() {
-	close(l.closed)
-	l.conn.Close()
-	l.session.close()
+	l.closeOnce.Do(func() {
+		close(l.closed)
+		l.conn.Close()
+		l.session.close()
+	})
 	l.abandoned.Drain(context.Background()) // it deletes nothing any more
 }
 

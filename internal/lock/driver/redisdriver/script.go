@@ -55,8 +55,8 @@ func send(ctx context.Context, rdb redis.UniversalClient, calls []*ScriptCall,
 // Earlier ones, whose replies were lost, may have run.
 func (c *ScriptCall) uncountAttempt() {
 	for _, arg := range c.Args {
-		if a, ok := arg.(*Attempts); ok {
-			a.n.Add(-1)
+		if a, ok := arg.(interface{ Add(n int64) }); ok {
+			a.Add(-1)
 		}
 	}
 }
@@ -69,6 +69,18 @@ type Attempts struct{ n atomic.Int64 }
 // every write of the command.
 func (a *Attempts) MarshalBinary() ([]byte, error) {
 	return strconv.AppendInt(nil, a.n.Add(1), 10), nil
+}
+
+// A CountedString is an argument that counts how often it has been sent.
+type CountedString struct {
+	Text string
+	Attempts
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (s *CountedString) MarshalBinary() ([]byte, error) {
+	s.Add(1)
+	return []byte(s.Text), nil
 }
 
 // Add adds n attempts that were counted elsewhere.
