@@ -63,6 +63,23 @@ func TestExhaustedPoolAcquiresForNoCallerThatHasLeft(t *testing.T) {
 	}
 }
 
+// The statement of a caller that has given up is still under way.
+func TestDrainWaitsForStatementsWhoseCallersHaveLeft(t *testing.T) {
+	t.Parallel()
+	db, key := labtest.DB(t), labtest.Name(t)
+	l := mysqllock.NewRows(db)
+	noError(t, "release", mustTryLock(t, l, key, time.Minute).Release(t.Context()))
+	tx, err := db.BeginTxx(t.Context(), nil)
+	noError(t, "begin", err)
+	_, err = tx.ExecContext(t.Context(), "SELECT * FROM locks WHERE name = ? FOR UPDATE", key)
+	noError(t, "lock the row", err)
+	_, err = l.TryLock(shortContext(t), key, time.Minute)
+	wantUnknown(t, "TryLock", err)
+	noError(t, "unlock the row", tx.Rollback())
+	l.Drain(t.Context())
+	mustTryLock(t, l, key, time.Minute)
+}
+
 // The request of a caller that has given up is in the server's buffer, and the
 // release cannot connect. The server runs the request when it is resumed.
 func TestRequestThatTimedOutLeavesNoLease(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -40,6 +41,7 @@ const (
 // node that is asked.
 type Rows struct {
 	db        *sqlx.DB
+	late      sync.WaitGroup // statements whose callers have returned
 	abandoned driver.Abandoned
 }
 
@@ -48,7 +50,18 @@ type Rows struct {
 func NewRows(db *sqlx.DB) *Rows { return &Rows{db: db} }
 
 // Drain implements lock.Drainer.
-func (r *Rows) Drain(ctx context.Context) { r.abandoned.Drain(ctx) }
+func (r *Rows) Drain(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		r.late.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	r.abandoned.Drain(ctx)
+}
 
 // TryLock implements lock.Locker, in one statement. The end of ctx ends the wait
 // for a connection. It does not interrupt the statement, because a server may
@@ -67,7 +80,7 @@ func (r *Rows) TryLock(ctx context.Context, key string, ttl time.Duration) (lock
 	case err := <-outcome:
 		return held.result(ctx, err)
 	case <-ctx.Done():
-		go held.releaseLate(ctx, outcome)
+		r.late.Go(func() { held.releaseLate(ctx, outcome) })
 		return nil, fmt.Errorf("mysqllock: acquire %s: %w", key, context.Cause(ctx))
 	}
 }
