@@ -266,6 +266,28 @@ func TestIdleWorkerLeavesNoGaps(t *testing.T) {
 	}
 }
 
+// A worker that was busy reserves a thousand numbers at most, and few once it is
+// idle: what a stop leaves unused is lost.
+func TestBlocksFollowTheDemand(t *testing.T) {
+	t.Parallel()
+	w := New(labtest.Dial(t, labtest.Redis(t)), "order")
+	for range 5 * maxBlock {
+		mustNext(t, w)
+		w.block.expiresAt = time.Now().Add(time.Hour) // however slow the machine is
+	}
+	if w.block.size != maxBlock {
+		t.Errorf("a busy worker reserves %d numbers, want %d", w.block.size, maxBlock)
+	}
+	for range 2 {
+		w.block.expiresAt = time.Time{}
+		w.block.next = w.block.end - w.block.size + 1 // one is used
+		mustNext(t, w)
+	}
+	if w.block.size != 1 {
+		t.Errorf("a worker that has used one number of a block reserves %d, want 1", w.block.size)
+	}
+}
+
 func TestParseOfANumberThatIsNoIDIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, id := range []int64{0, -1, -1 << 63, 7 << sequenceBits} {

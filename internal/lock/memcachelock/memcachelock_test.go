@@ -173,14 +173,6 @@ func (c *hookedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func TestTTLBeyondThirtyDaysIsRejected(t *testing.T) {
-	t.Parallel()
-	l := memcachelock.New(dial(t, labtest.SharedMemcached(t)))
-	if _, err := l.TryLock(t.Context(), labtest.Name(t), 31*24*time.Hour); err == nil {
-		t.Error("TryLock succeeded, want an error: memcached reads such a ttl as a date, and the key would have expired")
-	}
-}
-
 // memcached does not reply, and runs the request of a caller that has given up
 // when it goes on.
 func TestStalledServerLeavesNoKey(t *testing.T) {
@@ -201,10 +193,40 @@ func TestStalledServerLeavesNoKey(t *testing.T) {
 	mustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
 }
 
+// memcached reads such a ttl as a date, and the key would have expired.
 func TestTTLBeyondAMonthIsInvalid(t *testing.T) {
 	t.Parallel()
 	l := memcachelock.New(dial(t, labtest.SharedMemcached(t)))
 	if _, err := l.TryLock(t.Context(), labtest.Name(t), 30*24*time.Hour); !errors.Is(err, lock.ErrInvalid) {
 		t.Errorf("%v, want ErrInvalid", err)
 	}
+}
+
+// memcached's clock ticks once a second, at whatever time a key is locked.
+func TestLeaseLastsForItsTTLWhereverTheClockTicks(t *testing.T) {
+	t.Parallel()
+	mc := dial(t, labtest.SharedMemcached(t))
+	holder, next := memcachelock.New(mc), memcachelock.New(dial(t, labtest.SharedMemcached(t)))
+	const ttl, phases = time.Second, 10
+	for i := range phases {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			time.Sleep(time.Duration(i) * time.Second / phases)
+			key := labtest.Name(t)
+			start := time.Now()
+			mustTryLock(t, holder, key, ttl)
+			for errors.Is(tryLock(t, next, key), lock.ErrLocked) {
+				time.Sleep(time.Millisecond)
+			}
+			if lasted := time.Since(start); lasted < ttl {
+				t.Errorf("a lease of %s has lasted for %s", ttl, lasted)
+			}
+		})
+	}
+}
+
+func tryLock(t *testing.T, l lock.Locker, key string) error {
+	t.Helper()
+	_, err := l.TryLock(t.Context(), key, time.Minute)
+	return err
 }

@@ -138,6 +138,7 @@ func (m *RMultiLock) abandon(ctx context.Context, parts []lock.Lease) {
 			releases.Go(func() { outcomes[i] = part.Release(ctx) })
 		}
 		releases.Wait()
-		return errors.Join(slices.DeleteFunc(outcomes, func(err error) bool { return errors.Is(err, lock.ErrLost) })...)
+		lost := func(err error) bool { return errors.Is(err, lock.ErrLost) }
+		return errors.Join(slices.DeleteFunc(outcomes, lost)...)
 	})
 }

@@ -1,9 +1,12 @@
 package redlock
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/lock"
 )
 
 // A lease is valid from before its request was sent, and for its ttl less the
@@ -21,4 +24,13 @@ func TestValidityEndsBeforeTheTTL(t *testing.T) {
 			t.Error("still valid when a fast clock may have ended the lease")
 		}
 	})
+}
+
+// All nodes grant a ttl that drifting clocks may already have ended.
+func TestMajorityThatMayHaveEndedIsNoLease(t *testing.T) {
+	t.Parallel()
+	l := New(lock.Local(), lock.Local(), lock.Local())
+	if _, err := l.TryLock(t.Context(), "k", 2*time.Millisecond); err == nil || errors.Is(err, lock.ErrLocked) {
+		t.Errorf("TryLock: %v, want an unknown outcome", err)
+	}
 }
