@@ -11,10 +11,12 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/transaction"
 	"example.com/flashsale/migrations"
 )
 
-// prepare migrates and checks the schema, and then opens the API. While MySQL is
+// prepare migrates and checks the schema, opens the API, and waits until it is
+// ready. While MySQL is
 // unavailable it retries until ctx ends; it returns any other error.
 func (s *service) prepare(ctx context.Context, cfg config) error {
 	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
@@ -26,8 +28,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 		err := s.prepareSchema(ctx, cfg, db)
 		if err == nil {
 			s.api.Open()
-			s.log.Info("ready")
-			return nil
+			return s.awaitReady(ctx)
 		}
 		if !connect.IsUnavailable(err) {
 			return err
@@ -39,6 +40,18 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// awaitReady logs when the instance becomes ready for the first time. The probes
+// log what it waits for.
+func (s *service) awaitReady(ctx context.Context) error {
+	for !s.api.Ready(ctx) {
+		if err := transaction.Pause(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	s.log.Info("ready")
+	return nil
 }
 
 func (s *service) prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {

@@ -135,7 +135,7 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 	var errs [6]error
 	traced := traceMySQL(traces)
 	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.ShortTransactions)...)
-	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1)
+	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1, connect.ForProbes)
 	p.standalone = new(atomic.Bool)
 	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,
 		append(traced, connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))...)
@@ -149,7 +149,7 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 
 func (p pools) probes() []httpapi.Probe {
 	return []httpapi.Probe{
-		{Name: "mysql", Check: p.probeDB.PingContext},
+		{Name: "mysql", Check: coupon.NewStore(p.probeDB).CheckWritable},
 		{Name: "redis", Check: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
 	}
 }

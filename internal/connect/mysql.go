@@ -130,3 +130,11 @@ func ForMigrations(s *settings) {
 func DetectCluster(standalone *atomic.Bool) Option {
 	return func(s *settings) { s.standalone = standalone }
 }
+
+// ForProbes lets errors of a read-only server reach the caller in the server's own
+// words, and bounds the wait for a table that is being altered: without a limit,
+// the statement of each probe would wait there and occupy a connection.
+func ForProbes(s *settings) {
+	s.RejectReadOnly = false
+	s.Params["lock_wait_timeout"] = "1"
+}

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,6 +61,7 @@ type API struct {
 	tracer          tracing.Tracer
 	metrics         *metrics
 	lastUnavailable atomic.Int64 // the Unix second of the last log entry about an unavailable server
+	failing         sync.Map     // the names of the probes that failed the last time
 	opened          atomic.Bool  // the database has been checked
 	draining        atomic.Bool
 	delayed         chan struct{} // one element for each refusal that waits

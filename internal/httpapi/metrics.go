@@ -60,7 +60,7 @@ type stateCollector struct{ api *API }
 
 var (
 	dependencyUp = prometheus.NewDesc("flashsale_dependency_up",
-		"Whether a server that the instance needs replies: 1 or 0.", []string{"dependency"}, nil)
+		"Whether a server that the instance needs does what claims need: 1 or 0.", []string{"dependency"}, nil)
 	draining = prometheus.NewDesc("flashsale_draining", "Whether the instance is shutting down: 1 or 0.", nil, nil)
 )
 
@@ -72,9 +72,7 @@ func (stateCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s stateCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-	defer cancel()
-	checks, _ := s.api.probe(ctx)
+	checks, _ := s.api.probe(context.Background())
 	for name, result := range checks {
 		out <- prometheus.MustNewConstMetric(dependencyUp, prometheus.GaugeValue, number(result == "ok"), name)
 	}

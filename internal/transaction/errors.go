@@ -24,6 +24,7 @@ const (
 	NotSupported       = 1235
 	ReadOnly           = 1290
 	QueryInterrupted   = 1317
+	NotLoggable        = 1665 // binlog_format is STATEMENT, which READ COMMITTED excludes
 	OutOfRange         = 1690
 	ConnectionKilled   = 1927 // MariaDB
 	ServerGone         = 2006 // a proxy has lost the server
@@ -67,6 +68,7 @@ var meanings = map[uint16]meaning{
 	NotSupported:       {refused, false},
 	ReadOnly:           {unknown, true}, // the driver makes it ErrBadConn where the connection can be replaced
 	QueryInterrupted:   {unknown, true},
+	NotLoggable:        {refused, true},
 	OutOfRange:         {refused, false},
 	ConnectionKilled:   {unknown, true},
 	ServerGone:         {unknown, true},

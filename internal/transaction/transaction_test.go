@@ -40,6 +40,7 @@ var proofs = map[uint16]string{
 	// the driver makes it ErrBadConn: another connection may lead to the primary
 	transaction.ReadOnly:         "conflict",
 	transaction.QueryInterrupted: "nothing",
+	transaction.NotLoggable:      "refused",
 	transaction.OutOfRange:       "refused",
 	transaction.ConnectionKilled: "nothing",
 	transaction.ServerGone:       "nothing",
