@@ -25,8 +25,8 @@ func (c *Client) Claim(ctx context.Context, signer rig.TokenSigner, user, coupon
 }
 
 // Claims sends the claims of a phase to address and returns them when it has all
-// replies. next returns the user and the coupon of the n-th. ctx ends the phase,
-// and the wait for replies.
+// replies. next returns the user and the coupon of the n-th. The end of ctx is that
+// of the phase and of the wait, and an error.
 func Claims(
 	ctx context.Context, address string, timeout time.Duration, p Phase, signer rig.TokenSigner,
 	next func(n int) (user, coupon int64),
@@ -47,7 +47,7 @@ func Claims(
 	g.Run(ctx, p)
 	g.Drain(ctx)
 	g.Close()
-	return claims, nil
+	return claims, ctx.Err()
 }
 
 func signedClaim(b []byte, signer rig.TokenSigner, user, coupon int64) []byte {

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -19,7 +20,7 @@ const (
 	restockedBy = 500
 )
 
-// coupons are the ids of all coupons, the newest last.
+// coupons are the ids of all coupons but the steady one, the newest last.
 type coupons struct {
 	mu  sync.Mutex
 	ids []int64
@@ -52,68 +53,42 @@ func (c *coupons) pick() int64 {
 	return newest[rand.N(len(newest))]
 }
 
-// manageCoupons creates a coupon every few seconds, which users claim already
-// before its sale begins, and restocks a recent one. The stock of every other
-// coupon is split.
-func (r *run) manageCoupons(ctx context.Context) error {
-	period := max(2*time.Second, r.duration/40)
-	for n := 1; ; n++ {
-		created := r.retry(ctx, http.StatusCreated, func() reply {
-			coupon := rig.CouponFrom(time.Now().Add(period/4), fmt.Sprintf("coupon %d", n), stock)
-			coupon.Segments = 1 + n%2*(segments-1)
-			return r.nginx.createCoupon(ctx, coupon)
-		})
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the run is over
+// manageCoupons creates a coupon in every period, which users claim already before
+// its sale begins, and restocks a recent one. The stock of every other coupon is
+// split.
+func manageCoupons(ctx context.Context, m *market, period time.Duration) {
+	for n := 1; ctx.Err() == nil; n++ {
+		coupon := rig.CouponFrom(time.Now().Add(period/4), fmt.Sprintf("coupon %d", n), stock)
+		coupon.Segments = 1 + n%2*(segments-1)
+		var created struct {
+			ID int64 `json:"id,string"`
 		}
-		r.coupons.add(number(created.ID))
-		if !rig.Sleep(ctx, period/2) {
-			return nil
+		if json.Unmarshal(m.post(ctx, "/coupons", coupon, http.StatusCreated), &created) != nil {
+			return // the sale is over
 		}
-		r.restock(ctx)
-		if !rig.Sleep(ctx, period/2) {
-			return nil
+		m.coupons.add(created.ID)
+		if rig.Sleep(ctx, period/2) {
+			restock(ctx, m, m.coupons.pick())
 		}
+		rig.Sleep(ctx, period/2)
 	}
 }
 
 // restock adds to a coupon's stock. A second later, no claim may be refused as
 // sold out unless the coupon is: a cache may let too many claims through, never
 // too few.
-func (r *run) restock(ctx context.Context) {
-	coupon := r.coupons.pick()
-	r.retry(ctx, http.StatusOK, func() reply { return r.nginx.restock(ctx, coupon, restockedBy) })
+func restock(ctx context.Context, m *market, coupon int64) {
+	m.post(ctx, fmt.Sprintf("/coupons/%d/stock", coupon), map[string]int{"add": restockedBy}, http.StatusOK)
 	if !rig.Sleep(ctx, time.Second) {
 		return
 	}
-	before, err := r.stock(ctx, coupon)
+	before, err := m.sale.Stock(ctx, coupon)
 	if err != nil {
 		return // the database is restarting
 	}
-	got := r.claim(ctx, r.nginx, r.newUser(coupon))
-	after, err := r.stock(ctx, coupon)
-	if err == nil && before > 0 && after > 0 && got.Code == "sold_out" {
-		r.violations.add("coupon %d was reported sold out with %d left", coupon, after)
+	got := m.claim(ctx, m.nginx, m.newUser(), coupon)
+	after, err := m.sale.Stock(ctx, coupon)
+	if err == nil && before > 0 && after > 0 && got.Verdict == "sold_out" {
+		m.violations.Add("coupon %d was reported sold out with %d left", coupon, after)
 	}
-}
-
-// retry repeats send until the reply has the status want, because the service
-// may be unavailable, or until ctx ends.
-func (r *run) retry(ctx context.Context, want int, send func() reply) reply {
-	for {
-		got := send()
-		if got.status == want {
-			return got
-		}
-		if got.status != 0 && got.status < 500 && ctx.Err() == nil {
-			r.violations.add("unexpected reply: %+v", got)
-		}
-		if !rig.Sleep(ctx, 100*time.Millisecond) {
-			return reply{}
-		}
-	}
-}
-
-func (r *run) stock(ctx context.Context, coupon int64) (int, error) {
-	return r.sale.Stock(ctx, coupon)
 }

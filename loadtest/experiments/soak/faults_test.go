@@ -5,25 +5,26 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
 
-// emptyRun returns a run whose faults can be listed, but not injected.
-func emptyRun() *run {
-	instanceOf := func(name string) *instance { return &instance{API: &lab.API{}, name: name} }
-	return &run{
-		stack: &rig.Stack{MySQL: &lab.MySQL{}, Redis: &lab.Redis{}},
-		a:     instanceOf("a"), b: instanceOf("b"),
+// allFaults returns faults that cannot be injected.
+func allFaults() []injection {
+	instanceOf := func(name string) *instance {
+		return &instance{Instance: &fault.Instance{API: &lab.API{}}, client: client{name: name}}
 	}
+	s := &rig.Stack{MySQL: &lab.MySQL{}, Redis: &lab.Redis{}}
+	return listFaults(s, &market{}, &overloader{}, instanceOf("instance a"), instanceOf("instance b"))
 }
 
 func TestFullRunHasTimeForEveryFault(t *testing.T) {
 	t.Parallel()
-	faults := emptyRun().listFaults()
+	faults := allFaults()
 	rest := restBetween(fullRun, faults)
 	total := sellLimit
 	for _, f := range faults {
-		total += rest + f.lasts + overhead
+		total += rest + f.Lasts + overhead
 	}
 	if total > fullRun || rest < 2*time.Second {
 		t.Errorf("%d faults take %s of %s, with %s between them", len(faults), total, fullRun, rest)
@@ -34,11 +35,11 @@ func TestFullRunHasTimeForEveryFault(t *testing.T) {
 // coupon and two first starts.
 func TestShortRunHasTimeForTheFirstFaults(t *testing.T) {
 	t.Parallel()
-	faults := emptyRun().listFaults()
+	faults := allFaults()
 	rest := restBetween(time.Minute, faults)
 	total := sellLimit
 	for _, f := range faults[:7] {
-		total += rest + f.lasts + overhead
+		total += rest + f.Lasts + overhead
 	}
 	if total > time.Minute || rest != 500*time.Millisecond {
 		t.Errorf("the first faults take %s, with %s between them", total, rest)
@@ -47,11 +48,10 @@ func TestShortRunHasTimeForTheFirstFaults(t *testing.T) {
 
 func TestFullRunMustHaveEveryFault(t *testing.T) {
 	t.Parallel()
-	r := emptyRun()
-	r.faults = r.listFaults()
-	for d, want := range map[time.Duration]int{time.Minute: 1, fullRun: len(r.faults)} {
-		if r.duration = d; r.leastFaults() != want {
-			t.Errorf("%s: at least %d faults, want %d", d, r.leastFaults(), want)
+	s := schedule{faults: allFaults()}
+	for d, want := range map[time.Duration]int{time.Minute: 1, fullRun: len(s.faults)} {
+		if s.duration = d; s.leastFaults() != want {
+			t.Errorf("%s: at least %d faults, want %d", d, s.leastFaults(), want)
 		}
 	}
 }
@@ -64,6 +64,15 @@ func TestLockedCouponMustNotHoldUpOthers(t *testing.T) {
 	}{{100, 100, true}, {100, 80, true}, {100, 79, false}, {100, 0, false}, {0, 0, false}} {
 		if got := sellsOthers(test.claims, test.prompt); got != test.want {
 			t.Errorf("%d of %d prompt: %t", test.prompt, test.claims, got)
+		}
+	}
+}
+
+func TestDurationIsAtLeastTwentySeconds(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]time.Duration{"": 5 * time.Minute, "60s": time.Minute, "19s": 0, "long": 0} {
+		if got, err := durationFrom(setting); got != want || (err == nil) != (want > 0) {
+			t.Errorf("SOAK=%s: %v, %v; want %v", setting, got, err, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -17,37 +18,34 @@ const migrationTime = 11 * time.Second
 // firstStarts starts two instances on an empty database. The first is partitioned
 // from MySQL in its migration, so the second has to wait for it. Then the first
 // loses its connection. Both must become ready. The sale continues meanwhile.
-func (r *run) firstStarts() fault {
+func firstStarts(s *rig.Stack, m *market) fault.Fault {
 	databases := 0
 	var proxy *faultproxy.Proxy
 	started := make(chan error, 2)
-	return fault{
-		what:  "first start partitioned from MySQL in its migration, and another one that waits for it",
-		lasts: migrationTime,
-		strike: func(ctx context.Context) error {
+	return fault.Fault{
+		Name:  "first start partitioned from MySQL in its migration, and another one that waits for it",
+		Lasts: migrationTime,
+		Strike: func(ctx context.Context) error {
 			databases++
-			dsn, err := r.stack.MySQL.Create(ctx, fmt.Sprintf("first_start_%d", databases))
+			dsn, err := s.MySQL.Create(ctx, fmt.Sprintf("first_start_%d", databases))
 			if err != nil {
 				return err
 			}
-			if proxy, err = mysqlProxy(dsn); err != nil {
-				return err
-			}
-			proxied, err := through(proxy, dsn)
-			if err != nil {
+			var proxied string
+			if proxy, proxied, err = fault.ProxyMySQL(dsn); err != nil {
 				return err
 			}
 			proxy.PartitionBefore("coupon_orders")
-			go func() { started <- r.startOnce("c", proxied) }()
+			go func() { started <- startOnce(s, m.sale.RedisURL, "c", proxied) }()
 			awaitPartition(ctx, proxy)
-			go func() { started <- r.startOnce("d", dsn) }()
+			go func() { started <- startOnce(s, m.sale.RedisURL, "d", dsn) }()
 			return nil
 		},
-		heal: func() error {
+		Heal: func() error {
 			proxy.Heal()
 			for range 2 {
 				if err := <-started; err != nil {
-					r.violations.add("first start: %v", err)
+					m.violations.Add("first start: %v", err)
 				}
 			}
 			return proxy.Close()
@@ -57,18 +55,17 @@ func (r *run) firstStarts() fault {
 
 // startOnce starts an instance that migrates the database, and stops it when it
 // is ready.
-func (r *run) startOnce(name, dsn string) error {
+func startOnce(s *rig.Stack, redisURL, name, dsn string) error {
 	path, err := rig.Binary("api")
 	if err != nil {
 		return err
 	}
-	api, err := lab.StartAPI(r.stack.Lab, path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+r.sale.RedisURL,
-		"JWT_SECRET="+r.stack.Secret,
+	api, err := lab.StartAPI(s.Lab, path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+redisURL, "JWT_SECRET="+s.Secret,
 		"MIGRATE=true", "LOG_LEVEL=warn")
-	if err != nil {
-		return fmt.Errorf("instance %s: %w", name, err)
+	if err == nil {
+		err = api.Stop()
 	}
-	if err := api.Stop(); err != nil {
+	if err != nil {
 		return errors.Join(fmt.Errorf("instance %s", name), err)
 	}
 	return nil

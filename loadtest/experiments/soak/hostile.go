@@ -2,10 +2,10 @@ package soak
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
+	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -29,91 +29,88 @@ func (h hostility) withstood() bool { return h.Hostile <= maxSlowdown*h.Quiet }
 // without the limit of a user.
 func (h hostility) proves() bool { return h.Control > maxSlowdown*h.Quiet }
 
+// judge adds what h violates.
+func (h hostility) judge(v *history.Violations) {
+	if !h.withstood() {
+		v.Add("hostile clients slow honest claims down: p99 %.1f instead of %.1f ms", h.Hostile, h.Quiet)
+	}
+	if !h.proves() {
+		v.Add("hostile clients prove nothing: without a limit per user the p99 is %.1f, quiet it is %.1f ms",
+			h.Control, h.Quiet)
+	}
+}
+
 // hostileAttempts is how often the measurement is repeated. A busy machine can
 // disturb a single one.
 const hostileAttempts = 3
 
+// Honest claims are sent whether or not earlier ones have a reply.
+const (
+	honestRate   = 50 // per second
+	honestTime   = 4 * time.Second
+	hostileStock = 3 * hostileAttempts * 2 * honestRate * int(honestTime/time.Second)
+)
+
 // faceHostileClients measures honest claims through nginx among hostile clients.
 // The instances of the control sell the same coupon.
-func (r *run) faceHostileClients(ctx context.Context) error {
-	r.log("hostile clients")
-	control, err := r.sale.StartPairWith("api", []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
+func faceHostileClients(ctx context.Context, m *market) (h hostility, err error) {
+	m.log("hostile clients")
+	control, err := m.sale.StartPairWith("api", []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
 	if err != nil {
-		return err
+		return h, err
 	}
-	coupon, err := r.sale.AddCoupon(ctx, hostileStock)
+	coupon, err := m.sale.AddCoupon(ctx, hostileStock)
 	if err != nil {
-		return err
+		return h, err
 	}
-	r.coupons.add(coupon)
-	limited := r.nginx
-	unlimited, err := newClient(control.Nginx.URL, r.nginx.signer)
+	m.coupons.add(coupon)
+	unlimited, err := newClient("nginx", control.Nginx.URL)
 	if err != nil {
-		return err
+		return h, err
 	}
 	defer unlimited.claims.Close()
 	for range hostileAttempts {
-		r.hostility = hostility{
-			Quiet:   r.honestP99(ctx, limited, coupon),
-			Hostile: r.attackedP99(ctx, limited, coupon),
-			Control: r.attackedP99(ctx, unlimited, coupon),
+		h.Quiet, err = honestP99(ctx, m, m.nginx, coupon)
+		if err == nil {
+			h.Hostile, err = attackedP99(ctx, m, m.nginx, coupon)
 		}
-		r.log("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients, %.1f ms without a limit per user",
-			r.hostility.Quiet, r.hostility.Hostile, r.hostility.Control)
-		if r.hostility.withstood() && r.hostility.proves() {
+		if err == nil {
+			h.Control, err = attackedP99(ctx, m, unlimited, coupon)
+		}
+		if err != nil {
+			return h, err
+		}
+		m.log("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients, %.1f ms without a limit per user",
+			h.Quiet, h.Hostile, h.Control)
+		if h.withstood() && h.proves() {
 			break
 		}
 	}
-	r.judgeHostility()
-	return errors.Join(ctx.Err(), control.Stop())
+	h.judge(&m.violations)
+	return h, control.Stop()
 }
-
-// judgeHostility adds what hostility violates.
-func (r *run) judgeHostility() {
-	if h := r.hostility; !h.withstood() {
-		r.violations.add("hostile clients slow honest claims down: p99 %.1f instead of %.1f ms", h.Hostile, h.Quiet)
-	}
-	if h := r.hostility; !h.proves() {
-		r.violations.add("hostile clients prove nothing: without a limit per user the p99 is %.1f, quiet it is %.1f ms", h.Control, h.Quiet)
-	}
-}
-
-// Honest claims are sent whether or not earlier ones have a reply.
-const (
-	honestPeriod = 20 * time.Millisecond
-	honestTime   = 4 * time.Second
-	hostileStock = 3 * hostileAttempts * 2 * int(honestTime/honestPeriod)
-)
 
 // attackedP99 is honestP99 while hostile clients are connected.
-func (r *run) attackedP99(ctx context.Context, c client, coupon int64) float64 {
+func attackedP99(ctx context.Context, m *market, c client, coupon int64) (float64, error) {
 	attackCtx, stop := context.WithCancel(ctx)
-	wait := r.attack(attackCtx, c.api.URL, coupon)
+	wait := attack(attackCtx, m, c, coupon)
 	rig.Sleep(ctx, time.Second) // until all are connected
-	p99 := r.honestP99(ctx, c, coupon)
+	p99, err := honestP99(ctx, m, c, coupon)
 	stop()
 	wait()
-	return p99
+	return p99, err
 }
 
 // honestP99 claims for new users, and returns the p99 in milliseconds.
-func (r *run) honestP99(ctx context.Context, c client, coupon int64) float64 {
-	var (
-		mu        sync.Mutex
-		latencies []time.Duration
-		sent      sync.WaitGroup
-	)
-	for begin := time.Now(); time.Since(begin) < honestTime && rig.Sleep(ctx, honestPeriod); {
-		sent.Go(func() {
-			begin := time.Now()
-			if verdict := r.claim(ctx, c, r.newUser(coupon)).verdict(); verdict != rig.Accepted && ctx.Err() == nil {
-				r.violations.add("among hostile clients, an honest claim got %s", verdict)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			latencies = append(latencies, time.Since(begin))
-		})
+func honestP99(ctx context.Context, m *market, c client, coupon int64) (float64, error) {
+	claims, err := m.claimAll(ctx, c, generator.Phase{Rate: honestRate, Duration: honestTime},
+		func(int) (user, of int64) { return m.newUser(), coupon })
+	var latencies []time.Duration
+	for _, got := range claims {
+		if !history.Accepted(got) && err == nil {
+			m.violations.Add("among hostile clients, an honest claim got %s", got.Verdict)
+		}
+		latencies = append(latencies, got.Received.Sub(got.Sent))
 	}
-	sent.Wait()
-	return rig.Milliseconds(stats.Quantile(latencies, 0.99))
+	return rig.Milliseconds(stats.Quantile(latencies, 0.99)), err
 }

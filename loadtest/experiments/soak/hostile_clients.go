@@ -6,11 +6,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -23,11 +23,11 @@ const (
 // attack occupies nginx and the instances with hostile clients until ctx ends:
 // slow headers, slow bodies, slow readers, idle connections, and one user on many
 // connections. wait waits for the last client.
-func (r *run) attack(ctx context.Context, url string, coupon int64) (wait func()) {
-	address, token := strings.TrimPrefix(url, "http://"), r.nginx.signer.User(r.newUser(coupon).user)
+func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()) {
+	address, greedy := strings.TrimPrefix(c.api.URL, "http://"), m.newUser()
 	get := "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n"
 	post := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", token)
+		"Content-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", m.signer.User(greedy))
 	var clients sync.WaitGroup
 	for range slowConnections {
 		clients.Go(func() { keepConnected(ctx, address, get, writeSlowly("A: a\r\n")) })
@@ -35,20 +35,11 @@ func (r *run) attack(ctx context.Context, url string, coupon int64) (wait func()
 		clients.Go(func() { keepConnected(ctx, address, get+"\r\n", readSlowly) })
 		clients.Go(func() { keepConnected(ctx, address, "", beIdle) })
 	}
-	greedy := rig.Client{URL: url, HTTP: &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: greedyConnections}, Timeout: clientTimeout,
-	}}
-	for range greedyConnections {
-		clients.Go(func() {
-			for ctx.Err() == nil {
-				_, _, _ = greedy.Do(ctx, http.MethodPost, fmt.Sprintf("/coupons/%d/orders", coupon), token, nil)
-			}
-		})
-	}
-	return func() {
-		clients.Wait()
-		greedy.HTTP.CloseIdleConnections()
-	}
+	clients.Go(func() {
+		_, _ = generator.Claims(ctx, address, clientTimeout, generator.Phase{Clients: greedyConnections}, m.signer,
+			func(int) (user, of int64) { return greedy, coupon }) // ends with ctx
+	})
+	return clients.Wait
 }
 
 // keepConnected connects, sends the beginning of a request and then uses the

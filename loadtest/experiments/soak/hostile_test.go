@@ -1,6 +1,10 @@
 package soak
 
-import "testing"
+import (
+	"testing"
+
+	"example.com/flashsale/loadtest/history"
+)
 
 func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 	t.Parallel()
@@ -12,15 +16,15 @@ func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 		{hostility{10, 31, 300}, false, true},
 		{hostility{10, 11, 30}, true, false},
 	} {
-		r := &run{hostility: test.h}
-		r.judgeHostility()
+		var v history.Violations
+		test.h.judge(&v)
 		want := 0
 		for _, ok := range []bool{test.withstood, test.proves} {
 			if !ok {
 				want++
 			}
 		}
-		if n := len(r.violations.all()); n != want || test.h.withstood() != test.withstood ||
+		if n := len(v.All()); n != want || test.h.withstood() != test.withstood ||
 			test.h.proves() != test.proves {
 			t.Errorf("%+v: %d violations, want %d", test.h, n, want)
 		}

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -21,42 +23,46 @@ const (
 
 // lockedCoupon locks the row of a coupon, which lockedUsers claim at one instance.
 // The instance must continue to sell the other coupons.
-func (r *run) lockedCoupon(i *instance) fault {
+func lockedCoupon(m *market, i *instance) fault.Fault {
 	var (
-		tx       *sqlx.Tx
-		stop     context.CancelFunc
-		claiming sync.WaitGroup
-		before   counts
+		tx             *sqlx.Tx
+		stop           context.CancelFunc
+		claiming       sync.WaitGroup
+		claims, prompt int64
 	)
-	return fault{
-		what: fmt.Sprintf("coupon locked that %d users claim at instance %s", lockedUsers, i.name), lasts: faultTime,
-		strike: func(ctx context.Context) (err error) {
-			coupon, err := r.sale.AddCoupon(ctx, stock)
+	return fault.Fault{
+		Name: fmt.Sprintf("coupon locked that %d users claim at %s", lockedUsers, i.client.name), Lasts: faultTime,
+		Strike: func(ctx context.Context) error {
+			coupon, err := m.sale.AddCoupon(ctx, stock)
+			if err == nil {
+				tx, err = lockRow(ctx, m.sale, coupon)
+			}
 			if err != nil {
-				return err
+				return fmt.Errorf("lock coupon: %w", err)
 			}
-			if tx, err = r.lockCoupon(ctx, coupon); err != nil {
-				return err
-			}
-			r.coupons.add(coupon)
+			m.coupons.add(coupon)
 			claimCtx, cancel := context.WithCancel(ctx)
 			stop = cancel
 			for user := range lockedUsers {
-				claiming.Go(func() { r.claimRepeatedly(claimCtx, i.client, claim{rig.UserID(user), coupon}) })
+				claiming.Go(func() {
+					for claimCtx.Err() == nil {
+						m.claim(claimCtx, i.client, rig.UserID(user), coupon)
+						rig.Sleep(claimCtx, rand.N(time.Second))
+					}
+				})
 			}
-			before = i.tally.read()
+			claims, prompt = i.tally.claims.Load(), i.tally.prompt.Load()
 			return nil
 		},
-		heal: func() error {
-			now := i.tally.read()
+		Heal: func() error {
+			claims, prompt = i.tally.claims.Load()-claims, i.tally.prompt.Load()-prompt
 			stop()
 			err := tx.Rollback()
 			claiming.Wait()
-			claims, prompt := now.claims-before.claims, now.prompt-before.prompt
-			r.log("%d of %d claims of another coupon got a verdict within %s", prompt, claims, promptLimit)
+			m.log("%d of %d claims of another coupon got a verdict within %s", prompt, claims, promptLimit)
 			if !sellsOthers(claims, prompt) {
-				r.violations.add("a locked coupon takes instance %s down: %d of %d claims of another got a verdict within %s",
-					i.name, prompt, claims, promptLimit)
+				m.violations.Add("a locked coupon takes %s down: %d of %d claims of another got a verdict within %s",
+					i.client.name, prompt, claims, promptLimit)
 			}
 			return err
 		},
@@ -69,25 +75,14 @@ func sellsOthers(claims, prompt int64) bool {
 	return claims > 0 && float64(prompt) >= minShare*float64(claims)
 }
 
-// lockCoupon locks a coupon's row until the transaction ends.
-func (r *run) lockCoupon(ctx context.Context, coupon int64) (*sqlx.Tx, error) {
-	tx, err := r.sale.DB.BeginTxx(context.WithoutCancel(ctx), nil)
+// lockRow locks a coupon's row until the transaction ends.
+func lockRow(ctx context.Context, sale *rig.Sale, coupon int64) (*sqlx.Tx, error) {
+	tx, err := sale.DB.BeginTxx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return nil, fmt.Errorf("lock coupon: %w", err)
+		return nil, err
 	}
 	if _, err := tx.ExecContext(ctx, "SELECT id FROM coupons WHERE id = ? FOR UPDATE", coupon); err != nil {
-		_ = tx.Rollback()
-		return nil, fmt.Errorf("lock coupon: %w", err)
+		return nil, errors.Join(err, tx.Rollback())
 	}
 	return tx, nil
-}
-
-// claimRepeatedly sends a claim, and again up to a second after each reply.
-func (r *run) claimRepeatedly(ctx context.Context, client client, c claim) {
-	for {
-		r.claim(ctx, client, c)
-		if !rig.Sleep(ctx, rand.N(time.Second)) {
-			return
-		}
-	}
 }

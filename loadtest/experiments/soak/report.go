@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/flashsale/loadtest/history"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -29,98 +31,98 @@ type Report struct {
 	Hostility    hostility      `json:"hostile_clients"`
 	Violations   []string       `json:"faults"`
 	Pass         bool           `json:"pass"`
+
+	begin     time.Time
+	claims    []rig.Claim // in the order of their replies
+	latencies []time.Duration
+	gaps      []history.Span
 }
 
-// report prints and writes the report. It returns rig.ErrNotProven if a promise
-// was broken.
-func (r *run) report(ctx context.Context) error {
-	report, err := r.result(ctx)
+// report prints and writes what was seen. refused is how many claims of overloads
+// were refused. It returns rig.ErrNotProven if a promise was broken.
+func (s *schedule) report(ctx context.Context, stack *rig.Stack, h hostility, refused int) error {
+	m := s.market
+	environment, err := stack.Environment(ctx)
 	if err != nil {
 		return err
 	}
-	if err := rig.WriteJSON(filepath.Join("out", "soak", "soak.json"), report); err != nil {
+	accounts, err := m.sale.Accounts(ctx)
+	if err != nil {
 		return err
 	}
-	report.print()
-	return errors.Join(r.writePage(report), rig.Proven(report.Pass))
-}
-
-func (r *run) result(ctx context.Context) (Report, error) {
-	environment, err := r.stack.Environment(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	accounts, err := r.sale.Accounts(ctx)
-	if err != nil {
-		return Report{}, err
-	}
-	r.judgeWaits()
-	h := &r.history
-	report := Report{
-		Environment: environment, Seconds: r.duration.Seconds(), Coupons: len(accounts),
-		Acknowledged: len(h.acknowledged),
-		Verdicts:     h.verdicts, LongestGap: h.longestGap.Seconds(), Outages: r.outages.list,
-		Violations:  r.violations.all(),
-		LongestWait: r.waits.longest(span{r.begin, time.Now()}).Seconds(), WaitLimit: waitLimit.Seconds(),
-		Settings:  settings,
-		Hostility: r.hostility,
-		P50:       rig.Milliseconds(stats.Quantile(h.latencies, 0.5)),
-		P99:       rig.Milliseconds(stats.Quantile(h.latencies, 0.99)),
+	r := Report{
+		Environment: environment, Seconds: s.duration.Seconds(), Coupons: len(accounts), Verdicts: map[string]int{},
+		WaitLimit: waitLimit.Seconds(), Settings: settings, Outages: s.outages, Hostility: h,
+		begin: m.begin, claims: m.history.Claims(),
 	}
 	for _, a := range accounts {
-		report.Orders += a.Orders
+		r.Orders += a.Orders
 	}
-	// The clients of a crowd have the CPU that the servers leave, so one crowd may be too small.
-	if report.Orders == 0 || len(report.Outages) < r.leastFaults() || r.duration >= fullRun && r.refusedInCrowds == 0 {
-		report.Violations = append(report.Violations,
-			fmt.Sprintf("%d orders were made, %d faults injected and %d claims of crowds refused: this proves too little",
-				report.Orders, len(report.Outages), r.refusedInCrowds))
+	r.measure(s.pauses)
+	judgeWaits(m, late(r.claims, s.pauses, waitLimit), s.pauses)
+	// The clients of an overload have the CPU that the servers leave, so one may be too small.
+	if r.Orders == 0 || len(s.outages) < s.leastFaults() || s.duration >= fullRun && refused == 0 {
+		m.violations.Add("%d orders were made, %d faults injected and %d claims refused in overloads: this proves too little",
+			r.Orders, len(s.outages), refused)
 	}
-	report.Pass = len(report.Violations) == 0
-	return report, nil
+	r.Violations = m.violations.All()
+	r.Pass = len(r.Violations) == 0
+	r.print()
+	return errors.Join(rig.WriteJSON(filepath.Join("out", "soak", "soak.json"), r), r.writePage(), rig.Proven(r.Pass))
 }
 
 // leastFaults returns how many faults a run has to have: all of them, unless it
 // is short.
-func (r *run) leastFaults() int {
-	if r.duration < fullRun {
+func (s *schedule) leastFaults() int {
+	if s.duration < fullRun {
 		return 1
 	}
-	return len(r.faults)
+	return len(s.faults)
 }
 
-// judgeWaits finds the longest wait of each outage, and the claims that waited for
-// too long.
-func (r *run) judgeWaits() {
-	for i, o := range r.outages.list {
-		r.outages.list[i].LongestWait = r.waits.longest(o.span).Seconds()
+// measure adds what the clients saw.
+func (r *Report) measure(pauses []pause) {
+	for _, c := range r.claims {
+		r.Verdicts[verdictOf(c)]++
+		r.latencies = append(r.latencies, c.Received.Sub(c.Sent))
 	}
-	if found := late(r.waits.list, r.waits.pauses, waitLimit); len(found) > 0 {
-		first := found[0]
-		r.violations.add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v",
-			len(found), waitLimit,
-			client{instance: first.instance}.name(), first.counted(r.waits.pauses).Seconds(),
-			first.begin.Sub(r.begin).Seconds(), first.claim)
+	r.Acknowledged = r.Verdicts[rig.Accepted]
+	r.P50 = rig.Milliseconds(stats.Quantile(r.latencies, 0.5))
+	r.P99 = rig.Milliseconds(stats.Quantile(r.latencies, 0.99))
+	r.gaps = history.Gaps(r.claims, r.begin, history.Answered)
+	r.LongestGap = history.Longest(r.gaps).Seconds()
+	r.LongestWait = longestWait(r.claims, pauses, history.Span{Begin: r.begin, End: time.Now()}).Seconds()
+	for i, o := range r.Outages {
+		r.Outages[i].LongestWait = longestWait(r.claims, pauses, o.span).Seconds()
+	}
+}
+
+// judgeWaits adds the claims that waited for too long, the longest first.
+func judgeWaits(m *market, late []rig.Claim, pauses []pause) {
+	if len(late) > 0 {
+		m.violations.Add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v",
+			len(late), waitLimit, late[0].Instance, waited(late[0], pauses).Seconds(),
+			late[0].Sent.Sub(m.begin).Seconds(), late[0])
 	}
 }
 
 func (r Report) print() {
-	claims := 0
-	for _, n := range r.Verdicts {
-		claims += n
-	}
 	fmt.Printf("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms, longest time without a verdict %.1f s)\n",
-		claims, r.Seconds, r.Coupons, r.P50, r.P99, r.LongestGap)
-	fmt.Printf("the longest wait of a claim was %.1f s, of at most %.1f s; the time of suspended instances does not count\n", r.LongestWait, r.WaitLimit)
+		len(r.claims), r.Seconds, r.Coupons, r.P50, r.P99, r.LongestGap)
+	fmt.Printf("the longest wait of a claim was %.1f s, of at most %.1f s; the time of suspended instances does not count\n",
+		r.LongestWait, r.WaitLimit)
+	replies := report.Table{Header: []string{"verdict", "claims"}}
 	for _, verdict := range allowedVerdicts {
-		fmt.Printf("  %-18s %9d\n", verdict, r.Verdicts[verdict])
+		replies.Add(verdict, r.Verdicts[verdict])
 	}
-	fmt.Printf("  %-18s %9d\n  %-18s %9d\n", "orders", r.Orders, "acknowledged", r.Acknowledged)
+	replies.Add("orders", r.Orders)
+	replies.Add("acknowledged", r.Acknowledged)
+	replies.Print()
 	faultsTable(r.Outages).Print()
-	fmt.Printf("  p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user\n",
+	fmt.Printf("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user\n",
 		r.Hostility.Quiet, r.Hostility.Hostile, maxSlowdown, r.Hostility.Control)
 	for _, v := range r.Violations {
-		fmt.Println("  NO:", v)
+		fmt.Println("NO:", v)
 	}
 	if r.Pass {
 		fmt.Println("I1 stock, I2 one each and I3 all sold held throughout and at the end, and every acknowledged order is there.")

@@ -9,12 +9,13 @@ package soak
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"example.com/flashsale/loadtest/fault"
+	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -42,124 +43,84 @@ func durationFrom(setting string) (time.Duration, error) {
 	return d, nil
 }
 
+// The timeouts of the instances. They are shorter than most faults.
+const (
+	claimTimeout = 3 * time.Second
+	lockTTL      = 4 * time.Second
+	drainTimeout = 10 * time.Second
+)
+
+var settings = []string{
+	"CLAIM_TIMEOUT=" + claimTimeout.String(), "LOCK_TTL=" + lockTTL.String(), "DRAIN_TIMEOUT=" + drainTimeout.String(),
+}
+
+// soak sells while parts fail, then among hostile clients, and then what is left.
 func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
-	sale, err := s.NewSale(ctx, settings...)
+	m, a, b, err := open(ctx, s, d)
 	if err != nil {
 		return err
 	}
-	r, err := newRun(ctx, s, sale, d)
+	over := overloader{market: m}
+	if over.headers, err = s.Headers(overloadUsers); err != nil {
+		return err
+	}
+	sch := &schedule{market: m, faults: listFaults(s, m, &over, a, b), a: a, b: b, duration: d}
+	if err := sell(ctx, m, sch); err != nil {
+		return err
+	}
+	awaitSales(ctx, m, "after the last fault", m.nginx)
+	hostility, err := faceHostileClients(ctx, m)
 	if err != nil {
 		return err
 	}
-	if err := r.run(ctx); err != nil {
+	if err := settle(ctx, m); err != nil {
 		return err
 	}
-	return r.report(ctx)
+	return sch.report(ctx, s, hostility, over.refused)
 }
 
-// A run is one soak: the sale, its load and what was seen of it.
-type run struct {
-	stack      *rig.Stack
-	sale       *rig.Sale
-	a, b       *instance
-	nginx      client
-	begin      time.Time
-	duration   time.Duration
-	log        func(format string, args ...any)
-	coupons    coupons
-	steady     int64 // the coupon of steadyClaims
-	newUsers   atomic.Int64
-	history    history
-	waits      waits
-	faults     []fault
-	outages    outages
-	hostility  hostility
-	violations violations
-
-	crowdHeaders    rig.Headers
-	refusedInCrowds int
+// open starts the instances and creates the coupon of claimSteadily.
+func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *instance, err error) {
+	m = &market{signer: s.Signer(), history: history.New()}
+	if m.sale, err = s.NewSale(ctx, settings...); err != nil {
+		return nil, nil, nil, err
+	}
+	if m.steady, err = m.sale.AddCoupon(ctx, steadyStock(d)); err != nil {
+		return nil, nil, nil, err
+	}
+	first, second, pair, err := fault.StartPair(m.sale, "api", nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a, b = &instance{Instance: first}, &instance{Instance: second}
+	a.lastUser.Store(m.newUser())
+	b.lastUser.Store(m.newUser())
+	if a.client, err = newClient("instance a", a.URL()); err != nil {
+		return nil, nil, nil, err
+	}
+	if b.client, err = newClient("instance b", b.URL()); err != nil {
+		return nil, nil, nil, err
+	}
+	m.nginx, err = newClient("nginx", pair.Nginx.URL)
+	m.begin, m.log = time.Now(), rig.Progress()
+	return m, a, b, err
 }
 
-// newRun starts the instances and creates the coupon of steadyClaims.
-func newRun(ctx context.Context, s *rig.Stack, sale *rig.Sale, d time.Duration) (*run, error) {
-	r := &run{stack: s, sale: sale, duration: d, history: newHistory()}
-	var err error
-	if r.steady, err = sale.AddCoupon(ctx, steadyStock(d)); err != nil {
-		return nil, err
-	}
-	if r.crowdHeaders, err = s.Headers(crowdUsers); err != nil {
-		return nil, err
-	}
-	if r.a, r.b, r.nginx, err = startInstances(sale, s.Signer()); err != nil {
-		return nil, err
-	}
-	r.a.lastUser.Store(r.newUser(r.steady).user)
-	r.b.lastUser.Store(r.newUser(r.steady).user)
-	r.faults, r.begin, r.log = r.listFaults(), time.Now(), rig.Progress()
-	return r, nil
-}
-
-// run runs all activities at once until the time is up, then faceHostileClients,
-// and then settle. An activity that fails ends the others.
-func (r *run) run(ctx context.Context) error {
-	during, cancel := context.WithTimeout(ctx, r.duration)
+// sell runs all activities at once until the time is up. Half of the user loops
+// claim through nginx, and a quarter each directly at an instance. An activity that
+// fails ends the others.
+func sell(ctx context.Context, m *market, s *schedule) error {
+	timed, cancel := context.WithTimeout(ctx, s.duration)
 	defer cancel()
-	activities := r.activities()
-	errs := make([]error, len(activities))
-	var wg sync.WaitGroup
-	for i, activity := range activities {
-		wg.Go(func() {
-			if errs[i] = activity(during); errs[i] != nil {
-				cancel()
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
-		return err
-	}
-	r.awaitSales(ctx, "after the last fault", r.nginx)
-	if err := r.faceHostileClients(ctx); err != nil {
-		return err
-	}
-	return r.settle(ctx)
-}
-
-// activities returns what runs at once. Half of the user loops claim through
-// nginx, and a quarter each directly at an instance.
-func (r *run) activities() []func(context.Context) error {
-	activities := []func(context.Context) error{r.manageCoupons, r.injectFaults, r.auditAlways}
-	activities = append(activities,
-		func(ctx context.Context) error { return r.steadyClaims(ctx, r.a, r.b) },
-		func(ctx context.Context) error { return r.steadyClaims(ctx, r.b, r.a) })
-	clients := []client{r.a.client, r.nginx, r.b.client, r.nginx}
+	all, during := errgroup.WithContext(timed)
+	all.Go(func() error { return s.run(during) })
+	all.Go(func() error { auditAlways(during, m); return nil })
+	all.Go(func() error { manageCoupons(during, m, max(2*time.Second, s.duration/40)); return nil })
+	all.Go(func() error { claimSteadily(during, m, s.a, s.b); return nil })
+	all.Go(func() error { claimSteadily(during, m, s.b, s.a); return nil })
 	for i := range userLoops {
-		c := clients[i%len(clients)]
-		activities = append(activities, func(ctx context.Context) error { return r.userLoop(ctx, c) })
+		c := []client{s.a.client, m.nginx, s.b.client, m.nginx}[i%4]
+		all.Go(func() error { userLoop(during, m, c); return nil })
 	}
-	return activities
-}
-
-// violations are the promises that were found broken. Only the first few are
-// kept: the others rarely add anything.
-type violations struct {
-	mu   sync.Mutex
-	list []string
-}
-
-const maxViolations = 20
-
-func (v *violations) add(format string, args ...any) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.list) < maxViolations {
-		v.list = append(v.list, fmt.Sprintf(format, args...))
-		fmt.Fprintln(os.Stderr, "NO:", v.list[len(v.list)-1])
-	}
-}
-
-func (v *violations) all() []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return append([]string{}, v.list...)
+	return errors.Join(all.Wait(), ctx.Err())
 }

@@ -3,9 +3,8 @@ package soak
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -16,53 +15,60 @@ const (
 	users     = 4000 // more than a coupon's stock with its restocking
 )
 
-// allowedVerdicts are the verdicts that a claim may have at any time.
-var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "claim_in_progress",
-	"not_started", unknown}
-
 // userLoop claims as a random user, sometimes twice at once, and sometimes reads
 // an order.
-func (r *run) userLoop(ctx context.Context, client client) error {
+func userLoop(ctx context.Context, m *market, c client) {
 	for rig.Sleep(ctx, rand.N(20*time.Millisecond)) {
-		c := claim{rig.UserID(rand.N(users)), r.coupons.pick()}
-		if c.coupon == 0 {
+		user, coupon := rig.UserID(rand.N(users)), m.coupons.pick()
+		if coupon == 0 {
 			continue
 		}
 		switch percent := rand.N(100); {
 		case percent < 5:
-			var both sync.WaitGroup
-			both.Go(func() { r.claim(ctx, client, c) })
-			both.Go(func() { r.claim(ctx, client, c) })
-			both.Wait()
+			var other sync.WaitGroup
+			other.Go(func() { m.claim(ctx, c, user, coupon) })
+			m.claim(ctx, c, user, coupon)
+			other.Wait()
 		case percent < 10:
-			r.readOrder(ctx, client, c)
+			m.readOrder(ctx, c, user, coupon)
 		default:
-			r.claim(ctx, client, c)
+			m.claim(ctx, c, user, coupon)
 		}
 	}
-	return nil
 }
 
-// claim sends c once and records the reply.
-func (r *run) claim(ctx context.Context, client client, c claim) reply {
-	got := client.claim(ctx, c)
-	r.waits.add(wait{span{got.sent, got.received}, c, client.instance})
-	if order := r.history.add(c, got, got.received.Sub(got.sent)); order != 0 {
-		r.violations.add("user %d has order %d of coupon %d and got %+v", c.user, order, c.coupon, got)
-	}
-	if !slices.Contains(allowedVerdicts, got.verdict()) {
-		r.violations.add("unexpected reply to a claim: %+v", got)
-	}
-	return got
-}
+// steadyPeriod is the time between the claims of claimSteadily.
+const steadyPeriod = 100 * time.Millisecond
 
-// readOrder reads the order that c's user was told of.
-func (r *run) readOrder(ctx context.Context, client client, c claim) {
-	id := r.history.order(c)
-	if id == 0 {
-		return
-	}
-	if client.readOrder(ctx, c.user, id).status == http.StatusNotFound {
-		r.violations.add("acknowledged order %d is not found by its user", id)
+// steadyStock is more than claimSteadily and the checks after each fault can sell
+// in d, so that the coupon never sells out before the end.
+func steadyStock(d time.Duration) int { return 1000 + 5*int(d/steadyPeriod) }
+
+// promptLimit is how soon a claim gets its verdict unless something holds it up.
+const promptLimit = 500 * time.Millisecond
+
+// A tally counts the claims of claimSteadily at one instance that have a reply,
+// and those of them that got a prompt verdict.
+type tally struct{ claims, prompt atomic.Int64 }
+
+// claimSteadily claims the steady coupon at an instance, whether or not it replies
+// to earlier claims: at the same moment for two new users and for one who has an
+// order from the other instance. A batch with such a user is committed step by
+// step.
+func claimSteadily(ctx context.Context, m *market, i, other *instance) {
+	var sent sync.WaitGroup
+	defer sent.Wait()
+	for rig.Sleep(ctx, steadyPeriod) {
+		first, second, repeated := m.newUser(), m.newUser(), other.lastUser.Load()
+		i.lastUser.Store(first)
+		for _, user := range []int64{first, repeated, second} {
+			sent.Go(func() {
+				c := m.claim(ctx, i.client, user, m.steady)
+				i.tally.claims.Add(1)
+				if !c.Failed() && c.Received.Sub(c.Sent) < promptLimit {
+					i.tally.prompt.Add(1)
+				}
+			})
+		}
 	}
 }

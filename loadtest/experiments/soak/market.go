@@ -1,0 +1,130 @@
+package soak
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"example.com/flashsale/loadtest/fault"
+	"example.com/flashsale/loadtest/generator"
+	"example.com/flashsale/loadtest/history"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A market is the sale, and what its clients were told of it.
+type market struct {
+	sale       *rig.Sale
+	signer     rig.TokenSigner
+	begin      time.Time
+	log        func(format string, args ...any)
+	nginx      client
+	steady     int64 // the coupon of claimSteadily, which never sells out
+	coupons    coupons
+	newUsers   atomic.Int64
+	history    *history.History
+	violations history.Violations
+}
+
+// A client calls the service through nginx, or an instance directly.
+type client struct {
+	name   string
+	api    rig.Client
+	claims *generator.Client
+}
+
+// clientTimeout is longer than any reply may take, to see how long a late one
+// takes.
+const clientTimeout = 20 * time.Second
+
+func newClient(name, url string) (client, error) {
+	claims, err := generator.NewClient(strings.TrimPrefix(url, "http://"), clientTimeout)
+	return client{name, rig.Client{URL: url, HTTP: &http.Client{Timeout: clientTimeout}}, claims}, err
+}
+
+// An instance of the service has a client that calls it without nginx.
+type instance struct {
+	*fault.Instance
+	client client
+	tally  tally
+	// lastUser is the last user of claimSteadily who claimed here.
+	lastUser atomic.Int64
+}
+
+// unknown is the verdict on all claims whose outcome is unknown.
+const unknown = "unknown"
+
+// allowedVerdicts are the verdicts that a claim may have at any time.
+var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "claim_in_progress",
+	"not_started", unknown}
+
+func verdictOf(c rig.Claim) string {
+	if c.Failed() {
+		return unknown
+	}
+	return c.Verdict
+}
+
+// claim sends one claim and records the reply. The claim's instance becomes the
+// name of the client.
+func (m *market) claim(ctx context.Context, c client, user, coupon int64) rig.Claim {
+	got := c.claims.Claim(ctx, m.signer, user, coupon)
+	m.add(c, got)
+	return got
+}
+
+// claimAll sends the claims of a phase and records the replies.
+func (m *market) claimAll(
+	ctx context.Context, c client, p generator.Phase, next func(n int) (user, coupon int64),
+) ([]rig.Claim, error) {
+	all, err := generator.Claims(ctx, strings.TrimPrefix(c.api.URL, "http://"), clientTimeout, p, m.signer, next)
+	for _, got := range all {
+		m.add(c, got)
+	}
+	return all, err
+}
+
+func (m *market) add(c client, got rig.Claim) {
+	got.Instance = c.name
+	if err := m.history.Add(got); err != nil {
+		m.violations.Add("%v", err)
+	}
+	if !slices.Contains(allowedVerdicts, verdictOf(got)) {
+		m.violations.Add("unexpected reply to a claim: %+v", got)
+	}
+}
+
+// newUser returns a user who has not claimed before.
+func (m *market) newUser() int64 { return rig.UserID(users + 1<<20 + int(m.newUsers.Add(1))) }
+
+// post sends an administrator's request through nginx until the reply has the
+// status want, because the service may be unavailable, or until ctx ends. It
+// returns the reply.
+func (m *market) post(ctx context.Context, path string, body any, want int) []byte {
+	for {
+		status, reply, err := m.nginx.api.Do(ctx, http.MethodPost, path, m.signer.Admin(), body)
+		if err == nil && status == want {
+			return reply
+		}
+		if err == nil && status < http.StatusInternalServerError && ctx.Err() == nil {
+			m.violations.Add("POST %s: unexpected reply %d %s", path, status, reply)
+		}
+		if !rig.Sleep(ctx, 100*time.Millisecond) {
+			return nil
+		}
+	}
+}
+
+// readOrder reads the order that the user was told of, if there is one.
+func (m *market) readOrder(ctx context.Context, c client, user, coupon int64) {
+	id := m.history.Order(user, coupon)
+	if id == "" {
+		return
+	}
+	status, _, err := c.api.Do(ctx, http.MethodGet, "/orders/"+id, m.signer.User(user), nil)
+	if err == nil && status == http.StatusNotFound {
+		m.violations.Add("acknowledged order %s is not found by its user", id)
+	}
+}
