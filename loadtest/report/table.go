@@ -11,7 +11,7 @@ import (
 )
 
 // A Table is a header and rows of as many cells. The first cell of a row names
-// it. A line break in a cell begins another line of the cell. As text, a row of a
+// it. A line break in a cell begins another line of the cell. A row of a
 // single cell is a note on the row above it.
 type Table struct {
 	Header []string

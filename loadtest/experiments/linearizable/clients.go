@@ -2,13 +2,14 @@ package linearizable
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -16,12 +17,21 @@ import (
 // bounds the search.
 const clientsPerCoupon = 4
 
-// A client sends operations to one address and records them.
+// replyLimit is longer than any reply may take.
+const replyLimit = 30 * time.Second
+
+// A client sends operations to one address and records them. Its requests outlive
+// the context, so that the end of the run leaves no outcome open.
 type client struct {
+	claims  *generator.Client
 	api     rig.Client
 	signer  rig.TokenSigner
 	history *history
-	begin   time.Time
+}
+
+func (r *run) client(url string) (client, error) {
+	claims, err := generator.NewClient(strings.TrimPrefix(url, "http://"), replyLimit)
+	return client{claims, rig.NewClient(url), r.stack.Signer(), &r.history}, err
 }
 
 // claimAlways claims until ctx ends: for new users, and in one of three claims for
@@ -45,56 +55,36 @@ func (c client) restockAlways(ctx context.Context, random *rand.Rand, coupon int
 }
 
 func (c client) claim(ctx context.Context, coupon, user int64) verdict {
-	return c.record(ctx, operation{Coupon: coupon, User: user}, fmt.Sprintf("/coupons/%d/orders", coupon),
-		c.signer.User(user), nil)
+	return c.history.record(operation{Coupon: coupon, User: user}, func() (verdict, int64) {
+		got := c.claims.Claim(context.WithoutCancel(ctx), c.signer, user, coupon)
+		order, _ := strconv.ParseInt(got.Order, 10, 64) //nolint:errcheck // 0 is no order's id
+		return verdictOf(got), order
+	})
+}
+
+// verdictOf returns the verdict on a claim.
+func verdictOf(c rig.Claim) verdict {
+	switch {
+	case c.Verdict == rig.Accepted:
+		return placed
+	case c.Verdict == "already_claimed", c.Verdict == "sold_out":
+		return verdict(c.Verdict)
+	case c.Failed() && c.Verdict != rig.Overloaded:
+		return unknown
+	}
+	return noEffect
 }
 
 func (c client) restock(ctx context.Context, coupon int64, units int) {
-	path := fmt.Sprintf("/coupons/%d/stock", coupon)
-	c.record(ctx, operation{Coupon: coupon, Units: units}, path, c.signer.Admin(), map[string]int{"add": units})
-}
-
-// record sends a request and records it. The request outlives ctx, so that the
-// end of the run leaves no outcome open.
-func (c client) record(ctx context.Context, o operation, path, token string, body any) verdict {
-	o.Call = time.Since(c.begin)
-	status, text, err := c.api.Do(context.WithoutCancel(ctx), http.MethodPost, path, token, body)
-	o.Return = time.Since(c.begin)
-	o.Verdict, o.Order = unknown, 0
-	if err == nil {
-		o.Verdict, o.Order = verdictOf(status, text)
-	}
-	c.history.add(o)
-	return o.Verdict
-}
-
-// verdictOf returns the verdict of a reply, and the order that it names.
-func verdictOf(status int, text []byte) (verdict, int64) {
-	var reply struct {
-		Code  string
-		ID    string
-		Order string `json:"order_id"`
-	}
-	if json.Unmarshal(text, &reply) != nil {
-		return unknown, 0
-	}
-	switch {
-	case status == http.StatusCreated:
-		return placed, number(reply.ID)
-	case status == http.StatusOK:
-		return restocked, 0
-	case reply.Code == "already_claimed":
-		return alreadyClaimed, number(reply.Order)
-	case reply.Code == "sold_out":
-		return soldOut, 0
-	case status < 500 || reply.Code == "overloaded":
+	c.history.record(operation{Coupon: coupon, Units: units}, func() (verdict, int64) {
+		status, _, err := c.api.Do(context.WithoutCancel(ctx), http.MethodPost,
+			fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
+		switch {
+		case err != nil, status >= http.StatusInternalServerError:
+			return unknown, 0
+		case status == http.StatusOK:
+			return restocked, 0
+		}
 		return noEffect, 0
-	}
-	return unknown, 0
-}
-
-// number parses an id. It returns 0 if s is none.
-func number(s string) int64 {
-	n, _ := strconv.ParseInt(s, 10, 64) //nolint:errcheck // 0 is no order's id
-	return n
+	})
 }

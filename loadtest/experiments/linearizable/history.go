@@ -35,14 +35,20 @@ const never = time.Duration(math.MaxInt64)
 
 // A history is the operations of all clients. It is safe for concurrent use.
 type history struct {
+	begin      time.Time
 	mu         sync.Mutex
 	operations []operation
 }
 
-func (h *history) add(o operation) {
+// record calls do, which executes o and returns its verdict and order, and adds o.
+func (h *history) record(o operation, do func() (verdict, int64)) verdict {
+	o.Call = time.Since(h.begin)
+	o.Verdict, o.Order = do()
+	o.Return = time.Since(h.begin)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations = append(h.operations, o)
+	return o.Verdict
 }
 
 // of returns the operations on a coupon.

@@ -62,31 +62,16 @@ type Row struct {
 	Pass       bool     `json:"pass"`
 }
 
-const header = "seed  commit       lock   operations  placed  sold out  unknown  verdict"
-
-// String is the row of the table.
-func (r Row) String() string {
-	text := fmt.Sprintf("%4d  %-11s  %-5s  %10d  %6d  %8d  %7d  %s", r.Seed, r.Commit, r.Lock, r.Operations, r.Placed,
-		r.SoldOut, r.Unknown, rig.Verdict(r.Pass, r.Defect != ""))
-	if r.Defect != "" {
-		text += "  (mutant: " + r.Defect + ")"
-	}
-	if !r.Pass || r.Defect != "" {
-		text += "\n      " + strings.Join(r.Violations, "\n      ")
-	}
-	return text
-}
-
 func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
-	fmt.Println(header)
+	steps := rig.NewSteps(int(last-first) + 1 + len(mutants))
 	var rows []Row
 	pass := true
 	add := func(v variant, defect string) error {
+		steps.Next("seed %d, %s, lock %s, %s", v.Seed, v.Commit, v.Lock, v.Binary)
 		row, err := runOne(ctx, s, v, defect)
 		if err != nil {
 			return fmt.Errorf("seed %d, %s: %w", v.Seed, v.Binary, err)
 		}
-		fmt.Println(row)
 		rows, pass = append(rows, row), pass && row.Pass
 		return nil
 	}
@@ -107,11 +92,17 @@ func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 			return err
 		}
 	}
+	runsTable(rows).Print()
 	e, err := s.WriteRows(ctx, "linearizable", rows, pass)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writePage(rows, e, pass), rig.Proven(pass))
+	page := report.Report{
+		Title: "The sale, linearizable", Pass: pass, Environment: e,
+		Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
+		Sections: []report.Section{{Title: "Runs", Verdict: rig.Verdict(pass, false), Table: runsTable(rows)}},
+	}
+	return errors.Join(report.Write("linearizable", page), rig.Proven(pass))
 }
 
 // runOne runs one variant. A mutant passes if it is caught.
@@ -132,29 +123,20 @@ func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, e
 	}, err
 }
 
-// writePage writes out/linearizable/report.html.
-func writePage(rows []Row, e rig.Environment, pass bool) error {
-	section := report.Section{Title: "Runs", Verdict: rig.Verdict(true, false), Table: report.Table{
-		Header: []string{"seed", "commit", "lock", "faults", "operations", "placed", "sold out", "unknown",
-			"seen", "verdict"},
-	}}
+// runsTable has a row for each run, with its faults and what was seen.
+func runsTable(rows []Row) report.Table {
+	t := report.Table{Header: []string{"seed", "commit", "lock", "operations", "placed", "sold out",
+		"unknown", "verdict"}}
 	for _, r := range rows {
-		seen := strings.Join(r.Violations, "; ")
+		t.Add(r.Seed, r.Commit, r.Lock, r.Operations, r.Placed, r.SoldOut, r.Unknown,
+			rig.Verdict(r.Pass, r.Defect != ""))
+		t.Add(strings.Join(r.Faults, ", "))
 		if r.Defect != "" {
-			seen = "mutant (" + r.Defect + "): " + seen
+			t.Add("mutant: " + r.Defect)
 		}
-		section.Table.Rows = append(section.Table.Rows, []string{
-			fmt.Sprint(r.Seed), r.Commit, r.Lock, strings.Join(r.Faults, ", "), fmt.Sprint(r.Operations),
-			fmt.Sprint(r.Placed),
-			fmt.Sprint(r.SoldOut), fmt.Sprint(r.Unknown), seen, rig.Verdict(r.Pass, r.Defect != ""),
-		})
-		if !r.Pass {
-			section.Verdict = rig.Verdict(false, false)
+		for _, v := range r.Violations {
+			t.Add(v)
 		}
 	}
-	return report.Write("linearizable", report.Report{
-		Title: "The sale, linearizable", Pass: pass, Environment: e,
-		Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
-		Sections: []report.Section{section},
-	})
+	return t
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -43,17 +44,16 @@ type run struct {
 	stack     *rig.Stack
 	sale      *rig.Sale
 	zookeeper *lab.ZooKeeper
-	instances [2]*instance
+	a, b      *fault.Instance
 	pair      *rig.Pair
 	coupons   []int64
 	history   history
-	begin     time.Time
 	struck    []string // names of the faults, with their times
 }
 
 // start starts the service as v says.
 func start(ctx context.Context, s *rig.Stack, v variant) (r *run, err error) {
-	r = &run{variant: v, stack: s, instances: [2]*instance{{}, {}}}
+	r = &run{variant: v, stack: s}
 	if v.Lock == "zk" {
 		if r.zookeeper, err = lab.StartZooKeeper(s.Lab); err != nil {
 			return nil, err
@@ -63,16 +63,9 @@ func start(ctx context.Context, s *rig.Stack, v variant) (r *run, err error) {
 		"CLAIM_TIMEOUT=1s", "DRAIN_TIMEOUT=3s", "LOG_LEVEL=error", "COUPON_CACHE="+couponCache.String()); err != nil {
 		return nil, err
 	}
-	var settings [2][]string
-	for i := range r.instances {
-		if settings[i], err = r.instances[i].connect(r.sale, r.zookeeper); err != nil {
-			return nil, err
-		}
-	}
-	if r.pair, err = r.sale.StartPairWith(v.Binary, settings[0], settings[1]); err != nil {
+	if r.a, r.b, r.pair, err = fault.StartPair(r.sale, v.Binary, r.zookeeper); err != nil {
 		return nil, err
 	}
-	r.instances[0].API, r.instances[1].API = r.pair.A, r.pair.B
 	for _, segments := range segmentsOf {
 		id, err := r.sale.AddSplitCoupon(ctx, initialStock, segments)
 		if err != nil {
@@ -86,38 +79,42 @@ func start(ctx context.Context, s *rig.Stack, v variant) (r *run, err error) {
 // play lets the clients claim and restock while the faults strike, and stops
 // the instances when all clients have their replies.
 func (r *run) play(ctx context.Context) error {
+	a, errA := r.client(r.a.URL())
+	b, errB := r.client(r.b.URL())
+	nginx, errNginx := r.client(r.pair.Nginx.URL)
+	if err := errors.Join(errA, errB, errNginx); err != nil {
+		return err
+	}
 	during, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var clients sync.WaitGroup
-	r.begin = time.Now()
-	addresses := []string{r.pair.B.URL(), r.pair.A.URL(), r.pair.Nginx.URL, r.pair.A.URL()} // B restocks
+	r.history.begin = time.Now()
 	for i, coupon := range r.coupons {
+		random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(r.Seed, uint64(i*100+n))) }
 		var lastUser atomic.Int64
-		for n := range clientsPerCoupon + 1 {
-			random := rand.New(rand.NewPCG(r.Seed, uint64(i*100+n)))
-			c := client{rig.NewClient(addresses[n%len(addresses)]), r.stack.Signer(), &r.history, r.begin}
-			if n == clientsPerCoupon {
-				clients.Go(func() { c.restockAlways(during, random, coupon) })
-			} else {
-				clients.Go(func() { c.claimAlways(during, random, coupon, func() int64 { return lastUser.Add(1) }) })
-			}
+		for n, c := range [clientsPerCoupon]client{b, a, nginx, a} {
+			clients.Go(func() {
+				c.claimAlways(during, random(n), coupon, func() int64 { return lastUser.Add(1) })
+			})
 		}
+		clients.Go(func() { b.restockAlways(during, random(clientsPerCoupon), coupon) })
 	}
 	err := r.inject(ctx, r.faults(rand.New(rand.NewPCG(r.Seed, 0))))
 	rig.Sleep(ctx, 2*quietTime)
 	cancel()
 	clients.Wait()
-	r.sellOutAndRestock(ctx)
+	sellOutAndRestock(ctx, a, b, r.coupons[0])
+	for _, c := range []client{a, b, nginx} {
+		c.claims.Close()
+	}
 	return errors.Join(err, r.stop())
 }
 
 // sellOutAndRestock sells a coupon out at instance a, restocks it at b, and goes on
 // claiming at a for longer than a sold-out mark may last, a few times. While the
 // clients run, a restock may be sold before a late mark is seen.
-func (r *run) sellOutAndRestock(ctx context.Context) {
-	a := client{rig.NewClient(r.pair.A.URL()), r.stack.Signer(), &r.history, r.begin}
-	b := client{rig.NewClient(r.pair.B.URL()), r.stack.Signer(), &r.history, r.begin}
-	user, coupon := int64(1_000_000), r.coupons[0]
+func sellOutAndRestock(ctx context.Context, a, b client, coupon int64) {
+	user := int64(1_000_000)
 	for n := range 3 {
 		for range 200 {
 			if user++; a.claim(ctx, coupon, user) == soldOut {
@@ -134,9 +131,8 @@ func (r *run) sellOutAndRestock(ctx context.Context) {
 
 func (r *run) stop() error {
 	err := r.pair.Stop()
-	for _, i := range r.instances {
-		i.close()
-	}
+	r.a.CloseProxies()
+	r.b.CloseProxies()
 	if r.zookeeper != nil {
 		err = errors.Join(err, r.zookeeper.Stop())
 	}
