@@ -4,6 +4,12 @@
 K6 := bin/k6
 SCHEMATHESIS := bin/schemathesis/bin/schemathesis
 FUZZTIME ?= 30s
+# What one clone has compiled with -trimpath, another need not compile again. All
+# commands have the flag, so that they share what vet, tests and binaries need.
+export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
+# Tests mostly wait for servers, so more packages are tested at a time than there
+# are cores; labtest does the same for the tests of a package.
+PACKAGES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
 .PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis compose-test install
@@ -27,16 +33,14 @@ test-unit: ## run the tests that need no server, within a minute
 	@go test -short -v ./... >out/test-unit.txt 2>&1 || { grep -vE '^(=== |PASS|ok )|no test files|--- (PASS|SKIP)|-short excludes' out/test-unit.txt; exit 1; }
 	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
-# Tests mostly wait for servers, so more of them run at a time than there are cores.
 test: bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
 	@deploy/install.sh servers tests cluster
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
-	GOOS=darwin go build ./...
 	cd loadtest/measurements/bench/peers && go vet ./...
 	go tool staticcheck ./...
 	bin/actionlint .github/workflows/*.yml
-	go test -race -shuffle=on -count=1 -parallel=8 ./...
+	go test -vet=off -race -shuffle=on -count=1 -p=$(PACKAGES) ./...
 	cd deploy/compose && go vet ./... && go test -count=1 ./...
 
 fuzz: ## run every fuzz target for FUZZTIME (30s); what is found is stored in testdata/fuzz
@@ -88,7 +92,7 @@ compare: bin/api bin/loadtest ## measure the service beside that of another comm
 	@deploy/install.sh servers
 	@test -n "$(BEFORE)" || { echo "make compare needs BEFORE=, a commit"; exit 2; }
 	@rm -rf out/before && mkdir -p out/before && git archive $(BEFORE) | tar -x -C out/before
-	@cd out/before && go build -trimpath -o $(CURDIR)/bin/api-before ./cmd/api
+	@cd out/before && go build -o $(CURDIR)/bin/api-before ./cmd/api
 	@rm -rf out/before
 	@bin/loadtest compare
 
@@ -102,7 +106,8 @@ pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and 
 
 ##@ Checks and tools
 
-lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint
+lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint, and build for macOS
+	GOOS=darwin go build ./...
 	@bin/golangci-lint run ./...
 	@cd loadtest/measurements/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
 	@cd deploy/compose && $(CURDIR)/bin/golangci-lint run ./...
@@ -131,19 +136,19 @@ install: ## install the missing servers with apt or brew
 
 bin/api: $(SOURCES)
 	@echo "building $@"
-	@go build -trimpath -o $@ ./cmd/api
+	@go build -o $@ ./cmd/api
 
 bin/loadtest: $(SOURCES)
 	@echo "building $@"
-	@go build -trimpath -o $@ ./loadtest
+	@go build -o $@ ./loadtest
 
 bin/bench-peers: $(SOURCES) loadtest/measurements/bench/peers/go.sum
 	@echo "building $@"
-	@cd loadtest/measurements/bench/peers && go build -trimpath -o $(CURDIR)/$@ .
+	@cd loadtest/measurements/bench/peers && go build -o $(CURDIR)/$@ .
 
 $(K6): loadtest/k6/build/go.mod
 	@echo "building k6, once: one to three minutes"
-	@cd loadtest/k6/build && go build -trimpath -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
+	@cd loadtest/k6/build && go build -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
 	@touch $@
 
 $(SCHEMATHESIS): tools/schemathesis/requirements.txt
@@ -155,10 +160,10 @@ $(SCHEMATHESIS): tools/schemathesis/requirements.txt
 
 bin/golangci-lint: tools/golangci-lint/go.mod
 	@echo "building golangci-lint, once: one to four minutes"
-	@cd tools/golangci-lint && go build -trimpath -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@cd tools/golangci-lint && go build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
 bin/actionlint: tools/actionlint/go.mod
 	@echo "building actionlint, once"
-	@cd tools/actionlint && go build -trimpath -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
+	@cd tools/actionlint && go build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
 	@touch $@

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -35,11 +34,8 @@ type deployment struct {
 // buildBinary builds the service and returns the path of its executable.
 func buildBinary(t *testing.T) string {
 	t.Helper()
-	labtest.NeedServers(t)
 	binary := filepath.Join(t.TempDir(), "api")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
-	}
+	labtest.BuildAPI(t, binary)
 	return binary
 }
 

@@ -7,7 +7,6 @@ import (
 	"image/png"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -89,11 +88,7 @@ func TestReadmesShowEveryPicture(t *testing.T) {
 // The race's page can be photographed: the pictures have the same size, show both
 // sides, and are in the colours of their schemes.
 func TestRaceIsPhotographed(t *testing.T) {
-	labtest.NeedServers(t)
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"),
-		"./cmd/api").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	labtest.BuildAPI(t, filepath.Join("bin", "api"))
 	dir := t.TempDir()
 	if err := writeRace(t.Context(), dir); err != nil {
 		t.Fatal(err)

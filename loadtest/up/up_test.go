@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -50,10 +49,7 @@ func start(t *testing.T) (welcome string) {
 func inRepositoryWithBinary(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "api"),
-		"../../cmd/api").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
-	}
+	labtest.BuildAPI(t, filepath.Join(dir, "bin", "api"))
 	deploy, err := filepath.Abs("../../deploy")
 	if err != nil {
 		t.Fatal(err)

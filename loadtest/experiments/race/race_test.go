@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,15 +26,8 @@ func TestMain(m *testing.M) {
 	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.Chromium)
 }
 
-// buildAPI builds bin/api, which the instances run, once.
-var buildAPI = sync.OnceValue(func() error {
-	out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join("bin", "api"),
-		"./cmd/api").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return err
-})
+// buildAPI is for bin/api, which all instances run.
+var buildAPI sync.Once
 
 // A client is a session and its server, as the page sees them.
 type client struct {
@@ -47,9 +39,7 @@ type client struct {
 func start(t *testing.T) *client {
 	t.Helper()
 	labtest.NeedServers(t)
-	if err := buildAPI(); err != nil {
-		t.Fatal(err)
-	}
+	buildAPI.Do(func() { labtest.BuildAPI(t, filepath.Join("bin", "api")) })
 	stack, err := rig.Start()
 	if err != nil {
 		t.Fatal(err)
