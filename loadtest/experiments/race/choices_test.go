@@ -40,7 +40,7 @@ func TestEveryLockRaces(t *testing.T) {
 		}
 		request := Request{Workload{Users: 20, ClaimsPerUser: 10, Stock: 200}, pair}
 		r, _ := c.race(request)
-		for n := 1; n < attempts && !excludes(pair[0]) && r.Sides[0].Counts.Duplicates == 0; n++ {
+		for n := 1; n < attempts && showsNothing(r); n++ {
 			r, _ = c.race(request)
 		}
 		for _, side := range r.Sides {
@@ -49,9 +49,17 @@ func TestEveryLockRaces(t *testing.T) {
 	}
 }
 
-// attempts bounds how often a side that has to break and did not is repeated.
-// That two transactions overlap is likely, not certain.
+// attempts bounds how often a race that shows nothing is repeated.
 const attempts = 5
+
+// showsNothing reports whether a side that has to break did not: that two
+// transactions overlap is likely, not certain. It also reports whether a claim was
+// refused as unavailable, as on a machine that is too busy for the time-outs.
+func showsNothing(r Race) bool {
+	return slices.ContainsFunc(r.Sides[:], func(s Side) bool {
+		return !excludes(s.Settings) && s.Counts.Duplicates == 0 || s.Counts.Codes["unavailable"] > 0
+	})
+}
 
 func excludes(s Settings) bool { return s.Lock != "none" && s.Lock != "local" }
 
