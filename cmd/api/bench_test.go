@@ -7,16 +7,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // BenchmarkClaim measures a winning claim as shipped, without net/http and the
-// network to the client: 128 clients at a time, each user once. cpu-us/op is the
-// CPU time of this process, which noise on the machine disturbs less than time.
+// network to the client: 128 clients at a time, each user once.
 func BenchmarkClaim(b *testing.B) {
 	env := settings(b, nil)
 	cfg, err := configFrom(func(name string) string { return env[name] })
@@ -37,8 +35,7 @@ func BenchmarkClaim(b *testing.B) {
 	var next atomic.Int64
 	b.SetParallelism(64)
 	b.ReportAllocs()
-	before := cpuTime(b)
-	b.ResetTimer()
+	report := labtest.MeasureCPU(b)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			r := &http.Request{
@@ -51,13 +48,5 @@ func BenchmarkClaim(b *testing.B) {
 			}
 		}
 	})
-	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
-}
-
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	report()
 }

@@ -132,16 +132,16 @@ func TestExpiredEntriesAreEvicted(t *testing.T) {
 }
 
 // createCoupons creates coupons with the ids 1 to n, and a stock equal to their id.
-func createCoupons(t *testing.T, db *sqlx.DB, n int) {
-	t.Helper()
+func createCoupons(tb testing.TB, db *sqlx.DB, n int) {
+	tb.Helper()
 	const q = `INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
 		VALUES (:id, :name, :begin_time, :end_time, :initial_stock, :stock, :created_at)`
 	coupons := make([]coupon.Coupon, n)
 	for i := range coupons {
-		coupons[i] = mustNew(t, int64(i+1), i+1)
+		coupons[i] = mustNew(tb, int64(i+1), i+1)
 	}
-	if _, err := db.NamedExecContext(t.Context(), q, coupons); err != nil {
-		t.Fatal(err)
+	if _, err := db.NamedExecContext(tb.Context(), q, coupons); err != nil {
+		tb.Fatal(err)
 	}
 }
 

@@ -18,11 +18,11 @@ var (
 	end   = begin.Add(time.Hour)
 )
 
-func mustNew(t *testing.T, id int64, stock int) coupon.Coupon {
-	t.Helper()
+func mustNew(tb testing.TB, id int64, stock int) coupon.Coupon {
+	tb.Helper()
 	c, err := coupon.New(id, "Singles' Day, ¥100 off 满减", begin, end, stock, begin.Add(-time.Hour))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // BenchmarkClaimRoute compares serveClaim with the same operation served by
@@ -25,12 +26,14 @@ func BenchmarkClaimRoute(b *testing.B) {
 	for name, handler := range map[string]http.Handler{"shortcut": f.API, "library": library} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			for b.Loop() {
+			report := labtest.MeasureCPU(b)
+			for range b.N {
 				w := &discardWriter{header: http.Header{}}
 				if handler.ServeHTTP(w, r); w.status != 409 {
 					b.Fatalf("status %d, want 409", w.status)
 				}
 			}
+			report()
 		})
 	}
 }

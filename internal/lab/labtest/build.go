@@ -10,7 +10,8 @@ import (
 func BuildAPI(tb testing.TB, file string) {
 	tb.Helper()
 	NeedServers(tb)
-	if out, err := exec.Command("go", "build", "-o", file, "example.com/flashsale/cmd/api").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", file, "example.com/flashsale/cmd/api")
+	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build %s: %v: %s", file, err, out)
 	}
 }
