@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/experiments/cluster"
 	"example.com/flashsale/loadtest/experiments/demo"
 	"example.com/flashsale/loadtest/experiments/generations"
@@ -26,7 +27,6 @@ import (
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/measurements/crowd"
-	"example.com/flashsale/loadtest/measurements/overload"
 	"example.com/flashsale/loadtest/pictures"
 	"example.com/flashsale/loadtest/schemathesis"
 	"example.com/flashsale/loadtest/up"
@@ -67,10 +67,7 @@ var commands = []command{
 		"the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
 	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter",
 		crowd.Run},
-	{"crowd-clients", "the clients of crowd, in a process of their own; crowd starts it", crowd.RunClients},
-	{"overload-clients",
-		"clients that claim more than the service can make, in a process of their own; bench and soak start it",
-		overload.RunClients},
+	{"clients", "clients that claim, in a process of their own; bench, crowd and soak start it", clients.Serve},
 	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
 }
 

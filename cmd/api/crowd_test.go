@@ -1,15 +1,16 @@
 package main
 
 import (
-	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/generator"
-	"example.com/flashsale/loadtest/measurements/crowd"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -17,37 +18,42 @@ import (
 // never finds both instances dead.
 func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	t.Parallel()
-	const clients = 12_000 // half as many did not fill the accept queues
+	const clientCount = 12_000 // half as many did not fill the accept queues
 	d := deploy(t, "grouped")
 	now := time.Now()
-	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), clients, now)
+	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), clientCount, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := coupon.NewStore(labtest.Open(t, d.dsn)).Create(t.Context(), c, 1); err != nil {
 		t.Fatal(err)
 	}
-	var requests [][]byte
-	for i := range clients {
-		headers := rig.TokenSigner(secret).Headers(int64(i + 1))
-		requests = append(requests, generator.AppendClaim(nil, "flashsale", "1", []byte(headers)))
+	file := filepath.Join(t.TempDir(), "headers")
+	var headers strings.Builder
+	for i := range clientCount {
+		headers.WriteString(rig.TokenSigner(secret).Headers(rig.UserID(i)))
 	}
-	connected, err := crowd.Connect(t.Context(), strings.TrimPrefix(d.url, "http://"), clients,
-		func(b []byte, n int) []byte { return append(b, requests[n]...) })
+	if err := os.WriteFile(file, []byte(headers.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	results, err := clients.Load{
+		Address: strings.TrimPrefix(d.url, "http://"), Coupons: []int64{1}, Connect: clientCount,
+		Headers: rig.Headers{Path: file, Count: clientCount, Width: headers.Len() / clientCount},
+		Phases:  []generator.Phase{{Clients: clientCount, Count: clientCount}},
+	}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts, details := map[string]int{}, ""
-	for _, o := range connected.Fire(t.Context(), time.Now()) {
-		if verdicts[o.Verdict]++; o.Detail != "" {
-			details = fmt.Sprintf("%s: %s", o.Verdict, o.Detail)
-		}
+	r := results[0]
+	verdicts := map[string]int{}
+	for _, c := range r.Claims {
+		verdicts[c.Verdict]++
 	}
 	t.Log(verdicts)
-	if n := verdicts[rig.Accepted] + verdicts[crowd.Overloaded]; n != clients {
-		t.Errorf("%d of %d were answered by an instance: %v; %s", n, clients, verdicts, details)
+	if n := verdicts[rig.Accepted] + verdicts[clients.Overloaded]; n != clientCount {
+		t.Errorf("%d of %d were answered by an instance: %v; %s", n, clientCount, verdicts, r.Detail)
 	}
-	if verdicts[rig.Accepted] < clients/10 {
+	if verdicts[rig.Accepted] < clientCount/10 {
 		t.Errorf("only %d accepted", verdicts[rig.Accepted])
 	}
 }

@@ -29,8 +29,8 @@ type Report struct {
 type Section struct {
 	Title   string
 	Text    string
-	Verdict string // as rig.Verdict; a section that claims nothing has none
-	Charts  []Chart
+	Verdict string  // as rig.Verdict; a section that claims nothing has none
+	Charts  []Chart // those without a value are left out
 	Table   Table
 	Files   []File
 }

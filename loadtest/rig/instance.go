@@ -30,24 +30,35 @@ func InstanceName(i int) string { return string(rune('a' + i)) }
 
 // StartFleet starts n instances of the service behind nginx.
 func (s *Sale) StartFleet(n int) (*Fleet, error) {
-	path, err := Binary("api")
+	return s.startFleet(lab.StartNginx, "api", make([][]string, n)...)
+}
+
+// startFleet starts an instance of a program of bin/ for each list of settings,
+// which override the sale's, behind nginx.
+func (s *Sale) startFleet(nginx startNginx, program string, settings ...[]string) (*Fleet, error) {
+	path, err := Binary(program)
 	if err != nil {
 		return nil, err
 	}
 	f := &Fleet{}
 	var upstreams []string
-	for i := range n {
-		api, err := lab.StartAPI(s.stack.Lab, path, InstanceName(i), s.env...)
+	for i, own := range settings {
+		api, err := lab.StartAPI(s.stack.Lab, path, InstanceName(i), slices.Concat(s.env, own)...)
 		if err != nil {
 			return nil, errors.Join(err, f.Stop())
 		}
 		f.Instances, upstreams = append(f.Instances, api), append(upstreams, api.Address)
 	}
-	if f.Nginx, err = lab.StartNginx(s.stack.Lab, filepath.Join("deploy", "nginx"), upstreams...); err != nil {
+	if f.Nginx, err = nginx(s.stack.Lab, filepath.Join("deploy", "nginx"), upstreams...); err != nil {
 		return nil, errors.Join(err, f.Stop())
 	}
 	return f, nil
 }
+
+type startNginx func(l *lab.Lab, conf string, upstreams ...string) (*lab.Nginx, error)
+
+// Address is where nginx listens, as host:port.
+func (f *Fleet) Address() string { return f.Nginx.URL[len("http://"):] }
 
 // Stop stops nginx and the instances.
 func (f *Fleet) Stop() error {
@@ -61,13 +72,11 @@ func (f *Fleet) Stop() error {
 	return errors.Join(errs...)
 }
 
-// A Pair is two instances behind nginx.
+// A Pair is a fleet of two instances.
 type Pair struct {
-	A, B  *lab.API
-	Nginx *lab.Nginx
+	*Fleet
+	A, B *lab.API
 }
-
-type startNginx func(l *lab.Lab, conf string, upstreams ...string) (*lab.Nginx, error)
 
 // StartPair starts two instances of a program of bin/ behind nginx. nginx does not
 // limit clients, because all load comes from one address.
@@ -76,42 +85,24 @@ func (s *Sale) StartPair(program string) (*Pair, error) { return s.StartPairWith
 // StartPairWith is StartPair with settings of each instance, which override the
 // sale's.
 func (s *Sale) StartPairWith(program string, a, b []string) (*Pair, error) {
-	return s.startPair(lab.StartNginx, program, a, b)
+	return pair(s.startFleet(lab.StartNginx, program, a, b))
 }
 
 // StartShippedPair starts two instances of the service behind nginx, with all of
 // its limits.
 func (s *Sale) StartShippedPair() (*Pair, error) {
-	return s.startPair(lab.StartLimitedNginx, "api", nil, nil)
+	return pair(s.startFleet(lab.StartLimitedNginx, "api", nil, nil))
 }
 
 // StartCrowdPair starts two instances of the service behind an nginx that can
 // serve 20,000 clients.
 func (s *Sale) StartCrowdPair() (*Pair, error) {
-	return s.startPair(lab.StartCrowdNginx, "api", nil, nil)
+	return pair(s.startFleet(lab.StartCrowdNginx, "api", nil, nil))
 }
 
-func (s *Sale) startPair(nginx startNginx, program string, a, b []string) (*Pair, error) {
-	path, err := Binary(program)
+func pair(f *Fleet, err error) (*Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pair{}
-	if p.A, err = lab.StartAPI(s.stack.Lab, path, "a", slices.Concat(s.env, a)...); err != nil {
-		return nil, err
-	}
-	if p.B, err = lab.StartAPI(s.stack.Lab, path, "b", slices.Concat(s.env, b)...); err != nil {
-		return nil, errors.Join(err, p.A.Stop())
-	}
-	p.Nginx, err = nginx(s.stack.Lab, filepath.Join("deploy", "nginx"), p.A.Address, p.B.Address)
-	if err != nil {
-		return nil, errors.Join(err, p.A.Stop(), p.B.Stop())
-	}
-	return p, nil
+	return &Pair{f, f.Instances[0], f.Instances[1]}, nil
 }
-
-// Address is where nginx listens, as host:port.
-func (p *Pair) Address() string { return p.Nginx.URL[len("http://"):] }
-
-// Stop stops nginx and both instances.
-func (p *Pair) Stop() error { return errors.Join(p.Nginx.Stop(), p.A.Stop(), p.B.Stop()) }

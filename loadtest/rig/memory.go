@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,21 +11,23 @@ import (
 	"time"
 )
 
-// SampleMemory samples the resident memory of a process every 100 ms. Calling
-// stop ends that and returns the highest sample in MB.
-func SampleMemory(pid int) (stop func() (float64, error)) {
-	done, result := make(chan struct{}), make(chan float64)
-	var err error
+// SampleMemory samples the resident memory of processes every 100 ms. Calling
+// stop ends that and returns the highest sample of any in MB.
+func SampleMemory(pids ...int) (stop func() (float64, error)) {
+	peak, done, ended := 0.0, make(chan struct{}), make(chan error)
+	sample := func() (err error) {
+		for _, pid := range pids {
+			mb, memoryErr := residentMB(pid)
+			peak, err = max(peak, mb), errors.Join(err, memoryErr)
+		}
+		return err
+	}
 	go func() {
-		peak := 0.0
 		for {
-			var mb float64
-			if mb, err = residentMB(pid); err == nil {
-				peak = max(peak, mb)
-			}
+			err := sample()
 			select {
 			case <-done:
-				result <- peak
+				ended <- err
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
@@ -32,7 +35,8 @@ func SampleMemory(pid int) (stop func() (float64, error)) {
 	}()
 	return func() (float64, error) {
 		close(done)
-		return <-result, err
+		err := <-ended
+		return peak, err
 	}
 }
 

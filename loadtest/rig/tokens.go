@@ -74,14 +74,13 @@ func (s *Stack) Headers(n int) (Headers, error) {
 	return h, w.Flush()
 }
 
-// Users are the headers of a file, in memory. They stay there until the process
-// ends.
+// Users are the headers of a file, in memory.
 type Users struct {
 	all   []byte
 	width int
 }
 
-// Open maps the file into memory.
+// Open maps the file into memory, until Close.
 func (h Headers) Open() (Users, error) {
 	f, err := os.Open(h.Path)
 	if err != nil {
@@ -95,8 +94,8 @@ func (h Headers) Open() (Users, error) {
 	return Users{all, h.Width}, nil
 }
 
-// First returns the first n users.
-func (u Users) First(n int) Users { return Users{u.all[:n*u.width], u.width} }
+// Close removes the headers from memory.
+func (u Users) Close() { _ = syscall.Munmap(u.all) } // fails only for another address
 
 // Headers returns the headers of the i-th user. After the last user comes the
 // first again.

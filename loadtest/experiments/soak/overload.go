@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/fault"
-	"example.com/flashsale/loadtest/measurements/overload"
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
 )
 
 const (
@@ -29,7 +31,7 @@ type overloader struct {
 }
 
 func (o *overloader) overload(i *instance) fault.Fault {
-	var result overload.Result
+	var result clients.Result
 	offered := make(chan error, 1)
 	return fault.Fault{
 		Name:  fmt.Sprintf("overload of %d times what %s can make", overloadFactor, i.client.name),
@@ -58,38 +60,41 @@ func (o *overloader) overload(i *instance) fault.Fault {
 
 // offer measures how many claims the instance at address makes, and then sends
 // several times as many.
-func (o *overloader) offer(ctx context.Context, address string, coupon int64) (overload.Result, error) {
-	load := overload.Load{
-		Address: address, Coupon: coupon, Headers: o.headers, First: users, // the first users claim other coupons
-		Phases: []overload.Phase{{Conns: peakConns, Duration: peakTime}}, LowPriority: true,
+func (o *overloader) offer(ctx context.Context, address string, coupon int64) (clients.Result, error) {
+	load := clients.Load{
+		// the first users claim other coupons
+		Address: address, Coupons: []int64{coupon}, Headers: o.headers, First: users,
+		Phases: []generator.Phase{{Clients: peakConns, Duration: peakTime}}, Apart: true, LowPriority: true,
 	}
-	peak, err := overload.Run(ctx, load)
+	peak, err := load.Run(ctx)
 	if err != nil {
-		return overload.Result{}, err
+		return clients.Result{}, err
 	}
-	load.First += peak[0].Offered
-	rate := overloadFactor * float64(peak[0].InTime) / peakTime.Seconds()
-	load.Phases = []overload.Phase{{Rate: rate, Duration: overloadTime}}
-	results, err := overload.Run(ctx, load)
+	load.First += peak[0].Count
+	rate := overloadFactor * float64(peak[0].Replies(rig.Accepted)) / peakTime.Seconds()
+	load.Phases = []generator.Phase{{Rate: rate, Duration: overloadTime}}
+	results, err := load.Run(ctx)
 	if err != nil {
-		return overload.Result{}, err
+		return clients.Result{}, err
 	}
 	return results[0], nil
 }
 
 // judge adds what the instance's replies violate.
-func (o *overloader) judge(r overload.Result) {
+func (o *overloader) judge(r clients.Result) {
 	m := o.market
+	made, refused := r.Times(clients.Claim.Took, rig.Accepted), r.Times(clients.Claim.Took, clients.Overloaded)
+	slowest := stats.Quantile(made, 1)
 	m.log("overload: of %d claims %d were made, the slowest in %.1f s, and %d refused, 99 %% of them within %d ms",
-		r.Offered, r.Made, r.MadeMax.Seconds(), r.Refused, r.RefusedP99.Milliseconds())
-	if r.MadeMax > claimTimeout {
-		m.violations.Add("overload: a claim was made after %s", r.MadeMax)
+		r.Count, len(made), slowest.Seconds(), len(refused), stats.Quantile(refused, 0.99).Milliseconds())
+	if slowest > claimTimeout {
+		m.violations.Add("overload: a claim was made after %s", slowest)
 	}
-	if lost := r.Unanswered + r.Other; lost > 0 {
-		m.violations.Add("overload: %d of %d claims got neither an order nor a refusal: %s", lost, r.Offered, r.Detail)
+	if lost := len(r.Claims) - len(made) - len(refused); lost > 0 {
+		m.violations.Add("overload: %d of %d claims got neither an order nor a refusal: %s", lost, r.Count, r.Detail)
 	}
-	if r.Made == 0 {
+	if len(made) == 0 {
 		m.violations.Add("overload: no claim was made")
 	}
-	o.refused += r.Refused
+	o.refused += len(refused)
 }

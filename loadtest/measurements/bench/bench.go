@@ -16,66 +16,58 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// A bench is one run.
+// A bench is one run: what its measurements share.
 type bench struct {
 	*rig.Stack
+	scale
 	Figures
-	headers   rig.Headers // of all users
-	users     rig.Users
+	headers   rig.Headers                // of all users
 	latencies map[string][]time.Duration // of all repetitions in the open model
+	start     time.Time
+	progress  func(format string, args ...any)
+}
 
-	peers    string   // path of bench-peers
-	peersEnv []string // the servers that it needs beside Redis
-
+// A scale is how much a run measures.
+type scale struct {
 	repetitions   int           // of each measurement
 	duration      time.Duration // of a measurement of claims
 	shortDuration time.Duration // of a measurement where many are compared
 	pairsDuration time.Duration // of a measurement of uncontended locks
 	maxOrders     int           // size of the largest order table
-	start         time.Time
-	progress      func(format string, args ...any)
 }
+
+var (
+	full      = scale{5, 3 * time.Second, 2 * time.Second, 700 * time.Millisecond, 10_000_000}
+	shortened = scale{2, time.Second, time.Second, 300 * time.Millisecond, 1_000_000}
+)
 
 const (
 	defaultConns = 256       // connections of a load generator
 	users        = 1_000_000 // users with a token
 )
 
+func quick() bool { return os.Getenv("BENCH") == "quick" }
+
 // Run runs the sections that SECTIONS=claims,growth,… names, or all, prints the
 // report and writes out/bench/bench.json and out/bench/bench.md. BENCH=quick
 // makes fewer and shorter repetitions.
-func Run(ctx context.Context) error {
+func Run(ctx context.Context) error { return with(ctx, (*bench).run) }
+
+// with runs a job on a stack of its own.
+func with(ctx context.Context, job func(*bench, context.Context) error) error {
 	return rig.With(func(s *rig.Stack) error {
-		b, err := newBench(s)
+		headers, err := s.Headers(users)
 		if err != nil {
 			return err
 		}
-		return b.run(ctx)
+		b := &bench{Stack: s, scale: full, headers: headers, latencies: map[string][]time.Duration{},
+			start: time.Now(), progress: rig.Progress()}
+		if quick() {
+			b.scale = shortened
+		}
+		return job(b, ctx)
 	}, rig.LargeDatabase...)
 }
-
-func newBench(s *rig.Stack) (*bench, error) {
-	b := &bench{
-		Stack: s, repetitions: 5, maxOrders: 10_000_000,
-		duration: 3 * time.Second, shortDuration: 2 * time.Second, pairsDuration: 700 * time.Millisecond,
-		latencies: map[string][]time.Duration{}, start: time.Now(), progress: rig.Progress(),
-	}
-	if quick() {
-		b.repetitions, b.maxOrders = 2, 1_000_000
-		b.duration, b.shortDuration, b.pairsDuration = time.Second, time.Second, 300*time.Millisecond
-	}
-	var err error
-	if b.peers, err = rig.Binary("bench-peers"); err != nil {
-		return nil, err
-	}
-	if b.headers, err = s.Headers(users); err != nil {
-		return nil, err
-	}
-	b.users, err = b.headers.Open()
-	return b, err
-}
-
-func quick() bool { return os.Getenv("BENCH") == "quick" }
 
 // run runs the selected sections. A section that fails does not stop the next
 // one, and what was measured is reported in any case.
@@ -85,28 +77,48 @@ func (b *bench) run(ctx context.Context) error {
 		if ctx.Err() != nil || !s.selected() {
 			continue
 		}
-		if err := s.measure(b, ctx); err != nil {
+		if err := b.measure(ctx, s.prepare); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
 	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...)
 }
 
-// A measurement is run once per repetition and adds to the figures.
+// A measurement is run once per repetition and returns what it has measured.
 type measurement struct {
 	name string
-	run  func(ctx context.Context) error
+	run  func(ctx context.Context) ([]measured, error)
 }
 
-// interleave runs all measurements one after the other, and repeats that for
-// each repetition.
-func (b *bench) interleave(ctx context.Context, measurements []measurement) error {
-	steps := rig.NewSteps(b.repetitions * len(measurements))
-	for i := range b.repetitions {
-		for _, m := range measurements {
-			steps.Next("%s, repetition %d of %d", m.name, i+1, b.repetitions)
-			if err := errors.Join(m.run(ctx), ctx.Err()); err != nil {
-				return fmt.Errorf("%s: %w", m.name, err)
+// A measured is one value of a figure.
+type measured struct {
+	figure
+	value float64
+}
+
+// turns are measurements that alternate.
+type turns struct {
+	repetitions  int
+	measurements []measurement
+}
+
+// measure runs the measurements that prepare returns, turns after turns, and adds
+// what they measure to the figures.
+func (b *bench) measure(ctx context.Context, prepare func(context.Context, *bench) ([]turns, error)) error {
+	all, err := prepare(ctx, b)
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		steps := rig.NewSteps(t.repetitions * len(t.measurements))
+		for i := range t.repetitions {
+			for _, m := range t.measurements {
+				steps.Next("%s, repetition %d of %d", m.name, i+1, t.repetitions)
+				values, err := m.run(ctx)
+				if err := errors.Join(err, ctx.Err()); err != nil {
+					return fmt.Errorf("%s: %w", m.name, err)
+				}
+				b.add(values...)
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -19,10 +21,10 @@ func TestFiguresHaveMedianAndSpread(t *testing.T) {
 	var f Figures
 	x, y, unknown := figure{"x", "1/s"}, figure{"y", "1/s"}, figure{"unknown", "1/s"}
 	for _, v := range []float64{5, 1, 9, 3} {
-		f.add(x, v)
+		f.add(measured{x, v})
 	}
-	f.add(y, 8)
-	if x := f.all[0]; x.Median != 4 || x.Min != 1 || x.Max != 9 {
+	f.add(measured{y, 8})
+	if x := f[0]; x.Median != 4 || x.Min != 1 || x.Max != 9 {
 		t.Errorf("got %+v, want median 4, min 1, max 9", x)
 	}
 	if r := f.ratio(x, y); r != 0.5 {
@@ -63,10 +65,6 @@ func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 	if err := os.WriteFile(h.Path, []byte(strings.Repeat("X-A: bcd\r\n", rate)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	users, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := time.Now()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if elapsed := time.Since(start); elapsed > 300*time.Millisecond && elapsed < 300*time.Millisecond+stall {
@@ -75,21 +73,42 @@ func TestOpenLoadCountsTheWaitOfLateClaims(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(server.Close)
-	result, err := load{address: strings.TrimPrefix(server.URL, "http://"), coupons: []int64{1}, users: users,
-		rate: rate, conns: 2}.run(t.Context(), time.Second)
+	results, err := clients.Load{
+		Address: strings.TrimPrefix(server.URL, "http://"), Coupons: []int64{1}, Headers: h, Connect: 2,
+		Phases: []generator.Phase{{Rate: rate, Count: rate}},
+	}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.accepted != rate {
-		t.Errorf("%d claims accepted, want %d", result.accepted, rate)
+	if n := results[0].Replies(rig.Accepted); n != rate {
+		t.Errorf("%d claims accepted, want %d", n, rate)
 	}
 	slow := 0
-	for _, l := range result.latencies {
+	for _, l := range results[0].Times(clients.Claim.Latency) {
 		if l > stall/4 {
 			slow++
 		}
 	}
 	if want := int(rate * stall.Seconds() / 2); slow < want {
 		t.Errorf("%d claims were slow, want at least %d", slow, want)
+	}
+}
+
+func TestServiceIsNormalAfterEnoughQuickClaims(t *testing.T) {
+	t.Parallel()
+	var claims []clients.Claim
+	for i := range 100 {
+		c := clients.Claim{Sent: time.Duration(i) * 10 * time.Millisecond, Verdict: rig.Accepted}
+		c.Received = c.Sent + time.Millisecond
+		if i < 30 { // still overloaded
+			c.Received = c.Sent + time.Second
+		}
+		claims = append(claims, c)
+	}
+	if got, want := toNormal(claims, 2*time.Second), 491*time.Millisecond; got != want {
+		t.Errorf("normal after %s, want %s", got, want)
+	}
+	if got := toNormal(claims[:30], time.Second); got != time.Second {
+		t.Errorf("never normal: %s, want all of the phase", got)
 	}
 }

@@ -2,19 +2,14 @@ package bench
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
-	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/clients"
 )
 
 // claims are accepted claims by commit strategy in a closed model, direct and
 // through nginx, then refused claims, then latency in an open model.
 var claims = section{
-	name: "claims", measure: (*bench).measureClaims,
+	name: "claims", prepare: prepareClaims,
 	tables: []table{
 		{"claims", []string{
 			"", "claims/s, one instance", "p99", "CPU of the service", "claims/s, two instances behind nginx", "p99",
@@ -66,59 +61,44 @@ func claimsRow(label string, v variant) row {
 // rateRow is a row with a rate and its p99.
 func rateRow(label string, r rate) row { return row{label, []cell{spread(r.figure), value(r.p99())}} }
 
-func (b *bench) measureClaims(ctx context.Context) error {
+func prepareClaims(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement
 	deployments := map[string]deployment{}
+	load := closed(defaultConns, b.duration)
 	for _, v := range append([]variant{empty, byHand}, strategies...) {
 		d, err := b.direct(ctx, v)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		deployments[v.name] = d
-		all = append(all, b.acceptedClaims(direct(v), d, b.duration))
+		all = append(all, accepted(direct(v), d, load, 1, 1))
 		if v.name == byHand.name {
 			continue
 		}
 		if d, err = b.behindNginx(ctx, v); err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, b.acceptedClaims(throughNginx(v), d, b.duration))
+		all = append(all, accepted(throughNginx(v), d, load, 1, 1))
 	}
-	refused, err := b.refusedClaims(ctx, soldOut, alreadyClaimed, deployments[grouped.name])
+	refusals, err := refusedClaims(ctx, soldOut, alreadyClaimed, deployments[grouped.name], load)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := b.interleave(ctx, append(all, refused...)); err != nil {
-		return err
-	}
-	return b.measureOpenModel(ctx, deployments[grouped.name], deployments[empty.name])
-}
-
-// acceptedClaims measures claims of a coupon that does not sell out, each by a
-// user without an order.
-func (b *bench) acceptedClaims(to rate, d deployment, duration time.Duration) measurement {
-	return measurement{to.name, func(ctx context.Context) error {
-		before := d.cpuTime()
-		r, err := b.claim(ctx, d, defaultConns, duration, 1)
-		if err != nil {
-			return err
+	var open []measurement
+	for _, v := range []variant{empty, grouped} {
+		for _, a := range []arrivals{atHalf(v), atQuarter(v)} {
+			rate := func() float64 { return b.median(direct(grouped).figure) * a.share }
+			open = append(open, arriving(a, deployments[v.name], rate, b.duration, b.latencies))
 		}
-		b.addRate(to, r, r.accepted)
-		b.addCPU(to, d, before, r.requests())
-		b.add(to.refused(), 100*float64(r.refused)/float64(r.requests()))
-		return nil
-	}}
-}
-
-// addRate adds n of the claims per second, and their p99.
-func (b *bench) addRate(to rate, r loadResult, n int) {
-	b.add(to.figure, r.perSecond(n))
-	b.add(to.p99(), r.latency(0.99))
+	}
+	return []turns{{b.repetitions, append(all, refusals...)}, {b.repetitions, open}}, nil
 }
 
 // refusedClaims measures claims of a coupon that is sold out, and claims by
 // users who have an order already.
-func (b *bench) refusedClaims(ctx context.Context, soldOut, alreadyClaimed rate, d deployment) ([]measurement, error) {
+func refusedClaims(
+	ctx context.Context, soldOut, alreadyClaimed rate, d deployment, l clients.Load,
+) ([]measurement, error) {
 	none, err := d.sale.AddCoupon(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -127,49 +107,35 @@ func (b *bench) refusedClaims(ctx context.Context, soldOut, alreadyClaimed rate,
 	if err != nil {
 		return nil, err
 	}
-	const withOrders = 20_000
-	if err := d.sale.AddOrders(ctx, claimed, withOrders); err != nil {
-		return nil, err
-	}
+	winners := d
+	winners.headers.Count = 20_000
 	return []measurement{
-		b.refusals(soldOut, "sold_out", d, b.users, none),
-		b.refusals(alreadyClaimed, "already_claimed", d, b.users.First(withOrders), claimed),
-	}, nil
+		refused(soldOut, "sold_out", d, l, none), refused(alreadyClaimed, "already_claimed", winners, l, claimed),
+	}, d.sale.AddOrders(ctx, claimed, winners.headers.Count)
 }
 
-func (b *bench) refusals(to rate, code string, d deployment, users rig.Users, coupon int64) measurement {
-	return measurement{to.name, func(ctx context.Context) error {
-		if err := b.checkCode(ctx, d, coupon, code); err != nil {
-			return err
-		}
-		before := d.cpuTime()
-		r, err := load{address: d.address, coupons: []int64{coupon}, users: users,
-			conns: defaultConns}.run(ctx, b.duration)
-		if err != nil {
-			return err
-		}
-		b.addCPU(to, d, before, r.requests())
-		if r.accepted > 0 {
-			return fmt.Errorf("%d claims were accepted, want none", r.accepted)
-		}
-		b.addRate(to, r, r.refused)
-		return b.checkCode(ctx, d, coupon, code)
-	}}
+// openModel is the latency of claims that arrive at a fixed rate.
+var openModel = table{"open model", []string{"", "arrivals/s", "p50", "p99, ms", "p99.9", "sent late, p99"}, []row{
+	openRow("empty handler", atQuarter(empty)), openRow("`grouped`", atQuarter(grouped)),
+	openRow("empty handler", atHalf(empty)), openRow("`grouped`", atHalf(grouped)),
+}}
+
+// arrivals are the latencies of claims that arrive at a share of the highest rate
+// that grouped has reached in this run.
+type arrivals struct {
+	figure
+	share float64
 }
 
-// checkCode claims once and returns an error unless the reply is a conflict
-// with code. A load only distinguishes 2xx from the rest.
-func (b *bench) checkCode(ctx context.Context, d deployment, coupon int64, code string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost,
-		"http://"+d.address+fmt.Sprintf("/coupons/%d/orders", coupon), http.NoBody)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+b.Signer().User(rig.UserID(0)))
-	req.Header.Set("X-User", strconv.FormatInt(rig.UserID(0), 10))
-	status, body, err := rig.Send(http.DefaultClient, req)
-	if err == nil && (status != http.StatusConflict || !strings.Contains(string(body), `"`+code+`"`)) {
-		err = fmt.Errorf("want %s, got %d: %s", code, status, body)
-	}
-	return err
+func atHalf(v variant) arrivals    { return arrivals{figure{"open/" + v.name, ""}, 0.5} }
+func atQuarter(v variant) arrivals { return arrivals{figure{"open/quarter/" + v.name, ""}, 0.25} }
+
+func (a arrivals) rate() figure     { return a.with("rate", "1/s") }
+func (a arrivals) p50() figure      { return a.with("p50", "ms") }
+func (a arrivals) p99() figure      { return a.with("p99", "ms") }
+func (a arrivals) p999() figure     { return a.with("p99.9", "ms") }
+func (a arrivals) sentLate() figure { return a.with("sent late p99", "ms") }
+
+func openRow(label string, a arrivals) row {
+	return row{label, []cell{number(a.rate()), value(a.p50()), spread(a.p99()), value(a.p999()), value(a.sentLate())}}
 }

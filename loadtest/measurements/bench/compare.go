@@ -14,13 +14,12 @@ import (
 // in one run. It prints a table and writes out/compare/compare.json. Both must
 // take the same settings and the same schema.
 func Compare(ctx context.Context) error {
-	return rig.With(func(s *rig.Stack) error {
-		b, err := newBench(s)
-		if err != nil {
+	return with(ctx, func(b *bench, ctx context.Context) error {
+		if err := b.measure(ctx, prepareComparison); err != nil {
 			return err
 		}
-		return b.compare(ctx)
-	}, rig.LargeDatabase...)
+		return b.reportComparison(ctx)
+	})
 }
 
 // versions are the compared programs. The two strategies show whether a change
@@ -40,40 +39,31 @@ var (
 // compared is a rate of one version.
 func compared(what string, v variant) rate { return rateOf("%s/%s", what, v.name) }
 
-func (b *bench) compare(ctx context.Context) error {
-	var all []measurement
-	var grouped []deployment
+func prepareComparison(ctx context.Context, b *bench) ([]turns, error) {
+	var all, open []measurement
+	load := closed(defaultConns, b.duration)
 	for _, v := range versions {
 		d, err := b.direct(ctx, v)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, b.acceptedClaims(compared("claims", v), d, b.duration))
+		all = append(all, accepted(compared("claims", v), d, load, 1, 1))
 		if v.name != before.name && v.name != after.name {
 			continue
 		}
-		grouped = append(grouped, d)
-		all = append(all, b.withMemory(compared("4096 connections", v), d, 4096, 1),
-			b.withMemory(compared("10 coupons", v), d, defaultConns, 10),
-			b.withMemory(compared("1000 coupons", v), d, defaultConns, 1000))
-		refused, err := b.refusedClaims(ctx, rateOf("%s/sold out", v.name), rateOf("%s/already claimed", v.name), d)
+		all = append(all, accepted(compared("4096 connections", v), d, b.growthLoad(4096), 1, 1),
+			accepted(compared("10 coupons", v), d, b.growthLoad(defaultConns), 10, 1),
+			accepted(compared("1000 coupons", v), d, b.growthLoad(defaultConns), 1000, 1))
+		refusals, err := refusedClaims(ctx, rateOf("%s/sold out", v.name),
+			rateOf("%s/already claimed", v.name), d, load)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, refused...)
+		all = append(all, refusals...)
+		rate := func() float64 { return b.median(compared("claims", before).figure) / 2 }
+		open = append(open, arriving(atHalf(v), d, rate, b.duration, b.latencies))
 	}
-	if err := b.interleave(ctx, all); err != nil {
-		return err
-	}
-	rate := b.median(compared("claims", before).figure) / 2
-	var open []measurement
-	for _, d := range grouped {
-		open = append(open, b.latency(atHalf(d.variant), d, rate))
-	}
-	if err := b.interleave(ctx, open); err != nil {
-		return err
-	}
-	return b.reportComparison(ctx)
+	return []turns{{b.repetitions, all}, {b.repetitions, open}}, nil
 }
 
 // reportComparison prints each figure of bin/api beside that of
@@ -84,16 +74,14 @@ func (b *bench) reportComparison(ctx context.Context) error {
 		return err
 	}
 	t := report.Table{Header: []string{"", "before", "after", "after / before"}}
-	for _, f := range b.all {
+	for _, f := range b.Figures {
 		if after := strings.Replace(f.Name, "before", "after", 1); after != f.Name {
-			t.Rows = append(t.Rows, []string{
-				fmt.Sprintf("%s (%s)", strings.ReplaceAll(f.Name, "before", "…"), f.Unit),
-				formatNumber(f.Median), formatNumber(b.named(after)), fmt.Sprintf("%.2f", b.named(after)/f.Median),
-			})
+			t.Add(fmt.Sprintf("%s (%s)", strings.ReplaceAll(f.Name, "before", "…"), f.Unit),
+				formatNumber(f.Median), formatNumber(b.named(after)), fmt.Sprintf("%.2f", b.named(after)/f.Median))
 		}
 	}
 	t.Print()
 	return rig.WriteJSON(filepath.Join("out", "compare", "compare.json"), Report{
-		Environment: environment, Quick: quick(), Repetitions: b.repetitions, Figures: b.all,
+		Environment: environment, Quick: quick(), Repetitions: b.repetitions, Figures: b.Figures,
 	})
 }

@@ -2,20 +2,23 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
 // A deployment is one server, or two behind nginx, on a sale of its own.
 type deployment struct {
 	variant
-	address  string // host:port
-	sale     *rig.Sale
-	instance *lab.API // nil behind nginx
-	segments int      // of the coupons that claim creates; 0 is 1
+	address   string // host:port
+	sale      *rig.Sale
+	instances []*lab.API
+	headers   rig.Headers // of the users that claim
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many
@@ -50,79 +53,93 @@ func serviceVariant(commit string, settings ...string) variant {
 
 // direct starts one instance of v.
 func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
-	sale, err := b.NewSale(ctx, v.settings...)
-	if err != nil {
-		return deployment{}, err
-	}
-	i, err := sale.StartInstance(v.program, "a")
-	if err != nil {
-		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
-	}
-	return b.warmUp(ctx, deployment{variant: v, address: i.Address, sale: sale, instance: i})
+	return b.deploy(ctx, v, func(d *deployment) error {
+		i, err := d.sale.StartInstance(v.program, "a")
+		if err == nil {
+			d.address, d.instances = i.Address, []*lab.API{i}
+		}
+		return err
+	})
 }
 
 // behindNginx starts two instances of v behind nginx.
 func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) {
-	sale, err := b.NewSale(ctx, v.settings...)
-	if err != nil {
-		return deployment{}, err
-	}
-	p, err := sale.StartPair(v.program)
-	if err != nil {
-		return deployment{}, fmt.Errorf("%s: %w", v.name, err)
-	}
-	return b.warmUp(ctx, deployment{variant: v, address: p.Address(), sale: sale})
+	return b.deploy(ctx, v, func(d *deployment) error { return d.usePair(d.sale.StartPair(v.program)) })
 }
 
-// warmUp sends load to d for a second, so that connections, pools and heap have
-// grown before the first measurement.
-func (b *bench) warmUp(ctx context.Context, d deployment) (deployment, error) {
-	b.progress("start %s", d.name)
-	if _, err := b.claim(ctx, d, defaultConns, time.Second, 1); err != nil {
-		return d, fmt.Errorf("%s: %w", d.name, err)
-	}
-	return d, nil
+// behindCrowdNginx is behindNginx with room for 20,000 clients.
+func (b *bench) behindCrowdNginx(ctx context.Context, v variant) (deployment, error) {
+	return b.deploy(ctx, v, func(d *deployment) error { return d.usePair(d.sale.StartCrowdPair()) })
 }
 
-// claim claims new coupons with unlimited stock for duration, and compares
-// the acknowledged claims with the orders in the database.
-func (b *bench) claim(
-	ctx context.Context, d deployment, conns int, duration time.Duration, coupons int,
-) (loadResult, error) {
-	ids := make([]int64, coupons)
-	for i := range ids {
-		var err error
-		if ids[i], err = d.sale.AddSplitCoupon(ctx, unlimitedStock, max(1, d.segments)); err != nil {
-			return loadResult{}, err
+func (d *deployment) usePair(p *rig.Pair, err error) error {
+	if err == nil {
+		d.address, d.instances = p.Address(), p.Instances
+	}
+	return err
+}
+
+// deploy starts v, and sends load to it for a second, so that connections, pools
+// and heap have grown before the first measurement.
+func (b *bench) deploy(ctx context.Context, v variant, start func(*deployment) error) (d deployment, err error) {
+	b.progress("start %s", v.name)
+	d = deployment{variant: v, headers: b.headers}
+	if d.sale, err = b.NewSale(ctx, v.settings...); err != nil {
+		return d, err
+	}
+	if err = start(&d); err == nil {
+		_, err = d.claim(ctx, closed(defaultConns, time.Second), 1, 1)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", v.name, err)
+	}
+	return d, err
+}
+
+// closed is a closed model of clients whose connections are open before.
+func closed(conns int, duration time.Duration) clients.Load {
+	return clients.Load{Connect: conns, Phases: []generator.Phase{{Clients: conns, Duration: duration}}}
+}
+
+// claim sends l to new coupons with unlimited stock in so many segments, and
+// compares the acknowledged claims with the orders in the database.
+func (d deployment) claim(ctx context.Context, l clients.Load, coupons, segments int) (outcome, error) {
+	for range coupons {
+		id, err := d.sale.AddSplitCoupon(ctx, unlimitedStock, segments)
+		if err != nil {
+			return outcome{}, err
 		}
+		l.Coupons = append(l.Coupons, id)
 	}
-	r, err := load{address: d.address, coupons: ids, users: b.users, conns: conns}.run(ctx, duration)
+	o, err := d.send(ctx, l)
 	if err != nil || d.name == empty.name {
-		return r, err
+		return o, err
 	}
-	if r.requests() > users {
-		return r, fmt.Errorf("%d users are too few for this machine", users)
+	acknowledged, sent := 0, 0
+	for _, r := range o.phases {
+		acknowledged, sent = acknowledged+r.Replies(rig.Accepted), sent+len(r.Claims)
 	}
-	return r, d.audit(ctx, r, ids)
+	if sent > users {
+		return o, fmt.Errorf("%d users are too few for this machine", users)
+	}
+	return o, d.sale.Check(ctx, l.Coupons, acknowledged, sent)
 }
 
-// audit returns an error if an acknowledged order is missing, or if stock and
-// orders do not add up. There may be more orders than acknowledged claims: a
-// claim that was refused with 503 may have been committed.
-func (d deployment) audit(ctx context.Context, r loadResult, coupons []int64) error {
-	accounts, err := d.sale.Accounts(ctx, coupons...)
-	if err != nil {
-		return err
+// send sends l to d.
+func (d deployment) send(ctx context.Context, l clients.Load) (o outcome, err error) {
+	l.Address, l.Headers = d.address, d.headers
+	stopSampling := rig.SampleMemory(d.pids()...)
+	before := cpuTime(d.pids()...)
+	o.phases, err = l.Run(ctx)
+	o.cpu = cpuTime(d.pids()...) - before
+	memory, memoryErr := stopSampling()
+	o.memory = memory
+	return o, errors.Join(err, memoryErr)
+}
+
+func (d deployment) pids() (pids []int) {
+	for _, i := range d.instances {
+		pids = append(pids, i.PID())
 	}
-	orders := 0
-	for _, a := range accounts {
-		if a.Oversold() > 0 || a.Duplicates() > 0 || !a.Balanced() {
-			return fmt.Errorf("a promise is broken: %+v", a)
-		}
-		orders += a.Orders
-	}
-	if orders < r.accepted || orders > r.requests() {
-		return fmt.Errorf("%d claims were acknowledged, the database has %d orders", r.accepted, orders)
-	}
-	return nil
+	return pids
 }

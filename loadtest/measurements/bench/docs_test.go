@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // root is the repository's root, seen from this package.
@@ -22,14 +23,11 @@ func TestDocsBenchmarksIsGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures, err := os.ReadFile(filepath.Join(dir, "benchmarks.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := publishable(figures); err != nil {
+	r := publishedReport(t)
+	if err := r.publishable(); err != nil {
 		t.Error(err)
 	}
-	want, err := page(figures)
+	want, err := r.page()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +38,7 @@ func TestDocsBenchmarksIsGenerated(t *testing.T) {
 
 func TestPagesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 	t.Parallel()
-	r := published(t)
+	r := publishedReport(t)
 	pages, err := quotingPages(root)
 	if err != nil || len(pages) < 8 {
 		t.Fatalf("only the pages %v, %v", pages, err)
@@ -60,14 +58,11 @@ func TestPagesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 	}
 }
 
-// published returns the report in docs/benchmarks.json.
-func published(tb testing.TB) (r Report) {
+// publishedReport returns the report in docs/benchmarks.json.
+func publishedReport(tb testing.TB) Report {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "benchmarks.json"))
+	r, err := readReport(filepath.Join(root, published))
 	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
 		tb.Fatal(err)
 	}
 	return r
@@ -75,17 +70,12 @@ func published(tb testing.TB) (r Report) {
 
 func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
 	t.Parallel()
-	docs := filepath.Join(root, "docs")
-	figures, err := os.ReadFile(filepath.Join(docs, "benchmarks.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := draw(figures)
+	files, err := publishedReport(t).draw()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range files {
-		if got, err := os.ReadFile(filepath.Join(docs, "pictures", name)); err != nil || string(got) != want {
+		if got, err := os.ReadFile(filepath.Join(root, "docs", "pictures", name)); err != nil || string(got) != want {
 			t.Errorf("docs/pictures/%s is not of docs/benchmarks.json: run make docs; %v", name, err)
 		}
 	}
@@ -118,6 +108,20 @@ func TestQuotationsAreReplaced(t *testing.T) {
 	}
 }
 
+// decoded returns r as a later program reads it: without what the JSON does not have.
+func decoded(tb testing.TB, r Report) Report {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "bench.json")
+	if err := rig.WriteJSON(file, r); err != nil {
+		tb.Fatal(err)
+	}
+	r, err := readReport(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
 func TestOnlyFullRunsArePublishable(t *testing.T) {
 	t.Parallel()
 	measured, missing := Target{Name: "a", Value: 1, Limit: 2},
@@ -131,11 +135,7 @@ func TestOnlyFullRunsArePublishable(t *testing.T) {
 		{"quick", Report{Quick: true, Targets: []Target{measured}}, false},
 		{"partial", Report{Targets: []Target{measured, missing}}, false},
 	} {
-		text, err := json.Marshal(test.report)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := publishable(text); (err == nil) != test.want {
+		if err := decoded(t, test.report).publishable(); (err == nil) != test.want {
 			t.Errorf("%s run: got %v, want publishable %v", test.name, err, test.want)
 		}
 	}

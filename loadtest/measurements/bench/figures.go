@@ -40,43 +40,35 @@ type Figure struct {
 }
 
 // Figures are the figures of a run, in the order of their first value.
-type Figures struct {
-	all    []*Figure
-	byName map[string]*Figure
-}
+type Figures []*Figure
 
-// figuresByName returns the Figures of a report.
-func figuresByName(all []*Figure) Figures {
-	f := Figures{all: all, byName: map[string]*Figure{}}
-	for _, fig := range all {
-		f.byName[fig.Name] = fig
+// find returns the figure with that name, or nil.
+func (f Figures) find(name string) *Figure {
+	if i := slices.IndexFunc(f, func(fig *Figure) bool { return fig.Name == name }); i >= 0 {
+		return f[i]
 	}
-	return f
+	return nil
 }
 
-// add appends a measured value.
-func (f *Figures) add(of figure, value float64) {
-	fig := f.byName[of.name]
-	if fig == nil {
-		if f.byName == nil {
-			f.byName = map[string]*Figure{}
+// add appends measured values to their figures.
+func (f *Figures) add(values ...measured) {
+	for _, v := range values {
+		fig := f.find(v.name)
+		if fig == nil {
+			fig = &Figure{Name: v.name, Unit: v.unit}
+			*f = append(*f, fig)
 		}
-		fig = &Figure{Name: of.name, Unit: of.unit}
-		f.byName[of.name] = fig
-		f.all = append(f.all, fig)
+		fig.Values = append(fig.Values, v.value)
+		fig.Min, fig.Median, fig.Max = slices.Min(fig.Values), stats.Quantile(fig.Values, 0.5), slices.Max(fig.Values)
 	}
-	fig.Values = append(fig.Values, value)
-	fig.Min, fig.Median, fig.Max = slices.Min(fig.Values), stats.Quantile(fig.Values, 0.5), slices.Max(fig.Values)
 }
-
-func (f Figures) measured(of figure) bool { return f.byName[of.name] != nil }
 
 // median returns the median, or NaN if the figure was not measured.
 func (f Figures) median(of figure) float64 { return f.named(of.name) }
 
 // named returns the median of the figure with that name, or NaN.
 func (f Figures) named(name string) float64 {
-	if fig := f.byName[name]; fig != nil {
+	if fig := f.find(name); fig != nil {
 		return fig.Median
 	}
 	return math.NaN()
@@ -98,7 +90,7 @@ func (f Figures) highest(of ...figure) float64 {
 
 // spread formats the median with the lowest and the highest value.
 func (f Figures) spread(of figure) string {
-	fig := f.byName[of.name]
+	fig := f.find(of.name)
 	if fig == nil {
 		return notMeasured
 	}

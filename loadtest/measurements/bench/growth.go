@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/clients"
 )
 
 // growth is grouped with more orders in the table, more coupons on sale and more
 // connections, and the service's memory in each case.
 var growth = section{
-	name: "growth", measure: (*bench).measureGrowth,
+	name: "growth", prepare: prepareGrowth,
 	tables: []table{{"growth", []string{"", "count", "claims/s", "p99", "memory"}, growthRows()}},
 	limits: []limit{
 		{"claims with 10^6 orders / with 10^4", ratio(orders1M.rate().figure, orders10k.rate().figure), 0.85, atLeast},
@@ -59,7 +59,7 @@ func growthRows() (rows []row) {
 	return rows
 }
 
-func (b *bench) measureGrowth(ctx context.Context) error {
+func prepareGrowth(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement
 	for _, s := range slices.Concat(growthSizes...) {
 		if s.kind == orders && s.count > b.maxOrders {
@@ -67,21 +67,26 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 		}
 		d, err := b.direct(ctx, grouped)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		switch s.kind {
 		case orders:
 			if err := b.preload(ctx, s, d); err != nil {
-				return err
+				return nil, err
 			}
-			all = append(all, b.withOrders(s, d))
+			all = append(all, withOrders(s, d, accepted(s.rate(), d, b.growthLoad(defaultConns), 1, 1)))
 		case coupons:
-			all = append(all, b.withMemory(s.rate(), d, defaultConns, s.count))
+			all = append(all, accepted(s.rate(), d, b.growthLoad(defaultConns), s.count, 1))
 		case conns:
-			all = append(all, b.withMemory(s.rate(), d, s.count, 1))
+			all = append(all, accepted(s.rate(), d, b.growthLoad(s.count), 1, 1))
 		}
 	}
-	return b.interleave(ctx, all)
+	return []turns{{b.repetitions, all}}, nil
+}
+
+// growthLoad is longer with many connections: their first claims come at one moment.
+func (s scale) growthLoad(conns int) clients.Load {
+	return closed(conns, max(s.shortDuration, time.Duration(conns/1000+1)*time.Second))
 }
 
 // preload fills the table of orders.
@@ -89,42 +94,24 @@ func (b *bench) preload(ctx context.Context, s size, d deployment) error {
 	start := time.Now()
 	b.progress("preload %d orders", s.count)
 	err := d.sale.Preload(ctx, s.count)
-	b.add(s.preload(), time.Since(start).Seconds())
+	b.add(measured{s.preload(), time.Since(start).Seconds()})
 	return err
 }
 
-// withMemory measures accepted claims and the service's peak memory meanwhile.
-func (b *bench) withMemory(to rate, d deployment, conns, coupons int) measurement {
-	return measurement{to.name, func(ctx context.Context) error {
-		stopSampling := rig.SampleMemory(d.instance.PID())
-		// the first claims of all connections come at one moment
-		duration := max(b.shortDuration, time.Duration(conns/1000+1)*time.Second)
-		r, err := b.claim(ctx, d, conns, duration, coupons)
-		peak, memErr := stopSampling()
-		if err != nil {
-			return err
-		}
-		b.addRate(to, r, r.accepted)
-		b.add(to.memory(), peak)
-		return memErr
-	}}
-}
-
-// withOrders is withMemory on a table of that many orders. Each measurement
-// adds some hundred thousand orders, so small tables are restored first.
-func (b *bench) withOrders(s size, d deployment) measurement {
-	m := b.withMemory(s.rate(), d, defaultConns, 1)
-	return measurement{m.name, func(ctx context.Context) error {
+// withOrders is m on a table of that many orders. Each measurement adds some
+// hundred thousand orders, so small tables are restored first.
+func withOrders(s size, d deployment, m measurement) measurement {
+	return measurement{m.name, func(ctx context.Context) ([]measured, error) {
 		if s.count < 1_000_000 {
 			if err := d.sale.Preload(ctx, s.count); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		var rows float64
 		if err := d.sale.DB.GetContext(ctx, &rows, "SELECT COUNT(*) FROM coupon_orders"); err != nil {
-			return err
+			return nil, err
 		}
-		b.add(s.atStart(), rows)
-		return m.run(ctx)
+		values, err := m.run(ctx)
+		return append(values, measured{s.atStart(), rows}), err
 	}}
 }

@@ -8,57 +8,61 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
 )
 
-// measureLocks measures redislock and its peers on the same Redis.
-func (b *bench) measureLocks(ctx context.Context) error {
+// prepareLocks measures redislock and its peers on the same Redis.
+func prepareLocks(_ context.Context, b *bench) ([]turns, error) {
+	p := peers{"REDIS_URL=" + b.Redis.URL}
 	var all []measurement
-	for _, p := range allPairs {
+	for _, pairs := range allPairs {
 		for _, lock := range append([]lockName{raw, own, batched}, peerLocks...) {
-			all = append(all, b.pairs(p, lock))
+			all = append(all, p.pairs(pairs, lock, b.pairsDuration))
 		}
 	}
 	for _, lock := range append([]lockName{own, batched}, peerLocks...) {
-		all = append(all, b.contention(lock))
+		all = append(all, p.contention(lock, b.shortDuration))
 	}
-	if err := b.interleave(ctx, all); err != nil {
-		return err
-	}
-	return b.interleave(ctx, []measurement{b.renewals(own), b.renewals(rueidis)}) // the others do not renew
+	return []turns{
+		{b.repetitions, all},
+		{b.repetitions, []measurement{p.renewals(own), p.renewals(rueidis)}}, // the others do not renew
+	}, nil
 }
 
-// measureQueues measures the drivers of the services that queue waiters themselves
+// prepareQueues measures the drivers of the services that queue waiters themselves
 // and the services' own locks.
-func (b *bench) measureQueues(ctx context.Context) error {
+func prepareQueues(_ context.Context, b *bench) ([]turns, error) {
 	server, err := lab.StartEtcd(b.Lab)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.peersEnv = append(b.peersEnv, "ETCD_ADDR="+server.Endpoint)
-	return b.interleave(ctx, []measurement{b.contention(etcd), b.contention(etcdMutex)})
+	p := peers{"REDIS_URL=" + b.Redis.URL, "ETCD_ADDR=" + server.Endpoint}
+	return []turns{{b.repetitions, []measurement{
+		p.contention(etcd, b.shortDuration), p.contention(etcdMutex, b.shortDuration),
+	}}}, nil
 }
 
+// peers are the settings of bench-peers: the servers that it needs.
+type peers []string
+
 // pairs measures acquire and release without contention.
-func (b *bench) pairs(p pairs, lock lockName) measurement {
-	to := p.of(lock)
-	return measurement{to.name, func(ctx context.Context) error {
+func (p peers) pairs(pairs pairs, lock lockName, duration time.Duration) measurement {
+	to := pairs.of(lock)
+	return measurement{to.name, func(ctx context.Context) ([]measured, error) {
 		var r struct{ Pairs, Seconds float64 }
-		err := b.runPeers(ctx, &r, "pairs", lock.name, strconv.Itoa(p.goroutines), b.pairsDuration.String())
-		if err != nil {
-			return err
-		}
-		b.add(to, r.Pairs/r.Seconds)
-		return nil
+		err := p.run(ctx, &r, "pairs", lock.name, strconv.Itoa(pairs.goroutines), duration.String())
+		return []measured{{to, r.Pairs / r.Seconds}}, err
 	}}
 }
 
 // contention measures how often the waiters of several processes hand one lock
 // over to each other.
-func (b *bench) contention(lock lockName) measurement {
+func (p peers) contention(lock lockName, duration time.Duration) measurement {
 	to := handOvers(lock)
-	return measurement{to.name, func(ctx context.Context) error {
+	return measurement{to.name, func(ctx context.Context) ([]measured, error) {
 		var r struct {
 			Acquired  float64
 			HandOvers float64 `json:"hand_overs"`
@@ -67,42 +71,39 @@ func (b *bench) contention(lock lockName) measurement {
 			MaxMS     float64 `json:"max_ms"`
 			Calls     float64
 		}
-		err := b.runPeers(ctx, &r, "contend", lock.name, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters),
-			b.shortDuration.String())
-		if err != nil {
-			return err
+		err := p.run(ctx, &r, "contend", lock.name, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters),
+			duration.String())
+		values := []measured{
+			{to.figure, r.HandOvers / r.Seconds}, {to.acquisitions(), r.Acquired / r.Seconds},
+			{to.waitP99(), r.P99MS}, {to.waitMax(), r.MaxMS},
 		}
-		b.add(to.figure, r.HandOvers/r.Seconds)
-		b.add(to.acquisitions(), r.Acquired/r.Seconds)
-		b.add(to.waitP99(), r.P99MS)
-		b.add(to.waitMax(), r.MaxMS)
 		if r.HandOvers > 0 {
-			b.add(to.calls(), r.Calls/r.HandOvers)
+			values = append(values, measured{to.calls(), r.Calls / r.HandOvers})
 		}
-		return nil
+		return values, err
 	}}
 }
 
 // renewals measures the calls to Redis that renew many held locks.
-func (b *bench) renewals(lock lockName) measurement {
+func (p peers) renewals(lock lockName) measurement {
 	to := renewals(lock)
-	return measurement{to.name, func(ctx context.Context) error {
+	return measurement{to.name, func(ctx context.Context) ([]measured, error) {
 		var r struct {
 			Calls float64 `json:"calls_per_third"`
 		}
-		err := b.runPeers(ctx, &r, "hold", lock.name, strconv.Itoa(heldLocks), heldTTL, "2s")
-		if err != nil {
-			return err
-		}
-		b.add(to, r.Calls)
-		return nil
+		err := p.run(ctx, &r, "hold", lock.name, strconv.Itoa(heldLocks), heldTTL, "2s")
+		return []measured{{to, r.Calls}}, err
 	}}
 }
 
-// runPeers runs bench-peers and decodes its output into result.
-func (b *bench) runPeers(ctx context.Context, result any, args ...string) error {
-	cmd := exec.CommandContext(ctx, b.peers, args...)
-	cmd.Env = append(append(os.Environ(), "REDIS_URL="+b.Redis.URL), b.peersEnv...)
+// run runs bench-peers and decodes its output into result.
+func (p peers) run(ctx context.Context, result any, args ...string) error {
+	path, err := rig.Binary("bench-peers")
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), p...)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, exit.Stderr)

@@ -2,7 +2,7 @@ package bench
 
 // locks are redislock and its peers on the same Redis.
 var locks = section{
-	name: "locks", measure: (*bench).measureLocks,
+	name: "locks", prepare: prepareLocks,
 	tables: []table{
 		pairsTable(),
 		{"contention", []string{
@@ -29,7 +29,7 @@ var locks = section{
 
 // queues are the drivers of the services that queue waiters themselves, and the
 // services' own locks.
-var queues = section{name: "queues", measure: (*bench).measureQueues}
+var queues = section{name: "queues", prepare: prepareQueues}
 
 // A lockName is a lock of bench-peers.
 type lockName struct{ name, label string }

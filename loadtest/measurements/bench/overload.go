@@ -4,7 +4,7 @@ import "fmt"
 
 // overloads are what the service makes of more claims than it can.
 var overloads = section{
-	name: "overload", measure: (*bench).measureOverload,
+	name: "overload", prepare: prepareOverload,
 	tables: []table{{"overload", []string{
 		"", "due/s", "sent/s", "cores left", "made/s", "made / peak", "p50, ms", "slowest, ms", "refused/s",
 		"p99 of a refusal, ms",
@@ -19,36 +19,36 @@ var overloads = section{
 			median(behindNginx.under(double).madeOfPeak()), 0.8, atLeast},
 		{"claims made at 4 × the peak / at the peak, behind nginx",
 			median(behindNginx.under(fourfold).madeOfPeak()), 0.8, atLeast},
-		{"slowest success in a crowd (ms)", inCrowds(crowdFigures.madeMax), 3000, atMost},
-		{"p99 of a refusal in a crowd (ms)", inCrowds(crowdFigures.refusedP99), 250, atMost},
-		{"claims of a crowd without a reply", inCrowds(crowdFigures.unanswered), 0, atMost},
-		{"time to normal after a crowd (ms)", inCrowds(crowdFigures.timeToNormal), 1000, atMost},
-		{"service memory in a crowd (MB)", inCrowds(crowdFigures.memory), 256, atMost},
+		{"slowest success under overload (ms)", overloaded(offerFigures.madeMax), 3000, atMost},
+		{"p99 of a refusal under overload (ms)", overloaded(offerFigures.refusedP99), 250, atMost},
+		{"claims without a reply under overload", overloaded(offerFigures.unanswered), 0, atMost},
+		{"time to normal after overload (ms)", overloaded(offerFigures.timeToNormal), 1000, atMost},
+		{"service memory under overload (MB)", overloaded(offerFigures.memory), 256, atMost},
 	},
 }
 
-// A crowd offers claims at a rate in terms of the peak. Its clients leave the servers
-// all the CPU time that they want, or share the cores with them.
-type crowd struct {
+// An offer is claims that arrive at a rate in terms of the peak. Their clients leave
+// the servers all the CPU time that they want, or share the cores with them.
+type offer struct {
 	rate   float64
 	shares bool
 }
 
 var (
-	double, fourfold = crowd{2, false}, crowd{4, false}
+	double, fourfold = offer{2, false}, offer{4, false}
 
-	crowds = []crowd{{0.5, false}, {1, false}, double, fourfold, {2, true}, {4, true}}
+	offers = []offer{{0.5, false}, {1, false}, double, fourfold, {2, true}, {4, true}}
 )
 
 // String is part of the names of figures.
-func (c crowd) String() string {
-	if c.shares {
-		return fmt.Sprintf("%gx shared", c.rate)
+func (o offer) String() string {
+	if o.shares {
+		return fmt.Sprintf("%gx shared", o.rate)
 	}
-	return fmt.Sprintf("%gx", c.rate)
+	return fmt.Sprintf("%gx", o.rate)
 }
 
-// A siteName is what crowds claim from.
+// A siteName is what takes the claims.
 type siteName struct{ name, label string }
 
 var (
@@ -58,37 +58,35 @@ var (
 
 func (s siteName) peak() figure { return figure{s.name + " peak", "1/s"} }
 
-// under returns the figures of a crowd.
-func (s siteName) under(c crowd) crowdFigures {
-	return crowdFigures{figure{s.name + " " + c.String(), ""}}
+// under returns the figures of an offer.
+func (s siteName) under(o offer) offerFigures {
+	return offerFigures{figure{s.name + " " + o.String(), ""}}
 }
 
-// crowdFigures are what was made of a crowd.
-type crowdFigures struct{ figure }
+// offerFigures are what was made of an offer.
+type offerFigures struct{ figure }
 
-func (c crowdFigures) coresLeft() figure    { return c.with("cores left", "cores") }
-func (c crowdFigures) due() figure          { return c.with("due", "1/s") }
-func (c crowdFigures) sent() figure         { return c.with("sent", "1/s") }
-func (c crowdFigures) made() figure         { return c.with("made", "1/s") }
-func (c crowdFigures) madeOfPeak() figure   { return c.with("made of peak", "") }
-func (c crowdFigures) refused() figure      { return c.with("refused", "1/s") }
-func (c crowdFigures) unanswered() figure   { return c.with("unanswered", "") }
-func (c crowdFigures) madeP50() figure      { return c.with("made p50", "ms") }
-func (c crowdFigures) madeP99() figure      { return c.with("made p99", "ms") }
-func (c crowdFigures) madeMax() figure      { return c.with("made max", "ms") }
-func (c crowdFigures) refusedP99() figure   { return c.with("refused p99", "ms") }
-func (c crowdFigures) connectP99() figure   { return c.with("connect p99", "ms") }
-func (c crowdFigures) timeToNormal() figure { return c.with("time to normal", "ms") }
-func (c crowdFigures) memory() figure       { return c.with("memory", "MB") }
+func (f offerFigures) coresLeft() figure    { return f.with("cores left", "cores") }
+func (f offerFigures) due() figure          { return f.with("due", "1/s") }
+func (f offerFigures) sent() figure         { return f.with("sent", "1/s") }
+func (f offerFigures) made() figure         { return f.with("made", "1/s") }
+func (f offerFigures) madeOfPeak() figure   { return f.with("made of peak", "") }
+func (f offerFigures) refused() figure      { return f.with("refused", "1/s") }
+func (f offerFigures) unanswered() figure   { return f.with("unanswered", "") }
+func (f offerFigures) madeP50() figure      { return f.with("made p50", "ms") }
+func (f offerFigures) madeMax() figure      { return f.with("made max", "ms") }
+func (f offerFigures) refusedP99() figure   { return f.with("refused p99", "ms") }
+func (f offerFigures) timeToNormal() figure { return f.with("time to normal", "ms") }
+func (f offerFigures) memory() figure       { return f.with("memory", "MB") }
 
 func overloadRows() (rows []row) {
 	for _, site := range []siteName{oneInstance, behindNginx} {
-		for _, c := range crowds {
-			label := fmt.Sprintf("%s, %g × the peak", site.label, c.rate)
-			if c.shares {
+		for _, o := range offers {
+			label := fmt.Sprintf("%s, %g × the peak", site.label, o.rate)
+			if o.shares {
 				label += ", sharing the cores"
 			}
-			f := site.under(c)
+			f := site.under(o)
 			rows = append(rows, row{label, []cell{
 				number(f.due()), number(f.sent()), number(f.coresLeft()), number(f.made()), spread(f.madeOfPeak()),
 				number(f.madeP50()), number(f.madeMax()), number(f.refused()), number(f.refusedP99()),
@@ -99,9 +97,9 @@ func overloadRows() (rows []row) {
 	return rows
 }
 
-// inCrowds is the highest median of a figure of the crowds that are larger than
+// overloaded is the highest median of a figure of the offers that are larger than
 // the capacity and leave the servers all CPU time.
-func inCrowds(of func(crowdFigures) figure) func(Figures) float64 {
+func overloaded(of func(offerFigures) figure) func(Figures) float64 {
 	return highest(of(oneInstance.under(double)), of(oneInstance.under(fourfold)),
 		of(behindNginx.under(double)), of(behindNginx.under(fourfold)))
 }

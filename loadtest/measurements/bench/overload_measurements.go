@@ -1,173 +1,132 @@
 package bench
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/measurements/overload"
+	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
 const (
 	overloadRepetitions = 3
-	crowdTime           = 5 * time.Second
+	offerTime           = 5 * time.Second
 	afterTime           = 3 * time.Second
-	afterRate           = 200 // claims per second after a crowd
+	afterRate           = 200 // claims per second after an offer
 )
 
-// measureOverload measures what the service makes of more claims than it can.
-func (b *bench) measureOverload(ctx context.Context) error {
+// prepareOverload measures the peak of each site and then the offers, for each
+// repetition.
+func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 	direct, err := b.direct(ctx, grouped)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sale, err := b.NewSale(ctx)
+	pair, err := b.behindCrowdNginx(ctx, grouped)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	pair, err := sale.StartCrowdPair()
-	if err != nil {
-		return err
-	}
-	sites := []overloadSite{
-		{oneInstance, b, direct.sale, direct.address, []int{direct.instance.PID()}},
-		{behindNginx, b, sale, pair.Address(), []int{pair.A.PID(), pair.B.PID()}},
-	}
-	return errors.Join(b.claimInCrowds(ctx, sites), pair.Stop(), direct.instance.Stop())
-}
-
-// claimInCrowds measures the peak of each site and then the crowds, for each
-// repetition.
-func (b *bench) claimInCrowds(ctx context.Context, sites []overloadSite) error {
-	repetitions := min(overloadRepetitions, b.repetitions-1) // 1 if the run is quick
-	for i := range repetitions {
-		for _, s := range sites {
-			peak, err := s.peak(ctx)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			for _, c := range crowds {
-				b.progress("%s %s, repetition %d of %d", s.name, c, i+1, repetitions)
-				if err := s.claim(ctx, peak, c); err != nil {
-					return fmt.Errorf("%s %s: %w", s.name, c, err)
-				}
-			}
+	var all []measurement
+	for _, site := range []*overloadSite{{siteName: oneInstance, deployment: direct},
+		{siteName: behindNginx, deployment: pair}} {
+		all = append(all, measurement{site.siteName.name, site.measurePeak})
+		for _, o := range offers {
+			all = append(all, measurement{site.under(o).name, func(ctx context.Context) ([]measured, error) {
+				return site.measure(ctx, o)
+			}})
 		}
 	}
-	return nil
+	return []turns{{min(overloadRepetitions, b.repetitions-1), all}}, nil // 1 if the run is quick
 }
 
-// An overloadSite is what crowds claim from.
+// An overloadSite is a deployment with the claims per second that it made last in a
+// closed model.
 type overloadSite struct {
 	siteName
-	bench     *bench
-	sale      *rig.Sale
-	address   string
-	instances []int // process ids
+	deployment
+	peak float64
 }
 
-// peak returns the claims per second of a closed model.
-func (s overloadSite) peak(ctx context.Context) (float64, error) {
-	load := overload.Load{LowPriority: true, Phases: []overload.Phase{{Conns: defaultConns, Duration: crowdTime}}}
-	results, err := s.run(ctx, load)
-	if err != nil {
-		return 0, err
-	}
-	if r := results[0]; r.Made < r.Offered {
-		return 0, fmt.Errorf("of %d claims on %d connections %d were made: %s", r.Offered, defaultConns,
-			r.Made, r.Detail)
-	}
-	peak := float64(results[0].InTime) / crowdTime.Seconds()
-	s.bench.add(s.siteName.peak(), peak)
-	return peak, nil
-}
-
-// claim lets a crowd claim, and measures how soon claims are made as without it
-// after it has left.
-func (s overloadSite) claim(ctx context.Context, peak float64, c crowd) error {
-	var stops []func() (float64, error)
-	for _, pid := range s.instances {
-		stops = append(stops, rig.SampleMemory(pid))
-	}
-	results, err := s.run(ctx, overload.Load{LowPriority: !c.shares, Phases: []overload.Phase{
-		{Rate: c.rate * peak, Duration: crowdTime}, {Rate: afterRate, Duration: afterTime},
-	}})
-	memory := 0.0
-	for _, stop := range stops {
-		mb, memoryErr := stop()
-		memory, err = max(memory, mb), errors.Join(err, memoryErr)
-	}
-	if err != nil {
-		return err
-	}
-	to := s.under(c)
-	s.bench.addCrowd(to, results[0], peak, c.coresLeft(results[0]))
-	s.bench.add(to.timeToNormal(), rig.Milliseconds(results[1].Normal))
-	s.bench.add(to.memory(), memory)
-	return nil
-}
-
-// coresLeft returns how many cores the clients left to the servers.
-func (c crowd) coresLeft(r overload.Result) float64 {
-	cores := float64(runtime.NumCPU())
-	if c.shares {
-		cores -= r.CPU.Seconds() / crowdTime.Seconds()
-	}
-	return cores
-}
-
-// addCrowd adds the figures of a crowd. What was made of the peak is what each core
-// made that the clients left to the servers.
-func (b *bench) addCrowd(to crowdFigures, r overload.Result, peak, coresLeft float64) {
-	perSecond := func(n int) float64 { return float64(n) / crowdTime.Seconds() }
-	b.add(to.coresLeft(), coresLeft)
-	b.add(to.due(), perSecond(r.Due))
-	b.add(to.sent(), perSecond(r.Offered))
-	b.add(to.made(), perSecond(r.InTime))
-	b.add(to.madeOfPeak(), perSecond(r.InTime)/coresLeft/(peak/float64(runtime.NumCPU())))
-	b.add(to.refused(), perSecond(r.Refused))
-	b.add(to.unanswered(), float64(r.Unanswered+r.Other+r.Unsent))
-	if lost := r.Unanswered + r.Other; lost > 0 {
-		b.progress("%s: %d without a verdict, one of them: %s", to.name, lost, r.Detail)
-	}
-	for _, d := range []struct {
-		to   figure
-		took time.Duration
-	}{
-		{to.madeP50(), r.MadeP50}, {to.madeP99(), r.MadeP99}, {to.madeMax(), r.MadeMax},
-		{to.refusedP99(), r.RefusedP99}, {to.connectP99(), r.ConnectP99},
-	} {
-		b.add(d.to, rig.Milliseconds(d.took))
-	}
-}
-
-// run claims a new coupon and audits it. A claim without a verdict may have been
-// made.
-func (s overloadSite) run(ctx context.Context, load overload.Load) ([]overload.Result, error) {
-	coupon, err := s.sale.AddCoupon(ctx, unlimitedStock)
+func (s *overloadSite) measurePeak(ctx context.Context) ([]measured, error) {
+	o, err := s.claim(ctx, clients.Load{Apart: true, LowPriority: true, Phases: []generator.Phase{
+		{Clients: defaultConns, Duration: offerTime},
+	}}, 1, 1)
 	if err != nil {
 		return nil, err
 	}
-	load.Address, load.Coupon, load.Headers = s.address, coupon, s.bench.headers
-	results, err := overload.Run(ctx, load)
-	if err != nil {
-		return nil, err
+	r := o.phases[0]
+	if made := r.Replies(rig.Accepted); made < r.Count {
+		return nil, fmt.Errorf("of %d claims on %d connections %d were made: %s", r.Count, defaultConns,
+			made, r.Detail)
 	}
-	made, offered := 0, 0
-	for _, r := range results {
-		made, offered = made+r.Made, offered+r.Offered
-	}
-	accounts, err := s.sale.Accounts(ctx, coupon)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range accounts {
-		if a.Oversold() > 0 || a.Duplicates() > 0 || !a.Balanced() || a.Orders < made || a.Orders > offered {
-			return nil, fmt.Errorf("of %d claims %d were acknowledged, but the database says %+v", offered, made, a)
+	s.peak = inTime(r)
+	return []measured{{s.siteName.peak(), s.peak}}, nil
+}
+
+// inTime returns the claims per second whose acceptance came before the end of the
+// offer.
+func inTime(r clients.Result) float64 {
+	n := 0
+	for _, took := range r.Times(func(c clients.Claim) time.Duration { return c.Received }, rig.Accepted) {
+		if took <= offerTime {
+			n++
 		}
 	}
-	return results, nil
+	return float64(n) / offerTime.Seconds()
+}
+
+// measure measures what is made of an offer, and how soon claims are made as without
+// it after it has ended. What was made of the peak is what each core made that the
+// clients left to the servers.
+func (s *overloadSite) measure(ctx context.Context, offered offer) ([]measured, error) {
+	o, err := s.claim(ctx, clients.Load{Apart: true, LowPriority: !offered.shares, Phases: []generator.Phase{
+		{Rate: offered.rate * s.peak, Duration: offerTime}, {Rate: afterRate, Duration: afterTime},
+	}}, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	to, r := s.under(offered), o.phases[0]
+	cores, coresLeft := float64(runtime.NumCPU()), float64(runtime.NumCPU())
+	if offered.shares {
+		coresLeft -= r.CPU.Seconds() / offerTime.Seconds()
+	}
+	refusals := []string{clients.Overloaded, clients.NoInstance}
+	lost := r.Replies(clients.NoReply, rig.Unexpected)
+	perSecond := func(n int) float64 { return float64(n) / offerTime.Seconds() }
+	made := r.Times(clients.Claim.Took, rig.Accepted)
+	return []measured{
+		{to.coresLeft(), coresLeft}, {to.due(), offered.rate * s.peak}, {to.sent(), perSecond(r.Count)},
+		{to.made(), inTime(r)}, {to.madeOfPeak(), inTime(r) / coresLeft / (s.peak / cores)},
+		{to.refused(), perSecond(r.Replies(refusals...))}, {to.unanswered(), float64(lost + r.Unsent)},
+		{to.madeP50(), quantile(made, 0.5)}, {to.with("made p99", "ms"), quantile(made, 0.99)},
+		{to.madeMax(), quantile(made, 1)},
+		{to.refusedP99(), quantile(r.Times(clients.Claim.Took, refusals...), 0.99)},
+		{to.with("connect p99", "ms"), quantile(r.Connects, 0.99)},
+		{to.timeToNormal(), rig.Milliseconds(toNormal(o.phases[1].Claims, afterTime))}, {to.memory(), o.memory},
+	}, nil
+}
+
+// toNormal returns the time until inARow claims have been made within quickly, or
+// the duration of the phase.
+func toNormal(claims []clients.Claim, duration time.Duration) time.Duration {
+	const (
+		quickly = 100 * time.Millisecond
+		inARow  = 20
+	)
+	row := 0
+	for _, c := range slices.SortedFunc(slices.Values(claims),
+		func(x, y clients.Claim) int { return cmp.Compare(x.Sent, y.Sent) }) {
+		if row++; c.Verdict != rig.Accepted || c.Took() > quickly {
+			row = 0
+		}
+		if row == inARow {
+			return min(duration, c.Received)
+		}
+	}
+	return duration
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,34 +14,23 @@ import (
 //go:embed page.tmpl
 var pageTemplate string
 
-// page renders bench.json as Markdown: the page docs/benchmarks.md. It uses
-// nothing but the JSON, so that the page can be generated again later.
-func page(benchJSON []byte) (string, error) {
-	var r Report
-	if err := json.Unmarshal(benchJSON, &r); err != nil {
-		return "", err
-	}
+// page renders r as Markdown: the page docs/benchmarks.md.
+func (r Report) page() (string, error) {
 	t, err := template.New("page.tmpl").Parse(pageTemplate)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, data{r, figuresByName(r.Figures)})
+	err = t.Execute(&b, r)
 	return strings.TrimRight(b.String(), "\n") + "\n", err
 }
 
-// data is what page.tmpl shows.
-type data struct {
-	Report
-	figures Figures
-}
-
 // Table returns a section's table as Markdown.
-func (d data) Table(name string) (string, error) {
+func (r Report) Table(name string) (string, error) {
 	for _, s := range sections {
 		for _, t := range s.tables {
 			if t.name == name {
-				return t.of(d.figures).Markdown(), nil
+				return t.of(r.Figures).Markdown(), nil
 			}
 		}
 	}
@@ -50,7 +38,7 @@ func (d data) Table(name string) (string, error) {
 }
 
 // TargetTable lists the targets, the missed ones in bold.
-func (d data) TargetTable() string { return targetTable(d.Targets).Markdown() }
+func (r Report) TargetTable() string { return targetTable(r.Targets).Markdown() }
 
 func targetTable(targets []Target) report.Table {
 	t := report.Table{Header: []string{"target", "measured", "limit", ""}}
@@ -61,16 +49,16 @@ func targetTable(targets []Target) report.Table {
 }
 
 // Setup lists what the figures depend on.
-func (d data) Setup() string {
+func (r Report) Setup() string {
 	var b strings.Builder
 	for _, line := range [][2]string{
-		{"Commit", "`" + d.Commit + "`"},
-		{"Date", d.Time.Format(time.DateOnly)},
-		{"Duration of the run", fmt.Sprintf("%.0f s", d.Seconds)},
-		{"CPU", fmt.Sprintf("%s, %d cores", d.Machine.CPU, d.Machine.Cores)},
-		{"Memory", d.Machine.Mem},
-		{"Versions", joinPairs(d.Versions)},
-		{"Durability", joinPairs(d.Durability)},
+		{"Commit", "`" + r.Commit + "`"},
+		{"Date", r.Time.Format(time.DateOnly)},
+		{"Duration of the run", fmt.Sprintf("%.0f s", r.Seconds)},
+		{"CPU", fmt.Sprintf("%s, %d cores", r.Machine.CPU, r.Machine.Cores)},
+		{"Memory", r.Machine.Mem},
+		{"Versions", joinPairs(r.Versions)},
+		{"Durability", joinPairs(r.Durability)},
 	} {
 		fmt.Fprintf(&b, "- %s: %s\n", line[0], line[1])
 	}

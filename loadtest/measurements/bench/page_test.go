@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -13,13 +12,13 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	var f Figures
 	for _, v := range []float64{19_000, 21_000, 20_000} {
-		f.add(direct(grouped).figure, v)
+		f.add(measured{direct(grouped).figure, v})
 	}
-	f.add(direct(grouped).p99(), 23.4)
+	f.add(measured{direct(grouped).p99(), 23.4})
 	report := Report{
 		Environment: rig.Environment{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2},
 			Versions: map[string]string{"redis": "7", "go": "1"}},
-		Repetitions: 3, Figures: f.all, Targets: targets(f),
+		Repetitions: 3, Figures: f, Targets: targets(f),
 	}
 	for _, want := range []string{
 		"| **`grouped`** | 20,000 (19,000–21,000) | 23.4 ms | – | – | – |\n",
@@ -46,11 +45,7 @@ func TestPageWarnsOfAQuickRun(t *testing.T) {
 
 func pageOf(t *testing.T, r Report) string {
 	t.Helper()
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	markdown, err := page(text)
+	markdown, err := decoded(t, r).page()
 	if err != nil {
 		t.Fatal(err)
 	}

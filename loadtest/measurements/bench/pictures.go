@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,63 +8,56 @@ import (
 	"example.com/flashsale/loadtest/report"
 )
 
-// A picture is a chart of docs/benchmarks.json that the READMEs show.
-type picture struct {
-	file          string // below docs/pictures, before the scheme
-	caption, unit string
-	bars          []pictureBar
-}
-
-// A pictureBar is one figure. Other figures are what the project's are compared
+// A bar is a figure in a chart. Other figures are what the project's are compared
 // with.
-type pictureBar struct {
-	figure figure
+type bar struct {
 	name   string
+	figure figure
 	other  bool
 }
 
-var pictures = []picture{
-	{"strategies", "Claims accepted by commit strategy, one instance", "claims/s", []pictureBar{
-		{direct(byHand).figure, "the articles’ flow by hand", true},
-		{direct(optimistic).figure, "COMMIT=optimistic", false},
-		{direct(pessimistic).figure, "COMMIT=pessimistic", false},
-		{direct(each).figure, "COMMIT=each", false},
-		{direct(grouped).figure, "COMMIT=grouped, as shipped", false},
-	}},
-	{"hand-overs", "Hand-overs of one lock that 16 waiters in each of 4 processes want", "hand-overs/s", []pictureBar{
-		{handOvers(redsync).figure, "redsync", true},
-		{handOvers(bsm).figure, "bsm/redislock", true},
-		{handOvers(rueidis).figure, "rueidislock", true},
-		{handOvers(own).figure, "redislock, not batched", false},
-		{handOvers(batched).figure, "redislock, as the service uses it", false},
-	}},
-}
-
-// chart returns p as a chart of figures. It returns an error if one is missing.
-func (p picture) chart(figures Figures) (report.Bars, error) {
-	chart := report.Bars{Caption: p.caption, Unit: p.unit}
-	for _, b := range p.bars {
-		f := figures.byName[b.figure.name]
-		if f == nil {
-			return report.Bars{}, fmt.Errorf("docs/benchmarks.json has no figure %q", b.figure.name)
+// chart draws the bars that were measured.
+func (f Figures) chart(caption, unit string, bars []bar) report.Bars {
+	chart := report.Bars{Caption: caption, Unit: unit}
+	for _, b := range bars {
+		if fig := f.find(b.figure.name); fig != nil {
+			chart.Bars = append(chart.Bars,
+				report.Bar{Name: b.name, Value: fig.Median, Low: fig.Min, High: fig.Max, Other: b.other})
 		}
-		chart.Bars = append(chart.Bars,
-			report.Bar{Name: b.name, Value: f.Median, Low: f.Min, High: f.Max, Other: b.other})
 	}
-	return chart, nil
+	return chart
 }
 
-// draw returns the files below docs/pictures that are charts of benchJSON.
-func draw(benchJSON []byte) (map[string]string, error) {
-	var r Report
-	if err := json.Unmarshal(benchJSON, &r); err != nil {
-		return nil, err
-	}
-	files := map[string]string{}
+// pictures are the charts of docs/benchmarks.json that the READMEs show.
+var pictures = []struct {
+	file          string // below docs/pictures, before the scheme
+	caption, unit string
+	bars          []bar
+}{
+	{"strategies", "Claims accepted by commit strategy, one instance", "claims/s", []bar{
+		{"the articles’ flow by hand", direct(byHand).figure, true},
+		{"COMMIT=optimistic", direct(optimistic).figure, false},
+		{"COMMIT=pessimistic", direct(pessimistic).figure, false},
+		{"COMMIT=each", direct(each).figure, false},
+		{"COMMIT=grouped, as shipped", direct(grouped).figure, false},
+	}},
+	{"hand-overs", "Hand-overs of one lock that 16 waiters in each of 4 processes want", "hand-overs/s", []bar{
+		{"redsync", handOvers(redsync).figure, true},
+		{"bsm/redislock", handOvers(bsm).figure, true},
+		{"rueidislock", handOvers(rueidis).figure, true},
+		{"redislock, not batched", handOvers(own).figure, false},
+		{"redislock, as the service uses it", handOvers(batched).figure, false},
+	}},
+}
+
+// draw returns the files below docs/pictures that are charts of r. It returns an
+// error if a figure is missing.
+func (r Report) draw() (files map[string]string, err error) {
+	files = map[string]string{}
 	for _, p := range pictures {
-		chart, err := p.chart(figuresByName(r.Figures))
-		if err != nil {
-			return nil, err
+		chart := r.Figures.chart(p.caption, p.unit, p.bars)
+		if len(chart.Bars) < len(p.bars) {
+			return nil, fmt.Errorf("docs/benchmarks.json lacks a figure of the picture %s", p.file)
 		}
 		for _, scheme := range []report.Scheme{report.Light, report.Dark} {
 			if files[fmt.Sprintf("%s-%s.svg", p.file, scheme)], err = report.SVG(chart, scheme); err != nil {
@@ -78,11 +70,11 @@ func draw(benchJSON []byte) (map[string]string, error) {
 
 // WritePictures writes the charts of docs/benchmarks.json into docs/pictures.
 func WritePictures() error {
-	benchJSON, err := os.ReadFile(filepath.Join("docs", "benchmarks.json"))
+	r, err := readReport(published)
 	if err != nil {
 		return err
 	}
-	files, err := draw(benchJSON)
+	files, err := r.draw()
 	if err != nil {
 		return err
 	}

@@ -4,20 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // profiles are the CPU time of each process under full load.
 var profiles = section{
-	name: "profile", measure: (*bench).measureProfiles,
+	name: "profile", prepare: prepareProfiles,
 	tables: []table{{"cpu", []string{"", "claims/s", service, database, redisServer}, []row{
 		cpuRow("`each`", each), cpuRow("`grouped`", grouped),
 	}}},
@@ -42,61 +42,69 @@ func cpuRow(label string, v variant) row {
 // The processes whose CPU time is measured.
 const service, database, redisServer = "service", "database", "Redis"
 
-// measureProfiles measures what limits the claims: the CPU time of each process, and
+// prepareProfiles measures what limits the claims: the CPU time of each process, and
 // the service's CPU and allocation profiles, saved in out/bench. Its throughput
 // is not compared, because profiling slows the service down.
-func (b *bench) measureProfiles(ctx context.Context) error {
+func prepareProfiles(ctx context.Context, b *bench) ([]turns, error) {
+	var all []measurement
 	for _, commit := range []string{"each", "grouped"} {
 		d, err := b.direct(ctx, serviceVariant(commit, "LAB=true"))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		b.progress("profile/%s", commit)
-		if err := b.profileDeployment(ctx, d); err != nil {
-			return err
-		}
+		to := profileOf(d.variant)
+		processes := []process{{service, d.instances[0].PID()}, {database, b.MySQL.PID()},
+			{redisServer, b.Redis.PID()}}
+		all = append(all, measurement{to.name, func(ctx context.Context) ([]measured, error) {
+			return profile(ctx, to, d, processes)
+		}})
 	}
-	return nil
+	return []turns{{1, all}}, nil
+}
+
+// A process is one whose CPU time is measured.
+type process struct {
+	name string
+	pid  int
 }
 
 const profileSeconds = 3
 
-func (b *bench) profileDeployment(ctx context.Context, d deployment) error {
+// profile claims for longer than a CPU profile takes, and saves both profiles.
+func profile(ctx context.Context, to profiled, d deployment, processes []process) (values []measured, err error) {
 	var group errgroup.Group
-	group.Go(func() error {
-		r, err := b.claim(ctx, d, defaultConns, (profileSeconds+2)*time.Second, 1)
-		b.add(profileOf(d.variant).figure, r.perSecond(r.accepted))
+	var o outcome
+	group.Go(func() (err error) {
+		o, err = d.claim(ctx, closed(defaultConns, (profileSeconds+2)*time.Second), 1, 1)
 		return err
 	})
 	group.Go(func() error {
 		time.Sleep(time.Second)
-		before, err := b.cpuTicks(d)
-		if err != nil {
-			return err
+		before := make([]time.Duration, len(processes))
+		for i, p := range processes {
+			before[i] = cpuTime(p.pid)
 		}
-		if err := saveProfile(ctx, d, "profile?seconds="+strconv.Itoa(profileSeconds),
-			d.name+".cpu.pb.gz"); err != nil {
-			return err
+		err := saveProfile(ctx, d, "profile?seconds="+strconv.Itoa(profileSeconds), d.name+".cpu.pb.gz")
+		for i, p := range processes {
+			if used := cpuTime(p.pid) - before[i]; before[i] > 0 { // else the system has no /proc
+				values = append(values, measured{to.cores(p.name), used.Seconds() / profileSeconds})
+			}
 		}
-		after, err := b.cpuTicks(d)
-		if err != nil {
-			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(after)) {
-			cores := float64(after[name]-before[name]) / ticksPerSecond / profileSeconds
-			b.add(profileOf(d.variant).cores(name), cores)
-		}
-		return nil
+		return err
 	})
 	if err := group.Wait(); err != nil {
-		return err
+		return nil, err
 	}
-	return saveProfile(ctx, d, "allocs", d.name+".allocs.pb.gz")
+	rates, err := o.rates(to.rate, rig.Accepted)
+	if err != nil {
+		return nil, err
+	}
+	return append(rates[:1], values...), saveProfile(ctx, d, "allocs", d.name+".allocs.pb.gz")
 }
 
 // saveProfile downloads a profile of the service to out/bench.
 func saveProfile(ctx context.Context, d deployment, profile, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.instance.URL()+"/debug/pprof/"+profile, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.instances[0].URL()+"/debug/pprof/"+profile, nil)
 	if err != nil {
 		return err
 	}
@@ -116,22 +124,4 @@ func saveProfile(ctx context.Context, d deployment, profile, file string) error 
 		return err
 	}
 	return os.WriteFile(filepath.Join(outDir, file), body, 0o644)
-}
-
-// cpuTicks returns the CPU time that each process has used. It returns an empty
-// map on a system without /proc.
-func (b *bench) cpuTicks(d deployment) (map[string]int, error) {
-	ticks := map[string]int{}
-	for name, pid := range map[string]int{service: d.instance.PID(), database: b.MySQL.PID(),
-		redisServer: b.Redis.PID()} {
-		n, err := processTicks(pid)
-		if os.IsNotExist(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		ticks[name] = n
-	}
-	return ticks, nil
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -64,19 +63,14 @@ func (r Report) value(name string) float64 {
 			return t.Value
 		}
 	}
-	figures := figuresByName(r.Figures)
 	if figure, divisor, isRatio := strings.Cut(name, " / "); isRatio {
-		return figures.named(figure) / figures.named(divisor)
+		return r.Figures.named(figure) / r.Figures.named(divisor)
 	}
-	return figures.named(name)
+	return r.Figures.named(name)
 }
 
 // writeQuotations replaces the quotations in all pages.
-func writeQuotations(benchJSON []byte) error {
-	var r Report
-	if err := json.Unmarshal(benchJSON, &r); err != nil {
-		return err
-	}
+func (r Report) writeQuotations() error {
 	pages, err := quotingPages(".")
 	if err != nil {
 		return err

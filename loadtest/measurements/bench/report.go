@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,17 +14,27 @@ import (
 // A Report is bench.json.
 type Report struct {
 	rig.Environment
-	Quick       bool      `json:"quick"` // too short for figures to be published
-	Repetitions int       `json:"repetitions"`
-	Seconds     float64   `json:"seconds"` // duration of the run
-	Figures     []*Figure `json:"figures"`
-	Targets     []Target  `json:"targets"`
+	Quick       bool     `json:"quick"` // too short for figures to be published
+	Repetitions int      `json:"repetitions"`
+	Seconds     float64  `json:"seconds"` // duration of the run
+	Figures     Figures  `json:"figures"`
+	Targets     []Target `json:"targets"`
 }
 
 // outDir is the directory of all output files.
 var outDir = filepath.Join("out", "bench")
 
-// report writes bench.json and bench.md, and prints the latter.
+// readReport reads a bench.json.
+func readReport(file string) (r Report, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+// report writes bench.json, bench.md and report.html, and prints the tables of the
+// sections that were measured, and all targets.
 func (b *bench) report(ctx context.Context) error {
 	environment, err := b.Environment(ctx)
 	if err != nil {
@@ -31,38 +42,27 @@ func (b *bench) report(ctx context.Context) error {
 	}
 	r := Report{
 		Environment: environment, Quick: quick(), Repetitions: b.repetitions,
-		Seconds: time.Since(b.start).Seconds(), Figures: b.all, Targets: targets(b.Figures),
+		Seconds: time.Since(b.start).Seconds(), Figures: b.Figures, Targets: targets(b.Figures),
 	}
-	file := filepath.Join(outDir, "bench.json")
-	if err := rig.WriteJSON(file, r); err != nil {
+	if err := rig.WriteJSON(filepath.Join(outDir, "bench.json"), r); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	markdown, err := page(text)
-	if err != nil {
-		return err
-	}
-	b.printTables(r.Targets)
-	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
-		return err
-	}
-	return b.writePage(r)
-}
-
-// printTables prints the tables of the sections that were measured, and all
-// targets.
-func (b *bench) printTables(targets []Target) {
 	for _, s := range sections {
 		for _, t := range s.tables {
 			if s.selected() {
 				fmt.Printf("\n%s:\n", t.name)
-				t.of(b.Figures).Print()
+				t.of(r.Figures).Print()
 			}
 		}
 	}
 	fmt.Println("\ntargets:")
-	targetTable(targets).Print()
+	targetTable(r.Targets).Print()
+	markdown, err := r.page()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
+		return err
+	}
+	return writePage(r, b.latencies)
 }

@@ -12,8 +12,8 @@ import (
 // A section is one part of the benchmarks: what it measures, and which of the
 // figures the page shows and which have a limit.
 type section struct {
-	name    string // in SECTIONS
-	measure func(*bench, context.Context) error
+	name    string                                         // in SECTIONS
+	prepare func(context.Context, *bench) ([]turns, error) // starts what is measured
 	tables  []table
 	limits  []limit
 }
@@ -51,7 +51,7 @@ func spread(f figure) cell { return func(all Figures) string { return all.spread
 // value is the median of a figure with its unit.
 func value(f figure) cell {
 	return func(all Figures) string {
-		if !all.measured(f) {
+		if all.find(f.name) == nil {
 			return notMeasured
 		}
 		return formatNumber(all.median(f)) + " " + f.unit

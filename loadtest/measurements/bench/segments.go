@@ -10,7 +10,7 @@ import (
 // segments: under a lock for all of it or for a segment, which alone guards the
 // stock, and with the shipped lock per user.
 var segments = section{
-	name: "segments", measure: (*bench).measureSegments,
+	name: "segments", prepare: prepareSegments,
 	tables: []table{{"segments", []string{"", "claims/s, one row", "16 segments", "ratio"}, []row{
 		segmentsRow("a lock for the row, without the stock guard", perCoupon, perSegment),
 		segmentsRow("the same, each claim holds its lock for 20 ms before it commits", pausedPerCoupon,
@@ -62,7 +62,7 @@ const (
 	pausedClaim = "CLAIM_PAUSE=20ms"
 )
 
-func (b *bench) measureSegments(ctx context.Context) error {
+func prepareSegments(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement
 	for _, s := range []stock{
 		perCoupon, perSegment, pausedPerCoupon, pausedPerSegment, eachOneRow, eachSegments, groupedOneRow,
@@ -70,16 +70,9 @@ func (b *bench) measureSegments(ctx context.Context) error {
 	} {
 		d, err := b.direct(ctx, variant{s.name, "api", s.settings})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d.segments = s.segments
-		all = append(all, measurement{s.rate().name, func(ctx context.Context) error {
-			r, err := b.claim(ctx, d, segmentConns, b.shortDuration, 1)
-			if err == nil {
-				b.addRate(s.rate(), r, r.accepted)
-			}
-			return err
-		}})
+		all = append(all, accepted(s.rate(), d, closed(segmentConns, b.shortDuration), 1, s.segments))
 	}
-	return b.interleave(ctx, all)
+	return []turns{{b.repetitions, all}}, nil
 }

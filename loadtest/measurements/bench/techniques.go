@@ -10,7 +10,7 @@ import (
 // measured by sold-out replies, which it gives without the lock and the
 // transaction.
 var techniques = section{
-	name: "techniques", measure: (*bench).measureTechniques,
+	name: "techniques", prepare: prepareTechniques,
 	tables: []table{
 		{"techniques", []string{"", "claims/s", "ratio to the articles' flow", "p99"}, []row{
 			techniqueRow("the articles' flow", articles),
@@ -53,16 +53,16 @@ func techniqueRow(label string, v variant) row {
 	return row{label, []cell{spread(r.figure), times(r.figure, withTechnique(articles).figure), value(r.p99())}}
 }
 
-func (b *bench) measureTechniques(ctx context.Context) error {
+func prepareTechniques(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement
 	for _, v := range []variant{
 		articles, withInterpolation, withInsertFirst, withIDBlocks, withPipelining, withAllFour, each, grouped,
 	} {
 		d, err := b.direct(ctx, v)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, b.acceptedClaims(withTechnique(v), d, b.shortDuration))
+		all = append(all, accepted(withTechnique(v), d, closed(defaultConns, b.shortDuration), 1, 1))
 	}
 	for _, check := range []struct {
 		to rate
@@ -73,13 +73,13 @@ func (b *bench) measureTechniques(ctx context.Context) error {
 	} {
 		d, err := b.direct(ctx, check.variant)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		coupon, err := d.sale.AddCoupon(ctx, 0)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all = append(all, b.refusals(check.to, "sold_out", d, b.users, coupon))
+		all = append(all, refused(check.to, "sold_out", d, closed(defaultConns, b.duration), coupon))
 	}
-	return b.interleave(ctx, all)
+	return []turns{{b.repetitions, all}}, nil
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
+	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -39,51 +39,50 @@ func (s *site) burst(ctx context.Context, n int) (Burst, error) {
 	if err != nil {
 		return Burst{}, err
 	}
-	stopA, stopB := rig.SampleMemory(s.pair.A.PID()), rig.SampleMemory(s.pair.B.PID())
-	var outcomes []Outcome
-	err = errSlow
-	for attempt := 0; attempt < maxAttempts && errors.Is(err, errSlow); attempt++ {
-		outcomes, err = fire(ctx,
-			share{Address: s.pair.Address(), Coupon: strconv.FormatInt(id, 10), Headers: s.headers, Count: n})
+	stopSampling := rig.SampleMemory(s.pair.A.PID(), s.pair.B.PID())
+	load := clients.Load{Address: s.pair.Address(), Coupons: []int64{id}, Headers: s.headers}
+	r, err := fire(ctx, load, n)
+	for attempt := 1; attempt < maxAttempts && errors.Is(err, errSlow); attempt++ {
+		r, err = fire(ctx, load, n)
 	}
-	a, errA := stopA()
-	b, errB := stopB()
-	if err := errors.Join(err, errA, errB); err != nil {
+	memory, memoryErr := stopSampling()
+	if err := errors.Join(err, memoryErr); err != nil {
 		return Burst{}, err
 	}
-	result := summarize(outcomes)
-	result.Memory = max(a, b)
-	result.Broken, err = s.audit(ctx, id, outcomes)
-	return result, err
+	if r.Detail != "" {
+		fmt.Fprintf(os.Stderr, "a claim without a verdict: %s\n", r.Detail)
+	}
+	b := summarize(r)
+	b.Memory = memory
+	b.Broken, err = s.audit(ctx, id, r)
+	return b, err
 }
 
-func summarize(outcomes []Outcome) Burst {
+func summarize(r clients.Result) Burst {
 	b := Burst{Verdicts: map[string]int{}}
 	var took []time.Duration
-	for _, o := range outcomes {
-		if b.Verdicts[o.Verdict]++; b.Verdicts[o.Verdict] == 1 && o.Detail != "" {
-			fmt.Fprintf(os.Stderr, "the first %s: %s\n", o.Verdict, o.Detail)
-		}
-		if o.Verdict != NoReply {
-			took = append(took, o.Took)
+	for _, c := range r.Claims {
+		b.Verdicts[c.Verdict]++
+		if c.Verdict != clients.NoReply {
+			took = append(took, c.Received)
 		}
 	}
-	b.P50, b.P99, b.Max = rig.Milliseconds(stats.Quantile(took, 0.5)), rig.Milliseconds(stats.Quantile(took, 0.99)),
-		rig.Milliseconds(stats.Quantile(took, 1))
+	quantile := func(q float64) float64 { return rig.Milliseconds(stats.Quantile(took, q)) }
+	b.P50, b.P99, b.Max = quantile(0.5), quantile(0.99), quantile(1)
 	return b
 }
 
 // audit says which promise is broken, or nothing. There may be more orders than
 // acknowledged claims: the outcome of a claim with a 503 is unknown.
-func (s *site) audit(ctx context.Context, coupon int64, outcomes []Outcome) (broken string, err error) {
+func (s *site) audit(ctx context.Context, coupon int64, r clients.Result) (broken string, err error) {
 	accounts, err := s.sale.Accounts(ctx, coupon)
 	if err != nil {
 		return "", err
 	}
 	var acknowledged []rig.Claim
-	for _, o := range outcomes {
-		if o.Verdict == rig.Accepted {
-			acknowledged = append(acknowledged, rig.Claim{Order: o.Order})
+	for _, c := range r.Claims {
+		if c.Order != "" {
+			acknowledged = append(acknowledged, rig.Claim{Order: c.Order})
 		}
 	}
 	missing, err := s.sale.Missing(ctx, acknowledged)

@@ -4,6 +4,7 @@
 package crowd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,7 @@ func Run(ctx context.Context) error {
 }
 
 func sizes() (sizes []int, err error) {
-	setting := os.Getenv("CROWD")
-	if setting == "" {
-		setting = "666,4000,8000,12000,20000"
-	}
+	setting := cmp.Or(os.Getenv("CROWD"), "666,4000,8000,12000,20000")
 	for _, field := range strings.Split(setting, ",") {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 1 {

@@ -1,4 +1,4 @@
-package rig
+package clients
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// LowerPriority makes a process run only when no other wants its core. A thread
+// lowerPriority makes this process run only when no other wants its core. A thread
 // that is created meanwhile inherits that.
-func LowerPriority(pid int) error {
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+func lowerPriority() error {
+	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return err
 	}

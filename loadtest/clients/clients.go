@@ -1,0 +1,114 @@
+// Package clients claims coupons as the users of a sale do, in this process or in
+// one of its own, and says what became of each claim.
+package clients
+
+import (
+	"context"
+	"strconv"
+	"syscall"
+	"time"
+
+	"example.com/flashsale/loadtest/generator"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Load is claims of coupons in rotation, each by the next user of Headers. Phase
+// follows phase, without a wait for the last replies of each.
+type Load struct {
+	Address string // host:port
+	Coupons []int64
+	Headers rig.Headers
+	First   int // user
+	Connect int // connections that are open before the first phase
+	Phases  []generator.Phase
+
+	Apart bool // the clients run in a process of their own
+	// LowPriority leaves that process the CPU time that the servers do not want. It
+	// takes nothing from them, but cannot send more than that allows.
+	LowPriority bool
+}
+
+// replyTimeout is above every timeout of nginx and of the service.
+const replyTimeout = 90 * time.Second
+
+// Run claims, and returns what became of the claims of each phase.
+func (l Load) Run(ctx context.Context) ([]Result, error) {
+	if l.Apart {
+		p, err := Start(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		return p.Run(time.Now())
+	}
+	c, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.run(ctx)
+}
+
+// connected are clients whose connections are open.
+type connected struct {
+	load      Load
+	users     rig.Users
+	generator *generator.Generator
+	results   []Result // of the phases that have begun
+}
+
+func (l Load) connect(ctx context.Context) (*connected, error) {
+	users, err := l.Headers.Open()
+	if err != nil {
+		return nil, err
+	}
+	coupons := make([]string, len(l.Coupons))
+	for i, id := range l.Coupons {
+		coupons[i] = strconv.FormatInt(id, 10)
+	}
+	c := &connected{load: l, users: users}
+	c.generator, err = generator.New(l.Address, replyTimeout, func(b []byte, n int) []byte {
+		return generator.AppendClaim(b, l.Address, coupons[n%len(coupons)], users.Headers(l.First+n))
+	}, c.add)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.generator.Connect(ctx, l.Connect); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *connected) run(ctx context.Context) ([]Result, error) {
+	sent := 0
+	for i, p := range c.load.Phases {
+		c.results = append(c.results, Result{begin: time.Now(), Sending: generator.Sending{First: sent}})
+		used := cpuTime()
+		c.results[i].Sending = c.generator.Run(ctx, p)
+		c.results[i].CPU = cpuTime() - used
+		sent += c.results[i].Count
+	}
+	c.generator.Drain(ctx)
+	c.close()
+	return c.results, ctx.Err()
+}
+
+func (c *connected) close() {
+	c.generator.Close()
+	c.users.Close()
+}
+
+// add adds a claim to the result of its phase.
+func (c *connected) add(reply generator.Reply) {
+	i := len(c.results) - 1
+	for c.results[i].First > reply.Request {
+		i--
+	}
+	c.results[i].add(reply)
+}
+
+// cpuTime returns the CPU time that this process has used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for another argument
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
