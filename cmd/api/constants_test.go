@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	gotoken "go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// constants are the limits of the code that an operator meets and that are no
+// settings. Their values are read from the code.
+var constants = []struct{ file, name, meaning string }{
+	{"internal/order/config.go", "MaxRunning",
+		"claims that run at a time in an instance, half of them for one coupon"},
+	{"internal/order/commit/group_commit.go", "maxBatch", "orders in a transaction of `COMMIT=grouped`"},
+	{"internal/order/commit/group_commit.go", "maxWorkers", "such transactions at a time"},
+	{"internal/order/commit/group_commit.go", "batchTimeout", "such a transaction"},
+	{"internal/order/commit/read_back.go", "readBackTimeout", "reading back a commit whose reply was lost"},
+	{"internal/order/winners/lookup.go", "lookupTimeout", "looking for a user's order"},
+	{"internal/order/winners/filter.go", "maxFilterBytes", "memory of the filters of sold-out coupons, in bytes"},
+	{"internal/order/ordermetrics/promises.go", "auditInterval",
+		"between two audits of the promises, for the metrics"},
+	{"internal/coupon/cache.go", "loadTimeout", "reading a coupon"},
+	{"internal/coupon/segments.go", "MaxSegments", "segments of a coupon's stock"},
+	{"internal/lock/grant.go", "releaseTimeout", "releasing a lock"},
+	{"internal/httpapi/body.go", "maxBody", "a request's body, in bytes"},
+	{"internal/httpapi/health.go", "probeTimeout", "a server's reply to `/readyz`"},
+	{"internal/httpapi/rate_limit.go", "refusalDelay", "delay of a 429, so that a client cannot repeat it at once"},
+	{"internal/httpapi/rate_limit.go", "maxDelayed", "429s that are delayed at a time; more are sent at once"},
+	{"internal/admission/ratelimit/ratelimit.go", "buckets",
+		"users and addresses that are told apart by the rate limits"},
+	{"internal/auth/verifier.go", "leeway", "difference of the clocks that a token's times may have"},
+	{"internal/auth/jwks.go", "refreshInterval", "between two fetches of the keys of `JWT_JWKS`"},
+	{"internal/auth/jwks.go", "fetchTimeout", "such a fetch"},
+	{"internal/connect/redis.go", "dialTimeout", "connecting to Redis"},
+	{"internal/connect/redis.go", "ioTimeout", "a reply of Redis"},
+	{"internal/connect/mysql.go", "replyTimeout", "a reply of MySQL to a statement of a migration"},
+}
+
+// constantsTable returns the table of constants.
+func constantsTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| limit | of | in the code |\n|--:|---|---|\n")
+	for _, c := range constants {
+		value := constantValue(t, c.file, c.name)
+		fmt.Fprintf(&b, "| %s | %s | `%s`, `%s` |\n", value, c.meaning, c.name, c.file)
+	}
+	return b.String()
+}
+
+// constantValue returns the value of a constant of a file in the repository.
+func constantValue(t *testing.T, path, name string) string {
+	t.Helper()
+	file, err := parser.ParseFile(gotoken.NewFileSet(), filepath.Join("../..", path), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value ast.Expr
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && spec.Names[0].Name == name && len(spec.Values) > 0 {
+			value = spec.Values[0]
+		}
+		return true
+	})
+	if value == nil {
+		t.Fatalf("%s has no constant %s", path, name)
+	}
+	isTime := false
+	ast.Inspect(value, func(n ast.Node) bool {
+		_, selector := n.(*ast.SelectorExpr)
+		isTime = isTime || selector
+		return true
+	})
+	n, exact := constant.Int64Val(evaluate(t, value))
+	switch {
+	case !exact:
+		t.Fatalf("%s: %s is no whole number", path, name)
+	case isTime:
+		return strings.Replace(time.Duration(n).String(), "m0s", "m", 1)
+	}
+	return fmt.Sprint(n)
+}
+
+// evaluate evaluates an expression of numbers and of units of time.
+func evaluate(t *testing.T, e ast.Expr) constant.Value {
+	t.Helper()
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return constant.MakeFromLiteral(e.Value, e.Kind, 0)
+	case *ast.SelectorExpr:
+		units := map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second,
+			"Minute": time.Minute}
+		return constant.MakeInt64(int64(units[e.Sel.Name]))
+	case *ast.BinaryExpr:
+		x, y := evaluate(t, e.X), evaluate(t, e.Y)
+		if e.Op == gotoken.SHL {
+			n, _ := constant.Uint64Val(y)
+			return constant.Shift(x, e.Op, uint(n))
+		}
+		return constant.BinaryOp(x, e.Op, y)
+	}
+	t.Fatalf("%T in a constant", e)
+	return nil
+}
