@@ -45,6 +45,9 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 // prepare sets the isolation level by a statement: the variable that the DSN
 // could set is named differently in MySQL and in MariaDB 10.
 func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) error {
+	if err := setVariables(ctx, conn); err != nil {
+		return err
+	}
 	_, err := conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
 	switch {
 	case err != nil:

@@ -25,6 +25,8 @@ import (
 //   - transactions read committed rows. The claim is guarded by conditional
 //     updates and a unique key, which need no snapshot, and gap locks on the
 //     unique key would only add deadlocks;
+//   - session variables that break the statements of the service have the values
+//     that it needs, whatever the server's defaults are: see sessionVariables;
 //   - rows that a statement leaves unchanged do not count as affected;
 //   - a connection to a server that has become read-only is closed, so that the
 //     pool reaches the new master as soon as the address leads to it.

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"maps"
+	"testing"
+
+	"example.com/flashsale/internal/auth"
+)
+
+// An administrator has given the sessions of the server other defaults, for other
+// clients of it.
+func TestServersSessionDefaultsBreakNothing(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{"autocommit = 0", "completion_type = 'CHAIN'", "completion_type = 'RELEASE'",
+		"sql_select_limit = 1", "/*!80000 max_execution_time = 1 */ /*M! max_statement_time = 0.001 */"} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			admin, dsn := ownMySQL(t)
+			admin.MustExec("SET GLOBAL " + change)
+			env := settings(t, map[string]string{"MYSQL_DSN": dsn})
+			for _, lock := range []string{"redis", "mysql", "getlock"} {
+				env["LOCK"] = lock
+				i := start(t, maps.Clone(env)).ready(t)
+				coupons := []string{i.createCoupon(t, 20), i.createCoupon(t, 20)}
+				for user := range int64(40) {
+					r := i.post(t, "/coupons/"+coupons[user%2]+"/orders", tokenFor(t, user+1, auth.RoleUser), "")
+					if r.status != 201 {
+						t.Fatalf("LOCK=%s: claim of user %d: %+v", lock, user+1, r)
+					}
+				}
+			}
+		})
+	}
+}
