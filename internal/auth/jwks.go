@@ -7,40 +7,27 @@ import (
 	"crypto/elliptic"
 	"crypto/rsa"
 	"errors"
-	"fmt"
 	"net"
-	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/MicahParks/jwkset"
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
-	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 )
 
-const (
-	refreshInterval = 5 * time.Minute
-	fetchTimeout    = 10 * time.Second
-	// unknownKeyInterval is the shortest time between two fetches for tokens
-	// whose kid is unknown. Anybody can send such tokens.
-	unknownKeyInterval = 10 * time.Second
-	// unknownKeyTimeout is the longest time that a token with an unknown kid
-	// waits for a fetch, including the rest of unknownKeyInterval.
-	unknownKeyTimeout = 2 * time.Second
-)
+// unknownKeyTimeout is the longest time that a token with an unknown kid waits for
+// a fetch.
+const unknownKeyTimeout = 2 * time.Second
 
 // A JWKS is a set of public keys (RFC 7517) at a URL or in a file. It is fetched
 // every five minutes, and when a token names an unknown key, but then at most
 // once in ten seconds. If fetching fails, the previous keys remain. It is safe
 // for concurrent use.
 type JWKS struct {
-	known   *publicKeys
+	fetcher *fetcher
 	keyfunc keyfunc.Keyfunc
-	fetch   singleflight.Group
 }
 
 var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
@@ -71,35 +58,34 @@ func OpenJWKS(ctx context.Context, location string, failed func(error)) (*JWKS, 
 	if err != nil {
 		return nil, err
 	}
-	known := &publicKeys{MemoryJWKSet: jwkset.NewMemoryStorage()}
-	source, err := jwkset.NewStorageFromHTTP(u.String(), jwkset.HTTPClientStorageOptions{
-		Client: fetchClient(), Ctx: ctx, HTTPTimeout: fetchTimeout, RefreshInterval: refreshInterval, Storage: known,
-		RefreshErrorHandler: func(_ context.Context, err error) { failed(err) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", location, err)
+	return openFetcher(ctx, newFetcher(u, failed))
+}
+
+func openFetcher(ctx context.Context, f *fetcher) (*JWKS, error) {
+	if err := f.fetch(ctx); err != nil {
+		return nil, err
 	}
-	storage, err := jwkset.NewHTTPClient(jwkset.HTTPClientOptions{
-		HTTPURLs: map[string]jwkset.Storage{u.String(): source}, RateLimitWaitMax: unknownKeyTimeout,
-		RefreshUnknownKID: rate.NewLimiter(rate.Every(unknownKeyInterval), 1),
-	})
+	keys, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: f.keys})
 	if err != nil {
 		return nil, err
 	}
-	keys, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: storage})
-	return &JWKS{known: known, keyfunc: keys}, err
+	go f.run(ctx)
+	return &JWKS{f, keys}, nil
 }
 
-// key returns the key that a token names. Tokens that name an unknown key wait
-// for one fetch together.
+// key returns the key that a token names. A token that names an unknown key waits
+// for the next fetch, if that begins soon; the fetch goes on after that.
 func (j *JWKS) key(token *jwt.Token, id string) (any, error) {
 	if id == "" {
 		return nil, errors.New("the token names no key")
 	}
-	if _, err := j.known.KeyRead(context.Background(), id); err != nil {
-		_, _, _ = j.fetch.Do("", func() (any, error) { return j.keyfunc.Keyfunc(token) })
-		if _, err := j.known.KeyRead(context.Background(), id); err != nil {
-			return nil, err
+	if _, err := j.fetcher.keys.KeyRead(context.Background(), id); err != nil {
+		ended, begin := j.fetcher.ask()
+		if time.Until(begin) < unknownKeyTimeout {
+			select {
+			case <-ended:
+			case <-time.After(unknownKeyTimeout):
+			}
 		}
 	}
 	return j.keyfunc.Keyfunc(token)
@@ -149,26 +135,4 @@ func algorithmOf(key any) jwkset.ALG {
 		return jwkset.AlgEdDSA
 	}
 	return ""
-}
-
-// fetchClient returns a client that reads file URLs, too, and does not follow
-// redirects, which may lead to a URL without TLS.
-func fetchClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.RegisterProtocol("file", files{})
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// files is a transport that replies with the content of files.
-type files struct{}
-
-func (files) RoundTrip(r *http.Request) (*http.Response, error) {
-	f, err := os.Open(r.URL.Path)
-	if err != nil {
-		return nil, err
-	}
-	return &http.Response{StatusCode: http.StatusOK, Body: f, Request: r}, nil
 }
