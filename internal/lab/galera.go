@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // Galera is a running MariaDB Galera cluster: a transaction that one node
@@ -136,7 +135,7 @@ func startMember(l *Lab, dir string, members []galeraMember, i int, args []strin
 	}
 	m.Address = members[i].at(members[i].sql)
 	p.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")} // of the script
-	p.Ready = func(ctx context.Context) error { return expectSynced(ctx, m.DSN("")) }
+	p.Ready = func(ctx context.Context) error { return expectSynced(ctx, m) }
 	first := ""
 	if i == 0 {
 		first = "--wsrep-new-cluster"
@@ -171,24 +170,22 @@ func galeraArgs(members []galeraMember, i int) []string {
 }
 
 // expectSynced checks that the node serves reads and writes of the cluster.
-func expectSynced(ctx context.Context, dsn string) error {
-	if err := ping(ctx, dsn); err != nil {
+func expectSynced(ctx context.Context, node *MySQL) error {
+	if err := ping(ctx, node.DSN("")); err != nil {
 		return err
 	}
-	db, err := sqlx.Open("mysql", dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	var state struct {
-		Name  string `db:"Variable_name"`
-		Value string `db:"Value"`
-	}
-	if err := db.GetContext(ctx, &state, "SHOW STATUS LIKE 'wsrep_local_state_comment'"); err != nil {
-		return err
-	}
-	if state.Value != "Synced" {
-		return errors.New("node is " + state.Value)
-	}
-	return nil
+	return node.expectStatus(ctx, "wsrep_local_state_comment", "Synced")
+}
+
+// AwaitSynced waits until all nodes are synced members of one cluster.
+func (g *Galera) AwaitSynced() error {
+	return eventually(func(ctx context.Context) error {
+		for _, node := range g.Nodes {
+			size := node.expectStatus(ctx, "wsrep_cluster_size", strconv.Itoa(len(g.Nodes)))
+			if err := errors.Join(size, expectSynced(ctx, node)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -100,15 +100,7 @@ func (r *Replication) expectReplicating(ctx context.Context) error {
 }
 
 func (r *Replication) expectSemiSync(ctx context.Context) error {
-	return r.Primary.withDB(func(db *sqlx.DB) error {
-		var name string
-		var replicas int
-		err := db.QueryRowContext(ctx, "SHOW STATUS LIKE 'Rpl_semi_sync_master_clients'").Scan(&name, &replicas)
-		if err == nil && replicas != 1 {
-			err = fmt.Errorf("%d semi-synchronous replicas", replicas)
-		}
-		return err
-	})
+	return r.Primary.expectStatus(ctx, "Rpl_semi_sync_master_clients", "1")
 }
 
 // status returns the columns of SHOW SLAVE STATUS as text.
@@ -144,4 +136,20 @@ func (m *MySQL) withDB(f func(*sqlx.DB) error) error {
 	}
 	defer db.Close()
 	return f(db)
+}
+
+// Status returns a status variable.
+func (m *MySQL) Status(ctx context.Context, name string) (value string, err error) {
+	err = m.withDB(func(db *sqlx.DB) error {
+		return db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&name, &value)
+	})
+	return value, err
+}
+
+func (m *MySQL) expectStatus(ctx context.Context, name, want string) error {
+	got, err := m.Status(ctx, name)
+	if err == nil && got != want {
+		err = fmt.Errorf("%s is %s, want %s", name, got, want)
+	}
+	return err
 }

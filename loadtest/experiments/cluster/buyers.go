@@ -113,7 +113,7 @@ const calm = 2 * time.Second
 // sell sells a coupon before, during and after the fault. repaired returns when
 // every server takes part again.
 func (r *run) sell(
-	ctx context.Context, f *fleet, coupon int64, fault fault.Fault, repaired func(context.Context) error,
+	ctx context.Context, f *fleet, coupon int64, fault fault.Fault, repaired func() error,
 ) (*buyers, Outage, error) {
 	b, err := r.startBuyers(f, coupon)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *run) sell(
 	rig.Sleep(ctx, calm)
 	struck, healed, err := fault.Inject(ctx)
 	if err == nil {
-		err = repaired(ctx)
+		err = repaired()
 	}
 	if err == nil {
 		err = b.awaitSales(ctx)

@@ -63,7 +63,7 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Dis
 	if err := s.awaitCoupon(ctx, f, coupon); err != nil {
 		return result, err
 	}
-	b, outage, err := r.sell(ctx, f, coupon, d.Fault, s.awaitSynced)
+	b, outage, err := r.sell(ctx, f, coupon, d.Fault, s.galera.AwaitSynced)
 	if err != nil {
 		return result, err
 	}

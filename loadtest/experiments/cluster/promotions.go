@@ -118,7 +118,7 @@ func (p *Promotion) sell(
 		},
 		Heal: func() error { return servers.Promote(ctx) },
 	}
-	b, outage, err := r.sell(ctx, f, coupon, primaryDies, func(context.Context) error { return nil })
+	b, outage, err := r.sell(ctx, f, coupon, primaryDies, func() error { return nil })
 	if err != nil {
 		return err
 	}

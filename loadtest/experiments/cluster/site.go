@@ -3,13 +3,10 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
-	"time"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/rig"
 )
 
 // nodes is how many nodes the Galera cluster has.
@@ -70,54 +67,16 @@ func (s *site) stop() {
 // conflicts returns how many transactions the nodes have aborted in favour of
 // another node's, before and at certification.
 func (s *site) conflicts(ctx context.Context) (bruteForce, certification int, err error) {
-	for _, name := range []struct {
-		status string
-		sum    *int
-	}{{"wsrep_local_bf_aborts", &bruteForce}, {"wsrep_local_cert_failures", &certification}} {
+	sum := func(status string) (total int) {
 		for _, node := range s.galera.Nodes {
-			text, statusErr := status(ctx, node, name.status)
+			text, statusErr := node.Status(ctx, status)
 			n, parseErr := strconv.Atoi(text)
-			*name.sum += n
-			err = errors.Join(err, statusErr, parseErr)
+			total, err = total+n, errors.Join(err, statusErr, parseErr)
 		}
+		return total
 	}
+	bruteForce, certification = sum("wsrep_local_bf_aborts"), sum("wsrep_local_cert_failures")
 	return bruteForce, certification, err
-}
-
-// status returns a status variable of m.
-func status(ctx context.Context, m *lab.MySQL, name string) (value string, err error) {
-	db, err := connect.MySQL(m.DSN("mysql"), 1)
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	return value, db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&name, &value)
-}
-
-// awaitSynced waits until all nodes are synced members of one cluster.
-func (s *site) awaitSynced(ctx context.Context) error {
-	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if err = s.expectSynced(ctx); err == nil {
-			return nil
-		}
-		if !rig.Sleep(ctx, 50*time.Millisecond) {
-			return ctx.Err()
-		}
-	}
-	return err
-}
-
-func (s *site) expectSynced(ctx context.Context) error {
-	for i, node := range s.galera.Nodes {
-		for name, want := range map[string]string{"wsrep_cluster_size": strconv.Itoa(nodes),
-			"wsrep_local_state_comment": "Synced"} {
-			if got, err := status(ctx, node, name); err != nil || got != want {
-				return fmt.Errorf("node %d: %s is %q, want %s: %w", i+1, name, got, want, err)
-			}
-		}
-	}
-	return nil
 }
 
 // awaitCoupon waits until every node has the coupon of f.
