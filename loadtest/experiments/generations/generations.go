@@ -2,6 +2,7 @@ package generations
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -27,59 +28,64 @@ type generation struct {
 
 // The generations of the articles.
 var (
-	gSetnxExpire = generation{"SETNX, EXPIRE, DEL", 1,
-		func(p *process, key string) mutex { return &setnxExpireLock{p.nodes[0], key} }}
-	gSetDel = generation{"SET NX EX, DEL", 1,
-		func(p *process, key string) mutex { return &setDelLock{p.nodes[0], key, p.thread} }}
-	gSetGetDel = generation{"UUID, GET, DEL", 1,
-		func(p *process, key string) mutex { return &setGetDelLock{p.nodes[0], key, newOwner(p)} }}
-	gThreadID = generation{"thread id, Lua", 1, func(p *process, key string) mutex {
-		return &luaLock{p.nodes[0], key, fmt.Sprint(p.thread)}
+	gSetnxExpire = onOneNode("SETNX, EXPIRE, DEL", func(p *process, key string) mutex {
+		return &setnxExpireLock{p.nodes[0], key}
+	})
+	gSetDel = onOneNode("SET NX EX, DEL", func(p *process, key string) mutex {
+		return &setDelLock{ownedLock{p.nodes[0], key, fmt.Sprint(p.thread)}}
+	})
+	gSetGetDel = onOneNode("UUID, GET, DEL",
+		func(p *process, key string) mutex { return &setGetDelLock{owned(p, key)} })
+	gThreadID = onOneNode("thread id, Lua", func(p *process, key string) mutex {
+		return &luaLock{ownedLock{p.nodes[0], key, fmt.Sprint(p.thread)}}
+	})
+	gLua         = onOneNode("UUID, Lua", func(p *process, key string) mutex { return &luaLock{owned(p, key)} })
+	gThreadLocal = onOneNode("ThreadLocal count++", func(p *process, key string) mutex {
+		return &threadLocalLock{rdb: p.nodes[0], key: key}
+	})
+	gCounting = onOneNode("ThreadLocal count, Lua", func(p *process, key string) mutex {
+		return &countingLock{luaLock: luaLock{owned(p, key)}}
+	})
+	gFair = onOneNode("list, polled", func(p *process, key string) mutex {
+		return &polledFairLock{luaLock{owned(p, key)}}
+	})
+	gSequence = generation{"RedLock in sequence", 5, func(p *process, key string) mutex {
+		return &sequentialRedlock{p.nodes, key, newOwner(p)}
 	}}
-	gLua         = generation{"UUID, Lua", 1, func(p *process, key string) mutex { return newLuaLock(p, key) }}
-	gThreadLocal = generation{"ThreadLocal count++", 1,
-		func(p *process, key string) mutex { return &threadLocalLock{rdb: p.nodes[0], key: key} }}
-	gCounting = generation{"ThreadLocal count, Lua", 1,
-		func(p *process, key string) mutex { return &countingLock{luaLock: *newLuaLock(p, key)} }}
-	gSequence = generation{"RedLock in sequence", 5,
-		func(p *process, key string) mutex { return &sequentialRedlock{p.nodes, key, newOwner(p)} }}
-	gFair = generation{"list, polled", 1,
-		func(p *process, key string) mutex { return &polledFairLock{*newLuaLock(p, key)} }}
 )
 
 // The generations of this repository.
 var (
-	gRedis = generation{"redislock", 1,
-		func(p *process, key string) mutex { return &lockerMutex{locker: redislock.New(p.nodes[0]), key: key} }}
-	gFenced = generation{"redislock.Fenced, fence in the database", 1, func(p *process, key string) mutex {
-		return &lockerMutex{locker: redislock.Fenced(p.nodes[0]), key: key}
-	}}
-	gRedisson = generation{"redisson", 1, func(p *process, key string) mutex {
-		return &lockerMutex{locker: redisson.New(p.nodes[0], redisson.Auto).Lock(), key: key}
-	}}
-	gAcquire = generation{"lock.Client: renewed", 1, withOptions(lock.Options{})}
-	gReenter = generation{"lock.Client, Reentrant", 1,
-		withOptions(lock.Options{Reentrant: true, NoRenewal: true})}
-	gRedissonReenter = generation{"redisson, lock.Client, Reentrant", 1, func(p *process, key string) mutex {
-		return &acquireMutex{client: lock.New(redisson.New(p.nodes[0], redisson.Auto).Lock()), key: key,
-			options: lock.Options{Reentrant: true, NoRenewal: true}}
-	}}
-	gRedissonFair = generation{"redisson, fair", 1, func(p *process, key string) mutex {
-		return &acquireMutex{client: lock.New(redisson.New(p.nodes[0], redisson.Auto).FairLock()), key: key,
-			options: lock.Options{Wait: -1}}
-	}}
-	gReplicated = generation{"redislock.Replicated (WAIT)", 1,
-		func(p *process, key string) mutex { return &replicatedMutex{p: p, lockerMutex: lockerMutex{key: key}} }}
-	gRedlock = generation{"redlock", 5, func(p *process, key string) mutex {
-		return &acquireMutex{client: lock.New(newRedlock(p)), key: key, options: lock.Options{NoRenewal: true}}
-	}}
-	gQueue = generation{"lock.Client, Wait", 1, withOptions(lock.Options{Wait: -1})}
+	gRedis      = tryOnce("redislock", plain)
+	gFenced     = tryOnce("redislock.Fenced, fence in the database", fenced)
+	gRedisson   = tryOnce("redisson", redissonLock)
+	gReplicated = onOneNode("redislock.Replicated (WAIT)", func(p *process, key string) mutex {
+		return &replicatedMutex{p: p, lockerMutex: lockerMutex{key: key}}
+	})
+	gAcquire         = withClient("lock.Client: renewed", 1, plain, lock.Options{})
+	gReenter         = withClient("lock.Client, Reentrant", 1, plain, lock.Options{Reentrant: true, NoRenewal: true})
+	gRedissonReenter = withClient("redisson, lock.Client, Reentrant", 1, redissonLock,
+		lock.Options{Reentrant: true, NoRenewal: true})
+	gRedissonFair = withClient("redisson, fair", 1, func(p *process) lock.Locker { return newRedisson(p).FairLock() },
+		lock.Options{Wait: -1})
+	gRedlock = withClient("redlock", 5, newRedlock, lock.Options{NoRenewal: true})
+	gQueue   = withClient("lock.Client, Wait", 1, plain, lock.Options{Wait: -1})
 )
 
-// newLuaLock returns a luaLock with an owner of its own.
-func newLuaLock(p *process, key string) *luaLock { return &luaLock{p.nodes[0], key, newOwner(p)} }
+// newOwner returns the value of the later generations: a random prefix for the
+// process, and the thread's id.
+func newOwner(p *process) string { return fmt.Sprintf("%s-%d", rand.Text(), p.thread) }
 
-func newRedlock(p *process) *redlock.Locker {
+// owned returns an ownedLock with an owner of its own.
+func owned(p *process, key string) ownedLock { return ownedLock{p.nodes[0], key, newOwner(p)} }
+
+func plain(p *process) lock.Locker        { return redislock.New(p.nodes[0]) }
+func fenced(p *process) lock.Locker       { return redislock.Fenced(p.nodes[0]) }
+func redissonLock(p *process) lock.Locker { return newRedisson(p).Lock() }
+
+func newRedisson(p *process) *redisson.Client { return redisson.New(p.nodes[0], redisson.Auto) }
+
+func newRedlock(p *process) lock.Locker {
 	var nodes []lock.Locker
 	for _, node := range p.nodes {
 		nodes = append(nodes, redislock.New(node))
@@ -87,9 +93,18 @@ func newRedlock(p *process) *redlock.Locker {
 	return redlock.New(nodes...)
 }
 
-// withOptions opens a lock.Client on redislock that acquires with o.
-func withOptions(o lock.Options) func(p *process, key string) mutex {
-	return func(p *process, key string) mutex {
-		return &acquireMutex{client: lock.New(redislock.New(p.nodes[0])), key: key, options: o}
-	}
+func onOneNode(name string, newMutex func(p *process, key string) mutex) generation {
+	return generation{name, 1, newMutex}
+}
+
+// tryOnce is a locker whose lease is not renewed.
+func tryOnce(name string, locker func(*process) lock.Locker) generation {
+	return onOneNode(name, func(p *process, key string) mutex { return &lockerMutex{locker: locker(p), key: key} })
+}
+
+// withClient is a lock.Client that acquires with o.
+func withClient(name string, nodes int, locker func(*process) lock.Locker, o lock.Options) generation {
+	return generation{name, nodes, func(p *process, key string) mutex {
+		return &acquireMutex{client: lock.New(locker(p)), key: key, options: o}
+	}}
 }

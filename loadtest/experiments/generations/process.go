@@ -12,7 +12,8 @@ import (
 var errCrashed = errors.New("the process has crashed")
 
 // A process is one client of the lock service with its own connections. It can
-// crash between two of its commands, or pause there while other processes run.
+// crash between two of its commands, or pause there while other processes run. As
+// a hook of its connections, it counts its commands and injects its fault.
 type process struct {
 	nodes  []redis.UniversalClient // one server, or the independent nodes of a RedLock
 	thread int64                   // id of the main thread, 1 in every process
@@ -27,26 +28,24 @@ type process struct {
 }
 
 // injectBefore calls fault before the nth command from now and before each
-// later one. A command for which fault returns an error is not sent.
-func (p *process) injectBefore(n int, fault func() error) {
+// later one, and records it once. A command for which fault returns an error is not
+// sent.
+func (p *process) injectBefore(n int, what string, fault func() error) {
+	recorded := sync.OnceFunc(func() { p.timeline.fault(fmt.Sprintf("the process %s before command %d", what, n)) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remaining, p.fault, p.triggered = n, fault, false
+	p.remaining, p.triggered = n, false
+	p.fault = func() error { recorded(); return fault() }
 }
 
 // crashBefore fails the nth command from now and all later ones.
 func (p *process) crashBefore(n int) {
-	noted := sync.OnceFunc(func() { p.timeline.fault(fmt.Sprintf("the process crashes before command %d", n)) })
-	p.injectBefore(n, func() error { noted(); return errCrashed })
+	p.injectBefore(n, "crashes", func() error { return errCrashed })
 }
 
 // pauseBefore runs meanwhile before the nth command from now.
 func (p *process) pauseBefore(n int, meanwhile func()) {
-	p.injectBefore(n, sync.OnceValue(func() error {
-		p.timeline.fault(fmt.Sprintf("the process pauses before command %d", n))
-		meanwhile()
-		return nil
-	}))
+	p.injectBefore(n, "pauses", sync.OnceValue(func() error { meanwhile(); return nil }))
 }
 
 // disarm removes the fault and reports whether it was triggered.
@@ -78,15 +77,10 @@ func (p *process) beforeCommand() error {
 	return fault()
 }
 
-// commandHook is the go-redis hook that counts a process's commands and injects
-// its fault.
-type commandHook struct{ p *process }
-
-func (h commandHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h commandHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+// ProcessHook is part of redis.Hook.
+func (p *process) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := h.p.beforeCommand(); err != nil {
+		if err := p.beforeCommand(); err != nil {
 			cmd.SetErr(err)
 			return err
 		}
@@ -94,6 +88,10 @@ func (h commandHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (h commandHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+// DialHook and ProcessPipelineHook are part of redis.Hook. They change nothing.
+func (*process) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessPipelineHook is part of redis.Hook.
+func (*process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }

@@ -88,7 +88,7 @@ func (s *scenario) startProcess() *process {
 	}
 	for _, node := range p.nodes {
 		s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
-		node.AddHook(commandHook{p})
+		node.AddHook(p)
 	}
 	s.processes = append(s.processes, p)
 	return p
@@ -111,7 +111,7 @@ func (s *scenario) newMutex(key string) mutex {
 // newMutexIn opens key in p.
 func (s *scenario) newMutexIn(p *process, key string) mutex {
 	p.timeline = s.timeline
-	return &recordedMutex{s.generation.newMutex(p, key), s.timeline.addProcess(), s.timeline}
+	return s.timeline.record(s.generation.newMutex(p, key))
 }
 
 func (s *scenario) newKey() string {

@@ -2,9 +2,7 @@ package generations
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,30 +29,26 @@ func (l *setnxExpireLock) TryLock(ctx context.Context, ttl time.Duration) (bool,
 
 func (l *setnxExpireLock) Unlock(ctx context.Context) error { return l.rdb.Del(ctx, l.key).Err() }
 
-// setDelLock is the first SimpleRedisLock: SET NX EX, and DEL without a check of the
+// ownedLock is the TryLock of all versions of SimpleRedisLock, whose value is the
 // owner.
-type setDelLock struct {
-	rdb    redis.UniversalClient
-	key    string
-	thread int64
-}
-
-func (l *setDelLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	return setNX(ctx, l.rdb, l.key, fmt.Sprint(l.thread), ttl)
-}
-
-func (l *setDelLock) Unlock(ctx context.Context) error { return l.rdb.Del(ctx, l.key).Err() }
-
-// setGetDelLock is the second SimpleRedisLock: GET compares the owner, then DEL.
-type setGetDelLock struct {
+type ownedLock struct {
 	rdb   redis.UniversalClient
 	key   string
 	value string
 }
 
-func (l *setGetDelLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+func (l *ownedLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
 	return setNX(ctx, l.rdb, l.key, l.value, ttl)
 }
+
+// setDelLock is the first SimpleRedisLock: SET NX EX, and DEL without a check of the
+// owner.
+type setDelLock struct{ ownedLock }
+
+func (l *setDelLock) Unlock(ctx context.Context) error { return l.rdb.Del(ctx, l.key).Err() }
+
+// setGetDelLock is the second SimpleRedisLock: GET compares the owner, then DEL.
+type setGetDelLock struct{ ownedLock }
 
 func (l *setGetDelLock) Unlock(ctx context.Context) error {
 	value, err := l.rdb.Get(ctx, l.key).Result()
@@ -68,16 +62,7 @@ func (l *setGetDelLock) Unlock(ctx context.Context) error {
 }
 
 // luaLock is the third SimpleRedisLock: one script compares the owner and deletes.
-// value is the owner.
-type luaLock struct {
-	rdb   redis.UniversalClient
-	key   string
-	value string
-}
-
-func (l *luaLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	return setNX(ctx, l.rdb, l.key, l.value, ttl)
-}
+type luaLock struct{ ownedLock }
 
 func (l *luaLock) Unlock(ctx context.Context) error {
 	return l.rdb.Eval(ctx, compareAndDelete, []string{l.key}, l.value).Err()
@@ -90,7 +75,3 @@ func setNX(ctx context.Context, rdb redis.UniversalClient, key, value string, tt
 	}
 	return err == nil, err
 }
-
-// newOwner returns the value of the later generations: a random prefix for the
-// process, and the thread's id.
-func newOwner(p *process) string { return fmt.Sprintf("%s-%d", rand.Text(), p.thread) }

@@ -13,104 +13,85 @@ import (
 // for each call, and one for the time that a process takes itself for the
 // holder.
 type timeline struct {
-	start sync.Once
-	begin time.Time // of the first call
+	begin   time.Time
+	mutexes []*recordedMutex // of the processes: A, B, C in the order of creation
 
-	mu    sync.Mutex
-	names []string // of the processes: A, B, C in the order of creation
-	spans map[string][]report.Span
-	held  map[string]float64 // since when, by process
+	mu     sync.Mutex
+	faults report.Lane // what no process did
 }
 
 func newTimeline() *timeline {
-	return &timeline{spans: map[string][]report.Span{}, held: map[string]float64{}}
+	return &timeline{begin: time.Now(), faults: report.Lane{Name: "the fault"}}
 }
 
-func (t *timeline) now() float64 {
-	t.start.Do(func() { t.begin = time.Now() })
-	return rig.Milliseconds(time.Since(t.begin))
-}
-
-// addProcess returns the next process's name.
-func (t *timeline) addProcess() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	name := string(rune('A' + len(t.names)))
-	t.names = append(t.names, name)
-	return name
-}
-
-func (t *timeline) add(process string, s report.Span) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.spans[process] = append(t.spans[process], s)
-}
-
-// faults is the row of what no process did.
-const faults = "the fault"
+func (t *timeline) now() float64 { return rig.Milliseconds(time.Since(t.begin)) }
 
 // fault records that what happened.
 func (t *timeline) fault(what string) {
-	t.add(faults, report.Span{Name: what, Kind: report.Fault, From: t.now(), To: t.now()})
-}
-
-func (t *timeline) locked(process string) {
-	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, already := t.held[process]; !already {
-		t.held[process] = now
-	}
+	t.faults.Spans = append(t.faults.Spans, report.Span{Name: what, Kind: report.Fault, From: t.now(), To: t.now()})
 }
 
-// unlocked ends the process's hold, if it has one.
-func (t *timeline) unlocked(process string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if from, held := t.held[process]; held {
-		t.spans[process] = append(t.spans[process],
-			report.Span{Name: process + " takes itself for the holder", Kind: report.Hold, From: from, To: t.now()})
-		delete(t.held, process)
-	}
+// record returns m such that its calls are recorded.
+func (t *timeline) record(m mutex) mutex {
+	r := &recordedMutex{mutex: m, timeline: t, process: string(rune('A' + len(t.mutexes)))}
+	t.mutexes = append(t.mutexes, r)
+	return r
 }
 
 // lanes returns the rows of the chart, and ends the holds that are left.
-func (t *timeline) lanes() []report.Lane {
-	var lanes []report.Lane
-	for _, name := range t.names {
-		t.unlocked(name)
-		lanes = append(lanes, report.Lane{Name: "process " + name, Spans: t.spans[name]})
+func (t *timeline) lanes() (lanes []report.Lane) {
+	for _, m := range t.mutexes {
+		m.released()
+		lanes = append(lanes, report.Lane{Name: "process " + m.process, Spans: m.spans})
 	}
-	return append(lanes, report.Lane{Name: faults, Spans: t.spans[faults]})
+	return append(lanes, t.faults)
 }
 
-// A recordedMutex records the calls of a mutex.
+// A recordedMutex records the calls of a mutex, which one goroutine makes.
 type recordedMutex struct {
 	mutex
-	process string
-	*timeline
+	timeline *timeline
+	process  string
+	spans    []report.Span
+	holds    bool
+	since    float64
+}
+
+func (m *recordedMutex) add(kind report.Kind, what string, from float64) {
+	m.spans = append(m.spans, report.Span{Name: m.process + what, Kind: kind, From: from, To: m.timeline.now()})
+}
+
+func (m *recordedMutex) released() {
+	if m.holds {
+		m.add(report.Hold, " takes itself for the holder", m.since)
+	}
+	m.holds = false
 }
 
 func (m *recordedMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	from := m.now()
+	from := m.timeline.now()
 	ok, err := m.mutex.TryLock(ctx, ttl)
-	call := report.Span{Name: m.process + ": TryLock is refused", Kind: report.Call, From: from, To: m.now()}
 	switch {
 	case err != nil:
-		call.Name = m.process + ": TryLock fails: " + err.Error()
+		m.add(report.Call, ": TryLock fails: "+err.Error(), from)
 	case ok:
-		call.Name = m.process + ": TryLock succeeds"
-		m.locked(m.process)
+		m.add(report.Call, ": TryLock succeeds", from)
+		if !m.holds {
+			m.holds, m.since = true, m.timeline.now()
+		}
+	default:
+		m.add(report.Call, ": TryLock is refused", from)
 	}
-	m.add(m.process, call)
 	return ok, err
 }
 
 func (m *recordedMutex) Unlock(ctx context.Context) error {
-	from := m.now()
+	from := m.timeline.now()
 	err := m.mutex.Unlock(ctx)
-	m.unlocked(m.process)
-	m.add(m.process, report.Span{Name: m.process + ": Unlock", Kind: report.Call, From: from, To: m.now()})
+	m.released()
+	m.add(report.Call, ": Unlock", from)
 	return err
 }
 
