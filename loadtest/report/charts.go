@@ -52,14 +52,14 @@ func (b Bars) svg() (template.HTML, Table) {
 		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, labelWidth-8, c.height+16, escape(bar.Name))
 		c.add(`<rect class="%s" x="%g" y="%.1f" width="%.1f" height="%g" rx="2"><title>%s: %s %s</title></rect>`,
 			class, labelWidth, c.height+4, x.at(bar.Value)-labelWidth, barHeight-8, escape(bar.Name),
-			number(bar.Value), escape(b.Unit))
+			Number(bar.Value), escape(b.Unit))
 		if bar.High > bar.Low {
 			c.add(`<path class="whisker" d="M%.1f %.1f H%.1f m0 -4 v8 M%.1f %.1f v8"/>`,
 				x.at(bar.Low), c.height+barHeight/2, x.at(bar.High), x.at(bar.Low), c.height+barHeight/2-4)
 		}
-		c.add(`<text x="%.1f" y="%.1f">%s</text>`, x.at(max(bar.Value, bar.High))+6, c.height+16, number(bar.Value))
+		c.add(`<text x="%.1f" y="%.1f">%s</text>`, x.at(max(bar.Value, bar.High))+6, c.height+16, Number(bar.Value))
 		c.height += barHeight
-		table.Rows = append(table.Rows, []string{bar.Name, number(bar.Value), number(bar.Low), number(bar.High)})
+		table.Rows = append(table.Rows, []string{bar.Name, Number(bar.Value), Number(bar.Low), Number(bar.High)})
 	}
 	c.xAxis(x, "4", b.Unit)
 	return c.drawing(b.Caption), table
@@ -100,7 +100,7 @@ func (l Curves) svg() (template.HTML, Table) {
 	}
 	for _, v := range y.ticks() {
 		c.add(`<line class="grid" x1="70" x2="%g" y1="%.1f" y2="%.1f"/><text class="unit" x="62" y="%.1f" text-anchor="end">%s</text>`,
-			width-10, y.at(v), y.at(v), y.at(v)+4, number(v))
+			width-10, y.at(v), y.at(v), y.at(v)+4, Number(v))
 	}
 	c.height = curvesHeight
 	c.xAxis(x, "24", l.XName)
@@ -162,12 +162,12 @@ func (l Curves) table() Table {
 			if rows[p.X] == nil {
 				rows[p.X] = make([]string, len(l.Series))
 			}
-			rows[p.X][i] = number(p.Y)
+			rows[p.X][i] = Number(p.Y)
 		}
 	}
 	for i, x := range sortedKeys(rows) {
 		if i%(1+len(rows)/maxRows) == 0 {
-			t.Rows = append(t.Rows, append([]string{number(x)}, rows[x]...))
+			t.Rows = append(t.Rows, append([]string{Number(x)}, rows[x]...))
 		}
 	}
 	return t

@@ -95,7 +95,7 @@ func TestTicksAreRound(t *testing.T) {
 	} {
 		var got []string
 		for _, v := range c.scale.ticks() {
-			got = append(got, number(v))
+			got = append(got, Number(v))
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: %q, want %q", c.scale, got, c.want)
@@ -106,8 +106,8 @@ func TestTicksAreRound(t *testing.T) {
 func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[float64]string{0: "0", 0.12345: "0.123", 12.34: "12.3", 999.4: "999", 12345.6: "12,346",
-		1234567: "1,234,567", -1500: "-1,500", 2540.5: "2,540"} {
-		if got := number(v); got != want {
+		1234567: "1,234,567", -1500: "-1,500", 2540.5: "2,540", 100.4: "100", math.NaN(): "–"} {
+		if got := Number(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}
 	}

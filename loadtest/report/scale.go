@@ -61,19 +61,19 @@ func roundStep(v float64) float64 {
 	return 10 * power
 }
 
-// number formats v with three significant digits, and from 1,000 on as a whole
+// NotMeasured stands for a number that is NaN.
+const NotMeasured = "–"
+
+// Number formats v with three significant digits, and from 100 on as a whole
 // number with commas.
-func number(v float64) string {
+func Number(v float64) string {
 	switch {
 	case math.IsNaN(v):
-		return "–"
-	case math.Abs(v) >= 1000:
-		return commas(strconv.FormatFloat(v, 'f', 0, 64))
+		return NotMeasured
+	case math.Abs(v) < 100:
+		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
-func commas(digits string) string {
+	digits := strconv.FormatFloat(v, 'f', 0, 64)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
@@ -94,7 +94,7 @@ func (c *canvas) xAxis(s scale, top, unit string) {
 	for _, v := range s.ticks() {
 		x := s.at(v)
 		c.add(`<line class="grid" x1="%.1f" x2="%.1f" y1="%s" y2="%.1f"/>`, x, x, top, c.height)
-		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, number(v))
+		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, Number(v))
 	}
 	c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, s.to, c.height+30, escape(unit))
 	c.height += 34

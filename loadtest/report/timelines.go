@@ -39,7 +39,7 @@ func (l Claims) svg() (template.HTML, Table) {
 	c.legend(verdicts)
 	table := Table{Header: []string{"verdict", "claims"}}
 	for _, verdict := range keys(verdicts) {
-		table.Rows = append(table.Rows, []string{verdict, number(float64(verdicts[verdict]))})
+		table.Rows = append(table.Rows, []string{verdict, Number(float64(verdicts[verdict]))})
 	}
 	for _, instance := range keys(lanes) {
 		c.lane(instance, lanes[instance], x)
@@ -132,7 +132,7 @@ func (l Lanes) svg() (template.HTML, Table) {
 	for _, row := range l.Rows {
 		for _, s := range row.Spans {
 			x.high = max(x.high, s.To)
-			table.Rows = append(table.Rows, []string{row.Name, s.Name, number(s.From), number(s.To)})
+			table.Rows = append(table.Rows, []string{row.Name, s.Name, Number(s.From), Number(s.To)})
 		}
 	}
 	for _, row := range l.Rows {
@@ -174,5 +174,5 @@ func (c *canvas) span(s Span, x scale) {
 		return
 	}
 	c.add(`<rect class="span %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="2"><title>%s, from %s to %s</title></rect>`,
-		s.Kind, from, c.height+4, max(1.5, length), escape(s.Name), number(s.From), number(s.To))
+		s.Kind, from, c.height+4, max(1.5, length), escape(s.Name), Number(s.From), Number(s.To))
 }

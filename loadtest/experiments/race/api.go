@@ -61,15 +61,20 @@ type Settings struct {
 	Redis     string   `json:"redis"` // the topology of the Redis that the lock uses
 }
 
-// A Side is one burst and its result. Audit, Counts, Promises, Sentence and
-// Source are null until the side has ended.
+// A Side is one burst and its outcome.
 type Side struct {
-	Settings Settings        `json:"settings"`
+	Settings Settings  `json:"settings"`
+	Claims   []Claim   `json:"claims"`
+	Sections []Section `json:"sections"`
+	Samples  []Sample  `json:"samples"`
+	Outcome
+}
+
+// An Outcome is what became of a burst. Its members are null until the side has
+// ended.
+type Outcome struct {
 	Coupon   string          `json:"coupon"`
 	Barrier  time.Time       `json:"barrier"`
-	Claims   []Claim         `json:"claims"`
-	Sections []Section       `json:"sections"`
-	Samples  []Sample        `json:"samples"`
 	Audit    json.RawMessage `json:"audit"` // GET /coupons/{id}/audit: the service's own
 	Counts   *Counts         `json:"counts"`
 	Promises []Promise       `json:"promises"`
@@ -175,14 +180,8 @@ type Progress struct {
 
 // A Result is the data of the event side, when a side has ended.
 type Result struct {
-	Side     int             `json:"side"`
-	Coupon   string          `json:"coupon"`
-	Barrier  time.Time       `json:"barrier"`
-	Audit    json.RawMessage `json:"audit"`
-	Counts   *Counts         `json:"counts"`
-	Promises []Promise       `json:"promises"`
-	Sentence *Sentence       `json:"sentence"`
-	Source   *Source         `json:"source"`
+	Side int `json:"side"`
+	Outcome
 }
 
 // A Summary is a race in the list of the session's races, without its data.

@@ -23,7 +23,9 @@ func (s *session) handler(addr net.Addr) http.Handler {
 	mux.HandleFunc("GET /races",
 		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.summaries()) })
 	mux.HandleFunc("POST /races", s.postRace)
-	mux.HandleFunc("GET /races/{id}", s.with(getRace))
+	mux.HandleFunc("GET /races/{id}", s.with(func(w http.ResponseWriter, _ *http.Request, l *live) {
+		writeJSON(w, http.StatusOK, l.snapshot())
+	}))
 	mux.HandleFunc("GET /races/{id}/events", s.with(getEvents))
 	mux.HandleFunc("GET /races/{id}/race.html", s.with(getSavedPage))
 	return protect(mux, addr)
@@ -44,8 +46,8 @@ func protect(next http.Handler, addr net.Addr) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !hosts[r.Host] {
-			writeProblem(w, Problem{Title: "Misdirected Request", Status: http.StatusMisdirectedRequest,
-				Code: "wrong_host", Detail: "the race is served at 127.0.0.1 and localhost only"})
+			writeProblem(w, http.StatusMisdirectedRequest, "wrong_host",
+				"the race is served at 127.0.0.1 and localhost only")
 			return
 		}
 		sameOrigin.ServeHTTP(w, r)
@@ -56,19 +58,16 @@ func protect(next http.Handler, addr net.Addr) http.Handler {
 func (s *session) postRace(w http.ResponseWriter, r *http.Request) {
 	var request Request
 	if err := decodeRequest(w, r, &request); err != nil {
-		writeProblem(w, Problem{Title: "Bad Request", Status: http.StatusBadRequest, Code: "bad_request",
-			Detail: err.Error()})
+		writeProblem(w, http.StatusBadRequest, "bad_request", err.Error())
 		return
 	}
 	if wrong := check(request); len(wrong) > 0 {
-		writeProblem(w, Problem{Title: "Bad Request", Status: http.StatusBadRequest, Code: "invalid_race",
-			Errors: wrong})
+		writeProblem(w, http.StatusBadRequest, "invalid_race", "", wrong...)
 		return
 	}
 	l, err := s.start(request)
 	if err != nil {
-		writeProblem(w, Problem{Title: "Conflict", Status: http.StatusConflict, Code: "race_running",
-			Detail: err.Error()})
+		writeProblem(w, http.StatusConflict, "race_running", err.Error())
 		return
 	}
 	snapshot := l.snapshot()
@@ -96,16 +95,11 @@ func (s *session) with(serve func(http.ResponseWriter, *http.Request, *live)) ht
 	return func(w http.ResponseWriter, r *http.Request) {
 		l := s.find(r.PathValue("id"))
 		if l == nil {
-			writeProblem(w, Problem{Title: "Not Found", Status: http.StatusNotFound, Code: "race_not_found",
-				Detail: "this session has no such race"})
+			writeProblem(w, http.StatusNotFound, "race_not_found", "this session has no such race")
 			return
 		}
 		serve(w, r, l)
 	}
-}
-
-func getRace(w http.ResponseWriter, _ *http.Request, l *live) {
-	writeJSON(w, http.StatusOK, l.snapshot())
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -114,8 +108,9 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // fails only if the client has disconnected
 }
 
-func writeProblem(w http.ResponseWriter, p Problem) {
+func writeProblem(w http.ResponseWriter, status int, code, detail string, wrong ...FieldError) {
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
+	w.WriteHeader(status)
+	p := Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail, Errors: wrong}
 	_ = json.NewEncoder(w).Encode(p)
 }

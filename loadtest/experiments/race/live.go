@@ -47,17 +47,13 @@ func (l *live) replay() []event {
 			Side: i, Replay: true, Claims: slices.Clone(side.Claims), Sections: side.Sections, Samples: side.Samples,
 		}})
 		if side.Counts != nil {
-			events = append(events, event{"side", side.result(i)})
+			events = append(events, event{"side", Result{i, side.Outcome}})
 		}
 	}
 	if l.ended() {
 		events = append(events, event{"end", l.progress()})
 	}
 	return events
-}
-
-func (s Side) result(i int) Result {
-	return Result{i, s.Coupon, s.Barrier, s.Audit, s.Counts, s.Promises, s.Sentence, s.Source}
 }
 
 func (l *live) progress() Progress { return Progress{l.race.State, l.race.Phase, l.race.Error} }
@@ -109,9 +105,7 @@ func (l *live) add(b Batch) {
 func (l *live) finish(r Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &l.race.Sides[r.Side]
-	s.Coupon, s.Barrier, s.Audit, s.Counts = r.Coupon, r.Barrier, r.Audit, r.Counts
-	s.Promises, s.Sentence, s.Source = r.Promises, r.Sentence, r.Source
+	l.race.Sides[r.Side].Outcome = r.Outcome
 	l.publish(event{"side", r})
 }
 

@@ -77,7 +77,7 @@ func (b *bench) reportComparison(ctx context.Context) error {
 	for _, f := range b.Figures {
 		if after := strings.Replace(f.Name, "before", "after", 1); after != f.Name {
 			t.Add(fmt.Sprintf("%s (%s)", strings.ReplaceAll(f.Name, "before", "…"), f.Unit),
-				formatNumber(f.Median), formatNumber(b.named(after)), fmt.Sprintf("%.2f", b.named(after)/f.Median))
+				report.Number(f.Median), report.Number(b.named(after)), fmt.Sprintf("%.2f", b.named(after)/f.Median))
 		}
 	}
 	t.Print()

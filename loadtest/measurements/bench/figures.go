@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/stats"
 )
 
@@ -92,25 +92,7 @@ func (f Figures) highest(of ...figure) float64 {
 func (f Figures) spread(of figure) string {
 	fig := f.find(of.name)
 	if fig == nil {
-		return notMeasured
+		return report.NotMeasured
 	}
-	return fmt.Sprintf("%s (%s–%s)", formatNumber(fig.Median), formatNumber(fig.Min), formatNumber(fig.Max))
-}
-
-const notMeasured = "–"
-
-// formatNumber formats v with three significant digits, and from 100 on as a
-// whole number with commas.
-func formatNumber(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return notMeasured
-	case v < 100:
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	digits := strconv.FormatFloat(v, 'f', 0, 64)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return fmt.Sprintf("%s (%s–%s)", report.Number(fig.Median), report.Number(fig.Min), report.Number(fig.Max))
 }

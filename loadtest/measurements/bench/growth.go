@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/report"
 )
 
 // growth is grouped with more orders in the table, more coupons on sale and more
@@ -53,7 +54,7 @@ func growthRows() (rows []row) {
 	for _, s := range slices.Concat(growthSizes...) {
 		r := s.rate()
 		rows = append(rows, row{s.kind.label, []cell{
-			words(formatNumber(float64(s.count))), spread(r.figure), value(r.p99()), value(r.memory()),
+			words(report.Number(float64(s.count))), spread(r.figure), value(r.p99()), value(r.memory()),
 		}})
 	}
 	return rows

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -50,17 +49,4 @@ func pageOf(t *testing.T, r Report) string {
 		t.Fatal(err)
 	}
 	return markdown
-}
-
-func TestFormatNumber(t *testing.T) {
-	t.Parallel()
-	for v, want := range map[float64]string{
-		0: "0", 0.3162: "0.316", 12.34: "12.3", 100.4: "100", 1_718: "1,718", 19_216: "19,216",
-		10_000_000: "10,000,000",
-		math.NaN(): "–",
-	} {
-		if got := formatNumber(v); got != want {
-			t.Errorf("%v: got %s, want %s", v, got, want)
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/flashsale/loadtest/report"
 )
 
 // quotation is a number in a page after a comment with the name of its figure or
@@ -50,7 +52,7 @@ func (r Report) quote(text string) (string, error) {
 		case math.IsNaN(value):
 			err = fmt.Errorf("docs/benchmarks.json has no figure and no target %q", name)
 		}
-		return "<!-- " + name + " -->" + formatNumber(value)
+		return "<!-- " + name + " -->" + report.Number(value)
 	})
 	return text, err
 }

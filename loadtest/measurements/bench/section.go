@@ -52,20 +52,20 @@ func spread(f figure) cell { return func(all Figures) string { return all.spread
 func value(f figure) cell {
 	return func(all Figures) string {
 		if all.find(f.name) == nil {
-			return notMeasured
+			return report.NotMeasured
 		}
-		return formatNumber(all.median(f)) + " " + f.unit
+		return report.Number(all.median(f)) + " " + f.unit
 	}
 }
 
 // number is the median of a figure.
 func number(f figure) cell {
-	return func(all Figures) string { return formatNumber(all.median(f)) }
+	return func(all Figures) string { return report.Number(all.median(f)) }
 }
 
 // times is the ratio of two medians.
 func times(f, divisor figure) cell {
-	return func(all Figures) string { return formatNumber(all.ratio(f, divisor)) }
+	return func(all Figures) string { return report.Number(all.ratio(f, divisor)) }
 }
 
 // words is a text that was not measured.

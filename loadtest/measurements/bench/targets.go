@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"example.com/flashsale/loadtest/report"
 )
 
 // A Target is a limit for a median, or for a ratio of medians, of one run. A
@@ -66,9 +68,9 @@ func (t Target) measured() bool { return !math.IsNaN(t.Value) }
 
 func (t Target) limit() string {
 	if t.AtMost {
-		return "≤ " + formatNumber(t.Limit)
+		return "≤ " + report.Number(t.Limit)
 	}
-	return "≥ " + formatNumber(t.Limit)
+	return "≥ " + report.Number(t.Limit)
 }
 
 func (t Target) verdict() string {
