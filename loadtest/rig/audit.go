@@ -72,14 +72,14 @@ func (a Account) Balanced() bool { return a.Stock+a.Orders == a.InitialStock }
 
 // Totals sums up the accounts of several coupons.
 type Totals struct {
-	Orders        int
-	DistinctUsers int // the most of any coupon
-	Oversold      int
-	Duplicates    int
-	Undersold     int
-	Unsold        int
-	Unbalanced    int // coupons that are not Balanced
-	AckedMissing  int // acknowledged orders that the database does not have
+	Orders        int `json:"orders"`
+	DistinctUsers int `json:"distinct_users"` // the most of any coupon
+	Oversold      int `json:"oversold"`
+	Duplicates    int `json:"duplicates"`
+	Undersold     int `json:"undersold"`
+	Unsold        int `json:"unsold"`
+	Unbalanced    int `json:"-"`             // coupons that are not Balanced
+	AckedMissing  int `json:"acked_missing"` // acknowledged orders that the database does not have
 }
 
 // Total sums up accounts. claiming is how many users claimed each coupon.

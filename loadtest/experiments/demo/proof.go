@@ -15,30 +15,23 @@ type Proof struct {
 
 // A Record is one experiment in a proof. Guards are those in force.
 type Record struct {
-	Name          string   `json:"name"`
-	Workload      string   `json:"workload"`
-	Requests      int      `json:"requests"`
-	Users         int      `json:"users"`
-	Stock         int      `json:"stock"`
-	Lock          string   `json:"lock"`
-	Scope         string   `json:"scope"`
-	Commit        string   `json:"commit"`
-	Guards        []string `json:"guards"`
-	Expect        string   `json:"expect"`
-	Accepted      int      `json:"accepted"`
-	Orders        int      `json:"orders"`
-	DistinctUsers int      `json:"distinct_users"`
-	Oversold      int      `json:"oversold"`
-	Duplicates    int      `json:"duplicates"`
-	Undersold     int      `json:"undersold"` // units that left the stock without becoming an order
-	// units still in stock although users without an order claimed them
-	Unsold       int            `json:"unsold"`
-	AckedMissing int            `json:"acked_missing"`
-	MaxInFlight  int            `json:"max_in_flight"`
-	Instances    map[string]int `json:"instances"`
-	P50          float64        `json:"p50_ms"`
-	P99          float64        `json:"p99_ms"`
-	Pass         bool           `json:"pass"`
+	Name     string   `json:"name"`
+	Workload string   `json:"workload"`
+	Requests int      `json:"requests"`
+	Users    int      `json:"users"`
+	Stock    int      `json:"stock"`
+	Lock     string   `json:"lock"`
+	Scope    string   `json:"scope"`
+	Commit   string   `json:"commit"`
+	Guards   []string `json:"guards"`
+	Expect   string   `json:"expect"`
+	Accepted int      `json:"accepted"`
+	rig.Totals
+	MaxInFlight int            `json:"max_in_flight"`
+	Instances   map[string]int `json:"instances"`
+	P50         float64        `json:"p50_ms"`
+	P99         float64        `json:"p99_ms"`
+	Pass        bool           `json:"pass"`
 }
 
 func newProof(ctx context.Context, s *rig.Stack, results []Result) (Proof, error) {
@@ -56,10 +49,7 @@ func (r Result) record() Record {
 		Name: r.name(), Workload: r.Script,
 		Requests: r.Requests(), Users: r.Users, Stock: r.Stock,
 		Lock: r.Lock, Scope: r.Scope, Commit: r.Commit, Guards: r.Guards(), Expect: r.Expect(),
-		Accepted: len(r.Acknowledged()), Orders: r.Orders, DistinctUsers: r.DistinctUsers,
-		Oversold: r.Oversold, Duplicates: r.Duplicates, Undersold: r.Undersold, Unsold: r.Unsold,
-		AckedMissing: r.AckedMissing,
-		MaxInFlight:  r.MaxInFlight(), Instances: r.Instances(),
+		Accepted: len(r.Acknowledged()), Totals: r.Totals, MaxInFlight: r.MaxInFlight(), Instances: r.Instances(),
 		P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), Pass: r.Pass(),
 	}
 }

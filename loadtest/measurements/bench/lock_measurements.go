@@ -53,7 +53,7 @@ func (p peers) pairs(pairs pairs, lock lockName, duration time.Duration) measure
 	to := pairs.of(lock)
 	return measurement{to.name, func(ctx context.Context) ([]measured, error) {
 		var r struct{ Pairs, Seconds float64 }
-		err := p.run(ctx, &r, "pairs", lock.name, strconv.Itoa(pairs.goroutines), duration.String())
+		err := p.run(ctx, &r, "pairs", lock.name, duration, pairs.goroutines)
 		return []measured{{to, r.Pairs / r.Seconds}}, err
 	}}
 }
@@ -71,8 +71,7 @@ func (p peers) contention(lock lockName, duration time.Duration) measurement {
 			MaxMS     float64 `json:"max_ms"`
 			Calls     float64
 		}
-		err := p.run(ctx, &r, "contend", lock.name, strconv.Itoa(contendProcesses), strconv.Itoa(contendWaiters),
-			duration.String())
+		err := p.run(ctx, &r, "contend", lock.name, duration, contendProcesses, contendWaiters)
 		values := []measured{
 			{to.figure, r.HandOvers / r.Seconds}, {to.acquisitions(), r.Acquired / r.Seconds},
 			{to.waitP99(), r.P99MS}, {to.waitMax(), r.MaxMS},
@@ -91,16 +90,22 @@ func (p peers) renewals(lock lockName) measurement {
 		var r struct {
 			Calls float64 `json:"calls_per_third"`
 		}
-		err := p.run(ctx, &r, "hold", lock.name, strconv.Itoa(heldLocks), heldTTL, "2s")
+		err := p.run(ctx, &r, "hold", lock.name, 2*time.Second, heldLocks, heldTTL)
 		return []measured{{to, r.Calls}}, err
 	}}
 }
 
 // run runs bench-peers and decodes its output into result.
-func (p peers) run(ctx context.Context, result any, args ...string) error {
+func (p peers) run(
+	ctx context.Context, result any, command, lock string, duration time.Duration, numbers ...int,
+) error {
 	path, err := rig.Binary("bench-peers")
 	if err != nil {
 		return err
+	}
+	args := []string{command, lock, duration.String()}
+	for _, n := range numbers {
+		args = append(args, strconv.Itoa(n))
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), p...)

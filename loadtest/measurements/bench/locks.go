@@ -52,7 +52,7 @@ const (
 	contendProcesses = 4
 	contendWaiters   = 16 // in each process
 	heldLocks        = 10_000
-	heldTTL          = "3s"
+	heldTTL          = 3 // seconds
 )
 
 // pairs are acquisitions and releases without contention, by so many goroutines.

@@ -16,11 +16,20 @@ import (
 	"example.com/flashsale/loadtest/stats"
 )
 
-// A waitResult sums up the waiters of one process.
+// A waitResult sums up waiters.
 type waitResult struct {
 	Acquired  int   `json:"acquired"`
 	HandOvers int   `json:"hand_overs"` // acquired by another waiter than the previous time
 	WaitsUS   []int `json:"waits_us,omitempty"`
+}
+
+func sum(results []waitResult) (all waitResult) {
+	for _, r := range results {
+		all.Acquired += r.Acquired
+		all.HandOvers += r.HandOvers
+		all.WaitsUS = append(all.WaitsUS, r.WaitsUS...)
+	}
+	return all
 }
 
 // A contention is the output of contend.
@@ -33,43 +42,26 @@ type contention struct {
 }
 
 // contend starts several processes with many waiters each, all for one lock.
-func contend(ctx context.Context, args []string) (any, error) {
-	l, err := open(args[0])
-	if err != nil {
-		return nil, err
-	}
-	n, d, err := parseArgs(args[1:])
-	if err != nil {
-		return nil, err
-	}
-	processes := n[0]
-	before, err := serverCalls(ctx, l.calls)
+func contend(ctx context.Context, j job) (any, error) {
+	before, err := serverCalls(ctx, j.calls)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now().Add(500 * time.Millisecond).UnixMilli() // all processes are up by then; also part of the key
-	results, err := spawn(ctx, processes, []string{"wait", args[0], strconv.FormatInt(start, 10), args[2], d.String()})
+	results, err := spawn(ctx, j.numbers[0], []string{
+		"wait", j.lock, j.duration.String(), strconv.FormatInt(start, 10), strconv.Itoa(j.numbers[1]),
+	})
 	if err != nil {
 		return nil, err
 	}
-	after, err := serverCalls(ctx, l.calls)
-	if err != nil {
-		return nil, err
-	}
-	return summarize(results, d, after-before), nil
-}
-
-func summarize(results []waitResult, d time.Duration, calls int) contention {
-	sum := contention{Seconds: d.Seconds(), Calls: calls}
-	for _, w := range results {
-		sum.Acquired += w.Acquired
-		sum.HandOvers += w.HandOvers
-		sum.WaitsUS = append(sum.WaitsUS, w.WaitsUS...)
-	}
-	sum.P99MS = float64(stats.Quantile(sum.WaitsUS, 0.99)) / 1000
-	sum.MaxMS = float64(stats.Quantile(sum.WaitsUS, 1)) / 1000
-	sum.WaitsUS = nil
-	return sum
+	after, err := serverCalls(ctx, j.calls)
+	all := sum(results)
+	waits := all.WaitsUS
+	all.WaitsUS = nil
+	return contention{
+		waitResult: all, Seconds: j.duration.Seconds(), Calls: after - before,
+		P99MS: float64(stats.Quantile(waits, 0.99)) / 1000, MaxMS: float64(stats.Quantile(waits, 1)) / 1000,
+	}, err
 }
 
 // spawn runs several processes of this program at the same time.
@@ -97,37 +89,23 @@ func spawn(ctx context.Context, processes int, args []string) ([]waitResult, err
 
 // wait is the command of one process. Its waiters acquire the lock again and
 // again.
-func wait(ctx context.Context, args []string) (any, error) {
-	l, err := open(args[0])
-	if err != nil {
-		return nil, err
-	}
-	n, d, err := parseArgs(args[1:])
-	if err != nil {
-		return nil, err
-	}
+func wait(ctx context.Context, j job) (any, error) {
 	rdb, err := goRedis(os.Getenv("REDIS_URL"))
 	if err != nil {
 		return nil, err
 	}
-	start, key := time.UnixMilli(int64(n[0])), "contended:"+args[1]
-	ctx, cancel := context.WithDeadline(ctx, start.Add(d))
+	start, key := time.UnixMilli(int64(j.numbers[0])), fmt.Sprintf("contended:%d", j.numbers[0])
+	ctx, cancel := context.WithDeadline(ctx, start.Add(j.duration))
 	defer cancel()
-	results, errs := make([]waitResult, n[1]), make([]error, n[1])
+	results, errs := make([]waitResult, j.numbers[1]), make([]error, j.numbers[1])
 	time.Sleep(time.Until(start))
 	var wg sync.WaitGroup
 	for i := range results {
 		waiter := fmt.Sprintf("%d/%d", os.Getpid(), i)
-		wg.Go(func() { results[i], errs[i] = acquireRepeatedly(ctx, l, rdb, key, waiter) })
+		wg.Go(func() { results[i], errs[i] = acquireRepeatedly(ctx, j.locker, rdb, key, waiter) })
 	}
 	wg.Wait()
-	sum := waitResult{WaitsUS: []int{}}
-	for _, w := range results {
-		sum.Acquired += w.Acquired
-		sum.HandOvers += w.HandOvers
-		sum.WaitsUS = append(sum.WaitsUS, w.WaitsUS...)
-	}
-	return sum, errors.Join(errs...)
+	return sum(results), errors.Join(errs...)
 }
 
 // acquireRepeatedly is one waiter. It stops when ctx ends.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,39 +16,24 @@ var leaseTTL = ttl
 
 // hold acquires many locks and counts the calls to Redis while the library
 // renews them every third of the TTL.
-func hold(ctx context.Context, args []string) (any, error) {
-	n, err := strconv.Atoi(args[1])
-	if err != nil {
-		return nil, err
-	}
-	if leaseTTL, err = time.ParseDuration(args[2]); err != nil {
-		return nil, err
-	}
-	d, err := time.ParseDuration(args[3])
-	if err != nil {
-		return nil, err
-	}
-	l, err := open(args[0])
-	if err != nil {
-		return nil, err
-	}
-	unlocks, err := acquireMany(ctx, l, n)
+func hold(ctx context.Context, j job) (any, error) {
+	unlocks, err := acquireMany(ctx, j.locker, j.numbers[0])
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(leaseTTL / 3) // the first renewals
-	before, err := serverCalls(ctx, l.calls)
+	before, err := serverCalls(ctx, j.calls)
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(d)
-	after, err := serverCalls(ctx, l.calls)
+	time.Sleep(j.duration)
+	after, err := serverCalls(ctx, j.calls)
 	for _, unlock := range unlocks {
 		err = errors.Join(err, unlock()) // returns an error if the lock was lost
 	}
 	return struct {
 		CallsPerThird float64 `json:"calls_per_third"`
-	}{float64(after-before) / (d.Seconds() / (leaseTTL / 3).Seconds())}, err
+	}{float64(after-before) / (j.duration.Seconds() / (leaseTTL / 3).Seconds())}, err
 }
 
 func acquireMany(ctx context.Context, l locker, n int) ([]func() error, error) {

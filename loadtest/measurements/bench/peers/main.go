@@ -3,9 +3,9 @@
 // the same server. It is a separate module so that the service does not depend on
 // them.
 //
-//	bench-peers pairs   LOCK GOROUTINES DURATION           acquire and release, one key for each goroutine
-//	bench-peers contend LOCK PROCESSES WAITERS DURATION    all waiters for one key
-//	bench-peers hold    LOCK LEASES TTL DURATION           hold many locks while the library renews them
+//	bench-peers pairs   LOCK DURATION GOROUTINES           acquire and release, one key for each goroutine
+//	bench-peers contend LOCK DURATION PROCESSES WAITERS    all waiters for one key
+//	bench-peers hold    LOCK DURATION LEASES TTL           hold many locks while the library renews them, in seconds
 //
 // REDIS_URL is the server, ETCD_ADDR that of the etcd locks. Each command prints one line of JSON.
 package main
@@ -21,14 +21,22 @@ import (
 	"time"
 )
 
+// A job is what the command line says: a lock, a duration and whole numbers.
+type job struct {
+	locker
+	lock     string
+	duration time.Duration
+	numbers  []int
+}
+
 var commands = map[string]struct {
-	args int
-	run  func(ctx context.Context, args []string) (any, error)
+	numbers int
+	run     func(ctx context.Context, j job) (any, error)
 }{
-	"pairs":   {3, pairs},
-	"contend": {4, contend},
-	"wait":    {4, wait}, // one process of contend
-	"hold":    {4, hold},
+	"pairs":   {1, pairs},
+	"contend": {2, contend},
+	"wait":    {2, wait}, // one process of contend
+	"hold":    {2, hold},
 }
 
 func main() {
@@ -45,25 +53,37 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("usage: bench-peers pairs | contend | hold …")
 	}
 	command, ok := commands[args[0]]
-	if !ok || len(args) != 1+command.args {
+	if !ok || len(args) != 3+command.numbers {
 		return fmt.Errorf("%v: unknown command or wrong number of arguments", args)
 	}
-	result, err := command.run(ctx, args[1:])
+	j, err := parse(args[1], args[2], args[3:])
+	if err != nil {
+		return err
+	}
+	if args[0] == "hold" {
+		leaseTTL = time.Duration(j.numbers[1]) * time.Second
+	}
+	if j.locker, err = open(j.lock); err != nil {
+		return err
+	}
+	result, err := command.run(ctx, j)
 	if err != nil {
 		return fmt.Errorf("%v: %w", args, err)
 	}
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// parseArgs parses the whole numbers and the final duration of a command.
-func parseArgs(args []string) (ns []int, d time.Duration, err error) {
-	for _, arg := range args[:len(args)-1] {
-		n, err := strconv.Atoi(arg)
-		if err != nil || n < 1 {
-			return nil, 0, fmt.Errorf("%q is not a positive number", arg)
-		}
-		ns = append(ns, n)
+func parse(lock, duration string, numbers []string) (j job, err error) {
+	j.lock = lock
+	if j.duration, err = time.ParseDuration(duration); err != nil {
+		return j, err
 	}
-	d, err = time.ParseDuration(args[len(args)-1])
-	return ns, d, err
+	for _, number := range numbers {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return j, fmt.Errorf("%q is not a positive number", number)
+		}
+		j.numbers = append(j.numbers, n)
+	}
+	return j, nil
 }

@@ -9,22 +9,13 @@ import (
 )
 
 // pairs acquires and releases locks without contention.
-func pairs(ctx context.Context, args []string) (any, error) {
-	l, err := open(args[0])
-	if err != nil {
-		return nil, err
-	}
-	n, d, err := parseArgs(args[1:])
-	if err != nil {
-		return nil, err
-	}
-	goroutines := n[0]
+func pairs(ctx context.Context, j job) (any, error) {
 	// opens connections, loads scripts
-	if _, err := repeatPairs(ctx, l, goroutines, d/10+50*time.Millisecond); err != nil {
+	if _, err := repeatPairs(ctx, j.locker, j.numbers[0], j.duration/10+50*time.Millisecond); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	count, err := repeatPairs(ctx, l, goroutines, d)
+	count, err := repeatPairs(ctx, j.locker, j.numbers[0], j.duration)
 	return struct {
 		Pairs   int     `json:"pairs"`
 		Seconds float64 `json:"seconds"`
