@@ -26,8 +26,8 @@ func Section(title string, views []Views) report.Section {
 	rate := report.Bars{Caption: "Views a second", Unit: "1/s"}
 	for _, v := range views {
 		control := v.Expect == "break"
-		counted.Bars = append(counted.Bars, report.Bar{Name: v.name(), Value: float64(v.Counted), Other: control})
-		rate.Bars = append(rate.Bars, report.Bar{Name: v.name(), Value: v.PerSecond, Other: control})
+		counted.Bars = append(counted.Bars, report.Bar{Name: v.String(), Value: float64(v.Counted), Other: control})
+		rate.Bars = append(rate.Bars, report.Bar{Name: v.String(), Value: v.PerSecond, Other: control})
 	}
 	return report.Section{
 		Title: title, Verdict: rig.Verdict(!slices.ContainsFunc(views, func(v Views) bool { return !v.Pass }), false),
@@ -36,16 +36,12 @@ func Section(title string, views []Views) report.Section {
 	}
 }
 
-func (v Views) name() string {
-	return fmt.Sprintf("%s %s, %s, %s", v.Version, v.Lock, v.Topology, v.Sender)
-}
-
 // Table is a table of trials.
 func Table(views []Views) report.Table {
 	t := report.Table{Header: []string{"", "has to", "counted", "lost", "1/s", "wait p50, ms",
 		"wait p99, ms", "verdict"}}
 	for _, v := range views {
-		t.Add(v.name(), v.Expect, v.Counted, v.Lost, fmt.Sprintf("%.0f", v.PerSecond),
+		t.Add(v.String(), v.Expect, v.Counted, v.Lost, fmt.Sprintf("%.0f", v.PerSecond),
 			fmt.Sprintf("%.1f", v.WaitP50), fmt.Sprintf("%.1f", v.WaitP99), rig.Verdict(v.Pass, v.Expect == "break"))
 	}
 	return t

@@ -22,16 +22,12 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	var rows Rows
-	pass, steps := true, rig.NewSteps(len(trials())+len(pausedDrivers))
-	for _, t := range trials() {
-		steps.Next("%s, %s, lock %s", t.Sender, t.Version, t.Lock)
-		v, err := Send(ctx, s, t)
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", t.Version, t.Lock, err)
-		}
-		rows.Views, pass = append(rows.Views, v), pass && v.Pass
+	steps := rig.NewSteps(len(trials()) + len(pausedDrivers))
+	views, pass, err := SendAll(ctx, s, steps, trials())
+	if err != nil {
+		return err
 	}
+	rows := Rows{Views: views}
 	for _, driver := range pausedDrivers {
 		steps.Next("pause of a holder, lock %s", driver.name)
 		p, err := pause(ctx, s, driver.name, driver.expect)
@@ -59,11 +55,5 @@ type Rows struct {
 
 // trials returns each driver under k6, and some of them again under JMeter.
 func trials() []Trial {
-	all := []Trial{{"k6", "single", "v1", "none", "break"}, {"k6", "single", "v2", "local", "break"}}
-	for _, driver := range drivers {
-		all = append(all, Trial{"k6", "single", "v3", driver, "hold"})
-	}
-	return append(all, Trial{"k6", "single", "v4", "redlock", "hold"},
-		Trial{"jmeter", "single", "v1", "none", "break"}, Trial{"jmeter", "single", "v2", "local", "break"},
-		Trial{"jmeter", "single", "v3", "redis", "hold"}, Trial{"jmeter", "single", "v4", "redlock", "hold"})
+	return append(Trials("single", "k6", drivers...), Trials("single", "jmeter", "redis")...)
 }

@@ -12,13 +12,18 @@ func TestViewsAreJudgedByWhatWasCounted(t *testing.T) {
 		views Views
 		want  bool
 	}{
-		"all counted":           {Views{Expect: "hold", Counted: 666, Answered: 666, OnA: 333, OnB: 333}, true},
-		"one lost":              {Views{Expect: "hold", Counted: 665, Answered: 666, OnA: 333, OnB: 333}, false},
-		"one refused":           {Views{Expect: "hold", Counted: 665, Answered: 665, OnA: 333, OnB: 332}, false},
-		"one instance only":     {Views{Expect: "hold", Counted: 666, Answered: 666, OnA: 666}, false},
-		"control breaks":        {Views{Expect: "break", Counted: 9, Answered: 666, OnA: 333, OnB: 333}, true},
-		"control loses nothing": {Views{Expect: "break", Counted: 666, Answered: 666, OnA: 333, OnB: 333}, false},
-		"control answers none":  {Views{Expect: "break", OnA: 333, OnB: 333}, false},
+		"all counted": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 333, OnB: 333},
+			true},
+		"one lost": {Views{Trial: Trial{Expect: "hold"}, Counted: 665, Answered: 666, OnA: 333, OnB: 333},
+			false},
+		"one refused": {Views{Trial: Trial{Expect: "hold"}, Counted: 665, Answered: 665, OnA: 333, OnB: 332},
+			false},
+		"one instance only": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 666}, false},
+		"control breaks": {Views{Trial: Trial{Expect: "break"}, Counted: 9, Answered: 666, OnA: 333, OnB: 333},
+			true},
+		"control loses nothing": {Views{Trial: Trial{Expect: "break"}, Counted: 666, Answered: 666, OnA: 333,
+			OnB: 333}, false},
+		"control answers none": {Views{Trial: Trial{Expect: "break"}, OnA: 333, OnB: 333}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,7 @@ package pageview
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,20 +16,30 @@ const burstSize = 666
 
 // A Trial says how page views are sent, and to what.
 type Trial struct {
-	Sender   string // k6 or jmeter
-	Topology string // of Redis
-	Version  string // of the route: v1 to v4
-	Lock     string
-	Expect   string // hold or break
+	Topology string `json:"redis"`
+	Sender   string `json:"sender"`  // k6 or jmeter
+	Version  string `json:"version"` // of the route: v1 to v4
+	Lock     string `json:"lock"`
+	Expect   string `json:"expect"` // hold or break
+}
+
+func (t Trial) String() string {
+	return fmt.Sprintf("%s %s, %s, %s", t.Version, t.Lock, t.Topology, t.Sender)
+}
+
+// Trials returns the versions that have to lose views, the third version under each
+// driver, and the fourth.
+func Trials(topology, sender string, drivers ...string) []Trial {
+	all := []Trial{{topology, sender, "v1", "none", "break"}, {topology, sender, "v2", "local", "break"}}
+	for _, driver := range drivers {
+		all = append(all, Trial{topology, sender, "v3", driver, "hold"})
+	}
+	return append(all, Trial{topology, sender, "v4", "redlock", "hold"})
 }
 
 // Views is the result of a trial.
 type Views struct {
-	Topology  string  `json:"redis"`
-	Sender    string  `json:"sender"` // k6 or jmeter
-	Version   string  `json:"version"`
-	Lock      string  `json:"lock"`
-	Expect    string  `json:"expect"` // hold or break
+	Trial
 	Counted   int64   `json:"counted"`
 	Answered  int64   `json:"answered"` // with 200
 	Lost      int64   `json:"lost"`     // answered with 200 and not counted
@@ -40,10 +51,23 @@ type Views struct {
 	Pass      bool    `json:"pass"`
 }
 
-// Send starts the service, sends the views of t at once and compares the count
-// with the replies.
-func Send(ctx context.Context, s *rig.Stack, t Trial) (Views, error) {
-	v := Views{Sender: t.Sender, Topology: t.Topology, Version: t.Version, Lock: t.Lock, Expect: t.Expect}
+// SendAll starts the service for each trial, sends its views at once and compares
+// the count with the replies. It reports whether all trials pass.
+func SendAll(ctx context.Context, s *rig.Stack, steps *rig.Steps, trials []Trial) (all []Views, pass bool, err error) {
+	pass = true
+	for _, t := range trials {
+		steps.Next("page views, %s", t)
+		v, err := send(ctx, s, t)
+		if err != nil {
+			return nil, false, fmt.Errorf("page views, %s: %w", t, err)
+		}
+		all, pass = append(all, v), pass && v.Pass
+	}
+	return all, pass, nil
+}
+
+func send(ctx context.Context, s *rig.Stack, t Trial) (Views, error) {
+	v := Views{Trial: t}
 	service, err := s.StartService(ctx, t.Topology, t.Lock, "CLAIM_TIMEOUT=60s")
 	if err != nil {
 		return v, err

@@ -23,7 +23,11 @@ func run(ctx context.Context, s *rig.Stack) error {
 	if err != nil {
 		return err
 	}
-	views, viewsPass, err := runViews(ctx, s, steps)
+	var trials []pageview.Trial
+	for _, topology := range lab.Topologies {
+		trials = append(trials, pageview.Trials(topology, "k6", "redis", "redisson")...)
+	}
+	views, viewsPass, err := pageview.SendAll(ctx, s, steps, trials)
 	if err != nil {
 		return err
 	}
@@ -61,24 +65,4 @@ func runSales(ctx context.Context, s *rig.Stack, steps *rig.Steps) (sales []Sale
 		}
 	}
 	return sales, pass, nil
-}
-
-func runViews(ctx context.Context, s *rig.Stack, steps *rig.Steps) (views []pageview.Views, pass bool, err error) {
-	pass = true
-	for _, topology := range lab.Topologies {
-		for _, t := range []pageview.Trial{
-			{Version: "v1", Lock: "none", Expect: "break"}, {Version: "v2", Lock: "local", Expect: "break"},
-			{Version: "v3", Lock: "redis", Expect: "hold"}, {Version: "v3", Lock: "redisson", Expect: "hold"},
-			{Version: "v4", Lock: "redlock", Expect: "hold"},
-		} {
-			t.Sender, t.Topology = "k6", topology
-			steps.Next("page views, %s, %s, lock %s", topology, t.Version, t.Lock)
-			v, err := pageview.Send(ctx, s, t)
-			if err != nil {
-				return nil, false, fmt.Errorf("%s %s %s: %w", topology, t.Version, t.Lock, err)
-			}
-			views, pass = append(views, v), pass && v.Pass
-		}
-	}
-	return views, pass, nil
 }
