@@ -50,7 +50,7 @@ func isMistake(err error) bool {
 // decide sells a unit of the coupon, once the prechecks have passed and the claim
 // has a slot. A claim that a precheck refuses needs no slot.
 func (c *Claims) decide(ctx context.Context, userID, couponID int64) (Order, error) {
-	cp, now, err := c.precheck(ctx, userID, couponID)
+	cp, now, err := c.findOpen(ctx, userID, couponID)
 	if err != nil {
 		return Order{}, err
 	}
@@ -60,7 +60,7 @@ func (c *Claims) decide(ctx context.Context, userID, couponID int64) (Order, err
 	}
 	defer c.slots.Release(couponID)
 	if waited { // the coupon may be sold out by now
-		if cp, now, err = c.precheck(ctx, userID, couponID); err != nil {
+		if cp, now, err = c.findOpen(ctx, userID, couponID); err != nil {
 			return Order{}, err
 		}
 	}
@@ -72,81 +72,6 @@ func (c *Claims) awaitSlot(ctx context.Context, couponID int64) (waited bool, er
 	waited, err = c.slots.Acquire(ctx, couponID)
 	tracing.End(span, err)
 	return waited, err
-}
-
-// sellLocked places o, with a unit of s, under the lock. ErrSoldOut means that s
-// is empty.
-func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o Order) (placed Order, err error) {
-	lockCtx, span := c.tracer.Start(ctx, "lock")
-	l, leave, err := c.acquire(lockCtx, o.UserID, s)
-	if err != nil {
-		endStep(span, err)
-		if errors.Is(err, lock.ErrLocked) {
-			err = ErrClaimInProgress
-		}
-		return Order{}, err
-	}
-	defer func() {
-		leave()
-		released := c.releaser.release(l, span)
-		if isVerdict(err) {
-			select { // a refused user may claim again at once, at another instance
-			case <-released:
-			case <-ctx.Done():
-			}
-		}
-	}()
-	placed, err = c.place(l.Context(), s, o)
-	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
-		err = c.confirmSoldOut(l.Context(), cp, o.UserID)
-	}
-	return placed, err
-}
-
-// maxIDAttempts bounds how often a taken id is replaced. The id worker gives no
-// id twice, except after the double faults that its package names.
-const maxIDAttempts = 3
-
-// place gives o an id and commits it, with a unit of s.
-func (c *Claims) place(ctx context.Context, s Segment, o Order) (Order, error) {
-	var err error
-	for attempt := 0; attempt == 0 || errors.Is(err, ErrIDTaken) && attempt < maxIDAttempts; attempt++ {
-		if o.ID, err = c.nextID(ctx); err != nil {
-			return Order{}, err
-		}
-		err = c.commit(ctx, s, o)
-	}
-	c.remember(o, err)
-	if err != nil {
-		return Order{}, err
-	}
-	return o, nil
-}
-
-func (c *Claims) nextID(ctx context.Context) (int64, error) {
-	ctx, span := c.tracer.Start(ctx, "id")
-	id, err := c.ids.Next(ctx)
-	endStep(span, err)
-	return id, err
-}
-
-func (c *Claims) commit(ctx context.Context, s Segment, o Order) error {
-	ctx, span := c.tracer.Start(ctx, "commit")
-	err := c.committer.Commit(ctx, s, o)
-	endStep(span, err)
-	return err
-}
-
-// remember notes the order that o's commit has made or found, for the prechecks
-// of later claims.
-func (c *Claims) remember(o Order, err error) {
-	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
-	switch {
-	case err == nil:
-		c.winners.Add(o.CouponID, o.UserID, o.ID)
-	case ok:
-		c.winners.Add(o.CouponID, o.UserID, claimed.OrderID)
-	}
 }
 
 // Slots returns the usage of the slots. A claim runs from its prechecks to its

@@ -14,7 +14,7 @@ import (
 	"example.com/flashsale/internal/tracing"
 )
 
-// A Committer writes orders.
+// A Committer writes orders. Package order/commit has one for each strategy.
 type Committer interface {
 	// Commit returns nil once o, which takes a unit of s, is durable. Its errors
 	// are coupon.ErrSoldOut if s is empty, *AlreadyClaimedError, ErrIDTaken, or
@@ -25,6 +25,7 @@ type Committer interface {
 }
 
 // Winners knows which users have an order. It may know too few, never too many.
+// Package order/winners implements it.
 type Winners interface {
 	// Find returns the user's order if it is known without a query.
 	Find(couponID, userID int64) (orderID int64, found bool)

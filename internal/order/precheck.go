@@ -23,9 +23,9 @@ const (
 // Prechecks lists them all.
 var Prechecks = []Precheck{PrecheckWindow, PrecheckOrder, PrecheckFilter, PrecheckLookup}
 
-// precheck returns the coupon, and the time at which the prechecks have passed, or
+// findOpen returns the coupon, and the time at which the prechecks have passed, or
 // the verdict that needs no transaction.
-func (c *Claims) precheck(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
+func (c *Claims) findOpen(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
 	now = time.Now().UTC().Truncate(time.Millisecond)
 	couponCtx, span := c.tracer.Start(ctx, "coupon")
 	cp, err = c.coupons.Find(couponCtx, couponID)
@@ -34,15 +34,15 @@ func (c *Claims) precheck(ctx context.Context, userID, couponID int64) (cp coupo
 		return cp, now, err
 	}
 	gateCtx, span := c.tracer.Start(ctx, "gate")
-	err = c.checkOpen(gateCtx, cp, userID, now)
+	err = c.precheck(gateCtx, cp, userID, now)
 	endStep(span, err)
 	return cp, now, err
 }
 
-// checkOpen returns the verdict on a claim of cp that needs no transaction, or
+// precheck returns the verdict on a claim of cp that needs no transaction, or
 // nil. A user who has an order gets ErrAlreadyClaimed even if the coupon is sold
 // out: the reply to the winning claim may have been lost.
-func (c *Claims) checkOpen(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
+func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
 	err := cp.CheckOpen(now)
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 		c.refused(PrecheckWindow)

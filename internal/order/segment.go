@@ -1,12 +1,7 @@
 package order
 
 import (
-	"context"
-	"errors"
-	"time"
-
 	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/transaction"
 )
 
 // A Segment is a part of a coupon's stock, in a row of its own. Segment 0 is the
@@ -49,47 +44,3 @@ func hash(userID int64) uint64 {
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
 }
-
-// sell sells a unit of the user's segment of cp to o. While that segment is empty
-// and the coupon has stock, it sells from another one. It returns ErrSoldOut if
-// one read has found all segments empty.
-func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
-	s := segmentFor(cp, o.UserID)
-	for {
-		placed, err := c.sellLocked(ctx, cp, s, o)
-		if !errors.Is(err, coupon.ErrSoldOut) {
-			return placed, err
-		}
-		if cp.Segments <= 1 {
-			c.coupons.MarkSoldOut(cp)
-			return Order{}, err
-		}
-		if cp, err = c.coupons.Reload(ctx, cp.ID); err != nil {
-			return Order{}, err
-		}
-		if cp.Stock < 1 {
-			return Order{}, c.confirmSoldOut(ctx, cp, o.UserID)
-		}
-		empty := s
-		if s = segmentFor(cp, o.UserID); s == empty {
-			if err := transaction.Pause(ctx, stalePause); err != nil {
-				return Order{}, err
-			}
-		}
-	}
-}
-
-// confirmSoldOut returns the verdict on a claim that has found no stock:
-// coupon.ErrSoldOut, or an *AlreadyClaimedError if the last unit went to another
-// claim of the same user, which the lock has not kept out. The claim's transaction
-// may have begun before that order was committed.
-func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, userID int64) error {
-	if _, err := c.winners.CheckSoldOut(ctx, cp, userID); err != nil {
-		return err
-	}
-	return coupon.ErrSoldOut // restocked meanwhile
-}
-
-// stalePause is the time between two attempts to sell from a segment that is
-// empty, but not in what was read: it has just been restocked, or a replica lags.
-const stalePause = 20 * time.Millisecond

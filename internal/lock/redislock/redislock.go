@@ -58,7 +58,8 @@ type setter interface {
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
-// New returns a locker whose TryLock is one plain SET, for a waiter one script.
+// New returns a locker whose TryLock is one plain SET, for a waiter one script. The
+// service uses Batched.
 // Its leases have no fence.
 func New(rdb redis.UniversalClient) *Locker {
 	l := &Locker{rdb: rdb, set: rdb, publish: "publish"}

@@ -13,7 +13,6 @@ import (
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/tracing"
-	"example.com/flashsale/internal/transaction"
 )
 
 // groupCommit commits orders in shared transactions. A hot coupon is one row, so
@@ -99,102 +98,4 @@ func (g *groupCommit) Close() {
 	g.closed = true
 	g.mu.Unlock()
 	g.workers.Wait()
-}
-
-// commitReady commits batches of the ready coupons until none is ready.
-func (g *groupCommit) commitReady() {
-	for b := g.next(nil); b != nil; b = g.next(b) {
-		start := time.Now()
-		err := g.commitShared(b)
-		if transaction.IsConflict(err) {
-			g.split(b)
-			b = nil
-			continue
-		}
-		g.reply(b, start, err)
-	}
-}
-
-// commitShared returns nil if b's verdicts are final. It first tries to place all
-// orders; if that changed nothing, an interactive transaction finds out which of
-// them can be placed. It does not try again what the server may yet execute:
-// the stock would be taken twice for the same orders.
-func (g *groupCommit) commitShared(b *batch) (err error) {
-	ctx, end := g.attempt(b)
-	defer func() { end(err) }()
-	err = b.placeAll(ctx, g.batchDB, g.standalone)
-	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
-		err = transaction.Run(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
-	}
-	return g.settle(ctx, b, err)
-}
-
-// split commits the parts of a batch each in a transaction of its own. One of
-// their coupons may be locked by somebody else: the others do not wait for it
-// again.
-func (g *groupCommit) split(b *batch) {
-	for _, p := range b.parts {
-		alone := &batch{}
-		alone.add(p)
-		g.workers.Go(func() { g.commitAlone(alone) })
-	}
-}
-
-// commitAlone commits batches of one coupon until one of them succeeds, or until
-// no order is queued. Orders of a coupon that stays locked thus delay no other's.
-func (g *groupCommit) commitAlone(b *batch) {
-	q := b.parts[0].queue
-	for b != nil {
-		start := time.Now()
-		err := g.commitRepeatedly(b)
-		g.reply(b, start, err)
-		if err == nil {
-			g.requeue(b)
-			return
-		}
-		b = g.nextOf(q)
-	}
-}
-
-// commitRepeatedly is commitShared for a batch that contends for its coupon. If
-// many coupons are locked, it waits for a slot.
-func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
-	ctx, end := g.attempt(b)
-	defer func() { end(err) }()
-	couponID := b.parts[0].queue.couponID
-	if _, err := g.retrySlots.Acquire(ctx, couponID); err != nil {
-		return err
-	}
-	defer g.retrySlots.Release(couponID)
-	return g.settle(ctx, b, transaction.Retry(ctx, func() error {
-		return transaction.Run(ctx, g.db, func(conn *sqlx.Conn) error { return b.apply(ctx, conn) })
-	}))
-}
-
-// reply sends each order its result: its verdict if err is nil.
-func (g *groupCommit) reply(b *batch, start time.Time, err error) {
-	t := Transaction{Claims: len(b.orders), Took: time.Since(start), Err: err}
-	if err == nil {
-		t.Orders = len(b.placed)
-	}
-	for _, p := range b.orders {
-		if err != nil {
-			p.result <- err // the refusals were read in a transaction that was not committed
-		} else {
-			p.result <- b.refused[p.ID]
-		}
-	}
-	g.ended(t)
-}
-
-// settle returns nil if the batch's verdicts are final, and otherwise why they
-// are not. It reads back a commit whose outcome is unknown.
-func (g *groupCommit) settle(ctx context.Context, b *batch, err error) error {
-	switch {
-	case errors.Is(err, transaction.ErrUnknown):
-		return readBack(ctx, g.db, b.placed[0].Order, err)
-	case errors.Is(err, errNonePlaced):
-		return nil
-	}
-	return err
 }

@@ -29,15 +29,6 @@ func (g *groupCommit) enqueue(p *pending) bool {
 	return true
 }
 
-// startWorker starts a goroutine that commits batches, if a coupon is ready and
-// fewer than maxWorkers run.
-func (g *groupCommit) startWorker() {
-	if len(g.ready) > 0 && g.running < maxWorkers {
-		g.running++
-		g.workers.Go(g.commitReady)
-	}
-}
-
 // dequeue removes p if it is still queued. While a coupon's batch waits for a
 // lock, its queue would otherwise grow with each caller that gives up.
 func (g *groupCommit) dequeue(p *pending) {

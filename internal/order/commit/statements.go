@@ -116,3 +116,13 @@ func segments(all []units) []order.Segment {
 	}
 	return s
 }
+
+// sortByKey returns orders sorted by the unique key, so that the batches of two
+// instances wait for each other instead of deadlocking.
+func sortByKey(orders []*pending) []*pending {
+	sorted := slices.Clone(orders)
+	slices.SortStableFunc(sorted, func(x, y *pending) int {
+		return cmp.Or(cmp.Compare(x.CouponID, y.CouponID), cmp.Compare(x.UserID, y.UserID))
+	})
+	return sorted
+}

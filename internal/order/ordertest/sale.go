@@ -61,7 +61,8 @@ type Instance struct {
 }
 
 // Instance opens another instance of the service on the sale, with pools of its
-// own. Without changes it is configured as shipped.
+// own. Without changes it has the strategy, the lock and the scope of the shipped
+// service, and a cache and a lock that end earlier.
 func (s *Sale) Instance(changes ...func(*Config)) *Instance {
 	s.T.Helper()
 	c := s.ConfigOn(s.DSN)
@@ -92,7 +93,7 @@ func (s *Sale) ConfigOn(dsn string, options ...connect.Option) Config {
 		Commit:   commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...), Standalone: standalone.Load},
 		Order: order.Config{
 			Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
-			Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
+			Locks: lock.New(redislock.Batched(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
 			LockWait: 10 * time.Second,
 		},
 	}

@@ -1,0 +1,171 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/order"
+)
+
+// errStockElsewhere says that the stock that was read, with the row locked, is
+// not the stock that is updated: a proxy has sent the read to another server.
+var errStockElsewhere = errors.New("stock was read from another server")
+
+// errNonePlaced ends a transaction that has nothing to commit.
+var errNonePlaced = errors.New("no order placed")
+
+// placeSome places the orders that can be placed, and refuses the others. It
+// inserts the orders, then decrements the stocks. All instances contend for the
+// coupons' rows; in this order they are locked only until the commit.
+func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
+	b.placed, b.refused = nil, map[int64]error{}
+	inserted, err := b.insertOrders(ctx, conn)
+	if err != nil {
+		return err
+	}
+	b.placed, err = b.decrementStocks(ctx, conn, inserted)
+	if err == nil && len(b.placed) == 0 {
+		return errNonePlaced
+	}
+	return err
+}
+
+// insertOrders inserts each order whose user has none, and returns those.
+func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
+	q, args := insertStatement(sortByKey(b.orders)...)
+	q += ` ON DUPLICATE KEY UPDATE id = id` // INSERT IGNORE would ignore every other error as well
+	result, err := conn.ExecContext(ctx, q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("insert orders: %w", err)
+	}
+	if n, err := result.RowsAffected(); err != nil || int(n) == len(b.orders) {
+		return b.orders, err
+	}
+	return b.splitDuplicates(ctx, conn)
+}
+
+// splitDuplicates returns the orders that were inserted, and refuses those whose
+// user or id had an order already.
+func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
+	q, args := b.selectOrdersStatement()
+	var stored []order.Order
+	if err := conn.SelectContext(ctx, &stored, q, args...); err != nil {
+		return nil, fmt.Errorf("select orders: %w", err)
+	}
+	type key struct{ couponID, userID int64 }
+	orderIDs := make(map[key]int64, len(stored))
+	for _, o := range stored {
+		orderIDs[key{o.CouponID, o.UserID}] = o.ID
+	}
+	for _, p := range b.orders {
+		switch id, found := orderIDs[key{p.CouponID, p.UserID}]; {
+		case !found:
+			b.refused[p.ID] = order.ErrIDTaken
+		case id != p.ID:
+			b.refused[p.ID] = &order.AlreadyClaimedError{OrderID: id}
+		default:
+			inserted = append(inserted, p)
+		}
+	}
+	return inserted, nil
+}
+
+// decrementStocks takes one unit for each inserted order. If a segment does not
+// cover them all, its earliest ones are placed; the others are refused and deleted.
+func (b *batch) decrementStocks(
+	ctx context.Context, conn *sqlx.Conn, inserted []*pending,
+) (placed []*pending, err error) {
+	if len(inserted) == 0 {
+		return nil, nil
+	}
+	left, err := lockStocks(ctx, conn, inserted)
+	if err != nil {
+		return nil, err
+	}
+	var late []*pending
+	for _, p := range inserted {
+		if left[p.segment] > 0 {
+			left[p.segment]--
+			placed = append(placed, p)
+		} else {
+			late = append(late, p)
+		}
+	}
+	b.refuse(late)
+	if len(placed) == 0 {
+		return nil, nil // the rollback removes them
+	}
+	if err := deleteOrders(ctx, conn, late); err != nil {
+		return nil, err
+	}
+	for _, units := range countUnits(placed) {
+		q, args := decrementStatement(units)
+		changed, err := updateStock(ctx, conn, q, args...)
+		if err != nil {
+			return nil, err
+		}
+		if int(changed) != len(units) {
+			return nil, errStockElsewhere
+		}
+	}
+	return placed, nil
+}
+
+// lockStocks locks the rows of the orders' segments, in the order in which all
+// batches lock them, and returns their stocks.
+func lockStocks(ctx context.Context, conn *sqlx.Conn, orders []*pending) (map[order.Segment]int, error) {
+	stocks := map[order.Segment]int{}
+	for _, units := range countUnits(orders) {
+		var rows []struct {
+			CouponID int64 `db:"coupon_id"`
+			Segment  int
+			Stock    int
+		}
+		q, args := lockStatement(units)
+		if err := conn.SelectContext(ctx, &rows, q, args...); err != nil {
+			return nil, fmt.Errorf("select stocks: %w", err)
+		}
+		for _, r := range rows {
+			stocks[order.Segment{CouponID: r.CouponID, Number: r.Segment}] = r.Stock
+		}
+	}
+	return stocks, nil
+}
+
+// refuse marks the late orders sold out, and also the duplicates that refer to
+// them.
+func (b *batch) refuse(late []*pending) {
+	deleted := make(map[int64]bool, len(late))
+	for _, p := range late {
+		b.refused[p.ID], deleted[p.ID] = coupon.ErrSoldOut, true
+	}
+	for id, err := range b.refused {
+		if duplicate, ok := errors.AsType[*order.AlreadyClaimedError](err); ok && deleted[duplicate.OrderID] {
+			b.refused[id] = coupon.ErrSoldOut
+		}
+	}
+}
+
+// deleteOrders deletes inserted orders. The join looks each up by its id. For
+// WHERE id IN (…) the server scans a small table, and waits for the orders of the
+// batches that wait for this one: a deadlock.
+func deleteOrders(ctx context.Context, conn *sqlx.Conn, orders []*pending) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	ids := make([]any, len(orders))
+	for i, p := range orders {
+		ids[i] = p.ID
+	}
+	late := `SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(ids)-1)
+	q := `DELETE o FROM (` + late + `) late STRAIGHT_JOIN coupon_orders o ON o.id = late.id`
+	if _, err := conn.ExecContext(ctx, q, ids...); err != nil {
+		return fmt.Errorf("delete orders: %w", err)
+	}
+	return nil
+}

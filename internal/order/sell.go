@@ -1,0 +1,130 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/transaction"
+)
+
+// stalePause is the time between two attempts to sell from a segment that is
+// empty, but not in what was read: it has just been restocked, or a replica lags.
+const stalePause = 20 * time.Millisecond
+
+// sell sells a unit of the user's segment of cp to o. While that segment is empty
+// and the coupon has stock, it sells from another one. It returns ErrSoldOut if
+// one read has found all segments empty.
+func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
+	s := segmentFor(cp, o.UserID)
+	for {
+		placed, err := c.sellLocked(ctx, cp, s, o)
+		if !errors.Is(err, coupon.ErrSoldOut) {
+			return placed, err
+		}
+		if cp.Segments <= 1 {
+			c.coupons.MarkSoldOut(cp)
+			return Order{}, err
+		}
+		if cp, err = c.coupons.Reload(ctx, cp.ID); err != nil {
+			return Order{}, err
+		}
+		if cp.Stock < 1 {
+			return Order{}, c.confirmSoldOut(ctx, cp, o.UserID)
+		}
+		empty := s
+		if s = segmentFor(cp, o.UserID); s == empty {
+			if err := transaction.Pause(ctx, stalePause); err != nil {
+				return Order{}, err
+			}
+		}
+	}
+}
+
+// sellLocked places o, with a unit of s, under the lock. ErrSoldOut means that s
+// is empty.
+func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o Order) (placed Order, err error) {
+	lockCtx, span := c.tracer.Start(ctx, "lock")
+	l, leave, err := c.acquire(lockCtx, o.UserID, s)
+	if err != nil {
+		endStep(span, err)
+		if errors.Is(err, lock.ErrLocked) {
+			err = ErrClaimInProgress
+		}
+		return Order{}, err
+	}
+	defer func() {
+		leave()
+		released := c.releaser.release(l, span)
+		if isVerdict(err) {
+			select { // a refused user may claim again at once, at another instance
+			case <-released:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	placed, err = c.place(l.Context(), s, o)
+	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
+		err = c.confirmSoldOut(l.Context(), cp, o.UserID)
+	}
+	return placed, err
+}
+
+// confirmSoldOut returns the verdict on a claim that has found no stock:
+// coupon.ErrSoldOut, or an *AlreadyClaimedError if the last unit went to another
+// claim of the same user, which the lock has not kept out. The claim's transaction
+// may have begun before that order was committed.
+func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, userID int64) error {
+	if _, err := c.winners.CheckSoldOut(ctx, cp, userID); err != nil {
+		return err
+	}
+	return coupon.ErrSoldOut // restocked meanwhile
+}
+
+// maxIDAttempts bounds how often a taken id is replaced. The id worker gives no
+// id twice, except after the double faults that its package names.
+const maxIDAttempts = 3
+
+// place gives o an id and commits it, with a unit of s.
+func (c *Claims) place(ctx context.Context, s Segment, o Order) (Order, error) {
+	var err error
+	for attempt := 0; attempt == 0 || errors.Is(err, ErrIDTaken) && attempt < maxIDAttempts; attempt++ {
+		if o.ID, err = c.nextID(ctx); err != nil {
+			return Order{}, err
+		}
+		err = c.commit(ctx, s, o)
+	}
+	c.remember(o, err)
+	if err != nil {
+		return Order{}, err
+	}
+	return o, nil
+}
+
+func (c *Claims) nextID(ctx context.Context) (int64, error) {
+	ctx, span := c.tracer.Start(ctx, "id")
+	id, err := c.ids.Next(ctx)
+	endStep(span, err)
+	return id, err
+}
+
+func (c *Claims) commit(ctx context.Context, s Segment, o Order) error {
+	ctx, span := c.tracer.Start(ctx, "commit")
+	err := c.committer.Commit(ctx, s, o)
+	endStep(span, err)
+	return err
+}
+
+// remember notes the order that o's commit has made or found, for the prechecks
+// of later claims.
+func (c *Claims) remember(o Order, err error) {
+	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
+	switch {
+	case err == nil:
+		c.winners.Add(o.CouponID, o.UserID, o.ID)
+	case ok:
+		c.winners.Add(o.CouponID, o.UserID, claimed.OrderID)
+	}
+}
