@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -165,20 +166,12 @@ func (l Curves) table() Table {
 			rows[p.X][i] = Number(p.Y)
 		}
 	}
-	for i, x := range sortedKeys(rows) {
+	for i, x := range slices.Sorted(maps.Keys(rows)) {
 		if i%(1+len(rows)/maxRows) == 0 {
 			t.Rows = append(t.Rows, append([]string{Number(x)}, rows[x]...))
 		}
 	}
 	return t
-}
-
-func sortedKeys[V any](m map[float64]V) (keys []float64) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Quantiles returns the distribution of samples as a curve: the time in

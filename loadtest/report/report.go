@@ -8,10 +8,8 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"example.com/flashsale/loadtest/rig"
 )
@@ -50,7 +48,7 @@ type Chart interface {
 var files embed.FS
 
 var page = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
-	"draw": draw, "sorted": sorted, "style": style,
+	"draw": draw, "style": style,
 }).ParseFS(files, "page.tmpl"))
 
 // Write writes r to out/name/report.html and prints the path.
@@ -80,16 +78,6 @@ type drawn struct {
 func draw(c Chart) drawn {
 	drawing, numbers := c.svg()
 	return drawn{c.caption(), drawing, numbers}
-}
-
-// A pair is an entry of a map.
-type pair struct{ Key, Value string }
-
-func sorted(m map[string]string) (pairs []pair) {
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		pairs = append(pairs, pair{key, m[key]})
-	}
-	return pairs
 }
 
 // Existing returns those of files that exist below out/name.

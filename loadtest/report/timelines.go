@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -38,10 +39,10 @@ func (l Claims) svg() (template.HTML, Table) {
 	}
 	c.legend(verdicts)
 	table := Table{Header: []string{"verdict", "claims"}}
-	for _, verdict := range keys(verdicts) {
+	for _, verdict := range slices.Sorted(maps.Keys(verdicts)) {
 		table.Rows = append(table.Rows, []string{verdict, Number(float64(verdicts[verdict]))})
 	}
-	for _, instance := range keys(lanes) {
+	for _, instance := range slices.Sorted(maps.Keys(lanes)) {
 		c.lane(instance, lanes[instance], x)
 	}
 	c.xAxis(x, "24", "ms since the first claim was sent")
@@ -50,7 +51,7 @@ func (l Claims) svg() (template.HTML, Table) {
 
 // legend explains the colours.
 func (c *canvas) legend(verdicts map[string]int) {
-	for i, verdict := range keys(verdicts) {
+	for i, verdict := range slices.Sorted(maps.Keys(verdicts)) {
 		c.add(`<rect class="key %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%d %s</text>`,
 			escape(verdict), 90+i*200, 108+i*200, verdicts[verdict], escape(strings.ReplaceAll(verdict, "_", " ")))
 	}
@@ -71,19 +72,11 @@ func (c *canvas) lane(instance string, claims []Claim, x scale) {
 		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", x.at(claim.Sent), c.height+lanePadding+step*float64(i),
 			max(x.at(claim.Answered), x.at(claim.Sent)+0.6))
 	}
-	for _, verdict := range slices.Backward(keys(paths)) { // "accepted" is last, and on top
+	for _, verdict := range slices.Backward(slices.Sorted(maps.Keys(paths))) { // "accepted" is last, and on top
 		c.add(`<path class="line %s" d="%s"><title>%s</title></path>`, escape(verdict), paths[verdict],
 			escape(verdict))
 	}
 	c.height += height + 4
-}
-
-func keys[V any](m map[string]V) (all []string) {
-	for k := range m {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // Lanes draws named spans of time in named rows.

@@ -3,10 +3,10 @@ package bench
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/template"
-	"time"
 
 	"example.com/flashsale/loadtest/report"
 )
@@ -16,7 +16,7 @@ var pageTemplate string
 
 // page renders r as Markdown: the page docs/benchmarks.md.
 func (r Report) page() (string, error) {
-	t, err := template.New("page.tmpl").Parse(pageTemplate)
+	t, err := template.New("page.tmpl").Funcs(template.FuncMap{"pairs": joinPairs}).Parse(pageTemplate)
 	if err != nil {
 		return "", err
 	}
@@ -48,30 +48,14 @@ func targetTable(targets []Target) report.Table {
 	return t
 }
 
-// Setup lists what the figures depend on.
-func (r Report) Setup() string {
-	var b strings.Builder
-	for _, line := range [][2]string{
-		{"Commit", "`" + r.Commit + "`"},
-		{"Date", r.Time.Format(time.DateOnly)},
-		{"Duration of the run", fmt.Sprintf("%.0f s", r.Seconds)},
-		{"CPU", fmt.Sprintf("%s, %d cores", r.Machine.CPU, r.Machine.Cores)},
-		{"Memory", r.Machine.Mem},
-		{"Versions", joinPairs(r.Versions)},
-		{"Durability", joinPairs(r.Durability)},
-	} {
-		fmt.Fprintf(&b, "- %s: %s\n", line[0], line[1])
-	}
-	return b.String()
-}
-
+// joinPairs joins names and values. A program that is not installed is not needed by
+// bench.
 func joinPairs(m map[string]string) string {
 	var pairs []string
-	for k, v := range m {
-		if v != "unknown" { // not installed, and not needed by bench
-			pairs = append(pairs, k+" "+v)
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if m[k] != "unknown" {
+			pairs = append(pairs, k+" "+m[k])
 		}
 	}
-	slices.Sort(pairs)
 	return strings.Join(pairs, ", ")
 }
