@@ -31,7 +31,7 @@ var lockFunctions = map[string]function{
 }
 
 var (
-	claimFunction      = function{"internal/order/claim.go", "Claims.sellLocked"}
+	claimFunction      = function{"internal/order/sell.go", "Claims.sellLocked"}
 	checkThenAct       = function{"internal/order/commit/per_claim.go", "perClaim.apply"}
 	commitOne          = function{"internal/order/commit/per_claim.go", "perClaim.commit"}
 	commitMany         = function{"internal/order/commit/group_commit.go", "groupCommit.commitRepeatedly"}
