@@ -113,6 +113,17 @@ func (i *instance) post(tb testing.TB, path, token, body string) response {
 	return i.do(tb, "POST", path, token, body)
 }
 
+// eventuallyPost is post, repeated while the service is unavailable, as it is when
+// the machine is too busy for its time-outs.
+func (i *instance) eventuallyPost(tb testing.TB, path, token, body string) (r response) {
+	tb.Helper()
+	eventually(tb, func() bool {
+		r = i.post(tb, path, token, body)
+		return r.status != http.StatusServiceUnavailable
+	})
+	return r
+}
+
 func (i *instance) do(tb testing.TB, method, path, token, body string) response {
 	tb.Helper()
 	req, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
@@ -153,8 +164,9 @@ func tokenFor(tb testing.TB, user int64, role auth.Role) string {
 // createCoupon creates a coupon that is on sale now and returns its id.
 func (i *instance) createCoupon(tb testing.TB, stock int) string {
 	tb.Helper()
-	r := i.post(tb, "/coupons", tokenFor(tb, 1, auth.RoleAdmin), fmt.Sprintf(
-		`{"name":"100 off","begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":%d}`, stock))
+	body := fmt.Sprintf(
+		`{"name":"100 off","begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":%d}`, stock)
+	r := i.eventuallyPost(tb, "/coupons", tokenFor(tb, 1, auth.RoleAdmin), body)
 	if r.status != 201 {
 		tb.Fatalf("create coupon: %d %s", r.status, r.text)
 	}

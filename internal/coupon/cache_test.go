@@ -153,7 +153,7 @@ func TestManyCouponsAreCachedInLinearTime(t *testing.T) {
 	for id := range int64(8 * coupon.MinEvictAt) {
 		cache.Put(coupon.Coupon{ID: id, InitialStock: 1})
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }

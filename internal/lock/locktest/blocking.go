@@ -50,7 +50,7 @@ func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	l, key := s.openBlockingLocker(t), newKey()
 	first := mustTryLock(t, s.open(t), key, longTTL)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err := l.Lock(ctx, key, longTTL)
 	if !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {

@@ -119,7 +119,7 @@ func TestLatchAwaitsZeroInEveryClient(t *testing.T) {
 	if set, err := other.TrySetCount(t.Context(), 5); err != nil || set {
 		t.Errorf("TrySetCount of a count that is not zero: %t, %v, want false", set, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if err := latch.Await(ctx); !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Await after the deadline: %v, want ErrLocked and DeadlineExceeded", err)

@@ -40,7 +40,7 @@ var partitionTests = map[string]partitionTest{
 
 // claimTimeout is the deadline of a claim. It may take a second longer to read
 // back an unknown commit.
-const claimTimeout = 500 * time.Millisecond
+const claimTimeout = time.Second
 
 // A silent network delays no claim past its deadline, and the coupon sells on:
 // at a healthy instance while the first is cut off, and at the first when the
@@ -56,7 +56,7 @@ func TestSilentMySQLDelaysNoClaimAndNoOtherInstance(t *testing.T) {
 }
 
 func (test partitionTest) run(t *testing.T) {
-	const stock = 5
+	const stock = 20
 	s := ordertest.NewSale(t)
 	id := s.Coupon(1, stock)
 	proxy, through := s.Proxied()
@@ -86,9 +86,9 @@ func (test partitionTest) run(t *testing.T) {
 	if test.late {
 		cache.Put(restock(s, id, stock))
 	}
-	sellsWithin(s, 5*time.Second, healthy, id, 100)
+	sellsWithin(s, 20*time.Second, healthy, id, 100)
 	proxy.Heal()
-	sellsWithin(s, 5*time.Second, cut, id, 200)
+	sellsWithin(s, 20*time.Second, cut, id, 200)
 	if err := cut.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -110,7 +110,7 @@ func claimInTime(t *testing.T, claims *ordertest.Instance, userID, couponID int6
 	select {
 	case err := <-result:
 		return err
-	case <-time.After(claimTimeout + time.Second + 500*time.Millisecond): // the last for a loaded machine
+	case <-time.After(claimTimeout + time.Second + 5*time.Second): // the last for a busy machine
 		t.Fatal("the claim did not return in time")
 		return nil
 	}
