@@ -36,6 +36,14 @@ func TestBrokenBodyIsABadRequest(t *testing.T) {
 	}
 }
 
+// serve serves f on a loopback port and returns its address.
+func (f *fixture) serve(tb testing.TB) string {
+	tb.Helper()
+	server := httptest.NewServer(f)
+	tb.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
 // sendText sends text over a connection of its own, half-closes the connection
 // and returns the response.
 func sendText(tb testing.TB, address, text string) response {

@@ -59,8 +59,8 @@ var (
 	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type",
 		"The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
 
+	// nginx sends these; net/http itself refuses such requests in plain text
 	badRequest      = newProblem(400, "bad_request", "The request line or a header is malformed.")
-	badExpectation  = newProblem(417, "expectation_failed", "The only Expect that is supported is 100-continue.")
 	headersTooLarge = newProblem(431, "headers_too_large", "The headers are too long.")
 	notImplemented  = newProblem(501, "not_implemented", "This Transfer-Encoding is not supported.")
 	wrongVersion    = newProblem(505, "http_version_not_supported", "This version of HTTP is not supported.")

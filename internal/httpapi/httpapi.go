@@ -1,13 +1,14 @@
 // Package httpapi serves the flash sale over HTTP: its routes, operations and
 // authorization, and the one table that maps errors to responses.
 //
-// Every response that is not a success is an application/problem+json document
-// with a stable code, and every response names its instance. The package holds
+// Every response of the package that is not a success is an application/problem+json
+// document with a stable code, and every response names its instance. The package holds
 // no state of the sale; packages coupon and order decide.
 package httpapi
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -89,7 +90,12 @@ func (a *API) Open() { a.opened.Store(true) }
 // Overloaded returns the HTTP response to a request that is refused unread,
 // because others take all of the capacity. It closes the connection.
 func (a *API) Overloaded() []byte {
-	resp := overloaded.response(a.cfg.Instance)
+	body, _ := encode(overloaded)
+	resp := &http.Response{
+		StatusCode: overloaded.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header:        http.Header{"Content-Type": {overloaded.ContentType("")}, "X-Instance": {a.cfg.Instance}},
+		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
+	}
 	maps.Copy(resp.Header, overloaded.header)
 	var b bytes.Buffer
 	_ = resp.Write(&b) // a Buffer returns no error

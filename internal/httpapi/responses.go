@@ -13,7 +13,7 @@ import (
 // everyBody those of operations that read a body.
 var (
 	everyOperation = []*Problem{
-		badRequest, unauthorized, invalidToken, tooLarge, rateLimited, badExpectation, headersTooLarge,
+		badRequest, unauthorized, invalidToken, tooLarge, rateLimited, headersTooLarge,
 		internal, notImplemented, unavailable, overloaded, wrongVersion,
 	}
 	everyBody = []*Problem{invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
