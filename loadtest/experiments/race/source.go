@@ -34,8 +34,8 @@ var (
 	claimFunction      = function{"internal/order/sell.go", "Claims.sellLocked"}
 	checkThenAct       = function{"internal/order/commit/per_claim.go", "perClaim.apply"}
 	commitOne          = function{"internal/order/commit/per_claim.go", "perClaim.commit"}
-	commitMany         = function{"internal/order/commit/group_commit.go", "groupCommit.commitRepeatedly"}
-	insertMany         = function{"internal/order/commit/batch.go", "batch.insertOrders"}
+	commitMany         = function{"internal/order/commit/worker.go", "groupCommit.commitRepeatedly"}
+	insertMany         = function{"internal/order/commit/place_some.go", "batch.insertOrders"}
 	decrementUnguarded = function{"internal/order/commit/stock.go", "decrementUnguarded"}
 )
 
@@ -44,7 +44,7 @@ var decrementFunctions = map[string]function{
 	"each":        {"internal/order/commit/stock.go", "decrementConditionally"},
 	"optimistic":  {"internal/order/commit/stock.go", "decrementOptimistically"},
 	"pessimistic": {"internal/order/commit/stock.go", "decrementPessimistically"},
-	"grouped":     {"internal/order/commit/batch.go", "batch.decrementStocks"},
+	"grouped":     {"internal/order/commit/place_some.go", "batch.decrementStocks"},
 }
 
 // allFunctions returns the functions that explanations point at.
