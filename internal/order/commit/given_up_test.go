@@ -2,8 +2,11 @@ package commit_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
@@ -55,4 +58,42 @@ func TestQueueHoldsNoClaimThatHasGivenUp(t *testing.T) {
 	}
 	b.lift()
 	ordertest.Expect(t, "first batch", first, nil)
+}
+
+// Claims that got no connection until their deadline have sent nothing: their
+// outcome is known, unlike that of those whose statement waits for the row.
+func TestClaimsThatOnlyWaitedForAConnectionAreOverloaded(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.Optimistic, commit.Pessimistic} {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			claims := s.Instance(ordertest.WithStrategy(strategy))
+			id := s.Coupon(1, 100)
+			unblock := s.Block(id)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			var results []<-chan error
+			for user := range int64(40) {
+				results = append(results, ordertest.Claim(ctx, claims, user+1, id))
+			}
+			overloaded := 0
+			for _, result := range results {
+				switch err := <-result; {
+				case errors.Is(err, admission.ErrOverloaded) && !errors.Is(err, order.ErrUnavailable):
+					overloaded++
+				case !errors.Is(err, order.ErrUnavailable):
+					t.Errorf("a claim of a coupon whose row is locked: %v", err)
+				}
+			}
+			if overloaded == 0 || overloaded == len(results) {
+				t.Errorf("%d of %d claims are overloaded; some had a connection, the others had none",
+					overloaded, len(results))
+			}
+			unblock()
+			if orders := s.Audit(id).Orders; orders > len(results)-overloaded {
+				t.Errorf("%d orders, though %d claims have sent nothing", orders, overloaded)
+			}
+		})
+	}
 }
