@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxBody bounds every request body.
@@ -68,6 +70,9 @@ func unmarshal(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errNotUTF8
 	}
+	if err := checkUnambiguous(data); err != nil {
+		return err
+	}
 	err := json.Unmarshal(data, v)
 	if _, untyped := v.(*any); untyped {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -75,4 +80,15 @@ func unmarshal(data []byte, v any) error {
 		}
 	}
 	return err
+}
+
+// checkUnambiguous returns an error if programs would read data differently: a name
+// occurs twice in an object, or half of a surrogate pair is no character. Of these
+// encoding/json takes the last value and U+FFFD. It leaves other errors to it.
+func checkUnambiguous(data []byte) error {
+	err := jsontext.NewDecoder(bytes.NewReader(data)).SkipValue()
+	if err != nil && json.Valid(data) {
+		return err
+	}
+	return nil
 }

@@ -76,3 +76,23 @@ func sendText(tb testing.TB, address, text string) response {
 	_ = json.Unmarshal(r.Body.Bytes(), &r.body)
 	return r
 }
+
+// Programs before and behind the service might read such a body differently.
+func TestAmbiguousBodyIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const rest = `"begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":1}`
+	for name, start := range map[string]string{
+		"duplicate name":         `{"name":"a","name":"b",`,
+		"escaped duplicate name": `{"name":"a","n\u0061me":"b",`,
+		"lone high surrogate":    `{"name":"\ud83d",`,
+		"lone low surrogate":     `{"name":"\ude00a",`,
+	} {
+		if r := f.do("POST", "/coupons", adminToken(t), start+rest); r.Code != 400 {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+	if r := f.do("POST", "/coupons", adminToken(t), `{"name":"\ud83d\ude00",`+rest); r.Code != 201 {
+		t.Errorf("a pair of surrogates: %v", r)
+	}
+}
