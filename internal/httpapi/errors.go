@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net/http"
+	"strconv"
 	"time"
 
 	"example.com/flashsale/internal/admission"
@@ -139,6 +142,9 @@ func withDetails(p *Problem, err error) *Problem {
 		detailed.BeginTime = &early.BeginTime
 	} else if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {
 		detailed.OrderID = &ID{claimed.OrderID}
+	} else if other, ok := errors.AsType[*order.ClaimInProgressError](err); ok {
+		seconds := int(math.Ceil(other.Left.Seconds()))
+		detailed.header = http.Header{"Retry-After": {strconv.Itoa(max(1, seconds))}}
 	} else if bad, ok := errors.AsType[*coupon.InvalidError](err); ok {
 		return withFields(p, BadField{"body", bad.Field, bad.Message})
 	} else {

@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -42,6 +43,16 @@ type Section struct {
 	UserID  int64
 	Wanted  time.Time // when the lock was requested
 	Granted time.Time
+}
+
+// inProgress returns the verdict on a claim whose lock another one holds. A holder
+// that lives extends its lock when a third of the time is over.
+func (c *Claims) inProgress(err error) error {
+	locked, ok := errors.AsType[*lock.LockedError](err)
+	if !ok || locked.Left > c.options.TTL*2/3 {
+		return ErrClaimInProgress
+	}
+	return &ClaimInProgressError{locked.Left}
 }
 
 // acquire takes the lock of a claim. leave must be called before the lock is

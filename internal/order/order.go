@@ -58,6 +58,17 @@ type Order struct {
 	CreatedAt time.Time `db:"created_at"` // to the millisecond, UTC
 }
 
+// ClaimInProgressError is ErrClaimInProgress whose lock has not been extended for a
+// third of its time: its holder has probably died.
+type ClaimInProgressError struct {
+	Left time.Duration // until the lock ends by itself
+}
+
+func (e *ClaimInProgressError) Error() string { return ErrClaimInProgress.Error() }
+
+// Is reports whether target is ErrClaimInProgress.
+func (e *ClaimInProgressError) Is(target error) bool { return target == ErrClaimInProgress }
+
 // AlreadyClaimedError is ErrAlreadyClaimed with the id of the user's order.
 type AlreadyClaimedError struct{ OrderID int64 }
 

@@ -51,7 +51,7 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 	if err != nil {
 		endStep(span, err)
 		if errors.Is(err, lock.ErrLocked) {
-			err = ErrClaimInProgress
+			err = c.inProgress(err)
 		}
 		return Order{}, err
 	}
