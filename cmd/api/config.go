@@ -209,7 +209,19 @@ func (c config) LogValue() slog.Value {
 			attrs = append(attrs, slog.String(settingName(f), "***"))
 			continue
 		}
-		attrs = append(attrs, slog.String(settingName(f), fmt.Sprint(v.FieldByIndex(f.Index))))
+		attrs = append(attrs, slog.String(settingName(f), redact(fmt.Sprint(v.FieldByIndex(f.Index)))))
 	}
 	return slog.GroupValue(attrs...)
+}
+
+// redact masks what may be secret in a value that is a URL: password and query.
+func redact(value string) string {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" {
+		return value
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "***"
+	}
+	return u.Redacted()
 }

@@ -46,12 +46,29 @@ func secretFrom(getenv func(string) string, name string) (value, problem string)
 	if value != "" {
 		return "", name + "_FILE is set as well; set one of them"
 	}
+	value, problem = readSecret(path)
+	if problem != "" {
+		return "", "the file of " + name + "_FILE " + problem
+	}
+	return value, ""
+}
+
+// readSecret returns the one line of a file, or what is wrong with it. It does not
+// open a pipe, which may never have a writer.
+func readSecret(path string) (value, problem string) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return "", "is not a regular file"
+	}
 	content, err := os.ReadFile(path)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return "", "the file of " + name + "_FILE cannot be read: " + failed.Err.Error()
+		return "", "cannot be read: " + failed.Err.Error()
 	}
-	if value = strings.TrimRight(string(content), "\r\n"); value == "" {
-		return "", "the file of " + name + "_FILE is empty"
+	switch value = strings.TrimRight(string(content), "\r\n"); {
+	case value == "":
+		return "", "is empty"
+	case strings.ContainsAny(value, "\r\n"):
+		return "", "has more than one line"
 	}
 	return value, ""
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -47,6 +48,16 @@ func TestSecretsAreReadFromFiles(t *testing.T) {
 	}
 }
 
+// pipe returns the path of a named pipe that nobody writes to.
+func pipe(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
 func TestBadFilesOfSecretsAreReported(t *testing.T) {
 	t.Parallel()
 	valid := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret}
@@ -55,6 +66,8 @@ func TestBadFilesOfSecretsAreReported(t *testing.T) {
 			"the file of " + name + "_FILE cannot be read: no such file or directory": "/nowhere/" + secret,
 			"the file of " + name + "_FILE cannot be read: is a directory":            t.TempDir(),
 			"the file of " + name + "_FILE is empty":                                  writeFile(t, "\n"),
+			"the file of " + name + "_FILE has more than one line":                    writeFile(t, valid[name]+"\nx"),
+			"the file of " + name + "_FILE is not a regular file":                     pipe(t),
 		} {
 			env := maps.Clone(valid)
 			delete(env, name)

@@ -36,6 +36,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	}
 	log.Info("listening", "address", l.Addr().String(), "settings", cfg)
 	cfg.warn(log)
+	warnMistyped(log, os.Environ())
 	return s.serve(ctx, cfg, l)
 }
 

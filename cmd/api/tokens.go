@@ -42,6 +42,19 @@ func (c config) tokens() auth.Config {
 	return auth.Config{Secrets: secrets, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
 }
 
+// publicSecret is the default of docker-compose.yml, with which anybody can sign.
+const publicSecret = "only-for-trying-it-out-0123456789abcdef"
+
+// isGuessable reports whether a secret is public, or has so few different bytes that
+// it is not random.
+func isGuessable(key []byte) bool {
+	different := map[byte]bool{}
+	for _, b := range key {
+		different[b] = true
+	}
+	return string(key) == publicSecret || len(different) < 8
+}
+
 // checkTokens returns the rules that the settings of tokens break.
 func (c config) checkTokens() []settingError {
 	var broken []settingError

@@ -162,6 +162,11 @@ func (c config) warn(log *slog.Logger) {
 	if c.JWTJWKS != "" && (c.JWTIssuer == "" || c.JWTAudience == "") {
 		log.Warn("tokens that the identity provider issued to other services are accepted: set JWT_ISSUER and JWT_AUDIENCE")
 	}
+	for _, secret := range c.tokens().Secrets {
+		if isGuessable(secret.Key) {
+			log.Warn("a secret of tokens can be guessed: set at least 32 random bytes", "kid", secret.ID)
+		}
+	}
 	if c.Lab {
 		log.Warn("LAB is on: not for production")
 	}
