@@ -10,10 +10,17 @@ import (
 )
 
 var (
-	errSplitVote = errors.New("redlock: split vote")
-	errNoQuorum  = errors.New("no majority in time")
-	errTimeout   = errors.New("no reply in time")
+	errNoQuorum = errors.New("no majority in time")
+	errTimeout  = errors.New("no reply in time")
 )
+
+// A splitVote is the error of a request that some nodes have granted and others
+// refused.
+type splitVote struct {
+	refusal error // what they tell, if the request is not repeated
+}
+
+func (*splitVote) Error() string { return "redlock: split vote" }
 
 // replies are the nodes' replies to one request. A refusal is ErrLocked or
 // ErrLost; every other error leaves the node's outcome unknown.
@@ -41,7 +48,7 @@ func (r *replies) add(err error) {
 // refuse if no lease is extended, if enough of them know it.
 func (r *replies) locked(refusalQuorum int) error {
 	ends := r.refused - refusalQuorum // of so many leases, and of one more
-	if len(r.left) <= ends {
+	if ends < 0 || len(r.left) <= ends {
 		return lock.ErrLocked
 	}
 	slices.Sort(r.left)

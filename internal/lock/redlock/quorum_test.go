@@ -36,3 +36,19 @@ func TestRefusalTellsWhenAMajorityIsFree(t *testing.T) {
 		}
 	}
 }
+
+// The holder has a majority only, so that every request of another gets the rest.
+func TestRefusalByAMajorityTellsWhenItIsFree(t *testing.T) {
+	t.Parallel()
+	nodes := []lock.Locker{lock.Local(), lock.Local(), lock.Local()}
+	for _, node := range nodes[:2] {
+		if _, err := node.TryLock(t.Context(), "k", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := New(nodes...).TryLock(t.Context(), "k", time.Minute)
+	locked, ok := errors.AsType[*lock.LockedError](err)
+	if !ok || locked.Left < 30*time.Second || locked.Left > time.Minute {
+		t.Errorf("%#v, want the time left of a minute's lease", err)
+	}
+}

@@ -58,11 +58,12 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	}
 	for pause := time.Millisecond; ; pause *= 2 {
 		held, err := l.try(ctx, key, ttl)
-		if !errors.Is(err, errSplitVote) {
+		split, ok := errors.AsType[*splitVote](err)
+		if !ok {
 			return held, err
 		}
 		if pause > maxPause {
-			return nil, lock.ErrLocked
+			return nil, split.refusal
 		}
 		select {
 		case <-time.After(rand.N(pause)):
@@ -83,7 +84,7 @@ func (l *Locker) try(ctx context.Context, key string, ttl time.Duration) (lock.L
 	held.releaseAll(ctx)
 	switch {
 	case r.granted > 0 && r.granted < l.quorum() && r.refused > 0:
-		return nil, errSplitVote
+		return nil, &splitVote{r.locked(l.refusalQuorum())}
 	case r.refused >= l.refusalQuorum():
 		return nil, r.locked(l.refusalQuorum())
 	}
