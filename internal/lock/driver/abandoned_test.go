@@ -108,7 +108,7 @@ func TestSilentServerHoldsUpNoOtherRelease(t *testing.T) {
 		callers.Go(func() { abandoned.Release(t.Context(), start, server.release) })
 		callers.Wait()
 		server.stall(false)
-		time.Sleep(10 * time.Second)
+		time.Sleep(30 * time.Second) // three rounds of seven times 16 releases, a second each
 		if n := len(server.released()); n != 2 {
 			t.Errorf("%d releases at the server that replies, want 2", n)
 		}
