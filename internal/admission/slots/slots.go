@@ -22,30 +22,41 @@ import (
 // many are stuck, the next coupon finds a free slot.
 type Slots struct {
 	limits    admission.Limits // of the wait for a slot
-	contended atomic.Int64     // coupons with waiters
+	contended atomic.Int64     // coupons that are stuck or have waiters
 
 	mu      sync.Mutex
 	free    int
 	coupons map[int64]*share // that hold slots or wait for one
-	waiting list.List        // of *share with waiters, in turn
+	waiting list.List        // of *share that are stuck or have waiters, in turn
 }
 
 type share struct {
 	held    int
-	waiters list.List     // of chan struct{}, in order of arrival
-	turn    *list.Element // in Slots.waiting, if there are waiters
+	waiters list.List     // of chan error, in order of arrival
+	turn    *list.Element // in Slots.waiting, if there are waiters or the coupon is stuck
+
+	progress time.Time // when a claim last released its slot, or the first of the waiters came
+	watched  bool      // refuseStuck will run
+	stuck    bool      // refuseStuck has refused the waiters, and no claim has released its slot since
 
 	forecast admission.Forecast // of its waiters
 }
 
-// New returns n slots. A claim that would wait for longer than limits is refused.
+// stuckAfter is how long waiters wait without any claim of their coupon ending,
+// until the coupon is stuck: its row is locked. They are refused then, because they
+// keep connections that other coupons' claims need.
+const stuckAfter = admission.Patience / 2
+
+// New returns n slots. A claim that would wait for longer than limits is refused,
+// also later, if its coupon turns out to be stuck. The zero Limits refuse nothing.
 func New(n int, limits admission.Limits) *Slots {
 	return &Slots{limits: limits, free: n, coupons: map[int64]*share{}}
 }
 
 // Acquire blocks until the coupon is given a slot, and reports whether it had to
 // wait. If ctx ends first, Acquire returns an error and holds no slot. It returns
-// admission.ErrOverloaded at once if it would have to wait for longer than the limits allow.
+// admission.ErrOverloaded at once if it would have to wait for longer than the
+// limits allow, and later if the coupon is stuck.
 func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err error) {
 	s.mu.Lock()
 	c := s.coupons[couponID]
@@ -62,16 +73,18 @@ func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err e
 		s.mu.Unlock()
 		return false, admission.ErrOverloaded
 	}
-	given := make(chan struct{})
-	waiter := c.waiters.PushBack(given)
+	result := make(chan error, 1) // nil: a slot is given
+	waiter := c.waiters.PushBack(result)
 	if c.turn == nil {
 		c.turn = s.waiting.PushBack(c)
+		c.progress = time.Now()
 		s.contended.Add(1)
 	}
+	s.watch(c, stuckAfter)
 	s.mu.Unlock()
 	select {
-	case <-given:
-		return true, nil
+	case err := <-result:
+		return true, err
 	case <-ctx.Done():
 		s.leave(couponID, c, waiter)
 		return true, fmt.Errorf("waiting for a slot: %w", context.Cause(ctx))
@@ -81,7 +94,7 @@ func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err e
 // mayWait reports whether one more claim may wait for a slot of c.
 func (s *Slots) mayWait(ctx context.Context, c *share) bool {
 	deadline, _ := ctx.Deadline()
-	return c.forecast.Join(time.Now(), c.waiters.Len(), s.limits, deadline)
+	return !c.stuck && c.forecast.Join(time.Now(), c.waiters.Len(), s.limits, deadline)
 }
 
 // Overloaded reports whether Acquire would return admission.ErrOverloaded.
@@ -92,7 +105,7 @@ func (s *Slots) Overloaded(ctx context.Context, couponID int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.coupons[couponID]
-	return c != nil && c.waiters.Len() > 0 && !s.mayWait(ctx, c)
+	return c != nil && c.turn != nil && (c.waiters.Len() > 0 || c.held >= s.free) && !s.mayWait(ctx, c)
 }
 
 func (s *Slots) give(c *share) {
@@ -105,6 +118,7 @@ func (s *Slots) Release(couponID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.coupons[couponID]
+	c.progress, c.stuck = time.Now(), false
 	c.held--
 	s.free++
 	s.giveWaiters()
@@ -117,20 +131,47 @@ func (s *Slots) giveWaiters() {
 	for e := s.waiting.Front(); e != nil && s.free > 0; e = next {
 		next = e.Next()
 		c := e.Value.(*share)
-		if c.held >= s.free {
-			continue
+		if c.waiters.Len() > 0 && c.held < s.free {
+			s.give(c)
+			c.forecast.Leave(time.Now())
+			c.reply(nil)
+			s.waiting.MoveToBack(e)
 		}
-		s.give(c)
-		c.forecast.Leave(time.Now())
-		close(c.waiters.Remove(c.waiters.Front()).(chan struct{}))
-		s.waiting.MoveToBack(e)
 		s.endTurn(c)
 	}
 }
 
-// endTurn removes a coupon without waiters from the turns.
+// reply ends the wait of the first waiter.
+func (c *share) reply(err error) { c.waiters.Remove(c.waiters.Front()).(chan error) <- err }
+
+// watch has the waiters of c refused once it is stuck, after d at the earliest.
+func (s *Slots) watch(c *share, d time.Duration) {
+	if !c.watched && s.limits != (admission.Limits{}) {
+		c.watched = true
+		time.AfterFunc(d, func() { s.refuseStuck(c) })
+	}
+}
+
+func (s *Slots) refuseStuck(c *share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.watched = false
+	if c.waiters.Len() == 0 {
+		return
+	}
+	if left := stuckAfter - time.Since(c.progress); left > 0 {
+		s.watch(c, left)
+		return
+	}
+	c.stuck = true
+	for c.waiters.Len() > 0 {
+		c.reply(admission.ErrOverloaded)
+	}
+}
+
+// endTurn removes a coupon without waiters from the turns, unless it is stuck.
 func (s *Slots) endTurn(c *share) {
-	if c.turn != nil && c.waiters.Len() == 0 {
+	if c.turn != nil && c.waiters.Len() == 0 && !c.stuck {
 		s.waiting.Remove(c.turn)
 		c.turn = nil
 		s.contended.Add(-1)
@@ -142,10 +183,12 @@ func (s *Slots) leave(couponID int64, c *share, waiter *list.Element) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-waiter.Value.(chan struct{}):
-		c.held--
-		s.free++
-		s.giveWaiters()
+	case err := <-waiter.Value.(chan error):
+		if err == nil {
+			c.held--
+			s.free++
+			s.giveWaiters()
+		}
 	default:
 		c.waiters.Remove(waiter)
 		s.endTurn(c)

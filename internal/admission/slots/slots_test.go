@@ -177,6 +177,65 @@ func TestClaimsBeyondTheLimitsAreRefusedAtOnce(t *testing.T) {
 	})
 }
 
+// Otherwise they would keep connections that the claims of other coupons need.
+func TestWaitersOfAStuckCouponAreRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(8, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond})
+		const stuck, other = 1, 2
+		held, begin := s.takeAll(stuck), time.Now()
+		var waiters sync.WaitGroup
+		for range 100 {
+			waiters.Go(func() {
+				_, err := s.Acquire(t.Context(), stuck)
+				if took := time.Since(begin); !errors.Is(err, admission.ErrOverloaded) || took != stuckAfter {
+					t.Errorf("a waiter got %v after %s, want ErrOverloaded after %s", err, took, stuckAfter)
+				}
+			})
+		}
+		waiters.Wait()
+		if _, err := s.Acquire(t.Context(), other); err != nil || s.Overloaded(t.Context(), other) {
+			t.Errorf("a claim of another coupon: %v", err)
+		}
+		s.Release(other)
+		if _, err := s.Acquire(t.Context(), stuck); !errors.Is(err, admission.ErrOverloaded) ||
+			!s.Overloaded(t.Context(), stuck) {
+			t.Errorf("the next claim: %v, want ErrOverloaded at once", err)
+		}
+		s.Release(stuck)
+		if _, err := s.Acquire(t.Context(), stuck); err != nil || s.Overloaded(t.Context(), stuck) {
+			t.Errorf("after a claim has ended: %v", err)
+		}
+		for range held {
+			s.Release(stuck)
+		}
+		if s.free != 8 || len(s.coupons)+s.waiting.Len() != 0 {
+			t.Errorf("%d of 8 slots are free, %d coupons are left, %d wait", s.free, len(s.coupons), s.waiting.Len())
+		}
+	})
+}
+
+// A coupon whose claims end is not stuck, even if they pause.
+func TestWaitersOfASlowCouponWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(4, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond})
+		s.takeAll(1)
+		const waiters = 3
+		results := make(chan error, waiters)
+		for range waiters {
+			go func() { _, err := s.Acquire(t.Context(), 1); results <- err }()
+		}
+		for range waiters {
+			time.Sleep(stuckAfter - time.Millisecond)
+			s.Release(1)
+			if err := <-results; err != nil {
+				t.Errorf("a waiter: %v", err)
+			}
+		}
+	})
+}
+
 func TestClaimsOfAStuckCouponAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
