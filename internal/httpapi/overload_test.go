@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -9,7 +10,11 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
 )
+
+// overloading is how many claims overload's coupon has no slot for.
+const overloading = 300
 
 // overload returns a coupon that more users claim than can be served: its row is
 // locked until the test ends.
@@ -19,7 +24,7 @@ func (f *fixture) overload(t *testing.T) (couponID string) {
 	c.Metrics, c.Timeout = prometheus.NewRegistry(), admission.Timeout(time.Minute)
 	f.API = New(c)
 	f.Open()
-	const users = 1100 // more than a coupon has slots
+	const users = order.MaxRunning/2 + overloading
 	id := f.createCoupon(t, 2*users)
 	var number ID
 	if err := number.UnmarshalText([]byte(id)); err != nil {
@@ -62,5 +67,5 @@ func TestOverloadedCouponIsRefusedAtOnce(t *testing.T) {
 		t.Errorf("another coupon: %v", r)
 	}
 	wantProblem(t, f.claim(other, user), 409, "already_claimed")
-	f.wantMetric(t, `flashsale_claims_total{verdict="overloaded"} 2`)
+	f.wantMetric(t, fmt.Sprintf(`flashsale_claims_total{verdict="overloaded"} %d`, overloading+2))
 }
