@@ -19,7 +19,7 @@ type Member struct {
 	// Address is the host:port for clients.
 	Address string
 
-	leads func(context.Context) (bool, error)
+	leads func(context.Context) (bool, error) // an error unless the member serves
 }
 
 const members = 3
@@ -86,6 +86,18 @@ func (m *Member) leadsWithin(ctx context.Context, timeout time.Duration) (bool, 
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return m.leads(ctx)
+}
+
+// Rejoin connects m after Disconnect, and returns when it serves as a member: until
+// then the others cannot lose another one.
+func (m *Member) Rejoin() error {
+	if err := m.Host.Connect(); err != nil {
+		return err
+	}
+	return eventually(func(ctx context.Context) error {
+		_, err := m.leadsWithin(ctx, time.Second)
+		return err
+	})
 }
 
 // Kill ends all members.

@@ -19,6 +19,9 @@ func StartZooKeeperEnsemble(l *Lab) (*Ensemble, error) {
 	return startEnsemble(l, 2181, func(m *Member, id int, hosts []*Host) (Program, error) {
 		m.leads = func(ctx context.Context) (bool, error) {
 			reply, err := zookeeperCommand(ctx, m.Address, "srvr")
+			if err == nil && !strings.Contains(reply, "Mode: ") {
+				err = fmt.Errorf("%s does not serve: %s", m.Address, reply)
+			}
 			return strings.Contains(reply, "Mode: leader"), err
 		}
 		dir, err := l.Dir("zookeeper")

@@ -23,9 +23,10 @@ func TestLeaseOutlivesTheLeaderOfTheEnsemble(t *testing.T) {
 	for _, fault := range []struct {
 		name string
 		make func(*lab.Member) error
+		heal func(*lab.Member) error
 	}{
-		{"Partitioned", func(m *lab.Member) error { return m.Host.Disconnect() }},
-		{"Killed", func(m *lab.Member) error { m.Kill(); return nil }},
+		{"Partitioned", func(m *lab.Member) error { return m.Host.Disconnect() }, (*lab.Member).Rejoin},
+		{"Killed", func(m *lab.Member) error { m.Kill(); return nil }, nil},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			leader, err := ensemble.Leader()
@@ -53,7 +54,10 @@ func TestLeaseOutlivesTheLeaderOfTheEnsemble(t *testing.T) {
 				}
 				return err
 			})
-			if err := leader.Host.Connect(); err != nil {
+			if fault.heal == nil {
+				return
+			}
+			if err := fault.heal(leader); err != nil {
 				t.Fatal(err)
 			}
 		})

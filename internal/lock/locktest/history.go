@@ -74,10 +74,10 @@ var model = porcupine.Model{
 type history struct {
 	start  time.Time
 	leases atomic.Int64
-	late   atomic.Bool // a TryLock took longer than its ttl, and its outcome is unknown
 
-	mu  sync.Mutex
-	ops []porcupine.Operation
+	mu      sync.Mutex
+	ops     []porcupine.Operation
+	unknown error // of a TryLock whose outcome is unknown: a busy server has not replied in time
 }
 
 func (h *history) now() int64 { return int64(time.Since(h.start)) }
@@ -105,13 +105,15 @@ func (s suite) historyIsLinearizable(t *testing.T) {
 		t.Skip("the driver promises no exclusion")
 	}
 	const attempts = 5 // on a busy machine
+	var unknown error
 	for range attempts {
-		if h := s.record(t); !h.late.Load() {
+		h := s.record(t)
+		if unknown = h.unknown; unknown == nil {
 			h.check(t)
 			return
 		}
 	}
-	t.Errorf("each of %d histories has a TryLock that took longer than its ttl", attempts)
+	t.Errorf("each of %d histories has a TryLock without an outcome, the last one %v", attempts, unknown)
 }
 
 // record returns the history of several clients.
@@ -158,11 +160,10 @@ func (s suite) useLock(t *testing.T, h *history, client int, l lock.Locker, key 
 	case err == nil:
 		r.fence = lease.Fence()
 	case errors.Is(err, lock.ErrLocked):
-	case h.now()-call >= int64(ttl):
-		h.late.Store(true)
-		return
 	default:
-		t.Errorf("TryLock: %v, want a lease or ErrLocked", err)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.unknown = err
 		return
 	}
 	if err == nil || !s.promises.SpuriousRefusals {
