@@ -166,7 +166,7 @@ func (c config) check() []settingError {
 	require(slices.Contains([]string{"user", "coupon", "segment"}, c.LockScope), "LOCK_SCOPE",
 		"must be user, coupon or segment")
 	require(slices.Contains(commit.Strategies, commit.Strategy(c.Commit)), "COMMIT",
-		"must be grouped, each, optimistic or pessimistic")
+		fmt.Sprintf("must be one of %s", commit.Strategies))
 	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER",
 		"must be otlp or none")
 	require(isHTTP(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL like http://host:4318")

@@ -38,6 +38,10 @@ var problems = []struct {
 	{order.ErrUnavailable, unavailable},
 }
 
+// claimVerdicts are the refusals of a claim. Other problems say that it was not
+// processed, or that its outcome is unknown.
+var claimVerdicts = []*Problem{couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended}
+
 // All problems. The OpenAPI document lists them with the operations that reply
 // with them.
 var (

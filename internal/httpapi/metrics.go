@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,8 +35,11 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}, []string{"limit"}),
 	}
 	r.MustRegister(m.requests, m.claims, m.duration, m.refused)
-	for _, verdict := range verdicts {
-		m.claims.WithLabelValues(verdict)
+	// The usual counters begin at zero: Prometheus does not notice the first increment
+	// of a counter that did not exist before.
+	m.claims.WithLabelValues("made")
+	for _, p := range slices.Concat(claimVerdicts, []*Problem{unavailable, overloaded, internal, cancelled}) {
+		m.claims.WithLabelValues(p.Code)
 	}
 	for _, class := range []string{"made", "refused", "failed", "cancelled"} {
 		m.duration.WithLabelValues(class)
@@ -44,14 +48,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		m.refused.WithLabelValues(limit)
 	}
 	return m
-}
-
-// verdicts are the usual values of the label verdict. Their counters begin at
-// zero: Prometheus does not notice the first increment of a counter that did not
-// exist before.
-var verdicts = []string{
-	"made", "sold_out", "already_claimed", "claim_in_progress", "not_started", "ended", "coupon_not_found",
-	unavailable.Code, overloaded.Code, internal.Code, cancelled.Code,
 }
 
 // A stateCollector collects the state of the instance and of the servers that it

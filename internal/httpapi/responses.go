@@ -20,9 +20,8 @@ var (
 )
 
 // everyProblem lists the problems that clients can see.
-var everyProblem = slices.Concat(everyOperation, everyBody, []*Problem{
-	soldOut, alreadyClaimed, claimInProgress, notStarted, ended, stockLimit,
-	couponNotFound, orderNotFound, invalidInput, forbidden, noRoute, wrongMethod,
+var everyProblem = slices.Concat(everyOperation, everyBody, claimVerdicts, []*Problem{
+	stockLimit, orderNotFound, invalidInput, forbidden, noRoute, wrongMethod,
 })
 
 // TransformSchema implements huma.SchemaTransformer: it lists the codes.

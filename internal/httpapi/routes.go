@@ -35,9 +35,8 @@ func (a *API) routes() http.Handler {
 		routeDocs(public)
 		routeDocument(public, sale.OpenAPI())
 	}
-	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, // documents the route
-		couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended)
-	r.Post("/coupons/{id}/orders", a.serveClaim) // serves it
+	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, claimVerdicts...) // documents the route
+	r.Post("/coupons/{id}/orders", a.serveClaim)                                            // serves it
 	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
 	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon, couponNotFound)
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
