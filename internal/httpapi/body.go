@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxBody bounds every request body.
-const maxBody = 64 << 10
+// maxBody bounds every request body. It is client_max_body_size in nginx.conf.
+const maxBody = 8 << 10
 
 // requireJSON passes on requests whose body is neither compressed nor of another
 // type than JSON. It rewrites the type to the only form that huma knows.
