@@ -374,14 +374,18 @@ func TestImageBuildsStatically(t *testing.T) {
 
 // net.core.somaxconn cuts every listen backlog. Before Linux 5.4 it is 128.
 func TestQueuesOfNewConnectionsAreLong(t *testing.T) {
-	backlog := firstGroups(`(?m)^listen .*backlog=(\d+)`, read(t, "deploy/nginx/site/listen.conf"))
-	if len(backlog) != 1 {
+	const queue = `(?m)^listen .*(backlog=(\d+) .*);`
+	listen := regexp.MustCompile(queue).FindStringSubmatch(read(t, "deploy/nginx/site/listen.conf"))
+	if listen == nil {
 		t.Fatal("listen.conf has no backlog: has it moved?")
+	}
+	if tls := firstGroups(queue, read(t, "deploy/nginx/tls/listen.conf")); !slices.Equal(tls, listen[1:2]) {
+		t.Errorf("with TLS nginx listens with %q, without it with %q", tls, listen[1])
 	}
 	p := project(t)
 	for _, name := range []string{"api-a", "api-b", "api-c", "nginx"} {
-		if got := p.Services[name].Sysctls["net.core.somaxconn"]; got != backlog[0] {
-			t.Errorf("%s: net.core.somaxconn is %q, nginx's backlog %s", name, got, backlog[0])
+		if got := p.Services[name].Sysctls["net.core.somaxconn"]; got != listen[2] {
+			t.Errorf("%s: net.core.somaxconn is %q, nginx's backlog %s", name, got, listen[2])
 		}
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/lab"
 )
 
 // A client that does not read must not make nginx store the response.
@@ -38,50 +41,97 @@ func TestSlowReadersDoNotFillTheDisk(t *testing.T) {
 	}
 }
 
-func TestDocsAreReadOnceFromTheInstance(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat("a large file of /docs ", 100_000)
-	var requests atomic.Int64
-	addr, kill := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
-		requests.Add(1)
+// startDocs starts an instance that serves text below /docs/, compressed where
+// the client accepts that, and counts the requests for each encoding.
+func startDocs(t *testing.T, text string) (upstream string, kill func(), plain, compressed *atomic.Int64) {
+	t.Helper()
+	plain, compressed = new(atomic.Int64), new(atomic.Int64)
+	upstream, kill = startInstance(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 		w.Header().Set("Vary", "Accept-Encoding")
-		w.Header().Set("Content-Encoding", r.Header.Get("Accept-Encoding"))
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			plain.Add(1)
+			_, _ = io.WriteString(w, text)
+			return
+		}
+		compressed.Add(1)
+		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		_, _ = io.WriteString(z, text)
 		_ = z.Close()
 	})
-	n := startNginx(t, addr)
-	get := func(i int, encoding string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-			fmt.Sprintf("%s/docs/bundle.js?%d", n.URL, i), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Accept-Encoding", encoding)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = resp.Body.Close() })
-		return resp
+	return upstream, kill, plain, compressed
+}
+
+// getDocs requests the i-th name of one file, and leaves its body unread.
+func getDocs(t *testing.T, n *lab.Nginx, i int, encoding string) *http.Response {
+	t.Helper()
+	url := fmt.Sprintf("%s/docs/bundle.js?%d", n.URL, i)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, encoding := range []string{"identity", "gzip", "br", "gzip, deflate, br"} {
-		resp := get(i, encoding)
-		if compressed := resp.Header.Get("Content-Encoding") == "gzip"; compressed != strings.Contains(encoding,
-			"gzip") {
-			t.Errorf("%s: compressed: %v", encoding, compressed)
+	req.Header.Set("Accept-Encoding", encoding)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// If nginx unpacked the file for clients without gzip, each would cost as much CPU
+// as a hundred claims.
+func TestDocsAreReadOnceForEachEncoding(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a large file of /docs ", 100_000)
+	addr, kill, plain, compressed := startDocs(t, text)
+	n := startNginx(t, addr)
+	for i, encoding := range []string{"identity", "gzip", "br", "", "gzip;q=0", "gzip; q=0.0, br", "*", "x-gzipped",
+		"gzip, deflate, br", "br;q=1.0, GZIP;q=0.8", "gzip;q=0.01"} {
+		resp := getDocs(t, n, i, encoding)
+		want := slices.Contains([]int{1, 8, 9, 10}, i)
+		if got := resp.Header.Get("Content-Encoding") == "gzip"; got != want {
+			t.Errorf("%q: compressed: %v", encoding, got)
 		}
 		if got := read(t, resp); got != text {
-			t.Errorf("%s: %d bytes, want %d", encoding, len(got), len(text))
+			t.Errorf("%q: %d bytes, want %d", encoding, len(got), len(text))
 		}
 	}
 	kill()
 	for i := range 20 {
-		get(i, "identity") // and never reads it
+		getDocs(t, n, i, "identity") // and never reads it
 	}
-	if n := requests.Load(); n != 1 {
-		t.Errorf("the instance served the file %d times, want once", n)
+	if plain.Load() != 1 || compressed.Load() != 1 {
+		t.Errorf("the instance served the file %d times plain and %d times compressed, want once each",
+			plain.Load(), compressed.Load())
+	}
+}
+
+// If the kernel took the whole response, its memory would grow with every such
+// client, and nginx would take the request for completed.
+func TestClientsThatDoNotReadAreLimited(t *testing.T) {
+	t.Parallel()
+	addr, _, _, _ := startDocs(t, strings.Repeat("x", 1<<20))
+	n := startLimitedNginx(t, addr)
+	for i := range 50 {
+		getDocs(t, n, i, "identity")
+	}
+	if resp := getDocs(t, n, 50, "identity"); resp.StatusCode != 429 {
+		t.Errorf("a client has 50 downloads that it does not read, and gets %s for another", resp.Status)
+	}
+}
+
+func TestNginxLimitsDownloadsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	addr, _, _, _ := startDocs(t, "a file")
+	n := startLimitedNginx(t, addr)
+	replies, err := client{n, "192.0.2.1", "/docs/init.js"}.pipeline(150)
+	if err != nil || replies[200] < 100 || replies[429] == 0 {
+		t.Errorf("%v, %v; want 200 for the first 100, and some 429", replies, err)
+	}
+	if resp, _ := (client{n, "192.0.2.1", "/orders"}).get(t); resp.StatusCode != 200 {
+		t.Errorf("another path: %s", resp.Status)
 	}
 }
 

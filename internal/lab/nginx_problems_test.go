@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +79,7 @@ func TestNginxRefusesWithProblemDocument(t *testing.T) {
 			"route_not_found"},
 		"its own location": {"GET /.problem HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"TRACE":            {"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"},
-		"large body": {"POST /coupons HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", 413,
+		"large body": {"POST /coupons HTTP/1.1\r\nHost: h\r\nContent-Length: 8193\r\n\r\n", 413,
 			"body_too_large"},
 		"long path": {"GET /" + strings.Repeat("9", 9<<10) + " HTTP/1.1\r\nHost: h\r\n\r\n", 414,
 			"uri_too_long"},
@@ -118,14 +117,6 @@ func TestNginxAllowsTheMethodsOfThePath(t *testing.T) {
 	}
 }
 
-func TestNginxRefusesLargeChunkedBody(t *testing.T) {
-	t.Parallel()
-	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("the body reached the instance") })
-	resp, body := send(t, startNginx(t, addr),
-		"POST /coupons HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n"+strings.Repeat("x", 65537))
-	wantProblem(t, resp, body, 413, "body_too_large")
-}
-
 func TestUnavailableInstancesAreAProblemDocument(t *testing.T) {
 	t.Parallel()
 	addr, kill := startInstance(t, func(http.ResponseWriter, *http.Request) {})
@@ -152,30 +143,5 @@ func TestRequestWithoutValidHostReachesTheInstance(t *testing.T) {
 		if resp, host := send(t, n, request); resp.StatusCode != 200 || host != want {
 			t.Errorf("%q: %s, the instance gets the host %q, want %q", request, resp.Status, host, want)
 		}
-	}
-}
-
-// A body in a file costs disk, and a line of the log each.
-func TestNginxKeepsBodiesInMemory(t *testing.T) {
-	t.Parallel()
-	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
-		n, _ := io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, strconv.FormatInt(n, 10))
-	})
-	n := startNginx(t, addr)
-	size := 64 << 10
-	for _, request := range []string{
-		"Content-Length: 65536\r\n\r\n" + strings.Repeat("x", size),
-		"Transfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", size) + "\r\n0\r\n\r\n",
-	} {
-		if _, got := send(t, n, "POST / HTTP/1.1\r\nHost: h\r\n"+request); got != "65536" {
-			t.Errorf("the instance read %s bytes", got)
-		}
-	}
-	if err := n.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if log := n.LogTail(); strings.Contains(log, "[warn]") {
-		t.Errorf("nginx logs %s", log)
 	}
 }

@@ -21,18 +21,19 @@ const (
 )
 
 // attack occupies nginx and the instances with hostile clients until ctx ends:
-// slow headers, slow bodies, slow readers, idle connections, and one user on many
-// connections. wait waits for the last client.
+// slow headers, slow bodies, slow readers, clients that never read, idle
+// connections, and one user on many connections. wait waits for the last client.
 func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()) {
 	address, greedy := strings.TrimPrefix(c.api.URL, "http://"), m.newUser()
 	get := "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n"
 	post := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", m.signer.User(greedy))
+		"Content-Type: application/json\r\nContent-Length: 8000\r\n\r\n{", m.signer.User(greedy))
 	var clients sync.WaitGroup
 	for range slowConnections {
 		clients.Go(func() { keepConnected(ctx, address, get, writeSlowly("A: a\r\n")) })
 		clients.Go(func() { keepConnected(ctx, address, post, writeSlowly(" ")) })
 		clients.Go(func() { keepConnected(ctx, address, get+"\r\n", readSlowly) })
+		clients.Go(func() { keepConnected(ctx, address, get+"\r\n", beIdle) })
 		clients.Go(func() { keepConnected(ctx, address, "", beIdle) })
 	}
 	clients.Go(func() {
