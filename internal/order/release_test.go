@@ -45,7 +45,7 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := claims.Claim(ctx, 43, id); !errors.Is(err, coupon.ErrSoldOut) {
 		t.Errorf("second claim: %v, want ErrSoldOut", err)

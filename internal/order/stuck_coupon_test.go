@@ -55,9 +55,9 @@ func TestStuckCouponDelaysNoOther(t *testing.T) {
 			claims := s.Instance(ordertest.WithStrategy(strategy), running(200)) // the pools have 32 connections
 			stuck, other := s.Coupon(1, 1000), s.Coupon(2, 1000)
 			s.Block(stuck)
-			claimForever(s, claims, stuck, 200, 4*time.Second)
+			claimForever(s, claims, stuck, 200, 10*time.Second)
 			for user := int64(1001); user <= 1040; user++ {
-				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				if _, err := claims.Claim(ctx, user, other); err != nil {
 					t.Errorf("claim %d of the other coupon: %v", user-1000, err)
 				}
