@@ -12,7 +12,9 @@ import (
 func TestGaleraNodeJoinsAgainAfterKill(t *testing.T) {
 	t.Parallel()
 	g := labtest.Galera(t, 3)
-	dsn := func(i int) string { return g.Nodes[i].DSN("mysql") + "?timeout=1s&readTimeout=9s" }
+	dsn := func(i int) string { // each statement sees what the whole cluster has committed before
+		return g.Nodes[i].DSN("mysql") + "?timeout=1s&readTimeout=9s&wsrep_sync_wait=15"
+	}
 	first, third := labtest.Open(t, dsn(0)), labtest.Open(t, dsn(2))
 	first.MustExec(`CREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB`)
 	third.MustExec(`INSERT INTO t VALUES (1)`)
@@ -29,18 +31,9 @@ func TestGaleraNodeJoinsAgainAfterKill(t *testing.T) {
 	}
 }
 
-// rowsOf reads what the whole cluster has committed before.
 func rowsOf(t *testing.T, db *sqlx.DB) (ids []int) {
 	t.Helper()
-	conn, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(t.Context(), `SET SESSION wsrep_sync_wait = 1`); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SelectContext(t.Context(), &ids, `SELECT id FROM t ORDER BY id`); err != nil {
+	if err := db.SelectContext(t.Context(), &ids, `SELECT id FROM t ORDER BY id`); err != nil {
 		t.Fatal(err)
 	}
 	return ids
