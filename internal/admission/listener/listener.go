@@ -138,6 +138,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 		defer l.mu.Unlock()
 		l.changed.Broadcast()
 	})()
+	awaitHandshakes(ctx, l.Listener)
 	err := l.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()

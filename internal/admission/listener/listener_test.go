@@ -36,6 +36,11 @@ func startWith(t *testing.T, limit int, limits admission.Limits) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startOn(t, l, limit, limits)
+}
+
+func startOn(t *testing.T, l net.Listener, limit int, limits admission.Limits) *site {
+	t.Helper()
 	s := &site{queue: New(l, limit, limits, []byte(refusalText)), next: make(chan struct{}),
 		served: make(chan error, 1)}
 	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext,

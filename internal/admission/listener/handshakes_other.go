@@ -1,0 +1,11 @@
+//go:build !linux
+
+package listener
+
+import (
+	"context"
+	"net"
+)
+
+// awaitHandshakes does nothing: only Linux has what it needs.
+func awaitHandshakes(context.Context, net.Listener) {}
