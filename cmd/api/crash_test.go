@@ -39,7 +39,8 @@ func buildBinary(t *testing.T) string {
 	return binary
 }
 
-func deploy(t *testing.T, commit string) *deployment {
+// deploy starts a deployment with settings (KEY=value) beside those of the tests.
+func deploy(t *testing.T, settings ...string) *deployment {
 	t.Helper()
 	l := labtest.Lab(t)
 	binary := buildBinary(t)
@@ -49,8 +50,8 @@ func deploy(t *testing.T, commit string) *deployment {
 		}}
 	redis := labtest.Redis(t)
 	instance := func(name string) *lab.API {
-		i, err := lab.StartAPI(l, binary, name, "MYSQL_DSN="+d.dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret,
-			"LOCK_TTL=1s", "COMMIT="+commit)
+		i, err := lab.StartAPI(l, binary, name, append([]string{"MYSQL_DSN=" + d.dsn, "REDIS_URL=" + redis.URL,
+			"JWT_SECRET=" + secret, "LOCK_TTL=1s"}, settings...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,16 +116,8 @@ func TestPromisesHoldWhenAnInstanceIsKilled(t *testing.T) {
 		t.Run(commit, func(t *testing.T) {
 			t.Parallel()
 			const users, times, stock = 800, 2, 700
-			d := deploy(t, commit)
-			db := labtest.Open(t, d.dsn)
-			now := time.Now()
-			c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
-				t.Fatal(err)
-			}
+			d := deploy(t, "COMMIT="+commit)
+			db := d.createCoupon(stock)
 			var wg sync.WaitGroup
 			for n := range users * times {
 				wg.Go(func() { d.claim(int64(n%users) + 1) })
@@ -147,6 +140,21 @@ func TestPromisesHoldWhenAnInstanceIsKilled(t *testing.T) {
 			d.audit(db, stock)
 		})
 	}
+}
+
+// createCoupon puts coupon 1 on sale. It returns the database.
+func (d *deployment) createCoupon(stock int) *sqlx.DB {
+	d.t.Helper()
+	db := labtest.Open(d.t, d.dsn)
+	now := time.Now()
+	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
+	if err == nil {
+		err = coupon.NewStore(db).Create(d.t.Context(), c, 1)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return db
 }
 
 func (d *deployment) audit(db *sqlx.DB, stock int) {

@@ -19,7 +19,7 @@ import (
 func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	t.Parallel()
 	const clientCount = 12_000 // half as many did not fill the accept queues
-	d := deploy(t, "grouped")
+	d := deploy(t, "COMMIT=grouped")
 	now := time.Now()
 	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), clientCount, now)
 	if err != nil {

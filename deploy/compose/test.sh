@@ -44,6 +44,25 @@ step "a third instance gets requests"
 compose --profile third up --detach --wait --no-deps --no-recreate api-c
 expect_instance "$(compose ps --quiet api-c | cut -c 1-12)"
 sell seven-each
+
+step "an update, one instance after the other, fails no request"
+claim_until_updated() { # prints the status of each
+	while [ ! -e "$SECRETS/updated" ]; do
+		curl -s -o /dev/null -w '%{http_code}\n' -X POST "http://$1/coupons/1/orders" || true
+	done
+}
+address=$(compose port nginx 8080)
+for client in 1 2 3 4; do claim_until_updated "$address" >"$SECRETS/statuses.$client" & done
+before=$(compose ps --quiet api-a api-b api-c)
+OTEL_SERVICE_NAME=updated deploy/compose/update.sh # another setting recreates containers as another image does
+touch "$SECRETS/updated"
+wait
+if [ "$(compose ps --quiet api-a api-b api-c | grep -cF "$before")" != 0 ] ||
+	grep -vE '^(401|429)$' "$SECRETS"/statuses.*; then
+	echo "an instance was not recreated, or a request failed" >&2
+	exit 1
+fi
+rm "$SECRETS"/*
 down
 
 for cluster in redis-cluster galera; do

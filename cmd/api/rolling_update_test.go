@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"example.com/flashsale/internal/lab"
+)
+
+// drainDelay returns the setting of docker-compose.yml.
+func drainDelay(t *testing.T) string {
+	t.Helper()
+	compose, err := os.ReadFile("../../docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	delay := regexp.MustCompile(`(?m)^ +DRAIN_DELAY: (\S+)`).FindSubmatch(compose)
+	if delay == nil {
+		t.Fatal("docker-compose.yml sets no DRAIN_DELAY")
+	}
+	return "DRAIN_DELAY=" + string(delay[1])
+}
+
+// nginx does not repeat a claim, not even one that it wrote to an idle connection
+// while the instance was closing it.
+func TestRollingUpdateFailsNoClaim(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, drainDelay(t))
+	d.createCoupon(1_000_000)
+	var (
+		wg      sync.WaitGroup
+		claims  atomic.Int64
+		updated = make(chan struct{})
+	)
+	for range 32 {
+		wg.Go(func() {
+			for !isClosed(updated) {
+				if verdict := d.claim(claims.Add(1)); verdict != "made" {
+					t.Errorf("during the update a claim gets %q", verdict)
+				}
+			}
+		})
+	}
+	<-d.twenty
+	for _, instance := range []*lab.API{d.a, d.b} {
+		if err := instance.Stop(); err != nil {
+			t.Error(err)
+		}
+		if err := instance.Restart(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(updated)
+	wg.Wait()
+	t.Logf("%d claims", claims.Load())
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

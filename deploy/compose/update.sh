@@ -1,0 +1,14 @@
+#!/bin/bash
+# Updates a running docker-compose.yml to the sources at hand without a failed
+# request: builds the image, migrates the database, and recreates one instance
+# after the other. If one does not become healthy, the next ones stay as they are.
+# Arguments are options for each docker compose, as -f and --env-file.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+docker compose "$@" build api-a
+docker compose "$@" run --rm --no-deps migrate
+for service in $(docker compose "$@" ps --services | grep '^api-' | sort); do
+	replicas=$(docker compose "$@" ps --quiet "$service" | wc -l) # else up would leave one of api-c
+	docker compose "$@" up --detach --wait --no-deps --scale "$service=$((replicas))" "$service"
+done

@@ -1,0 +1,77 @@
+package compose
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Docker kills a container that outlives its grace period.
+func TestInstancesHaveTimeToDrain(t *testing.T) {
+	timeout := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "cmd/api/config.go"))
+	if len(timeout) != 1 {
+		t.Fatal("config.go has no default of DRAIN_TIMEOUT")
+	}
+	for _, name := range []string{"api-a", "api-b", "api-c"} {
+		s := project(t).Services[name]
+		delay, err := time.ParseDuration(*s.Environment["DRAIN_DELAY"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		drain, err := time.ParseDuration(timeout[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if grace := time.Duration(*s.StopGracePeriod); delay < time.Second || grace < delay+drain {
+			t.Errorf("%s drains for %v and %v, and is killed after %v", name, delay, drain, grace)
+		}
+	}
+}
+
+// update runs update.sh with a docker that prints its arguments to a file, and
+// fails if they contain failing. Four services run, of which api-a is an instance
+// and api-c two.
+func update(t *testing.T, failing string) ([]string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	docker := `#!/bin/sh
+case "$*" in
+*" ps --services") printf 'nginx\napi-c\nmysql\napi-a\n' ;;
+*" ps --quiet api-c") printf '1\n2\n' ;;
+*" ps --quiet api-a") echo 3 ;;
+*) echo "$*" >>` + dir + `/calls; case "$*" in *"` + failing + `"*) exit 1 ;; esac ;;
+esac
+`
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(docker), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", filepath.Join(root, "deploy/compose/update.sh"), "-f", "x.yml")
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	failed := cmd.Run()
+	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(calls)), "\n"), failed
+}
+
+func TestUpdateRecreatesOneInstanceAfterTheOther(t *testing.T) {
+	want := []string{
+		"compose -f x.yml build api-a",
+		"compose -f x.yml run --rm --no-deps migrate",
+		"compose -f x.yml up --detach --wait --no-deps --scale api-a=1 api-a",
+		"compose -f x.yml up --detach --wait --no-deps --scale api-c=2 api-c",
+	}
+	if got, err := update(t, "none"); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, calls:\n%s", err, strings.Join(got, "\n"))
+	}
+	for i, failing := range []string{"build", "migrate", "up"} { // what follows is not called
+		if got, err := update(t, failing); err == nil || !slices.Equal(got, want[:i+1]) {
+			t.Errorf("%s fails: %v, calls:\n%s", failing, err, strings.Join(got, "\n"))
+		}
+	}
+}
