@@ -1,19 +1,22 @@
 # The service's image: one static binary that runs as an unprivileged user.
 # For both architectures: docker buildx build --platform linux/amd64,linux/arm64 .
+ARG VERSION=unknown
 FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG TARGETOS TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w" -o /api ./cmd/api
+RUN tools/notices.sh >/THIRD_PARTY_NOTICES
+ARG TARGETOS TARGETARCH VERSION
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w -X main.version=$VERSION" -o /api ./cmd/api
 
 FROM scratch
-ARG VERSION=unknown
+ARG VERSION
 LABEL org.opencontainers.image.title="flashsale" \
       org.opencontainers.image.description="Coupon flash sale that does not oversell" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /THIRD_PARTY_NOTICES /
 COPY --from=build /api /api
 USER 65532:65532
 ENV HTTP_ADDR=:8080

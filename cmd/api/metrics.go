@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +18,7 @@ import (
 func registry(p pools) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
+		buildInfo(),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewDBStatsCollector(p.db.DB, "mysql"),
@@ -24,6 +26,18 @@ func registry(p pools) *prometheus.Registry {
 		redisPool{p.rdb},
 	)
 	return r
+}
+
+// version is the released version of this binary. The linker sets it.
+var version = "unknown"
+
+// buildInfo collects the versions that this binary was built from.
+func buildInfo() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "flashsale_build_info",
+		Help:        "1, with the versions of the service and of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
 }
 
 // registerClaims registers the state of claims and their audits, which opened

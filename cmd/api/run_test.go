@@ -4,6 +4,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -32,7 +33,8 @@ func TestServeServesClaims(t *testing.T) {
 	for _, want := range []string{`flashsale_claims_total{verdict="made"} 1`,
 		`lock_acquires_total{class="claim",driver="redis",outcome="acquired"}`,
 		`lock_hold_seconds_count{class="claim",driver="redis"}`, `redis_pool_connections{state=`,
-		`go_sql_open_connections{db_name="mysql"}`, `go_goroutines `} {
+		`go_sql_open_connections{db_name="mysql"}`, `go_goroutines `,
+		`flashsale_build_info{goversion="` + runtime.Version() + `",version="unknown"} 1`} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}

@@ -34,7 +34,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	if err != nil {
 		return fmt.Errorf("HTTP_ADDR: %w", err)
 	}
-	log.Info("listening", "address", l.Addr().String(), "settings", cfg)
+	log.Info("listening", "version", version, "address", l.Addr().String(), "settings", cfg)
 	cfg.warn(log)
 	warnMistyped(log, os.Environ())
 	return s.serve(ctx, cfg, l)

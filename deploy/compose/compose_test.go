@@ -3,6 +3,7 @@
 package compose
 
 import (
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -357,7 +358,8 @@ func TestImageBuildsStatically(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "api")
 	cmd := exec.Command("sh", "-c", strings.Replace(build[0], "-o /api", "-o "+binary, 1))
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH=arm64")
+	const version = "v1.2.3-of-this-test"
+	cmd.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH=arm64", "VERSION="+version)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -366,6 +368,9 @@ func TestImageBuildsStatically(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
+	if built, err := os.ReadFile(binary); err != nil || !bytes.Contains(built, []byte(version)) {
+		t.Errorf("the binary does not know its version: %v", err)
+	}
 	if file.Machine != elf.EM_AARCH64 || file.Section(".interp") != nil {
 		t.Errorf("the binary is for %v, dynamically linked: %v; want static for arm64", file.Machine,
 			file.Section(".interp") != nil)
