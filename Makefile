@@ -3,6 +3,7 @@
 
 K6 := bin/k6
 SCHEMATHESIS := bin/schemathesis/bin/schemathesis
+KUBERNETES_VALIDATE := bin/kubernetes-validate/bin/kubernetes-validate
 FUZZTIME ?= 30s
 # What one clone has compiled with -trimpath, another need not compile again. All
 # commands have the flag, so that they share what vet, tests and binaries need.
@@ -12,7 +13,7 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 PACKAGES := $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN) / 2)))
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests compose-test install
 
 help: ## show this list
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -42,6 +43,7 @@ test: bin/actionlint ## run all tests against real servers, gofmt, vet and stati
 	bin/actionlint .github/workflows/*.yml
 	go test -vet=off -race -shuffle=on -count=1 -p=$(PACKAGES) ./...
 	cd deploy/compose && go vet ./... && go test -count=1 ./...
+	cd deploy/kubernetes && go vet ./... && go test -count=1 ./...
 
 fuzz: ## run every fuzz target for FUZZTIME (30s); what is found is stored in testdata/fuzz
 	@deploy/install.sh servers && mkdir -p out
@@ -111,6 +113,7 @@ lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and 
 	@bin/golangci-lint run ./...
 	@cd loadtest/measurements/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
 	@cd deploy/compose && $(CURDIR)/bin/golangci-lint run ./...
+	@cd deploy/kubernetes && $(CURDIR)/bin/golangci-lint run ./...
 	@bin/actionlint .github/workflows/*.yml
 
 each-commit: ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
@@ -127,6 +130,11 @@ model: ## check the models of lease, RedLock and claim with Spin, and that each 
 
 schemathesis: install bin/api bin/loadtest $(SCHEMATHESIS) ## compare the service with its OpenAPI document by 20,000 generated requests; EXAMPLES=20 is shorter
 	@bin/loadtest schemathesis
+
+manifests: $(KUBERNETES_VALIDATE) ## build the manifests of Kubernetes and compare them with its schemas; out/manifests/manifests.yml
+	@rm -rf out/manifests && mkdir -p out/manifests
+	@deploy/kubernetes/build.sh $(CURDIR)/out/manifests >out/manifests/manifests.yml
+	@$(KUBERNETES_VALIDATE) --strict --no-warn -k 1.30 -k 1.37 out/manifests/manifests.yml
 
 compose-test: ## run docker-compose.yml in every form, with claims; exits with 3 where there is no Docker engine
 	@deploy/compose/test.sh
@@ -155,7 +163,14 @@ $(SCHEMATHESIS): tools/schemathesis/requirements.txt
 	@deploy/install.sh python
 	@echo "installing schemathesis, once"
 	@python3 -m venv --clear bin/schemathesis
-	@bin/schemathesis/bin/pip install --quiet --disable-pip-version-check --no-deps -r tools/schemathesis/requirements.txt
+	@bin/schemathesis/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tools/schemathesis/requirements.txt
+	@touch $@
+
+$(KUBERNETES_VALIDATE): tools/kubernetes-validate/requirements.txt
+	@deploy/install.sh python
+	@echo "installing kubernetes-validate, once"
+	@python3 -m venv --clear bin/kubernetes-validate
+	@bin/kubernetes-validate/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tools/kubernetes-validate/requirements.txt
 	@touch $@
 
 bin/golangci-lint: tools/golangci-lint/go.mod
