@@ -21,7 +21,7 @@ type Instance struct {
 
 // StartPair starts two instances of a program of bin/ behind nginx. zookeeper may
 // be nil.
-func StartPair(sale *rig.Sale, program string, zookeeper *lab.ZooKeeper) (a, b *Instance, pair *rig.Pair, err error) {
+func StartPair(sale *rig.Sale, program string, zookeeper *lab.ZooKeeper) (a, b *Instance, pair *rig.Fleet, err error) {
 	instances, settings := [2]Instance{}, [2][]string{}
 	for i := range instances {
 		if settings[i], err = instances[i].connect(sale, zookeeper); err != nil {
@@ -29,8 +29,8 @@ func StartPair(sale *rig.Sale, program string, zookeeper *lab.ZooKeeper) (a, b *
 		}
 	}
 	a, b = &instances[0], &instances[1]
-	if pair, err = sale.StartPairWith(program, settings[0], settings[1]); err == nil {
-		a.API, b.API = pair.A, pair.B
+	if pair, err = sale.StartFleet(program, lab.StartNginx, settings[0], settings[1]); err == nil {
+		a.API, b.API = pair.Instances[0], pair.Instances[1]
 	}
 	return a, b, pair, err
 }

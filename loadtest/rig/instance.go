@@ -9,45 +9,42 @@ import (
 )
 
 // StartInstance starts a program of bin/: the service, or one that takes its
-// place.
-func (s *Sale) StartInstance(program, name string) (*lab.API, error) {
+// place. settings override the sale's.
+func (s *Sale) StartInstance(program, name string, settings ...string) (*lab.API, error) {
 	path, err := Binary(program)
 	if err != nil {
 		return nil, err
 	}
-	return lab.StartAPI(s.stack.Lab, path, name, s.env...)
+	return lab.StartAPI(s.stack.Lab, path, name, slices.Concat(s.env, settings)...)
 }
 
-// A Fleet is any number of instances behind nginx.
+// A Fleet is any number of instances behind nginx, or one without nginx.
 type Fleet struct {
 	Instances []*lab.API
-	Nginx     *lab.Nginx
+	Nginx     *lab.Nginx // nil without
 }
+
+// StartNginx is lab.StartNginx, or another start of nginx with deploy/nginx.
+type StartNginx func(l *lab.Lab, conf string, upstreams ...string) (*lab.Nginx, error)
 
 // InstanceName returns the name of the i-th instance of a fleet: a, b, c and so
 // on.
 func InstanceName(i int) string { return string(rune('a' + i)) }
 
-// StartFleet starts n instances of the service behind nginx.
-func (s *Sale) StartFleet(n int) (*Fleet, error) {
-	return s.startFleet(lab.StartNginx, "api", make([][]string, n)...)
-}
-
-// startFleet starts an instance of a program of bin/ for each list of settings,
-// which override the sale's, behind nginx.
-func (s *Sale) startFleet(nginx startNginx, program string, settings ...[]string) (*Fleet, error) {
-	path, err := Binary(program)
-	if err != nil {
-		return nil, err
-	}
-	f := &Fleet{}
+// StartFleet starts an instance of a program of bin/ for each list of settings,
+// which override the sale's, behind nginx. nginx may be nil if there is one list.
+func (s *Sale) StartFleet(program string, nginx StartNginx, settings ...[]string) (f *Fleet, err error) {
+	f = &Fleet{}
 	var upstreams []string
 	for i, own := range settings {
-		api, err := lab.StartAPI(s.stack.Lab, path, InstanceName(i), slices.Concat(s.env, own)...)
+		api, err := s.StartInstance(program, InstanceName(i), own...)
 		if err != nil {
 			return nil, errors.Join(err, f.Stop())
 		}
 		f.Instances, upstreams = append(f.Instances, api), append(upstreams, api.Address)
+	}
+	if nginx == nil {
+		return f, nil
 	}
 	if f.Nginx, err = nginx(s.stack.Lab, filepath.Join("deploy", "nginx"), upstreams...); err != nil {
 		return nil, errors.Join(err, f.Stop())
@@ -55,10 +52,27 @@ func (s *Sale) startFleet(nginx startNginx, program string, settings ...[]string
 	return f, nil
 }
 
-type startNginx func(l *lab.Lab, conf string, upstreams ...string) (*lab.Nginx, error)
+// StartPair starts two instances of a program of bin/ behind nginx. nginx does not
+// limit clients, because all load comes from one address.
+func (s *Sale) StartPair(program string) (*Fleet, error) {
+	return s.StartFleet(program, lab.StartNginx, nil, nil)
+}
 
-// Address is where nginx listens, as host:port.
-func (f *Fleet) Address() string { return f.Nginx.URL[len("http://"):] }
+// Address is where clients reach the fleet, as host:port.
+func (f *Fleet) Address() string {
+	if f.Nginx == nil {
+		return f.Instances[0].Address
+	}
+	return f.Nginx.URL[len("http://"):]
+}
+
+// PIDs returns the process ids of the instances.
+func (f *Fleet) PIDs() (pids []int) {
+	for _, api := range f.Instances {
+		pids = append(pids, api.PID())
+	}
+	return pids
+}
 
 // Stop stops nginx and the instances.
 func (f *Fleet) Stop() error {
@@ -70,39 +84,4 @@ func (f *Fleet) Stop() error {
 		errs = append(errs, api.Stop())
 	}
 	return errors.Join(errs...)
-}
-
-// A Pair is a fleet of two instances.
-type Pair struct {
-	*Fleet
-	A, B *lab.API
-}
-
-// StartPair starts two instances of a program of bin/ behind nginx. nginx does not
-// limit clients, because all load comes from one address.
-func (s *Sale) StartPair(program string) (*Pair, error) { return s.StartPairWith(program, nil, nil) }
-
-// StartPairWith is StartPair with settings of each instance, which override the
-// sale's.
-func (s *Sale) StartPairWith(program string, a, b []string) (*Pair, error) {
-	return pair(s.startFleet(lab.StartNginx, program, a, b))
-}
-
-// StartShippedPair starts two instances of the service behind nginx, with all of
-// its limits.
-func (s *Sale) StartShippedPair() (*Pair, error) {
-	return pair(s.startFleet(lab.StartLimitedNginx, "api", nil, nil))
-}
-
-// StartCrowdPair starts two instances of the service behind an nginx that can
-// serve 20,000 clients.
-func (s *Sale) StartCrowdPair() (*Pair, error) {
-	return pair(s.startFleet(lab.StartCrowdNginx, "api", nil, nil))
-}
-
-func pair(f *Fleet, err error) (*Pair, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Pair{f, f.Instances[0], f.Instances[1]}, nil
 }

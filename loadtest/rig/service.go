@@ -14,7 +14,7 @@ import (
 // A Service is two instances behind nginx on a Redis topology of their own.
 type Service struct {
 	*Sale
-	*Pair
+	*Fleet
 	Topology *lab.Topology
 	Redis    redis.UniversalClient // of the topology
 }
@@ -40,13 +40,13 @@ func (s *Stack) StartService(ctx context.Context, topology, driver string, setti
 	if service.Sale, err = s.NewSale(ctx, settings...); err != nil {
 		return nil, err
 	}
-	service.Pair, err = service.StartPair("api")
+	service.Fleet, err = service.StartPair("api")
 	return service, err
 }
 
 // Stop stops the service and its Redis topology.
 func (s *Service) Stop() error {
-	err := errors.Join(s.Pair.Stop(), s.Redis.Close(), s.Sale.Close())
+	err := errors.Join(s.Fleet.Stop(), s.Redis.Close(), s.Sale.Close())
 	s.Topology.Kill()
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -36,7 +37,7 @@ func run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		defer sale.Close()
-		pair, err := sale.StartShippedPair()
+		pair, err := sale.StartFleet("api", lab.StartLimitedNginx, nil, nil)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func (r *run) startFleet(ctx context.Context, m *lab.MySQL, database dsner, sett
 	if err != nil {
 		return nil, err
 	}
-	f, err := sale.StartFleet(instances)
+	f, err := sale.StartFleet("api", lab.StartNginx, make([][]string, instances)...)
 	if err != nil {
 		return nil, errors.Join(err, sale.Close())
 	}

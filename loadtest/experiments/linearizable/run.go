@@ -45,7 +45,7 @@ type run struct {
 	sale      *rig.Sale
 	zookeeper *lab.ZooKeeper
 	a, b      *fault.Instance
-	pair      *rig.Pair
+	pair      *rig.Fleet
 	coupons   []int64
 	history   history
 	struck    []string // names of the faults, with their times

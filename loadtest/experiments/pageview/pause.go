@@ -44,7 +44,7 @@ func pause(ctx context.Context, s *rig.Stack, driver, expect string) (Pauses, er
 func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	a, b := service.A, service.B
+	a, b := service.Instances[0], service.Instances[1]
 	if _, err := view(ctx, a, ""); err != nil { // opens the connections
 		return err
 	}

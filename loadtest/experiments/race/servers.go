@@ -86,7 +86,7 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 	if err := v.RemoveGuards(ctx, c.guardsOff()); err != nil {
 		return err
 	}
-	if v.Fleet, err = v.StartFleet(c.Instances); err != nil {
+	if v.Fleet, err = v.StartFleet("api", lab.StartNginx, make([][]string, c.Instances)...); err != nil {
 		v.Fleet = new(rig.Fleet)
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
@@ -55,7 +56,7 @@ const (
 // The instances of the control sell the same coupon.
 func faceHostileClients(ctx context.Context, m *market) (h hostility, err error) {
 	m.log("hostile clients")
-	control, err := m.sale.StartPairWith("api", []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
+	control, err := m.sale.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
 	if err != nil {
 		return h, err
 	}

@@ -43,7 +43,7 @@ var (
 
 const (
 	defaultConns = 256       // connections of a load generator
-	users        = 1_000_000 // users with a token
+	userCount    = 1_000_000 // users with a token
 )
 
 func quick() bool { return os.Getenv("BENCH") == "quick" }
@@ -56,7 +56,7 @@ func Run(ctx context.Context) error { return with(ctx, (*bench).run) }
 // with runs a job on a stack of its own.
 func with(ctx context.Context, job func(*bench, context.Context) error) error {
 	return rig.With(func(s *rig.Stack) error {
-		headers, err := s.Headers(users)
+		headers, err := s.Headers(userCount)
 		if err != nil {
 			return err
 		}

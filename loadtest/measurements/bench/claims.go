@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 )
 
@@ -27,16 +28,16 @@ var claims = section{
 		openModel,
 	},
 	limits: []limit{
-		{"grouped / articles' flow, one instance", ratio(direct(grouped).figure, direct(each).figure), 12, atLeast},
-		{"grouped / empty handler, one instance", ratio(direct(grouped).figure, direct(empty).figure), 0.38, atLeast},
+		{"grouped / articles' flow, one instance", ratio(oneInstanceRate(grouped).figure, oneInstanceRate(each).figure), 12, atLeast},
+		{"grouped / empty handler, one instance", ratio(oneInstanceRate(grouped).figure, oneInstanceRate(empty).figure), 0.38, atLeast},
 		{"CPU time of the service for a claim, grouped / empty handler",
-			ratio(direct(grouped).cpu(), direct(empty).cpu()), 2.8, atMost},
+			ratio(oneInstanceRate(grouped).cpu(), oneInstanceRate(empty).cpu()), 2.8, atMost},
 		{"grouped / articles' flow, two instances behind nginx",
-			ratio(throughNginx(grouped).figure, throughNginx(each).figure), 7, atLeast},
+			ratio(pairRate(grouped).figure, pairRate(each).figure), 7, atLeast},
 		{"p99 of grouped at a quarter of its peak / of the empty handler at that rate",
 			ratio(atQuarter(grouped).p99(), atQuarter(empty).p99()), 5, atMost},
-		{"sold-out replies / empty handler", ratio(soldOut.figure, direct(empty).figure), 0.6, atLeast},
-		{"articles' flow in the service / baseline", ratio(direct(each).figure, direct(byHand).figure), 0.85, atLeast},
+		{"sold-out replies / empty handler", ratio(soldOut.figure, oneInstanceRate(empty).figure), 0.6, atLeast},
+		{"articles' flow in the service / baseline", ratio(oneInstanceRate(each).figure, oneInstanceRate(byHand).figure), 0.85, atLeast},
 	},
 }
 
@@ -45,14 +46,14 @@ var (
 	alreadyClaimed = rateOf("losers/already claimed")
 )
 
-func direct(v variant) rate       { return rateOf("claims/direct/%s", v.name) }
-func throughNginx(v variant) rate { return rateOf("claims/nginx/%s", v.name) }
+func oneInstanceRate(v variant) rate { return rateOf("claims/direct/%s", v.name) }
+func pairRate(v variant) rate        { return rateOf("claims/nginx/%s", v.name) }
 
 // strategies are the service with each setting of COMMIT.
 var strategies = []variant{each, optimistic, pessimistic, grouped}
 
 func claimsRow(label string, v variant) row {
-	direct, nginx := direct(v), throughNginx(v)
+	direct, nginx := oneInstanceRate(v), pairRate(v)
 	return row{label, []cell{
 		spread(direct.figure), value(direct.p99()), value(direct.cpu()), spread(nginx.figure), value(nginx.p99()),
 	}}
@@ -66,19 +67,19 @@ func prepareClaims(ctx context.Context, b *bench) ([]turns, error) {
 	deployments := map[string]deployment{}
 	load := closed(defaultConns, b.duration)
 	for _, v := range append([]variant{empty, byHand}, strategies...) {
-		d, err := b.direct(ctx, v)
+		d, err := b.startOne(ctx, v)
 		if err != nil {
 			return nil, err
 		}
 		deployments[v.name] = d
-		all = append(all, accepted(direct(v), d, load, 1, 1))
+		all = append(all, accepted(oneInstanceRate(v), d, load, 1, 1))
 		if v.name == byHand.name {
 			continue
 		}
-		if d, err = b.behindNginx(ctx, v); err != nil {
+		if d, err = b.startPair(ctx, v, lab.StartNginx); err != nil {
 			return nil, err
 		}
-		all = append(all, accepted(throughNginx(v), d, load, 1, 1))
+		all = append(all, accepted(pairRate(v), d, load, 1, 1))
 	}
 	refusals, err := refusedClaims(ctx, soldOut, alreadyClaimed, deployments[grouped.name], load)
 	if err != nil {
@@ -87,7 +88,7 @@ func prepareClaims(ctx context.Context, b *bench) ([]turns, error) {
 	var open []measurement
 	for _, v := range []variant{empty, grouped} {
 		for _, a := range []arrivals{atHalf(v), atQuarter(v)} {
-			rate := func() float64 { return b.median(direct(grouped).figure) * a.share }
+			rate := func() float64 { return b.median(oneInstanceRate(grouped).figure) * a.share }
 			open = append(open, arriving(a, deployments[v.name], rate, b.duration, b.latencies))
 		}
 	}

@@ -43,7 +43,7 @@ func prepareComparison(ctx context.Context, b *bench) ([]turns, error) {
 	var all, open []measurement
 	load := closed(defaultConns, b.duration)
 	for _, v := range versions {
-		d, err := b.direct(ctx, v)
+		d, err := b.startOne(ctx, v)
 		if err != nil {
 			return nil, err
 		}

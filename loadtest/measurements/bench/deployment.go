@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
@@ -15,10 +14,9 @@ import (
 // A deployment is one server, or two behind nginx, on a sale of its own.
 type deployment struct {
 	variant
-	address   string // host:port
-	sale      *rig.Sale
-	instances []*lab.API
-	headers   rig.Headers // of the users that claim
+	*rig.Fleet
+	sale    *rig.Sale
+	headers rig.Headers // of the users that claim
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many
@@ -51,43 +49,27 @@ func serviceVariant(commit string, settings ...string) variant {
 	return variant{commit, "api", append([]string{"COMMIT=" + commit}, settings...)}
 }
 
-// direct starts one instance of v.
-func (b *bench) direct(ctx context.Context, v variant) (deployment, error) {
-	return b.deploy(ctx, v, func(d *deployment) error {
-		i, err := d.sale.StartInstance(v.program, "a")
-		if err == nil {
-			d.address, d.instances = i.Address, []*lab.API{i}
-		}
-		return err
-	})
+// startOne starts one instance of v.
+func (b *bench) startOne(ctx context.Context, v variant) (deployment, error) {
+	return b.deploy(ctx, v, nil, nil)
 }
 
-// behindNginx starts two instances of v behind nginx.
-func (b *bench) behindNginx(ctx context.Context, v variant) (deployment, error) {
-	return b.deploy(ctx, v, func(d *deployment) error { return d.usePair(d.sale.StartPair(v.program)) })
-}
-
-// behindCrowdNginx is behindNginx with room for 20,000 clients.
-func (b *bench) behindCrowdNginx(ctx context.Context, v variant) (deployment, error) {
-	return b.deploy(ctx, v, func(d *deployment) error { return d.usePair(d.sale.StartCrowdPair()) })
-}
-
-func (d *deployment) usePair(p *rig.Pair, err error) error {
-	if err == nil {
-		d.address, d.instances = p.Address(), p.Instances
-	}
-	return err
+// startPair starts two instances of v behind nginx.
+func (b *bench) startPair(ctx context.Context, v variant, nginx rig.StartNginx) (deployment, error) {
+	return b.deploy(ctx, v, nginx, nil, nil)
 }
 
 // deploy starts v, and sends load to it for a second, so that connections, pools
 // and heap have grown before the first measurement.
-func (b *bench) deploy(ctx context.Context, v variant, start func(*deployment) error) (d deployment, err error) {
+func (b *bench) deploy(
+	ctx context.Context, v variant, nginx rig.StartNginx, settings ...[]string,
+) (d deployment, err error) {
 	b.progress("start %s", v.name)
 	d = deployment{variant: v, headers: b.headers}
 	if d.sale, err = b.NewSale(ctx, v.settings...); err != nil {
 		return d, err
 	}
-	if err = start(&d); err == nil {
+	if d.Fleet, err = d.sale.StartFleet(v.program, nginx, settings...); err == nil {
 		_, err = d.claim(ctx, closed(defaultConns, time.Second), 1, 1)
 	}
 	if err != nil {
@@ -119,27 +101,20 @@ func (d deployment) claim(ctx context.Context, l clients.Load, coupons, segments
 	for _, r := range o.phases {
 		acknowledged, sent = acknowledged+r.Replies(rig.Accepted), sent+len(r.Claims)
 	}
-	if sent > users {
-		return o, fmt.Errorf("%d users are too few for this machine", users)
+	if sent > userCount {
+		return o, fmt.Errorf("%d users are too few for this machine", userCount)
 	}
 	return o, d.sale.Check(ctx, l.Coupons, acknowledged, sent)
 }
 
 // send sends l to d.
 func (d deployment) send(ctx context.Context, l clients.Load) (o outcome, err error) {
-	l.Address, l.Headers = d.address, d.headers
-	stopSampling := rig.SampleMemory(d.pids()...)
-	before := cpuTime(d.pids()...)
+	l.Address, l.Headers = d.Address(), d.headers
+	stopSampling := rig.SampleMemory(d.PIDs()...)
+	before := cpuTime(d.PIDs()...)
 	o.phases, err = l.Run(ctx)
-	o.cpu = cpuTime(d.pids()...) - before
+	o.cpu = cpuTime(d.PIDs()...) - before
 	memory, memoryErr := stopSampling()
 	o.memory = memory
 	return o, errors.Join(err, memoryErr)
-}
-
-func (d deployment) pids() (pids []int) {
-	for _, i := range d.instances {
-		pids = append(pids, i.PID())
-	}
-	return pids
 }

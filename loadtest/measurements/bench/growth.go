@@ -66,7 +66,7 @@ func prepareGrowth(ctx context.Context, b *bench) ([]turns, error) {
 		if s.kind == orders && s.count > b.maxOrders {
 			continue
 		}
-		d, err := b.direct(ctx, grouped)
+		d, err := b.startOne(ctx, grouped)
 		if err != nil {
 			return nil, err
 		}

@@ -10,8 +10,8 @@ import (
 	"example.com/flashsale/loadtest/report"
 )
 
-// writePage writes out/bench/report.html. latencies are those of the open model.
-func writePage(r Report, latencies map[string][]time.Duration) error {
+// writeHTML writes out/bench/report.html. latencies are those of the open model.
+func writeHTML(r Report, latencies map[string][]time.Duration) error {
 	met := 0
 	for _, t := range r.Targets {
 		if t.Met() {
@@ -25,18 +25,18 @@ func writePage(r Report, latencies map[string][]time.Duration) error {
 		Sections: []report.Section{{Title: "Targets", Table: targetTable(r.Targets)}},
 	}
 	if claims.selected() {
-		page.Sections = append(page.Sections, r.Figures.claimsSection(), latencySection(latencies))
+		page.Sections = append(page.Sections, r.Figures.claimsCharts(), latencyCharts(latencies))
 	}
 	if locks.selected() {
-		page.Sections = append(page.Sections, r.Figures.locksSection())
+		page.Sections = append(page.Sections, r.Figures.locksCharts())
 	}
 	if growth.selected() {
-		page.Sections = append(page.Sections, r.Figures.growthSection())
+		page.Sections = append(page.Sections, r.Figures.growthCharts())
 	}
 	return report.Write("bench", page)
 }
 
-func (f Figures) claimsSection() report.Section {
+func (f Figures) claimsCharts() report.Section {
 	strategyBars := func(of func(variant) figure) (all []bar) {
 		for _, v := range append([]variant{empty, byHand}, strategies...) {
 			all = append(all, bar{v.name, of(v), v.program != "api"})
@@ -48,11 +48,11 @@ func (f Figures) claimsSection() report.Section {
 		Text:  "The empty handler replies 201 and does nothing else. The flow of the articles by hand, and the service with each setting of COMMIT, accept a claim only when it is durable.",
 		Charts: []report.Chart{
 			f.chart("Claims accepted, one instance", "1/s",
-				strategyBars(func(v variant) figure { return direct(v).figure })),
+				strategyBars(func(v variant) figure { return oneInstanceRate(v).figure })),
 			f.chart("Claims accepted, two instances behind nginx", "1/s",
-				strategyBars(func(v variant) figure { return throughNginx(v).figure })),
+				strategyBars(func(v variant) figure { return pairRate(v).figure })),
 			f.chart("CPU time of the service for a claim", "us",
-				strategyBars(func(v variant) figure { return direct(v).cpu() })),
+				strategyBars(func(v variant) figure { return oneInstanceRate(v).cpu() })),
 			f.chart("Claims refused, one instance", "1/s", []bar{
 				{"sold out", soldOut.figure, false}, {"already claimed", alreadyClaimed.figure, false},
 			}),
@@ -60,7 +60,7 @@ func (f Figures) claimsSection() report.Section {
 	}
 }
 
-func latencySection(latencies map[string][]time.Duration) report.Section {
+func latencyCharts(latencies map[string][]time.Duration) report.Section {
 	chart := report.Curves{Caption: "The time under which each share of the replies arrived", XName: "% of the claims",
 		YName: "ms", LogY: true}
 	for _, name := range slices.Sorted(maps.Keys(latencies)) {
@@ -73,7 +73,7 @@ func latencySection(latencies map[string][]time.Duration) report.Section {
 	}
 }
 
-func (f Figures) locksSection() report.Section {
+func (f Figures) locksCharts() report.Section {
 	s := report.Section{Title: "Locks",
 		Text: "Pairs of acquiring and releasing a lock that nobody else wants, and hand-overs of one that all want. Grey bars are other libraries, and the bare commands."}
 	lockBars := func(of func(lockName) figure) (all []bar) {
@@ -91,7 +91,7 @@ func (f Figures) locksSection() report.Section {
 	return s
 }
 
-func (f Figures) growthSection() report.Section {
+func (f Figures) growthCharts() report.Section {
 	s := report.Section{Title: "Growth"}
 	for _, sizes := range growthSizes {
 		what := sizes[0].kind.name

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
@@ -23,11 +24,11 @@ const (
 // prepareOverload measures the peak of each site and then the offers, for each
 // repetition.
 func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
-	direct, err := b.direct(ctx, grouped)
+	direct, err := b.startOne(ctx, grouped)
 	if err != nil {
 		return nil, err
 	}
-	pair, err := b.behindCrowdNginx(ctx, grouped)
+	pair, err := b.startPair(ctx, grouped, lab.StartCrowdNginx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	var f Figures
 	for _, v := range []float64{19_000, 21_000, 20_000} {
-		f.add(measured{direct(grouped).figure, v})
+		f.add(measured{oneInstanceRate(grouped).figure, v})
 	}
-	f.add(measured{direct(grouped).p99(), 23.4})
+	f.add(measured{oneInstanceRate(grouped).p99(), 23.4})
 	report := Report{
 		Environment: rig.Environment{Commit: "abc", Machine: rig.Machine{CPU: "a CPU", Cores: 2},
 			Versions: map[string]string{"redis": "7", "go": "1"}},
@@ -27,6 +27,18 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 	} {
 		if got := pageOf(t, report); !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+// A table that no section has is an error of the page itself.
+func TestPageShowsEveryTable(t *testing.T) {
+	t.Parallel()
+	for _, s := range sections {
+		for _, table := range s.tables {
+			if n := strings.Count(pageTemplate, `{{.Table "`+table.name+`"}}`); n != 1 {
+				t.Errorf("page.tmpl shows the table %q %d times, want once", table.name, n)
+			}
 		}
 	}
 }

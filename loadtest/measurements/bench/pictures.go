@@ -35,11 +35,11 @@ var pictures = []struct {
 	bars          []bar
 }{
 	{"strategies", "Claims accepted by commit strategy, one instance", "claims/s", []bar{
-		{"the articles’ flow by hand", direct(byHand).figure, true},
-		{"COMMIT=optimistic", direct(optimistic).figure, false},
-		{"COMMIT=pessimistic", direct(pessimistic).figure, false},
-		{"COMMIT=each", direct(each).figure, false},
-		{"COMMIT=grouped, as shipped", direct(grouped).figure, false},
+		{"the articles’ flow by hand", oneInstanceRate(byHand).figure, true},
+		{"COMMIT=optimistic", oneInstanceRate(optimistic).figure, false},
+		{"COMMIT=pessimistic", oneInstanceRate(pessimistic).figure, false},
+		{"COMMIT=each", oneInstanceRate(each).figure, false},
+		{"COMMIT=grouped, as shipped", oneInstanceRate(grouped).figure, false},
 	}},
 	{"hand-overs", "Hand-overs of one lock that 16 waiters in each of 4 processes want", "hand-overs/s", []bar{
 		{"redsync", handOvers(redsync).figure, true},

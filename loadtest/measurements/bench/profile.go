@@ -48,12 +48,12 @@ const service, database, redisServer = "service", "database", "Redis"
 func prepareProfiles(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement
 	for _, commit := range []string{"each", "grouped"} {
-		d, err := b.direct(ctx, serviceVariant(commit, "LAB=true"))
+		d, err := b.startOne(ctx, serviceVariant(commit, "LAB=true"))
 		if err != nil {
 			return nil, err
 		}
 		to := profileOf(d.variant)
-		processes := []process{{service, d.instances[0].PID()}, {database, b.MySQL.PID()},
+		processes := []process{{service, d.Instances[0].PID()}, {database, b.MySQL.PID()},
 			{redisServer, b.Redis.PID()}}
 		all = append(all, measurement{to.name, func(ctx context.Context) ([]measured, error) {
 			return profile(ctx, to, d, processes)
@@ -104,7 +104,7 @@ func profile(ctx context.Context, to profiled, d deployment, processes []process
 
 // saveProfile downloads a profile of the service to out/bench.
 func saveProfile(ctx context.Context, d deployment, profile, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.instances[0].URL()+"/debug/pprof/"+profile, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Instances[0].URL()+"/debug/pprof/"+profile, nil)
 	if err != nil {
 		return err
 	}

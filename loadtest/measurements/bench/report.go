@@ -64,5 +64,5 @@ func (b *bench) report(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
 		return err
 	}
-	return writePage(r, b.latencies)
+	return writeHTML(r, b.latencies)
 }

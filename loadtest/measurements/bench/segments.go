@@ -68,7 +68,7 @@ func prepareSegments(ctx context.Context, b *bench) ([]turns, error) {
 		perCoupon, perSegment, pausedPerCoupon, pausedPerSegment, eachOneRow, eachSegments, groupedOneRow,
 		groupedSegments,
 	} {
-		d, err := b.direct(ctx, variant{s.name, "api", s.settings})
+		d, err := b.startOne(ctx, variant{s.name, "api", s.settings})
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func prepareTechniques(ctx context.Context, b *bench) ([]turns, error) {
 	for _, v := range []variant{
 		articles, withInterpolation, withInsertFirst, withIDBlocks, withPipelining, withAllFour, each, grouped,
 	} {
-		d, err := b.direct(ctx, v)
+		d, err := b.startOne(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func prepareTechniques(ctx context.Context, b *bench) ([]turns, error) {
 		{soldOutByHand, byHand}, {soldOutUncached, serviceVariant("grouped", "COUPON_CACHE=0s")},
 		{soldOutCached, grouped},
 	} {
-		d, err := b.direct(ctx, check.variant)
+		d, err := b.startOne(ctx, check.variant)
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 // A site is two instances behind nginx.
 type site struct {
 	sale    *rig.Sale
-	pair    *rig.Pair
+	pair    *rig.Fleet
 	headers rig.Headers // of the users
 }
 
@@ -39,7 +39,7 @@ func (s *site) burst(ctx context.Context, n int) (Burst, error) {
 	if err != nil {
 		return Burst{}, err
 	}
-	stopSampling := rig.SampleMemory(s.pair.A.PID(), s.pair.B.PID())
+	stopSampling := rig.SampleMemory(s.pair.PIDs()...)
 	load := clients.Load{Address: s.pair.Address(), Coupons: []int64{id}, Headers: s.headers}
 	r, err := fire(ctx, load, n)
 	for attempt := 1; attempt < maxAttempts && errors.Is(err, errSlow); attempt++ {

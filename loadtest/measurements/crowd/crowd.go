@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -51,7 +52,7 @@ func run(ctx context.Context, s *rig.Stack, sizes []int) error {
 	if err != nil {
 		return err
 	}
-	pair, err := sale.StartCrowdPair()
+	pair, err := sale.StartFleet("api", lab.StartCrowdNginx, nil, nil)
 	if err != nil {
 		return errors.Join(err, sale.Close())
 	}
