@@ -1,5 +1,5 @@
-// Package admission is the room of what refuses too much load: it holds what its
-// limiters share. A claim passes, in this order,
+// Package admission has what the limits share that refuse too much load. Most of
+// them are in the packages below it. A claim passes, in this order,
 //
 //   - nginx: connections and requests of one address (deploy/nginx);
 //   - package listener: connections, and how long they wait for the server;

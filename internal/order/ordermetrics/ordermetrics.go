@@ -30,7 +30,7 @@ func New(r prometheus.Registerer) *Counts {
 		}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "flashsale_commit_seconds",
-			Help:    "Time of a transaction of claims, by outcome: committed, refused (no claim won) or failed (perhaps committed).",
+			Help:    "Time of a transaction of claims, by outcome: committed, refused (no order placed) or failed (perhaps committed).",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
 		}, []string{"outcome"}),
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // facts is what is known of a side when it has ended.
@@ -54,7 +56,7 @@ func (f facts) excluded() bool {
 func (f facts) unanswered() (addition Sentence) {
 	n := 0
 	for code, claims := range f.Codes {
-		if !slices.Contains([]string{"sold_out", "already_claimed", "claim_in_progress"}, code) {
+		if !slices.Contains(rig.Refusals, code) {
 			n += claims
 		}
 	}

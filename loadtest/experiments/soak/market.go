@@ -57,8 +57,7 @@ type instance struct {
 const unknown = "unknown"
 
 // allowedVerdicts are the verdicts that a claim may have at any time.
-var allowedVerdicts = []string{rig.Accepted, "sold_out", "already_claimed", "claim_in_progress",
-	"not_started", unknown}
+var allowedVerdicts = slices.Concat([]string{rig.Accepted}, rig.Refusals, []string{"not_started", unknown})
 
 func verdictOf(c rig.Claim) string {
 	if c.Failed() {
