@@ -27,13 +27,13 @@ func TestFiguresHaveMedianAndSpread(t *testing.T) {
 	if x := f[0]; x.Median != 4 || x.Min != 1 || x.Max != 9 {
 		t.Errorf("got %+v, want median 4, min 1, max 9", x)
 	}
-	if r := f.ratio(x, y); r != 0.5 {
+	if r := ratio(x, y)(f); r != 0.5 {
 		t.Errorf("ratio %v, want 0.5", r)
 	}
-	if best := f.highest(x, unknown, y); best != 8 {
+	if best := highest(x, unknown, y)(f); best != 8 {
 		t.Errorf("best %v, want 8", best)
 	}
-	if !math.IsNaN(f.highest(unknown)) || !math.IsNaN(f.ratio(x, unknown)) {
+	if !math.IsNaN(highest(unknown)(f)) || !math.IsNaN(ratio(x, unknown)(f)) {
 		t.Error("a figure that was not measured: got a number, want NaN")
 	}
 }
@@ -44,10 +44,10 @@ func TestTargetsEncodeTheKindOfTheirLimit(t *testing.T) {
 		target Target
 		want   string
 	}{
-		{Target{Name: "a", Value: 2, Limit: 1}, `{"at_least":1,"met":true,"name":"a","value":2}`},
-		{Target{Name: "a", Value: 2, Limit: 1, AtMost: true}, `{"at_most":1,"met":false,"name":"a","value":2}`},
-		{Target{Name: "a", Value: math.NaN(), Limit: 1}, `{"at_least":1,"met":false,"name":"a","value":null}`},
-		{Target{Name: "a", Value: math.NaN(), Limit: 1, AtMost: true},
+		{newTarget("a", 2, 1, atLeast), `{"at_least":1,"met":true,"name":"a","value":2}`},
+		{newTarget("a", 2, 1, atMost), `{"at_most":1,"met":false,"name":"a","value":2}`},
+		{newTarget("a", math.NaN(), 1, atLeast), `{"at_least":1,"met":false,"name":"a","value":null}`},
+		{newTarget("a", math.NaN(), 1, atMost),
 			`{"at_most":1,"met":false,"name":"a","value":null}`},
 	} {
 		if got, err := json.Marshal(test.target); err != nil || string(got) != test.want {

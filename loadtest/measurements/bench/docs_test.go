@@ -86,7 +86,7 @@ func TestQuotationsAreReplaced(t *testing.T) {
 	r := Report{
 		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4},
 			{Name: "claims/direct/each", Median: 2000}},
-		Targets: []Target{{Name: "grouped / articles' flow", Value: 10.5, Limit: 10}},
+		Targets: []Target{newTarget("grouped / articles' flow", 10.5, 10, atLeast)},
 	}
 	for text, want := range map[string]string{
 		"sells <!-- claims/direct/grouped -->19,216 claims/s, no more": "20,123 claims/s, no more",
@@ -124,8 +124,7 @@ func decoded(tb testing.TB, r Report) Report {
 
 func TestOnlyFullRunsArePublishable(t *testing.T) {
 	t.Parallel()
-	measured, missing := Target{Name: "a", Value: 1, Limit: 2},
-		Target{Name: "b", Value: math.NaN(), Limit: 2, AtMost: true}
+	measured, missing := newTarget("a", 1, 2, atLeast), newTarget("b", math.NaN(), 2, atMost)
 	for _, test := range []struct {
 		name   string
 		report Report

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/stats"
 )
 
@@ -72,27 +71,4 @@ func (f Figures) named(name string) float64 {
 		return fig.Median
 	}
 	return math.NaN()
-}
-
-// ratio returns the ratio of two medians.
-func (f Figures) ratio(of, divisor figure) float64 { return f.median(of) / f.median(divisor) }
-
-// highest returns the highest median, or NaN if none was measured.
-func (f Figures) highest(of ...figure) float64 {
-	highest := math.NaN()
-	for _, one := range of {
-		if m := f.median(one); !(m <= highest) {
-			highest = m
-		}
-	}
-	return highest
-}
-
-// spread formats the median with the lowest and the highest value.
-func (f Figures) spread(of figure) string {
-	fig := f.find(of.name)
-	if fig == nil {
-		return report.NotMeasured
-	}
-	return fmt.Sprintf("%s (%s–%s)", report.Number(fig.Median), report.Number(fig.Min), report.Number(fig.Max))
 }

@@ -14,7 +14,7 @@ import (
 func writeHTML(r Report, latencies map[string][]time.Duration) error {
 	met := 0
 	for _, t := range r.Targets {
-		if t.Met() {
+		if t.Met {
 			met++
 		}
 	}

@@ -43,7 +43,7 @@ func (r Report) TargetTable() string { return targetTable(r.Targets).Markdown() 
 func targetTable(targets []Target) report.Table {
 	t := report.Table{Header: []string{"target", "measured", "limit", ""}}
 	for _, target := range targets {
-		t.Rows = append(t.Rows, []string{target.Name, report.Number(target.Value), target.limit(), target.verdict()})
+		t.Rows = append(t.Rows, []string{target.Name, report.Number(target.value()), target.limit(), target.verdict()})
 	}
 	return t
 }

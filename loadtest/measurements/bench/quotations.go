@@ -62,7 +62,7 @@ func (r Report) quote(text string) (string, error) {
 func (r Report) value(name string) float64 {
 	for _, t := range r.Targets {
 		if t.Name == name {
-			return t.Value
+			return t.value()
 		}
 	}
 	if figure, divisor, isRatio := strings.Cut(name, " / "); isRatio {

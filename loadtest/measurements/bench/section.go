@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -46,7 +48,15 @@ type row struct {
 type cell func(Figures) string
 
 // spread is the median of a figure with its lowest and highest value.
-func spread(f figure) cell { return func(all Figures) string { return all.spread(f) } }
+func spread(f figure) cell {
+	return func(all Figures) string {
+		fig := all.find(f.name)
+		if fig == nil {
+			return report.NotMeasured
+		}
+		return fmt.Sprintf("%s (%s–%s)", report.Number(fig.Median), report.Number(fig.Min), report.Number(fig.Max))
+	}
+}
 
 // value is the median of a figure with its unit.
 func value(f figure) cell {
@@ -65,7 +75,7 @@ func number(f figure) cell {
 
 // times is the ratio of two medians.
 func times(f, divisor figure) cell {
-	return func(all Figures) string { return report.Number(all.ratio(f, divisor)) }
+	return func(all Figures) string { return report.Number(ratio(f, divisor)(all)) }
 }
 
 // words is a text that was not measured.
@@ -92,16 +102,9 @@ type limit struct {
 	kind  limitKind
 }
 
-type limitKind bool
-
-const (
-	atLeast limitKind = false
-	atMost  limitKind = true
-)
-
 // ratio is the ratio of two medians.
 func ratio(f, divisor figure) func(Figures) float64 {
-	return func(all Figures) float64 { return all.ratio(f, divisor) }
+	return func(all Figures) float64 { return all.median(f) / all.median(divisor) }
 }
 
 // median is the median of a figure.
@@ -109,21 +112,29 @@ func median(f figure) func(Figures) float64 {
 	return func(all Figures) float64 { return all.median(f) }
 }
 
-// highest is the highest of the medians of figures.
+// highest is the highest of the medians of figures, or NaN if none was measured.
 func highest(figures ...figure) func(Figures) float64 {
-	return func(all Figures) float64 { return all.highest(figures...) }
+	return func(all Figures) float64 {
+		highest := math.NaN()
+		for _, f := range figures {
+			if m := all.median(f); !(m <= highest) {
+				highest = m
+			}
+		}
+		return highest
+	}
 }
 
 // overHighest is the ratio of a median to the highest of others.
 func overHighest(f figure, others []figure) func(Figures) float64 {
-	return func(all Figures) float64 { return all.median(f) / all.highest(others...) }
+	return func(all Figures) float64 { return all.median(f) / highest(others...)(all) }
 }
 
 // targets returns the limits of all sections with their values in figures.
 func targets(figures Figures) (all []Target) {
 	for _, s := range sections {
 		for _, l := range s.limits {
-			all = append(all, Target{Name: l.name, Value: l.value(figures), Limit: l.limit, AtMost: bool(l.kind)})
+			all = append(all, newTarget(l.name, l.value(figures), l.limit, l.kind))
 		}
 	}
 	return all

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 
 	"example.com/flashsale/loadtest/report"
@@ -11,73 +9,52 @@ import (
 // A Target is a limit for a median, or for a ratio of medians, of one run. A
 // missed target is reported and does not fail the run.
 type Target struct {
-	Name   string
-	Value  float64 // NaN if not measured
-	Limit  float64
-	AtMost bool // the limit is a maximum, otherwise a minimum
+	AtLeast *float64 `json:"at_least,omitempty"`
+	AtMost  *float64 `json:"at_most,omitempty"` // instead of AtLeast
+	Met     bool     `json:"met"`
+	Name    string   `json:"name"`
+	Value   *float64 `json:"value"` // nil if not measured
 }
 
-// Met reports whether the value is within the limit.
-func (t Target) Met() bool {
-	if t.AtMost {
-		return t.Value <= t.Limit
+type limitKind bool
+
+const (
+	atLeast limitKind = false
+	atMost  limitKind = true
+)
+
+// newTarget returns a target with its value, which is NaN if it was not measured.
+func newTarget(name string, value, limit float64, kind limitKind) Target {
+	t := Target{Name: name, AtLeast: &limit, Met: value >= limit}
+	if kind == atMost {
+		t.AtLeast, t.AtMost, t.Met = nil, &limit, value <= limit
 	}
-	return t.Value >= t.Limit
+	if !math.IsNaN(value) {
+		t.Value = &value
+	}
+	return t
 }
 
-// MarshalJSON encodes the limit as at_least or at_most, and NaN as null.
-func (t Target) MarshalJSON() ([]byte, error) {
-	kind := "at_least"
-	if t.AtMost {
-		kind = "at_most"
+// value returns NaN if the target was not measured.
+func (t Target) value() float64 {
+	if t.Value == nil {
+		return math.NaN()
 	}
-	members := map[string]any{"name": t.Name, "value": t.Value, kind: t.Limit, "met": t.Met()}
-	if !t.measured() {
-		members["value"] = nil
-	}
-	return json.Marshal(members)
+	return *t.Value
 }
-
-// UnmarshalJSON decodes what MarshalJSON encodes.
-func (t *Target) UnmarshalJSON(text []byte) error {
-	var members struct {
-		Name    string
-		Value   *float64
-		AtLeast *float64 `json:"at_least"`
-		AtMost  *float64 `json:"at_most"`
-	}
-	if err := json.Unmarshal(text, &members); err != nil {
-		return err
-	}
-	*t = Target{Name: members.Name, Value: math.NaN(), AtMost: members.AtMost != nil}
-	if members.Value != nil {
-		t.Value = *members.Value
-	}
-	switch {
-	case members.AtMost != nil:
-		t.Limit = *members.AtMost
-	case members.AtLeast != nil:
-		t.Limit = *members.AtLeast
-	default:
-		return fmt.Errorf("target %q has no limit", t.Name)
-	}
-	return nil
-}
-
-func (t Target) measured() bool { return !math.IsNaN(t.Value) }
 
 func (t Target) limit() string {
-	if t.AtMost {
-		return "≤ " + report.Number(t.Limit)
+	if t.AtMost != nil {
+		return "≤ " + report.Number(*t.AtMost)
 	}
-	return "≥ " + report.Number(t.Limit)
+	return "≥ " + report.Number(*t.AtLeast)
 }
 
 func (t Target) verdict() string {
 	switch {
-	case !t.measured():
+	case t.Value == nil:
 		return "not measured"
-	case t.Met():
+	case t.Met:
 		return "met"
 	}
 	return "**missed**"
