@@ -8,9 +8,9 @@ import (
 	"image/draw"
 	"image/png"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // write writes a PNG file with a palette, which is a third as large as one with
@@ -25,10 +25,7 @@ func write(file string, picture []byte) error {
 	if err := encoder.Encode(&b, paletted(decoded)); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, b.Bytes(), 0o644)
+	return rig.WriteFile(file, b.Bytes())
 }
 
 // paletted returns m in its most frequent colours.

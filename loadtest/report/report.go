@@ -58,10 +58,7 @@ func Write(name string, r Report) error {
 	if err := page.Execute(&b, r); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	if err := rig.WriteFile(path, b.Bytes()); err != nil {
 		return err
 	}
 	fmt.Println(path)

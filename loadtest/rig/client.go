@@ -43,18 +43,12 @@ func (c Client) Do(ctx context.Context, method, path, token string, body any) (s
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return Send(c.HTTP, req)
-}
-
-// Send sends req and returns the reply's status and body. An error means that no
-// complete reply came.
-func Send(c *http.Client, req *http.Request) (status int, reply []byte, err error) {
-	resp, err := c.Do(req)
+	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	reply, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	reply, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
 	return resp.StatusCode, reply, err
 }
 

@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,25 +16,36 @@ func WriteJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
+	return WriteFile(path, append(b, '\n'))
+}
+
+// WriteFile writes b to path, with the directories above it.
+func WriteFile(path string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(b, '\n'), 0o644)
+	return os.WriteFile(path, b, 0o644)
 }
 
-// WriteRows writes rows, with the environment, to out/name/name.json. It returns
-// the environment.
-func (s *Stack) WriteRows(ctx context.Context, name string, rows any, pass bool) (Environment, error) {
+// Conclude writes rows, with the environment, to out/name/name.json, and a page by
+// writePage, which may be nil. It returns ErrNotProven unless pass.
+func (s *Stack) Conclude(
+	ctx context.Context, name string, rows any, pass bool, writePage func(e Environment, pass bool) error,
+) error {
 	e, err := s.Environment(ctx)
 	if err != nil {
-		return e, err
+		return err
 	}
 	report := struct {
 		Environment
 		Rows any  `json:"rows"`
 		Pass bool `json:"pass"`
 	}{e, rows, pass}
-	return e, WriteJSON(filepath.Join("out", name, name+".json"), report)
+	err = WriteJSON(filepath.Join("out", name, name+".json"), report)
+	if err == nil && writePage != nil {
+		err = writePage(e, pass)
+	}
+	return errors.Join(err, Proven(pass))
 }
 
 // Verdict is how tables and pages say what became of a row. A control has to break,

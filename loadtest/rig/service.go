@@ -19,36 +19,37 @@ type Service struct {
 	Redis    redis.UniversalClient // of the topology
 }
 
-// StartService starts the service with a lock driver on the named Redis topology.
-func (s *Stack) StartService(ctx context.Context, topology, driver string, settings ...string) (*Service, error) {
+// WithService runs job on the service with a lock driver on the named Redis topology,
+// and stops the service afterwards.
+func (s *Stack) WithService(
+	ctx context.Context, topology, driver string, job func(*Service) error, settings ...string,
+) error {
 	driverSettings, err := s.LockServers(driver)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t, err := lab.StartTopology(s.Lab, topology)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer t.Kill()
 	service := &Service{Topology: t}
 	if service.Redis, err = connect.Redis(t.URL, 4); err != nil {
-		return nil, err
+		return err
 	}
+	defer service.Redis.Close()
 	settings = append(append([]string{
 		"REDIS_URL=" + t.URL, "LOCK=" + driver, "LAB=true", "LOCK_WAIT=60s", "LOCK_TTL=2s", "USER_RATE=0",
 		"LOG_LEVEL=error",
 	}, driverSettings...), settings...)
 	if service.Sale, err = s.NewSale(ctx, settings...); err != nil {
-		return nil, err
+		return err
 	}
-	service.Fleet, err = service.StartPair("api")
-	return service, err
-}
-
-// Stop stops the service and its Redis topology.
-func (s *Service) Stop() error {
-	err := errors.Join(s.Fleet.Stop(), s.Redis.Close(), s.Sale.Close())
-	s.Topology.Kill()
-	return err
+	defer service.Close()
+	if service.Fleet, err = service.StartPair("api"); err != nil {
+		return err
+	}
+	return errors.Join(job(service), service.Stop())
 }
 
 // LockServers starts the servers that a driver needs beside MySQL and Redis

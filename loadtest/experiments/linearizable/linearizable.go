@@ -93,16 +93,13 @@ func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 		}
 	}
 	runsTable(rows).Print()
-	e, err := s.WriteRows(ctx, "linearizable", rows, pass)
-	if err != nil {
-		return err
-	}
-	page := report.Report{
-		Title: "The sale, linearizable", Pass: pass, Environment: e,
-		Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
-		Sections: []report.Section{{Title: "Runs", Verdict: rig.Verdict(pass, false), Table: runsTable(rows)}},
-	}
-	return errors.Join(report.Write("linearizable", page), rig.Proven(pass))
+	return s.Conclude(ctx, "linearizable", rows, pass, func(e rig.Environment, pass bool) error {
+		return report.Write("linearizable", report.Report{
+			Title: "The sale, linearizable", Pass: pass, Environment: e,
+			Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
+			Sections: []report.Section{{Title: "Runs", Verdict: rig.Verdict(pass, false), Table: runsTable(rows)}},
+		})
+	})
 }
 
 // runOne runs one variant. A mutant passes if it is caught.

@@ -6,7 +6,6 @@ package pageview
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"example.com/flashsale/internal/lock/driver"
@@ -40,11 +39,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 	fmt.Println("\nA holder is stopped (SIGSTOP) for longer than its lease, between reading and writing,\n" +
 		"and the other instance counts meanwhile:")
 	pausesTable(rows.Pauses).Print()
-	environment, err := s.WriteRows(ctx, "pview", rows, pass)
-	if err != nil {
-		return err
-	}
-	return errors.Join(rows.writePage(environment, pass), rig.Proven(pass))
+	return s.Conclude(ctx, "pview", rows, pass, rows.writePage)
 }
 
 // Rows are the results in pview.json.

@@ -2,7 +2,6 @@ package pageview
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -33,12 +32,9 @@ type Pauses struct {
 // the count. Instance b counts three views, and then a continues.
 func pause(ctx context.Context, s *rig.Stack, driver, expect string) (Pauses, error) {
 	p := Pauses{Lock: driver, Expect: expect}
-	service, err := s.StartService(ctx, "single", driver, "CLAIM_TIMEOUT=60s")
-	if err != nil {
-		return p, err
-	}
-	err = p.run(ctx, service)
-	return p, errors.Join(err, service.Stop())
+	err := s.WithService(ctx, "single", driver,
+		func(service *rig.Service) error { return p.run(ctx, service) }, "CLAIM_TIMEOUT=60s")
+	return p, err
 }
 
 func (p *Pauses) run(ctx context.Context, service *rig.Service) error {

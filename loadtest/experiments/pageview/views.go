@@ -68,12 +68,9 @@ func SendAll(ctx context.Context, s *rig.Stack, steps *rig.Steps, trials []Trial
 
 func send(ctx context.Context, s *rig.Stack, t Trial) (Views, error) {
 	v := Views{Trial: t}
-	service, err := s.StartService(ctx, t.Topology, t.Lock, "CLAIM_TIMEOUT=60s")
-	if err != nil {
-		return v, err
-	}
-	err = v.send(ctx, s, service)
-	return v, errors.Join(err, service.Stop())
+	err := s.WithService(ctx, t.Topology, t.Lock,
+		func(service *rig.Service) error { return v.send(ctx, s, service) }, "CLAIM_TIMEOUT=60s")
+	return v, err
 }
 
 func (v *Views) send(ctx context.Context, s *rig.Stack, service *rig.Service) error {

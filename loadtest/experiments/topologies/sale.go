@@ -38,12 +38,8 @@ func sell(ctx context.Context, s *rig.Stack, topology string, failover bool) (Sa
 	if failover {
 		sale.Rounds = failoverRounds
 	}
-	service, err := s.StartService(ctx, topology, "redis")
-	if err != nil {
-		return sale, err
-	}
-	err = sale.run(ctx, s, service)
-	return sale, errors.Join(err, service.Stop())
+	err := s.WithService(ctx, topology, "redis", func(v *rig.Service) error { return sale.run(ctx, s, v) })
+	return sale, err
 }
 
 func (sale *Sale) run(ctx context.Context, s *rig.Stack, service *rig.Service) error {

@@ -4,7 +4,6 @@ package topologies
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"example.com/flashsale/internal/lab"
@@ -36,11 +35,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 	salesTable(sales).Print()
 	fmt.Println("\n666 page views at once:")
 	pageview.Table(views).Print()
-	environment, err := s.WriteRows(ctx, "topologies", rows, pass)
-	if err != nil {
-		return err
-	}
-	return errors.Join(rows.writePage(environment, pass), rig.Proven(pass))
+	return s.Conclude(ctx, "topologies", rows, pass, rows.writePage)
 }
 
 // Rows are the results in topologies.json.

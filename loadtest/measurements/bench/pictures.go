@@ -2,10 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A bar is a figure in a chart. Other figures are what the project's are compared
@@ -78,12 +78,8 @@ func WritePictures() error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join("docs", "pictures")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		if err := rig.WriteFile(filepath.Join("docs", "pictures", name), []byte(text)); err != nil {
 			return err
 		}
 	}

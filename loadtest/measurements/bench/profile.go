@@ -3,9 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -104,24 +102,12 @@ func profile(ctx context.Context, to profiled, d deployment, processes []process
 
 // saveProfile downloads a profile of the service to out/bench.
 func saveProfile(ctx context.Context, d deployment, profile, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Instances[0].URL()+"/debug/pprof/"+profile, nil)
+	status, body, err := rig.NewClient(d.Instances[0].URL()).Do(ctx, http.MethodGet, "/debug/pprof/"+profile, "", nil)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%s: status %d", profile, status)
+	}
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", profile, resp.Status)
-	}
-	if err := os.MkdirAll(outDir, 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(outDir, file), body, 0o644)
+	return rig.WriteFile(filepath.Join(outDir, file), body)
 }

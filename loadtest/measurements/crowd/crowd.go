@@ -62,10 +62,7 @@ func run(ctx context.Context, s *rig.Stack, sizes []int) error {
 	}
 	fmt.Printf("Claims sent at one moment, through nginx to two instances over TCP, %d times each:\n", runs)
 	table(rows).Print()
-	if _, err := s.WriteRows(ctx, "crowd", rows, pass); err != nil {
-		return err
-	}
-	return rig.Proven(pass)
+	return s.Conclude(ctx, "crowd", rows, pass, nil)
 }
 
 func measure(ctx context.Context, s *site, sizes []int) (rows []Row, pass bool, err error) {
