@@ -16,8 +16,8 @@ func TestVerdictOfAReply(t *testing.T) {
 	}{
 		{generator.Reply{Status: 201, Instance: "a"}, rig.Accepted},
 		{generator.Reply{Status: 409, Code: "sold_out", Instance: "a"}, "sold_out"},
-		{generator.Reply{Status: 503, RetryAfter: true, Instance: "a"}, Overloaded},
-		{generator.Reply{Status: 503, RetryAfter: true}, NoInstance},
+		{generator.Reply{Status: 503, RetryAfter: true, Instance: "a"}, Service503},
+		{generator.Reply{Status: 503, RetryAfter: true}, Nginx503},
 		{generator.Reply{Status: 503, Instance: "a"}, rig.Unexpected},
 		{generator.Reply{Status: 409, Instance: "a"}, rig.Unexpected},
 		{generator.Reply{Err: errors.New("closed")}, NoReply},

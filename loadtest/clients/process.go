@@ -26,6 +26,9 @@ func Start(ctx context.Context, l Load) (*Process, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, path, "clients")
+	if l.LowPriority {
+		cmd = exec.CommandContext(ctx, "nice", "-n", "19", path, "clients")
+	}
 	cmd.Stderr = os.Stderr
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
@@ -59,11 +62,6 @@ func Serve(ctx context.Context) error {
 	var l Load
 	if err := in.Decode(&l); err != nil {
 		return err
-	}
-	if l.LowPriority {
-		if err := lowerPriority(); err != nil {
-			return err
-		}
 	}
 	c, err := l.connect(ctx)
 	if err != nil {

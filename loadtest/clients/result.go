@@ -29,8 +29,8 @@ type Claim struct {
 
 // The verdicts of claims that were neither accepted nor refused with a code.
 const (
-	Overloaded = "503 service" // the service's own, with Retry-After
-	NoInstance = "503 nginx"   // nginx's, on behalf of the instances
+	Service503 = "503 service" // the service's own, with Retry-After
+	Nginx503   = "503 nginx"   // nginx's, on behalf of the instances
 	NoReply    = "no reply"
 )
 
@@ -87,9 +87,9 @@ func verdict(r generator.Reply) string {
 	case r.Status == http.StatusConflict && r.Code != "":
 		return r.Code
 	case r.Status == http.StatusServiceUnavailable && r.Instance == "":
-		return NoInstance
+		return Nginx503
 	case r.Status == http.StatusServiceUnavailable && r.RetryAfter:
-		return Overloaded
+		return Service503
 	}
 	return rig.Unexpected
 }

@@ -32,10 +32,7 @@ func (s *Sale) Preload(ctx context.Context, n int) error {
 	exec("SET GLOBAL innodb_flush_log_at_trx_commit = 0")
 	exec("SET SESSION unique_checks = 0, foreign_key_checks = 0")
 	exec("TRUNCATE TABLE coupon_orders")
-	exec(`
-		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
-		SELECT n + 1, ? + n % 100, ? + (n * 2654435761) % ?, UTC_TIMESTAMP(3)
-		FROM (`+numbersBelow(n)+`) numbers ORDER BY n`, preloadedCoupon, firstUserID, userIDs)
+	exec(insertOrders(n)+" ORDER BY n", 0, preloadedCoupon, 100, firstUserID, userIDs)
 	ctx = context.WithoutCancel(ctx)
 	_, durable := conn.ExecContext(ctx, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
 	_, checks := conn.ExecContext(ctx, "SET SESSION unique_checks = 1, foreign_key_checks = 1")
@@ -43,6 +40,16 @@ func (s *Sale) Preload(ctx context.Context, n int) error {
 		return fmt.Errorf("preload %d orders: %w", n, err)
 	}
 	return nil
+}
+
+// insertOrders returns a statement that inserts an order for each number n below
+// limit, a power of ten. Its arguments are the id before the first, the first coupon,
+// the number of coupons, and those of UserID.
+func insertOrders(limit int) string {
+	return `
+		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+		SELECT ? + n + 1, ? + n % ?, ? + (n * 2654435761) % ?, UTC_TIMESTAMP(3)
+		FROM (` + numbersBelow(limit) + `) numbers`
 }
 
 // numbersBelow returns a query for the numbers n from 0 to below limit, a power

@@ -108,17 +108,14 @@ func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, 
 // AddOrders inserts an order of the coupon for each of UserID(0) to
 // UserID(n-1). It does not change the stock.
 func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {
-	const perStatement = 2000
-	for first := 0; first < n; first += perStatement {
-		var rows []string
-		for i := first; i < min(n, first+perStatement); i++ {
-			rows = append(rows,
-				fmt.Sprintf("(%d,%d,%d,UTC_TIMESTAMP(3))", couponID<<32|int64(i+1), couponID, UserID(i)))
-		}
-		q := "INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES " + strings.Join(rows, ",")
-		if _, err := s.DB.ExecContext(ctx, q); err != nil {
-			return fmt.Errorf("coupon %d: add orders: %w", couponID, err)
-		}
+	limit := 10
+	for limit < n {
+		limit *= 10
+	}
+	_, err := s.DB.ExecContext(ctx, insertOrders(limit)+" WHERE n < ?", couponID<<32, couponID, 1,
+		firstUserID, userIDs, n)
+	if err != nil {
+		return fmt.Errorf("coupon %d: add orders: %w", couponID, err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (r *run) runDisruptions(ctx context.Context, s *site) error {
 	}
 	steps := rig.NewSteps(len(all))
 	for _, routing := range routings {
-		f, err := r.startFleet(ctx, s.galera.Nodes[0], s.proxies[routing])
+		f, err := r.startFleet(ctx, s.galera.Nodes[0], s.proxies[routing].DSN)
 		if err != nil {
 			return err
 		}

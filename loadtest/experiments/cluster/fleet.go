@@ -21,13 +21,12 @@ type fleet struct {
 	sale *rig.Sale
 }
 
-// A dsner is a database server or a proxy.
-type dsner interface{ DSN(database string) string }
-
-// startFleet creates a sale on m, which the instances reach at database.
-func (r *run) startFleet(ctx context.Context, m *lab.MySQL, database dsner, settings ...string) (*fleet, error) {
+// startFleet creates a sale on m. Its instances reach the named database by dsn.
+func (r *run) startFleet(
+	ctx context.Context, m *lab.MySQL, dsn func(database string) string, settings ...string,
+) (*fleet, error) {
 	settings = append([]string{"REDIS_URL=" + r.redis.URL, "LOG_LEVEL=error"}, settings...)
-	sale, err := r.stack.NewSaleOn(ctx, m, database.DSN, settings...)
+	sale, err := r.stack.NewSaleOn(ctx, m, dsn, settings...)
 	if err != nil {
 		return nil, err
 	}

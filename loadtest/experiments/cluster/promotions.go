@@ -92,7 +92,7 @@ func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
 		return err
 	}
 	defer proxy.Kill()
-	f, err := r.startFleet(ctx, servers.Primary, proxy)
+	f, err := r.startFleet(ctx, servers.Primary, proxy.DSN)
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,14 @@ const oneServer = "one server"
 type database struct {
 	name    string
 	first   *lab.MySQL // has the sale
-	dsn     dsner
+	dsn     func(database string) string
 	servers []*lab.MySQL
 }
 
 func (r *run) databases(s *site) []database {
-	all := []database{{oneServer, r.stack.MySQL, r.stack.MySQL, []*lab.MySQL{r.stack.MySQL}}}
+	all := []database{{oneServer, r.stack.MySQL, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}}}
 	for _, routing := range routings {
-		all = append(all, database{"Galera, " + string(routing), s.galera.Nodes[0], s.proxies[routing],
+		all = append(all, database{"Galera, " + string(routing), s.galera.Nodes[0], s.proxies[routing].DSN,
 			s.galera.Nodes})
 	}
 	return all

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // run runs a race: it starts both services, then sends the burst to one after
@@ -34,15 +35,14 @@ func stopAll(services [2]*service) {
 
 // startBoth starts the services of both sides at once.
 func (s *session) startBoth(ctx context.Context, r Race) (services [2]*service, err error) {
-	var errs [2]error
-	var starting sync.WaitGroup
+	var starting errgroup.Group
 	for i, side := range r.Sides {
-		starting.Go(func() {
-			services[i], errs[i] = s.servers.start(ctx, side.Settings, r.Workload)
+		starting.Go(func() (err error) {
+			services[i], err = s.servers.start(ctx, side.Settings, r.Workload)
+			return err
 		})
 	}
-	starting.Wait()
-	return services, errors.Join(errs[:]...)
+	return services, starting.Wait()
 }
 
 // runSide sends the burst to a service and publishes the result.

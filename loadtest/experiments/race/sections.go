@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
@@ -19,10 +20,7 @@ import (
 type sections struct {
 	stop    context.CancelFunc
 	last    atomic.Int64 // sections until this time are wanted; 0 while the burst is running
-	readers sync.WaitGroup
-
-	mu   sync.Mutex
-	errs []error
+	readers errgroup.Group
 }
 
 // A sectionLine is a line of an instance's GET /debug/sections: a section, or the
@@ -51,28 +49,25 @@ func readSections(ctx context.Context, instances []*lab.API, record func(Section
 			cancel()
 			return nil, err
 		}
-		s.readers.Go(func() { s.read(resp, rig.InstanceName(i), record) })
+		s.readers.Go(func() error { return s.read(resp, rig.InstanceName(i), record) })
 	}
 	return s, nil
 }
 
 // read reads the lines of one instance until complete has all that it wants.
-func (s *sections) read(resp *http.Response, instance string, record func(Section)) {
+func (s *sections) read(resp *http.Response, instance string, record func(Section)) error {
 	defer resp.Body.Close()
 	in := json.NewDecoder(bufio.NewReader(resp.Body))
 	for {
 		var line sectionLine
 		if err := in.Decode(&line); err != nil {
-			s.mu.Lock()
-			s.errs = append(s.errs, fmt.Errorf("sections of instance %s: %w", instance, err))
-			s.mu.Unlock()
-			return
+			return fmt.Errorf("sections of instance %s: %w", instance, err)
 		}
 		if line.Until == 0 {
 			line.Instance = instance
 			record(line.Section)
 		} else if last := s.last.Load(); last != 0 && line.Until > last {
-			return
+			return nil
 		}
 	}
 }
@@ -83,8 +78,5 @@ func (s *sections) complete(ctx context.Context) error {
 	s.last.Store(time.Now().UnixMicro())
 	stop := context.AfterFunc(ctx, s.stop)
 	defer stop()
-	s.readers.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Join(s.errs...)
+	return s.readers.Wait()
 }

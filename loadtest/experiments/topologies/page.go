@@ -50,7 +50,7 @@ func salesTable(sales []Sale) report.Table {
 			outage = fmt.Sprintf("%.1f s", s.Unavailable)
 		}
 		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold,
-			s.Missing, s.Failed, outage, rig.Verdict(s.Pass, false))
+			s.AckedMissing, s.Failed, outage, rig.Verdict(s.Pass, false))
 	}
 	return t
 }

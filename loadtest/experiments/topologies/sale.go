@@ -17,16 +17,12 @@ const failoverRounds = 12
 
 // A Sale is the result of the claims on one topology.
 type Sale struct {
-	Topology   string `json:"redis"`
-	Failover   bool   `json:"failover"`
-	Rounds     int    `json:"rounds"`
-	SoldOut    int    `json:"rounds_sold_out"`
-	Accepted   int    `json:"accepted"`
-	Orders     int    `json:"orders"`
-	Oversold   int    `json:"oversold"`
-	Duplicates int    `json:"duplicates"`
-	Undersold  int    `json:"undersold"`
-	Missing    int    `json:"acked_missing"`
+	Topology string `json:"redis"`
+	Failover bool   `json:"failover"`
+	Rounds   int    `json:"rounds"`
+	SoldOut  int    `json:"rounds_sold_out"`
+	Accepted int    `json:"accepted"`
+	rig.Totals
 	// from the master's end to the first claim accepted after the last one that failed
 	Unavailable float64 `json:"unavailable_s"`
 	Failed      int     `json:"unavailable"` // claims answered with 503
@@ -82,7 +78,8 @@ func (sale *Sale) run(ctx context.Context, s *rig.Stack, service *rig.Service) e
 // audit passes a sale that kept all promises and whose last round was sold out.
 // Claims may fail only during a failover.
 func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []rig.Claim) error {
-	t, err := service.Audit(ctx, workload.Times(sale.Rounds), acknowledged)
+	var err error
+	sale.Totals, err = service.Audit(ctx, workload.Times(sale.Rounds), acknowledged)
 	if err != nil {
 		return err
 	}
@@ -90,14 +87,12 @@ func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged 
 	if err != nil {
 		return err
 	}
-	sale.Orders, sale.Oversold, sale.Duplicates, sale.Undersold = t.Orders, t.Oversold, t.Duplicates, t.Undersold
-	sale.Missing = t.AckedMissing
 	for _, a := range accounts {
 		if a.Orders == workload.Stock {
 			sale.SoldOut++
 		}
 	}
-	kept := sale.Oversold+sale.Duplicates+sale.Undersold+sale.Missing == 0
+	kept := sale.Oversold+sale.Duplicates+sale.Undersold+sale.AckedMissing == 0
 	recovered := accounts[len(accounts)-1].Orders == workload.Stock && (sale.Failover || sale.Failed == 0)
 	sale.Pass = kept && recovered
 	return nil

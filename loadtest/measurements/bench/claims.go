@@ -28,8 +28,10 @@ var claims = section{
 		openModel,
 	},
 	limits: []limit{
-		{"grouped / articles' flow, one instance", ratio(oneInstanceRate(grouped).figure, oneInstanceRate(each).figure), 12, atLeast},
-		{"grouped / empty handler, one instance", ratio(oneInstanceRate(grouped).figure, oneInstanceRate(empty).figure), 0.38, atLeast},
+		{"grouped / articles' flow, one instance",
+			ratio(oneInstanceRate(grouped).figure, oneInstanceRate(each).figure), 12, atLeast},
+		{"grouped / empty handler, one instance",
+			ratio(oneInstanceRate(grouped).figure, oneInstanceRate(empty).figure), 0.38, atLeast},
 		{"CPU time of the service for a claim, grouped / empty handler",
 			ratio(oneInstanceRate(grouped).cpu(), oneInstanceRate(empty).cpu()), 2.8, atMost},
 		{"grouped / articles' flow, two instances behind nginx",
@@ -37,7 +39,8 @@ var claims = section{
 		{"p99 of grouped at a quarter of its peak / of the empty handler at that rate",
 			ratio(atQuarter(grouped).p99(), atQuarter(empty).p99()), 5, atMost},
 		{"sold-out replies / empty handler", ratio(soldOut.figure, oneInstanceRate(empty).figure), 0.6, atLeast},
-		{"articles' flow in the service / baseline", ratio(oneInstanceRate(each).figure, oneInstanceRate(byHand).figure), 0.85, atLeast},
+		{"articles' flow in the service / baseline",
+			ratio(oneInstanceRate(each).figure, oneInstanceRate(byHand).figure), 0.85, atLeast},
 	},
 }
 

@@ -96,7 +96,7 @@ func (s *overloadSite) measure(ctx context.Context, offered offer) ([]measured, 
 	if offered.shares {
 		coresLeft -= r.CPU.Seconds() / offerTime.Seconds()
 	}
-	refusals := []string{clients.Overloaded, clients.NoInstance}
+	refusals := []string{clients.Service503, clients.Nginx503}
 	lost := r.Replies(clients.NoReply, rig.Unexpected)
 	perSecond := func(n int) float64 { return float64(n) / offerTime.Seconds() }
 	made := r.Times(clients.Claim.Took, rig.Accepted)

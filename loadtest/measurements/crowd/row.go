@@ -26,7 +26,7 @@ const (
 // passes reports whether every client got a verdict or the service's own 503, in
 // time, and all promises were kept.
 func (r Row) passes() bool {
-	answered := r.count(append([]string{rig.Accepted, clients.Overloaded}, rig.Refusals...)...)
+	answered := r.count(append([]string{rig.Accepted, clients.Service503}, rig.Refusals...)...)
 	broken := slices.ContainsFunc(r.Bursts, func(b Burst) bool { return b.Broken != "" })
 	inTime := r.Clients > boundedClients || stats.Quantile(r.all(p99), 0.5) <= maxP99
 	return answered == r.Clients*len(r.Bursts) && !broken && inTime
@@ -66,8 +66,8 @@ func table(rows []Row) report.Table {
 		of := func(figure func(Burst) float64, q float64) string {
 			return fmt.Sprintf("%.0f", stats.Quantile(r.all(figure), q))
 		}
-		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(clients.Overloaded),
-			r.count(clients.NoInstance), r.count(clients.NoReply),
+		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(clients.Service503),
+			r.count(clients.Nginx503), r.count(clients.NoReply),
 			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(last, 1), of(memory, 1),
 			rig.Verdict(r.Pass, false))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -36,7 +35,7 @@ func etcdMutex(string) (locker, error) {
 	if err != nil {
 		return locker{}, err
 	}
-	s := &sessions{cli: cli}
+	s := sessions{cli, make(chan *concurrency.Session, maxSessions)}
 	return locker{
 		try: func(ctx context.Context, key string) (func() error, error) {
 			return s.acquire(ctx, key, (*concurrency.Mutex).TryLock)
@@ -50,12 +49,14 @@ func etcdMutex(string) (locker, error) {
 // sessions are the sessions of one client that no holder and no waiter uses.
 type sessions struct {
 	cli  *clientv3.Client
-	mu   sync.Mutex
-	idle []*concurrency.Session
+	idle chan *concurrency.Session
 }
 
+// maxSessions is more than there are goroutines.
+const maxSessions = 1024
+
 // acquire locks the mutex of key by lock.
-func (s *sessions) acquire(ctx context.Context, key string,
+func (s sessions) acquire(ctx context.Context, key string,
 	lock func(*concurrency.Mutex, context.Context) error) (unlock func() error, err error) {
 	session, err := s.take()
 	if err != nil {
@@ -66,32 +67,16 @@ func (s *sessions) acquire(ctx context.Context, key string,
 		return nil, err
 	}
 	return func() error {
-		defer s.put(session)
+		defer func() { s.idle <- session }()
 		return m.Unlock(context.WithoutCancel(ctx))
 	}, nil
 }
 
-func (s *sessions) take() (*concurrency.Session, error) {
-	if idle := s.takeIdle(); idle != nil {
-		return idle, nil
+func (s sessions) take() (*concurrency.Session, error) {
+	select {
+	case session := <-s.idle:
+		return session, nil
+	default:
+		return concurrency.NewSession(s.cli, concurrency.WithTTL(int(ttl.Seconds())))
 	}
-	return concurrency.NewSession(s.cli, concurrency.WithTTL(int(ttl.Seconds())))
-}
-
-func (s *sessions) takeIdle() *concurrency.Session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := len(s.idle) - 1
-	if last < 0 {
-		return nil
-	}
-	idle := s.idle[last]
-	s.idle = s.idle[:last]
-	return idle
-}
-
-func (s *sessions) put(session *concurrency.Session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.idle = append(s.idle, session)
 }
