@@ -152,7 +152,7 @@ func TestTLSReplacesPlainHTTP(t *testing.T) {
 	if _, err := loadFiles(t, files); err == nil {
 		t.Error("TLS without a certificate")
 	}
-	p, err := loadFiles(t, files, "TLS_CERTIFICATE=/c.pem", "TLS_KEY=/k.pem")
+	p, err := loadFiles(t, files, "TLS_DIRECTORY=/certificates", "TLS_USER=1234")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,17 +164,17 @@ func TestTLSReplacesPlainHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := nginx.Volumes; len(v) != 2 || v[1].Source != listen || v[1].Target != "/etc/nginx/site/listen.conf" {
-		t.Errorf("nginx mounts %v", v)
+	v := nginx.Volumes
+	if len(v) != 3 || v[1].Source != listen || v[1].Target != "/etc/nginx/site/listen.conf" {
+		t.Fatalf("nginx mounts %v", v)
 	}
-	for name, file := range map[string]string{"tls.crt": "/c.pem", "tls.key": "/k.pem"} {
-		if !strings.Contains(read(t, "deploy/nginx/tls/listen.conf"), "/run/secrets/"+name+";") ||
-			p.Secrets[name].File != file {
-			t.Errorf("%s is %q, or listen.conf does not read it", name, p.Secrets[name].File)
-		}
-		if !slices.ContainsFunc(nginx.Secrets, func(s types.ServiceSecretConfig) bool { return s.Source == name }) {
-			t.Errorf("nginx does not get %s", name)
-		}
+	if nginx.User != "1234" || v[2].Source != "/certificates" || !v[2].ReadOnly || bool(v[2].Bind.CreateHostPath) {
+		t.Errorf("nginx runs as %s and mounts %+v", nginx.User, v[2])
+	}
+	// a mounted file would remain the old one after a rename
+	files = firstGroups(`(?m)^ssl_certificate(?:_key)? (\S+);`, read(t, "deploy/nginx/tls/listen.conf"))
+	if !slices.Equal(files, []string{v[2].Target + "/tls.crt", v[2].Target + "/tls.key"}) {
+		t.Errorf("nginx reads %v, and mounts %s", files, v[2].Target)
 	}
 }
 

@@ -80,5 +80,33 @@ chmod 644 "$SECRETS"/*
 files=(--file docker-compose.yml --file deploy/compose/secrets.yml)
 compose "${files[@]}" up --detach --wait --wait-timeout 300
 sell seven-each "${files[@]}"
+down
+
+step "TLS, with a key for its owner only; a certificate is renewed by a rename"
+export TLS_DIRECTORY=$SECRETS/tls TLS_USER=65534
+[ "$(id -u)" = 0 ] || TLS_USER=$(id -u)
+mkdir "$TLS_DIRECTORY"
+make_certificate() { # NAME
+	openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/CN=$1" \
+		-keyout "$TLS_DIRECTORY/new.key" -out "$TLS_DIRECTORY/new.crt" 2>/dev/null
+	[ "$(id -u)" != 0 ] || chown -R $TLS_USER "$TLS_DIRECTORY"
+	mv "$TLS_DIRECTORY/new.key" "$TLS_DIRECTORY/tls.key"
+	mv "$TLS_DIRECTORY/new.crt" "$TLS_DIRECTORY/tls.crt"
+}
+expect_certificate() { # NAME
+	for _ in $(seq 50); do
+		curl -skv -o /dev/null "https://$(compose "${files[@]}" port nginx 8443)/readyz" 2>&1 | grep -q "subject: CN=$1" && return
+		sleep 0.2
+	done
+	echo "nginx does not serve the certificate of $1" >&2
+	return 1
+}
+make_certificate before
+files=(--file docker-compose.yml --file deploy/compose/tls.yml)
+compose "${files[@]}" up --detach --wait --wait-timeout 300
+expect_certificate before
+make_certificate after
+compose "${files[@]}" kill --signal HUP nginx
+expect_certificate after
 echo
 echo "make compose-test: docker-compose.yml ran in every form, and every promise held"

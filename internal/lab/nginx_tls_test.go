@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,6 +59,12 @@ func makeCertificate(t *testing.T, dir string) *x509.CertPool {
 // trusts its certificate.
 func startTLS(t *testing.T, upstream string) (*lab.Nginx, *http.Client) {
 	t.Helper()
+	return startTLSWith(t, upstream, t.TempDir())
+}
+
+// startTLSWith is startTLS with a certificate in the directory secrets.
+func startTLSWith(t *testing.T, upstream, secrets string) (*lab.Nginx, *http.Client) {
+	t.Helper()
 	labtest.NeedServers(t)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
@@ -67,9 +74,8 @@ func startTLS(t *testing.T, upstream string) (*lab.Nginx, *http.Client) {
 		filepath.Join(dir, "site", "listen.conf")); err != nil {
 		t.Fatal(err)
 	}
-	secrets := t.TempDir()
 	pool := makeCertificate(t, secrets)
-	replace(t, filepath.Join(dir, "site", "listen.conf"), "/run/secrets", secrets)
+	replace(t, filepath.Join(dir, "site", "listen.conf"), "/run/tls", secrets)
 	n, err := lab.StartNginx(labtest.Lab(t), dir, upstream)
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +104,31 @@ func TestNginxServesTLS(t *testing.T) {
 		if got := resp.Header.Values("Strict-Transport-Security"); len(got) != 1 ||
 			!strings.HasPrefix(got[0], "max-age=31536000") {
 			t.Errorf("%s: Strict-Transport-Security: %q", path, got)
+		}
+	}
+}
+
+// As certbot does, and mv: nginx opens the files again by their names.
+func TestNginxServesACertificateThatWasRenamed(t *testing.T) {
+	t.Parallel()
+	secrets, renewed := t.TempDir(), t.TempDir()
+	n, _ := startTLSWith(t, "127.0.0.1:1", secrets)
+	pool := makeCertificate(t, renewed)
+	for _, name := range []string{"tls.key", "tls.crt"} {
+		if err := os.Rename(filepath.Join(renewed, name), filepath.Join(secrets, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Signal(syscall.SIGHUP)
+	trusting := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(n.URL, "https://"), trusting)
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after a rename and SIGHUP nginx serves another certificate: %v", err)
 		}
 	}
 }
