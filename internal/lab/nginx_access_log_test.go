@@ -101,3 +101,25 @@ func TestNginxLogsNoRequestsByDefault(t *testing.T) {
 		t.Errorf("nginx logs %s", log)
 	}
 }
+
+// Anybody can cause these errors as often as they like.
+func TestNginxErrorLogHasNoRequests(t *testing.T) {
+	t.Parallel()
+	n := startNginx(t, "127.0.0.1:1")
+	for request, status := range map[string]int{
+		"GET /orders?token=secret HTTP/1.1\r\nHost: h\r\n\r\n":                                503,
+		"POST /coupons?token=secret HTTP/1.1\r\nHost: h\r\nContent-Length: 99999\r\n\r\n":     413,
+		"GET /metrics?token=secret HTTP/1.1\r\nHost: h\r\n\r\n":                               404,
+		"GET /?token=secret HTTP/1.1\r\nHost: h\r\nX: " + strings.Repeat("x", 9<<10) + "\r\n": 431,
+	} {
+		if resp, _ := send(t, n, request); resp.StatusCode != status {
+			t.Errorf("%.40q: %s", request, resp.Status)
+		}
+	}
+	if err := n.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if log := n.LogTail(); strings.Contains(log, "client:") || strings.Contains(log, "secret") {
+		t.Errorf("nginx logs %s", log)
+	}
+}

@@ -39,7 +39,7 @@ func TestNginxKeepsBodiesInMemory(t *testing.T) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, strconv.FormatInt(n, 10))
 	})
-	n := startNginx(t, addr)
+	n := startVerboseNginx(t, addr)
 	for path, limit := range bodyLimits {
 		text := strings.Repeat("x", limit)
 		for _, request := range []string{fmt.Sprintf("Content-Length: %d\r\n\r\n%s", limit, text),

@@ -23,7 +23,7 @@ func TestSlowReadersDoNotFillTheDisk(t *testing.T) {
 		_, _ = w.Write(make([]byte, 16<<20))
 		close(written)
 	})
-	n := startNginx(t, addr)
+	n := startVerboseNginx(t, addr)
 	resp, err := http.Get(n.URL + "/orders")
 	if err != nil {
 		t.Fatal(err)

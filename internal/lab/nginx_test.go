@@ -65,6 +65,22 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	return n
 }
 
+// startVerboseNginx starts an nginx that also logs warnings.
+func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, filepath.Join(dir, "nginx.conf"), "error_log stderr crit", "error_log stderr warn")
+	n, err := lab.StartNginx(labtest.Lab(t), dir, upstreams...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	return n
+}
+
 func post(t *testing.T, url, body string, header http.Header) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
