@@ -13,7 +13,7 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 PACKAGES := $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN) / 2)))
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install
 
 help: ## show this list
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -131,6 +131,9 @@ model: ## check the models of lease, RedLock and claim with Spin, and that each 
 schemathesis: install bin/api bin/loadtest $(SCHEMATHESIS) ## compare the service with its OpenAPI document by 20,000 generated requests; EXAMPLES=20 is shorter
 	@bin/loadtest schemathesis
 
+vuln: bin/govulncheck ## look for known vulnerabilities in what the service calls; needs the database of Go on the network
+	@bin/govulncheck ./cmd/api
+
 manifests: $(KUBERNETES_VALIDATE) ## build the manifests of Kubernetes and compare them with its schemas; out/manifests/manifests.yml
 	@rm -rf out/manifests && mkdir -p out/manifests
 	@deploy/kubernetes/build.sh $(CURDIR)/out/manifests >out/manifests/manifests.yml
@@ -181,4 +184,9 @@ bin/golangci-lint: tools/golangci-lint/go.mod
 bin/actionlint: tools/actionlint/go.mod
 	@echo "building actionlint, once"
 	@cd tools/actionlint && go build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
+	@touch $@
+
+bin/govulncheck: tools/govulncheck/go.mod
+	@echo "building govulncheck, once"
+	@cd tools/govulncheck && go build -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 	@touch $@
