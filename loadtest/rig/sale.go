@@ -39,8 +39,8 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 func (s *Stack) NewSaleOn(
 	ctx context.Context, m *lab.MySQL, instanceDSN func(database string) string, settings ...string,
 ) (*Sale, error) {
-	s.sales++
-	name := fmt.Sprintf("sale_%d", s.sales)
+	number := s.sales.Add(1)
+	name := fmt.Sprintf("sale_%d", number)
 	dsn, err := m.Create(ctx, name)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Stack) NewSaleOn(
 	if err := migrations.Up(ctx, db.DB); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales%redisDatabases),
+	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, number%redisDatabases),
 		stack: s}
 	sale.env = append([]string{
 		"MYSQL_DSN=" + instanceDSN(name), "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strconv"
+	"sync/atomic"
 
 	"example.com/flashsale/internal/lab"
 )
@@ -15,7 +16,7 @@ type Stack struct {
 	MySQL  *lab.MySQL
 	Redis  *lab.Redis
 	Secret string
-	sales  int
+	sales  atomic.Int64
 }
 
 // LargeDatabase sizes the database server for a long sale: the indexes fit in

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,7 @@ type buyers struct {
 
 // startBuyers starts the buyers of a coupon at f.
 func (r *run) startBuyers(f *fleet, coupon int64) (*buyers, error) {
-	client, err := generator.NewClient(strings.TrimPrefix(f.Nginx.URL, "http://"), replyLimit)
+	client, err := generator.NewClient(f.Address(), replyLimit)
 	if err != nil {
 		return nil, err
 	}

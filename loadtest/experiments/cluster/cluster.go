@@ -22,7 +22,10 @@ func Run(ctx context.Context) error {
 	if mode := os.Getenv("CLUSTER"); mode != "" && mode != "quick" {
 		return fmt.Errorf("CLUSTER=%s: want quick, or nothing", mode)
 	}
-	return rig.With(func(s *rig.Stack) error { return newRun(s).run(ctx) }, rig.LargeDatabase...)
+	return rig.With(func(s *rig.Stack) error {
+		r := run{stack: s, quick: os.Getenv("CLUSTER") == "quick", result: Result{Pass: true}}
+		return r.run(ctx)
+	}, rig.LargeDatabase...)
 }
 
 // A run is one run of the command.
@@ -41,10 +44,6 @@ type Result struct {
 	Rates       []Rate       `json:"rates"`
 	Disruptions []Disruption `json:"disruptions"`
 	Pass        bool         `json:"pass"`
-}
-
-func newRun(s *rig.Stack) *run {
-	return &run{stack: s, quick: os.Getenv("CLUSTER") == "quick", result: Result{Pass: true}}
 }
 
 func (r *run) run(ctx context.Context) (err error) {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/generator"
@@ -29,9 +28,9 @@ type client struct {
 	history *history
 }
 
-func (r *run) client(url string) (client, error) {
-	claims, err := generator.NewClient(strings.TrimPrefix(url, "http://"), replyLimit)
-	return client{claims, rig.NewClient(url), r.stack.Signer(), &r.history}, err
+func (r *run) client(address string) (client, error) {
+	claims, err := generator.NewClient(address, replyLimit)
+	return client{claims, rig.NewClient("http://" + address), r.stack.Signer(), &r.history}, err
 }
 
 // claimAlways claims until ctx ends: for new users, and in one of three claims for

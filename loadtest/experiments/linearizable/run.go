@@ -79,9 +79,9 @@ func start(ctx context.Context, s *rig.Stack, v variant) (r *run, err error) {
 // play lets the clients claim and restock while the faults strike, and stops
 // the instances when all clients have their replies.
 func (r *run) play(ctx context.Context) error {
-	a, errA := r.client(r.a.URL())
-	b, errB := r.client(r.b.URL())
-	nginx, errNginx := r.client(r.pair.Nginx.URL)
+	a, errA := r.client(r.a.Address)
+	b, errB := r.client(r.b.Address)
+	nginx, errNginx := r.client(r.pair.Address())
 	if err := errors.Join(errA, errB, errNginx); err != nil {
 		return err
 	}

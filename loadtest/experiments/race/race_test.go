@@ -53,7 +53,7 @@ func start(t *testing.T) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.wait)
+	t.Cleanup(s.running.Wait)
 	return &client{t, s, serve(t, s)}
 }
 

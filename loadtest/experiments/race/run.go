@@ -48,7 +48,7 @@ func (s *session) startBoth(ctx context.Context, r Race) (services [2]*service, 
 // runSide sends the burst to a service and publishes the result.
 func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error {
 	l.enter(Running, fmt.Sprintf("claims_%d", i))
-	b := burst{v.Nginx.URL[len("http://"):], v.coupon, s.stack.Signer(), l.snapshot().Workload}
+	b := burst{v.Address(), v.coupon, s.stack.Signer(), l.snapshot().Workload}
 	r := &recorder{live: l, side: i}
 	if err := r.record(ctx, v, b); err != nil {
 		return err

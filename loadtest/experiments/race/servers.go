@@ -63,7 +63,7 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 	}
 	settings = append(rig.LabSettings(c.Lock, c.LockScope, c.Commit, c.guardsOff()...), settings...)
 	settings = append(settings, fmt.Sprintf("CLAIM_PAUSE=%dms", w.PauseMS), "LOG_LEVEL=error")
-	sale, err := s.newSale(ctx, settings)
+	sale, err := s.stack.NewSale(ctx, settings...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +72,6 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 		return nil, errors.Join(err, v.stop())
 	}
 	return v, nil
-}
-
-// newSale creates a database. Two sides start at once, and the stack counts its
-// sales.
-func (s *servers) newSale(ctx context.Context, settings []string) (*rig.Sale, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stack.NewSale(ctx, settings...)
 }
 
 func (v *service) open(ctx context.Context, c Settings, w Workload, admin string) (err error) {

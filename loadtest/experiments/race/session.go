@@ -96,6 +96,3 @@ func (s *session) summaries() []Summary {
 	}
 	return list
 }
-
-// wait returns when no race is running.
-func (s *session) wait() { s.running.Wait() }

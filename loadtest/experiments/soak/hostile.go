@@ -65,7 +65,7 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 		return h, err
 	}
 	m.coupons.add(coupon)
-	unlimited, err := newClient("nginx", control.Nginx.URL)
+	unlimited, err := newClient("nginx", control.Address())
 	if err != nil {
 		return h, err
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ const (
 // slow headers, slow bodies, slow readers, clients that never read, idle
 // connections, and one user on many connections. wait waits for the last client.
 func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()) {
-	address, greedy := strings.TrimPrefix(c.api.URL, "http://"), m.newUser()
+	address, greedy := c.address, m.newUser()
 	get := "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n"
 	post := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 8000\r\n\r\n{", m.signer.User(greedy))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,18 +29,19 @@ type market struct {
 
 // A client calls the service through nginx, or an instance directly.
 type client struct {
-	name   string
-	api    rig.Client
-	claims *generator.Client
+	name, address string // host:port
+	api           rig.Client
+	claims        *generator.Client
 }
 
 // clientTimeout is longer than any reply may take, to see how long a late one
 // takes.
 const clientTimeout = 20 * time.Second
 
-func newClient(name, url string) (client, error) {
-	claims, err := generator.NewClient(strings.TrimPrefix(url, "http://"), clientTimeout)
-	return client{name, rig.Client{URL: url, HTTP: &http.Client{Timeout: clientTimeout}}, claims}, err
+func newClient(name, address string) (client, error) {
+	claims, err := generator.NewClient(address, clientTimeout)
+	api := rig.Client{URL: "http://" + address, HTTP: &http.Client{Timeout: clientTimeout}}
+	return client{name, address, api, claims}, err
 }
 
 // An instance of the service has a client that calls it without nginx.
@@ -78,7 +78,7 @@ func (m *market) claim(ctx context.Context, c client, user, coupon int64) rig.Cl
 func (m *market) claimAll(
 	ctx context.Context, c client, p generator.Phase, next func(n int) (user, coupon int64),
 ) ([]rig.Claim, error) {
-	all, err := generator.Claims(ctx, strings.TrimPrefix(c.api.URL, "http://"), clientTimeout, p, m.signer, next)
+	all, err := generator.Claims(ctx, c.address, clientTimeout, p, m.signer, next)
 	for _, got := range all {
 		m.add(c, got)
 	}

@@ -95,13 +95,13 @@ func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *
 	a, b = &instance{Instance: first}, &instance{Instance: second}
 	a.lastUser.Store(m.newUser())
 	b.lastUser.Store(m.newUser())
-	if a.client, err = newClient("instance a", a.URL()); err != nil {
+	if a.client, err = newClient("instance a", a.Address); err != nil {
 		return nil, nil, nil, err
 	}
-	if b.client, err = newClient("instance b", b.URL()); err != nil {
+	if b.client, err = newClient("instance b", b.Address); err != nil {
 		return nil, nil, nil, err
 	}
-	m.nginx, err = newClient("nginx", pair.Nginx.URL)
+	m.nginx, err = newClient("nginx", pair.Address())
 	m.begin, m.log = time.Now(), rig.Progress()
 	return m, a, b, err
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	_ "embed"
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -183,6 +185,9 @@ func rueidisLock(url string) (locker, error) {
 	n := 0
 	if _, err := fmt.Sscan(db, &n); db != "" && err != nil {
 		return locker{}, err
+	}
+	dialUnix := func(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		return d.DialContext(ctx, "unix", path)
 	}
 	l, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption:   rueidis.ClientOption{InitAddress: []string{path}, DialCtxFn: dialUnix, SelectDB: n},
