@@ -6,7 +6,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN tools/notices.sh >/THIRD_PARTY_NOTICES
+RUN tools/notices.sh >/third_party_notices.txt
 ARG TARGETOS TARGETARCH VERSION
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w -X main.version=$VERSION" -o /api ./cmd/api
 
@@ -16,7 +16,7 @@ LABEL org.opencontainers.image.title="flashsale" \
       org.opencontainers.image.description="Coupon flash sale that does not oversell" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /THIRD_PARTY_NOTICES /
+COPY --from=build /third_party_notices.txt /
 COPY --from=build /api /api
 USER 65532:65532
 ENV HTTP_ADDR=:8080

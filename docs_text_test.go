@@ -18,7 +18,7 @@ func pages(tb testing.TB) []string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return append(all, "README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md")
+	return append(all, "README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 }
 
 var (
