@@ -33,7 +33,8 @@ const (
 //	redis+sentinel://host:26379/0?master_name=main   the master that Sentinel names
 //	redis+cluster://user:password@host:6379          a cluster; host is one of its nodes
 //
-// The scheme rediss instead of redis uses TLS. Parameters &addr=host:port add
+// The scheme rediss instead of redis uses TLS, and the parameters &client_cert= and
+// &client_key= name the files of a certificate to send. Parameters &addr=host:port add
 // sentinels or nodes of the cluster. For Sentinel, user and password before the
 // @ are the sentinels' own; the server's are &username= and &password=. Other
 // parameters are those of go-redis, except for the options set here.
@@ -47,22 +48,28 @@ func Redis(url string, conns int) (redis.UniversalClient, error) {
 		return nil, errRedisURL
 	}
 	scheme, topology, _ := strings.Cut(scheme, "+")
-	url = scheme + "://" + rest
+	url, certificate, err := cutClientCertificate(scheme + "://" + rest)
+	if err != nil {
+		return nil, err
+	}
 	switch topology {
 	case "":
-		return single(url, conns)
+		return single(url, conns, certificate)
 	case "sentinel":
-		return sentinel(url, conns)
+		return sentinel(url, conns, certificate)
 	case "cluster":
-		return cluster(url, conns)
+		return cluster(url, conns, certificate)
 	}
 	return nil, errRedisURL
 }
 
-func single(url string, conns int) (redis.UniversalClient, error) {
+func single(url string, conns int, certificate clientCertificate) (redis.UniversalClient, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, errRedisURL
+	}
+	if err := certificate.add(o.TLSConfig); err != nil {
+		return nil, err
 	}
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true // the caller's deadline ends the call, not only the wait for a connection
@@ -71,10 +78,13 @@ func single(url string, conns int) (redis.UniversalClient, error) {
 	return redis.NewClient(o), nil
 }
 
-func sentinel(url string, conns int) (redis.UniversalClient, error) {
+func sentinel(url string, conns int, certificate clientCertificate) (redis.UniversalClient, error) {
 	o, err := redis.ParseFailoverURL(url)
 	if err != nil || o.MasterName == "" {
 		return nil, errRedisURL
+	}
+	if err := certificate.add(o.TLSConfig); err != nil {
+		return nil, err
 	}
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true
@@ -85,10 +95,13 @@ func sentinel(url string, conns int) (redis.UniversalClient, error) {
 
 // cluster keeps go-redis's default of three retries: in a cluster they include
 // redirections.
-func cluster(url string, conns int) (redis.UniversalClient, error) {
+func cluster(url string, conns int, certificate clientCertificate) (redis.UniversalClient, error) {
 	o, err := redis.ParseClusterURL(url)
 	if err != nil || strings.HasPrefix(url, "unix") {
 		return nil, errRedisURL
+	}
+	if err := certificate.add(o.TLSConfig); err != nil {
+		return nil, err
 	}
 	o.PoolSize = conns
 	o.ContextTimeoutEnabled = true
