@@ -17,7 +17,7 @@ func TestServersSessionDefaultsBreakNothing(t *testing.T) {
 			t.Parallel()
 			admin, dsn := ownMySQL(t)
 			admin.MustExec("SET GLOBAL " + change)
-			env := settings(t, map[string]string{"MYSQL_DSN": dsn})
+			env := settings(t, map[string]string{"MYSQL_DSN": dsn, "CLAIM_TIMEOUT": "30s"})
 			for _, lock := range []string{"redis", "mysql", "getlock"} {
 				env["LOCK"] = lock
 				i := start(t, maps.Clone(env)).ready(t)

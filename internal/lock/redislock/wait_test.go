@@ -126,7 +126,7 @@ func fillPool(t *testing.T, rdb redis.UniversalClient) {
 
 func (w waiters) checkAcquireAndRelease(t *testing.T) {
 	t.Helper()
-	const wait = 2 * time.Second
+	const wait = 5 * time.Second
 	c := lock.New(w.locker)
 	var group sync.WaitGroup
 	for i := range waiterCount {
