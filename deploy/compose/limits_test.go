@@ -18,6 +18,16 @@ func TestEveryServiceIsLimited(t *testing.T) {
 	}
 }
 
+// The images of databases start as root, to give their user the data.
+func TestServicesHaveNoCapabilities(t *testing.T) {
+	database := regexp.MustCompile(`^(mysql|mariadb|redis):`)
+	for name, s := range project(t).Services {
+		if !database.MatchString(s.Image) && !slices.Equal(s.CapDrop, []string{"ALL"}) {
+			t.Errorf("%s drops the capabilities %v, want ALL", name, s.CapDrop)
+		}
+	}
+}
+
 func TestEveryServerHasAHealthCheck(t *testing.T) {
 	without := []string{"migrate", "redis-cluster", "k6", "jaeger"} // jobs, and an image without a shell
 	for name, s := range project(t).Services {
