@@ -70,33 +70,28 @@ func (g *grant) refuseLate(ctx context.Context) error {
 	return errors.Join(errLate, g.releaseLease(ctx))
 }
 
-// leave drops one reference. The last reference releases the lease.
-func (g *grant) leave(ctx context.Context) error {
+// leave drops one reference. With the last one the grant ends. It reports whether
+// the lease is to be released.
+func (g *grant) leave() (needsRelease bool) {
 	g.mu.Lock()
 	g.references--
 	last := g.references == 0
 	g.mu.Unlock()
 	if !last {
-		return g.ended()
+		return false
 	}
 	g.client.watchdog.remove(g)
-	return g.release(ctx, ErrReleased)
+	return g.endFor(ErrReleased)
 }
 
-// release ends the grant for cause and releases the lease. If the grant had
-// ended before, release returns why, whatever the server replies. A lease that
-// is lost is released all the same, because the server may still have it.
-func (g *grant) release(ctx context.Context, cause error) error {
-	wasHeld := g.end(cause)
-	if !wasHeld && !errors.Is(g.ended(), ErrLost) {
-		return g.ended() // Close or the last Release, whichever came first, releases the lease
+// endFor ends the grant for cause, and reports whether its lease is to be
+// released. A lease that is lost is released all the same, because the server
+// may still have it.
+func (g *grant) endFor(cause error) (needsRelease bool) {
+	if g.end(cause) {
+		return true
 	}
-	err := g.releaseLease(ctx)
-	g.client.queues.wakeNext(g)
-	if !wasHeld {
-		return g.ended()
-	}
-	return g.released(err)
+	return errors.Is(g.ended(), ErrLost) // Close or the last Release, whichever came first, releases the lease
 }
 
 func (g *grant) releaseLease(ctx context.Context) error {
@@ -105,8 +100,14 @@ func (g *grant) releaseLease(ctx context.Context) error {
 	return g.lease.Release(ctx)
 }
 
-// released reports the driver's result of a release and wraps it.
+// released returns the result of a release to which the driver has returned err,
+// and reports it. For a lock that was lost it returns why, whatever the server has
+// replied.
 func (g *grant) released(err error) error {
+	g.client.queues.wakeNext(g)
+	if ended := g.ended(); errors.Is(ended, ErrLost) {
+		return ended
+	}
 	e := Event{Kind: EventReleased, Hold: time.Since(g.start), Err: err}
 	switch {
 	case errors.Is(err, ErrLost):

@@ -21,8 +21,9 @@ type Lock struct {
 	ctx      context.Context // nil until Context is called
 	cancel   context.CancelCauseFunc
 	released bool
-	result   error // of Release
-	once     sync.Once
+
+	releasing sync.Mutex // held until result is known
+	result    error      // of Release
 }
 
 // Fence returns the fence of the lease, or zero if the driver has none. Locks
@@ -83,20 +84,44 @@ func (l *Lock) Context() context.Context {
 // ends with its lease. Cancelling ctx does not stop the release. Every further
 // call returns the result of the first.
 func (l *Lock) Release(ctx context.Context) error {
-	l.once.Do(func() {
-		cancel := l.markReleased()
-		l.result = l.grant.leave(ctx)
-		if cancel != nil {
-			cancel(ErrReleased)
-			l.grant.forgetContext(l)
-		}
-	})
+	l.releasing.Lock()
+	defer l.releasing.Unlock()
+	if l.beginRelease() {
+		l.endRelease(l.grant.released(l.grant.releaseLease(ctx)))
+	}
 	return l.result
 }
 
-func (l *Lock) markReleased() context.CancelCauseFunc {
+// beginRelease ends the lock, and reports whether its lease is to be released.
+// Otherwise the result is known: it is not the first call, others share the
+// lease, or Close releases it.
+func (l *Lock) beginRelease() (needsRelease bool) {
+	if !l.markReleased() {
+		return false
+	}
+	if l.grant.leave() {
+		return true
+	}
+	l.endRelease(l.grant.ended())
+	return false
+}
+
+// markReleased reports whether it is the first call.
+func (l *Lock) markReleased() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	first := !l.released
 	l.released = true
-	return l.cancel
+	return first
+}
+
+func (l *Lock) endRelease(result error) {
+	l.result = result
+	l.mu.Lock()
+	cancel := l.cancel
+	l.mu.Unlock()
+	if cancel != nil {
+		cancel(ErrReleased)
+		l.grant.forgetContext(l)
+	}
 }

@@ -133,6 +133,14 @@ type BatchExtender interface {
 	ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error
 }
 
+// A BatchReleaser is a Locker that releases many leases in few round trips.
+type BatchReleaser interface {
+	Locker
+	// ReleaseAll releases leases of this locker. It returns for each what its
+	// Release would.
+	ReleaseAll(ctx context.Context, leases []Lease) []error
+}
+
 // A Drainer is a Locker that repeats releases in the background, after requests
 // whose outcome is unknown.
 type Drainer interface {

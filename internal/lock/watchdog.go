@@ -89,7 +89,11 @@ func (w *watchdog) close() {
 	w.mu.Unlock()
 	var releases sync.WaitGroup
 	for _, g := range grants {
-		releases.Go(func() { _ = g.release(context.Background(), ErrClosed) })
+		releases.Go(func() {
+			if g.endFor(ErrClosed) {
+				_ = g.released(g.releaseLease(context.Background()))
+			}
+		})
 	}
 	releases.Wait()
 }

@@ -85,11 +85,12 @@ func New(c Config) (*Claims, error) {
 	}
 	claims := &Claims{
 		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
-		slots:   slots.New(c.Running, c.Waits),
-		refused: c.Refused,
-		tracer:  c.Tracer,
-		options: lock.Options{TTL: c.LockTTL, Class: LockClass},
-		enter:   c.Enter,
+		slots:    slots.New(c.Running, c.Waits),
+		releaser: releaser{locks: c.Locks},
+		refused:  c.Refused,
+		tracer:   c.Tracer,
+		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
+		enter:    c.Enter,
 	}
 	switch c.Scope {
 	case PerUser:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order/ordertest"
 )
@@ -68,4 +69,37 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 			t.Errorf("lock of user %d after Close: %v", 42+user, err)
 		}
 	}
+}
+
+// A stuckLocker's lease of one key blocks in Release until proceed is closed.
+type stuckLocker struct {
+	slowLocker
+	stuck string
+}
+
+func (l *stuckLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	if key == l.stuck {
+		return l.slowLocker.TryLock(ctx, key, ttl)
+	}
+	return l.Locker.TryLock(ctx, key, ttl)
+}
+
+func TestReleaseThatHangsDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	locker := &stuckLocker{slowLocker{lock.Local(), make(chan struct{})}, "redis_lock:userId:42"}
+	claims := s.Instance(ordertest.WithLocker(locker))
+	id := s.Coupon(3, 3)
+	for user := range int64(3) {
+		if _, err := claims.Claim(t.Context(), 42+user, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"redis_lock:userId:43", "redis_lock:userId:44"} {
+		labtest.Eventually(t, "the lock "+key+" is released", func() bool {
+			_, err := locker.Locker.TryLock(t.Context(), key, time.Minute)
+			return err == nil
+		})
+	}
+	close(locker.proceed)
 }

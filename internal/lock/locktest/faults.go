@@ -43,7 +43,8 @@ func (s faultSuite) eachOperation(t *testing.T, f faultproxy.Fault, times int) {
 	t.Run("TryLock", func(t *testing.T) { s.tryLock(t, f, times) })
 	t.Run("Extend", func(t *testing.T) { s.extend(t, f, times) })
 	t.Run("ExtendAll", func(t *testing.T) { s.extendAll(t, f, times) })
-	t.Run("Release", func(t *testing.T) { s.release(t, f, times) })
+	t.Run("Release", func(t *testing.T) { s.release(t, f, times, releaseOne) })
+	t.Run("ReleaseAll", func(t *testing.T) { s.release(t, f, times, releaseAll) })
 }
 
 // finiteTTL is a ttl that outlives the client's own timeouts, and whose end a
@@ -137,11 +138,25 @@ func (s faultSuite) extendAll(t *testing.T, f faultproxy.Fault, times int) {
 	noError(t, "ExtendAll after the fault", extendAll())
 }
 
-func (s faultSuite) release(t *testing.T, f faultproxy.Fault, times int) {
+func releaseOne(t *testing.T, _ lock.Locker, lease lock.Lease) error {
+	return lease.Release(t.Context())
+}
+
+func releaseAll(t *testing.T, l lock.Locker, lease lock.Lease) error {
+	releaser, ok := l.(lock.BatchReleaser)
+	if !ok {
+		t.Skip("the driver releases no batches")
+	}
+	return errors.Join(releaser.ReleaseAll(t.Context(), []lock.Lease{lease})...)
+}
+
+func (s faultSuite) release(
+	t *testing.T, f faultproxy.Fault, times int, release func(*testing.T, lock.Locker, lock.Lease) error,
+) {
 	faulty, healthy, proxy := s.clients(t)
 	key := newKey()
 	lease := mustTryLock(t, faulty, key, s.finiteTTL())
-	err := s.inject(t, proxy, f, times, func() error { return lease.Release(t.Context()) })
+	err := s.inject(t, proxy, f, times, func() error { return release(t, faulty, lease) })
 	if err == nil {
 		mustTryLock(t, healthy, key, longTTL)
 		return

@@ -154,3 +154,43 @@ func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 	eventuallyTryLock(t, other, keys[1]) // lease 1 was extended to a short ttl
 	wantLocked(t, other, keys[0])        // the lease that followed lease 0 was not
 }
+
+func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
+	t.Parallel()
+	l, ok := s.open(t).(lock.BatchReleaser)
+	if !ok {
+		t.Skip("the driver releases no batches")
+	}
+	const n = 250 // more than any driver sends in one request
+	leases, keys := make([]lock.Lease, n), make([]string, n)
+	for i := range leases {
+		keys[i] = newKey()
+		leases[i] = mustTryLock(t, l, keys[i], longTTL)
+	}
+	other, released := s.open(t), map[int]bool{0: true, 99: true, 100: true, n - 1: true}
+	for i := range released {
+		noError(t, "Release", leases[i].Release(t.Context()))
+		mustTryLock(t, other, keys[i], longTTL)
+	}
+	for _, again := range []bool{false, true} {
+		errs := l.ReleaseAll(t.Context(), leases)
+		if len(errs) != n {
+			t.Fatalf("ReleaseAll of %d leases returned %d results", n, len(errs))
+		}
+		for i, err := range errs {
+			if lost := again || released[i]; lost != errors.Is(err, lock.ErrLost) || !lost && err != nil {
+				t.Errorf("ReleaseAll of lease %d (released before: %t): %v", i, lost, err)
+			}
+		}
+	}
+	for i, key := range keys {
+		if released[i] {
+			wantLocked(t, other, key) // the next lease
+		} else {
+			mustTryLock(t, other, key, longTTL)
+		}
+	}
+	if got := l.ReleaseAll(t.Context(), nil); len(got) != 0 {
+		t.Errorf("ReleaseAll of no leases = %v, want no results", got)
+	}
+}

@@ -65,6 +65,7 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("FenceRisesFromLeaseToLease", s.fenceRisesFromLeaseToLease)
 	t.Run("ExtendKeepsTheFence", s.extendKeepsTheFence)
 	t.Run("ExtendAllReturnsOneResultForEachLease", s.extendAllReturnsOneResultForEachLease)
+	t.Run("ReleaseAllReturnsOneResultForEachLease", s.releaseAllReturnsOneResultForEachLease)
 	t.Run("NotifySendsWhenItBeginsToListen", s.notifySendsWhenItBeginsToListen)
 	t.Run("NotifySendsAfterRelease", s.notifySendsAfterRelease)
 	t.Run("NotifyNeverBlocks", s.notifyNeverBlocks)

@@ -80,10 +80,14 @@ type batcher struct {
 // A batch is the requests of one round trip.
 type batch struct {
 	ctx      context.Context // of the first request, without its end: for tracing
+	size     int             // requests in one script
 	requests []request
 	calls    []*batchCall  // in the order of the requests
 	done     chan struct{} // closed when the replies have arrived
 }
+
+// call returns the call with the reply to request i, and its index there.
+func (b *batch) call(i int) (*batchCall, int) { return b.calls[i/b.size], i % b.size }
 
 // A request acquires or releases a lock.
 type request struct {
@@ -103,61 +107,79 @@ type batchCall struct {
 
 // acquire requests the key of l. It returns lock.ErrLocked if another holds it.
 func (b *batcher) acquire(ctx context.Context, l *lease, ttl time.Duration) error {
-	call, index, err := b.do(ctx, request{l.key, l.token.Text, ttl.Milliseconds()})
+	batch, i, err := b.do(ctx, request{l.key, l.token.Text, ttl.Milliseconds()})
 	if err != nil {
 		return err
 	}
+	call, i := batch.call(i)
 	l.token.Add(call.attempts.Count())
-	ok, err := call.result(index)
+	ok, err := call.result(i)
 	if err == nil && !ok {
-		return lock.Locked(call.timeLeft(index))
+		return lock.Locked(call.timeLeft(i))
 	}
 	return err
 }
 
-// release releases key, and reports whether it was locked with token. It also
-// returns how often the request was sent, at least 1.
-func (b *batcher) release(ctx context.Context, key, token string) (ok bool, sent int64, err error) {
-	call, index, err := b.do(ctx, request{key, token, 0})
-	if err != nil {
-		return false, 1, err
-	}
-	ok, err = call.result(index)
-	return ok, max(1, call.attempts.Count()), err
+// A removal is the outcome of a request to remove a lease's key.
+type removal struct {
+	found bool // the key had the lease's token
+	err   error
 }
 
-// do returns the call that has the reply to r, and the index of r in it, or the
-// cause of ctx. In the second case r may have run, or may still run.
-func (b *batcher) do(ctx context.Context, r request) (call *batchCall, index int, err error) {
-	batch, index, alone := b.add(ctx, r)
+// remove removes the keys of leases that have their tokens, and counts the requests
+// in the leases.
+func (b *batcher) remove(ctx context.Context, leases ...*lease) []removal {
+	requests, removals := make([]request, len(leases)), make([]removal, len(leases))
+	for i, l := range leases {
+		requests[i] = request{l.key, l.token.Text, 0}
+	}
+	batch, first, err := b.do(ctx, requests...)
+	for i, l := range leases {
+		if err != nil {
+			l.releases.Add(1)
+			removals[i].err = err
+			continue
+		}
+		call, n := batch.call(first + i)
+		l.releases.Add(max(1, call.attempts.Count()))
+		removals[i].found, removals[i].err = call.result(n)
+	}
+	return removals
+}
+
+// do returns the batch that has the replies to requests, and the index of the first
+// of them in it, or the cause of ctx. In the second case they may have run, or may
+// still run.
+func (b *batcher) do(ctx context.Context, requests ...request) (to *batch, first int, err error) {
+	batch, first, alone := b.add(ctx, requests)
 	if alone {
 		b.send(ctx, batch)
 		b.drain()
-	} else {
-		select {
-		case <-batch.done:
-		case <-ctx.Done():
-			return nil, 0, context.Cause(ctx)
-		}
+		return batch, first, nil
 	}
-	return batch.calls[index/b.size], index % b.size, nil
+	select {
+	case <-batch.done:
+		return batch, first, nil
+	case <-ctx.Done():
+		return nil, 0, context.Cause(ctx)
+	}
 }
 
-// add adds r to the next batch. If no round trip is under way, r is alone in a
-// batch that its caller sends.
-func (b *batcher) add(ctx context.Context, r request) (to *batch, index int, alone bool) {
+// add adds requests to the next batch. If no round trip is under way, they are
+// alone in a batch that their caller sends.
+func (b *batcher) add(ctx context.Context, requests []request) (to *batch, first int, alone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.busy {
 		b.busy = true
-		return &batch{requests: []request{r}}, 0, true
+		return &batch{size: b.size, requests: requests}, 0, true
 	}
 	if b.next == nil {
-		b.next = &batch{ctx: context.WithoutCancel(ctx), requests: make([]request, 0, b.lastSize),
+		b.next = &batch{ctx: context.WithoutCancel(ctx), size: b.size, requests: make([]request, 0, b.lastSize),
 			done: make(chan struct{})}
 	}
-	b.next.requests = append(b.next.requests, r)
-	return b.next, len(b.next.requests) - 1, false
+	b.next.requests = append(b.next.requests, requests...)
+	return b.next, len(b.next.requests) - len(requests), false
 }
 
 // drain sends the batches that were queued meanwhile, in a background goroutine.

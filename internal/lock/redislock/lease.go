@@ -37,12 +37,17 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.locker.ExtendAll(ctx, ttl, []lock.Lease{l})[0]
 }
 
-// Release implements lock.Lease. If the key was requested twice, the server may run
-// the first request after the release, which is therefore repeated.
+// Release implements lock.Lease.
 func (l *lease) Release(ctx context.Context) error {
-	start := time.Now()
+	return l.release(ctx, time.Now(), func() (found bool, err error) { return l.remove(ctx) })
+}
+
+// release ends the lease by remove, which was or will be sent after start. If the
+// key was requested twice, the server may run the first request after remove,
+// which is therefore repeated.
+func (l *lease) release(ctx context.Context, start time.Time, remove func() (found bool, err error)) error {
 	err := l.expiry.Release(func() (found, repeated bool, err error) {
-		found, err = l.remove(ctx)
+		found, err = remove()
 		if err != nil {
 			err = fmt.Errorf("redislock: release %s: %w", l.key, err)
 		}
@@ -57,9 +62,8 @@ func (l *lease) Release(ctx context.Context) error {
 // remove deletes the key if it holds the token, and reports whether it did.
 func (l *lease) remove(ctx context.Context) (bool, error) {
 	if b := l.locker.batchers; b != nil {
-		found, sent, err := b.forKey(ctx, l.key).release(ctx, l.key, l.token.Text)
-		l.releases.Add(sent)
-		return found, err
+		removed := b.forKey(ctx, l.key).remove(ctx, l)[0]
+		return removed.found, removed.err
 	}
 	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token.Text, l.locker.publish, &l.releases}}
 	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)

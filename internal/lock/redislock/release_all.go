@@ -1,0 +1,52 @@
+package redislock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// ReleaseAll implements lock.BatchReleaser. A batched locker sends all requests
+// together (in a cluster, those to each node), others each by itself.
+func (l *Locker) ReleaseAll(ctx context.Context, leases []lock.Lease) []error {
+	errs := make([]error, len(leases))
+	var releases sync.WaitGroup
+	if l.batchers == nil {
+		for i, lease := range leases {
+			releases.Go(func() { errs[i] = lease.Release(ctx) })
+		}
+	}
+	for b, indexes := range l.byBatcher(ctx, leases) {
+		releases.Go(func() { b.release(ctx, leases, indexes, errs) })
+	}
+	releases.Wait()
+	return errs
+}
+
+// byBatcher returns the indexes of the leases that each batcher releases.
+func (l *Locker) byBatcher(ctx context.Context, leases []lock.Lease) map[*batcher][]int {
+	indexes := map[*batcher][]int{}
+	if l.batchers == nil {
+		return indexes
+	}
+	for i, held := range leases {
+		b := l.batchers.forKey(ctx, held.(*lease).key)
+		indexes[b] = append(indexes[b], i)
+	}
+	return indexes
+}
+
+// release releases those of leases that have indexes, and sets their errors.
+func (b *batcher) release(ctx context.Context, leases []lock.Lease, indexes []int, errs []error) {
+	start, batch := time.Now(), make([]*lease, len(indexes))
+	for i, n := range indexes {
+		batch[i] = leases[n].(*lease)
+	}
+	removals := b.remove(ctx, batch...)
+	for i, n := range indexes {
+		removed := removals[i]
+		errs[n] = batch[i].release(ctx, start, func() (bool, error) { return removed.found, removed.err })
+	}
+}
