@@ -52,6 +52,22 @@ func eventuallyTryLock(t *testing.T, l lock.Locker, key string) lock.Lease {
 	return nil
 }
 
+// recovers repeats a call after a fault until it returns nil: the client may first
+// have to connect again. It must not return a verdict.
+func recovers(t *testing.T, what string, call func() error) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if err = call(); err == nil {
+			return
+		}
+		if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+			break
+		}
+	}
+	t.Fatalf("%s after the fault: %v", what, err)
+}
+
 // wantLocked checks that TryLock refuses the key.
 func wantLocked(t *testing.T, l lock.Locker, key string) {
 	t.Helper()
