@@ -104,7 +104,7 @@ func mustTryLock(tb testing.TB, l lock.Locker, key string) lock.Lease {
 // eventually waits for a condition that redlock brings about in the background.
 func eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(10 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			tb.Fatalf("timed out waiting for %s", what)
 		}
