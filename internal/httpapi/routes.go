@@ -35,8 +35,9 @@ func (a *API) routes() http.Handler {
 		routeDocs(public)
 		routeDocument(public, sale.OpenAPI())
 	}
-	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, claimVerdicts...) // documents the route
-	r.Post("/coupons/{id}/orders", a.serveClaim)                                            // serves it
+	// documents the route; the next line serves it
+	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, claimVerdicts...)
+	r.Post("/coupons/{id}/orders", a.serveClaim)
 	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
 	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon, couponNotFound)
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)

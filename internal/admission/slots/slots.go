@@ -117,11 +117,16 @@ func (s *Slots) give(c *share) {
 func (s *Slots) Release(couponID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.coupons[couponID]
+	s.takeBack(couponID, s.coupons[couponID])
+}
+
+// takeBack takes a slot back from c, which is not stuck then.
+func (s *Slots) takeBack(couponID int64, c *share) {
 	c.progress, c.stuck = time.Now(), false
 	c.held--
 	s.free++
 	s.giveWaiters()
+	s.endTurn(c)
 	s.forgetIdle(couponID, c)
 }
 
@@ -152,20 +157,24 @@ func (s *Slots) watch(c *share, d time.Duration) {
 	}
 }
 
+// refuseStuck refuses the waiters of c if it is stuck by now, and watches it again
+// otherwise.
 func (s *Slots) refuseStuck(c *share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.watched = false
-	if c.waiters.Len() == 0 {
-		return
-	}
-	if left := stuckAfter - time.Since(c.progress); left > 0 {
+	left := stuckAfter - time.Since(c.progress)
+	switch {
+	case c.waiters.Len() == 0:
+	case left > 0:
 		s.watch(c, left)
-		return
-	}
-	c.stuck = true
-	for c.waiters.Len() > 0 {
-		c.reply(admission.ErrOverloaded)
+	case c.held == 0: // they wait for the slots of other coupons
+		s.watch(c, stuckAfter)
+	default:
+		c.stuck = true
+		for c.waiters.Len() > 0 {
+			c.reply(admission.ErrOverloaded)
+		}
 	}
 }
 
@@ -185,15 +194,13 @@ func (s *Slots) leave(couponID int64, c *share, waiter *list.Element) {
 	select {
 	case err := <-waiter.Value.(chan error):
 		if err == nil {
-			c.held--
-			s.free++
-			s.giveWaiters()
+			s.takeBack(couponID, c)
 		}
 	default:
 		c.waiters.Remove(waiter)
 		s.endTurn(c)
+		s.forgetIdle(couponID, c)
 	}
-	s.forgetIdle(couponID, c)
 }
 
 // A Usage is how many claims run, how many wait for a slot, and the longest

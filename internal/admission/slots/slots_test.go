@@ -215,6 +215,31 @@ func TestWaitersOfAStuckCouponAreRefused(t *testing.T) {
 	})
 }
 
+// A coupon without a slot waits for those of the others, which may all be stuck.
+func TestCouponWithoutASlotIsNotStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(2, admission.Limits{Burst: 2 * time.Second, Standing: 100 * time.Millisecond})
+		const without = 3
+		held := map[int64]int{1: s.takeAll(1), 2: s.takeAll(2)}
+		if held[1]+held[2] != 2 {
+			t.Fatalf("the others hold %v, want all slots", held)
+		}
+		result := make(chan error)
+		go func() { _, err := s.Acquire(t.Context(), without); result <- err }()
+		time.Sleep(3 * stuckAfter)
+		s.Release(1)
+		if err := <-result; err != nil {
+			t.Fatalf("the claim that waited: %v", err)
+		}
+		s.Release(without)
+		s.Release(2)
+		if s.free != 2 || len(s.coupons)+s.waiting.Len() != 0 || s.contended.Load() != 0 {
+			t.Errorf("%d of 2 slots are free, %d coupons are left, %d wait", s.free, len(s.coupons), s.waiting.Len())
+		}
+	})
+}
+
 // A coupon whose claims end is not stuck, even if they pause.
 func TestWaitersOfASlowCouponWait(t *testing.T) {
 	t.Parallel()
