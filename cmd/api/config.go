@@ -158,8 +158,7 @@ func (c config) check() []settingError {
 	require(addrErr == nil && !unix || unix && path != "", "HTTP_ADDR", "must be host:port or unix:/path")
 	require(c.MySQLDSN == "" || canOpen(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN",
 		"must be user:password@tcp(host:3306)/database")
-	require(c.RedisURL == "" || canOpen(connect.Redis(c.RedisURL, 1)), "REDIS_URL",
-		"must be redis://user:password@host:6379/0, redis+sentinel://… or redis+cluster://…")
+	broken = append(broken, c.checkRedis()...)
 	broken = append(broken, c.checkLimits()...)
 	broken = append(broken, c.checkTokens()...)
 	broken = append(broken, c.checkLock()...)
@@ -182,6 +181,19 @@ func (c config) check() []settingError {
 	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")
 	require(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with COMMIT=each")
 	return broken
+}
+
+// checkRedis tells a wrong URL from a client certificate that cannot be sent.
+func (c config) checkRedis() []settingError {
+	if c.RedisURL == "" {
+		return nil
+	}
+	rdb, err := connect.Redis(c.RedisURL, 1)
+	if err != nil {
+		return []settingError{{"REDIS_URL", err.Error()}}
+	}
+	_ = rdb.Close()
+	return nil
 }
 
 // isHTTP reports whether address is empty or a URL of http or https.
