@@ -6,9 +6,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+services=$(docker compose "$@" ps --services | grep '^api-' | sort) || {
+	echo "$0: no instance is running: docker compose up starts them" >&2
+	exit 1
+}
 docker compose "$@" build api-a
 docker compose "$@" run --rm --no-deps migrate
-for service in $(docker compose "$@" ps --services | grep '^api-' | sort); do
+for service in $services; do
 	replicas=$(docker compose "$@" ps --quiet "$service" | wc -l) # else up would leave one of api-c
 	docker compose "$@" up --detach --wait --no-deps --scale "$service=$((replicas))" "$service"
 done

@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,14 +35,13 @@ func TestInstancesHaveTimeToDrain(t *testing.T) {
 }
 
 // update runs update.sh with a docker that prints its arguments to a file, and
-// fails if they contain failing. Four services run, of which api-a is an instance
-// and api-c two.
-func update(t *testing.T, failing string) ([]string, error) {
+// fails if they contain failing. The given services run, api-c twice.
+func update(t *testing.T, failing, services string) ([]string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	docker := `#!/bin/sh
 case "$*" in
-*" ps --services") printf 'nginx\napi-c\nmysql\napi-a\n' ;;
+*" ps --services") printf '%s\n' ` + services + ` ;;
 *" ps --quiet api-c") printf '1\n2\n' ;;
 *" ps --quiet api-a") echo 3 ;;
 *) echo "$*" >>` + dir + `/calls; case "$*" in *"` + failing + `"*) exit 1 ;; esac ;;
@@ -53,10 +54,10 @@ esac
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	failed := cmd.Run()
 	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
-	return strings.Split(strings.TrimSpace(string(calls)), "\n"), failed
+	return strings.FieldsFunc(string(calls), func(r rune) bool { return r == '\n' }), failed
 }
 
 func TestUpdateRecreatesOneInstanceAfterTheOther(t *testing.T) {
@@ -66,12 +67,19 @@ func TestUpdateRecreatesOneInstanceAfterTheOther(t *testing.T) {
 		"compose -f x.yml up --detach --wait --no-deps --scale api-a=1 api-a",
 		"compose -f x.yml up --detach --wait --no-deps --scale api-c=2 api-c",
 	}
-	if got, err := update(t, "none"); err != nil || !slices.Equal(got, want) {
+	const running = "nginx api-c mysql api-a"
+	if got, err := update(t, "none", running); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, calls:\n%s", err, strings.Join(got, "\n"))
 	}
 	for i, failing := range []string{"build", "migrate", "up"} { // what follows is not called
-		if got, err := update(t, failing); err == nil || !slices.Equal(got, want[:i+1]) {
+		if got, err := update(t, failing, running); err == nil || !slices.Equal(got, want[:i+1]) {
 			t.Errorf("%s fails: %v, calls:\n%s", failing, err, strings.Join(got, "\n"))
 		}
+	}
+}
+
+func TestUpdateOfNothingFails(t *testing.T) {
+	if got, err := update(t, "none", "nginx mysql"); err == nil || len(got) > 0 {
+		t.Errorf("%v, calls %q", err, got)
 	}
 }
