@@ -112,12 +112,12 @@ func TestFailedTransactionIsObserved(t *testing.T) {
 			if _, err := c.Claim(t.Context(), 42, 1); !errors.Is(err, order.ErrUnavailable) {
 				t.Fatal(err)
 			}
-			seen.mu.Lock()
-			defer seen.mu.Unlock()
-			if !slices.ContainsFunc(seen.ended,
-				func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil }) {
-				t.Errorf("ended: %+v", seen.ended)
-			}
+			labtest.Eventually(t, "the transaction is observed", func() bool { // after the claim has its result
+				seen.mu.Lock()
+				defer seen.mu.Unlock()
+				return slices.ContainsFunc(seen.ended,
+					func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil })
+			})
 		})
 	}
 }

@@ -244,9 +244,17 @@ func checkStory(p *tab, r Race) {
 	i := slices.IndexFunc(r.Sides[0].Claims, func(c Claim) bool {
 		return strings.HasPrefix(story, fmt.Sprintf("Claim %d of user %s, instance %s.", c.N, c.User, c.Instance))
 	})
-	if i < 0 || !strings.Contains(story, "Order "+r.Sides[0].Claims[i].Order) {
+	if i < 0 || !strings.Contains(story, ending(r.Sides[0].Claims[i])) {
 		p.Errorf("the story of the first claim is %q", story)
 	}
+}
+
+// ending is what the story of a claim ends with: a refused one has no order.
+func ending(c Claim) string {
+	if c.Order != "" {
+		return "Order " + c.Order
+	}
+	return fmt.Sprintf("HTTP %d %s", c.Status, c.Code)
 }
 
 // checkPlayback moves the moment that is shown, and plays the race on from it.
