@@ -3,6 +3,8 @@ package flashsale_test
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -31,5 +33,23 @@ func TestActionsArePinnedByDigest(t *testing.T) {
 	}
 	if len(versions) < 5 {
 		t.Errorf("%d actions", len(versions))
+	}
+}
+
+// Whatever a README names runs where nothing is installed.
+func TestEveryTargetRunsOnABareMachine(t *testing.T) {
+	t.Parallel()
+	phony := regexp.MustCompile(`(?m)^\.PHONY:(.*)$`).FindStringSubmatch(read(t, "Makefile"))[1]
+	want := slices.DeleteFunc(strings.Fields(phony),
+		func(target string) bool { return slices.Contains([]string{"help", "install", "go"}, target) })
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^ +- ([a-z-]+)$`).FindAllStringSubmatch(
+		read(t, ".github/workflows/bare.yml"), -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(want) < 20 {
+		t.Errorf("bare.yml runs %q, the Makefile has %q", got, want)
 	}
 }

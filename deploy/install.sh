@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs the missing programs of the named groups: servers, tests, cluster,
-# jmeter, interop, model, python. The default is servers.
+# Installs Go and the missing programs of the named groups: servers, locks, network,
+# tests, cluster, jmeter, interop, model, python, node. The default is servers. Says
+# what it will install before it does, and refuses what would be too old.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
 set -eu
@@ -33,6 +34,12 @@ has_chromium() {
 	has chromium chromium-browser google-chrome google-chrome-stable || ls -d /Applications/Chromium.app "/Applications/Google Chrome.app" >/dev/null 2>&1
 }
 
+# has_java PROGRAM succeeds if the program runs: macOS has one that only says where
+# to get Java.
+has_java() {
+	has "$1" && "$1" -version >/dev/null 2>&1
+}
+
 debian="" mac="" # packages to install
 
 # need DEBIAN MAC adds the package of each package manager.
@@ -45,63 +52,111 @@ need() {
 has go || need golang-go go
 for part; do
 	case $part in
+	go) ;;
 	servers)
 		# mariadb-install-db needs my_print_defaults, which is in the client package.
 		has mariadbd mysqld || need "mariadb-server-core mariadb-client-core" mariadb
 		has redis-server valkey-server || need redis-server redis
 		has nginx || need nginx-light nginx
 		;;
+	locks)
+		has memcached || need memcached memcached
+		has etcd || need etcd-server etcd
+		has_zookeeper || need libzookeeper-java zookeeper
+		has_java java || need default-jre-headless openjdk
+		[ "$(uname)" != Linux ] || has_libfaketime || need libfaketime ""
+		;;
 	tests)
 		has prometheus || need prometheus prometheus # Debian's package has promtool too
 		# The font is for the Chinese page. Debian's Chromium brings none.
 		has_chromium || need "chromium fonts-droid-fallback" chromium
-		has memcached || need memcached memcached
+		has openssl || need openssl openssl
+		has gcc || has clang || need "gcc libc6-dev" gcc # for the race detector
+		;;
+	network)
 		has haproxy || need haproxy haproxy
 		[ "$(uname)" != Linux ] || has ip || need iproute2 ""
-		[ "$(uname)" != Linux ] || has_libfaketime || need libfaketime ""
-		has etcd || need etcd-server etcd
-		has_zookeeper || need libzookeeper-java zookeeper
-		has java || need default-jre-headless openjdk
-		has openssl || need openssl openssl
 		;;
 	cluster)
-		has haproxy || need haproxy haproxy
-		[ "$(uname)" != Linux ] || has ip || need iproute2 ""
 		[ "$(uname)" != Linux ] || [ -e /usr/lib/galera/libgalera_smm.so ] || need galera-4 ""
 		;;
 	jmeter)
 		has jmeter || need "jmeter jmeter-http" jmeter
 		[ ! -d /usr/share/jmeter ] || [ -e /usr/share/jmeter/lib/ext/ApacheJMeter_http.jar ] || need jmeter-http jmeter
-		has javac || need default-jdk-headless openjdk
+		has_java javac || need default-jdk-headless openjdk
 		;;
 	interop)
-		has javac || need default-jdk-headless openjdk
+		has_java javac || need default-jdk-headless openjdk
 		has mvn || need maven maven
 		;;
 	model)
 		has spin || need spin spin
-		has gcc || need gcc gcc
+		has gcc || need "gcc libc6-dev" gcc
 		;;
 	python) python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || need python3-venv python ;;
-	*) echo "usage: $0 [servers] [tests] [cluster] [jmeter] [interop] [model] [python]" >&2 && exit 2 ;;
+	node)
+		has node || need nodejs node
+		has npm || need npm node
+		;;
+	*) echo "usage: $0 [go] [servers] [locks] [network] [tests] [cluster] [jmeter] [interop] [model] [python] [node]" >&2 && exit 2 ;;
 	esac
 done
+
+fail() {
+	echo "deploy/install.sh: $*" >&2
+	exit 1
+}
+
+# major_minor prints the first two numbers of a version, as 1 24.
+major_minor() {
+	sed -n 's/^[^0-9]*\([0-9][0-9]*\)\.\([0-9][0-9]*\).*/\1 \2/p' | head -n 1
+}
+
+# check_go VERSION fails if Go 1.21, which downloads the version that go.mod names, is
+# newer.
+check_go() {
+	set -- $(echo "$1" | major_minor) "$1"
+	[ $# -eq 3 ] || return 0
+	[ "$1" -gt 1 ] || [ "$2" -ge 21 ] || fail "Go $1.$2 is too old: install Go 1.21 or later from https://go.dev/dl/, $alternative"
+}
+
+# check_redis VERSION fails if Redis 7 is newer.
+check_redis() {
+	set -- $(echo "$1" | major_minor) "$1"
+	[ $# -eq 3 ] || return 0
+	[ "$1" -ge 7 ] || fail "Redis $1.$2 is too old: install Redis 7 or later, or Valkey, see https://redis.io/docs/latest/operate/oss_and_stack/install/, $alternative"
+}
 
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# candidate PACKAGE prints the version that apt-get would install.
+candidate() {
+	apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}//p'
+}
+
 # While /usr/sbin/policy-rc.d exits with 101, Debian's packages do not start
 # their services. Services that would start at the next boot are disabled.
 debian_install() {
-	echo "installing with apt-get:$debian"
-	policy=/usr/sbin/policy-rc.d
-	if [ ! -e $policy ]; then
-		printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
-		as_root chmod 755 $policy
-		trap 'as_root rm -f $policy' EXIT
-	fi
+	echo "will install with apt-get:$debian"
+	[ "$(id -u)" -eq 0 ] || has sudo || fail "there is no sudo: run as root: apt-get install$debian"
 	as_root apt-get update -qq
+	for package in $debian; do
+		case $package in
+		golang-go) check_go "$(candidate golang-go)" ;;
+		redis-server) check_redis "$(candidate redis-server)" ;;
+		esac
+	done
+	policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d} # a test has one of its own
+	if [ ! -e "$policy" ]; then
+		trap 'as_root rm -f "$policy"' EXIT
+		trap 'exit 129' HUP
+		trap 'exit 130' INT
+		trap 'exit 143' TERM
+		printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+		as_root chmod 755 "$policy"
+	fi
 	# shellcheck disable=SC2086 # several packages
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
@@ -113,22 +168,18 @@ debian_install() {
 	done
 }
 
+# What is there already is checked before anything is installed.
+! has go || check_go "$(PATH="$PATH:/opt/homebrew/bin" go env GOVERSION)"
+! has redis-server || has valkey-server || check_redis "$(PATH="$PATH:/opt/homebrew/bin" redis-server --version)"
+
 if [ -n "$debian" ]; then
 	if has apt-get; then
 		debian_install
 	elif has brew; then
-		echo "installing with brew:$mac"
+		echo "will install with brew:$mac"
 		# shellcheck disable=SC2086 # several packages
 		brew install -q $mac
 	else
-		echo "missing, by Debian package name:$debian; install them, $alternative" >&2
-		exit 1
+		fail "missing, by Debian package name:$debian; install them, $alternative"
 	fi
-fi
-
-# Go 1.21 and later download the toolchain that go.mod names.
-minor=$(go env GOVERSION | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
-if [ "${minor:-0}" -lt 21 ]; then
-	echo "the installed Go is too old to download Go 1.26: install Go 1.21 or later, $alternative" >&2
-	exit 1
 fi

@@ -36,7 +36,7 @@ var files embed.FS
 // it returns after the running migration, with the cause of ctx.
 //
 // A migration whose connection is lost is repeated as well, when the server has
-// completed it. Open db with connect.ForMigrations: nothing else bounds the wait
+// completed it, for a minute. Open db with connect.ForMigrations: nothing else bounds the wait
 // for a reply.
 //
 // A schema that is newer than this binary and marked as compatible with it remains
@@ -53,11 +53,14 @@ func Down(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, -1)
 }
 
+// repeatFor is how long a migration is repeated. A proxy before a cluster that starts
+// closes connections until the first nodes have their data.
+const repeatFor = time.Minute
+
 func run(ctx context.Context, db *sql.DB, step int) error {
-	const maxAttempts = 100
-	for attempt := 1; ; attempt++ {
+	for end := time.Now().Add(repeatFor); ; {
 		err := runOnce(ctx, db, step)
-		if !isConflict(err) && !isLost(err) || attempt == maxAttempts {
+		if !isConflict(err) && !isLost(err) || time.Now().After(end) {
 			return err
 		}
 		select {
@@ -75,7 +78,7 @@ func isConflict(err error) bool {
 	if _, dirty := errors.AsType[migrate.ErrDirty](err); dirty {
 		return true
 	}
-	return transaction.HasNumber(err, transaction.TableExists, transaction.DuplicateKey, transaction.Deadlock)
+	return transaction.IsConflict(err) || transaction.HasNumber(err, transaction.TableExists, transaction.DuplicateKey)
 }
 
 // isLost reports whether err says that the connection was lost.
@@ -134,7 +137,7 @@ func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
 	if err != nil {
 		return err
 	}
-	m, err := migrate.NewWithInstance("embed", source, "mysql", target)
+	m, err := migrate.NewWithInstance("embed", source, "mysql", versions{target, conn})
 	if err != nil {
 		return err
 	}

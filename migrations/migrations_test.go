@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
@@ -22,7 +23,8 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary
 // Down leave the same states behind.
 func TestInterruptedMigrationIsRepeated(t *testing.T) {
 	t.Parallel()
-	tables := []string{"coupons", "coupon_orders", "locks", "coupon_changes", "coupon_segments"}
+	tables := []string{"coupons", "coupon_orders", "locks", "coupon_changes", "coupon_segments",
+		"coupon_updates"}
 	for version := range len(tables) {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("version %d, applied %t", version+1, applied), func(t *testing.T) {
@@ -50,8 +52,8 @@ func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	db := emptyDatabase(t)
 	mustUp(t, db)
-	db.MustExec("DROP TABLE coupon_segments")
-	db.MustExec("UPDATE schema_migrations SET version = 5, dirty = TRUE")
+	db.MustExec("DROP TABLE coupon_updates")
+	db.MustExec("UPDATE schema_migrations SET version = 6, dirty = TRUE")
 	if err := migrations.Down(t.Context(), db.DB); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,7 @@ func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		db := emptyDatabase(t)
 		mustUp(t, db)
-		db.MustExec("DROP TABLE coupon_segments, coupon_changes, locks, coupon_orders")
+		db.MustExec("DROP TABLE coupon_updates, coupon_segments, coupon_changes, locks, coupon_orders")
 		if applied {
 			db.MustExec("DROP TABLE coupons")
 		}
@@ -155,7 +157,7 @@ func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_segments WRITE"); err != nil {
+	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_updates WRITE"); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := mysql.ParseDSN(dsn)
@@ -184,4 +186,28 @@ func mustUp(t *testing.T, db *sqlx.DB) {
 	if err := migrations.Up(t.Context(), db.DB); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// So does HAProxy before a cluster whose first node copies its data to the others.
+func TestUpOutlastsAProxyThatClosesConnections(t *testing.T) {
+	t.Parallel()
+	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := cfg.Addr
+	proxy, err := faultproxy.New("unix", server+".none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	db, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	time.AfterFunc(15*time.Second, func() { proxy.Retarget("unix", server) })
+	mustUp(t, db)
 }

@@ -59,7 +59,7 @@ func deploy(t *testing.T, settings ...string) *deployment {
 		return i
 	}
 	d.a, d.b = instance("a"), instance("b")
-	nginx, err := lab.StartNginx(l, "../../deploy/nginx", d.a.Address, d.b.Address)
+	nginx, err := lab.StartCrowdNginx(l, "../../deploy/nginx", d.a.Address, d.b.Address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
@@ -44,4 +45,13 @@ func labSections(cfg config) *httpapi.Sections {
 		return nil
 	}
 	return httpapi.NewSections(cfg.ClaimPause)
+}
+
+// labStatements returns the option of a pool whose statements are reported with
+// the critical sections, or none unless LAB is on.
+func labStatements(cfg config) []connect.Option {
+	if !cfg.Lab {
+		return nil
+	}
+	return []connect.Option{connect.Observe(httpapi.RecordStep)}
 }

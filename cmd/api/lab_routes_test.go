@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,9 +16,12 @@ func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
 		t.Run("LAB="+lab, func(t *testing.T) {
 			t.Parallel()
 			i := start(t, settings(t, map[string]string{"LAB": lab})).ready(t)
-			for _, path := range []string{"/v1/pview", "/v2/pview", "/v3/pview"} {
+			for _, path := range []string{"/v0/pview", "/v1/pview", "/v2/pview", "/v3/pview"} {
 				if r := i.post(t, path, "", ""); r.status != want {
-					t.Errorf("%s: %d %s, want %d", path, r.status, r.text, want)
+					t.Errorf("POST %s: %d %s, want %d", path, r.status, r.text, want)
+				}
+				if r := i.get(t, path, ""); r.status != want {
+					t.Errorf("GET %s: %d %s, want %d", path, r.status, r.text, want)
 				}
 			}
 			if r := i.post(t, "/v4/pview", "", ""); r.status != 404 {
@@ -95,5 +99,50 @@ func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
 				t.Errorf("stopped after %s: %v", time.Since(begin), err)
 			}
 		})
+	}
+}
+
+// The section of a claim that is named has the statements of its transaction, and
+// what they read and changed.
+func TestSectionOfANamedClaimHasItsStatements(t *testing.T) {
+	t.Parallel()
+	i := start(t, settings(t, map[string]string{"LAB": "true", "LOCK": "redis", "COMMIT": "each"})).ready(t)
+	id := i.createCoupon(t, 2)
+	resp, err := http.Get(i.url + "/debug/sections")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	req, err := http.NewRequest("POST", i.url+"/coupons/"+id+"/orders", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+tokenFor(t, 42, auth.RoleUser))
+	req.Header.Set("X-Lab-Claim", "7")
+	if made, err := http.DefaultClient.Do(req); err != nil || made.StatusCode != 201 || made.Body.Close() != nil {
+		t.Fatalf("claim: %+v, %v", made, err)
+	}
+	var s struct {
+		Claim             string
+		Granted, Released int64
+		Steps             []struct {
+			SQL, Result string
+			Begin, End  int64
+		}
+	}
+	for lines := json.NewDecoder(resp.Body); s.Claim == ""; {
+		if err := lines.Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := [][2]string{{"START", "0"}, {"SELECT", ""}, {"UPDATE", "1"}, {"INSERT", "1"}, {"COMMIT", "0"}}
+	if s.Claim != "7" || len(s.Steps) != len(want) {
+		t.Fatalf("section %+v", s)
+	}
+	for n, step := range s.Steps {
+		if !strings.HasPrefix(step.SQL, want[n][0]) || step.Result != want[n][1] || step.Begin < s.Granted ||
+			step.End < step.Begin || step.End > s.Released {
+			t.Errorf("step %d is %+v, want %s", n, step, want[n])
+		}
 	}
 }

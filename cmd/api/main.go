@@ -6,6 +6,8 @@
 //	api token --user 42     prints a bearer token for the user; --admin, --ttl 24h
 //	api id 123…             prints the sequence number and the time inside an order id
 //	api health              requests /readyz on HTTP_ADDR and fails unless the service is ready
+//	api version             prints the version, the commit and the version of Go
+//	api help                prints this list
 //
 // The exit code is 1 after an error, which is written to stderr.
 package main
@@ -16,6 +18,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -48,7 +52,39 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return explainID(args, stdout)
 	case "health":
 		return health(ctx, getenv)
+	case "version", "--version":
+		return printVersion(stdout)
+	case "help", "-h", "--help":
+		_, err := io.WriteString(stdout, usage)
+		return err
 	default:
-		return fmt.Errorf("unknown command %q; the commands are serve, migrate, token, id and health", command)
+		return fmt.Errorf("unknown command %q; the commands are serve, migrate, token, id, health, version and help",
+			command)
 	}
+}
+
+// usage is the list at the top of this file.
+const usage = `The coupon flash-sale service. Its settings come from the environment: docs/settings.md.
+
+api [serve]             serves HTTP until SIGTERM or an interrupt, then drains
+api migrate [up|down]   applies the missing migrations, or drops the tables with their data
+api token --user 42     prints a bearer token for the user; --admin, --ttl 24h
+api id 123…             prints the sequence number and the time inside an order id
+api health              requests /readyz on HTTP_ADDR and fails unless the service is ready
+api version             prints the version, the commit and the version of Go
+api help                prints this list
+`
+
+// printVersion prints what this binary was built from.
+func printVersion(stdout io.Writer) error {
+	commit := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	_, err := fmt.Fprintf(stdout, "api %s, commit %s, %s\n", version, commit, runtime.Version())
+	return err
 }

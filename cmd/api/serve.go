@@ -110,7 +110,7 @@ func newServer(cfg config, api http.Handler, log *slog.Logger) *http.Server {
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      cfg.timeout().Write(),
-		IdleTimeout:       75 * time.Second, // above nginx's 60, so that nginx closes idle connections first
+		IdleTimeout:       75 * time.Second, // above nginx's 4 s, so that nginx closes idle connections first
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -103,6 +103,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Verifier:       verifier,
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
+		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
 		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
 		Probes: append(p.probes(), probe...), Docs: cfg.Docs,
@@ -115,6 +116,10 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	return &service{log: log, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close},
 		nil
 }
+
+// siteNetworks is how many networks of an IPv6 site (/48) may use up their limits
+// (/64) at once. limits.conf of nginx has the same.
+const siteNetworks = 4
 
 func (c config) strategy() commit.Strategy {
 	if slices.Contains(c.GuardsOff, "stock") {
@@ -134,7 +139,8 @@ type pools struct {
 func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pools, err error) {
 	var errs [6]error
 	traced := traceMySQL(traces)
-	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, append(traced, connect.ShortTransactions)...)
+	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,
+		slices.Concat(traced, labStatements(cfg), []connect.Option{connect.ShortTransactions})...)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1, connect.ForProbes)
 	p.standalone = new(atomic.Bool)
 	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,13 +65,41 @@ func TestGaleraReplacesMySQL(t *testing.T) {
 			t.Errorf("there is no %s, or its host name is %q", name, s.Hostname)
 		}
 	}
+	expectMySQLAt(t, p, "haproxy")
+}
+
+func TestReplicationGroupReplacesMySQL(t *testing.T) {
+	p := withEnvFile(t, "deploy/compose/group-replication.env")
+	const dir = "deploy/compose/group-replication/"
+	servers := firstGroups(`(?m)^\tserver (mysql-\d) mysql-\d:3306`, read(t, dir+"haproxy.cfg"))
+	want := strings.Join(servers, " ")
+	for _, script := range []string{"member.sh", "group.sh"} {
+		if len(servers) != 3 || !strings.Contains(read(t, dir+script), want) {
+			t.Errorf("HAProxy has the servers %s, %s has others", want, script)
+		}
+	}
+	for _, name := range servers {
+		if s, ok := p.Services[name]; !ok || s.Hostname != name {
+			t.Errorf("there is no %s, or its host name is %q", name, s.Hostname)
+		}
+		if _, ok := p.Services["mysql-group"].DependsOn[name]; !ok {
+			t.Errorf("the group does not wait for %s", name)
+		}
+	}
+	expectMySQLAt(t, p, "group-haproxy")
+}
+
+// expectMySQLAt expects that the service and its migrations reach MySQL at a proxy.
+func expectMySQLAt(t *testing.T, p *types.Project, proxy string) {
+	t.Helper()
 	for _, name := range []string{"api-a", "api-b", "migrate"} {
-		if dsn := *p.Services[name].Environment["MYSQL_DSN"]; dsn != "flashsale:flashsale@tcp(haproxy:3306)/flashsale" {
+		dsn := *p.Services[name].Environment["MYSQL_DSN"]
+		if !strings.HasSuffix(dsn, "@tcp("+proxy+":3306)/flashsale") {
 			t.Errorf("%s has MYSQL_DSN %s", name, dsn)
 		}
 	}
-	if _, ok := p.Services["migrate"].DependsOn["haproxy"]; !ok {
-		t.Error("migrate does not wait for HAProxy")
+	if _, ok := p.Services["migrate"].DependsOn[proxy]; !ok {
+		t.Errorf("migrate does not wait for %s", proxy)
 	}
 	if scale := p.Services["mysql"].Scale; scale == nil || *scale != 0 {
 		t.Error("the single server runs")
@@ -81,8 +110,8 @@ func TestGaleraReplacesMySQL(t *testing.T) {
 func TestClustersAreOff(t *testing.T) {
 	p := withEnvFile(t)
 	for name := range p.Services {
-		if strings.HasPrefix(name, "redis-") || strings.HasPrefix(name, "galera-") || name == "haproxy" ||
-			name == "api-c" {
+		cluster := regexp.MustCompile(`^(redis|galera|mysql)-|haproxy`)
+		if cluster.MatchString(name) || name == "api-c" {
 			t.Errorf("%s runs", name)
 		}
 	}

@@ -46,8 +46,9 @@ func loadFiles(t *testing.T, files []string, env ...string) (*types.Project, err
 		paths = append(paths, filepath.Join(root, file))
 	}
 	options, err := cli.NewProjectOptions(paths,
-		cli.WithName("flashsale"), cli.WithProfiles([]string{"load", "observe", "third", "redis-cluster", "galera"}),
-		cli.WithEnv(env))
+		cli.WithName("flashsale"), cli.WithEnv(env), cli.WithProfiles([]string{
+			"load", "observe", "third", "redis-cluster", "galera", "group-replication",
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +85,17 @@ func TestDefaultSecretsAreReachableFromThisMachineOnly(t *testing.T) {
 	if err := startNginx(t, project(t)); err != nil {
 		t.Errorf("without BIND: %v", err)
 	}
-	const all, secret, password = "BIND=0.0.0.0", "JWT_SECRET=of-the-operator", "MYSQL_PASSWORD=of-the-operator"
-	for _, env := range [][]string{{all}, {all, secret}, {all, password}, {all, password, "JWT_SECRET="}} {
+	const all, secret = "BIND=0.0.0.0", "JWT_SECRET=of-the-operator"
+	const password, migrate = "MYSQL_PASSWORD=of-the-operator", "MYSQL_MIGRATE_PASSWORD=of-migrations"
+	for _, env := range [][]string{
+		{all}, {all, secret, password}, {all, secret, migrate}, {all, password, migrate},
+		{all, password, migrate, "JWT_SECRET="},
+	} {
 		if err := startNginx(t, project(t, env...)); err == nil || !strings.Contains(err.Error(), "BIND requires") {
 			t.Errorf("%q: %v, want a missing secret", env, err)
 		}
 	}
-	public := project(t, all, secret, password)
+	public := project(t, all, secret, password, migrate)
 	services := public.Services
 	if err := startNginx(t, public); err != nil || services["nginx"].Ports[0].HostIP != "0.0.0.0" {
 		t.Errorf("with %s nginx publishes on %q: %v", all, services["nginx"].Ports[0].HostIP, err)
@@ -100,9 +105,35 @@ func TestDefaultSecretsAreReachableFromThisMachineOnly(t *testing.T) {
 			t.Errorf("%s has JWT_SECRET %q", name, *got)
 		}
 	}
-	for _, name := range []string{"api-a", "api-b", "api-c", "migrate"} {
-		if got := services[name].Environment["MYSQL_DSN"]; *got != "flashsale:of-the-operator@tcp(mysql:3306)/flashsale" {
+	const service = "flashsale:of-the-operator"
+	for name, account := range map[string]string{
+		"api-a": service, "api-b": service, "api-c": service, "migrate": "migrate:of-migrations",
+	} {
+		if got := services[name].Environment["MYSQL_DSN"]; *got != account+"@tcp(mysql:3306)/flashsale" {
 			t.Errorf("%s has MYSQL_DSN %q", name, *got)
+		}
+	}
+	if accounts := public.Configs["accounts"].Content; !strings.Contains(accounts, "BY 'of-migrations'") {
+		t.Errorf("MySQL makes the accounts by %s", accounts)
+	}
+}
+
+// Every database server limits the service's account when it initialises its data.
+func TestServiceCannotChangeTheSchema(t *testing.T) {
+	p := project(t)
+	const limited = "\nGRANT SELECT, INSERT, UPDATE, DELETE ON flashsale.* TO 'flashsale'@'%';"
+	if accounts := p.Configs["accounts"].Content; !strings.Contains(accounts, limited) {
+		t.Errorf("MySQL makes the accounts by %s", accounts)
+	}
+	database := regexp.MustCompile(`^(mysql|mariadb):`)
+	for name, s := range p.Services {
+		if !database.MatchString(s.Image) || name == "mysql-group" {
+			continue
+		}
+		if !slices.ContainsFunc(s.Configs, func(c types.ServiceConfigObjConfig) bool {
+			return c.Source == "accounts" && strings.HasPrefix(c.Target, "/docker-entrypoint-initdb.d/")
+		}) {
+			t.Errorf("%s does not make the accounts: %v", name, s.Configs)
 		}
 	}
 }

@@ -45,10 +45,26 @@ compose --profile third up --detach --wait --no-deps --no-recreate api-c
 expect_instance "$(compose ps --quiet api-c | cut -c 1-12)"
 sell seven-each
 
+step "Prometheus scrapes every instance, and evaluates the rules"
+echo 'services: { prometheus: { ports: !reset [] } }' |
+	compose --file docker-compose.yml --file - --profile observe up --detach --wait --no-deps prometheus
+prometheus() { compose --profile observe exec -T prometheus wget -q -O - "http://127.0.0.1:9090/api/v1/$1"; }
+for _ in $(seq 60); do
+	up=$(prometheus 'query?query=sum(up)')
+	rules=$(prometheus rules)
+	if [[ $up == *'"3"'* && $rules == *'"health":"ok"'* && $rules != *'"health":"unknown"'* ]]; then break; fi
+	sleep 1
+done
+if [[ $up != *'"3"'* || $rules != *'"health":"ok"'* || $rules =~ '"health":"'(unknown|err) ]]; then
+	echo "Prometheus: $up $rules" >&2
+	exit 1
+fi
+
 step "an update, one instance after the other, fails no request"
-claim_until_updated() { # prints the status of each
+claim_until_updated() { # prints each reply without its lines' ends, with its status
 	while [ ! -e "$SECRETS/updated" ]; do
-		curl -s -o /dev/null -w '%{http_code}\n' -X POST "http://$1/coupons/1/orders" || true
+		reply=$(curl -s -m 10 -w ' %{http_code}' -X POST "http://$1/coupons/1/orders" || true)
+		echo "$(date +%T)" $reply
 	done
 }
 address=$(compose port nginx 8080)
@@ -58,25 +74,28 @@ OTEL_SERVICE_NAME=updated deploy/compose/update.sh # another setting recreates c
 touch "$SECRETS/updated"
 wait
 if [ "$(compose ps --quiet api-a api-b api-c | grep -cF "$before")" != 0 ] ||
-	grep -vE '^(401|429)$' "$SECRETS"/statuses.*; then
+	grep -vE ' (401|429)$' "$SECRETS"/statuses.*; then
 	echo "an instance was not recreated, or a request failed" >&2
 	exit 1
 fi
+echo "none of $(cat "$SECRETS"/statuses.* | wc -l) requests failed"
 rm "$SECRETS"/*
 down
 
-for cluster in redis-cluster galera; do
+for cluster in redis-cluster galera group-replication; do
 	step "$cluster"
+	compose --env-file "deploy/compose/$cluster.env" up --detach --wait --wait-timeout 300
+	sell seven-each --env-file "deploy/compose/$cluster.env"
+	step "$cluster, after a stop of all"
+	compose --env-file "deploy/compose/$cluster.env" stop
 	compose --env-file "deploy/compose/$cluster.env" up --detach --wait --wait-timeout 300
 	sell seven-each --env-file "deploy/compose/$cluster.env"
 	down
 done
 
 step "secrets by file"
-echo "flashsale:0123456789@tcp(mysql:3306)/flashsale" >"$SECRETS/mysql_dsn"
-echo "0123456789" >"$SECRETS/mysql_password"
-head -c 32 /dev/urandom | base64 >"$SECRETS/jwt_secret"
-chmod 644 "$SECRETS"/*
+rmdir "$SECRETS"
+deploy/compose/secrets.sh "$SECRETS"
 files=(--file docker-compose.yml --file deploy/compose/secrets.yml)
 compose "${files[@]}" up --detach --wait --wait-timeout 300
 sell seven-each "${files[@]}"

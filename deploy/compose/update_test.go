@@ -34,6 +34,24 @@ func TestInstancesHaveTimeToDrain(t *testing.T) {
 	}
 }
 
+// A connection that nginx keeps for longer may be used just as the instance ends.
+func TestNginxKeepsNoIdleConnectionToAnInstanceThatEnds(t *testing.T) {
+	kept := firstGroups(`(?s)upstream instances.*?keepalive_timeout (\w+);`, read(t, "deploy/nginx/nginx.conf"))
+	if len(kept) != 1 {
+		t.Fatal("nginx.conf has no keepalive_timeout of the upstream")
+	}
+	timeout, err := time.ParseDuration(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"api-a", "api-b", "api-c"} {
+		delay, err := time.ParseDuration(*project(t).Services[name].Environment["DRAIN_DELAY"])
+		if err != nil || timeout >= delay {
+			t.Errorf("%s drains for %v, nginx keeps idle connections for %v; %v", name, delay, timeout, err)
+		}
+	}
+}
+
 // update runs update.sh with a docker that prints its arguments to a file, and
 // fails if they contain failing. The given services run, api-c twice.
 func update(t *testing.T, failing, services string) ([]string, error) {

@@ -13,9 +13,9 @@ import (
 
 // A Cache reads each coupon from the store at most once per TTL.
 //
-// Its coupons are up to one TTL old: a coupon that another instance has
-// restocked may look sold out for that long. The cache only filters claims; the
-// order's transaction decides.
+// Its coupons are up to one TTL old: for that long, a coupon that another instance
+// has restocked may look sold out, and one whose sale it has ended may look open.
+// The order's transaction decides on the stock, but not on the window.
 type Cache struct {
 	// with a thousand coupons on sale, a query for each costs more than their claims
 	reader *batchread.Reader[struct{}, int64, found]
@@ -85,7 +85,7 @@ func await(ctx context.Context, result <-chan singleflight.Result) (Coupon, erro
 
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
 // found none. Found is the coupon that Find returned before the transaction
-// began. If the cache has a later restock than found, MarkSoldOut does nothing.
+// began. If the cache has a later revision than found, MarkSoldOut does nothing.
 // The mark does not prolong the life of the entry.
 func (c *Cache) MarkSoldOut(found Coupon) {
 	c.mu.Lock()
@@ -96,8 +96,8 @@ func (c *Cache) MarkSoldOut(found Coupon) {
 	}
 }
 
-// Put caches a coupon that has just been created or restocked. A read of the
-// store that began before the restock does not replace it.
+// Put caches a coupon that has just been changed. A read of the store that began
+// before the change does not replace it.
 func (c *Cache) Put(coupon Coupon) {
 	expiresAt := time.Now().Add(c.ttl)
 	c.mu.Lock()
@@ -107,20 +107,22 @@ func (c *Cache) Put(coupon Coupon) {
 	c.reloads.Forget(key(coupon.ID))
 }
 
-// put caches the coupon, unless its entry has a later restock.
-func (c *Cache) put(coupon Coupon, expiresAt time.Time) {
-	if isNewer(c.entries[coupon.ID].coupon, coupon) {
-		return
+// put caches the coupon and returns it, unless the cache has a later revision that
+// has not expired: then it returns that. An expired one gives way, because a
+// database that was restored from a backup goes back in its revisions.
+func (c *Cache) put(coupon Coupon, expiresAt time.Time) Coupon {
+	if e := c.entries[coupon.ID]; isNewer(e.coupon, coupon) && time.Now().Before(e.expiresAt) {
+		return e.coupon
 	}
 	if len(c.entries) >= c.evictAt {
 		c.evictExpired()
 	}
 	c.entries[coupon.ID] = entry{coupon, expiresAt}
+	return coupon
 }
 
-// isNewer reports whether a has a restock that b lacks. The initial stock grows
-// with each restock and never shrinks.
-func isNewer(a, b Coupon) bool { return a.InitialStock > b.InitialStock }
+// isNewer reports whether a has a change that b lacks.
+func isNewer(a, b Coupon) bool { return a.Revision > b.Revision }
 
 // cached returns an entry that has not expired.
 func (c *Cache) cached(id int64) (Coupon, bool) {
@@ -139,7 +141,7 @@ func (c *Cache) load(ctx context.Context, id int64) (Coupon, error) {
 	return c.read(ctx, id)
 }
 
-// read reads a coupon from the store and caches it.
+// read reads a coupon from the store and caches it. It returns what is cached then.
 func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -151,8 +153,7 @@ func (c *Cache) read(ctx context.Context, id int64) (Coupon, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(coupon, expiresAt)
-	return coupon, nil
+	return c.put(coupon, expiresAt), nil
 }
 
 // evictExpired evicts the expired entries. Because that looks at every entry, the

@@ -79,6 +79,42 @@ func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
 	}
 }
 
+// A read that began before a change, or that a replica served, ends after it.
+func TestNothingFromBeforeAnUpdateHidesIt(t *testing.T) {
+	t.Parallel()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, 5)
+	cache := coupon.NewCache(s, time.Hour)
+	before := mustFind(t, cache)
+	early := begin.Add(time.Minute)
+	updated, err := s.Update(t.Context(), 1, coupon.Update{EndTime: &early}, admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.Put(updated)
+	coupon.StoreLoaded(cache, before)
+	if got := mustFind(t, cache).EndTime; !got.Equal(early) {
+		t.Errorf("the sale ends at %s after a late read, want %s", got, early)
+	}
+	db.MustExec("UPDATE coupons SET end_time = ?", end) // a replica that lags
+	db.MustExec("DELETE FROM coupon_changes WHERE action = ?", coupon.ActionUpdate)
+	if got, err := cache.Reload(t.Context(), 1); err != nil || !got.EndTime.Equal(early) {
+		t.Errorf("reloaded %+v, %v; want the end %s", got, err, early)
+	}
+}
+
+// A database that was restored from a backup has earlier revisions than the cache.
+func TestLaterRevisionExpires(t *testing.T) {
+	t.Parallel()
+	s := coupon.NewStore(labtest.DB(t))
+	c := mustCreate(t, s, 1, 5)
+	cache := coupon.NewCache(s, 100*time.Millisecond)
+	c.Revision, c.Stock = 1<<40, 0
+	cache.Put(c)
+	labtest.Eventually(t, "the store's coupon", func() bool { return mustFind(t, cache).Stock == 5 })
+}
+
 func mustFind(t *testing.T, c *coupon.Cache) coupon.Coupon {
 	t.Helper()
 	got, err := c.Find(t.Context(), 1)

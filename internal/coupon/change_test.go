@@ -40,6 +40,9 @@ func TestChangesSayWhoChangedWhat(t *testing.T) {
 	if age := time.Since(all[0].CreatedAt); age < -time.Second || age > time.Minute {
 		t.Errorf("created %s ago", age)
 	}
+	if c, err := s.Find(t.Context(), 1); err != nil || c.Revision != all[0].ID {
+		t.Errorf("revision %d, %v; want the id of the latest change, %d", c.Revision, err, all[0].ID)
+	}
 	page, err := s.Changes(t.Context(), 1, all[0].ID, 10)
 	if err != nil || len(page) != 1 || page[0] != all[2] {
 		t.Errorf("changes of coupon 1 before its last: %+v, %v", page, err)
@@ -69,8 +72,17 @@ func TestActionThatCannotBeRecordedIsUndone(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)
 	s := coupon.NewStore(db)
-	c := mustCreate(t, s, 1, 3)
-	db.MustExec("DROP TABLE coupon_changes")
+	mustCreate(t, s, 1, 3)
+	before, err := s.Find(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := end.Add(time.Hour)
+	db.MustExec("DROP TABLE coupon_updates")
+	if _, err := s.Update(t.Context(), 1, coupon.Update{EndTime: &later}, admin); err == nil {
+		t.Error("a sale was extended")
+	}
+	db.MustExec("ALTER TABLE coupon_changes DROP COLUMN action")
 	if err := s.Create(t.Context(), mustNew(t, 2, 3), admin); err == nil {
 		t.Error("a coupon was created")
 	}
@@ -80,8 +92,8 @@ func TestActionThatCannotBeRecordedIsUndone(t *testing.T) {
 	if _, err := s.Restock(t.Context(), 1, 1, admin); err == nil {
 		t.Error("a coupon was restocked")
 	}
-	if got, err := s.Find(t.Context(), 1); err != nil || got != c {
-		t.Errorf("the coupon is %+v, %v; want %+v", got, err, c)
+	if got, err := s.Find(t.Context(), 1); err != nil || got != before {
+		t.Errorf("the coupon is %+v, %v; want %+v", got, err, before)
 	}
 }
 

@@ -5,7 +5,6 @@ package coupon
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -33,6 +32,7 @@ type Coupon struct {
 	Segments      int       `db:"segments"`       // rows that hold the stock: see Split
 	EmptySegments uint64    `db:"empty_segments"` // bit n is set if segment n was read without stock
 	CreatedAt     time.Time `db:"created_at"`
+	Revision      int64     `db:"revision"` // id of the latest change; 0 if none is recorded
 }
 
 // NotStartedError is ErrNotStarted with the time at which the window begins.
@@ -59,33 +59,17 @@ func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 // removes spaces around the name, and truncates the times to milliseconds, the
 // precision of the table.
 func New(id int64, name string, begin, end time.Time, stock int, now time.Time) (Coupon, error) {
-	switch {
-	case !validName(name):
-		return Coupon{},
-			&InvalidError{"name",
-				fmt.Sprintf("must have 1 to %d characters, one of them visible and none a control character or an override of the text's direction", MaxName)}
-	case !validTime(begin):
-		return Coupon{}, &InvalidError{"begin_time", "must be in the years 2000 to 9999"}
-	case !validTime(end):
-		return Coupon{}, &InvalidError{"end_time", "must be in the years 2000 to 9999"}
+	c, err := Coupon{
+		ID: id, InitialStock: stock, Stock: stock, Segments: 1, CreatedAt: now.UTC().Truncate(time.Millisecond),
+	}.with(Update{&name, &begin, &end})
+	if err != nil {
+		return Coupon{}, err
 	}
-	begin, end = begin.UTC().Truncate(time.Millisecond), end.UTC().Truncate(time.Millisecond)
-	switch {
-	case !end.After(begin):
-		return Coupon{}, &InvalidError{"end_time", "must be after begin_time"}
-	case stock < 0 || stock > MaxStock:
+	if stock < 0 || stock > MaxStock {
 		return Coupon{}, &InvalidError{"stock", fmt.Sprintf("must be 0 to %d", MaxStock)}
 	}
-	return Coupon{
-		ID: id, Name: strings.TrimSpace(name), BeginTime: begin, EndTime: end,
-		InitialStock: stock, Stock: stock, Segments: 1, CreatedAt: now.UTC().Truncate(time.Millisecond),
-	}, nil
+	return c, nil
 }
-
-// validTime reports whether t is in the years 2000 to 9999. The first is the year
-// of t's own time zone, in which the client wrote it. The last is in UTC, which
-// the table holds.
-func validTime(t time.Time) bool { return t.Year() >= 2000 && t.UTC().Year() <= 9999 }
 
 // CheckOpen returns nil if c can be claimed at now, or else a *NotStartedError,
 // ErrEnded or ErrSoldOut. Nil is no promise: this copy of the stock may be old,

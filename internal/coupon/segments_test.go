@@ -53,6 +53,7 @@ func TestSegmentsAddUpToTheStock(t *testing.T) {
 		if id == 5 {
 			created.EmptySegments = 1
 		}
+		created.Revision = found.Revision
 		if diff := cmp.Diff(created, found); diff != "" {
 			t.Error(diff)
 		}

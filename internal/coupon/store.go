@@ -31,7 +31,8 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 		if err := insertSegments(ctx, conn, c); err != nil {
 			return err
 		}
-		return recordChange(ctx, conn, adminID, ActionCreate, Coupon{}, c)
+		_, err := recordChange(ctx, conn, adminID, ActionCreate, Coupon{}, c)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("coupon %d: create: %w", c.ID, err)
@@ -42,7 +43,8 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
 const selectCoupons = `
 	SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, ` + StockColumn + ` AS stock, c.created_at,
 	       1 + (SELECT COUNT(*) FROM coupon_segments s WHERE s.coupon_id = c.id) AS segments,
-	       (c.stock < 1) | (SELECT BIT_OR((s.stock < 1) << s.segment) FROM coupon_segments s WHERE s.coupon_id = c.id) AS empty_segments
+	       (c.stock < 1) | (SELECT BIT_OR((s.stock < 1) << s.segment) FROM coupon_segments s WHERE s.coupon_id = c.id) AS empty_segments,
+	       COALESCE((SELECT h.id FROM coupon_changes h WHERE h.coupon_id = c.id ORDER BY h.id DESC LIMIT 1), 0) AS revision
 	FROM coupons c`
 
 // Find returns a coupon, or ErrNotFound.
@@ -111,50 +113,59 @@ func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (
 	if add < 1 || add > MaxStock {
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}
 	}
-	var after Coupon
-	err := s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
-		after, err = restock(ctx, conn, id, add, adminID)
-		return err
+	return s.change(ctx, id, adminID, ActionRestock, func(conn *sqlx.Conn, before Coupon) (Coupon, error) {
+		return restock(ctx, conn, before, add)
 	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return Coupon{}, ErrNotFound
-	case errors.Is(err, ErrStockLimit):
-		return Coupon{}, err
-	case err != nil:
-		return Coupon{}, fmt.Errorf("coupon %d: restock: %w", id, err)
-	}
-	return after, nil
 }
 
-// restock locks the coupon's rows, so that no claim changes the stock between the
-// states that are recorded.
-func restock(ctx context.Context, conn *sqlx.Conn, id int64, add int, adminID int64) (after Coupon, err error) {
-	before, err := lockCoupon(ctx, conn, id)
-	if err != nil {
-		return Coupon{}, err
-	}
-	if before.InitialStock > MaxStock-add {
+func restock(ctx context.Context, conn *sqlx.Conn, c Coupon, add int) (after Coupon, err error) {
+	if c.InitialStock > MaxStock-add {
 		return Coupon{}, ErrStockLimit
 	}
 	const q = `
 		UPDATE coupons
 		SET initial_stock = initial_stock + ?, stock = stock + ?, version = version + 1
 		WHERE id = ?`
-	if _, err := conn.ExecContext(ctx, q, add, before.share(add, 0), id); err != nil {
+	if _, err := conn.ExecContext(ctx, q, add, c.share(add, 0), c.ID); err != nil {
 		return Coupon{}, err
 	}
-	if err := restockSegments(ctx, conn, before, add); err != nil {
+	if err := restockSegments(ctx, conn, c, add); err != nil {
 		return Coupon{}, err
 	}
-	after = before
-	after.InitialStock += add
-	after.Stock += add
-	return after, recordChange(ctx, conn, adminID, ActionRestock, before, after)
+	c.InitialStock += add
+	c.Stock += add
+	return c, nil
+}
+
+// change does to a coupon what the administrator adminID wants, records it, and
+// returns the coupon afterwards. The coupon's rows are locked, so that no claim
+// changes the stock between the states that are recorded.
+func (s *Store) change(ctx context.Context, id, adminID int64, action string,
+	do func(conn *sqlx.Conn, before Coupon) (after Coupon, err error)) (after Coupon, err error) {
+	err = s.inTx(ctx, func(conn *sqlx.Conn) error {
+		before, err := lockCoupon(ctx, conn, id)
+		if err != nil {
+			return err
+		}
+		if after, err = do(conn, before); err != nil {
+			return err
+		}
+		after.Revision, err = recordChange(ctx, conn, adminID, action, before, after)
+		return err
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Coupon{}, ErrNotFound
+	case errors.Is(err, ErrStockLimit), errors.Is(err, ErrInvalid):
+		return Coupon{}, err
+	case err != nil:
+		return Coupon{}, fmt.Errorf("coupon %d: %s: %w", id, action, err)
+	}
+	return after, nil
 }
 
 // lockCoupon locks a coupon's rows, in the order in which claims lock them, and
-// returns it without EmptySegments.
+// returns it without EmptySegments and Revision.
 func lockCoupon(ctx context.Context, conn *sqlx.Conn, id int64) (c Coupon, err error) {
 	const q = `
 		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
@@ -168,7 +179,7 @@ func lockCoupon(ctx context.Context, conn *sqlx.Conn, id int64) (c Coupon, err e
 }
 
 // inTx commits what do does, or nothing, and tries again after a conflict: in a
-// Galera cluster a restock conflicts with every claim at another node.
+// Galera cluster a change conflicts with every claim at another node.
 func (s *Store) inTx(ctx context.Context, do func(conn *sqlx.Conn) error) error {
 	return transaction.Retry(ctx, func() error { return transaction.Run(ctx, s.db, do) })
 }

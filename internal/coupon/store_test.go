@@ -31,6 +31,7 @@ func TestStoreReturnsCouponsAsCreated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Revision = got.Revision
 	if diff := cmp.Diff(c, got); diff != "" {
 		t.Error(diff)
 	}

@@ -61,6 +61,7 @@ func (c *connection) forwardReplies() {
 		if err != nil {
 			return
 		}
+		time.Sleep(c.proxy.replyDelayed())
 		if c.proxy.Partitioned() {
 			c.setDropped()
 			continue

@@ -47,7 +47,8 @@ type Proxy struct {
 	match       []byte
 	times       int
 	hits        int
-	delay       time.Duration
+	delay       time.Duration // of requests
+	replyDelay  time.Duration
 	partition   partition
 	hold        *HeldRequest
 	replies     []*replies
@@ -83,6 +84,19 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
+// DelayReplies makes every reply wait for d before it is forwarded.
+func (p *Proxy) DelayReplies(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replyDelay = d
+}
+
+func (p *Proxy) replyDelayed() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.replyDelay
+}
+
 // Retarget makes later connections go to the server at target. Open ones stay
 // connected to the former server.
 func (p *Proxy) Retarget(network, target string) {
@@ -91,11 +105,11 @@ func (p *Proxy) Retarget(network, target string) {
 	p.network, p.target = network, target
 }
 
-// Heal ends the injected fault, the delay and the partition, and closes the
+// Heal ends the injected fault, the delays and the partition, and closes the
 // connections that were struck by the fault or lost packets.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
-	p.times, p.delay = 0, 0
+	p.times, p.delay, p.replyDelay = 0, 0, 0
 	p.partition.end()
 	p.mu.Unlock()
 	p.closeConnections((*connection).isBroken)

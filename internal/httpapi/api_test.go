@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -44,10 +45,11 @@ type fixture struct {
 }
 
 // A backend says what a fixture runs on. Zero values mean a database and a Redis
-// of its own, and a lock that does not expire during the test.
+// of its own, and a lock and a cache that do not expire during the test.
 type backend struct {
 	dsn, redisURL string
 	lockTTL       time.Duration
+	couponCache   time.Duration
 }
 
 func newFixture(tb testing.TB) *fixture {
@@ -67,7 +69,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(logBuffer), tb: tb}
 	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
-	cache := coupon.NewCache(store, time.Hour) // so that only invalidation shows a change
+	cache := coupon.NewCache(store, cmp.Or(b.couponCache, time.Hour)) // an hour: only invalidation shows a change
 	committer, err := commit.New(commit.GroupCommit,
 		commit.Config{DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements)})
 	if err != nil {

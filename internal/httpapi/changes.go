@@ -11,27 +11,36 @@ import (
 
 // A Change is the JSON form of coupon.Change.
 type Change struct {
-	ID           ID        `json:"id"`
-	CouponID     ID        `json:"coupon_id"`
-	AdminID      ID        `json:"admin_id" doc:"The user who did it"`
-	Action       string    `json:"action" enum:"create,restock"`
-	InitialStock Step      `json:"initial_stock"`
-	Stock        Step      `json:"stock"`
-	CreatedAt    time.Time `json:"created_at"`
+	ID           ID               `json:"id"`
+	CouponID     ID               `json:"coupon_id"`
+	AdminID      ID               `json:"admin_id" doc:"The user who did it"`
+	Action       string           `json:"action" enum:"create,restock,update"`
+	InitialStock Step[int]        `json:"initial_stock" doc:"From 0 if the coupon was created"`
+	Stock        Step[int]        `json:"stock" doc:"From 0 if the coupon was created"`
+	Name         *Step[string]    `json:"name,omitempty" doc:"Of an update, like the window; the same twice if it was not changed"`
+	BeginTime    *Step[time.Time] `json:"begin_time,omitempty"`
+	EndTime      *Step[time.Time] `json:"end_time,omitempty"`
+	CreatedAt    time.Time        `json:"created_at"`
 }
 
-// A Step is a number before and after a change.
-type Step struct {
-	From int `json:"from" doc:"0 if the coupon was created"`
-	To   int `json:"to"`
+// A Step is a value before and after a change.
+type Step[T any] struct {
+	From T `json:"from"`
+	To   T `json:"to"`
 }
 
 func newChange(c coupon.Change) Change {
-	return Change{
+	change := Change{
 		ID: ID{c.ID}, CouponID: ID{c.CouponID}, AdminID: ID{c.AdminID}, Action: c.Action,
-		InitialStock: Step{c.InitialStockFrom, c.InitialStockTo}, Stock: Step{c.StockFrom, c.StockTo},
+		InitialStock: Step[int]{c.InitialStockFrom, c.InitialStockTo}, Stock: Step[int]{c.StockFrom, c.StockTo},
 		CreatedAt: c.CreatedAt,
 	}
+	if c.Action == coupon.ActionUpdate {
+		change.Name = &Step[string]{*c.NameFrom, *c.NameTo}
+		change.BeginTime = &Step[time.Time]{*c.BeginTimeFrom, *c.BeginTimeTo}
+		change.EndTime = &Step[time.Time]{*c.EndTimeFrom, *c.EndTimeTo}
+	}
+	return change
 }
 
 type changesInput struct {

@@ -16,18 +16,23 @@ var (
 	docsPage []byte
 	//go:embed docs/init.js
 	docsScript []byte
+	//go:embed docs/dark.css
+	docsStyle []byte
 )
 
 // swaggerFiles lists the files of Swagger UI that the page loads.
 var swaggerFiles = []string{"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js",
 	"favicon-32x32.png", "favicon-16x16.png"}
 
-// routeDocs serves Swagger UI from files in the binary.
+// routeDocs serves Swagger UI from files in the binary. Whoever opens the service's
+// address in a browser comes to it.
 func routeDocs(r chi.Router) {
+	r.Method("GET", "/", http.RedirectHandler("/docs/", http.StatusTemporaryRedirect))
 	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
 	r = r.With(docsHeaders)
 	r.Get("/docs/", serveFile("text/html; charset=utf-8", docsPage))
 	r.Get("/docs/init.js", serveFile("text/javascript; charset=utf-8", docsScript))
+	r.Get("/docs/dark.css", serveFile("text/css; charset=utf-8", docsStyle))
 	swagger := v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/"})
 	for _, file := range swaggerFiles {
 		r.Method("GET", "/docs/"+file, swagger)

@@ -50,7 +50,33 @@ func TestDocsWorkInABrowser(t *testing.T) {
 	if err := p.Screenshot(filepath.Join("..", "..", "out", "docs", "docs.png")); err != nil {
 		t.Error(err)
 	}
+	const first = `document.querySelector(".opblock-summary-description").innerText`
+	if summary, err := browser.Evaluate[string](p, first); err != nil || summary != "Claim a coupon" {
+		t.Errorf("the first operation is %q: %v", summary, err)
+	}
 	for _, problem := range p.Problems() {
 		t.Error(problem)
+	}
+	checkDark(t, b, server.URL)
+}
+
+// checkDark opens the page in a dark scheme.
+func checkDark(t *testing.T, b *browser.Browser, url string) {
+	t.Helper()
+	p, err := b.Open(url+"/docs/", browser.Look{Width: 1280, Height: 1000, Dark: true}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if _, err := chromedp.Run(p.Context, chromedp.Poll[bool](`!!document.querySelector(".opblock")`,
+		chromedp.WithPollingTimeout(time.Minute))); err != nil {
+		t.Fatal(err)
+	}
+	const background = `getComputedStyle(document.documentElement).backgroundColor`
+	if colour, err := browser.Evaluate[string](p, background); err != nil || colour != "rgb(16, 19, 24)" {
+		t.Errorf("the background is %s: %v", colour, err)
+	}
+	if err := p.Screenshot(filepath.Join("..", "..", "out", "docs", "docs-dark.png")); err != nil {
+		t.Error(err)
 	}
 }

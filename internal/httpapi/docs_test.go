@@ -11,8 +11,10 @@ import (
 func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if r := f.do("GET", "/docs", "", ""); r.Header().Get("Location") != "/docs/" {
-		t.Errorf("/docs: %v", r)
+	for _, path := range []string{"/", "/docs"} {
+		if r := f.do("GET", path, "", ""); r.Header().Get("Location") != "/docs/" {
+			t.Errorf("%s: %v", path, r)
+		}
 	}
 	page := f.do("GET", "/docs/", "", "")
 	refs := regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page.Body.String(), -1)
@@ -49,8 +51,8 @@ func TestDocsCanBeSwitchedOff(t *testing.T) {
 	cfg.Docs, cfg.Metrics = false, prometheus.NewRegistry()
 	f.API = New(cfg)
 	f.Open()
-	for _, path := range []string{"/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json", "/openapi.yaml",
-		"/openapi-3.0.json"} {
+	for _, path := range []string{"/", "/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json",
+		"/openapi.yaml", "/openapi-3.0.json"} {
 		wantProblem(t, f.do("GET", path, "", ""), 404, "route_not_found")
 	}
 	if r := f.do("GET", "/coupons", userToken(t, 42), ""); r.Code != 200 {

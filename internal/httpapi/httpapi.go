@@ -39,6 +39,7 @@ type Config struct {
 	Verifier  *auth.Verifier
 	Users     *ratelimit.Limiter[int64]        // of the requests with a valid token, by user; nil for no limit
 	Addresses *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
+	Sites     *ratelimit.Limiter[netip.Prefix] // of those, by the first 48 bits of an IPv6 address; nil for no limit
 	// of the proxies whose X-Real-IP is the client's address; may be empty
 	TrustedProxies []netip.Prefix
 

@@ -140,10 +140,11 @@ func TestOnlyAdminsWriteAndAudit(t *testing.T) {
 	f := newFixture(t)
 	id := f.createCoupon(t, 1)
 	for _, route := range []string{"POST /coupons", "POST /coupons/" + id + "/stock",
-		"GET /coupons/" + id + "/audit"} {
+		"PATCH /coupons/" + id, "GET /coupons/" + id + "/audit", "GET /coupons/" + id + "/orders",
+		"GET /coupons/" + id + "/orders.ndjson"} {
 		method, path, _ := strings.Cut(route, " ")
 		body := ""
-		if method == "POST" {
+		if method != "GET" {
 			body = `{"add":1}`
 		}
 		wantProblem(t, f.do(method, path, userToken(t, 42), body), 403, "forbidden")

@@ -22,25 +22,34 @@ type PageViews struct {
 }
 
 // WithLabRoutes returns a handler that serves api, the page-view counter, the
-// critical sections of claims and Go's profiles. The profiles reveal the program's internals, and the counter
-// writes for any client, so a service for customers must not serve them.
+// critical sections of claims and Go's profiles. The section of a claim whose request
+// has the header X-Lab-Claim is reported with that name and with its statements.
 //
-// The counter's routes are POST /v1/pview (no lock), /v2/pview (a mutex of this
-// process), /v3/pview (the distributed lock) and /v4/pview (Redlock). Their
-// parameter think is the pause between reading and writing. They reply 200 with
+// The profiles reveal the program's internals, and the counter writes for any client,
+// so a service for customers must not serve them.
+//
+// The counter's routes are /v0/pview (INCR), /v1/pview (no lock), /v2/pview (a mutex
+// of this process), /v3/pview (the distributed lock) and /v4/pview (Redlock). They
+// count by GET as well as by POST, as the articles' routes do, and as no route of a
+// service for customers should. Their parameter think is the pause between reading and writing. They reply 200 with
 // the count and the wait, 409 if the fence was stale, and 503 if the view was
 // not counted for another reason or the outcome is unknown.
 func WithLabRoutes(api http.Handler, views PageViews, sections *Sections) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", api)
+	mux.Handle("/", withNamedClaims(api))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.Handle("GET /debug/sections", sections)
-	mux.HandleFunc("POST /v1/pview", views.serve(views.Counter.CountUnlocked))
-	mux.HandleFunc("POST /v2/pview", views.serve(views.Counter.CountWithMutex))
-	mux.HandleFunc("POST /v3/pview", views.serve(views.countUnder(views.Locks)))
+	counts := map[string]countFunc{
+		"/v0/pview": views.Counter.CountAtomically, "/v1/pview": views.Counter.CountUnlocked,
+		"/v2/pview": views.Counter.CountWithMutex, "/v3/pview": views.countUnder(views.Locks),
+	}
 	if views.Redlock != nil {
-		mux.HandleFunc("POST /v4/pview", views.serve(views.countUnder(views.Redlock)))
+		counts["/v4/pview"] = views.countUnder(views.Redlock)
+	}
+	for path, count := range counts {
+		mux.HandleFunc("GET "+path, views.serve(count))
+		mux.HandleFunc("POST "+path, views.serve(count))
 	}
 	return mux
 }

@@ -73,8 +73,10 @@ func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 		if routes.Match(chi.NewRouteContext(), "GET", r.URL.Path) {
 			allowed = append(allowed, "GET", "HEAD")
 		}
-		if routes.Match(chi.NewRouteContext(), "POST", r.URL.Path) {
-			allowed = append(allowed, "POST")
+		for _, method := range []string{"POST", "PATCH"} {
+			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+				allowed = append(allowed, method)
+			}
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		wrongMethod.write(w)

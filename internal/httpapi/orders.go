@@ -57,13 +57,17 @@ func (a *API) listOrders(ctx context.Context, in *Page) (*orderList, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newOrderList(found, in.next(len(found), func() int64 { return found[len(found)-1].ID })), nil
+}
+
+func newOrderList(orders []order.Order, next *ID) *orderList {
 	out := new(orderList)
-	out.Body.Orders = make([]Order, 0, len(found))
-	for _, o := range found {
+	out.Body.Orders = make([]Order, 0, len(orders))
+	for _, o := range orders {
 		out.Body.Orders = append(out.Body.Orders, newOrder(o))
 	}
-	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
-	return out, nil
+	out.Body.Next = next
+	return out
 }
 
 // An Audit is the JSON form of order.Audit.

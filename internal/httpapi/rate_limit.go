@@ -26,7 +26,7 @@ const (
 // what the users behind the same address may do.
 func (a *API) limitAddress(next http.Handler) http.Handler {
 	return a.clientIP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.cfg.Addresses.Allow(network(middleware.GetClientIPAddr(r.Context()))) {
+		if a.allowAddress(middleware.GetClientIPAddr(r.Context())) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -47,16 +47,17 @@ func clientIP(trusted []netip.Prefix) func(http.Handler) http.Handler {
 	return middleware.ClientIPFromHeader("X-Real-IP", prefixes...)
 }
 
-// network returns the network that is limited as one client: an IPv4 address, or
-// the 64 bits of an IPv6 address that providers assign to one customer. It is
-// the zero Prefix if the address is unknown, as on a Unix socket.
-func network(ip netip.Addr) netip.Prefix {
-	bits := 64
+// allowAddress reports whether the limits of an address allow a request. An IPv6
+// address counts by its first 64 bits, the least that a customer is assigned, and
+// by its first 48, because some are assigned 65,536 such networks. All unknown
+// addresses, as of a Unix socket, count as one.
+func (a *API) allowAddress(ip netip.Addr) bool {
 	if ip.Is4() {
-		bits = 32
+		return a.cfg.Addresses.Allow(netip.PrefixFrom(ip, 32))
 	}
-	p, _ := ip.Prefix(bits)
-	return p
+	network, _ := ip.Prefix(64)
+	site, _ := ip.Prefix(48)
+	return a.cfg.Addresses.Allow(network) && a.cfg.Sites.Allow(site)
 }
 
 // refuse replies that a limit is exceeded, after a delay.

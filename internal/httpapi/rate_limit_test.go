@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"net/netip"
 	"sync"
@@ -21,6 +22,7 @@ func limited(tb testing.TB, burst int, trusted ...string) *fixture {
 	c := f.cfg
 	c.Metrics = prometheus.NewRegistry()
 	c.Users, c.Addresses = ratelimit.New[int64](0.001, burst), ratelimit.New[netip.Prefix](0.001, burst)
+	c.Sites = ratelimit.New[netip.Prefix](0.001, 4*burst)
 	for _, p := range trusted {
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix(p))
 	}
@@ -120,6 +122,30 @@ func TestOnlyTrustedProxiesNameTheClient(t *testing.T) {
 				t.Errorf("%d clients, want %d", limits, test.wantLimits)
 			}
 		})
+	}
+}
+
+// Some customers have 65,536 networks of IPv6.
+func TestNetworksOfASiteShareALimit(t *testing.T) {
+	t.Parallel()
+	f := limited(t, 1, "192.0.2.0/24")
+	status := func(ip string) int {
+		r := httptest.NewRequest("GET", "/made-up-path", nil)
+		r.Header.Set("X-Real-IP", ip)
+		return f.send(r).Code
+	}
+	for i, want := range []int{404, 404, 404, 404, 429} {
+		if got := status(fmt.Sprintf("2001:db8:0:%d::1", i)); got != want {
+			t.Errorf("network %d of the site: %d, want %d", i, got, want)
+		}
+	}
+	if got := status("2001:db8:1::1"); got != 404 {
+		t.Errorf("another site: %d", got)
+	}
+	for i := range 10 {
+		if got := status(fmt.Sprintf("198.51.100.%d", i)); got != 404 {
+			t.Errorf("an IPv4 address: %d", got)
+		}
 	}
 }
 

@@ -69,6 +69,17 @@ func problemResponse(r huma.Registry, problems []*Problem) *huma.Response {
 	return response
 }
 
+const ndjson = "application/x-ndjson"
+
+// exportResponse documents an export, whose lines no schema can describe.
+func exportResponse() *huma.Response {
+	return &huma.Response{
+		Description: "Lines of JSON: an Order each, and at the end `{\"orders\":n}`, the number of the others. " +
+			"If that line is missing, the export is incomplete: request it again.",
+		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}
+}
+
 // headers describes the headers of responses.
 var headers = map[string]huma.Header{
 	"Accept-Encoding":  {Description: "The coding that a body may have"},

@@ -43,9 +43,13 @@ func (a *API) routes() http.Handler {
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
 	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder, orderNotFound)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon)
+	handle(a, sale, auth.RoleAdmin, "PATCH /coupons/{id}", "Update a coupon", a.updateCoupon, couponNotFound)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock,
 		couponNotFound, stockLimit)
 	handle(a, sale, auth.RoleAdmin, "GET /changes", "List changes of coupons", a.listChanges)
+	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/orders", "List orders of a coupon", a.listCouponOrders,
+		couponNotFound)
+	handle(a, sale, auth.RoleAdmin, exportRoute, "Export orders of a coupon", a.exportOrders, couponNotFound)
 	handle(a, sale, auth.RoleAdmin, "GET /coupons/{id}/audit", "Audit a coupon", a.audit, couponNotFound)
 	return r
 }
@@ -69,6 +73,9 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		op.DefaultStatus = http.StatusCreated
 	}
 	op.Responses = problemResponses(sale.OpenAPI().Components.Schemas, verdicts)
+	if reflect.TypeFor[O]() == reflect.TypeFor[huma.StreamResponse]() {
+		op.Responses["200"] = exportResponse()
+	}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := a.withDeadline(ctx)
 		defer cancel()

@@ -27,13 +27,16 @@ type Sections struct {
 type sectionReader struct{ pending []section }
 
 // A section is a line of GET /debug/sections. Times are microseconds of this
-// machine's wall clock, since 1970.
+// machine's wall clock, since 1970. Claim is what the claim's request has in its
+// header X-Lab-Claim; only then are there steps.
 type section struct {
+	Claim    string `json:"claim,omitempty"`
 	Key      string `json:"key"`
 	User     string `json:"user"`
 	Wanted   int64  `json:"wanted"`
 	Granted  int64  `json:"granted"`
 	Released int64  `json:"released"`
+	Steps    []step `json:"steps,omitempty"`
 }
 
 // NewSections returns Sections whose claims pause between taking and releasing
@@ -66,16 +69,17 @@ func (s *Sections) enter(ctx context.Context, entered order.Section) (leave func
 		case <-ctx.Done():
 		}
 	}
-	return func() { s.add(entered, time.Now()) }
+	return func() { s.add(ctx, entered, time.Now()) }
 }
 
-func (s *Sections) add(ended order.Section, released time.Time) {
+func (s *Sections) add(ctx context.Context, ended order.Section, released time.Time) {
+	claim, steps := claimFrom(ctx).stepsSince(ended.Granted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := range s.readers {
 		r.pending = append(r.pending, section{
-			ended.Key, strconv.FormatInt(ended.UserID, 10),
-			ended.Wanted.UnixMicro(), ended.Granted.UnixMicro(), released.UnixMicro(),
+			claim, ended.Key, strconv.FormatInt(ended.UserID, 10),
+			ended.Wanted.UnixMicro(), ended.Granted.UnixMicro(), released.UnixMicro(), steps,
 		})
 	}
 }
@@ -90,7 +94,7 @@ const sectionInterval = 50 * time.Millisecond
 func (s *Sections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reader := s.open()
 	defer s.forget(reader)
-	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Content-Type", ndjson)
 	control := http.NewResponseController(w)
 	// The server's deadlines are for requests that end.
 	if errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}),

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// startChild starts cmd, which gets sig when this process ends. Call stopWatch
+// StartChild starts cmd, which gets sig when this process ends. Call stopWatch
 // after cmd has ended.
 //
 // On Linux a child's death signal follows the thread that started the child,
 // not the process (golang/go#27505), so one goroutine starts all children on a
 // thread that never ends.
-func startChild(cmd *exec.Cmd, sig syscall.Signal) (stopWatch func(), err error) {
+func StartChild(cmd *exec.Cmd, sig syscall.Signal) (stopWatch func(), err error) {
 	cmd.SysProcAttr = pdeathsig(sig)
 	starterOnce.Do(func() { go runStarts() })
 	done := make(chan error)

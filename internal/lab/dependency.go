@@ -26,14 +26,14 @@ var (
 		executables: []string{"redis-server", "valkey-server"}}
 	NginxServer = &Dependency{name: "nginx", group: "servers", executables: []string{"nginx"}}
 
-	MemcachedServer = &Dependency{name: "memcached", group: "tests", executables: []string{"memcached"}}
-	EtcdServer      = &Dependency{name: "etcd", group: "tests", executables: []string{"etcd"}}
-	ZooKeeperServer = &Dependency{name: "ZooKeeper", group: "tests", executables: []string{"java"},
+	MemcachedServer = &Dependency{name: "memcached", group: "locks", executables: []string{"memcached"}}
+	EtcdServer      = &Dependency{name: "etcd", group: "locks", executables: []string{"etcd"}}
+	ZooKeeperServer = &Dependency{name: "ZooKeeper", group: "locks", executables: []string{"java"},
 		file: zookeeperJar}
-	HAProxyServer    = &Dependency{name: "HAProxy", group: "tests", executables: []string{"haproxy"}}
+	HAProxyServer    = &Dependency{name: "HAProxy", group: "network", executables: []string{"haproxy"}}
 	PrometheusServer = &Dependency{name: "Prometheus", group: "tests", executables: []string{"prometheus"}}
-	NetworkTools     = &Dependency{name: "ip of iproute2", group: "tests", executables: []string{"ip"}, linux: true}
-	ClockLibrary     = &Dependency{name: "libfaketime", group: "tests", file: clockLibrary, linux: true}
+	NetworkTools     = &Dependency{name: "ip of iproute2", group: "network", executables: []string{"ip"}, linux: true}
+	ClockLibrary     = &Dependency{name: "libfaketime", group: "locks", file: clockLibrary, linux: true}
 	OpenSSL          = &Dependency{name: "openssl", group: "tests", executables: []string{"openssl"}}
 	Chromium         = &Dependency{name: "Chromium", group: "tests", executables: []string{
 		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
@@ -41,8 +41,12 @@ var (
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 	}}
 
+	JMeter        = &Dependency{name: "JMeter", group: "jmeter", executables: []string{"jmeter"}}
 	GaleraLibrary = &Dependency{name: "Galera", group: "cluster", file: galeraProvider, linux: true}
 )
+
+// Group returns the argument of deploy/install.sh that installs d.
+func (d *Dependency) Group() string { return d.group }
 
 // Require returns an error that names what of needed is missing, and the command
 // that installs it. From then on the lab runs nothing that needed does not list,

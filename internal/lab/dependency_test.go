@@ -15,7 +15,7 @@ import (
 var dependencies = []*Dependency{
 	MySQLServer, RedisServer, NginxServer, MemcachedServer, EtcdServer, ZooKeeperServer, HAProxyServer,
 	PrometheusServer,
-	NetworkTools, OpenSSL, Chromium, GaleraLibrary,
+	NetworkTools, OpenSSL, Chromium, GaleraLibrary, JMeter,
 }
 
 // The test is not parallel: it hides what is installed.
@@ -31,7 +31,7 @@ func TestMissingDependencyIsNamedWithTheCommandThatInstallsIt(t *testing.T) {
 		}
 	}
 	err := new(Lab).Require(EtcdServer, MySQLServer, HAProxyServer)
-	if want := "etcd, MariaDB or MySQL, HAProxy; to install, run: deploy/install.sh servers tests"; !strings.HasSuffix(fmt.Sprint(err), want) {
+	if want := "etcd, MariaDB or MySQL, HAProxy; to install, run: deploy/install.sh locks network servers"; !strings.HasSuffix(fmt.Sprint(err), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

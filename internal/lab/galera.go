@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/jmoiron/sqlx"
 )
 
 // Galera is a running MariaDB Galera cluster: a transaction that one node
@@ -21,6 +23,20 @@ const galeraProvider = "/usr/lib/galera/libgalera_smm.so"
 //go:embed wsrep_sst_copy.sh
 var sstScript []byte
 
+// ErrNoGalera says that a server cannot replicate by Galera.
+var ErrNoGalera = errors.New("the server is not MariaDB")
+
+// HasGalera returns an error that wraps ErrNoGalera unless servers like m can form a
+// cluster with Galera's library.
+func (m *MySQL) HasGalera(ctx context.Context) error {
+	var version string
+	err := m.withDB(func(db *sqlx.DB) error { return db.GetContext(ctx, &version, "SELECT VERSION()") })
+	if err == nil && !strings.Contains(version, "MariaDB") {
+		err = fmt.Errorf("%w: %s", ErrNoGalera, version)
+	}
+	return err
+}
+
 // StartGalera starts a cluster of n nodes, each with args added to its command line,
 // and returns when all are synced.
 //
@@ -31,7 +47,7 @@ var sstScript []byte
 // transactions.
 func StartGalera(l *Lab, n int, args ...string) (g *Galera, err error) {
 	for range 3 { // another process may have taken one of the ports
-		var members []galeraMember
+		var members []member
 		if members, err = localMembers(n); err != nil {
 			return nil, err
 		}
@@ -44,43 +60,14 @@ func StartGalera(l *Lab, n int, args ...string) (g *Galera, err error) {
 
 // StartGaleraOn is StartGalera with a node on each of hosts.
 func StartGaleraOn(l *Lab, hosts []*Host, args ...string) (*Galera, error) {
-	var members []galeraMember
-	for _, h := range hosts {
-		members = append(members, galeraMember{host: h, address: h.Address, sql: 3306, group: 4567, ist: 4568})
-	}
-	g, err := startMembers(l, members, append(args, "--skip-name-resolve"))
+	g, err := startMembers(l, membersOn(hosts), append(args, "--skip-name-resolve"))
 	if err != nil {
 		return nil, err
 	}
 	return g, g.Nodes[0].exec(context.Background(), "CREATE USER root@'%'", "GRANT ALL ON *.* TO root@'%'")
 }
 
-// A galeraMember is where a node runs, and the ports that it listens on: for
-// clients, for the other nodes, and for the transactions that it has missed.
-type galeraMember struct {
-	host            *Host // nil: in the namespace of this process
-	address         string
-	sql, group, ist int
-}
-
-func (m galeraMember) at(port int) string { return fmt.Sprintf("%s:%d", m.address, port) }
-
-// localMembers returns members with free ports of this machine.
-func localMembers(n int) ([]galeraMember, error) {
-	members := make([]galeraMember, n)
-	for i := range members {
-		members[i].address = "127.0.0.1"
-		for _, port := range []*int{&members[i].sql, &members[i].group, &members[i].ist} {
-			var err error
-			if *port, err = FreePort(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return members, nil
-}
-
-func startMembers(l *Lab, members []galeraMember, args []string) (*Galera, error) {
+func startMembers(l *Lab, members []member, args []string) (*Galera, error) {
 	if _, err := l.path(GaleraLibrary); err != nil {
 		return nil, err
 	}
@@ -128,12 +115,12 @@ exec "$0" "$@"`
 
 // startMember starts the node of the i-th member. The first one starts the cluster
 // unless it has been a member already.
-func startMember(l *Lab, dir string, members []galeraMember, i int, args []string) (*MySQL, error) {
+func startMember(l *Lab, dir string, members []member, i int, args []string) (*MySQL, error) {
 	p, m, err := mysqlProgram(l, append(galeraArgs(members, i), args...))
 	if err != nil {
 		return nil, err
 	}
-	m.Address = members[i].at(members[i].sql)
+	m.Address, m.synced = members[i].at(members[i].sql), "?wsrep_sync_wait=1"
 	p.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")} // of the script
 	p.Ready = func(ctx context.Context) error { return expectSynced(ctx, m) }
 	first := ""
@@ -147,7 +134,7 @@ func startMember(l *Lab, dir string, members []galeraMember, i int, args []strin
 
 // galeraArgs returns the arguments of a node. It considers another node that is
 // silent for three seconds gone.
-func galeraArgs(members []galeraMember, i int) []string {
+func galeraArgs(members []member, i int) []string {
 	var group []string
 	for _, m := range members {
 		group = append(group, m.at(m.group))

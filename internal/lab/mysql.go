@@ -20,6 +20,7 @@ type MySQL struct {
 	Address string
 
 	socket string
+	synced string // parameters of SyncedDSN
 }
 
 // StartMySQL starts MariaDB, or MySQL if MariaDB is not installed, with args added
@@ -70,6 +71,10 @@ func mysqlProgram(l *Lab, args []string) (Program, *MySQL, error) {
 func (m *MySQL) DSN(database string) string {
 	return fmt.Sprintf("root@unix(%s)/%s", m.socket, database)
 }
+
+// SyncedDSN is DSN with parameters that make each transaction of a member of a
+// cluster wait for what the other members have committed before.
+func (m *MySQL) SyncedDSN(database string) string { return m.DSN(database) + m.synced }
 
 // Create creates an empty database and returns its DSN.
 func (m *MySQL) Create(ctx context.Context, database string) (string, error) {

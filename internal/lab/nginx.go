@@ -31,11 +31,14 @@ func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return startEditedNginx(l, conf, upstreams, removeLimits)
 }
 
-// StartCrowdNginx is StartNginx with enough workers for 20,000 clients, if a process here
-// may open fewer files than nginx.conf asks for.
+// StartCrowdNginx is StartNginx for 20,000 clients that connect before they claim at
+// one moment: with enough workers, if a process here may open fewer files than
+// nginx.conf asks for, and with the time that a busy machine needs until that moment.
 func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return startEditedNginx(l, conf, upstreams,
-		func(dir string) error { return errors.Join(removeLimits(dir), addWorkers(dir)) })
+	return startEditedNginx(l, conf, upstreams, func(dir string) error {
+		return errors.Join(removeLimits(dir), addWorkers(dir),
+			replaceOnce(dir, "client_header_timeout 10s", "client_header_timeout 60s"))
+	})
 }
 
 // StartLimitedNginx is StartNginx with the limits of conf.
@@ -49,8 +52,7 @@ func startEditedNginx(l *Lab, conf string, upstreams []string, edit func(dir str
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*Nginx,
-		error) {
+	return WithFreePort(func(port int) (*Nginx, error) {
 		return startNginxOnPort(l, path, port, conf, upstreams, edit)
 	})
 }
@@ -101,13 +103,20 @@ func addWorkers(dir string) error {
 		return err
 	}
 	workers := max(runtime.NumCPU(), int(crowdFiles/limit.Max)+1)
+	return replaceOnce(dir, "worker_processes auto", fmt.Sprintf("worker_processes %d", workers))
+}
+
+// replaceOnce replaces a directive of nginx.conf, which must be there.
+func replaceOnce(dir, before, after string) error {
 	path := filepath.Join(dir, "nginx.conf")
 	conf, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	conf = bytes.Replace(conf, []byte("worker_processes auto"), fmt.Appendf(nil, "worker_processes %d", workers), 1)
-	return os.WriteFile(path, conf, 0o644)
+	if n := bytes.Count(conf, []byte(before)); n != 1 {
+		return fmt.Errorf("lab: nginx.conf has %q %d times", before, n)
+	}
+	return os.WriteFile(path, bytes.Replace(conf, []byte(before), []byte(after), 1), 0o644)
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of

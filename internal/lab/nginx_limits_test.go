@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,31 +17,52 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
+// crowd is an address that startLimitedNginx names as one of many clients.
+const crowd = "203.0.113.7"
+
 // startLimitedNginx starts nginx with the deployed limits. It takes a client's
 // address from the header X-Client, so that a test can have many, and replies to
 // /client with what the client counts as.
 func startLimitedNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
+	return startNginxWithLimits(t, func(limits string) string { return limits }, upstreams...)
+}
+
+// startNginxWithLimits is startLimitedNginx with limits that change has changed.
+func startNginxWithLimits(t *testing.T, change func(limits string) string, upstreams ...string) *lab.Nginx {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
 		t.Fatal(err)
 	}
-	listen := filepath.Join(dir, "site", "listen.conf")
-	b, err := os.ReadFile(listen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b = append(b,
-		"set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\nlocation = /client { return 200 $client; }\n"...)
-	if err := os.WriteFile(listen, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	edit(t, filepath.Join(dir, "site", "listen.conf"), func(conf string) string {
+		return conf + "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n" +
+			"location = /client { return 200 \"$client|$site\"; }\n"
+	})
+	edit(t, filepath.Join(dir, "nginx.conf"), func(conf string) string {
+		// A busy machine needs longer than 10 s until all of a crowd are connected.
+		return strings.Replace(conf, "client_header_timeout 10s", "client_header_timeout 60s", 1)
+	})
+	edit(t, filepath.Join(dir, "site", "limits.conf"), func(conf string) string {
+		return change(strings.Replace(conf, "#"+crowd+" 1;", crowd+" 1;", 1))
+	})
 	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, upstreams...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.Kill)
 	return n
+}
+
+func edit(t *testing.T, path string, change func(string) string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(change(string(b))), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A client sends requests for a path from one address.
@@ -92,19 +114,19 @@ func TestNginxLimitsRequestsOfAConnection(t *testing.T) {
 	}
 }
 
-// The requests are refused anyway, and count all the same.
-func TestNginxLimitsRequestsOfAnAddress(t *testing.T) {
-	t.Parallel()
-	n := startLimitedNginx(t, "127.0.0.1:1")
-	greedy := client{n, "192.0.2.1", "/metrics"}
+// flood sends n times 150 requests from each address, each on a connection of its own.
+// That is less than the limit of a connection. It returns how many replies had each
+// status. nginx refuses the path, and counts the requests all the same.
+func flood(t *testing.T, nginx *lab.Nginx, n int, addresses ...string) map[int]int {
+	t.Helper()
 	var (
 		wg      sync.WaitGroup
 		mu      sync.Mutex
 		replies = map[int]int{}
 	)
-	for range 60 {
+	for i := range n * len(addresses) {
 		wg.Go(func() {
-			of, err := greedy.pipeline(150) // less than the limit of a connection
+			of, err := client{nginx, addresses[i%len(addresses)], "/metrics"}.pipeline(150)
 			if err != nil {
 				t.Error(err)
 			}
@@ -116,17 +138,82 @@ func TestNginxLimitsRequestsOfAnAddress(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if replies[404] < 2000 || replies[429] == 0 {
-		t.Errorf("%v, want 404 for the first 2,000, and some 429", replies)
+	return replies
+}
+
+func TestNginxLimitsRequestsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	n := startLimitedNginx(t, "127.0.0.1:1")
+	if replies := flood(t, n, 100, "192.0.2.1"); replies[404] < 5000 || replies[429] == 0 {
+		t.Errorf("%v, want 404 for the first 5,000, and some 429", replies)
 	}
 	if resp, _ := (client{n, "192.0.2.2", "/metrics"}).get(t); resp.StatusCode != 404 {
 		t.Errorf("another address: %s", resp.Status)
 	}
 }
 
+// Each of the networks stays within its own limit.
+func TestNginxLimitsRequestsOfAnIPv6Site(t *testing.T) {
+	t.Parallel()
+	n := startLimitedNginx(t, "127.0.0.1:1")
+	var networks []string
+	for i := range 16 {
+		networks = append(networks, fmt.Sprintf("2001:db8:0:%x::1", i))
+	}
+	if replies := flood(t, n, 32, networks...); replies[404] < 20_000 || replies[429] == 0 {
+		t.Errorf("%v, want 404 for the first 20,000, and some 429", replies)
+	}
+	if resp, _ := (client{n, "2001:db8:1::1", "/metrics"}).get(t); resp.StatusCode != 404 {
+		t.Errorf("another site: %s", resp.Status)
+	}
+}
+
+func TestNginxDoesNotLimitANamedCrowd(t *testing.T) {
+	t.Parallel()
+	n := startLimitedNginx(t, "127.0.0.1:1")
+	if replies := flood(t, n, 100, crowd); replies[404] != 15_000 {
+		t.Errorf("%v, want 404 only", replies)
+	}
+}
+
+// All customers of a school share an address, and claim when the sale begins. The
+// queue of the test's instance may overflow (503), but no limit stops them.
+func TestNginxPassesOnACrowdBehindOneAddress(t *testing.T) {
+	t.Parallel()
+	const users = 5000
+	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) {})
+	c := client{startLimitedNginx(t, addr), "192.0.2.1", "/orders"}
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		statuses = map[int]int{}
+		begin    = make(chan struct{})
+	)
+	for range users {
+		conn := connect(t, c.nginx)
+		wg.Go(func() {
+			<-begin
+			status := 0
+			if _, err := io.WriteString(conn, c.request()); err == nil {
+				if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+					status = resp.StatusCode
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[status]++
+		})
+	}
+	close(begin)
+	wg.Wait()
+	if statuses[200] == 0 || statuses[200]+statuses[503] != users {
+		t.Errorf("%v, want no 429 for %d", statuses, users)
+	}
+}
+
 func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 	t.Parallel()
-	for path, limit := range map[string]int{"/docs/": 50, "/orders/": 2000} {
+	for path, limit := range map[string]int{"/docs/": 50, "/orders/": 500} { // of 5,000 the first would end meanwhile
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			release := make(chan struct{})
@@ -136,7 +223,9 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 				<-release
 			})
 			t.Cleanup(func() { close(release) })
-			n := startLimitedNginx(t, addr)
+			n := startNginxWithLimits(t, func(limits string) string {
+				return strings.Replace(limits, "client_connections 5000;", "client_connections 500;", 1)
+			}, addr)
 			for i := range limit {
 				hold(t, client{n, "2001:db8:1:2::1", fmt.Sprintf("%s%d", path, i)})
 				<-started
@@ -155,30 +244,43 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 // hold sends a request and leaves the connection open.
 func hold(t *testing.T, c client) {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(c.nginx.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	if _, err := io.WriteString(conn, c.request()); err != nil {
+	if _, err := io.WriteString(connect(t, c.nginx), c.request()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestIPv6ClientsCountByNetwork(t *testing.T) {
+// connect opens a connection that is closed at the end of the test.
+func connect(t *testing.T, n *lab.Nginx) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func TestIPv6ClientsCountByNetworkAndSite(t *testing.T) {
 	t.Parallel()
 	n := startLimitedNginx(t, "127.0.0.1:1")
-	for address, want := range map[string]string{
-		"192.0.2.1":            "192.0.2.1",
-		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2:",
-		"2001:db8:1:2::1":      "2001:db8:1:2:",
-		"2001:db8:0:1::9":      "2001:db8:0:1:",
-		"2001:db8::1":          "2001:db8:",
-		"::1":                  ":",
-		"::ffff:192.0.2.1":     "::ffff:192.0.2.1",
+	for _, address := range []string{
+		"192.0.2.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::1", "2001:db8:0:1::9", "2001:db8::1", "::1",
+		"2001:a0a:a0a:a0a:a0a:a0a:a0a:a0a", // newlines
 	} {
+		ip := netip.MustParseAddr(address)
+		want := string(ip.AsSlice()) + "|"
+		if ip.Is6() {
+			want = string(ip.AsSlice()[:8]) + "|" + string(ip.AsSlice()[:6])
+		}
 		if _, got := (client{n, address, "/client"}).get(t); got != want {
 			t.Errorf("%s counts as %q, want %q", address, got, want)
 		}
+	}
+	mapped := netip.MustParseAddr("::ffff:192.0.2.1").As16()
+	if _, got := (client{n, "::ffff:192.0.2.1", "/client"}).get(t); got != string(mapped[:])+"|" {
+		t.Errorf("an IPv4 address in the form of IPv6 counts as %q", got)
+	}
+	if _, got := (client{n, crowd, "/client"}).get(t); got != "|" {
+		t.Errorf("the crowd counts as %q", got)
 	}
 }

@@ -107,8 +107,9 @@ func TestNginxAllowsTheMethodsOfThePath(t *testing.T) {
 	addr, _ := startInstance(t, func(http.ResponseWriter, *http.Request) { t.Error("a TRACE reached the instance") })
 	n := startNginx(t, addr)
 	for path, want := range map[string]string{
-		"/coupons/1/orders": "POST", "/coupons/1/stock?x=/": "POST", "/coupons?limit=1": "GET, HEAD, POST",
-		"/coupons/1": "GET, HEAD", "/orders": "GET, HEAD", "/coupons/1/audit": "GET, HEAD",
+		"/coupons/1/orders": "GET, HEAD, POST", "/coupons/1/stock?x=/": "POST", "/coupons?limit=1": "GET, HEAD, POST",
+		"/coupons/1": "GET, HEAD, PATCH", "/orders": "GET, HEAD", "/coupons/1/audit": "GET, HEAD",
+		"/coupons/1/orders.ndjson": "GET, HEAD",
 	} {
 		if resp, _ := send(t, n, "TRACE "+path+" HTTP/1.1\r\nHost: h\r\n\r\n"); resp.StatusCode != 405 ||
 			resp.Header.Get("Allow") != want {

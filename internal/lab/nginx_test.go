@@ -283,3 +283,24 @@ func TestFullAcceptQueuesAreNoDeadInstances(t *testing.T) {
 		t.Errorf("statuses %v, want %d of 201", count, claims)
 	}
 }
+
+// As when two replicas are recreated together: nginx learns of it later.
+func TestNginxGoesOnAfterTwoDeadInstances(t *testing.T) {
+	t.Parallel()
+	alive, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	dead := make([]string, 2)
+	for i := range dead {
+		l, socket := listenUnix(t)
+		_ = l.Close()
+		dead[i] = "unix:" + socket
+	}
+	n := startNginx(t, dead[0], dead[1], alive)
+	resp, err := http.Post(n.URL+"/coupons/1/orders", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated {
+		t.Errorf("status %d from the third instance", resp.StatusCode)
+	}
+}

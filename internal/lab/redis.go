@@ -1,8 +1,11 @@
 package lab
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/redis/go-redis/v9"
@@ -53,13 +56,28 @@ func (r *Redis) start(l *Lab, dir string, args, env []string) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Server, err = l.Start(Program{
+	p := Program{
 		Name: "redis", Path: path, Dir: dir,
-		Args:  append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...),
-		Env:   env,
-		Ready: func(ctx context.Context) error { return pingRedis(ctx, r.URL) },
-	})
+		Args: append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...),
+		Env:  env,
+	}
+	p.Ready = func(ctx context.Context) error { return redisReady(ctx, p.log(), r.URL) }
+	r.Server, err = l.Start(p)
 	return r, err
+}
+
+// redisReady also asks the server's own log: another server that took the port
+// first would reply to the PING.
+func redisReady(ctx context.Context, log, url string) error {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	// Redis 7 begins another sentence with these words if it has a Unix socket only.
+	if !bytes.Contains(bytes.ToLower(text), []byte("ready to accept connections")) {
+		return errors.New("the server does not listen yet")
+	}
+	return pingRedis(ctx, url)
 }
 
 func pingRedis(ctx context.Context, url string) error {

@@ -22,7 +22,7 @@ func Run(ctx context.Context, p Program) error {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	cmd.Env = append(os.Environ(), p.Env...)
-	stopWatch, err := startChild(cmd, syscall.SIGKILL)
+	stopWatch, err := StartChild(cmd, syscall.SIGKILL)
 	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", p.Name, err)
 	}

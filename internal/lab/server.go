@@ -72,7 +72,7 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program.Path, s.program.Args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.program.Dir, log, log
 	cmd.Env = append(os.Environ(), s.program.Env...)
-	stopWatch, err := startChild(cmd, s.program.stopSignal())
+	stopWatch, err := StartChild(cmd, s.program.stopSignal())
 	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", s.program.Name, err)
 	}

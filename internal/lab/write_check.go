@@ -40,14 +40,21 @@ func startWriteCheck(l *Lab, here string, m *MySQL) (port string, err error) {
 }
 
 // acceptsWrites reports whether the server of db is neither read-only nor a
-// node that is outside of its Galera cluster or still catching up with it.
+// node that is outside of its Galera cluster or still catching up with it, nor a
+// member that is outside of its replication group or of the group's majority. A
+// comment that begins with /*M! is for MariaDB, one with /*!80000 for MySQL.
 func acceptsWrites(ctx context.Context, db *sqlx.DB) bool {
 	ctx, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
 	defer cancel()
 	const q = `
-		SELECT @@read_only = 0 AND (@@wsrep_on = 0 OR EXISTS (
-			SELECT 1 FROM information_schema.GLOBAL_STATUS
-			WHERE VARIABLE_NAME = 'wsrep_local_state_comment' AND VARIABLE_VALUE = 'Synced'))`
+		SELECT @@read_only = 0
+			/*M! AND (@@wsrep_on = 0 OR EXISTS (
+				SELECT 1 FROM information_schema.GLOBAL_STATUS
+				WHERE VARIABLE_NAME = 'wsrep_local_state_comment' AND VARIABLE_VALUE = 'Synced')) */
+			/*!80000 AND NOT EXISTS (
+				SELECT 1 FROM performance_schema.replication_group_members
+				HAVING SUM(MEMBER_ID = @@server_uuid AND MEMBER_STATE = 'ONLINE') = 0
+					OR 2 * SUM(MEMBER_STATE = 'UNREACHABLE') >= COUNT(*)) */`
 	var ok bool
 	return db.GetContext(ctx, &ok, q) == nil && ok
 }

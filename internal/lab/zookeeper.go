@@ -95,6 +95,17 @@ func zookeeperCommand(ctx context.Context, address, command string) (string, err
 	return string(reply), err
 }
 
+// Received returns how many requests the server has received, pings included.
+func (z *ZooKeeper) Received(ctx context.Context) (n int, err error) {
+	reply, err := zookeeperCommand(ctx, z.Address, "srvr")
+	if err != nil {
+		return 0, err
+	}
+	_, count, _ := strings.Cut(reply, "Received:")
+	_, err = fmt.Sscan(count, &n)
+	return n, err
+}
+
 // Watches returns how many watches the server keeps for its clients.
 func (z *ZooKeeper) Watches(ctx context.Context) (n int, err error) {
 	reply, err := zookeeperCommand(ctx, z.Address, "wchs")

@@ -119,14 +119,18 @@ func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
 		var (
 			l             = newCountingLocker()
 			group         sync.WaitGroup
-			waiting, most atomic.Int64
+			mu            sync.Mutex
+			waiting, most int
 		)
 		count := func(e Event) {
+			mu.Lock()
+			defer mu.Unlock()
 			switch e.Kind {
 			case EventWaiting:
-				most.Store(max(most.Load(), waiting.Add(1)))
+				waiting++
+				most = max(most, waiting)
 			case EventWaited:
-				waiting.Add(-1)
+				waiting--
 			}
 		}
 		c := New(l, WithObserver(count))
@@ -143,8 +147,8 @@ func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
 		if n := l.tries.Load(); n > 130 {
 			t.Errorf("%d requests in a minute of waiting", n)
 		}
-		if most.Load() != waiters || waiting.Load() != 0 {
-			t.Errorf("%d waiters at most and %d at the end, want %d and 0", most.Load(), waiting.Load(), waiters)
+		if most != waiters || waiting != 0 {
+			t.Errorf("%d waiters at most and %d at the end, want %d and 0", most, waiting, waiters)
 		}
 		if c.queues.len() != 0 || len(l.waiters) != 0 {
 			t.Error("a queue or a listener is left")

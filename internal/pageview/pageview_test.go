@@ -51,13 +51,17 @@ func twoCounters(t *testing.T, url string) func() *pageview.Counter {
 	}
 }
 
-func TestOnlyADistributedLockCountsEveryView(t *testing.T) {
+func TestOnlyADistributedLockOrOneCommandCountsEveryView(t *testing.T) {
 	t.Parallel()
 	const think = time.Millisecond // so that the views overlap
 	for name, c := range map[string]struct {
 		complete bool
 		count    func(context.Context, *pageview.Counter, *lock.Client) error
 	}{
+		"atomic": {true, func(ctx context.Context, c *pageview.Counter, _ *lock.Client) error {
+			_, err := c.CountAtomically(ctx, think)
+			return err
+		}},
 		"none": {false, func(ctx context.Context, c *pageview.Counter, _ *lock.Client) error {
 			_, err := c.CountUnlocked(ctx, think)
 			return err

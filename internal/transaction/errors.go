@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -18,7 +19,7 @@ const (
 	SyntaxError        = 1064
 	UnknownError       = 1105 // vtgate: also a lost connection to the server
 	NoSuchTable        = 1146
-	ErrorDuringCommit  = 1180 // Galera: the node was cut off from the others while it committed
+	ErrorDuringCommit  = 1180 // Galera: the node was cut off from the others while it committed; see forcedAbort
 	LockWaitTimeout    = 1205
 	Deadlock           = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
 	NotSupported       = 1235
@@ -96,11 +97,20 @@ func IsConflict(err error) bool {
 // says that it could not serve the call now.
 func IsUnavailable(err error) bool { return meaningOf(err).unavailable }
 
+// forcedAbort is in the text of ErrorDuringCommit if InnoDB had rolled the transaction
+// back before COMMIT, in favour of one from another member of a MySQL replication
+// group: "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT".
+const forcedAbort = "error 149 "
+
 func meaningOf(err error) meaning {
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return meanings[e.Number]
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	switch {
+	case !ok:
+		return meaning{}
+	case e.Number == ErrorDuringCommit && strings.Contains(e.Message, forcedAbort):
+		return meanings[Deadlock]
 	}
-	return meaning{}
+	return meanings[e.Number]
 }
 
 // HasNumber reports whether err is a MySQL error with one of numbers.

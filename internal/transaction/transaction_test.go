@@ -61,7 +61,7 @@ func TestEveryNumberProvesWhatTheTableSays(t *testing.T) {
 		t.Run(fmt.Sprint(number), func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
-			s.proxy.Reply("\x03COMMIT", errorReply(number))
+			s.proxy.Reply("\x03COMMIT", errorReply(number, "refused"))
 			err := s.add(1)
 			if got := proof(err); got != want || err == nil {
 				t.Errorf("%v proves %s, want %s", err, got, want)
@@ -89,14 +89,21 @@ func proof(err error) string {
 // outcome is unknown is not: it would take effect twice.
 func TestOnlyAConflictIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	for number, want := range map[uint16]int{
-		transaction.Deadlock: 2, transaction.RolledBack: 2, transaction.NodeNotReady: 2,
-		transaction.ErrorDuringCommit: 1, transaction.ServerLost: 1, transaction.NoMultiStatement: 1,
+	type reply struct {
+		number uint16
+		text   string
+	}
+	for r, want := range map[reply]int{
+		{transaction.Deadlock, ""}: 2, {transaction.RolledBack, ""}: 2, {transaction.NodeNotReady, ""}: 2,
+		// MySQL Group Replication, and Galera
+		{transaction.ErrorDuringCommit, "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT"}: 2,
+		{transaction.ErrorDuringCommit, "Got error 6 \"No such device or address\" during COMMIT"}:          1,
+		{transaction.ServerLost, ""}: 1, {transaction.NoMultiStatement, ""}: 1,
 	} {
-		t.Run(fmt.Sprint(number), func(t *testing.T) {
+		t.Run(fmt.Sprint(r.number, r.text), func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
-			s.proxy.Reply("\x03COMMIT", errorReply(number))
+			s.proxy.Reply("\x03COMMIT", errorReply(r.number, r.text))
 			attempts := 0
 			err := transaction.Retry(t.Context(), func() error {
 				attempts++
@@ -194,7 +201,7 @@ func (s *server) count() (n int) {
 }
 
 // errorReply is a packet of the MySQL protocol that replies to a command.
-func errorReply(number uint16) []byte {
-	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000refused"...)
+func errorReply(number uint16, text string) []byte {
+	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000"+text...)
 	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
 }

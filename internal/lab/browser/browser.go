@@ -51,6 +51,7 @@ type Look struct {
 	Width, Height int64
 	Scale         float64 // pixels of the screen for one of the page; 0 is 1
 	Dark          bool
+	Motion        bool   // the user has not asked for reduced motion
 	Language      string // like zh-CN; empty is English
 }
 
@@ -109,9 +110,12 @@ func (p *Page) enable(downloads string) error {
 }
 
 func (p *Page) setLook(look Look) error {
-	scheme, language := "light", "en-US"
+	scheme, motion, language := "light", "reduce", "en-US"
 	if look.Dark {
 		scheme = "dark"
+	}
+	if look.Motion {
+		motion = "no-preference"
 	}
 	if look.Language != "" {
 		language = look.Language
@@ -124,7 +128,8 @@ func (p *Page) setLook(look Look) error {
 		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
 	}
 	_, mediaErr := chromedp.Call(p.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: motion}},
 	})
 	_, languageErr := chromedp.Call(p.Context, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent: "Mozilla/5.0 Chromium", AcceptLanguage: language,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
@@ -13,11 +14,21 @@ import (
 // Named locks are of one node: two processes do not wait for each other.
 func TestUpOnTwoGaleraNodesAtOnce(t *testing.T) {
 	t.Parallel()
-	g := labtest.Galera(t, 2)
+	migrateOnTwoAtOnce(t, labtest.Galera(t, 2).Nodes)
+}
+
+// All members of the group accept writes. It refuses SERIALIZABLE transactions.
+func TestUpOnTwoPrimariesOfAGroupAtOnce(t *testing.T) {
+	t.Parallel()
+	migrateOnTwoAtOnce(t, labtest.ReplicationGroup(t, lab.MultiPrimary, 2).Members)
+}
+
+func migrateOnTwoAtOnce(t *testing.T, nodes []*lab.MySQL) {
+	t.Helper()
 	for range 3 {
-		dsn := labtest.EmptyDatabase(t, g.Nodes[0])
-		name := strings.TrimPrefix(dsn, g.Nodes[0].DSN(""))
-		first, second := labtest.Open(t, dsn), labtest.Open(t, g.Nodes[1].DSN(name))
+		dsn := labtest.EmptyDatabase(t, nodes[0])
+		name := strings.TrimPrefix(dsn, nodes[0].DSN(""))
+		first, second := labtest.Open(t, dsn), labtest.Open(t, nodes[1].DSN(name))
 		labtest.Eventually(t, "the second node has the database", func() bool { return second.Ping() == nil })
 		result := make(chan error, 2)
 		for _, db := range []*sqlx.DB{first, second} {

@@ -1,0 +1,175 @@
+package httpapi
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// update patches a coupon as an administrator.
+func (f *fixture) update(tb testing.TB, id, body string) response {
+	tb.Helper()
+	r := f.do("PATCH", "/coupons/"+id, adminToken(tb), body)
+	if r.Code != 200 {
+		tb.Fatalf("update: %v", r)
+	}
+	return r
+}
+
+func (f *fixture) end(tb testing.TB, id string, end time.Time) response {
+	tb.Helper()
+	return f.update(tb, id, fmt.Sprintf(`{"end_time":%q}`, rfc3339(end)))
+}
+
+func TestAdminsEndAndExtendASale(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createCoupon(t, 2)
+	made := f.claim(id, userToken(t, 42))
+	ended := time.Now().Add(-time.Minute)
+	if r := f.end(t, id, ended); r.body["end_time"] != rfc3339(ended) || r.body["stock"] != 1.0 {
+		t.Errorf("ended: %v", r)
+	}
+	wantProblem(t, f.claim(id, userToken(t, 43)), 409, "ended")
+	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "ended")
+
+	f.end(t, id, time.Now().Add(time.Hour)) // it is on sale again, with what is left
+	duplicate := f.claim(id, userToken(t, 42))
+	wantProblem(t, duplicate, 409, "already_claimed")
+	if duplicate.id("order_id") != made.id("id") {
+		t.Errorf("order_id %q, want %q", duplicate.id("order_id"), made.id("id"))
+	}
+	if r := f.claim(id, userToken(t, 43)); r.Code != 201 {
+		t.Errorf("claim of the last unit: %v", r)
+	}
+	wantProblem(t, f.claim(id, userToken(t, 44)), 409, "sold_out")
+
+	f.end(t, id, ended) // and the same with a coupon that is sold out
+	wantProblem(t, f.claim(id, userToken(t, 44)), 409, "ended")
+	f.end(t, id, time.Now().Add(time.Hour))
+	wantProblem(t, f.claim(id, userToken(t, 44)), 409, "sold_out")
+	wantProblem(t, f.claim(id, userToken(t, 43)), 409, "already_claimed")
+	if r := f.do("POST", "/coupons/"+id+"/stock", adminToken(t), `{"add":1}`); r.Code != 200 {
+		t.Fatal(r)
+	}
+	if r := f.claim(id, userToken(t, 44)); r.Code != 201 {
+		t.Errorf("claim after a restock: %v", r)
+	}
+	want := "map[coupon_id:" + id + " distinct_users:3 duplicates:0 initial_stock:3 most_per_user:1 orders:3 oversold:0 stock:0 undersold:0]"
+	if got := fmt.Sprint(f.do("GET", "/coupons/"+id+"/audit", adminToken(t), "").body); got != want {
+		t.Errorf("audit: %s, want %s", got, want)
+	}
+}
+
+func TestSaleThatHasNotBegunIsCalledOff(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createCouponFrom(t, time.Hour, 2*time.Hour, 2)
+	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "not_started")
+	f.update(t, id, `{"begin_time":"2000-01-01T00:00:00Z","end_time":"2000-01-02T00:00:00Z"}`)
+	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "ended")
+}
+
+func TestUpdatesAreInTheChanges(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createCoupon(t, 3)
+	before := f.do("GET", "/coupons/"+id, userToken(t, 42), "")
+	end := rfc3339(time.Now().Add(time.Minute))
+	f.update(t, id, `{"name":" 50 off ","end_time":"`+end+`"}`)
+	r := f.do("GET", "/changes?coupon_id="+id, adminToken(t), "")
+	changes, _ := r.body["changes"].([]any)
+	if len(changes) != 2 {
+		t.Fatal(r)
+	}
+	c := changes[0].(map[string]any)
+	step := func(from, to any) map[string]any { return map[string]any{"from": from, "to": to} }
+	begin := before.body["begin_time"]
+	want := map[string]any{
+		"id": c["id"], "coupon_id": id, "admin_id": "1", "action": "update", "created_at": c["created_at"],
+		"initial_stock": step(3.0, 3.0), "stock": step(3.0, 3.0), "name": step("100 off", "50 off"),
+		"begin_time": step(begin, begin), "end_time": step(before.body["end_time"], end),
+	}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Error(diff)
+	}
+	if _, has := changes[1].(map[string]any)["name"]; has {
+		t.Errorf("the creation has a name before and after: %v", r)
+	}
+}
+
+func TestInvalidUpdatesAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createCoupon(t, 2)
+	before := f.do("GET", "/coupons/"+id, userToken(t, 42), "").Body.String()
+	for _, step := range []struct{ body, field string }{
+		{`{}`, ""},
+		{`{"name":null}`, "name"},
+		{`{"begin_time":null,"name":"a"}`, "begin_time"},
+		{`{"end_time":null,"name":"a"}`, "end_time"},
+		{`{"end_time":"2000-01-01T00:00:00Z"}`, "end_time"}, // before its begin
+		{`{"begin_time":"9999-01-01T00:00:00Z"}`, "end_time"},
+		{`{"end_time":"tomorrow"}`, "end_time"},
+		{`{"name":"\u200b"}`, "name"},
+		{`{"Name":"a"}`, "Name"},
+		{`{"name":"a","stock":7}`, "stock"},
+		{`{"name":7}`, "name"},
+	} {
+		r := f.do("PATCH", "/coupons/"+id, adminToken(t), step.body)
+		wantProblem(t, r, 422, "invalid_input")
+		fields, _ := r.body["errors"].([]any)
+		if len(fields) != 1 {
+			t.Errorf("%s: %v", step.body, r)
+			continue
+		}
+		if field, _ := fields[0].(map[string]any)["field"].(string); field != step.field {
+			t.Errorf("%s: got %v, want %s", step.body, r, step.field)
+		}
+	}
+	wantProblem(t, f.do("PATCH", "/coupons/"+id, adminToken(t), `{"name":"a","name":"b"}`), 400, "invalid_json")
+	wantProblem(t, f.do("PATCH", "/coupons/7", adminToken(t), `{"name":"a"}`), 404, "coupon_not_found")
+	if after := f.do("GET", "/coupons/"+id, userToken(t, 42), "").Body.String(); after != before {
+		t.Errorf("the coupon is %s, want %s", after, before)
+	}
+}
+
+// Of two instances one ends the sale; the other learns of it when what it has cached
+// expires, and no order is dated later.
+func TestOtherInstanceSellsNoLongerThanItsCacheLasts(t *testing.T) {
+	t.Parallel()
+	const ttl = time.Second
+	on := backend{dsn: labtest.DSN(t), redisURL: labtest.Redis(t).URL, couponCache: ttl}
+	a, b := newFixtureOn(t, on), newFixtureOn(t, on)
+	id := a.createCoupon(t, 1_000_000)
+	user := int64(0)
+	claim := func(f *fixture) response {
+		user++
+		return f.claim(id, userToken(t, user))
+	}
+	claim(b) // it is cached there
+	ended := time.Now()
+	a.end(t, id, ended)
+	learned := time.Now().Add(ttl)
+	wantProblem(t, claim(a), 409, "ended")
+	for sent := time.Now(); claim(b).Code == 201; sent = time.Now() {
+		if sent.After(learned) {
+			t.Fatalf("the other instance sold %s after its cache had expired", time.Since(learned))
+		}
+	}
+	var last time.Time
+	if err := a.db.Get(&last, "SELECT MAX(created_at) FROM coupon_orders"); err != nil || last.After(learned) {
+		t.Errorf("the last order is of %s (%v), the sale was ended at %s", last, err, ended)
+	}
+	a.end(t, id, time.Now().Add(time.Hour))
+	if r := claim(a); r.Code != 201 {
+		t.Errorf("the instance that opened the sale: %v", r)
+	}
+	labtest.Eventually(t, "the other instance sells again", func() bool { return claim(b).Code == 201 })
+}

@@ -1,0 +1,38 @@
+package lab
+
+import (
+	"net"
+	"strconv"
+	"testing"
+)
+
+// Two labs may draw the same port. The Redis that took it would reply for the other,
+// and end with its own test.
+func TestRedisOnATakenPortIsNotReady(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short excludes tests with servers")
+	}
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	first, err := StartRedisTCP(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, err := net.SplitHostPort(first.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if _, err := startRedisOnPort(l, port, nil); err == nil {
+			t.Fatal("a Redis is ready on the port of another")
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package lab_test
+
+import (
+	"slices"
+	"testing"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// HAProxy finds the primary without being told, and stays with it when the former one
+// is back.
+func TestGroupElectsAnotherPrimaryAndTheFormerJoinsAgain(t *testing.T) {
+	t.Parallel()
+	g := labtest.ReplicationGroup(t, lab.SinglePrimary, 3)
+	proxy, err := lab.StartHAProxy(labtest.Lab(t), lab.OneWriter, g.Members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Kill)
+	db := labtest.Open(t, proxy.DSN("mysql"))
+	writeRows(t, db, 1)
+	g.Members[0].Kill()
+	labtest.Eventually(t, "another primary accepts writes", func() bool {
+		_, err := db.ExecContext(t.Context(), `INSERT INTO test.numbers VALUES (1)`)
+		return err == nil
+	})
+	if err := g.Members[0].Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.AwaitOnline(); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range g.Members {
+		if n := countRows(t, labtest.Open(t, m.SyncedDSN("mysql"))); n != 2 {
+			t.Errorf("member %d has %d rows, want 2", i+1, n)
+		}
+	}
+	if id := serverID(t, db); !slices.Contains([]int{2, 3}, id) {
+		t.Errorf("the connections lead to server %d", id)
+	}
+}
