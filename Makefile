@@ -11,9 +11,9 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 # Tests often wait for servers, so more packages are tested at a time than there
 # are cores; labtest does the same for the tests of a package.
 PACKAGES := $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN) / 2)))
-SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
+SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install
+.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install go
 
 help: ## show this list
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -24,18 +24,20 @@ demo: install bin/api bin/loadtest $(K6) ## prove the promises with k6 and print
 	@bin/loadtest demo
 
 race: install bin/api bin/loadtest ## watch two races for a coupon side by side in the browser, live
+	@deploy/install.sh locks
 	@bin/loadtest race
 
-up: install bin/api bin/loadtest ## run the service in the foreground, with one coupon on sale
+up: install bin/api bin/loadtest ## run the service in the foreground, with one coupon on sale; LAB=true takes LOCK, LOCK_SCOPE, COMMIT and GUARDS_OFF, and serves the page views
+	@deploy/install.sh locks
 	@bin/loadtest up
 
-test-unit: ## run the tests that need no server, within a minute
+test-unit: go ## run the tests that need no server, within a minute
 	@mkdir -p out
 	@go test -short -v ./... >out/test-unit.txt 2>&1 || { grep -vE '^(=== |PASS|ok )|no test files|--- (PASS|SKIP)|-short excludes' out/test-unit.txt; exit 1; }
 	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
-test: bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
-	@deploy/install.sh servers tests cluster
+test: go bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
+	@deploy/install.sh servers locks network tests cluster
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	cd loadtest/measurements/bench/peers && go vet ./...
@@ -45,8 +47,8 @@ test: bin/actionlint ## run all tests against real servers, gofmt, vet and stati
 	cd deploy/compose && go vet ./... && go test -count=1 ./...
 	cd deploy/kubernetes && go vet ./... && go test -count=1 ./...
 
-fuzz: ## run every fuzz target for FUZZTIME (30s); what is found is stored in testdata/fuzz
-	@deploy/install.sh servers && mkdir -p out
+fuzz: go ## run every fuzz target for FUZZTIME (30s); what is found is stored in testdata/fuzz
+	@deploy/install.sh servers tests && mkdir -p out
 	@grep -r --include='*_test.go' '^func Fuzz' cmd internal | sed 's|^\(.*\)/[^/]*:func \(Fuzz[A-Za-z0-9]*\).*|\1 \2|' | sort | while read -r package target; do \
 		echo "$$package $$target"; \
 		go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=5s ./$$package >out/fuzz.txt 2>&1 || { cat out/fuzz.txt; exit 1; }; \
@@ -61,20 +63,35 @@ demo-jmeter: install bin/api bin/loadtest ## run the demo with JMeter, without i
 	@deploy/install.sh jmeter
 	@bin/loadtest jmeter
 
-pview: bin/api bin/loadtest $(K6) ## count 666 concurrent page views under every lock; out/pview/pview.json
-	@deploy/install.sh servers jmeter
+pview: install bin/api bin/loadtest $(K6) ## count 666 concurrent page views under every lock; out/pview/pview.json
+	@deploy/install.sh locks jmeter
 	@bin/loadtest pview
 
 topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
 	@bin/loadtest topologies
 
 cluster: install bin/api bin/loadtest ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json
-	@deploy/install.sh servers cluster
+	@deploy/install.sh network cluster
 	@bin/loadtest cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
-	@deploy/install.sh servers tests
+	@deploy/install.sh locks
 	@bin/loadtest generations
+
+faults: install bin/loadtest bin/bench-peers ## try every lock under every fault, ours and others'; FAULTS=quick, CELL=redislock/keys-deleted, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
+	@deploy/install.sh locks
+	@bin/loadtest faults
+
+holders: ## install and build the holders of examples/holders in Python, Node.js, Java and Go, which make faults then tries, too
+	@deploy/install.sh interop python node
+	@python3 -m venv examples/holders/python/.venv
+	@examples/holders/python/.venv/bin/pip install -q -r examples/holders/python/requirements.txt
+	@cd examples/holders/node && npm ci --silent
+	@mvn -q -B -f examples/holders/java/pom.xml dependency:copy-dependencies compile
+	@cd examples/holders/go && go build -o holder .
+
+waits: install bin/loadtest ## wait for a lock by spinning, polling and notification, or give up, by the length of the section; out/waits/waits.json
+	@bin/loadtest waits
 
 crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one moment, through nginx over TCP; out/crowd/crowd.json
 	@bin/loadtest crowd
@@ -83,32 +100,33 @@ soak: install bin/api bin/loadtest ## mix claims for minutes while every part is
 	@bin/loadtest soak
 
 linearizable: install bin/api bin/loadtest ## check histories under faults for linearizability, on twelve seeds, and catch two mutants; SEEDS=50 is longer; out/linearizable/linearizable.json
-	@deploy/install.sh tests
+	@deploy/install.sh locks
 	@bin/loadtest linearizable
 
-bench: bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
-	@deploy/install.sh servers
+bench: install bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
+	@deploy/install.sh locks
 	@bin/loadtest bench
 
-compare: bin/api bin/loadtest ## measure the service beside that of another commit, as in make compare BEFORE=HEAD~10
-	@deploy/install.sh servers
+compare: install bin/api bin/loadtest ## measure the service beside that of another commit, as in make compare BEFORE=HEAD~10
 	@test -n "$(BEFORE)" || { echo "make compare needs BEFORE=, a commit"; exit 2; }
 	@rm -rf out/before && mkdir -p out/before && git archive $(BEFORE) | tar -x -C out/before
 	@cd out/before && go build -o $(CURDIR)/bin/api-before ./cmd/api
 	@rm -rf out/before
 	@bin/loadtest compare
 
-docs: bin/loadtest ## write docs/benchmarks.md, its charts and all quoted figures from the last full bench, and docs/settings.md
+docs: bin/loadtest ## write docs/benchmarks.md, its charts and all quoted figures from the last full bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md
 	@bin/loadtest docs
+	@bin/loadtest faults-docs
 	@go test -count=1 -run '^TestSettingsPageIsGenerated$$' ./cmd/api -short -write
+	@go test -count=1 -run '^TestPagesQuoteRuns$$' . -write
 
 pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and write the pictures that the READMEs show; docs/pictures
-	@deploy/install.sh tests
+	@deploy/install.sh locks tests
 	@bin/loadtest pictures
 
 ##@ Checks and tools
 
-lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint, and build for macOS
+lint: go bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint, and build for macOS
 	GOOS=darwin go build ./...
 	@bin/golangci-lint run ./...
 	@cd loadtest/measurements/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
@@ -116,15 +134,15 @@ lint: bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and 
 	@cd deploy/kubernetes && $(CURDIR)/bin/golangci-lint run ./...
 	@bin/actionlint .github/workflows/*.yml
 
-each-commit: ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
+each-commit: go ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
 	@tools/each-commit.sh $(RANGE)
 
-interop: ## share locks with the real Redisson and the real Curator, in both directions
-	@deploy/install.sh servers tests interop
+interop: go ## share locks with the real Redisson and the real Curator, in both directions
+	@deploy/install.sh servers locks network tests interop
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 
-model: ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
+model: go ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
 	@deploy/install.sh model
 	@MODEL=1 go test -count=1 -timeout 10m ./docs/model/
 
@@ -145,19 +163,22 @@ compose-test: ## run docker-compose.yml in every form, with claims; exits with 3
 install: ## install the missing servers with apt or brew
 	@deploy/install.sh servers
 
-bin/api: $(SOURCES)
+go:
+	@deploy/install.sh go
+
+bin/api: $(SOURCES) | go
 	@echo "building $@"
 	@go build -o $@ ./cmd/api
 
-bin/loadtest: $(SOURCES)
+bin/loadtest: $(SOURCES) | go
 	@echo "building $@"
 	@go build -o $@ ./loadtest
 
-bin/bench-peers: $(SOURCES) loadtest/measurements/bench/peers/go.sum
+bin/bench-peers: $(SOURCES) loadtest/measurements/bench/peers/go.sum | go
 	@echo "building $@"
 	@cd loadtest/measurements/bench/peers && go build -o $(CURDIR)/$@ .
 
-$(K6): loadtest/k6/build/go.mod
+$(K6): loadtest/k6/build/go.mod | go
 	@echo "building k6, once: one to three minutes"
 	@cd loadtest/k6/build && go build -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
 	@touch $@
@@ -176,17 +197,17 @@ $(KUBERNETES_VALIDATE): tools/kubernetes-validate/requirements.txt
 	@bin/kubernetes-validate/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tools/kubernetes-validate/requirements.txt
 	@touch $@
 
-bin/golangci-lint: tools/golangci-lint/go.mod
+bin/golangci-lint: tools/golangci-lint/go.mod | go
 	@echo "building golangci-lint, once: one to four minutes"
 	@cd tools/golangci-lint && go build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-bin/actionlint: tools/actionlint/go.mod
+bin/actionlint: tools/actionlint/go.mod | go
 	@echo "building actionlint, once"
 	@cd tools/actionlint && go build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
 	@touch $@
 
-bin/govulncheck: tools/govulncheck/go.mod
+bin/govulncheck: tools/govulncheck/go.mod | go
 	@echo "building govulncheck, once"
 	@cd tools/govulncheck && go build -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 	@touch $@

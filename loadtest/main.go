@@ -9,15 +9,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/experiments/cluster"
 	"example.com/flashsale/loadtest/experiments/demo"
+	"example.com/flashsale/loadtest/experiments/faults"
 	"example.com/flashsale/loadtest/experiments/generations"
 	"example.com/flashsale/loadtest/experiments/linearizable"
 	"example.com/flashsale/loadtest/experiments/pageview"
@@ -27,7 +33,10 @@ import (
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/measurements/crowd"
+	"example.com/flashsale/loadtest/measurements/waits"
 	"example.com/flashsale/loadtest/pictures"
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/schemathesis"
 	"example.com/flashsale/loadtest/up"
 )
@@ -35,40 +44,62 @@ import (
 // A command is one job. Settings come from the environment.
 type command struct {
 	name, help string
+	needs      []*lab.Dependency // what it may run, and the make target of its name installs
 	run        func(context.Context) error
 }
 
+var (
+	servers = []*lab.Dependency{lab.MySQLServer, lab.RedisServer, lab.NginxServer}
+	locks   = slices.Concat(servers, rig.LockDependencies)
+)
+
+// and returns what is needed beside some.
+func and(some []*lab.Dependency, more ...*lab.Dependency) []*lab.Dependency {
+	return slices.Concat(some, more)
+}
+
 var commands = []command{
-	{"demo", "experiments with k6: one table, out/demo/proof.json", demo.Run},
+	{"demo", "experiments with k6: one table, out/demo/proof.json", servers, demo.Run},
 	{"jmeter", "the experiments with one user and with many users, with JMeter; against BASE_URL if it is set",
-		jmeter},
-	{"up", "the service as shipped in the foreground, with one coupon on sale", up.Run},
-	{"race", "two bursts side by side in the browser, live, on servers that the page chooses", race.Run},
-	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", load.Run},
+		and(servers, lab.JMeter), jmeter},
+	{"up", "the service in the foreground, with one coupon on sale: as shipped, or with LAB=true by hand", locks,
+		up.Run},
+	{"race", "two bursts side by side in the browser, live, on servers that the page chooses", locks, race.Run},
+	{"waits", "spinning, polling, notification and giving up by the length of the section: out/waits/waits.json", servers,
+		waits.Run},
+	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", nil, load.Run},
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json",
-		generations.Run},
-	{"pview", "666 page views at once under every lock: out/pview/pview.json", pageview.Run},
+		and(locks, lab.ClockLibrary), generations.Run},
+	{"faults", "locks under faults: out/faults/faults.json; FAULTS=quick, CELL=redislock/keys-deleted, LOCK='./my-holder'",
+		and(locks, lab.ClockLibrary), faults.Run},
+	{"faults-docs", "docs/faults.md from out/faults/faults.json of a whole run", nil, faults.Docs},
+	{"holder", "the holder of a lock that HOLDER names; faults starts it", nil, faults.Holder},
+	{"pview", "666 page views at once under every lock: out/pview/pview.json", and(locks, lab.JMeter),
+		pageview.Run},
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json",
-		topologies.Run},
+		servers, topologies.Run},
 	{"cluster",
-		"a replicated and a clustered database, with faults in mid-sale: out/cluster/cluster.json; CLUSTER=quick is shorter", cluster.Run},
-	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…", bench.Run},
-	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json",
+		"a replicated and a clustered database, with faults in mid-sale: out/cluster/cluster.json; CLUSTER=quick is shorter",
+		and(servers, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary), cluster.Run},
+	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…",
+		and(servers, lab.EtcdServer), bench.Run},
+	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json", servers,
 		bench.Compare},
-	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", bench.Docs},
+	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", nil, bench.Docs},
 	{"pictures", "the pictures of the READMEs, from a race and from docs/benchmarks.json: docs/pictures",
-		pictures.Run},
-	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json",
+		and(locks, lab.Chromium), pictures.Run},
+	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", servers,
 		soak.Run},
 	{"linearizable",
 		"SEEDS=12 histories under faults, each checked for linearizability: out/linearizable/linearizable.json",
-		linearizable.Run},
+		and(servers, lab.ZooKeeperServer), linearizable.Run},
 	{"schemathesis",
-		"the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis", schemathesis.Run},
-	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter",
+		"the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis",
+		servers, schemathesis.Run},
+	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter", servers,
 		crowd.Run},
-	{"clients", "clients that claim, in a process of their own; bench, crowd and soak start it", clients.Serve},
-	{"serve", "one of the servers that bench compares the service to; bench starts it", bench.Serve},
+	{"clients", "clients that claim, in a process of their own; bench, crowd and soak start it", nil, clients.Serve},
+	{"serve", "one of the servers that bench compares the service to; bench starts it", nil, bench.Serve},
 }
 
 func main() {
@@ -78,7 +109,11 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := c.run(ctx)
+	err := inRepository(c)
+	if err == nil {
+		rig.Require(c.needs...)
+		err = c.run(ctx)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "loadtest %s: %v\n", c.name, err)
@@ -86,10 +121,19 @@ func main() {
 	}
 }
 
+// inRepository returns an error if the files of the repository are not here, which
+// all commands but help need.
+func inRepository(c command) error {
+	if _, err := os.Stat(filepath.Join("deploy", "nginx")); err != nil && c.name != "help" {
+		return errors.New("run it at the root of the repository, as make does: there is no deploy/nginx here")
+	}
+	return nil
+}
+
 // find returns the command that args name. No arguments mean help.
 func find(args []string) (command, bool) {
 	if len(args) == 0 || len(args) == 1 && args[0] == "help" {
-		return command{"help", "", func(context.Context) error { help(os.Stdout); return nil }}, true
+		return command{"help", "", nil, func(context.Context) error { help(os.Stdout); return nil }}, true
 	}
 	for _, c := range commands {
 		if len(args) == 1 && c.name == args[0] {
@@ -102,7 +146,7 @@ func find(args []string) (command, bool) {
 func help(w io.Writer) {
 	fmt.Fprintln(w, "usage: loadtest COMMAND")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-16s %s\n", c.name, c.help)
+		fmt.Fprintf(w, "  %-14s%s\n", c.name, strings.Join(report.Wrap(c.help, 64), "\n"+strings.Repeat(" ", 16)))
 	}
 }
 

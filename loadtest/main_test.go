@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCommandsAreFoundByName(t *testing.T) {
 	t.Parallel()
@@ -17,6 +20,30 @@ func TestCommandsAreFoundByName(t *testing.T) {
 	for _, args := range [][]string{{"dance"}, {"demo", "soak"}, {""}} {
 		if got, ok := find(args); ok {
 			t.Errorf("%q: found %q, want none", args, got.name)
+		}
+	}
+}
+
+// A newcomer calls bin/loadtest from anywhere.
+func TestCommandsSayThatTheyNeedTheRepository(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range commands {
+		if err := inRepository(c); err == nil || !strings.Contains(err.Error(), "root of the repository") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if help, _ := find(nil); inRepository(help) != nil {
+		t.Error("help needs the repository")
+	}
+}
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	help(&b)
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

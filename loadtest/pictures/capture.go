@@ -7,8 +7,9 @@ import (
 	"example.com/flashsale/internal/lab/browser"
 )
 
-// crop leaves what a README has room for: of both sides the settings, the
-// verdicts, the claims and the critical sections. It returns the clip.
+// crop leaves what a README has room for: of both sides the settings, the verdicts,
+// the critical sections, what happened inside two of them, and the claims. It returns
+// the clip.
 const crop = `(async () => {
 	for (const e of document.querySelectorAll(".sentence, .pager, .story, .chart, .source, .hint, #keys")) e.hidden = true;
 	for (const e of document.querySelectorAll(".side")) e.style.paddingBottom = 0;

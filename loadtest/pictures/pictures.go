@@ -51,8 +51,8 @@ var (
 )
 
 const (
-	judged      = `document.querySelectorAll(".light.held, .light.broken").length === 6 && !document.querySelector("#start").disabled`
-	showsRace   = `document.querySelectorAll(".side")[0].dataset.outcome === "broken" && document.querySelectorAll(".side")[1].dataset.outcome === "held"`
+	judged      = `document.querySelectorAll(".light:not(.open)").length === 6 && !document.querySelector("#start").disabled`
+	showsRace   = `document.querySelectorAll(".side")[0].dataset.outcome === "broke" && document.querySelectorAll(".side")[1].dataset.outcome === "held"`
 	showsLatest = `document.querySelector("#history-table td:last-child button").click()`
 )
 

@@ -13,6 +13,7 @@ import (
 	"example.com/flashsale/internal/lab/browser/axe"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.Chromium) }
@@ -27,14 +28,20 @@ func everyPart() Report {
 			Versions: map[string]string{"go": "go1.26"}, Durability: map[string]string{"sync_binlog": "1"},
 		},
 		Sections: []Section{
-			{Title: "Charts", Text: "Each kind of chart.", Verdict: "held", Charts: everyChart},
+			{Title: "Charts", Text: "Each kind of chart.", Verdicts: []verdict.Verdict{verdict.Held},
+				Charts: everyChart},
 			{
-				Title: "Words", Verdict: "NO",
+				Title:    "Words",
+				Verdicts: []verdict.Verdict{verdict.Wrong, verdict.Void, verdict.Lucky, verdict.Broke, verdict.Held},
+				Problems: []string{"One thing that is wrong.", "Another."},
 				Table: Table{Header: []string{"row", "what came out"},
 					Rows: [][]string{{"1",
 						"a sentence that is too long for a telephone in its whole length and is broken"}}, Text: true},
 				Files: []File{{"other.html", "another page"}},
 			},
+			{Title: "A matrix", Table: Table{Matrix: true,
+				Header: []string{"", "1. the first defect", "2. the second defect"},
+				Rows:   [][]string{{"one lock", "broke", "held"}, {"another lock", "", "wrong"}}}},
 			{Title: "Many columns",
 				Table: Table{Header: []string{"a", "b b b b b", "c c c c c", "d d d d d", "e e e e e"},
 					Rows: [][]string{{"first", "1,234,567", "1,234,567", "1,234,567", "1,234,567"}}}},
@@ -81,6 +88,10 @@ func checkReport(t *testing.T, b *browser.Browser, root, name string, look brows
 	run[any](t, p, `document.querySelectorAll("details").forEach(d => d.open = true)`)
 	checkAccessible(t, p, "with the numbers")
 	checkTables(t, p)
+	if size := run[float64](t, p, `Math.min(...[...document.querySelectorAll("body *")].filter(e => e.textContent.trim()).map(
+		e => parseFloat(getComputedStyle(e).fontSize) * (e.ownerSVGElement?.getScreenCTM().a ?? 1)))`); size < 11 {
+		t.Errorf("the smallest text is %.1f px high", size)
+	}
 	if width := run[int64](t, p, `document.documentElement.scrollWidth`); width > look.Width {
 		t.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
 	}
@@ -121,12 +132,12 @@ func checkTables(t *testing.T, p *browser.Page) {
 	t.Helper()
 	var want [][][]string
 	for _, s := range everyPart().Sections {
+		if len(s.Table.Rows) > 0 {
+			want = append(want, append([][]string{s.Table.Header}, s.Table.Rows...))
+		}
 		for _, c := range s.Charts {
 			_, numbers := c.svg()
 			want = append(want, append([][]string{numbers.Header}, numbers.Rows...))
-		}
-		if len(s.Table.Rows) > 0 {
-			want = append(want, append([][]string{s.Table.Header}, s.Table.Rows...))
 		}
 	}
 	got := run[[][][]string](t, p,

@@ -13,8 +13,12 @@ func escape(s string) string { return template.HTMLEscapeString(s) }
 
 // drawing returns the SVG element of c. A screen reader reads name.
 func (c *canvas) drawing(name string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>", width,
-		c.height, escape(name), c.String()))
+	role := "img"
+	if c.links {
+		role = "group" // what is in an image cannot be reached by the keyboard
+	}
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="%s" aria-label="%s">`+"\n%s</svg>", width,
+		c.height, role, escape(name), c.behind.String()+c.String()))
 }
 
 // Bars is a horizontal bar for each value, with the range of its repetitions.
@@ -71,6 +75,7 @@ type Curves struct {
 	Caption      string
 	XName, YName string
 	LogX, LogY   bool
+	Percentiles  bool // on the x axis, below 100: the tail has the most room
 	Series       []Series
 	Marks        []Span // shaded over the whole height, on the x axis
 }
@@ -96,12 +101,12 @@ func (l Curves) svg() (template.HTML, Table) {
 			100+i*260, 106+i*260, escape(s.Name))
 	}
 	for _, m := range l.Marks {
-		c.add(`<rect class="mark" x="%.1f" y="24" width="%.1f" height="%g"><title>%s</title></rect>`,
+		c.addBehind(`<rect class="mark" x="%.1f" y="24" width="%.1f" height="%g"><title>%s</title></rect>`,
 			x.at(m.From), max(1.5, x.at(m.To)-x.at(m.From)), curvesHeight-24, escape(m.Name))
 	}
 	for _, v := range y.ticks() {
-		c.add(`<line class="grid" x1="70" x2="%g" y1="%.1f" y2="%.1f"/><text class="unit" x="62" y="%.1f" text-anchor="end">%s</text>`,
-			width-10, y.at(v), y.at(v), y.at(v)+4, Number(v))
+		c.addBehind(`<line class="grid" x1="70" x2="%g" y1="%.1f" y2="%.1f"/>`, width-10, y.at(v), y.at(v))
+		c.add(`<text class="unit" x="62" y="%.1f" text-anchor="end">%s</text>`, y.at(v)+4, Number(v))
 	}
 	c.height = curvesHeight
 	c.xAxis(x, "24", l.XName)
@@ -113,7 +118,8 @@ func (l Curves) svg() (template.HTML, Table) {
 }
 
 func (l Curves) scales() (x, y scale) {
-	x = scale{low: math.Inf(1), high: math.Inf(-1), from: 70, to: width - 10, log: l.LogX}
+	x = scale{low: math.Inf(1), high: math.Inf(-1), from: 70, to: width - 10, log: l.LogX,
+		tail: l.Percentiles}
 	y = scale{low: math.Inf(1), high: math.Inf(-1), from: curvesHeight, to: 28, log: l.LogY}
 	for _, s := range l.Series {
 		for _, p := range s.Points {
@@ -168,22 +174,26 @@ func (l Curves) table() Table {
 	}
 	for i, x := range slices.Sorted(maps.Keys(rows)) {
 		if i%(1+len(rows)/maxRows) == 0 {
-			t.Rows = append(t.Rows, append([]string{Number(x)}, rows[x]...))
+			t.Rows = append(t.Rows, append([]string{scale{tail: l.Percentiles}.label(x)}, rows[x]...))
 		}
 	}
 	return t
 }
 
-// Quantiles returns the distribution of samples as a curve: the time in
-// milliseconds under which each share of them lies.
+// Quantiles returns the distribution of samples as a curve over percentiles: the
+// time in milliseconds under which each share of them lies. The last point is the
+// longest, at the percentile that only it exceeds.
 func Quantiles(name string, samples []time.Duration) Series {
 	s := Series{Name: name}
 	ordered := slices.Sorted(slices.Values(samples))
-	for i := range 201 {
-		q := float64(i) / 200
-		if n := len(ordered); n > 0 {
-			s.Points = append(s.Points,
-				Point{100 * q, float64(ordered[min(n-1, int(q*float64(n)))]) / float64(time.Millisecond)})
+	n := float64(len(ordered))
+	const perDecade = 40
+	for i := 0; n > 0; i++ {
+		above := max(1, math.Round(n*math.Pow(10, -float64(i)/perDecade)))
+		ms := float64(ordered[int(n-above)]) / float64(time.Millisecond)
+		s.Points = append(s.Points, Point{math.Round(1e6*(100-100*above/n)) / 1e6, ms})
+		if above == 1 {
+			break
 		}
 	}
 	return s

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Report is one page.
@@ -25,12 +26,14 @@ type Report struct {
 
 // A Section is a part of a page. All members but Title are optional.
 type Section struct {
-	Title   string
-	Text    string
-	Verdict string  // as rig.Verdict; a section that claims nothing has none
-	Charts  []Chart // those without a value are left out
-	Table   Table
-	Files   []File
+	Title    string
+	ID       string // for links
+	Text     string
+	Verdicts []verdict.Verdict // of its rows; a section that claims nothing has none
+	Problems []string          // each a paragraph
+	Charts   []Chart           // those without a value are left out
+	Table    Table
+	Files    []File
 }
 
 // A File is a link to a file beside the report.
@@ -48,7 +51,8 @@ type Chart interface {
 var files embed.FS
 
 var page = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
-	"draw": draw, "style": style,
+	"draw": draw, "style": style, "tally": verdict.Tally, "class": func(v verdict.Verdict) string { return string(v) },
+	"classOf": func(cell string) string { v, _ := verdict.Named(cell); return string(v) },
 }).ParseFS(files, "page.tmpl"))
 
 // Write writes r to out/name/report.html and prints the path.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // written writes a report in a directory of its own and returns its text.
@@ -33,9 +33,15 @@ var everyChart = []Chart{
 	Bars{"rates", "1/s", []Bar{{"a & b", 10, 8, 12, false}, {"c", 5, 5, 5, true}}},
 	Curves{Caption: "growth", XName: "orders", YName: "1/s", LogX: true, Series: []Series{
 		{"grouped", []Point{{10, 4}, {100, math.NaN()}, {1000, 7}}},
-		Quantiles("waits", []time.Duration{time.Second, time.Millisecond}),
+		{"waits", []Point{{10, 1}, {100, 1000}}},
 	}, Marks: []Span{{"a fault", Fault, 20, 30}}},
+	Curves{Caption: "waits", XName: "percentile", YName: "ms", LogY: true, Percentiles: true, Series: []Series{
+		Quantiles("waits", []time.Duration{time.Second, time.Millisecond, 2 * time.Millisecond}),
+	}},
 	Claims{"burst", []Claim{{"a", "accepted", 0, 3}, {"b", "sold_out", 1, 4}, {"<c>", "unexpected", 1, 1}}},
+	Grid{"heat map", []string{"a lock"}, []string{"a & b", "c"}, [][]GridCell{{
+		{Shade: Bad, Text: "T", Title: "two at once", Link: "section"}, {Shade: Absent, Title: "does not <apply>"},
+	}}},
 	Lanes{"holders", "ms", []Lane{{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}}}},
 }
 
@@ -70,11 +76,11 @@ func TestDrawingsAreWellFormed(t *testing.T) {
 
 // A report opens from disk, without a network.
 func TestReportRefersToNothingOutside(t *testing.T) {
-	text := written(t, Section{Title: "all", Verdict: rig.Verdict(false, false), Charts: everyChart})
+	text := written(t, Section{Title: "all", Verdicts: []verdict.Verdict{verdict.Wrong}, Charts: everyChart})
 	if found := regexp.MustCompile(`(?i)<script|https?:|url\(|@import|src=|<link`).FindString(text); found != "" {
 		t.Errorf("the report has %q", found)
 	}
-	for _, want := range []string{"A &lt;title&gt; &amp; more", `class="failed"`, "a &amp; b", "&lt;c&gt;",
+	for _, want := range []string{"A &lt;title&gt; &amp; more", `class="verdict wrong"`, "a &amp; b", "&lt;c&gt;",
 		"Measured on"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q", want)
@@ -92,10 +98,11 @@ func TestTicksAreRound(t *testing.T) {
 		{scale{low: 0, high: 0.0009}, "0 0.0002 0.0004 0.0006 0.0008"},
 		{scale{low: 64, high: 4096, log: true}, "100 1,000"},
 		{scale{low: 5, high: 5}, "5"},
+		{scale{low: 0, high: 99.995, tail: true}, "0 50 90 99 99.9 99.99"},
 	} {
 		var got []string
 		for _, v := range c.scale.ticks() {
-			got = append(got, Number(v))
+			got = append(got, c.scale.label(v))
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: %q, want %q", c.scale, got, c.want)
@@ -109,6 +116,43 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 		1234567: "1,234,567", -1500: "-1,500", 2540.5: "2,540", 100.4: "100", math.NaN(): "–"} {
 		if got := Number(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
+
+// The tail has the most room: 99.9 is as far from 99 as 99 is from 90.
+func TestPercentilesShowTheTail(t *testing.T) {
+	t.Parallel()
+	var samples []time.Duration
+	for i := range 10_000 {
+		samples = append(samples, time.Duration(i+1)*time.Millisecond)
+	}
+	points := Quantiles("waits", samples).Points
+	first, last := points[0], points[len(points)-1]
+	if first != (Point{0, 1}) || last != (Point{99.99, 10_000}) {
+		t.Errorf("from %v to %v", first, last)
+	}
+	s := scale{high: last.X, to: 400, tail: true}
+	for percentile, want := range map[float64]float64{90: 100, 99: 200, 99.9: 300, 99.99: 400} {
+		if at := s.at(percentile); math.Abs(at-want) > 0.01 {
+			t.Errorf("%v is at %v, want %v", percentile, at, want)
+		}
+	}
+}
+
+// Grid lines and bands come first, so that bars, curves and claims cover them.
+func TestGridLiesBehind(t *testing.T) {
+	t.Parallel()
+	for _, c := range everyChart {
+		if _, ok := c.(Grid); ok { // it has no axis
+			continue
+		}
+		drawing, _ := c.svg()
+		behind := max(strings.LastIndex(string(drawing), `class="grid"`),
+			strings.LastIndex(string(drawing), `class="band"`))
+		front := regexp.MustCompile(`class="(bar|curve|line|span)\b`).FindStringIndex(string(drawing))
+		if behind < 0 || front == nil || front[0] < behind {
+			t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,12 +16,16 @@ type scale struct {
 	low, high float64 // values
 	from, to  float64 // coordinates
 	log       bool
+	tail      bool // percentiles: 90, 99, 99.9 and so on are equally far from each other
 }
 
 func (s scale) at(v float64) float64 {
 	low, high := s.low, s.high
-	if s.log {
+	switch {
+	case s.log:
 		low, high, v = math.Log10(low), math.Log10(high), math.Log10(max(v, s.low))
+	case s.tail:
+		low, high, v = nines(low), nines(high), nines(min(v, s.high))
 	}
 	if high == low {
 		return s.from
@@ -28,9 +33,24 @@ func (s scale) at(v float64) float64 {
 	return s.from + (v-low)/(high-low)*(s.to-s.from)
 }
 
-// ticks returns round values from low to high: four to nine, or the powers of
-// ten.
+// nines returns 1 for the percentile 90, 2 for 99, 3 for 99.9 and so on.
+func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
+
+// label formats a tick.
+func (s scale) label(v float64) string {
+	if s.tail {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return Number(v)
+}
+
+// ticks returns round values from low to high: four to nine, the powers of ten, or
+// the percentiles that a tail is read by.
 func (s scale) ticks() (all []float64) {
+	if s.tail {
+		return slices.DeleteFunc([]float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999},
+			func(v float64) bool { return v > s.high })
+	}
 	if s.log {
 		for v := math.Pow(10, math.Ceil(math.Log10(s.low))); v <= s.high*1.0001; v *= 10 {
 			all = append(all, v)
@@ -80,21 +100,27 @@ func Number(v float64) string {
 	return digits
 }
 
-// A canvas collects the elements of a drawing.
+// A canvas collects the elements of a drawing. Those behind are grid lines and
+// bands.
 type canvas struct {
 	strings.Builder
+	behind strings.Builder
 	height float64
+	links  bool // the drawing has some
 }
 
 // add appends an element. Texts among the arguments must be escaped.
 func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.Builder, format+"\n", args...) }
 
+// addBehind appends an element that add's elements cover.
+func (c *canvas) addBehind(format string, args ...any) { fmt.Fprintf(&c.behind, format+"\n", args...) }
+
 // xAxis draws grid lines and their values below the drawing so far.
 func (c *canvas) xAxis(s scale, top, unit string) {
 	for _, v := range s.ticks() {
 		x := s.at(v)
-		c.add(`<line class="grid" x1="%.1f" x2="%.1f" y1="%s" y2="%.1f"/>`, x, x, top, c.height)
-		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, Number(v))
+		c.addBehind(`<line class="grid" x1="%.1f" x2="%.1f" y1="%s" y2="%.1f"/>`, x, x, top, c.height)
+		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, s.label(v))
 	}
 	c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, s.to, c.height+30, escape(unit))
 	c.height += 34

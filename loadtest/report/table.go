@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/sys/unix"
 )
 
 // A Table is a header and rows of as many cells. The first cell of a row names
@@ -17,6 +15,7 @@ type Table struct {
 	Header []string
 	Rows   [][]string
 	Text   bool // the cells are words, not numbers
+	Matrix bool // many columns of one verdict each, with upright headers
 }
 
 // Add adds a row of values.
@@ -42,17 +41,13 @@ func (t Table) Markdown() string {
 }
 
 // Print prints the table to standard output, as wide as its terminal, or as 80
-// columns if it is none.
-func (t Table) Print() { t.Write(os.Stdout, terminalWidth()) }
-
-// defaultWidth is the width of what is no terminal.
-const defaultWidth = 80
-
-func terminalWidth() int {
-	if size, err := unix.IoctlGetWinsize(int(os.Stdout.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
-		return int(size.Col)
+// columns if it is none. Verdicts have a colour where there are colours.
+func (t Table) Print() {
+	var w io.Writer = os.Stdout
+	if coloured() {
+		w = painted{w}
 	}
-	return defaultWidth
+	t.Write(w, terminalWidth())
 }
 
 const columnGap = 2
@@ -73,7 +68,7 @@ func (t Table) Write(w io.Writer, width int) {
 	for i, cells := range t.Rows {
 		switch {
 		case len(cells) < len(widths):
-			for _, line := range wrap("    "+cells[0], total) {
+			for _, line := range Wrap("    "+cells[0], total) {
 				fmt.Fprintln(w, line)
 			}
 			continue
@@ -86,12 +81,12 @@ func (t Table) Write(w io.Writer, width int) {
 
 func (t Table) writeLists(w io.Writer, width int) {
 	for _, cells := range t.Rows {
-		lines := wrap(cells[0], width)
+		lines := Wrap(cells[0], width)
 		var list []string
 		for i, cell := range cells[1:] {
 			list = append(list, t.Header[i+1]+": "+cell)
 		}
-		for _, line := range append(lines, wrap("    "+strings.Join(list, "; "), width)...) {
+		for _, line := range append(lines, Wrap("    "+strings.Join(list, "; "), width)...) {
 			fmt.Fprintln(w, line)
 		}
 	}
@@ -133,7 +128,7 @@ func (t Table) widths(width int) []int {
 func (t Table) writeRow(w io.Writer, widths []int, cells []string) {
 	lines, height := make([][]string, len(cells)), 0
 	for i, cell := range cells {
-		lines[i] = wrap(cell, widths[i])
+		lines[i] = Wrap(cell, widths[i])
 		height = max(height, len(lines[i]))
 	}
 	for line := range height {
@@ -144,6 +139,9 @@ func (t Table) writeRow(w io.Writer, widths []int, cells []string) {
 				text = lines[i][line]
 			}
 			pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+			if _, colours := w.(painted); colours && i < len(cells) {
+				text = paint(cells[i], text)
+			}
 			if i > 0 {
 				b.WriteString(strings.Repeat(" ", columnGap))
 			}
@@ -157,8 +155,8 @@ func (t Table) writeRow(w io.Writer, widths []int, cells []string) {
 	}
 }
 
-// wrap breaks text between words. A continuation has the indent of its line.
-func wrap(text string, width int) (lines []string) {
+// Wrap breaks text between words. A continuation has the indent of its line.
+func Wrap(text string, width int) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		current, words := indent, 0

@@ -62,7 +62,7 @@ func (c *canvas) lane(instance string, claims []Claim, x scale) {
 	slices.SortStableFunc(claims, func(a, b Claim) int { return cmp.Compare(a.Sent, b.Sent) })
 	step := min(4, max(0.25, 150/float64(len(claims))))
 	height := step*float64(len(claims)) + 2*lanePadding
-	c.add(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, width-100, height)
+	c.addBehind(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, width-100, height)
 	c.add(`<text x="80" y="%.1f" text-anchor="end">%s</text>`, c.height+height/2+4, escape(instance))
 	paths := map[string]*strings.Builder{}
 	for i, claim := range claims {
@@ -129,8 +129,8 @@ func (l Lanes) svg() (template.HTML, Table) {
 		}
 	}
 	for _, row := range l.Rows {
-		c.add(`<rect class="band" x="190" y="%.1f" width="%g" height="24"/><text x="180" y="%.1f" text-anchor="end">%s</text>`,
-			c.height, width-200, c.height+16, escape(row.Name))
+		c.addBehind(`<rect class="band" x="190" y="%.1f" width="%g" height="24"/>`, c.height, width-200)
+		c.add(`<text x="180" y="%.1f" text-anchor="end">%s</text>`, c.height+16, escape(row.Name))
 		for _, s := range row.Spans {
 			c.span(s, x)
 		}

@@ -86,13 +86,44 @@ func (b Burst) Unexpected() int {
 
 // MaxInFlight returns the largest number of claims that were in flight at one
 // moment.
-func (b Burst) MaxInFlight() int {
+func (b Burst) MaxInFlight() int { return maxInFlight(b.Spans) }
+
+// Contenders returns the largest number of claims that were in flight at one moment
+// while the outcome of their round was open: until the last reply with an order. It
+// is that of the round with the fewest. A round has size claims.
+func (b Burst) Contenders(size int) int {
+	spans := slices.SortedFunc(slices.Values(b.Spans), func(x, y Span) int { return x.Sent.Compare(y.Sent) })
+	fewest := len(spans)
+	for round := range slices.Chunk(spans, size) {
+		end := slices.MaxFunc(round, func(x, y Span) int { return x.Received.Compare(y.Received) }).Received
+		last := b.lastAccepted(round[0].Sent, end)
+		open := slices.DeleteFunc(round, func(s Span) bool { return !s.Sent.Before(last) })
+		fewest = min(fewest, maxInFlight(open))
+	}
+	return fewest
+}
+
+// lastAccepted returns when the last order was acknowledged in a time, or the end of
+// that time if none was.
+func (b Burst) lastAccepted(begin, end time.Time) (last time.Time) {
+	for _, c := range b.Claims {
+		if c.Verdict == Accepted && c.Received.After(begin) && !c.Received.After(end) && c.Received.After(last) {
+			last = c.Received
+		}
+	}
+	if last.IsZero() {
+		return end
+	}
+	return last
+}
+
+func maxInFlight(spans []Span) int {
 	type edge struct {
 		time  time.Time
 		delta int
 	}
 	var edges []edge
-	for _, s := range b.Spans {
+	for _, s := range spans {
 		edges = append(edges, edge{s.Sent, 1}, edge{s.Received, -1})
 	}
 	slices.SortFunc(edges,

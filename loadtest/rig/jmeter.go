@@ -53,7 +53,7 @@ func RunJMeter(
 	}, properties...) {
 		args = append(args, "-J"+property)
 	}
-	env, err := debianClassPath(ctx, path, dir)
+	env, err := DebianClassPath(ctx, path, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func RunJMeter(
 	return readResults(results, label, variables)
 }
 
-// debianClassPath returns the settings under which Debian's JMeter can open a
-// plan (see loadtest/jmeter/debian). Any other JMeter needs none.
-func debianClassPath(ctx context.Context, jmeter, dir string) ([]string, error) {
+// DebianClassPath returns the settings (KEY=value) under which Debian's JMeter can open
+// a plan (see loadtest/jmeter/debian), with classes in dir. Any other JMeter needs none.
+func DebianClassPath(ctx context.Context, jmeter, dir string) ([]string, error) {
 	script, err := os.ReadFile(jmeter)
 	if err != nil || !bytes.Contains(script, []byte("java-wrappers")) {
 		return nil, err

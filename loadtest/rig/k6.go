@@ -19,12 +19,14 @@ import (
 // a threshold. Controls have to fail some; the jobs judge by the data.
 const thresholdsFailed = 99
 
-// K6Report is the name of k6's own report, a web page.
+// K6Report is the name of k6's own report, a web page. A single burst has none,
+// because it is over before the report's curves begin.
 const K6Report = "k6.html"
 
-// RunK6 runs a script of loadtest/k6 with the settings env. It leaves k6's
-// samples in dir/points.json, whose name it returns, and K6Report beside it.
-func RunK6(ctx context.Context, dir, script string, env ...string) (samples string, err error) {
+// RunK6 runs a script of loadtest/k6, which sends so many bursts, with the settings
+// env. It leaves k6's samples in dir/points.json, whose name it returns, and K6Report
+// beside it.
+func RunK6(ctx context.Context, dir, script string, bursts int, env ...string) (samples string, err error) {
 	path, err := Binary("k6")
 	if err != nil {
 		return "", err
@@ -33,14 +35,12 @@ func RunK6(ctx context.Context, dir, script string, env ...string) (samples stri
 		return "", err
 	}
 	samples = filepath.Join(dir, "points.json")
-	err = lab.Run(ctx, lab.Program{
-		Name: "k6", Path: path, Dir: dir, Env: env,
-		Args: []string{
-			"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out",
-			"json=" + samples,
-			"--out", "web-dashboard=port=-1&period=250ms&export=" + filepath.Join(dir, K6Report), script,
-		},
-	})
+	args := []string{"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out",
+		"json=" + samples}
+	if bursts > 1 {
+		args = append(args, "--out", "web-dashboard=port=-1&period=250ms&export="+filepath.Join(dir, K6Report))
+	}
+	err = lab.Run(ctx, lab.Program{Name: "k6", Path: path, Dir: dir, Env: env, Args: append(args, script)})
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == thresholdsFailed {
 		err = nil
 	}
@@ -49,18 +49,21 @@ func RunK6(ctx context.Context, dir, script string, env ...string) (samples stri
 
 // K6 is the Generator that runs the workload's script.
 func K6(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
-	samples, err := RunK6(ctx, dir, w.Script+".js",
+	samples, err := RunK6(ctx, dir, w.Script+".js", w.Rounds,
 		"BASE_URL="+t.URL, "ADMIN_TOKEN="+t.Admin, "JWT_SECRET="+t.Secret, "TOKENS="+t.TokenFile,
 		"COUPONS="+strings.Join(t.Coupons, ","), fmt.Sprintf("ROUNDS=%d", w.Rounds),
 		"SUMMARY="+filepath.Join(dir, "summary.json"))
 	if err != nil {
 		return Burst{}, err
 	}
-	return readSamples(samples)
+	var b Burst
+	err = ReadSamples(samples, b.add)
+	return b, err
 }
 
-// A sample is one line of k6's JSON output.
-type sample struct {
+// A Sample is one line of k6's JSON output: a value of a metric. The time of a
+// duration is that of its end.
+type Sample struct {
 	Metric string
 	Type   string
 	Data   struct {
@@ -70,31 +73,33 @@ type sample struct {
 	}
 }
 
-// readSamples reads k6's JSON output.
-func readSamples(path string) (Burst, error) {
+// Took returns the value of a metric that is a duration.
+func (s Sample) Took() time.Duration { return time.Duration(s.Data.Value * float64(time.Millisecond)) }
+
+// ReadSamples calls add for each value in k6's JSON output.
+func ReadSamples(path string, add func(Sample)) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return Burst{}, err
+		return err
 	}
 	defer f.Close()
-	var b Burst
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var s sample
+		var s Sample
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return Burst{}, fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		if s.Type == "Point" {
-			b.add(s)
+			add(s)
 		}
 	}
-	return b, lines.Err()
+	return lines.Err()
 }
 
-// add adds what s says of a claim. The time of a duration is that of its end.
-func (b *Burst) add(s sample) {
-	took := time.Duration(s.Data.Value * float64(time.Millisecond))
+// add adds what s says of a claim.
+func (b *Burst) add(s Sample) {
+	took := s.Took()
 	tags := s.Data.Tags
 	switch {
 	case s.Metric == "http_req_duration" && tags["name"] == "claim":

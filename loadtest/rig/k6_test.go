@@ -3,6 +3,8 @@ package rig
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,8 +27,8 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	if err := os.WriteFile(file, []byte(samples), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readSamples(file)
-	if err != nil {
+	var got Burst
+	if err := ReadSamples(file, got.add); err != nil {
 		t.Fatal(err)
 	}
 	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
@@ -54,7 +56,21 @@ func TestTruncatedSamplesAreAnError(t *testing.T) {
 	if err := os.WriteFile(file, []byte(samples[:len(samples)-20]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSamples(file); err == nil {
+	if err := ReadSamples(file, func(Sample) {}); err == nil {
 		t.Error("a truncated file was read without an error")
+	}
+}
+
+// A warm-up decides nothing, so that one that fails must not fail a run.
+func TestThresholdsAreOfClaims(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("../k6/lib/burst.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s*'?(http_req_\w+)(.*)$`).FindAllStringSubmatch(string(script), -1) {
+		if !strings.HasPrefix(m[2], "{name:claim}'") {
+			t.Errorf("the threshold %s counts other requests too: %s", m[1], m[2])
+		}
 	}
 }

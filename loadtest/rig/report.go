@@ -48,18 +48,6 @@ func (s *Stack) Conclude(
 	return errors.Join(err, Proven(pass))
 }
 
-// Verdict is how tables and pages say what became of a row. A control has to break,
-// every other row has to hold.
-func Verdict(pass, control bool) string {
-	switch {
-	case !pass:
-		return "NO"
-	case control:
-		return "broke, as it must"
-	}
-	return "held"
-}
-
 // Proven returns ErrNotProven unless pass.
 func Proven(pass bool) error {
 	if !pass {

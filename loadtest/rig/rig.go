@@ -14,7 +14,7 @@ import (
 
 // ErrNotProven is returned by a job that ran to its end and has printed at
 // least one failed row.
-var ErrNotProven = errors.New("not proven: see the rows that say NO")
+var ErrNotProven = errors.New("not proven: see the rows that neither held nor broke as they must")
 
 // Binary returns the absolute path of a program that make has built.
 func Binary(name string) (string, error) { return filepath.Abs(filepath.Join("bin", name)) }

@@ -52,6 +52,11 @@ func (s *Stack) WithService(
 	return errors.Join(job(service), service.Stop())
 }
 
+// LockDependencies are what LockServers may start.
+var LockDependencies = []*lab.Dependency{
+	lab.RedisServer, lab.ZooKeeperServer, lab.EtcdServer, lab.MemcachedServer,
+}
+
 // LockServers starts the servers that a driver needs beside MySQL and Redis
 // and returns the settings that name them. The servers end with the stack.
 func (s *Stack) LockServers(driver string) (settings []string, err error) {

@@ -3,8 +3,12 @@ package rig
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"os"
 	"strconv"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/flashsale/internal/lab"
 )
@@ -31,10 +35,50 @@ var LargeDatabase = []string{
 // them with the first, whose instances have ended.
 const redisDatabases = 1000
 
+// required is what stacks may run; nil is everything.
+var required []*lab.Dependency
+
+// Require lets the stacks of this process run only what needed lists. If something of
+// it is not installed, Start says so, before a server starts. Require must be called
+// before Start.
+func Require(needed ...*lab.Dependency) { required = needed }
+
+// OpenLab opens a lab that may run what is required, without a server.
+func OpenLab() (*lab.Lab, error) {
+	if err := checkDisk(os.TempDir(), leastDisk); err != nil {
+		return nil, err
+	}
+	l, err := lab.Open()
+	if err != nil || required == nil {
+		return l, err
+	}
+	if err := l.Require(required...); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// leastDisk is what the servers of an experiment write at most, about.
+const leastDisk = 2 << 30
+
+// checkDisk returns an error if dir has less space than the servers need. A server
+// that finds the disk full only says that it cannot start.
+func checkDisk(dir string, need uint64) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return err
+	}
+	if free := fs.Bavail * uint64(fs.Bsize); free < need {
+		return fmt.Errorf("%s has %d MB left, and the servers may write %d MB: TMPDIR names another directory",
+			dir, free>>20, need>>20)
+	}
+	return nil
+}
+
 // Start starts an empty stack. databaseArgs are added to the command line of the
 // database server. Close stops the stack with everything that was started in it.
 func Start(databaseArgs ...string) (*Stack, error) {
-	l, err := lab.Open()
+	l, err := OpenLab()
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,10 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer) }
+func TestMain(m *testing.M) {
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.MemcachedServer, lab.EtcdServer,
+		lab.ZooKeeperServer)
+}
 
 func start(t *testing.T) *Stack {
 	t.Helper()

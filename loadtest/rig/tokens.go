@@ -23,8 +23,9 @@ const (
 // inserts matters to an index.
 func UserID(i int) int64 { return firstUserID + int64(uint64(i)*2_654_435_761%userIDs) }
 
-// A TokenSigner signs bearer tokens with the service's secret. Its value is the
-// secret.
+// A TokenSigner signs bearer tokens with the service's secret, for the issuer and the
+// audience that JWT_ISSUER and JWT_AUDIENCE name: the instances inherit these. Its
+// value is the secret.
 type TokenSigner string
 
 // Signer returns the signer for the stack's instances.
@@ -38,7 +39,9 @@ func (s TokenSigner) Admin() string { return s.sign(auth.Identity{UserID: 1, Rol
 
 // sign returns a token that is valid for a day.
 func (s TokenSigner) sign(id auth.Identity) string {
-	token, err := auth.Sign([]byte(s), id, 24*time.Hour)
+	signer := auth.Signer{Secret: auth.Secret{Key: []byte(s)},
+		Issuer: os.Getenv("JWT_ISSUER"), Audience: os.Getenv("JWT_AUDIENCE")}
+	token, err := signer.Sign(id, 24*time.Hour)
 	if err != nil {
 		panic(err) // HMAC accepts every key of bytes
 	}

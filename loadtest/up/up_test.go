@@ -9,13 +9,18 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/rig"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer) }
+
+var lastLine = regexp.MustCompile(`make up\n$|GET pview\n$`)
 
 // start runs up until the test ends, and returns what it prints.
 func start(t *testing.T) (welcome string) {
@@ -37,7 +42,7 @@ func start(t *testing.T) (welcome string) {
 			t.Error(err)
 		}
 	})
-	for lines := bufio.NewScanner(r); !strings.Contains(welcome, "make load"); welcome += lines.Text() + "\n" {
+	for lines := bufio.NewScanner(r); !lastLine.MatchString(welcome); welcome += lines.Text() + "\n" {
 		if !lines.Scan() {
 			t.Fatal(lines.Err())
 		}
@@ -80,14 +85,21 @@ func status(t *testing.T, method, url, token string) int {
 }
 
 func TestUpRunsTheServiceAsShipped(t *testing.T) {
-	t.Setenv("LAB", "true") // the caller's environment does not make it a lab
+	t.Setenv("JWT_ISSUER", "https://login.example.com") // the printed tokens are of this issuer
+	t.Setenv("JWT_AUDIENCE", "flashsale")
 	welcome := start(t)
+	if strings.Contains(welcome, "LAB, not the service as shipped") {
+		t.Error("it calls itself a lab")
+	}
+	if !strings.Contains(welcome, " JWT_ISSUER='https://login.example.com' JWT_AUDIENCE='flashsale' make load") {
+		t.Errorf("make load is not told the issuer and the audience:\n%s", welcome)
+	}
 	t.Run("printed commands work", func(t *testing.T) { runCommands(t, welcome) })
-	url := regexp.MustCompile(`open at (\S+)`).FindStringSubmatch(welcome)[1]
+	url := addressIn(welcome)
 	if n := instancesOf(t, url+"/docs/swagger-ui.css"); n != 1 {
 		t.Errorf("nginx does not cache /docs: it is from %d instances", n)
 	}
-	for _, path := range []string{"/debug/pprof/heap", "/metrics", "/v1/pview"} {
+	for _, path := range []string{"/debug/pprof/heap", "/metrics", "/v0/pview", "/v1/pview"} {
 		if got := status(t, "POST", url+path, ""); got != 404 {
 			t.Errorf("%s: %d, want 404", path, got)
 		}
@@ -97,6 +109,53 @@ func TestUpRunsTheServiceAsShipped(t *testing.T) {
 			t.Fatal("nginx does not limit a client")
 		}
 	}
+}
+
+func addressIn(welcome string) string {
+	return regexp.MustCompile(`open at (\S+)`).FindStringSubmatch(welcome)[1]
+}
+
+func TestUpInTheLabTakesAwayWhatItIsTold(t *testing.T) {
+	for name, value := range map[string]string{"LAB": "true", "LOCK": "none", "GUARDS_OFF": "unique"} {
+		t.Setenv(name, value)
+	}
+	welcome := start(t)
+	if !strings.Contains(welcome, "LAB, not the service as shipped: GUARDS_OFF=unique LOCK=none LOCK_SCOPE=user COMMIT=each") {
+		t.Errorf("it does not say what it takes away:\n%s", welcome)
+	}
+	for _, version := range []string{"v0", "v1", "v2", "v3", "v4"} {
+		if got := status(t, "GET", addressIn(welcome)+"/"+version+"/pview", ""); got != 200 {
+			t.Errorf("/%s/pview: %d, want 200", version, got)
+		}
+	}
+	for _, command := range []string{"redis-cli -s /", "loadtest/k6/pview.js", "loadtest/jmeter/pview.jmx"} {
+		if !strings.Contains(welcome, command) {
+			t.Errorf("it prints no line with %s:\n%s", command, welcome)
+		}
+	}
+	claim := printed.FindAllStringSubmatch(welcome, -1)[1][3]
+	signer := rig.TokenSigner(regexp.MustCompile(`JWT_SECRET=(\S+)`).FindStringSubmatch(welcome)[1])
+	for user := int64(1); claimAtOnce(t, claim, signer.User(user)) < 2; user++ {
+		if user == 30 {
+			t.Fatal("no user got two orders by 100 claims at once")
+		}
+	}
+}
+
+// claimAtOnce sends 100 claims of one user and returns how many were accepted.
+func claimAtOnce(t *testing.T, claim, token string) int64 {
+	t.Helper()
+	var wg sync.WaitGroup
+	var accepted atomic.Int64
+	for range 100 {
+		wg.Go(func() {
+			if status(t, "POST", claim, token) == 201 {
+				accepted.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return accepted.Load()
 }
 
 // instancesOf returns how many instances replied to several requests.
@@ -115,8 +174,11 @@ func instancesOf(t *testing.T, url string) int {
 	return len(instances)
 }
 
+// printed matches a command that up prints: its method, its token and its address.
+var printed = regexp.MustCompile(`curl -s( -X POST)? -H 'Authorization: Bearer (\S+)' (\S+)`)
+
 func runCommands(t *testing.T, welcome string) {
-	commands := regexp.MustCompile(`curl -s( -X POST)? -H 'Authorization: Bearer (\S+)' (\S+)`).FindAllStringSubmatch(welcome, -1)
+	commands := printed.FindAllStringSubmatch(welcome, -1)
 	if len(commands) != 3 {
 		t.Fatalf("%d commands, want 3", len(commands))
 	}

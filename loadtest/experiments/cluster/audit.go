@@ -22,10 +22,10 @@ type Audit struct {
 	Untold     int    `json:"untold"`        // orders that no user was told of
 }
 
-// audit reads the sale of b's coupon from m. In a Galera cluster the server first
-// applies what the others have committed before.
+// audit reads the sale of b's coupon from m. In a cluster the server first applies what
+// the others have committed before.
 func audit(ctx context.Context, server string, m *lab.MySQL, sale *rig.Sale, b *buyers) (Audit, error) {
-	db, err := connect.MySQL(m.DSN(sale.Name)+"?wsrep_sync_wait=1", 2)
+	db, err := connect.MySQL(m.SyncedDSN(sale.Name), 2)
 	if err != nil {
 		return Audit{}, err
 	}

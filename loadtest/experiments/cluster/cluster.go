@@ -1,8 +1,8 @@
 // Package cluster proves and measures the service on a database that is more
-// than one server: a primary whose replica is promoted, and a Galera cluster of
-// three nodes behind HAProxy, with one writer and with three. It kills, freezes
-// and disconnects them in the middle of a sale, and then asks every server for its
-// own data.
+// than one server: a primary whose replica is promoted, and three members of a Galera
+// cluster or of a MySQL replication group behind HAProxy, with one writer and with
+// three. It kills, freezes and disconnects them in the middle of a sale, and then asks
+// every server for its own data.
 package cluster
 
 import (
@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -43,6 +44,7 @@ type Result struct {
 	Promotions  []Promotion  `json:"promotions"`
 	Rates       []Rate       `json:"rates"`
 	Disruptions []Disruption `json:"disruptions"`
+	NotRun      []string     `json:"not_run"` // what the installed database server cannot do
 	Pass        bool         `json:"pass"`
 }
 
@@ -56,16 +58,56 @@ func (r *run) run(ctx context.Context) (err error) {
 	if r.redis, err = lab.StartTopology(r.stack.Lab, "cluster"); err != nil {
 		return err
 	}
+	failed := errors.Join(r.runMariaDB(ctx), r.runGroups(ctx))
+	r.result.Pass = r.result.Pass && failed == nil
+	r.result.print() // what was measured before as well
+	if err := rig.WriteJSON(filepath.Join("out", "cluster", "cluster.json"), r.result); err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, r.result.writePage(), rig.Proven(r.result.Pass))
+}
+
+// runMariaDB runs what needs MariaDB.
+func (r *run) runMariaDB(ctx context.Context) error {
+	if err := r.stack.MySQL.HasGalera(ctx); errors.Is(err, lab.ErrNoGalera) {
+		r.result.NotRun = append(r.result.NotRun, fmt.Sprintf("Promotions and Galera: %v", err))
+		return nil
+	} else if err != nil {
+		return err
+	}
 	if err := r.runPromotions(ctx); err != nil {
 		return err
 	}
-	if err := r.runGalera(ctx); err != nil {
+	return r.runSite(ctx, startGalera, lab.OneWriter, lab.AllWriters)
+}
+
+// runGroups runs what needs MySQL with its plugin.
+func (r *run) runGroups(ctx context.Context) error {
+	if err := r.stack.MySQL.HasGroupReplication(ctx); errors.Is(err, lab.ErrNoGroupReplication) {
+		r.result.NotRun = append(r.result.NotRun, fmt.Sprintf("Group Replication: %v", err))
+		return nil
+	} else if err != nil {
 		return err
 	}
-	if err := rig.WriteJSON(filepath.Join("out", "cluster", "cluster.json"), r.result); err != nil {
+	if err := r.runSite(ctx, startGroup(lab.SinglePrimary), lab.OneWriter); err != nil {
 		return err
 	}
-	return errors.Join(r.result.writePage(), rig.Proven(r.result.Pass))
+	return r.runSite(ctx, startGroup(lab.MultiPrimary), lab.AllWriters)
+}
+
+// runSite measures rates on a cluster, and disrupts it.
+func (r *run) runSite(
+	ctx context.Context, start func(*lab.Lab, []*lab.Host) (cluster, error), routings ...lab.Routing,
+) error {
+	s, err := startSite(r.stack.Lab, r.network, start, routings...)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if err := r.measureRates(ctx, s); err != nil {
+		return err
+	}
+	return r.runDisruptions(ctx, s)
 }
 
 func (r *run) runPromotions(ctx context.Context) error {
@@ -76,21 +118,27 @@ func (r *run) runPromotions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.result.Promotions, r.result.Pass = append(r.result.Promotions, p), r.result.Pass && p.Pass
+		r.result.Promotions, r.result.Pass = append(r.result.Promotions, p), r.result.Pass && p.Verdict.Pass()
 	}
-	fmt.Println("The primary is killed in mid-sale and its replica promoted:")
-	promotionsTable(r.result.Promotions).Print()
 	return nil
 }
 
-func (r *run) runGalera(ctx context.Context) error {
-	s, err := startSite(r.stack.Lab, r.network)
-	if err != nil {
-		return err
+func (r Result) print() {
+	for _, t := range []struct {
+		title string
+		report.Table
+		rows int
+	}{
+		{"The primary is killed in mid-sale and its replica promoted:", promotionsTable(r.Promotions), len(r.Promotions)},
+		{"Claims of one coupon, by three instances:", ratesTable(r.Rates), len(r.Rates)},
+		{"Members and HAProxy fail in mid-sale:", disruptionsTable(r.Disruptions), len(r.Disruptions)},
+	} {
+		if t.rows > 0 {
+			fmt.Println("\n" + t.title)
+			t.Print()
+		}
 	}
-	defer s.stop()
-	if err := r.measureRates(ctx, s); err != nil {
-		return err
+	for _, reason := range r.NotRun {
+		fmt.Println("\nNot run:", reason)
 	}
-	return r.runDisruptions(ctx, s)
 }

@@ -9,27 +9,32 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Disruption is a fault in the middle of a sale.
 type Disruption struct {
-	Fault      string   `json:"fault"`
-	Routing    string   `json:"routing"`
-	Outage     Outage   `json:"outage"`
-	Audits     []Audit  `json:"audits"` // of every node
-	Violations []string `json:"violations"`
-	Pass       bool     `json:"pass"`
+	Cluster    string          `json:"cluster"`
+	Fault      string          `json:"fault"`
+	Routing    string          `json:"routing"`
+	Outage     Outage          `json:"outage"`
+	Audits     []Audit         `json:"audits"` // of every member
+	Violations []string        `json:"violations"`
+	Verdict    verdict.Verdict `json:"verdict"`
 }
 
 // runDisruptions runs a sale for each fault.
 func (r *run) runDisruptions(ctx context.Context, s *site) error {
-	all := s.disruptions()
+	all := s.disruptions(s)
 	if r.quick {
 		all = slices.DeleteFunc(all, func(d disruption) bool { return !d.quick })
 	}
 	steps := rig.NewSteps(len(all))
-	for _, routing := range routings {
-		f, err := r.startFleet(ctx, s.galera.Nodes[0], s.proxies[routing].DSN)
+	for _, routing := range s.routings {
+		if err := s.reset(ctx); err != nil {
+			return err
+		}
+		f, err := r.startFleet(ctx, s.members()[0], s.proxies[routing].DSN)
 		if err != nil {
 			return err
 		}
@@ -37,25 +42,27 @@ func (r *run) runDisruptions(ctx context.Context, s *site) error {
 			if d.routing != routing {
 				continue
 			}
-			steps.Next("%s, %s", d.Name, routing)
+			steps.Next("%s: %s, %s", s.name(), d.Name, routing)
 			result, err := r.disrupt(ctx, s, f, d)
 			if err != nil {
 				return fmt.Errorf("%s: %w", d.Name, err)
 			}
-			r.result.Disruptions, r.result.Pass = append(r.result.Disruptions, result), r.result.Pass && result.Pass
+			r.result.Disruptions = append(r.result.Disruptions, result)
+			r.result.Pass = r.result.Pass && result.Verdict.Pass()
 		}
 		if err := f.stop(); err != nil {
 			return err
 		}
 	}
-	fmt.Println("\nGalera's nodes and HAProxy fail in mid-sale:")
-	disruptionsTable(r.result.Disruptions).Print()
 	return nil
 }
 
 // disrupt sells a new coupon before, during and after the fault.
 func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Disruption, error) {
-	result := Disruption{Fault: d.Name, Routing: string(d.routing)}
+	result := Disruption{Cluster: s.name(), Fault: d.Name, Routing: string(d.routing)}
+	if err := s.reset(ctx); err != nil {
+		return result, err
+	}
 	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
 		return result, err
@@ -63,22 +70,22 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Dis
 	if err := s.awaitCoupon(ctx, f, coupon); err != nil {
 		return result, err
 	}
-	b, outage, err := r.sell(ctx, f, coupon, d.Fault, s.galera.AwaitSynced)
+	b, outage, err := r.sell(ctx, f, coupon, d.Fault, s.await)
 	if err != nil {
 		return result, err
 	}
 	result.Outage = outage
 	d.judge(b, outage.struck)
-	result.Audits, err = auditAll(ctx, s.galera.Nodes, f.sale, b)
+	result.Audits, err = auditAll(ctx, s.members(), f.sale, b)
 	result.Violations = b.violations.All()
-	result.Pass = len(result.Violations) == 0
+	result.Verdict = verdict.Of(false, len(result.Violations) > 0, outage.Accepted > 0)
 	return result, err
 }
 
 func disruptionsTable(disruptions []Disruption) report.Table {
 	t := report.Table{Header: []string{
-		"fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal", "orders",
-		"missing", "verdict",
+		"cluster", "fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal",
+		"orders", "missing", "verdict",
 	}}
 	for _, d := range disruptions {
 		var orders []string
@@ -88,9 +95,9 @@ func disruptionsTable(disruptions []Disruption) report.Table {
 			missing = max(missing, a.Missing)
 		}
 		o := d.Outage
-		t.Add(d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost, seconds(o.FailedTime),
-			seconds(o.Gap), seconds(o.Resumed), seconds(o.Normal), strings.Join(slices.Compact(orders), " / "),
-			missing, rig.Verdict(d.Pass, false))
+		t.Add(d.Cluster, d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost,
+			seconds(o.FailedTime), seconds(o.Gap), seconds(o.Resumed), seconds(o.Normal),
+			strings.Join(slices.Compact(orders), " / "), missing, d.Verdict)
 	}
 	return t
 }

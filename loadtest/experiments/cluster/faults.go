@@ -25,29 +25,6 @@ const (
 	silentTime = 8 * time.Second
 )
 
-// disruptions returns all faults. Two nodes that are cut off are so also from each
-// other, so that none is left that can commit. Two that are killed at once form the
-// cluster again when both are back, because the three have agreed on its last
-// members.
-func (s *site) disruptions() []disruption {
-	one, all := lab.OneWriter, lab.AllWriters
-	writer, node, third := s.galera.Nodes[0].Server, s.galera.Nodes[1].Server, s.galera.Nodes[2].Server
-	haproxy := s.proxies[one]
-	return []disruption{
-		{fault.Kill("writer killed", restartTime, writer), one, false, true},
-		{fault.Suspend("writer frozen", silentTime, writer), one, false, false},
-		{fault.Disconnect("writer cut off", silentTime, s.hosts[0]), one, false, false},
-		{fault.Disconnect("quorum lost: two nodes cut off", silentTime, s.hosts[1:]...), one, true, true},
-		{fault.Kill("HAProxy killed", restartTime, haproxy.Server), one, false, false},
-		{fault.Suspend("HAProxy frozen", silentTime, haproxy.Server), one, false, false},
-		{fault.Disconnect("HAProxy cut off", silentTime, haproxy.host), one, false, false},
-		{fault.Kill("a node killed", restartTime, node), all, false, false},
-		{fault.Suspend("a node frozen", silentTime, node), all, false, true},
-		{fault.Disconnect("a node cut off", silentTime, s.hosts[1]), all, false, false},
-		{fault.Kill("quorum lost: two nodes killed", silentTime, node, third), all, true, false},
-	}
-}
-
 // noticed is how long after the loss of quorum a commit may still succeed: the
 // nodes had all received it.
 const noticed = time.Second

@@ -56,13 +56,13 @@ func TestPromotionsAreJudgedByWhatTheyMayLose(t *testing.T) {
 		missing int
 		pass    bool
 	}{{keep, 0, true}, {keep, 1, false}, {lose, 0, false}, {lose, 1, true}, {"", 0, true}, {"", 1, true}} {
-		p := Promotion{Expect: c.expect, Audit: Audit{Missing: c.missing}}
-		if p.judge(); p.Pass != c.pass {
-			t.Errorf("expect %q, %d missing: pass %v", c.expect, c.missing, p.Pass)
+		p := Promotion{Expect: c.expect, Outage: Outage{Accepted: 1}, Audit: Audit{Missing: c.missing}}
+		if p.judge(); p.Verdict.Pass() != c.pass {
+			t.Errorf("expect %q, %d missing: %s", c.expect, c.missing, p.Verdict)
 		}
 	}
 	inconsistent := Promotion{Audit: Audit{Unbalanced: true}}
-	if inconsistent.judge(); inconsistent.Pass {
+	if inconsistent.judge(); inconsistent.Verdict.Pass() {
 		t.Error("a server whose orders and stock do not add up passes")
 	}
 }

@@ -11,18 +11,19 @@ import (
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Promotion is a sale in which the primary is killed and its replica promoted.
 type Promotion struct {
-	Replication string   `json:"replication"`
-	LinkLost    bool     `json:"link_lost"` // the replica lost its connection to the primary before
-	Expect      string   `json:"expect"`    // what is to happen to acknowledged orders: keep, lose, or empty
-	Attempts    int      `json:"attempts"`  // the rest is of the last one
-	Outage      Outage   `json:"outage"`
-	Audit       Audit    `json:"audit"` // of the promoted server
-	Violations  []string `json:"violations"`
-	Pass        bool     `json:"pass"`
+	Replication string          `json:"replication"`
+	LinkLost    bool            `json:"link_lost"` // the replica lost its connection to the primary before
+	Expect      string          `json:"expect"`    // what is to happen to acknowledged orders: keep, lose, or empty
+	Attempts    int             `json:"attempts"`  // the rest is of the last one
+	Outage      Outage          `json:"outage"`
+	Audit       Audit           `json:"audit"` // of the promoted server
+	Violations  []string        `json:"violations"`
+	Verdict     verdict.Verdict `json:"verdict"`
 
 	start func(*lab.Lab) (*lab.Replication, error)
 }
@@ -64,12 +65,16 @@ func (r *run) promote(ctx context.Context, p Promotion) (Promotion, error) {
 	}
 }
 
-// judge passes a sale whose promoted server has every acknowledged order, or
-// lacks some in the control. What it has must be consistent in any case.
+// judge says whether the promoted server has every acknowledged order. Only the
+// control must lack some, and only an asynchronous primary may. What the server has
+// must be consistent in any case.
 func (p *Promotion) judge() {
-	missing := p.Audit.Missing
-	p.Pass = p.Audit.consistent() && p.Audit.Untold == 0 && len(p.Violations) == 0 &&
-		(p.Expect != keep || missing == 0) && (p.Expect != lose || missing > 0)
+	if !p.Audit.consistent() || p.Audit.Untold > 0 || len(p.Violations) > 0 {
+		p.Verdict = verdict.Wrong
+		return
+	}
+	missing := p.Audit.Missing > 0
+	p.Verdict = verdict.Of(p.Expect == lose || p.Expect == "" && missing, missing, p.Outage.Accepted > 0)
 }
 
 func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
@@ -141,10 +146,10 @@ func promotionsTable(promotions []Promotion) report.Table {
 
 // outcome says whether the orders that users were told of were kept.
 func (p Promotion) outcome() string {
-	if p.Expect == "" && p.Pass && p.Audit.Missing > 0 {
+	if p.Expect == "" && p.Verdict == verdict.Broke {
 		return "broke, as it may"
 	}
-	return rig.Verdict(p.Pass, p.Expect == lose)
+	return p.Verdict.String()
 }
 
 // cause returns what happens to the primary.

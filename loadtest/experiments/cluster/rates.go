@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/flashsale/internal/lab"
@@ -11,6 +12,7 @@ import (
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Rate is how fast one commit strategy sells one coupon.
@@ -22,11 +24,11 @@ type Rate struct {
 	P99         float64   `json:"p99_ms"`
 	Unavailable int       `json:"unavailable"` // claims without a verdict at first, in all repetitions
 	// transactions aborted in favour of another node's, per 1,000 orders
-	BruteForce    float64  `json:"bf_aborts_per_1000"`
-	Certification float64  `json:"cert_fails_per_1000"` // the same, found at certification
-	Audits        []Audit  `json:"audits"`              // of every node, after the last repetition
-	Violations    []string `json:"violations"`
-	Pass          bool     `json:"pass"`
+	BruteForce    *float64        `json:"bf_aborts_per_1000"`  // null if they are not counted
+	Certification float64         `json:"cert_fails_per_1000"` // the same, found at certification
+	Audits        []Audit         `json:"audits"`              // of every member, after the last repetition
+	Violations    []string        `json:"violations"`
+	Verdict       verdict.Verdict `json:"verdict"`
 
 	database database
 }
@@ -45,11 +47,15 @@ type database struct {
 	servers []*lab.MySQL
 }
 
-func (r *run) databases(s *site) []database {
-	all := []database{{oneServer, r.stack.MySQL, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}}}
-	for _, routing := range routings {
-		all = append(all, database{"Galera, " + string(routing), s.galera.Nodes[0], s.proxies[routing].DSN,
-			s.galera.Nodes})
+// databases returns where to measure: the routings of s and, before all sites, one
+// server.
+func (r *run) databases(s *site) (all []database) {
+	if len(r.result.Rates) == 0 {
+		all = append(all, database{oneServer, r.stack.MySQL, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}})
+	}
+	for _, routing := range s.routings {
+		all = append(all, database{s.name() + ", " + string(routing), s.members()[0], s.proxies[routing].DSN,
+			s.members()})
 	}
 	return all
 }
@@ -64,8 +70,10 @@ func (r *run) measureRates(ctx context.Context, s *site) error {
 			rows = append(rows, Rate{Commit: commit, Segments: 1, database: d})
 		}
 	}
-	for _, commit := range []string{"each", "grouped"} {
-		rows = append(rows, Rate{Commit: commit, Segments: manySegments, database: all[len(all)-1]})
+	if slices.Contains(s.routings, lab.AllWriters) {
+		for _, commit := range []string{"each", "grouped"} {
+			rows = append(rows, Rate{Commit: commit, Segments: manySegments, database: all[len(all)-1]})
+		}
 	}
 	steps := rig.NewSteps(len(rows))
 	for _, rate := range rows {
@@ -73,10 +81,8 @@ func (r *run) measureRates(ctx context.Context, s *site) error {
 		if err := r.rate(ctx, s, &rate); err != nil {
 			return fmt.Errorf("%s, %s: %w", rate.database.name, rate.Commit, err)
 		}
-		r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Pass
+		r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Verdict.Pass()
 	}
-	fmt.Println("\nClaims of one coupon, by three instances:")
-	ratesTable(r.result.Rates).Print()
 	return nil
 }
 
@@ -84,11 +90,14 @@ func (r *run) measureRates(ctx context.Context, s *site) error {
 func (r *run) rate(ctx context.Context, s *site, rate *Rate) error {
 	d := rate.database
 	rate.Database = d.name
+	if err := s.reset(ctx); err != nil {
+		return err
+	}
 	f, err := r.startFleet(ctx, d.first, d.dsn, "COMMIT="+rate.Commit)
 	if err != nil {
 		return err
 	}
-	before, certBefore, err := s.conflicts(ctx)
+	before, err := s.conflicts(ctx)
 	if err != nil {
 		return errors.Join(err, f.stop())
 	}
@@ -111,12 +120,20 @@ func (r *run) rate(ctx context.Context, s *site, rate *Rate) error {
 			}
 		}
 	}
-	after, certAfter, err := s.conflicts(ctx)
-	perThousand := func(n int) float64 { return 1000 * float64(n) / float64(max(1, len(waits))) }
-	rate.BruteForce, rate.Certification = perThousand(after-before), perThousand(certAfter-certBefore)
+	after, err := s.conflicts(ctx)
+	rate.count(before, after, max(1, len(waits)))
 	rate.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
-	rate.Pass = len(rate.Violations) == 0
+	rate.Verdict = verdict.Of(false, len(rate.Violations) > 0, len(waits) > 0)
 	return errors.Join(err, f.stop())
+}
+
+// count sets how many transactions were aborted for each 1,000 orders.
+func (rate *Rate) count(before, after conflicts, orders int) {
+	perThousand := func(n int) float64 { return 1000 * float64(n) / float64(orders) }
+	if rate.Certification = perThousand(after.certification - before.certification); !after.uncounted {
+		n := perThousand(after.bruteForce - before.bruteForce)
+		rate.BruteForce = &n
+	}
 }
 
 // repeat sells a new coupon for a time and returns its claims.
@@ -150,10 +167,13 @@ func ratesTable(rates []Rate) report.Table {
 	t := report.Table{Header: []string{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000",
 		"cert/1000", "verdict"}}
 	for _, r := range rates {
+		bruteForce := "–"
+		if r.BruteForce != nil {
+			bruteForce = fmt.Sprintf("%.1f", *r.BruteForce)
+		}
 		t.Add(r.Commit, r.Segments, r.Database, fmt.Sprintf("%.0f", stats.Quantile(r.PerSecond, 0.5)),
 			fmt.Sprintf("%.0f ms", r.P99),
-			r.Unavailable, fmt.Sprintf("%.1f", r.BruteForce), fmt.Sprintf("%.1f", r.Certification),
-			rig.Verdict(r.Pass, false))
+			r.Unavailable, bruteForce, fmt.Sprintf("%.1f", r.Certification), r.Verdict)
 	}
 	return t
 }

@@ -3,21 +3,41 @@ package cluster
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 )
 
-// nodes is how many nodes the Galera cluster has.
-const nodes = 3
+// members is how many members each cluster has.
+const members = 3
 
-// A site is a Galera cluster behind HAProxy, in each routing. Every node and each
-// HAProxy is on a host of its own.
+// A site is a database cluster behind HAProxy, in one or more routings. Every member
+// and each HAProxy is on a host of its own.
 type site struct {
-	galera  *lab.Galera
-	hosts   []*lab.Host // of the nodes
-	proxies map[lab.Routing]proxy
+	cluster
+	hosts    []*lab.Host // of the members
+	routings []lab.Routing
+	proxies  map[lab.Routing]proxy
+}
+
+// A cluster is what differs between Galera and Group Replication.
+type cluster interface {
+	name() string
+	members() []*lab.MySQL
+	// await waits until all members take part.
+	await() error
+	// reset makes the first member accept writes again.
+	reset(ctx context.Context) error
+	conflicts(ctx context.Context) (conflicts, error)
+	disruptions(s *site) []disruption
+	Kill()
+}
+
+// conflicts are how many transactions were aborted in favour of another member's.
+type conflicts struct {
+	bruteForce    int  // while they ran
+	uncounted     bool // bruteForce is not known
+	certification int  // at certification
 }
 
 // A proxy is HAProxy and its host.
@@ -26,12 +46,12 @@ type proxy struct {
 	host *lab.Host
 }
 
-var routings = []lab.Routing{lab.OneWriter, lab.AllWriters}
-
-// startSite starts the site on hosts of network.
-func startSite(l *lab.Lab, network *lab.Network) (*site, error) {
-	s := &site{proxies: map[lab.Routing]proxy{}}
-	for range nodes {
+// startSite starts a cluster and its proxies on hosts of network.
+func startSite(
+	l *lab.Lab, network *lab.Network, start func(*lab.Lab, []*lab.Host) (cluster, error), routings ...lab.Routing,
+) (*site, error) {
+	s := &site{routings: routings, proxies: map[lab.Routing]proxy{}}
+	for range members {
 		h, err := network.Host()
 		if err != nil {
 			return nil, err
@@ -39,7 +59,7 @@ func startSite(l *lab.Lab, network *lab.Network) (*site, error) {
 		s.hosts = append(s.hosts, h)
 	}
 	var err error
-	if s.galera, err = lab.StartGaleraOn(l, s.hosts, "--max-connections=1000"); err != nil {
+	if s.cluster, err = start(l, s.hosts); err != nil {
 		return nil, err
 	}
 	for _, routing := range routings {
@@ -47,7 +67,7 @@ func startSite(l *lab.Lab, network *lab.Network) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.galera.Nodes...)
+		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.members()...)
 		if err != nil {
 			return nil, err
 		}
@@ -61,28 +81,13 @@ func (s *site) stop() {
 	for _, p := range s.proxies {
 		p.Kill()
 	}
-	s.galera.Kill()
+	s.Kill()
 }
 
-// conflicts returns how many transactions the nodes have aborted in favour of
-// another node's, before and at certification.
-func (s *site) conflicts(ctx context.Context) (bruteForce, certification int, err error) {
-	sum := func(status string) (total int) {
-		for _, node := range s.galera.Nodes {
-			text, statusErr := node.Status(ctx, status)
-			n, parseErr := strconv.Atoi(text)
-			total, err = total+n, errors.Join(err, statusErr, parseErr)
-		}
-		return total
-	}
-	bruteForce, certification = sum("wsrep_local_bf_aborts"), sum("wsrep_local_cert_failures")
-	return bruteForce, certification, err
-}
-
-// awaitCoupon waits until every node has the coupon of f.
+// awaitCoupon waits until every member has the coupon of f.
 func (s *site) awaitCoupon(ctx context.Context, f *fleet, coupon int64) error {
-	for _, node := range s.galera.Nodes {
-		db, err := connect.MySQL(node.DSN(f.sale.Name)+"?wsrep_sync_wait=1", 1)
+	for _, m := range s.members() {
+		db, err := connect.MySQL(m.SyncedDSN(f.sale.Name), 1)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Proof is the content of proof.json.
@@ -27,19 +28,20 @@ type Record struct {
 	Expect   string   `json:"expect"`
 	Accepted int      `json:"accepted"`
 	rig.Totals
-	MaxInFlight int            `json:"max_in_flight"`
-	Instances   map[string]int `json:"instances"`
-	P50         float64        `json:"p50_ms"`
-	P99         float64        `json:"p99_ms"`
-	Pass        bool           `json:"pass"`
+	MaxInFlight int             `json:"max_in_flight"`
+	Instances   map[string]int  `json:"instances"`
+	P50         float64         `json:"p50_ms"`
+	P99         float64         `json:"p99_ms"`
+	Contenders  int             `json:"contenders"` // in flight at one moment before the last order of a round
+	Verdict     verdict.Verdict `json:"verdict"`
+	Pass        bool            `json:"pass"`
 }
 
 func newProof(ctx context.Context, s *rig.Stack, results []Result) (Proof, error) {
 	e, err := s.Environment(ctx)
-	p := Proof{Environment: e, Pass: len(results) > 0}
+	p := Proof{Environment: e, Pass: verdict.AllPass(verdicts(results))}
 	for _, r := range results {
 		p.Runs = append(p.Runs, r.record())
-		p.Pass = p.Pass && r.Pass()
 	}
 	return p, err
 }
@@ -50,7 +52,8 @@ func (r Result) record() Record {
 		Requests: r.Requests(), Users: r.Users, Stock: r.Stock,
 		Lock: r.Lock, Scope: r.Scope, Commit: r.Commit, Guards: r.Guards(), Expect: r.Expect(),
 		Accepted: len(r.Acknowledged()), Totals: r.Totals, MaxInFlight: r.MaxInFlight(), Instances: r.Instances(),
-		P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), Pass: r.Pass(),
+		P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)),
+		Contenders: r.Contenders(r.BurstSize()), Verdict: r.Verdict(), Pass: r.Verdict().Pass(),
 	}
 }
 

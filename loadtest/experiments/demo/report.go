@@ -8,22 +8,22 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // WriteReport writes out/name/report.html: the time line of every experiment,
 // its promises, and what it teaches. how says where the claims were sent and how
 // they were checked.
 func WriteReport(name, title, how string, e rig.Environment, results []Result) error {
-	page := report.Report{Title: title, Pass: len(results) > 0, Environment: e}
-	wrong := 0
+	all := verdicts(results)
+	page := report.Report{
+		Title: title, Pass: verdict.AllPass(all), Environment: e,
+		Summary:  fmt.Sprintf("%d bursts of claims, each sent at one moment %s.", len(results), how),
+		Sections: []report.Section{{Title: "All rows", Verdicts: all, Table: Table(results)}},
+	}
 	for i, r := range results {
 		page.Sections = append(page.Sections, r.section(name, fmt.Sprintf("%02d", i+1), i+1))
-		if !r.Pass() {
-			page.Pass, wrong = false, wrong+1
-		}
 	}
-	page.Summary = fmt.Sprintf("%d bursts of claims, each sent at one moment %s: %d came out as they must.",
-		len(results), how, len(results)-wrong)
 	return report.Write(name, page)
 }
 
@@ -31,17 +31,13 @@ func WriteReport(name, title, how string, e rig.Environment, results []Result) e
 // out/name.
 func (r Result) section(name, directory string, number int) report.Section {
 	s := report.Section{
-		Title:   fmt.Sprintf("%d. %s, lock: %s, guards off: %s", number, r.Title(), r.lockTitle(), r.guardsOffTitle()),
-		Verdict: r.verdict(),
-		Text:    r.Lesson,
-		Table:   r.table(),
+		Title: fmt.Sprintf("%d. %s, lock: %s, guards off: %s", number, r.Title(), r.lockTitle(),
+			r.guardsOffTitle()),
+		Verdicts: []verdict.Verdict{r.Verdict()}, Text: r.Lesson, Problems: r.Reasons(), Table: r.table(),
 	}
 	s.Files = report.Existing(name,
 		report.File{Path: path.Join(directory, rig.K6Report), Text: "k6's own report"},
 		report.File{Path: path.Join(directory, rig.JMeterReport, "index.html"), Text: "JMeter's own dashboard"})
-	for _, fault := range r.Faults() {
-		s.Text += " NO: " + fault + "."
-	}
 	if len(r.Claims) > 0 {
 		s.Charts = []report.Chart{report.Claims{
 			Caption: fmt.Sprintf("Round 1 of %d: each claim from sent to answered, in the lane of the instance that replied", r.Rounds),
@@ -57,7 +53,7 @@ func (r Result) table() report.Table {
 			"p50", "p99"},
 	}
 	t.Add("", r.Commit, len(r.Acknowledged()), r.Orders, r.promise(Stock), r.promise(OneEach), r.promise(AllSold),
-		r.MaxInFlight(), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
+		r.Contenders(r.BurstSize()), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
 	return t
 }
 

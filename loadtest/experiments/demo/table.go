@@ -18,12 +18,12 @@ func Table(results []Result) report.Table {
 	}}
 	for i, r := range results {
 		t.Add(i+1, r.Title(), r.lockTitle(), r.guardsOffTitle(), len(r.Acknowledged()), r.Orders,
-			r.promise(Stock), r.promise(OneEach), r.promise(AllSold), r.MaxInFlight(), milliseconds(r.Latency(0.99)),
-			r.verdict())
+			r.promise(Stock), r.promise(OneEach), r.promise(AllSold), r.Contenders(r.BurstSize()),
+			milliseconds(r.Latency(0.99)), r.Verdict())
 		t.Add(r.Lesson)
 		t.Add(fmt.Sprintf("(%s; last claim sent %s after the first moment)", r.replies(), milliseconds(r.Skew())))
-		for _, fault := range r.Faults() {
-			t.Add("NO: " + fault)
+		for _, reason := range r.Reasons() {
+			t.Add(fmt.Sprintf("%s: %s", r.Verdict(), reason))
 		}
 	}
 	return t

@@ -2,9 +2,9 @@ package demo
 
 import (
 	"fmt"
-	"slices"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Result is what an experiment has measured.
@@ -36,46 +36,79 @@ func (r Result) damage(p Promise) string {
 	return ""
 }
 
-// Faults returns the reasons why r did not come out as it must. A control that broke
-// nothing is at fault: its load could not have broken anything.
-func (r Result) Faults() []string {
-	if r.Failure != nil {
-		return []string{"did not finish: " + r.Failure.Error()}
+// Verdict says what r has shown. Harm proves a control whatever its load was; that
+// nothing was harmed proves something only if the load was as it has to be.
+func (r Result) Verdict() verdict.Verdict {
+	switch {
+	case r.Failure != nil:
+		return verdict.Void
+	case len(r.harms()) > 0:
+		return verdict.Wrong
 	}
-	var faults []string
+	control := len(r.Breaks) > 0
+	return verdict.Of(control, control && len(r.unbroken()) == 0, len(r.loadFaults()) == 0)
+}
+
+// provesNothing reports whether r finished and is to be repeated.
+func (r Result) provesNothing() bool {
+	return r.Failure == nil && (r.Verdict() == verdict.Lucky || r.Verdict() == verdict.Void)
+}
+
+// Reasons says why r did not come out as it must.
+func (r Result) Reasons() (reasons []string) {
+	switch r.Verdict() {
+	case verdict.Wrong:
+		return r.harms()
+	case verdict.Lucky:
+		return r.unbroken()
+	case verdict.Void:
+		if r.Failure != nil {
+			return []string{"did not finish: " + r.Failure.Error()}
+		}
+		return r.loadFaults()
+	}
+	return nil
+}
+
+// harms returns what went wrong that must not.
+func (r Result) harms() (harms []string) {
 	for _, p := range promises {
-		switch damage := r.damage(p); {
-		case r.breaks(p) && damage == "":
-			faults = append(faults, fmt.Sprintf("%s had to break and did not: no real overlap", p))
-		case !r.breaks(p) && damage != "":
-			faults = append(faults, fmt.Sprintf("%s had to hold: %s", p, damage))
+		if damage := r.damage(p); damage != "" && !r.breaks(p) {
+			harms = append(harms, fmt.Sprintf("%s had to hold: %s", p, damage))
 		}
 	}
-	return append(faults, r.loadFaults()...)
+	if n := r.Unexpected(); n > 0 && len(r.Breaks) == 0 {
+		harms = append(harms, fmt.Sprintf("%d replies were neither 201 nor 409", n))
+	}
+	return harms
 }
 
-// BrokeTooLittle reports whether r is a control that finished and did not break
-// all that it has to break.
-func (r Result) BrokeTooLittle() bool {
-	return r.Failure == nil && slices.ContainsFunc(r.Breaks, func(p Promise) bool { return r.damage(p) == "" })
+// unbroken returns the promises that had to break and did not.
+func (r Result) unbroken() (held []string) {
+	for _, p := range r.Breaks {
+		if r.damage(p) == "" {
+			held = append(held, fmt.Sprintf("%s had to break and did not, although %d claims were in flight at once", p,
+				r.Contenders(r.BurstSize())))
+		}
+	}
+	return held
 }
 
-// minInFlight is how many claims must have been in flight at one moment. With
-// that many, every control has been seen to break. k6 reaches nearly the whole
-// burst; JMeter reaches about fifty on two busy cores.
-const minInFlight = 16
+// minContenders is how many claims must have been in flight at one moment while the
+// outcome of their round was open. With that many, every control has been seen to
+// break. k6 reaches nearly the whole burst; JMeter reaches about fifty on two busy
+// cores, because its threads send at one moment only if there are cores for them.
+const minContenders = 16
 
 // loadFaults returns the reasons to distrust the load itself.
-func (r Result) loadFaults() []string {
-	var faults []string
+func (r Result) loadFaults() (faults []string) {
 	if got, want := len(r.Spans), r.Requests(); got != want {
 		faults = append(faults, fmt.Sprintf("%d of %d claims were sent", got, want))
 	}
-	if n := r.Unexpected(); n > 0 && len(r.Breaks) == 0 {
-		faults = append(faults, fmt.Sprintf("%d replies were neither 201 nor 409", n))
-	}
-	if n := r.MaxInFlight(); n < minInFlight {
-		faults = append(faults, fmt.Sprintf("at most %d claims were in flight at once, want %d", n, minInFlight))
+	if n := r.Contenders(r.BurstSize()); n < minContenders {
+		faults = append(faults, fmt.Sprintf(
+			"before the last order of a round at most %d claims were in flight at once, want %d; the last of all was sent %s after the first moment",
+			n, minContenders, milliseconds(r.Skew())))
 	}
 	instances := r.Instances()
 	for _, name := range []string{"a", "b"} {
@@ -86,7 +119,9 @@ func (r Result) loadFaults() []string {
 	return faults
 }
 
-// Pass reports whether r broke what it has to break, and held the rest.
-func (r Result) Pass() bool { return len(r.Faults()) == 0 }
-
-func (r Result) verdict() string { return rig.Verdict(r.Pass(), len(r.Breaks) > 0) }
+func verdicts(results []Result) (all []verdict.Verdict) {
+	for _, r := range results {
+		all = append(all, r.Verdict())
+	}
+	return all
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // overlapping returns a burst of w in which all claims overlap and both instances
@@ -58,55 +59,68 @@ func setVerdicts(r *Result, n int, verdict string) {
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
+	none := func(*Result) {}
 	for name, c := range map[string]struct {
 		result Result
 		spoil  func(*Result)
-		want   string // of the only fault; empty for none
+		want   verdict.Verdict
+		reason string // the only one
 	}{
-		"as shipped":          {asShipped(), func(*Result) {}, ""},
-		"control that breaks": {control(), func(*Result) {}, ""},
-		"control that holds": {control(), func(r *Result) {
-			r.Totals = rig.Totals{Orders: 50,
-				DistinctUsers: 50}
-		}, "I1 stock had to break and did not"},
-		"control breaking more": {control(), func(r *Result) { r.Duplicates = 2 },
+		"as shipped":          {asShipped(), none, verdict.Held, ""},
+		"control that breaks": {control(), none, verdict.Broke, ""},
+		"control that holds":  {control(), holds, verdict.Lucky, "I1 stock had to break and did not"},
+		"control whose claims did not meet": {control(), func(r *Result) { holds(r); oneByOne(r) }, verdict.Void,
+			"at most 1 claims were in flight"},
+		"control breaking one of two": {control(), func(r *Result) { r.Breaks = []Promise{Stock, OneEach} },
+			verdict.Lucky, "I2 one each had to break and did not"},
+		"control that breaks under little load": {control(), oneByOne, verdict.Broke, ""},
+		"control breaking more": {control(), func(r *Result) { r.Duplicates = 2 }, verdict.Wrong,
 			"I2 one each had to hold: 2 duplicates"},
-		"oversold": {asShipped(), func(r *Result) { r.Oversold = 1 },
+		"oversold": {asShipped(), func(r *Result) { r.Oversold = 1 }, verdict.Wrong,
 			"I1 stock had to hold: 1 oversold"},
-		"duplicate": {asShipped(), func(r *Result) { r.Duplicates = 1 },
+		"duplicate": {asShipped(), func(r *Result) { r.Duplicates = 1 }, verdict.Wrong,
 			"I2 one each had to hold: 1 duplicates"},
-		"unsold": {asShipped(), func(r *Result) { r.Unsold = 1 },
+		"unsold": {asShipped(), func(r *Result) { r.Unsold = 1 }, verdict.Wrong,
 			"I3 all sold had to hold: 1 unsold"},
-		"undersold": {asShipped(), func(r *Result) { r.Undersold = 1 },
+		"undersold": {asShipped(), func(r *Result) { r.Undersold = 1 }, verdict.Wrong,
 			"I3 all sold had to hold: 1 undersold"},
-		"acknowledged, not there": {asShipped(), func(r *Result) { r.AckedMissing = 1 },
+		"acknowledged, not there": {asShipped(), func(r *Result) { r.AckedMissing = 1 }, verdict.Wrong,
 			"I3 all sold had to hold: 1 acked missing"},
-		"sums do not add up": {asShipped(), func(r *Result) { r.Unbalanced = 1 },
+		"sums do not add up": {asShipped(), func(r *Result) { r.Unbalanced = 1 }, verdict.Wrong,
 			"I3 all sold had to hold: 1 unbalanced"},
-		"claims never sent": {asShipped(), func(r *Result) { r.Spans = r.Spans[:690] },
+		"claims never sent": {asShipped(), func(r *Result) { r.Spans = r.Spans[:690] }, verdict.Void,
 			"690 of 700 claims were sent"},
-		"one instance idle":   {asShipped(), oneInstance, "instance b replied to no claim"},
-		"one after the other": {asShipped(), oneByOne, "at most 1 claims were in flight at once"},
-		"errors as shipped": {asShipped(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) },
+		"one instance idle":          {asShipped(), oneInstance, verdict.Void, "instance b replied to no claim"},
+		"one after the other":        {asShipped(), oneByOne, verdict.Void, "at most 1 claims were in flight at once"},
+		"together when all was sold": {asShipped(), soldBefore, verdict.Void, "at most 1 claims were in flight at once"},
+		"errors as shipped": {asShipped(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, verdict.Wrong,
 			"3 replies were neither 201 nor 409"},
-		"errors of a control": {control(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, ""},
-		"not run": {asShipped(), func(r *Result) { r.Failure = errors.New("no k6") },
+		"errors of a control": {control(), func(r *Result) { setVerdicts(r, 3, rig.Unexpected) }, verdict.Broke, ""},
+		"not run": {asShipped(), func(r *Result) { r.Failure = errors.New("no k6") }, verdict.Void,
 			"did not finish: no k6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.spoil(&c.result)
-			faults := c.result.Faults()
-			switch {
-			case c.want == "" && len(faults) > 0:
-				t.Errorf("faults %q, want none", faults)
-			case c.want != "" && (len(faults) != 1 || !strings.Contains(faults[0], c.want)):
-				t.Errorf("faults %q, want %q", faults, c.want)
+			if got := c.result.Verdict(); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
 			}
-			if c.result.Pass() != (c.want == "") {
-				t.Errorf("pass %v", c.result.Pass())
+			reasons := c.result.Reasons()
+			if c.reason == "" && len(reasons) > 0 ||
+				c.reason != "" && (len(reasons) != 1 || !strings.Contains(reasons[0], c.reason)) {
+				t.Errorf("reasons %q, want %q", reasons, c.reason)
 			}
 		})
+	}
+}
+
+func holds(r *Result) { r.Totals = rig.Totals{Orders: 50, DistinctUsers: 50} }
+
+// soldBefore sends all claims but the first when all orders have been made.
+func soldBefore(r *Result) {
+	late := r.Claims[49].Received.Add(time.Second)
+	for i := range r.Spans[1:] {
+		r.Spans[i+1] = rig.Span{Sent: late, Received: late.Add(time.Second)}
 	}
 }
 
@@ -131,7 +145,7 @@ func TestTableGivesReasonsAndFits(t *testing.T) {
 	var text strings.Builder
 	Table([]Result{asShipped(), bad}).Write(&text, 80)
 	out := strings.Join(strings.Fields(text.String()), " ")
-	for _, want := range []string{"held", "What it teaches.", "NO: I1 stock had to break and did not"} {
+	for _, want := range []string{"held", "What it teaches.", "lucky: repeat: I1 stock had to break and did not"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
 		}
@@ -174,7 +188,7 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 		{"machine", parts.Machine, "cpu cores mem"},
 		{"run", parts.Runs[0],
 			"name workload requests users stock lock scope commit guards expect accepted orders distinct_users" +
-				" oversold duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms pass"},
+				" oversold duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms contenders verdict pass"},
 	} {
 		want := strings.Fields(c.want)
 		slices.Sort(want)
@@ -189,7 +203,7 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 	}
 	run := control().record()
 	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique"}) || run.Oversold != 10 ||
-		run.MaxInFlight != 700 || !run.Pass {
+		run.MaxInFlight != 700 || run.Verdict != verdict.Broke || !run.Pass {
 		t.Errorf("run = %+v", run)
 	}
 }

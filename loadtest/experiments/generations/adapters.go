@@ -26,6 +26,9 @@ func (m *lockerMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, err
 }
 
 func (m *lockerMutex) Unlock(ctx context.Context) error {
+	if m.lease == nil { // TryLock was refused: there is nothing to release
+		return nil
+	}
 	if err := m.lease.Release(ctx); !errors.Is(err, lock.ErrLost) {
 		return err
 	}
@@ -88,6 +91,9 @@ func (m *acquireMutex) Unlock(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Err returns nil while the client knows of no loss.
+func (m *acquireMutex) Err() error { return m.held[len(m.held)-1].Err() }
 
 // Deadline returns the end of the lease as the holder computes it.
 func (m *acquireMutex) Deadline() time.Time { return m.held[len(m.held)-1].Deadline() }

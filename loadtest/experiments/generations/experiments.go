@@ -2,11 +2,13 @@ package generations
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // An experiment is one defect, the fault that triggers it, and the generations
@@ -21,7 +23,7 @@ type experiment struct {
 
 var experiments = []experiment{
 	{"the lock never expires", "the process crashes between two commands of TryLock", crashWhileLocking,
-		[]generation{gSetnxExpire}, []generation{gSetDel, gRedis, gRedisson}},
+		[]generation{gSetnxExpire}, []generation{gSetDel, gScript, gRedis, gRedisson}},
 	{"unlock deletes another holder's lock", "the holder pauses past its lease, then unlocks", unlockAfterExpiry,
 		[]generation{gSetDel}, []generation{gSetGetDel, gRedis, gRedisson}},
 	{"the same, between two commands", "the holder pauses between two commands of Unlock", pauseWhileUnlocking,
@@ -29,10 +31,20 @@ var experiments = []experiment{
 	{"two processes have the same owner id", "as above; both holders are thread 1 of their process",
 		pauseWhileUnlocking,
 		[]generation{gThreadID}, []generation{gLua, gRedis}},
+	{"unlock without a lock deletes the holder's", "a process is refused, and its finally unlocks", unlockRefused,
+		[]generation{gSetDel, gThreadID}, []generation{gSetGetDel, gLua, gRedis, gRedisson}},
 	{"the lease is shorter than the work", "the work takes three leases", workBeyondLease,
-		[]generation{gLua}, []generation{gAcquire}},
+		[]generation{gLua}, []generation{gThread, gPrinted, gAcquire}},
+	{"one lost renewal ends the lease", "the next renewal is lost; the work takes three leases", loseRenewal,
+		[]generation{gThread, gPrinted}, []generation{gAcquire}},
+	{"the holder is not told that renewals fail", "the holder is cut off from the server", loseRenewals,
+		[]generation{gThread, gPrinted}, []generation{gAcquire}},
+	{"a renewal prolongs another holder's lock", "the lease ends, the next holder locks and crashes", renewAfterExpiry,
+		[]generation{gThread}, []generation{gPrinted, gAcquire}},
 	{"the inner unlock releases the outer lock", "locked twice, unlocked once", lockTwice,
 		[]generation{gThreadLocal}, []generation{gCounting, gReenter, gRedissonReenter}},
+	{"stock and sales disagree", "a second order comes while the first locks twice", orderUnderLock,
+		[]generation{gLua, gThreadLocal}, []generation{gCounting, gReenter, gRedissonReenter}},
 	{"the second attempt succeeds without a lock", "tries twice while another process holds the lock",
 		retryAfterRefusal,
 		[]generation{gThreadLocal}, []generation{gCounting, gReenter}},
@@ -43,8 +55,12 @@ var experiments = []experiment{
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
 	{"a crashed waiter blocks the queue", "a waiter crashes, then the holder unlocks", crashWhileWaiting,
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
+	{"each release wakes every waiter", "sixteen wait in ZooKeeper", handOver,
+		[]generation{gOneZnode}, []generation{gZKQueue}},
 	{"a failover loses the lock", "the master crashes before its replica has the lock", failOver,
 		[]generation{gLua, gRedis, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
+	{"two failovers make three holders", "the master crashes, and then the replica in its place", failOverTwice,
+		[]generation{gLua, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
 	{"the lease ends when the server's clock says so", "the clock of a server steps past the lease", stepClock,
 		[]generation{gLua, gRedis, gRedisson}, []generation{gRedlock, gFenced}},
 	{"one hung node prevents locking", "one of five nodes hangs", hangNode,
@@ -57,11 +73,11 @@ var experiments = []experiment{
 
 // A Trial is the outcome of one generation under one fault.
 type Trial struct {
-	Generation string `json:"generation"`
-	Expect     string `json:"expect"` // break or hold
-	Broke      bool   `json:"broke"`
-	Seen       string `json:"seen"`
-	Pass       bool   `json:"pass"`
+	Generation string          `json:"generation"`
+	Expect     string          `json:"expect"` // break or hold
+	Broke      bool            `json:"broke"`
+	Seen       string          `json:"seen"`
+	Verdict    verdict.Verdict `json:"verdict"`
 
 	timeline []report.Lane
 }
@@ -72,19 +88,18 @@ type Result struct {
 	Fault  string  `json:"provocation"`
 	Breaks []Trial `json:"breaks"`
 	Holds  []Trial `json:"holds"`
-	Pass   bool    `json:"pass"`
 }
 
 // run injects the fault into each of e's generations, all at the same time. It
 // returns an error if a trial could not be completed.
 func (e experiment) run(ctx context.Context, l *lab.Lab, store *fencedStore) (Result, error) {
-	result := Result{Defect: e.Defect, Fault: e.Fault, Pass: true,
+	result := Result{Defect: e.Defect, Fault: e.Fault,
 		Breaks: make([]Trial, len(e.breaks)), Holds: make([]Trial, len(e.holds))}
 	var trials errgroup.Group
 	start := func(g generation, expect string, t *Trial) {
 		trials.Go(func() error {
 			o, lanes, err := runScenario(ctx, l, store, g, e.inject)
-			*t = Trial{g.Name, expect, o.Broke, o.Seen, o.Broke == (expect == "break"), lanes}
+			*t = Trial{g.Name, expect, o.Broke, o.Seen, verdict.Of(expect == "break", o.Broke, true), lanes}
 			return err
 		})
 	}
@@ -94,9 +109,15 @@ func (e experiment) run(ctx context.Context, l *lab.Lab, store *fencedStore) (Re
 	for i, g := range e.holds {
 		start(g, "hold", &result.Holds[i])
 	}
-	err := trials.Wait()
-	for _, t := range append(result.Breaks, result.Holds...) {
-		result.Pass = result.Pass && t.Pass
+	return result, trials.Wait()
+}
+
+// trials returns those that break and then those that hold.
+func (r Result) trials() []Trial { return slices.Concat(r.Breaks, r.Holds) }
+
+func (r Result) verdicts() (all []verdict.Verdict) {
+	for _, t := range r.trials() {
+		all = append(all, t.Verdict)
 	}
-	return result, err
+	return all
 }

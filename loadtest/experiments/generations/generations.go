@@ -21,9 +21,10 @@ type mutex interface {
 
 // A generation is one implementation of a lock.
 type generation struct {
-	Name     string
-	nodes    int // number of independent Redis servers
-	newMutex func(p *process, key string) mutex
+	Name      string
+	nodes     int // number of independent Redis servers
+	newMutex  func(p *process, key string) mutex
+	zookeeper bool // instead of Redis
 }
 
 // The generations of the articles.
@@ -49,9 +50,16 @@ var (
 	gFair = onOneNode("list, polled", func(p *process, key string) mutex {
 		return &polledFairLock{luaLock{owned(p, key)}}
 	})
-	gSequence = generation{"RedLock in sequence", 5, func(p *process, key string) mutex {
+	gSequence = generation{Name: "RedLock in sequence", nodes: 5, newMutex: func(p *process, key string) mutex {
 		return &sequentialRedlock{p.nodes, key, newOwner(p)}
 	}}
+	gScript = onOneNode("Lua: SETNX, EXPIRE", func(p *process, key string) mutex {
+		return &scriptLock{luaLock{owned(p, key)}}
+	})
+	gThread   = onOneNode("a thread renews every 20 of 30 s", threadRenewed)
+	gPrinted  = onOneNode("Redisson's watchdog as printed", printedWatchdog)
+	gOneZnode = generation{Name: "one znode, watched by all", zookeeper: true,
+		newMutex: func(p *process, key string) mutex { return &singleNodeLock{p: p, path: "/" + key} }}
 )
 
 // The generations of this repository.
@@ -70,6 +78,7 @@ var (
 		lock.Options{Wait: -1})
 	gRedlock = withClient("redlock", 5, newRedlock, lock.Options{NoRenewal: true})
 	gQueue   = withClient("lock.Client, Wait", 1, plain, lock.Options{Wait: -1})
+	gZKQueue = generation{Name: "zk, lock.Client, Wait", zookeeper: true, newMutex: newZKMutex}
 )
 
 // newOwner returns the value of the later generations: a random prefix for the
@@ -94,7 +103,7 @@ func newRedlock(p *process) lock.Locker {
 }
 
 func onOneNode(name string, newMutex func(p *process, key string) mutex) generation {
-	return generation{name, 1, newMutex}
+	return generation{Name: name, nodes: 1, newMutex: newMutex}
 }
 
 // tryOnce is a locker whose lease is not renewed.
@@ -104,7 +113,7 @@ func tryOnce(name string, locker func(*process) lock.Locker) generation {
 
 // withClient is a lock.Client that acquires with o.
 func withClient(name string, nodes int, locker func(*process) lock.Locker, o lock.Options) generation {
-	return generation{name, nodes, func(p *process, key string) mutex {
+	return generation{Name: name, nodes: nodes, newMutex: func(p *process, key string) mutex {
 		return &acquireMutex{client: lock.New(locker(p)), key: key, options: o}
 	}}
 }

@@ -63,13 +63,33 @@ func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
 	return held("A deleted nothing; C is refused"), true
 }
 
+// unlockRefused has B unlock after it was refused, as code does whose finally
+// unlocks in any case. Then C tries to lock.
+func unlockRefused(s *scenario) outcome {
+	key := s.newKey()
+	a, b, c := s.newMutex(key), s.newMutex(key), s.newMutex(key)
+	s.lock(a, longLease)
+	if s.tryLock(b, longLease) {
+		return broke("B locked too")
+	}
+	s.unlock(b)
+	if s.tryLock(c, longLease) {
+		return broke("B, which had no lock, deleted A's, and C locked too")
+	}
+	return held("B's unlock changes nothing; C is refused")
+}
+
 // workBeyondLease has A work for three leases while B tries to lock all the
 // time.
-func workBeyondLease(s *scenario) outcome {
+func workBeyondLease(s *scenario) outcome { return s.workThreeLeases(func(*process) {}) }
+
+// workThreeLeases is workBeyondLease with a fault of A's process after A has locked.
+func (s *scenario) workThreeLeases(inject func(*process)) outcome {
 	const lease = time.Second
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	key, p := s.newKey(), s.startProcess()
+	a, b := s.newMutexIn(p, key), s.newMutex(key)
 	s.lock(a, lease)
+	inject(p)
 	start := time.Now()
 	for time.Since(start) < 3*lease && s.err == nil {
 		if s.tryLock(b, lease) {

@@ -2,36 +2,54 @@ package generations
 
 import (
 	"fmt"
+	"slices"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // writePage writes out/generations/report.html.
-func (r Report) writePage(e rig.Environment) error {
-	page := report.Report{Title: "Generations of a lock", Pass: r.Pass, Environment: e}
-	trials := 0
-	for _, result := range r.Experiments {
-		trials += len(result.Breaks) + len(result.Holds)
-		page.Sections = append(page.Sections, result.section())
+func (r Report) writePage(e rig.Environment, _ bool) error {
+	matrix, verdicts := r.matrix()
+	page := report.Report{
+		Title: "Generations of a lock", Pass: r.Pass, Environment: e,
+		Summary: fmt.Sprintf("%d faults were injected into %d implementations of a lock, %d times in all: the defective ones have to break, the others to hold.",
+			len(r.Experiments), len(matrix.Rows), len(verdicts)),
+		Sections: []report.Section{{Title: "Which lock has which defect", Verdicts: verdicts, Table: matrix}},
 	}
-	page.Summary = fmt.Sprintf("%d faults were injected into %d implementations of a lock: the defective ones have to break, the others to hold.",
-		len(r.Experiments), trials)
+	for i, result := range r.Experiments {
+		page.Sections = append(page.Sections, result.section(i+1))
+	}
 	return report.Write("generations", page)
 }
 
-func (r Result) section() report.Section {
-	s := report.Section{
-		Title: r.Defect, Verdict: rig.Verdict(r.Pass, false), Text: "The fault: " + r.Fault + ".",
-		Table: report.Table{Header: []string{"implementation", "has to", "did", "seen"}, Text: true},
-	}
-	for _, t := range append(append([]Trial{}, r.Breaks...), r.Holds...) {
-		did := "hold"
-		if t.Broke {
-			did = "break"
+// matrix has a row for each implementation and a column for each defect.
+func (r Report) matrix() (t report.Table, verdicts []verdict.Verdict) {
+	t = report.Table{Header: []string{""}, Matrix: true}
+	for i, result := range r.Experiments {
+		t.Header = append(t.Header, fmt.Sprintf("%d. %s", i+1, result.Defect))
+		for _, trial := range result.trials() {
+			row := slices.IndexFunc(t.Rows, func(cells []string) bool { return cells[0] == trial.Generation })
+			if row < 0 {
+				row, t.Rows = len(t.Rows), append(t.Rows, make([]string, 1+len(r.Experiments)))
+				t.Rows[row][0] = trial.Generation
+			}
+			t.Rows[row][i+1] = string(trial.Verdict)
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{t.Generation, t.Expect, did, t.Seen})
-		s.Charts = append(s.Charts, report.Lanes{Caption: t.Generation + " has to " + t.Expect + ": " + t.Seen,
+		verdicts = append(verdicts, result.verdicts()...)
+	}
+	return t, verdicts
+}
+
+func (r Result) section(number int) report.Section {
+	s := report.Section{
+		Title: fmt.Sprintf("%d. %s", number, r.Defect), Verdicts: r.verdicts(), Text: "The fault: " + r.Fault + ".",
+		Table: report.Table{Header: []string{"implementation", "verdict", "seen"}, Text: true},
+	}
+	for _, t := range r.trials() {
+		s.Table.Add(t.Generation, t.Verdict, t.Seen)
+		s.Charts = append(s.Charts, report.Lanes{Caption: fmt.Sprintf("%s, %s: %s", t.Generation, t.Verdict, t.Seen),
 			Unit: "ms", Rows: t.timeline})
 	}
 	return s

@@ -9,14 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var errCrashed = errors.New("the process has crashed")
+var (
+	errCrashed     = errors.New("the process has crashed")
+	errUnreachable = errors.New("the server is unreachable")
+)
 
 // A process is one client of the lock service with its own connections. It can
 // crash between two of its commands, or pause there while other processes run. As
 // a hook of its connections, it counts its commands and injects its fault.
 type process struct {
-	nodes  []redis.UniversalClient // one server, or the independent nodes of a RedLock
-	thread int64                   // id of the main thread, 1 in every process
+	nodes     []redis.UniversalClient // one server, or the independent nodes of a RedLock
+	zookeeper string                  // the address instead
+	thread    int64                   // id of the main thread, 1 in every process
+	sessions  []func()                // end the sessions with ZooKeeper
 
 	timeline *timeline // nil until the process opens a mutex
 
@@ -41,6 +46,23 @@ func (p *process) injectBefore(n int, what string, fault func() error) {
 // crashBefore fails the nth command from now and all later ones.
 func (p *process) crashBefore(n int) {
 	p.injectBefore(n, "crashes", func() error { return errCrashed })
+}
+
+// losesNext fails the next command, as if the server had not been reached.
+func (p *process) losesNext() {
+	failed := false
+	p.injectBefore(1, "loses its request,", func() error {
+		if failed {
+			return nil
+		}
+		failed = true
+		return errUnreachable
+	})
+}
+
+// cutOff fails all commands from now on.
+func (p *process) cutOff() {
+	p.injectBefore(1, "is cut off from the server", func() error { return errUnreachable })
 }
 
 // pauseBefore runs meanwhile before the nth command from now.

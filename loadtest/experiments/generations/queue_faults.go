@@ -2,7 +2,10 @@ package generations
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // queueTimeout is how long a waiter may wait for a free lock before the queue
@@ -38,6 +41,51 @@ func crashWhileWaiting(s *scenario) outcome {
 	<-done
 	s.unlock(a)
 	return s.lockFree(c, "the next waiter")
+}
+
+// handOver has sixteen processes wait while A holds the lock, and hand it over to each
+// other. It counts ZooKeeper's requests.
+func handOver(s *scenario) outcome {
+	const waiters = 16
+	key := s.newKey()
+	a := s.newMutex(key)
+	s.lock(a, longLease)
+	var done errgroup.Group
+	for range waiters {
+		m := s.newMutex(key)
+		done.Go(func() error {
+			ok, err := m.TryLock(s.ctx, longLease)
+			if !ok {
+				return errors.Join(errors.New("a waiter was refused"), err)
+			}
+			time.Sleep(10 * time.Millisecond) // so that all watch again
+			return m.Unlock(s.ctx)
+		})
+	}
+	s.awaitWatches(waiters)
+	before, err := s.zookeeper.Received(s.ctx)
+	s.check(err)
+	s.unlock(a)
+	s.check(done.Wait())
+	after, err := s.zookeeper.Received(s.ctx)
+	s.check(err)
+	requests := float64(after-before) / waiters
+	if requests > waiters/2 {
+		return broke("%.1f requests for each hand-over among %d waiters", requests, waiters)
+	}
+	return held("%.1f requests for each hand-over among %d waiters", requests, waiters)
+}
+
+// awaitWatches waits until clients watch nodes n times.
+func (s *scenario) awaitWatches(n int) {
+	for s.err == nil {
+		watches, err := s.zookeeper.Watches(s.ctx)
+		s.check(err)
+		if watches >= n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // lockFree has m lock a free lock within queueTimeout. name is the process in

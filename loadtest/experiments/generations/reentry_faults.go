@@ -17,6 +17,36 @@ func lockTwice(s *scenario) outcome {
 	return held("B is refused until the outer unlock")
 }
 
+// orderUnderLock has A take one from the stock under the lock, which it takes again
+// for the sales count within. B orders as soon as it gets the lock.
+func orderUnderLock(s *scenario) outcome {
+	const initial = 100
+	key, sales := s.newKey(), 0
+	a, b := s.newMutex(key), s.newMutex(key)
+	s.lock(a, longLease)
+	const left = initial - 1 // A has read the stock
+	if !s.tryLock(a, longLease) {
+		return broke("A's own lock refuses A: no sale is counted")
+	}
+	sales++
+	s.unlock(a)
+	waits := !s.tryLock(b, longLease)
+	if !waits {
+		sales++ // what B writes of the stock, A overwrites
+		s.unlock(b)
+	}
+	stock := left
+	s.unlock(a)
+	if waits {
+		s.lock(b, longLease)
+		stock, sales = stock-1, sales+1
+	}
+	if stock+sales != initial {
+		return broke("B ordered inside A's section: %d sold, stock %d of %d", sales, stock, initial)
+	}
+	return held("B waits for A's outer unlock: %d sold, stock %d of %d", sales, stock, initial)
+}
+
 // retryAfterRefusal has B try to lock twice while A holds the lock.
 func retryAfterRefusal(s *scenario) outcome {
 	key := s.newKey()

@@ -1,6 +1,6 @@
 // Package generations compares the generations of a distributed lock. It
-// contains the locks as the articles print them. On private real Redis servers
-// it injects the fault that triggers each one's defect, deterministically, and
+// contains the locks as the articles print them. On private real servers it
+// injects the fault that triggers each one's defect, deterministically, and
 // injects the same fault into the generation that removes the defect.
 //
 // The package exports no lock, so that no other package can use a defective one.
@@ -8,9 +8,9 @@ package generations
 
 import (
 	"context"
-	"errors"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // Run runs all experiments, prints one table and writes
@@ -26,7 +26,9 @@ func run(ctx context.Context, s *rig.Stack) error {
 		return err
 	}
 	defer store.db.Close()
-	report, steps := Report{Pass: true}, rig.NewSteps(len(experiments))
+	var report Report
+	var verdicts []verdict.Verdict
+	steps := rig.NewSteps(len(experiments))
 	for _, e := range experiments {
 		steps.Next("%s", e.Defect)
 		result, err := e.run(ctx, s.Lab, store)
@@ -34,15 +36,9 @@ func run(ctx context.Context, s *rig.Stack) error {
 			return err
 		}
 		report.Experiments = append(report.Experiments, result)
-		report.Pass = report.Pass && result.Pass
+		verdicts = append(verdicts, result.verdicts()...)
 	}
+	report.Pass = verdict.AllPass(verdicts)
 	report.print()
-	if err := rig.WriteJSON("out/generations/generations.json", report); err != nil {
-		return err
-	}
-	environment, err := s.Environment(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(report.writePage(environment), rig.Proven(report.Pass))
+	return s.Conclude(ctx, "generations", report.Experiments, report.Pass, report.writePage)
 }

@@ -24,7 +24,7 @@ func held(format string, args ...any) outcome  { return outcome{false, fmt.Sprin
 // longLease is longer than any scenario.
 const longLease = time.Minute
 
-// A scenario injects one fault into one generation, on Redis servers of its own.
+// A scenario injects one fault into one generation, on servers of its own.
 // err is the error of the first step that failed. The outcome of a scenario with
 // an error means nothing.
 type scenario struct {
@@ -32,6 +32,7 @@ type scenario struct {
 	lab        *lab.Lab
 	generation generation
 	redis      []*lab.Redis
+	zookeeper  *lab.ZooKeeper
 	store      *fencedStore
 	processes  []*process
 	keys       int
@@ -47,12 +48,8 @@ func runScenario(
 	defer cancel()
 	s := &scenario{ctx: ctx, lab: l, generation: g, store: store}
 	defer s.close()
-	for range max(1, g.nodes) {
-		node, err := lab.StartRedisTCP(l)
-		if err != nil {
-			return outcome{}, nil, err
-		}
-		s.redis = append(s.redis, node)
+	if err := s.startServers(); err != nil {
+		return outcome{}, nil, err
 	}
 	o := inject(s)
 	if s.err != nil {
@@ -61,14 +58,35 @@ func runScenario(
 	return o, s.timeline.lanes(), nil
 }
 
+func (s *scenario) startServers() (err error) {
+	if s.generation.zookeeper {
+		s.zookeeper, err = lab.StartZooKeeper(s.lab)
+		return err
+	}
+	for range max(1, s.generation.nodes) {
+		node, err := lab.StartRedisTCP(s.lab)
+		if err != nil {
+			return err
+		}
+		s.redis = append(s.redis, node)
+	}
+	return nil
+}
+
 func (s *scenario) close() {
 	for _, p := range s.processes {
+		for _, end := range p.sessions {
+			end()
+		}
 		for _, node := range p.nodes {
 			_ = node.Close()
 		}
 	}
 	for _, r := range s.redis {
 		r.Kill()
+	}
+	if s.zookeeper != nil {
+		s.zookeeper.Kill()
 	}
 }
 
@@ -83,6 +101,9 @@ func (s *scenario) check(err error) {
 // retry commands, like the articles' clients.
 func (s *scenario) startProcess() *process {
 	p := &process{thread: 1}
+	if s.zookeeper != nil {
+		p.zookeeper = s.zookeeper.Address
+	}
 	for _, r := range s.redis {
 		p.nodes = append(p.nodes, s.dial(r))
 	}

@@ -14,6 +14,8 @@ import (
 
 const compareAndDelete = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`
 
+const setnxAndExpire = `if (redis.call('setnx', KEYS[1], ARGV[1]) == 1) then return redis.call('expire', KEYS[1], ARGV[2]); else return 0; end`
+
 // setnxExpireLock is the pseudo code "if setnx: expire, work, finally del".
 type setnxExpireLock struct {
 	rdb redis.UniversalClient
@@ -66,6 +68,15 @@ type luaLock struct{ ownedLock }
 
 func (l *luaLock) Unlock(ctx context.Context) error {
 	return l.rdb.Eval(ctx, compareAndDelete, []string{l.key}, l.value).Err()
+}
+
+// scriptLock is the luaLock for clients without SET NX EX: one script sets the key
+// and its time to live, in seconds.
+type scriptLock struct{ luaLock }
+
+func (l *scriptLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	set, err := l.rdb.Eval(ctx, setnxAndExpire, []string{l.key}, l.value, int(ttl.Seconds())).Int()
+	return set == 1, err
 }
 
 func setNX(ctx context.Context, rdb redis.UniversalClient, key, value string, ttl time.Duration) (bool, error) {

@@ -2,6 +2,7 @@ package generations
 
 import (
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -50,29 +51,66 @@ func failOver(s *scenario) outcome {
 	return s.writeBoth(a, ok, s.newMutex(key))
 }
 
+// failOverTwice is what an article fears of Sentinel: the master A crashes, then B,
+// which took its place, and neither had replicated its lock.
+func failOverTwice(s *scenario) outcome {
+	key := s.newKey()
+	replicas := []*lab.Redis{s.startReplica(), s.startReplica()}
+	if s.err != nil {
+		return outcome{}
+	}
+	for _, r := range replicas {
+		r.Pause()
+	}
+	s.disconnect(replicas[0])
+	a := s.newMutex(key)
+	if !s.tryLock(a, longLease) {
+		return held("A is refused: no replica has its lock")
+	}
+	holders := []mutex{a}
+	for _, r := range replicas {
+		s.promote(r)
+		if next := s.newMutex(key); s.tryLock(next, longLease) {
+			holders = append(holders, next)
+		}
+	}
+	return s.writeLatestFirst(holders)
+}
+
 // writeBoth has B write if B gets the lock, and then A if locked says that A has
 // the lock.
 func (s *scenario) writeBoth(a mutex, locked bool, b mutex) outcome {
-	name, err := s.store.create(s.ctx)
-	s.check(err)
 	if !locked {
 		return held("A is refused: no replica has its lock")
 	}
-	lockedToo := s.tryLock(b, longLease)
-	if lockedToo {
-		s.check(s.store.write(s.ctx, name, "B", fenceOf(b)))
+	holders := []mutex{a}
+	if s.tryLock(b, longLease) {
+		holders = append(holders, b)
 	}
-	s.check(s.store.write(s.ctx, name, "A", fenceOf(a)))
+	return s.writeLatestFirst(holders)
+}
+
+// writeLatestFirst has the holders write, A last.
+func (s *scenario) writeLatestFirst(holders []mutex) outcome {
+	last := len(holders) - 1
+	if last == 0 {
+		return held("the others are refused: the other nodes have A's lock")
+	}
+	name, err := s.store.create(s.ctx)
+	s.check(err)
+	for i, m := range slices.Backward(holders) {
+		s.check(s.store.write(s.ctx, name, holderName(i), fenceOf(m)))
+	}
 	value, err := s.store.read(s.ctx, name)
 	s.check(err)
-	switch {
-	case !lockedToo:
-		return held("B is refused: the other nodes have A's lock")
-	case value == "A":
-		return broke("both hold the lock; A's late write replaced B's")
+	if value == holderName(last) {
+		return held("%d hold the lock; the database refuses the older fences", len(holders))
 	}
-	return held("both hold the lock; the database refuses A's older fence")
+	return broke("%d hold the lock; A's late write replaced %s's", len(holders), holderName(last))
 }
+
+// holderName returns the name of the i-th holder: A, B, C.
+func holderName(i int) string { return string(rune('A' + i)) }
 
 // fenceOf returns the fence of m's lease, or 0 if m has none.
 func fenceOf(m mutex) uint64 {

@@ -46,6 +46,8 @@ func (t *timeline) lanes() (lanes []report.Lane) {
 		m.released()
 		lanes = append(lanes, report.Lane{Name: "process " + m.process, Spans: m.spans})
 	}
+	t.mu.Lock() // an injected fault may still stop a renewal
+	defer t.mu.Unlock()
 	return append(lanes, t.faults)
 }
 

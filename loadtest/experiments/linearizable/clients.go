@@ -53,8 +53,8 @@ func (c client) restockAlways(ctx context.Context, random *rand.Rand, coupon int
 	}
 }
 
-func (c client) claim(ctx context.Context, coupon, user int64) verdict {
-	return c.history.record(operation{Coupon: coupon, User: user}, func() (verdict, int64) {
+func (c client) claim(ctx context.Context, coupon, user int64) response {
+	return c.history.record(operation{Coupon: coupon, User: user}, func() (response, int64) {
 		got := c.claims.Claim(context.WithoutCancel(ctx), c.signer, user, coupon)
 		order, _ := strconv.ParseInt(got.Order, 10, 64) //nolint:errcheck // 0 is no order's id
 		return verdictOf(got), order
@@ -62,12 +62,12 @@ func (c client) claim(ctx context.Context, coupon, user int64) verdict {
 }
 
 // verdictOf returns the verdict on a claim.
-func verdictOf(c rig.Claim) verdict {
+func verdictOf(c rig.Claim) response {
 	switch {
 	case c.Verdict == rig.Accepted:
 		return placed
 	case c.Verdict == "already_claimed", c.Verdict == "sold_out":
-		return verdict(c.Verdict)
+		return response(c.Verdict)
 	case c.Failed() && c.Verdict != rig.Overloaded:
 		return unknown
 	}
@@ -75,7 +75,7 @@ func verdictOf(c rig.Claim) verdict {
 }
 
 func (c client) restock(ctx context.Context, coupon int64, units int) {
-	c.history.record(operation{Coupon: coupon, Units: units}, func() (verdict, int64) {
+	c.history.record(operation{Coupon: coupon, Units: units}, func() (response, int64) {
 		status, _, err := c.api.Do(context.WithoutCancel(ctx), http.MethodPost,
 			fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
 		switch {

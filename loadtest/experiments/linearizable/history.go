@@ -14,20 +14,20 @@ type operation struct {
 	Units   int           `json:"units,omitempty"`
 	Call    time.Duration `json:"call"`
 	Return  time.Duration `json:"return"`
-	Verdict verdict       `json:"verdict"`
+	Verdict response      `json:"verdict"`
 	Order   int64         `json:"order,omitempty"`
 }
 
-// A verdict is what a client knows of its request.
-type verdict string
+// A response is what a client knows of its request.
+type response string
 
 const (
-	placed         verdict = "placed"
-	alreadyClaimed verdict = "already_claimed"
-	soldOut        verdict = "sold_out"
-	restocked      verdict = "restocked"
-	noEffect       verdict = "no effect" // refused for another reason, and certainly not made
-	unknown        verdict = "unknown"   // may have taken effect, or may yet
+	placed         response = "placed"
+	alreadyClaimed response = "already_claimed"
+	soldOut        response = "sold_out"
+	restocked      response = "restocked"
+	noEffect       response = "no effect" // refused for another reason, and certainly not made
+	unknown        response = "unknown"   // may have taken effect, or may yet
 )
 
 // never is the time of what has not happened.
@@ -41,7 +41,7 @@ type history struct {
 }
 
 // record calls do, which executes o and returns its verdict and order, and adds o.
-func (h *history) record(o operation, do func() (verdict, int64)) verdict {
+func (h *history) record(o operation, do func() (response, int64)) response {
 	o.Call = time.Since(h.begin)
 	o.Verdict, o.Order = do()
 	o.Return = time.Since(h.begin)
@@ -64,7 +64,7 @@ func (h *history) of(coupon int64) (found []operation) {
 }
 
 // count returns how many operations have the verdict.
-func (h *history) count(v verdict) (n int) {
+func (h *history) count(v response) (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, o := range h.operations {

@@ -16,6 +16,7 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // twelve seeds have every strategy with every lock.
@@ -52,27 +53,27 @@ func seedsFrom(setting string) (first, last uint64, err error) {
 // A Row is one run.
 type Row struct {
 	variant
-	Defect     string   `json:"defect,omitempty"` // of a mutant
-	Faults     []string `json:"faults"`
-	Operations int      `json:"operations"`
-	Placed     int      `json:"placed"`
-	SoldOut    int      `json:"sold_out"`
-	Unknown    int      `json:"unknown"`
-	Violations []string `json:"violations"`
-	Pass       bool     `json:"pass"`
+	Defect     string          `json:"defect,omitempty"` // of a mutant
+	Faults     []string        `json:"faults"`
+	Operations int             `json:"operations"`
+	Placed     int             `json:"placed"`
+	SoldOut    int             `json:"sold_out"`
+	Unknown    int             `json:"unknown"`
+	Violations []string        `json:"violations"`
+	Verdict    verdict.Verdict `json:"verdict"`
 }
 
 func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 	steps := rig.NewSteps(int(last-first) + 1 + len(mutants))
 	var rows []Row
-	pass := true
+	var verdicts []verdict.Verdict
 	add := func(v variant, defect string) error {
 		steps.Next("seed %d, %s, lock %s, %s", v.Seed, v.Commit, v.Lock, v.Binary)
 		row, err := runOne(ctx, s, v, defect)
 		if err != nil {
 			return fmt.Errorf("seed %d, %s: %w", v.Seed, v.Binary, err)
 		}
-		rows, pass = append(rows, row), pass && row.Pass
+		rows, verdicts = append(rows, row), append(verdicts, row.Verdict)
 		return nil
 	}
 	for seed := first; seed <= last; seed++ {
@@ -93,16 +94,16 @@ func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 		}
 	}
 	runsTable(rows).Print()
-	return s.Conclude(ctx, "linearizable", rows, pass, func(e rig.Environment, pass bool) error {
+	return s.Conclude(ctx, "linearizable", rows, verdict.AllPass(verdicts), func(e rig.Environment, pass bool) error {
 		return report.Write("linearizable", report.Report{
 			Title: "The sale, linearizable", Pass: pass, Environment: e,
 			Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
-			Sections: []report.Section{{Title: "Runs", Verdict: rig.Verdict(pass, false), Table: runsTable(rows)}},
+			Sections: []report.Section{{Title: "Runs", Verdicts: verdicts, Table: runsTable(rows)}},
 		})
 	})
 }
 
-// runOne runs one variant. A mutant passes if it is caught.
+// runOne runs one variant. A mutant must be caught.
 func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, error) {
 	r, err := start(ctx, s, v)
 	if err != nil {
@@ -116,7 +117,7 @@ func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, e
 	return Row{
 		variant: v, Defect: defect, Faults: r.struck, Operations: len(h.operations),
 		Placed: h.count(placed), SoldOut: h.count(soldOut), Unknown: h.count(unknown),
-		Violations: violations, Pass: (len(violations) > 0) == (defect != ""),
+		Violations: violations, Verdict: verdict.Of(defect != "", len(violations) > 0, h.count(placed) > 0),
 	}, err
 }
 
@@ -126,7 +127,7 @@ func runsTable(rows []Row) report.Table {
 		"unknown", "verdict"}}
 	for _, r := range rows {
 		t.Add(r.Seed, r.Commit, r.Lock, r.Operations, r.Placed, r.SoldOut, r.Unknown,
-			rig.Verdict(r.Pass, r.Defect != ""))
+			r.Verdict)
 		t.Add(strings.Join(r.Faults, ", "))
 		if r.Defect != "" {
 			t.Add("mutant: " + r.Defect)

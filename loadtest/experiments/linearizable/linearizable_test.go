@@ -74,11 +74,11 @@ const ms = time.Millisecond
 
 func TestHistoriesAreJudged(t *testing.T) {
 	t.Parallel()
-	claim := func(user int64, call, ret int, v verdict, order int64) operation {
+	claim := func(user int64, call, ret int, v response, order int64) operation {
 		return operation{Coupon: 1, User: user, Call: time.Duration(call) * ms, Return: time.Duration(ret) * ms,
 			Verdict: v, Order: order}
 	}
-	restock := func(units, call, ret int, v verdict) operation {
+	restock := func(units, call, ret int, v response) operation {
 		return operation{Coupon: 1, Units: units, Call: time.Duration(call) * ms,
 			Return: time.Duration(ret) * ms, Verdict: v}
 	}

@@ -2,88 +2,86 @@ package pageview
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/stats"
 )
 
+// A reply is the reply to a view that was counted: with status 200.
+type reply struct {
+	rig.Span
+	instance string
+	count    int64   // the counter's value, as the view was told
+	wait     float64 // for the lock, in ms
+}
+
+func newReply(span rig.Span, instance, count, wait string) (reply, error) {
+	n, err := strconv.ParseInt(count, 10, 64)
+	ms, waitErr := strconv.ParseFloat(wait, 64)
+	return reply{span, instance, n, ms}, errors.Join(err, waitErr)
+}
+
 // k6 sends the views with the script loadtest/k6/pview.js.
-func (v *Views) k6(ctx context.Context, dir, url string) error {
-	file := filepath.Join(dir, "summary.json")
-	if _, err := rig.RunK6(ctx, dir, "pview.js", "BASE_URL="+url, "VERSION="+v.Version, "SUMMARY="+file); err != nil {
-		return err
-	}
-	b, err := os.ReadFile(file)
+func (t Trial) k6(ctx context.Context, dir, url string) (replies []reply, err error) {
+	samples, err := rig.RunK6(ctx, dir, "pview.js", 1, "BASE_URL="+url, "VERSION="+t.Version, "METHOD="+t.Method)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var summary struct {
-		Metrics map[string]struct {
-			Values map[string]float64 `json:"values"`
-		} `json:"metrics"`
-	}
-	if err := json.Unmarshal(b, &summary); err != nil {
-		return err
-	}
-	value := func(metric, name string) float64 { return summary.Metrics[metric].Values[name] }
-	v.Answered = int64(value("views{status:200}", "count"))
-	v.OnA, v.OnB = int64(value("views{instance:a}", "count")), int64(value("views{instance:b}", "count"))
-	v.WaitP50, v.WaitP99 = value("lock_wait", "med"), value("lock_wait", "p(99)")
-	v.setPerSecond(time.Duration((value("answered", "max") - value("sent", "min")) * float64(time.Millisecond)))
-	return nil
+	var errs []error
+	err = rig.ReadSamples(samples, func(s rig.Sample) {
+		if s.Metric != "view" {
+			return
+		}
+		tags := s.Data.Tags
+		r, err := newReply(rig.Span{Sent: s.Data.Time.Add(-s.Took()), Received: s.Data.Time},
+			tags["instance"], tags["count"], tags["wait"])
+		replies, errs = append(replies, r), append(errs, err)
+	})
+	return replies, errors.Join(append(errs, err)...)
 }
 
 // jmeter sends the views with the plan loadtest/jmeter/pview.jmx.
-func (v *Views) jmeter(ctx context.Context, dir, url string) error {
-	rows, err := rig.RunJMeter(ctx, dir, "pview.jmx", url, "view", []string{"wait", "instance"},
-		fmt.Sprintf("burst=%d", burstSize), "version="+v.Version)
+func (t Trial) jmeter(ctx context.Context, dir, url string) ([]reply, error) {
+	rows, err := rig.RunJMeter(ctx, dir, "pview.jmx", url, "view", []string{"wait", "count", "instance"},
+		fmt.Sprintf("burst=%d", burstSize), "version="+t.Version, "method="+t.Method)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.add(rows)
+	return repliesOf(rows)
 }
 
-// add counts the replies with status 200.
-func (v *Views) add(rows []rig.Row) error {
-	var waits []float64
-	var first, last time.Time
+func repliesOf(rows []rig.Row) (replies []reply, err error) {
 	for _, row := range rows {
 		if row["responseCode"] != "200" {
 			continue
 		}
-		s, err := row.Span()
+		span, err := row.Span()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		wait, err := strconv.ParseFloat(row["wait"], 64)
+		r, err := newReply(span, row["instance"], row["count"], row["wait"])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if v.Answered == 0 || s.Sent.Before(first) {
-			first = s.Sent
-		}
-		if s.Received.After(last) {
-			last = s.Received
-		}
-		v.Answered, waits = v.Answered+1, append(waits, wait)
-		switch row["instance"] {
-		case "a":
-			v.OnA++
-		case "b":
-			v.OnB++
-		}
+		replies = append(replies, r)
 	}
-	v.WaitP50, v.WaitP99 = stats.Quantile(waits, 0.5), stats.Quantile(waits, 0.99)
-	v.setPerSecond(last.Sub(first))
-	return nil
+	return replies, nil
 }
 
-func (v *Views) setPerSecond(took time.Duration) {
-	v.PerSecond = float64(v.Answered) / max(time.Millisecond, took).Seconds()
+// took returns how long after the first request the last reply was received, at
+// least a millisecond.
+func took(replies []reply) time.Duration {
+	first, last := replies[0].Sent, replies[0].Received
+	for _, r := range replies[1:] {
+		if r.Sent.Before(first) {
+			first = r.Sent
+		}
+		if r.Received.After(last) {
+			last = r.Received
+		}
+	}
+	return max(time.Millisecond, last.Sub(first))
 }

@@ -2,7 +2,6 @@ package pageview
 
 import (
 	"fmt"
-	"slices"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -30,27 +29,28 @@ func Section(title string, views []Views) report.Section {
 		rate.Bars = append(rate.Bars, report.Bar{Name: v.String(), Value: v.PerSecond, Other: control})
 	}
 	return report.Section{
-		Title: title, Verdict: rig.Verdict(!slices.ContainsFunc(views, func(v Views) bool { return !v.Pass }), false),
-		Text:   "Grey bars are controls: without a lock for both instances views have to be lost.",
+		Title: title, Verdicts: Verdicts(views),
+		Text:   "Grey bars are controls, which have to lose views. A duplicate was told a count that another view had been told before.",
 		Charts: []report.Chart{counted, rate}, Table: Table(views),
 	}
 }
 
 // Table is a table of trials.
 func Table(views []Views) report.Table {
-	t := report.Table{Header: []string{"", "has to", "counted", "lost", "1/s", "wait p50, ms",
-		"wait p99, ms", "verdict"}}
+	t := report.Table{Header: []string{"", "article", "counted", "lost", "twice in a", "in b", "across", "1/s",
+		"wait p50", "wait p99", "verdict"}}
 	for _, v := range views {
-		t.Add(v.String(), v.Expect, v.Counted, v.Lost, fmt.Sprintf("%.0f", v.PerSecond),
-			fmt.Sprintf("%.1f", v.WaitP50), fmt.Sprintf("%.1f", v.WaitP99), rig.Verdict(v.Pass, v.Expect == "break"))
+		t.Add(v.String(), v.Article(), v.Counted, v.Lost, v.WithinA, v.WithinB, v.Across,
+			fmt.Sprintf("%.0f", v.PerSecond), fmt.Sprintf("%.0f ms", v.WaitP50), fmt.Sprintf("%.0f ms", v.WaitP99),
+			v.Verdict)
 	}
 	return t
 }
 
 func pausesSection(pauses []Pauses) report.Section {
 	return report.Section{
-		Title:   "A holder that is stopped for longer than its lease",
-		Verdict: rig.Verdict(!slices.ContainsFunc(pauses, func(p Pauses) bool { return !p.Pass }), false),
+		Title:    "A holder that is stopped for longer than its lease",
+		Verdicts: pauseVerdicts(pauses),
 		Text: "The holder is stopped (SIGSTOP) between reading and writing; meanwhile the other instance counts. " +
 			"Only a fence makes the late write harmless.",
 		Table: pausesTable(pauses),
@@ -68,7 +68,7 @@ func pausesTable(pauses []Pauses) report.Table {
 			write = "overwrites"
 		}
 		t.Add(p.Lock, p.Expect, p.Status, write, p.Others, p.Answered, p.Counted,
-			rig.Verdict(p.Pass, p.Expect == "break"))
+			p.Verdict)
 	}
 	return t
 }

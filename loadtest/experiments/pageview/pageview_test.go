@@ -4,31 +4,33 @@ import (
 	"testing"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 func TestViewsAreJudgedByWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		views Views
-		want  bool
+		want  verdict.Verdict
 	}{
 		"all counted": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 333, OnB: 333},
-			true},
+			verdict.Held},
 		"one lost": {Views{Trial: Trial{Expect: "hold"}, Counted: 665, Answered: 666, OnA: 333, OnB: 333},
-			false},
+			verdict.Wrong},
 		"one refused": {Views{Trial: Trial{Expect: "hold"}, Counted: 665, Answered: 665, OnA: 333, OnB: 332},
-			false},
-		"one instance only": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 666}, false},
+			verdict.Wrong},
+		"one instance only": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 666},
+			verdict.Void},
 		"control breaks": {Views{Trial: Trial{Expect: "break"}, Counted: 9, Answered: 666, OnA: 333, OnB: 333},
-			true},
+			verdict.Broke},
 		"control loses nothing": {Views{Trial: Trial{Expect: "break"}, Counted: 666, Answered: 666, OnA: 333,
-			OnB: 333}, false},
-		"control answers none": {Views{Trial: Trial{Expect: "break"}, OnA: 333, OnB: 333}, false},
+			OnB: 333}, verdict.Lucky},
+		"control answers none": {Views{Trial: Trial{Expect: "break"}, OnA: 333, OnB: 333}, verdict.Void},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.views.judge(); c.views.Pass != c.want {
-				t.Errorf("pass = %v", c.views.Pass)
+			if c.views.judge(); c.views.Verdict != c.want {
+				t.Errorf("%s, want %s", c.views.Verdict, c.want)
 			}
 		})
 	}
@@ -36,18 +38,44 @@ func TestViewsAreJudgedByWhatWasCounted(t *testing.T) {
 
 func TestViewsAreReadFromResults(t *testing.T) {
 	t.Parallel()
-	var v Views
-	err := v.add([]rig.Row{
-		{"timeStamp": "2000", "elapsed": "100", "responseCode": "200", "wait": "40", "instance": "a"},
-		{"timeStamp": "1900", "elapsed": "300", "responseCode": "200", "wait": "20", "instance": "b"},
+	replies, err := repliesOf([]rig.Row{
+		{"timeStamp": "2000", "elapsed": "100", "responseCode": "200", "wait": "40", "count": "1", "instance": "a"},
+		{"timeStamp": "1900", "elapsed": "300", "responseCode": "200", "wait": "20", "count": "1", "instance": "b"},
 		{"timeStamp": "1000", "elapsed": "9000", "responseCode": "503", "wait": "none", "instance": "b"},
-		{"timeStamp": "2100", "elapsed": "300", "responseCode": "200", "wait": "30", "instance": "b"},
+		{"timeStamp": "2100", "elapsed": "300", "responseCode": "200", "wait": "30", "count": "2", "instance": "b"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Views{Answered: 3, OnA: 1, OnB: 2, WaitP50: 30, WaitP99: 39.8, PerSecond: 6}
+	var v Views
+	v.add(replies)
+	want := Views{Answered: 3, OnA: 1, OnB: 2, Across: 1, WaitP50: 30, WaitP99: 39.8, PerSecond: 6}
 	if v != want {
 		t.Errorf("%+v, want %+v", v, want)
+	}
+}
+
+func TestDuplicatesAreCountedWithinAnInstanceAndAcross(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		a, b []int64
+		want [3]int64
+	}{
+		"none":   {[]int64{1, 3}, []int64{2, 4}, [3]int64{}},
+		"within": {[]int64{1, 1, 1}, []int64{2, 2}, [3]int64{2, 1, 0}},
+		"across": {[]int64{1, 2, 3}, []int64{2, 3, 4}, [3]int64{0, 0, 2}},
+		"both":   {[]int64{1, 1}, []int64{1, 2, 2}, [3]int64{1, 1, 1}},
+	} {
+		var replies []reply
+		for _, n := range c.a {
+			replies = append(replies, reply{instance: "a", count: n})
+		}
+		for _, n := range c.b {
+			replies = append(replies, reply{instance: "b", count: n})
+		}
+		var v Views
+		if v.add(replies); [3]int64{v.WithinA, v.WithinB, v.Across} != c.want {
+			t.Errorf("%s: %d within a, %d within b, %d across; want %v", name, v.WithinA, v.WithinB, v.Across, c.want)
+		}
 	}
 }

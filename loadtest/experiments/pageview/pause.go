@@ -8,6 +8,7 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // pausedDrivers are the drivers whose holder is stopped: two without a fence, as
@@ -19,13 +20,13 @@ var pausedDrivers = []struct{ name, expect string }{
 // Pauses is what happened to the count when a holder was stopped for longer than
 // its lease.
 type Pauses struct {
-	Lock     string `json:"lock"`
-	Expect   string `json:"expect"`
-	Status   int    `json:"status"`   // of the reply to the stopped holder's view
-	Others   int    `json:"others"`   // views that were answered meanwhile with 200
-	Counted  int64  `json:"counted"`  // in the end
-	Answered int    `json:"answered"` // with 200, in all
-	Pass     bool   `json:"pass"`
+	Lock     string          `json:"lock"`
+	Expect   string          `json:"expect"`
+	Status   int             `json:"status"`   // of the reply to the stopped holder's view
+	Others   int             `json:"others"`   // views that were answered meanwhile with 200
+	Counted  int64           `json:"counted"`  // in the end
+	Answered int             `json:"answered"` // with 200, in all
+	Verdict  verdict.Verdict `json:"verdict"`
 }
 
 // pause stops instance a, a real process, while it holds the lock and has read
@@ -55,7 +56,8 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	}()
 	time.Sleep(time.Second) // a has read the count and has not yet written it
 	a.Pause()
-	for range 3 {
+	const views = 3
+	for range views {
 		status, err := view(ctx, b, "")
 		if err != nil {
 			return err
@@ -77,8 +79,17 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	if p.Counted, err = service.Redis.Get(ctx, pageview.Key).Int64(); err != nil {
 		return err
 	}
-	p.Pass = p.Others == 3 && p.overwritten() == (p.Expect == "break")
+	if p.Verdict = verdict.Void; p.Others == views {
+		p.Verdict = verdict.Of(p.Expect == "break", p.overwritten(), true)
+	}
 	return nil
+}
+
+func pauseVerdicts(pauses []Pauses) (all []verdict.Verdict) {
+	for _, p := range pauses {
+		all = append(all, p.Verdict)
+	}
+	return all
 }
 
 // overwritten reports whether the stopped holder's write replaced the count of

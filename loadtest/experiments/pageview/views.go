@@ -9,6 +9,8 @@ import (
 
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // burstSize is how many views are sent at once.
@@ -17,53 +19,75 @@ const burstSize = 666
 // A Trial says how page views are sent, and to what.
 type Trial struct {
 	Topology string `json:"redis"`
-	Sender   string `json:"sender"`  // k6 or jmeter
-	Version  string `json:"version"` // of the route: v1 to v4
+	Sender   string `json:"sender"` // k6 or jmeter
+	Method   string `json:"method"`
+	Version  string `json:"version"` // of the route: v0 to v4
 	Lock     string `json:"lock"`
 	Expect   string `json:"expect"` // hold or break
 }
 
+// article is what the article on page views counts in its versions, of 666.
+var article = map[string]string{"v1 none": "34", "v2 local": "391", "v3 redisson": "666", "v4 redlock": "666"}
+
+// Article returns what the article counts under this lock, or nothing.
+func (t Trial) Article() string { return article[t.Version+" "+t.Lock] }
+
 func (t Trial) String() string {
-	return fmt.Sprintf("%s %s, %s, %s", t.Version, t.Lock, t.Topology, t.Sender)
-}
-
-// Trials returns the versions that have to lose views, the third version under each
-// driver, and the fourth.
-func Trials(topology, sender string, drivers ...string) []Trial {
-	all := []Trial{{topology, sender, "v1", "none", "break"}, {topology, sender, "v2", "local", "break"}}
-	for _, driver := range drivers {
-		all = append(all, Trial{topology, sender, "v3", driver, "hold"})
+	lock := t.Lock
+	if t.Version == "v0" {
+		lock += ", INCR"
 	}
-	return append(all, Trial{topology, sender, "v4", "redlock", "hold"})
+	return fmt.Sprintf("%s %s, %s, %s", t.Version, lock, t.Topology, t.Sender)
 }
 
-// Views is the result of a trial.
+// Trials returns the version without a lock that cannot lose views, those that have
+// to lose some, the third version under each driver, and the fourth. JMeter sends
+// GET, as the article's routes allow.
+func Trials(topology, sender string, drivers ...string) (all []Trial) {
+	method := map[string]string{"k6": "POST", "jmeter": "GET"}[sender]
+	add := func(version, lock, expect string) {
+		all = append(all, Trial{topology, sender, method, version, lock, expect})
+	}
+	add("v0", "none", "hold")
+	add("v1", "none", "break")
+	add("v2", "local", "break")
+	for _, driver := range drivers {
+		add("v3", driver, "hold")
+	}
+	add("v4", "redlock", "hold")
+	return all
+}
+
+// Views is the result of a trial. A view is a duplicate if another view was told the
+// same count: on the same instance, or across the two.
 type Views struct {
 	Trial
-	Counted   int64   `json:"counted"`
-	Answered  int64   `json:"answered"` // with 200
-	Lost      int64   `json:"lost"`     // answered with 200 and not counted
-	PerSecond float64 `json:"per_second"`
-	WaitP50   float64 `json:"wait_p50_ms"`
-	WaitP99   float64 `json:"wait_p99_ms"`
-	OnA       int64   `json:"on_a"`
-	OnB       int64   `json:"on_b"`
-	Pass      bool    `json:"pass"`
+	Counted   int64           `json:"counted"`
+	Answered  int64           `json:"answered"` // with 200
+	Lost      int64           `json:"lost"`     // answered with 200 and not counted
+	WithinA   int64           `json:"duplicates_within_a"`
+	WithinB   int64           `json:"duplicates_within_b"`
+	Across    int64           `json:"duplicates_across"` // counts that a view on each was told
+	PerSecond float64         `json:"per_second"`
+	WaitP50   float64         `json:"wait_p50_ms"`
+	WaitP99   float64         `json:"wait_p99_ms"`
+	OnA       int64           `json:"on_a"`
+	OnB       int64           `json:"on_b"`
+	Verdict   verdict.Verdict `json:"verdict"`
 }
 
 // SendAll starts the service for each trial, sends its views at once and compares
-// the count with the replies. It reports whether all trials pass.
-func SendAll(ctx context.Context, s *rig.Stack, steps *rig.Steps, trials []Trial) (all []Views, pass bool, err error) {
-	pass = true
+// the count with the replies.
+func SendAll(ctx context.Context, s *rig.Stack, steps *rig.Steps, trials []Trial) (all []Views, err error) {
 	for _, t := range trials {
 		steps.Next("page views, %s", t)
 		v, err := send(ctx, s, t)
 		if err != nil {
-			return nil, false, fmt.Errorf("page views, %s: %w", t, err)
+			return nil, fmt.Errorf("page views, %s: %w", t, err)
 		}
-		all, pass = append(all, v), pass && v.Pass
+		all = append(all, v)
 	}
-	return all, pass, nil
+	return all, nil
 }
 
 func send(ctx context.Context, s *rig.Stack, t Trial) (Views, error) {
@@ -82,20 +106,69 @@ func (v *Views) send(ctx context.Context, s *rig.Stack, service *rig.Service) er
 	if v.Sender == "jmeter" {
 		generate = v.jmeter
 	}
-	if err := generate(ctx, dir, service.Nginx.URL); err != nil {
+	replies, err := generate(ctx, dir, service.Nginx.URL)
+	if err != nil {
 		return err
 	}
 	v.Counted, err = service.Redis.Get(ctx, pageview.Key).Int64()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
+	v.add(replies)
 	v.judge()
 	return nil
 }
 
-// judge sets Lost and Pass. Both instances must have counted.
+// add sums up the replies.
+func (v *Views) add(replies []reply) {
+	if len(replies) == 0 {
+		return
+	}
+	told := map[string]map[int64]int64{"a": {}, "b": {}} // views by count
+	var waits []float64
+	for _, r := range replies {
+		if told[r.instance] != nil {
+			told[r.instance][r.count]++
+		}
+		waits = append(waits, r.wait)
+	}
+	v.Answered = int64(len(replies))
+	v.OnA, v.WithinA = viewsOf(told["a"])
+	v.OnB, v.WithinB = viewsOf(told["b"])
+	for count := range told["a"] {
+		if told["b"][count] > 0 {
+			v.Across++
+		}
+	}
+	v.WaitP50, v.WaitP99 = stats.Quantile(waits, 0.5), stats.Quantile(waits, 0.99)
+	v.PerSecond = float64(v.Answered) / took(replies).Seconds()
+}
+
+// viewsOf returns the number of views, and of those among them that were told a
+// count which another one was told before.
+func viewsOf(told map[int64]int64) (views, duplicates int64) {
+	for _, n := range told {
+		views, duplicates = views+n, duplicates+n-1
+	}
+	return views, duplicates
+}
+
+// judge sets Lost and Verdict. Both instances must have counted. A view without
+// status 200 is as bad as a lost one, unless views are to be lost.
 func (v *Views) judge() {
 	v.Lost = v.Answered - v.Counted
-	exact := v.Counted == burstSize && v.Answered == burstSize
-	v.Pass = v.OnA > 0 && v.OnB > 0 && (exact && v.Expect == "hold" || v.Lost > 0 && v.Expect == "break")
+	control := v.Expect == "break"
+	harmed := v.Lost > 0 || !control && (v.Lost < 0 || v.Answered < burstSize)
+	met := v.Answered > 0 && v.OnA > 0 && v.OnB > 0
+	if v.Verdict = verdict.Void; met {
+		v.Verdict = verdict.Of(control, harmed, met)
+	}
+}
+
+// Verdicts returns those of views.
+func Verdicts(views []Views) (all []verdict.Verdict) {
+	for _, v := range views {
+		all = append(all, v.Verdict)
+	}
+	return all
 }

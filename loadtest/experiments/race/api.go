@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"time"
 
+	"example.com/flashsale/loadtest/experiments/generations"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
-// A Race is two bursts of the same claims, each at a service of its own. All
+// A Race is bursts of the same claims, each at a service of its own. All
 // times of a side are microseconds since its barrier: the moment at which its
 // claims were released. The client, the instances and the samples read the same
 // clock, the wall clock of this machine.
@@ -22,11 +24,11 @@ type Race struct {
 	Clock       string          `json:"clock"`    // wall: see above
 	Environment rig.Environment `json:"environment"`
 	Workload    Workload        `json:"workload"`
-	Sides       [2]Side         `json:"sides"`
+	Sides       []Side          `json:"sides"`
 }
 
 // Version is the version of Race's JSON form.
-const Version = 1
+const Version = 2
 
 // A State is how far a race is. A race that failed has an Error.
 type State string
@@ -40,12 +42,13 @@ const (
 	Failed   State = "failed"
 )
 
-// A Workload is what both sides of a race share.
+// A Workload is what all sides of a race share.
 type Workload struct {
 	Users         int `json:"users"`
 	ClaimsPerUser int `json:"claims_per_user"` // simultaneous
 	Stock         int `json:"stock"`
-	PauseMS       int `json:"pause_ms"` // slow motion: each claim that has its lock pauses before it commits
+	Segments      int `json:"segments"` // rows that the stock is split over
+	PauseMS       int `json:"pause_ms"` // that each claim spends in its lock before it commits
 }
 
 // Claims returns how many claims a side gets.
@@ -99,13 +102,27 @@ type Claim struct {
 // A Section is the critical section of a claim, as its instance reports it: from
 // the grant of the lock, which it began to wait for at Wanted, to the moment
 // before its release. Without a lock it is the code that a lock would protect.
+//
+// Steps are the statements of the claim's own transaction. One that it shares with
+// other claims is not reported.
 type Section struct {
+	Claim    string `json:"claim"` // the claim's N
 	Key      string `json:"key"`
 	User     string `json:"user"`
 	Instance string `json:"instance"`
 	Wanted   int64  `json:"wanted"`
 	Granted  int64  `json:"granted"`
 	Released int64  `json:"released"`
+	Steps    []Step `json:"steps"`
+}
+
+// A Step is a statement, from when it was sent until its reply.
+type Step struct {
+	SQL    string `json:"sql"` // without its arguments
+	Begin  int64  `json:"begin"`
+	End    int64  `json:"end"`
+	Result string `json:"result"` // what a query read first, or how many rows were changed
+	Error  string `json:"error,omitempty"`
 }
 
 // A Sample is what the database has at one moment, and how many claims are then
@@ -136,13 +153,12 @@ type Counts struct {
 	MaxInFlight  int            `json:"max_in_flight"`
 }
 
-// A Promise says whether one of the three promises of a sale held, and by how
-// much it is broken.
+// A Promise says what has become of one of the three promises of a sale, and by how
+// much it is broken. It is void if it was not put to the test.
 type Promise struct {
-	ID     string `json:"id"` // stock, one_each, all_sold
-	Name   string `json:"name"`
-	Held   bool   `json:"held"`
-	Number int    `json:"number"`
+	ID      string          `json:"id"` // stock, one_each, all_sold
+	Verdict verdict.Verdict `json:"verdict"`
+	Number  int             `json:"number"`
 }
 
 // A Sentence says what happened and why.
@@ -186,11 +202,11 @@ type Result struct {
 
 // A Summary is a race in the list of the session's races, without its data.
 type Summary struct {
-	ID       string         `json:"id"`
-	Started  time.Time      `json:"started"`
-	State    State          `json:"state"`
-	Workload Workload       `json:"workload"`
-	Sides    [2]SideSummary `json:"sides"`
+	ID       string        `json:"id"`
+	Started  time.Time     `json:"started"`
+	State    State         `json:"state"`
+	Workload Workload      `json:"workload"`
+	Sides    []SideSummary `json:"sides"`
 }
 
 // A SideSummary is one side in a Summary.
@@ -202,37 +218,32 @@ type SideSummary struct {
 
 // A Request is the body of POST /races.
 type Request struct {
-	Workload Workload    `json:"workload"`
-	Sides    [2]Settings `json:"sides"`
+	Workload Workload   `json:"workload"`
+	Sides    []Settings `json:"sides"`
 }
 
 // Options is what GET /options returns: what a Request may choose.
 type Options struct {
-	Locks       []string        `json:"locks"`
-	Scopes      []string        `json:"scopes"`
-	Guards      []string        `json:"guards"`
-	Commits     []string        `json:"commits"`
-	Instances   []int           `json:"instances"`
-	Redis       []string        `json:"redis"`
-	Limits      Limits          `json:"limits"`
-	Presets     []Preset        `json:"presets"`
-	Environment rig.Environment `json:"environment"`
+	Locks       []string             `json:"locks"`
+	Scopes      []string             `json:"scopes"`
+	Guards      []string             `json:"guards"`
+	Commits     []string             `json:"commits"`
+	Instances   []int                `json:"instances"`
+	Redis       []string             `json:"redis"`
+	Limits      Limits               `json:"limits"`
+	Presets     []Request            `json:"presets"`
+	Defects     []generations.Defect `json:"defects"`
+	Environment rig.Environment      `json:"environment"`
 }
 
 // Limits are the largest values of a Request.
 type Limits struct {
-	Users   int `json:"users"`
-	Claims  int `json:"claims"` // users × claims_per_user
-	Stock   int `json:"stock"`
-	PauseMS int `json:"pause_ms"`
-}
-
-// A Preset is a Request with a name. Lessons are what the demo says of each side.
-type Preset struct {
-	Name    string    `json:"name"`
-	NameZH  string    `json:"name_zh"`
-	Lessons [2]string `json:"lessons"`
-	Request
+	Sides    int `json:"sides"`
+	Users    int `json:"users"`
+	Claims   int `json:"claims"` // users × claims_per_user
+	Stock    int `json:"stock"`
+	Segments int `json:"segments"`
+	PauseMS  int `json:"pause_ms"`
 }
 
 // A Problem is the body of a response that is not a success, with one entry in
@@ -247,6 +258,6 @@ type Problem struct {
 
 // A FieldError says what is wrong with one field of a Request.
 type FieldError struct {
-	Field   string `json:"field"` // like sides.0.lock
-	Message string `json:"message"`
+	Field   string   `json:"field"` // like sides.0.lock
+	Message Sentence `json:"message"`
 }

@@ -56,7 +56,7 @@ func (b burst) user(n int) string { return fmt.Sprint(n/b.ClaimsPerUser + 1) }
 // requests returns all claims, ready to be sent.
 func (b burst) requests() (requests [][]byte) {
 	for n := range b.Claims() {
-		headers := b.signer.Headers(int64(n/b.ClaimsPerUser + 1))
+		headers := fmt.Sprintf("%sX-Lab-Claim: %d\r\n", b.signer.Headers(int64(n/b.ClaimsPerUser+1)), n)
 		requests = append(requests, generator.AppendClaim(nil, b.address, b.coupon, []byte(headers)))
 	}
 	return requests

@@ -13,6 +13,7 @@ import (
 func check(r Request) []FieldError {
 	c := new(checker)
 	c.workload(r.Workload)
+	c.between(len(r.Sides), 1, limits.Sides, "sides")
 	for i, s := range r.Sides {
 		c.side(fmt.Sprintf("sides.%d.", i), s, r.Workload)
 	}
@@ -22,28 +23,32 @@ func check(r Request) []FieldError {
 type checker struct{ wrong []FieldError }
 
 // require notes what is wrong with field, unless ok.
-func (c *checker) require(ok bool, field, message string, args ...any) {
+func (c *checker) require(ok bool, field string, message Sentence) {
 	if !ok {
-		c.wrong = append(c.wrong, FieldError{field, fmt.Sprintf(message, args...)})
+		c.wrong = append(c.wrong, FieldError{field, message})
 	}
 }
 
 func (c *checker) between(n, lowest, highest int, field string) {
-	c.require(n >= lowest && n <= highest, field, "must be between %d and %d", lowest, highest)
+	c.require(n >= lowest && n <= highest, field, sentence("must be between %[1]d and %[2]d", "必须在 %[1]d 到 %[2]d 之间",
+		lowest, highest))
 }
 
 func (c *checker) oneOf(value string, values []string, field string) {
-	c.require(slices.Contains(values, value), field, "must be one of %s", strings.Join(values, ", "))
+	c.require(slices.Contains(values, value), field, Sentence{"must be one of " + strings.Join(values, ", "),
+		"必须是其中之一：" + strings.Join(values, "、")})
 }
 
 func (c *checker) workload(w Workload) {
 	c.between(w.Users, 1, limits.Users, "workload.users")
 	c.between(w.ClaimsPerUser, 1, limits.Claims, "workload.claims_per_user")
 	c.between(w.Stock, 1, limits.Stock, "workload.stock")
+	c.between(w.Segments, 1, min(limits.Segments, max(1, w.Stock)), "workload.segments")
 	c.between(w.PauseMS, 0, limits.PauseMS, "workload.pause_ms")
 	if len(c.wrong) == 0 {
-		c.require(w.Claims() <= limits.Claims, "workload.claims_per_user", "users × claims must be at most %d, not %d",
-			limits.Claims, w.Claims())
+		c.require(w.Claims() <= limits.Claims, "workload.claims_per_user",
+			sentence("users × claims must be at most %[1]d, not %[2]d", "用户数 × 请求数最多 %[1]d，现在是 %[2]d",
+				limits.Claims, w.Claims()))
 	}
 }
 
@@ -55,16 +60,17 @@ func (c *checker) side(prefix string, s Settings, w Workload) {
 	c.oneOf(s.Redis, lab.Topologies, prefix+"redis")
 	for i, g := range s.Guards {
 		c.oneOf(g, guards, prefix+"guards")
-		c.require(!slices.Contains(s.Guards[:i], g), prefix+"guards", "names %s twice", g)
+		c.require(!slices.Contains(s.Guards[:i], g), prefix+"guards", sentence("names %[1]s twice", "%[1]s 出现了两次", g))
 	}
 	c.require(s.Commit == "each" || len(s.guardsOff()) == 0, prefix+"guards",
-		"a guard can be removed only with commit each")
+		Sentence{"a guard can be removed only with commit each", "只有提交方式为 each 时才能去掉防线"})
 	c.require(s.Redis == "single" || s.Lock == "redis" || s.Lock == "redisson", prefix+"redis",
-		"matters only to the locks redis and redisson; must be single with the lock %s", s.Lock)
+		sentence("matters only to the locks redis and redisson; must be single with the lock %[1]s",
+			"只对 redis 和 redisson 锁有意义；%[1]s 锁必须选 single", s.Lock))
 	c.turns(prefix, s, w)
 }
 
-// A claim under the lock of its coupon waits for all that came before it, and
+// A claim under the lock of its coupon or segment waits for all that came before it, and
 // the service gives a claim 36 seconds.
 const (
 	longestQueue = 30 * time.Second
@@ -72,13 +78,18 @@ const (
 )
 
 func (c *checker) turns(prefix string, s Settings, w Workload) {
-	if s.LockScope != "coupon" || s.Lock == "none" || len(c.wrong) > 0 {
+	if s.LockScope == "user" || s.Lock == "none" || len(c.wrong) > 0 {
 		return
 	}
-	queue := time.Duration(w.Claims()) * (turn + time.Duration(w.PauseMS)*time.Millisecond)
-	c.require(queue <= longestQueue, prefix+"lock_scope",
-		"under a lock per coupon the claims run one after the other: %d claims take some %s, and at most %s are possible; choose fewer claims or a shorter pause",
-		w.Claims(), queue.Round(time.Second), longestQueue)
+	claims := w.Claims()
+	if s.LockScope == "segment" {
+		claims /= w.Segments
+	}
+	queue := time.Duration(claims) * (turn + time.Duration(w.PauseMS)*time.Millisecond)
+	c.require(queue <= longestQueue, prefix+"lock_scope", sentence(
+		"under this lock %[1]d claims run one after the other, which takes some %[2]d s, and at most %[3]d s are possible; choose fewer claims or a shorter pause",
+		"在这把锁下 %[1]d 个请求逐个执行，大约需要 %[2]d 秒，最多 %[3]d 秒；请减少请求数或缩短停留时间",
+		claims, int(queue.Seconds()), int(longestQueue.Seconds())))
 }
 
 // guardsOff returns the guards that are not in force.

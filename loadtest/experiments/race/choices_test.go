@@ -1,22 +1,27 @@
 package race
 
 import (
+	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"testing"
+
+	"example.com/flashsale/loadtest/experiments/race/page"
+	"example.com/flashsale/loadtest/verdict"
 )
 
-// The page offers the locks of package driver, which LOCK takes as well.
+// The page offers the locks of package driver, which LOCK takes as well. Each has a
+// name in both languages.
 func TestEveryLockOfTheServiceHasAName(t *testing.T) {
 	t.Parallel()
-	for _, l := range locks {
-		if english.locks[l] == "" || chinese.locks[l] == "" {
-			t.Errorf("%s has no name", l)
-		}
+	texts, err := page.Files.ReadFile("strings.js")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range commits {
-		if english.commits[c] == "" || chinese.commits[c] == "" {
-			t.Errorf("%s has no name", c)
+	for _, name := range slices.Concat(locks, commits) {
+		if n := len(regexp.MustCompile(`[{ ]`+name+`: '`).FindAll(texts, -1)); n < 2 {
+			t.Errorf("%s has %d names", name, n)
 		}
 	}
 }
@@ -26,22 +31,24 @@ func TestEveryLockOfTheServiceHasAName(t *testing.T) {
 func TestEveryLockRaces(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	for _, pair := range [][2]Settings{
-		{{Lock: "none"}, {Lock: "redlock"}}, {{Lock: "local"}, {Lock: "redisson"}},
-		{{Lock: "mysql"}, {Lock: "getlock"}},
-		{{Lock: "zk"}, {Lock: "etcd"}}, {{Lock: "memcache"}, {Lock: "redis", Redis: "sentinel"}},
+	for _, sides := range [][]Settings{
+		{{Lock: "none"}, {Lock: "redlock"}}, {{Lock: "local"}},
+		{{Lock: "redisson"}, {Lock: "mysql"}, {Lock: "getlock"}},
+		{{Lock: "zk"}, {Lock: "etcd"}, {Lock: "memcache"}, {Lock: "redis", Redis: "sentinel"}},
 		{{Lock: "redis", Redis: "cluster"}, {Lock: "redisson", Redis: "replicas"}},
 	} {
-		for i := range pair {
-			pair[i].LockScope, pair[i].Guards, pair[i].Commit, pair[i].Instances = "user", []string{"stock"}, "each", 2
-			if pair[i].Redis == "" {
-				pair[i].Redis = "single"
-			}
+		for i := range sides {
+			s := &sides[i]
+			s.LockScope, s.Guards, s.Commit, s.Instances = "user", []string{"stock"}, "each", 2
+			s.Redis = cmp.Or(s.Redis, "single")
 		}
-		request := Request{Workload{Users: 20, ClaimsPerUser: 10, Stock: 200}, pair}
+		request := Request{Workload{Users: 20, ClaimsPerUser: 10, Stock: 200, Segments: 1}, sides}
 		r, _ := c.race(request)
 		for n := 1; n < attempts && showsNothing(r); n++ {
 			r, _ = c.race(request)
+		}
+		if len(r.Sides) != len(sides) {
+			t.Errorf("%d sides, want %d", len(r.Sides), len(sides))
 		}
 		for _, side := range r.Sides {
 			checkLock(t, side)
@@ -56,7 +63,7 @@ const attempts = 5
 // transactions overlap is likely, not certain. It also reports whether a claim was
 // refused as unavailable, as on a machine that is too busy for the time-outs.
 func showsNothing(r Race) bool {
-	return slices.ContainsFunc(r.Sides[:], func(s Side) bool {
+	return slices.ContainsFunc(r.Sides, func(s Side) bool {
 		return !excludes(s.Settings) && s.Counts.Duplicates == 0 || s.Counts.Codes["unavailable"] > 0
 	})
 }
@@ -82,12 +89,14 @@ func checkLock(t *testing.T, side Side) {
 func TestEveryCountIsWhatTheDatabaseHas(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	w := Workload{Users: 30, ClaimsPerUser: 5, Stock: 20}
+	w := Workload{Users: 30, ClaimsPerUser: 5, Stock: 20, Segments: 1}
 	for i, commit := range commits {
 		c.auditSide(w, Settings{"redis", "user", []string{"stock", "unique"}, commit, 1 + i%maxInstances, "single"})
 	}
 	c.auditSide(w, Settings{"none", "user", nil, "each", 2, "single"})
 	c.auditSide(w, Settings{"redis", "coupon", []string{"unique"}, "each", 3, "single"})
+	w.Segments = 4
+	c.auditSide(w, Settings{"redis", "segment", []string{"unique"}, "each", 2, "single"})
 }
 
 // auditSide runs one side and compares its counts with the tables.
@@ -103,14 +112,15 @@ func (c *client) auditSide(w Workload, s Settings) {
 			c.t.Error(err)
 		}
 	}()
-	l := newLive(Race{Workload: w, Sides: [2]Side{newSide(s), newSide(s)}})
+	l := newLive(Race{Workload: w, Sides: []Side{newSide(s), newSide(s)}})
 	if err := c.session.runSide(ctx, l, 0, v); err != nil {
 		c.t.Fatal(err)
 	}
 	side := l.snapshot().Sides[0]
 	var stock int
 	var users, acknowledged []string
-	if err := v.DB.Get(&stock, "SELECT stock FROM coupons"); err != nil {
+	const q = "SELECT stock + (SELECT COALESCE(SUM(stock), 0) FROM coupon_segments) FROM coupons"
+	if err := v.DB.Get(&stock, q); err != nil {
 		c.t.Fatal(err)
 	}
 	if err := v.DB.Select(&users, "SELECT user_id FROM coupon_orders"); err != nil {
@@ -149,7 +159,7 @@ func (c *client) auditSide(w Workload, s Settings) {
 		c.t.Errorf("%+v: %d claims, by instance %v", s, len(side.Claims), n.Instances)
 	}
 	for _, promise := range side.Promises {
-		if !promise.Held && len(s.guardsOff()) == 0 {
+		if promise.Verdict == verdict.Wrong {
 			c.t.Errorf("%+v: %+v", s, promise)
 		}
 	}

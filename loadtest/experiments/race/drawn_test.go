@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -19,16 +20,20 @@ func checkLights(p *tab, r Race) {
 		for _, promise := range side.Promises {
 			light := evaluate[string](p,
 				fmt.Sprintf(`document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s]").className + " " + document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s] .said").textContent`, i, promise.ID, i, promise.ID))
-			want := "light held held"
-			if !promise.Held {
-				want = fmt.Sprintf("light broken broken: %d ", promise.Number)
+			want := fmt.Sprintf("light %s ", promise.Verdict)
+			if promise.Number > 0 {
+				want = fmt.Sprintf("light broke broke, as it must: %d ", promise.Number)
 			}
 			if !strings.HasPrefix(light, want) {
 				p.Errorf("side %d, %s: the light is %q, want %q", i, promise.ID, light, want)
 			}
 		}
 		headline := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .big")[%d].textContent`, i))
-		if want := fmt.Sprintf("%d orders", side.Counts.Orders); headline != want {
+		want := fmt.Sprintf("%d orders", side.Counts.Orders)
+		if n := side.Counts.Duplicates; n > 0 {
+			want = fmt.Sprintf("%d duplicate orders, %d of %d users served", n, side.Counts.Users, r.Workload.Users)
+		}
+		if headline != want {
 			p.Errorf("side %d: the headline is %q, want %q", i, headline, want)
 		}
 		sentence := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .sentence")[%d].textContent`, i))
@@ -73,20 +78,31 @@ func checkNumbers(p *tab, r Race) {
 // checkClaims looks for the line of every claim, in the lane of its instance.
 func checkClaims(p *tab, r Race) {
 	p.Helper()
-	verdicts := map[string]string{"": "accepted", "already_claimed": "already_claimed", "sold_out": "sold_out",
+	verdicts := map[string]string{"already_claimed": "already_claimed", "sold_out": "sold_out",
 		"claim_in_progress": "claim_in_progress"}
 	s := p.scene()
 	for i, side := range r.Sides {
+		wrong := 0
 		if len(s.Sides[i].Claims) != len(side.Claims) {
 			p.Fatalf("side %d: %d claims are drawn, want %d", i, len(s.Sides[i].Claims), len(side.Claims))
 		}
 		for _, drawn := range s.Sides[i].Claims {
 			claim := side.Claims[drawn.N]
+			want := cmp.Or(verdicts[claim.Code], "refused")
+			if claim.Status == http.StatusCreated {
+				want = "accepted"
+			}
+			if drawn.Verdict == "wrong" && want == "accepted" {
+				want, wrong = "wrong", wrong+1
+			}
 			if int64(drawn.From) != claim.Sent || int64(drawn.To) != claim.Answered ||
 				drawn.Lane != "Instance "+claim.Instance ||
-				drawn.Verdict != cmp.Or(verdicts[claim.Code], "refused") {
+				drawn.Verdict != want {
 				p.Errorf("side %d: claim %+v is drawn as %+v", i, claim, drawn)
 			}
+		}
+		if wrong != side.Counts.Duplicates {
+			p.Errorf("side %d: %d orders are drawn as wrong, want %d", i, wrong, side.Counts.Duplicates)
 		}
 	}
 }
@@ -230,16 +246,16 @@ func drag(p *tab, from, to float64) {
 func checkStory(p *tab, r Race) {
 	p.Helper()
 	drawn := p.scene().Sides[1].Sections[0]
-	canvas := `document.querySelectorAll(".timeline canvas")[1]`
+	canvas := `document.querySelectorAll(".sections canvas")[1]`
 	box := evaluate[[]float64](p, canvas+`.scrollIntoView({block: "center"}), (b => [b.left, b.top])(`+canvas+
 		`.getBoundingClientRect())`)
 	p.do(chromedp.MouseEvent(chromedp.MouseMoved, box[0]+(drawn.Left+drawn.Right)/2, box[1]+drawn.Y))
 	p.drawn()
-	if tip := evaluate[string](p, `document.querySelectorAll(".side .tip")[1].textContent`); !strings.Contains(tip,
+	if tip := evaluate[string](p, `document.querySelectorAll(".sections .tip")[1].textContent`); !strings.Contains(tip,
 		"in the critical section, alone") {
 		p.Errorf("the story of a section on the right is %q", tip)
 	}
-	p.do(chromedp.Focus(chromedp.CSS(".timeline canvas")), chromedp.KeyEvent(kb.ArrowDown))
+	p.do(chromedp.Focus(chromedp.CSS(".claims canvas")), chromedp.KeyEvent(kb.ArrowDown))
 	story := evaluate[string](p, `document.querySelector(".side .story").textContent`)
 	i := slices.IndexFunc(r.Sides[0].Claims, func(c Claim) bool {
 		return strings.HasPrefix(story, fmt.Sprintf("Claim %d of user %s, instance %s.", c.N, c.User, c.Instance))

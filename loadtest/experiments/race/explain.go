@@ -12,7 +12,7 @@ import (
 type facts struct {
 	Counts
 	settings       Settings
-	other          Settings // of the other side
+	commitDiffers  bool // from that of another side
 	workload       Workload
 	overlapsInside int // overlaps of sections of one instance
 	overlapsAcross int // overlaps of sections of any keys
@@ -29,9 +29,11 @@ type explanation struct {
 // explain returns the first explanation that the facts meet. The settings alone
 // meet none: a lock explains a result only if no sections overlapped, a missing
 // one only if some did.
-func (s *session) explain(side Side, other Settings, c Counts, w Workload) (*Sentence, *Source) {
+func (s *session) explain(side Side, all []Side, c Counts, w Workload) (*Sentence, *Source) {
 	f := facts{
-		Counts: c, settings: side.Settings, other: other, workload: w, took: side.took(),
+		Counts: c, settings: side.Settings, workload: w, took: side.took(),
+		commitDiffers: slices.ContainsFunc(all,
+			func(other Side) bool { return other.Settings.Commit != side.Settings.Commit }),
 		overlapsInside: overlaps(side.Sections, func(x Section) string { return x.Instance + " " + x.Key }),
 		overlapsAcross: overlaps(side.Sections, func(Section) string { return "" }),
 	}
@@ -47,9 +49,8 @@ func (f facts) stockGuarded() bool { return slices.Contains(f.settings.Guards, "
 // excluded reports whether the lock is one of all instances, and the sections
 // show that it let only one claim of a key in at a time.
 func (f facts) excluded() bool {
-	shared := f.settings.Lock != "none" && (f.settings.Lock != "local" || f.settings.Instances == 1)
 	contended := f.Codes["claim_in_progress"]+f.Codes["already_claimed"] > 0 || f.overlapsAcross == 0
-	return shared && contended && f.Overlaps == 0
+	return f.settings.excludes() && contended && f.Overlaps == 0
 }
 
 // unanswered is what to add if claims have no verdict.

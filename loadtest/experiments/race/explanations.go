@@ -93,7 +93,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return !f.unique() && f.excluded() && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim in at a time: %[1]d were refused because another claim of their user was inside, %[2]d found the order of an earlier one, no sections of one key overlapped, and nobody has two orders although there is no unique key.",
-				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一键，也没有人得到两个订单。",
+				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一索引，也没有人得到两个订单。",
 				f.Codes["claim_in_progress"], f.Codes["already_claimed"])
 		},
 		source: lockFunction,
@@ -104,6 +104,17 @@ var explanations = []explanation{
 			return sentence("The lock let one claim of the coupon in at a time, so each read the stock that the one before had left: %[1]d sold and %[2]d refused as sold out, without a condition in the UPDATE, and one after the other.",
 				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 个，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders,
 				f.Codes["sold_out"])
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(f facts) bool {
+			return !f.stockGuarded() && f.settings.excludes() && f.settings.LockScope == "segment" && f.Overlaps == 0
+		},
+		say: func(f facts) Sentence {
+			return sentence("The lock let one claim of each segment in at a time, and %[1]d times one entered while claims of other segments were inside: %[2]d sold and %[3]d refused as sold out, without a condition in the UPDATE, and not one after the other.",
+				"锁在每个分段里每次只放一个请求进入，有 %[1]d 次进入时其他分段的请求还在里面：卖出 %[2]d 个，%[3]d 个被告知售罄；UPDATE 没有条件，也不必逐个排队。",
+				f.overlapsAcross, f.Orders, f.Codes["sold_out"])
 		},
 		source: lockFunction,
 	},
@@ -120,7 +131,7 @@ var explanations = []explanation{
 	},
 	{ // what the sides differ in
 		holds: func(f facts) bool {
-			return f.settings.Commit != f.other.Commit && f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock
+			return f.commitDiffers && f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock
 		},
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out, %[4]d ms from the first claim to the last reply.",
@@ -133,7 +144,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every second order: %[2]d claims were told of the order that exists, %[3]d sold, none twice.",
-				"同一用户的请求有 %[1]d 次同时在临界区内，唯一键拒绝了每个第二张订单：%[2]d 个请求得知已有订单，共卖出 %[3]d 个，无一重复。", f.Overlaps,
+				"同一用户的请求有 %[1]d 次同时在临界区内，唯一索引拒绝了每个第二张订单：%[2]d 个请求得知已有订单，共卖出 %[3]d 个，无一重复。", f.Overlaps,
 				f.Codes["already_claimed"], f.Orders)
 		},
 		source: uniqueKeyFunction,
@@ -151,7 +162,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.excluded() && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("The lock kept %[1]d claims of users with another claim inside away from the database, and %[2]d found the order of an earlier one; the unique key had nothing to refuse.",
-				"锁挡下了 %[1]d 个同一用户的并发请求，%[2]d 个查到了先前的订单；唯一键没有什么可拒绝的。", f.Codes["claim_in_progress"],
+				"锁挡下了 %[1]d 个同一用户的并发请求，%[2]d 个查到了先前的订单；唯一索引没有什么可拒绝的。", f.Codes["claim_in_progress"],
 				f.Codes["already_claimed"])
 		},
 		source: lockFunction,

@@ -65,7 +65,8 @@ const moveAround = `(async () => {
 // largeRace returns a race of 10,000 claims of 2,000 users a side.
 func largeRace() Race {
 	random := rand.New(rand.NewPCG(1, 2))
-	r := Race{Version: Version, ID: "1", State: Ended, Workload: Workload{Users: 2000, ClaimsPerUser: 5, Stock: 1000}}
+	r := Race{Version: Version, ID: "1", State: Ended,
+		Workload: Workload{Users: 2000, ClaimsPerUser: 5, Stock: 1000, Segments: 1}, Sides: make([]Side, 2)}
 	for i := range r.Sides {
 		r.Sides[i] = newSide(Settings{Lock: []string{"none", "redis"}[i], LockScope: "user", Guards: []string{"stock"},
 			Commit: "each", Instances: 2, Redis: "single"})

@@ -21,7 +21,7 @@ func serveWithoutServers(t *testing.T) *client {
 func valid() Request {
 	s := Settings{Lock: "redis", LockScope: "user", Guards: []string{"stock", "unique"}, Commit: "each", Instances: 2,
 		Redis: "single"}
-	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, Stock: 5}, Sides: [2]Settings{s, s}}
+	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, Stock: 5, Segments: 1}, Sides: []Settings{s, s}}
 }
 
 func TestWrongChoicesAreRefusedByName(t *testing.T) {
@@ -31,6 +31,8 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 		"workload.users":           func(r *Request) { r.Workload.Users = 0 },
 		"workload.claims_per_user": func(r *Request) { r.Workload.Users, r.Workload.ClaimsPerUser = 1000, 21 },
 		"workload.stock":           func(r *Request) { r.Workload.Stock = -1 },
+		"workload.segments":        func(r *Request) { r.Workload.Segments = 6 },
+		"sides":                    func(r *Request) { r.Sides = append(r.Sides, r.Sides[0], r.Sides[0], r.Sides[0]) },
 		"workload.pause_ms":        func(r *Request) { r.Workload.PauseMS = limits.PauseMS + 1 },
 		"sides.0.lock":             func(r *Request) { r.Sides[0].Lock = "mutex" },
 		"sides.1.lock_scope":       func(r *Request) { r.Sides[1].LockScope = "" },
@@ -51,7 +53,8 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 		}
 	}
 	r := valid()
-	r.Workload, r.Sides[1].LockScope = Workload{Users: 100, ClaimsPerUser: 10, Stock: 1, PauseMS: 100}, "coupon"
+	r.Workload = Workload{Users: 100, ClaimsPerUser: 10, Stock: 1, Segments: 1, PauseMS: 100}
+	r.Sides[1].LockScope = "coupon"
 	if status, body := c.post(r); status != 400 || !strings.Contains(body, "one after the other") {
 		t.Errorf("a queue of 105 s: %d %s", status, body)
 	}
@@ -66,16 +69,14 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 func TestPresetsAreRowsOfTheDemo(t *testing.T) {
 	t.Parallel()
 	all := presets()
-	if !strings.HasPrefix(all[0].Name, "no lock | Redis lock per user") ||
-		slices.Contains(all[0].Sides[0].Guards, "unique") {
+	if s := all[0].Sides; s[0].Lock != "none" || s[1].Lock != "redis" || slices.Contains(s[0].Guards, "unique") {
 		t.Errorf("the page opens with %+v", all[0])
 	}
-	names := map[string]bool{}
-	for _, p := range all {
-		if wrong := check(p.Request); len(wrong) > 0 || names[p.Name] || names[p.NameZH] {
-			t.Errorf("%s: %+v, or not the only one", p.Name, wrong)
+	for i, p := range all {
+		same := func(other Request) bool { return sameJSON(p, other) }
+		if wrong := check(p); len(wrong) > 0 || slices.ContainsFunc(all[:i], same) {
+			t.Errorf("%+v: %+v, or not the only one", p, wrong)
 		}
-		names[p.Name], names[p.NameZH] = true, true
 	}
 	if len(all) < 10 {
 		t.Errorf("only %d presets", len(all))

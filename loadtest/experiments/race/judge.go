@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // judge audits a side in the database, asks the service for its own audit, and
@@ -22,13 +23,13 @@ func (s *session) judge(ctx context.Context, race Race, i int, v *service) (r Re
 	if err != nil {
 		return r, err
 	}
-	r.Counts, r.Promises = &counts, promises(counts)
+	r.Counts, r.Promises = &counts, promises(side.Settings, w, counts)
 	client := rig.NewClient(v.Nginx.URL)
 	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil,
 		http.StatusOK, &r.Audit); err != nil {
 		return r, err
 	}
-	r.Sentence, r.Source = s.explain(side, race.Sides[1-i].Settings, counts, w)
+	r.Sentence, r.Source = s.explain(side, race.Sides, counts, w)
 	return r, nil
 }
 
@@ -110,16 +111,35 @@ func overlaps(all []Section, key func(Section) string) int {
 	return n
 }
 
-// promises compares the counts with the three promises of a sale.
-func promises(c Counts) []Promise {
-	broken := []Promise{
-		{ID: "stock", Name: "no more orders than stock", Number: c.Oversold},
-		{ID: "one_each", Name: "no user has two orders", Number: c.Duplicates},
-		{ID: "all_sold", Name: "no acknowledged order is missing, and what is wanted is sold",
-			Number: c.Missing + c.Undersold + c.Unsold},
+// promises compares the counts with the three promises of a sale. One that nothing
+// keeps has to break. The stock is put to the test when it is exhausted, and one
+// order each when claims of a user have met: in their section, at the lock, or at the
+// order of an earlier one.
+func promises(s Settings, w Workload, c Counts) []Promise {
+	lost := c.Missing + c.Undersold + c.Unsold
+	met := c.Overlaps+c.Codes["claim_in_progress"]+c.Codes["already_claimed"] > 0
+	return []Promise{
+		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, c.Orders >= c.InitialStock), c.Oversold},
+		{"one_each", verdict.Of(!s.keepsOneEach(), c.Duplicates > 0, w.ClaimsPerUser > 1 && met), c.Duplicates},
+		{"all_sold", verdict.Of(false, lost > 0, c.Accepted > 0), lost},
 	}
-	for i := range broken {
-		broken[i].Held = broken[i].Number == 0
-	}
-	return broken
 }
+
+// keepsOneEach reports whether the unique key or the lock keeps a user from having
+// two orders. The claims of one user may be for different segments.
+func (s Settings) keepsOneEach() bool {
+	return slices.Contains(s.Guards, "unique") || s.excludes() && s.LockScope != "segment"
+}
+
+// keepsStock reports whether the condition or the lock keeps the stock from being
+// oversold, or no more orders than stock can be made.
+func (s Settings) keepsStock(w Workload) bool {
+	buyers := w.Claims()
+	if s.keepsOneEach() {
+		buyers = w.Users
+	}
+	return slices.Contains(s.Guards, "stock") || buyers <= w.Stock || s.excludes() && s.LockScope != "user"
+}
+
+// excludes reports whether the lock is one of all instances.
+func (s Settings) excludes() bool { return s.Lock != "none" && (s.Lock != "local" || s.Instances == 1) }

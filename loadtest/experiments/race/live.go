@@ -129,6 +129,7 @@ func (l *live) snapshot() Race {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.race
+	r.Sides = slices.Clone(r.Sides)
 	for i := range r.Sides {
 		r.Sides[i].Claims = slices.Clone(r.Sides[i].Claims) // the others are only appended to
 	}
@@ -140,8 +141,8 @@ func (l *live) summary() Summary {
 	defer l.mu.Unlock()
 	r := l.race
 	s := Summary{ID: r.ID, Started: r.Started, State: r.State, Workload: r.Workload}
-	for i, side := range r.Sides {
-		s.Sides[i] = SideSummary{side.Settings, side.Counts, side.Promises}
+	for _, side := range r.Sides {
+		s.Sides = append(s.Sides, SideSummary{side.Settings, side.Counts, side.Promises})
 	}
 	return s
 }

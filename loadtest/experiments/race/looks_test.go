@@ -34,7 +34,7 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 	}
 	p.press("#save-html")
 	disk := open(p.T, b, "file://"+p.downloaded("race.html"), desktop)
-	disk.wait(`document.querySelectorAll(".light.held, .light.broken").length === 6`)
+	disk.wait(`document.querySelectorAll(".light:not(.open)").length === 6`)
 	checkLights(disk, r)
 	checkNumbers(disk, r)
 	if !sameJSON(before, disk.scene().Sides) {
@@ -92,7 +92,7 @@ func checkLook(t *testing.T, b *browser.Browser, url string, look browser.Look, 
 	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
 	checkAccessible(p)
 	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
-	p.wait(`document.querySelectorAll(".light.held, .light.broken").length === 6`)
+	p.wait(`document.querySelectorAll(".light:not(.open)").length === 6`)
 	p.drawn()
 	if chinese := evaluate[bool](p,
 		`document.documentElement.lang === "zh-CN" && document.querySelector("h1").textContent === "并发竞争现场"`); chinese != (look.Language == "zh-CN") {
@@ -101,10 +101,18 @@ func checkLook(t *testing.T, b *browser.Browser, url string, look browser.Look, 
 	if width := evaluate[int64](p, `document.documentElement.scrollWidth`); width > look.Width {
 		t.Errorf("the page is %d px wide on a screen of %d", width, look.Width)
 	}
-	evaluate[any](p, `document.querySelector("details").open = true`)
+	if small := evaluate[[]string](p, smallTexts); len(small) > 0 {
+		t.Errorf("texts of less than 11 px: %q", small)
+	}
+	evaluate[any](p, `document.querySelector("#unfold").click(), document.querySelector("details").open = true`)
 	checkAccessible(p)
 	p.screenshot(name)
 }
+
+// smallTexts lists the texts that are smaller than 11 pixels.
+const smallTexts = `[...document.querySelectorAll("body *")].filter(e => e.checkVisibility() &&
+	[...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && parseFloat(getComputedStyle(e).fontSize) < 11).
+	map(e => e.textContent)`
 
 func checkAccessible(p *tab) {
 	p.Helper()

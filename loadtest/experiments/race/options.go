@@ -6,22 +6,23 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/loadtest/experiments/demo"
+	"example.com/flashsale/loadtest/experiments/generations"
 	"example.com/flashsale/loadtest/rig"
 )
 
 var (
 	locks        = slices.Concat([]string{"none", "local"}, driver.Remote)
-	scopes       = []string{"user", "coupon"}
+	scopes       = []string{"user", "coupon", "segment"}
 	guards       = []string{"stock", "unique"}
 	commits      = rig.Commits
 	maxInstances = 4
-	limits       = Limits{Users: 5000, Claims: 20000, Stock: 100000, PauseMS: 2000}
+	limits       = Limits{Sides: 4, Users: 5000, Claims: 20000, Stock: 100000, Segments: 64, PauseMS: 2000}
 )
 
 func (s *session) options() Options {
 	o := Options{
 		Locks: locks, Scopes: scopes, Guards: guards, Commits: commits, Redis: lab.Topologies,
-		Limits: limits, Presets: presets(), Environment: s.environment,
+		Limits: limits, Presets: presets(), Defects: generations.Defects(), Environment: s.environment,
 	}
 	for n := range maxInstances {
 		o.Instances = append(o.Instances, n+1)
@@ -32,8 +33,8 @@ func (s *session) options() Options {
 // presets returns the pairs of rows of the demo that differ in one choice: the
 // lock, its scope, the guards or the commit strategy. Pairs of which only the
 // left side breaks a promise come first.
-func presets() []Preset {
-	var breaking, others []Preset
+func presets() []Request {
+	var breaking, others []Request
 	rows := demo.Experiments()
 	for i, left := range rows {
 		for _, right := range rows[i+1:] {
@@ -48,28 +49,44 @@ func presets() []Preset {
 	}
 	all := append(breaking, others...)
 	opening := slices.IndexFunc(all,
-		func(p Preset) bool { return p.Sides[0].Lock == "none" && p.Sides[1].Lock == "redis" })
+		func(r Request) bool { return r.Sides[0].Lock == "none" && r.Sides[1].Lock == "redis" })
 	all[0], all[opening] = all[opening], all[0]
-	for i := range all {
-		all[i].Name, all[i].NameZH = all[i].title(english), all[i].title(chinese)
-	}
-	return all
+	return append(all, segmented(), articles())
 }
 
 // fewUsers replaces the demo's single user, who claims several coupons in turn.
-// A race has one coupon, so it has several users instead.
-var fewUsers = Workload{Users: 20, ClaimsPerUser: 20, Stock: 50}
+// A race has one coupon, so it has several users instead, and enough stock for
+// every claim: then each order beyond one for a user is a duplicate, and all the
+// users are served.
+var fewUsers = Workload{Users: 20, ClaimsPerUser: 10, Stock: 200, Segments: 1}
+
+// segmented returns the race of a lock per coupon and one per segment of its stock.
+func segmented() Request {
+	perCoupon := Settings{"redis", "coupon", []string{"unique"}, "each", 2, "single"}
+	perSegment := perCoupon
+	perSegment.LockScope = "segment"
+	return Request{Workload{Users: 400, ClaimsPerUser: 1, Stock: 160, Segments: 16}, []Settings{perCoupon, perSegment}}
+}
+
+// articles returns the race of the locks of the articles: none, the mutex of one
+// process, Redis and ZooKeeper.
+func articles() Request {
+	r := Request{Workload: fewUsers}
+	for _, l := range []string{"none", "local", "redis", "zk"} {
+		r.Sides = append(r.Sides, Settings{l, "user", []string{"stock"}, "each", 2, "single"})
+	}
+	return r
+}
 
 // comparable reports whether two rows have the same burst and differ in one
-// choice. A race has no late releases, which are faults from outside, and its
-// coupon's stock is in one row.
+// choice. A race has no late releases, which are faults from outside. The races of
+// segments are not the demo's.
 func comparable(x, y demo.Experiment) bool {
 	if x.Script != y.Script || x.LateReleases || y.LateReleases || x.Segments > 1 || y.Segments > 1 {
 		return false
 	}
 	differ := 0
-	for _, same := range []bool{english.lock(settingsOf(x)) == english.lock(settingsOf(y)), x.Commit == y.Commit,
-		slices.Equal(x.GuardsOff, y.GuardsOff)} {
+	for _, same := range []bool{lockOf(x) == lockOf(y), x.Commit == y.Commit, slices.Equal(x.GuardsOff, y.GuardsOff)} {
 		if !same {
 			differ++
 		}
@@ -77,18 +94,20 @@ func comparable(x, y demo.Experiment) bool {
 	return differ == 1
 }
 
-func preset(left, right demo.Experiment) Preset {
-	w := Workload{Users: left.Users, ClaimsPerUser: left.Each, Stock: left.Stock}
+// lockOf returns the lock and its scope. No lock has no scope.
+func lockOf(e demo.Experiment) [2]string {
+	if e.Lock == "none" {
+		return [2]string{"none"}
+	}
+	return [2]string{e.Lock, e.Scope}
+}
+
+func preset(left, right demo.Experiment) Request {
+	w := Workload{Users: left.Users, ClaimsPerUser: left.Each, Stock: left.Stock, Segments: 1}
 	if left.Users == 1 {
 		w = fewUsers
 	}
-	return Preset{
-		Lessons: [2]string{left.Lesson, right.Lesson},
-		Request: Request{
-			Workload: w,
-			Sides:    [2]Settings{settingsOf(left), settingsOf(right)},
-		},
-	}
+	return Request{w, []Settings{settingsOf(left), settingsOf(right)}}
 }
 
 func settingsOf(e demo.Experiment) Settings {

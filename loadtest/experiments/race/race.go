@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -38,7 +39,7 @@ func With(ctx context.Context, use func(ctx context.Context, url string) error) 
 	return rig.With(func(s *rig.Stack) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		session, err := newSession(ctx, s)
+		session, err := newSession(ctx, s, archive(filepath.Join("out", "race")))
 		if err != nil {
 			return err
 		}

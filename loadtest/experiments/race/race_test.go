@@ -17,6 +17,7 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,7 @@ func start(t *testing.T) *client {
 			t.Error(err)
 		}
 	})
-	s, err := newSession(t.Context(), stack)
+	s, err := newSession(t.Context(), stack, archive(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +116,17 @@ func (c *client) race(r Request) (Race, heard) {
 	return ended, h
 }
 
+// latest returns the race that was started last.
+func (c *client) latest() Summary {
+	var all []Summary
+	c.get("/races", &all)
+	return all[0]
+}
+
 func (c *client) opening() Request {
 	var o Options
 	c.get("/options", &o)
-	return o.Presets[0].Request
+	return o.Presets[0]
 }
 
 func TestOpeningPresetBreaksOnTheLeftOnly(t *testing.T) {
@@ -129,15 +137,16 @@ func TestOpeningPresetBreaksOnTheLeftOnly(t *testing.T) {
 	if left.Settings.Lock != "none" || right.Settings.Lock != "redis" || right.Settings.LockScope != "user" {
 		t.Fatalf("the sides are %+v and %+v", left.Settings, right.Settings)
 	}
-	if left.Counts.Duplicates == 0 || left.Promises[1].Held || left.Counts.Overlaps == 0 {
+	if left.Counts.Duplicates == 0 || left.Promises[1].Verdict != verdict.Broke || left.Counts.Overlaps == 0 {
 		t.Errorf("left: %+v, %+v", left.Counts, left.Promises)
 	}
 	if right.Counts.Duplicates != 0 || right.Counts.Overlaps != 0 || right.Counts.Orders != r.Workload.Users {
 		t.Errorf("right: %+v", right.Counts)
 	}
-	for _, p := range right.Promises {
-		if !p.Held || p.Number != 0 {
-			t.Errorf("right: %+v", p)
+	// there is stock for every claim
+	for i, want := range []verdict.Verdict{verdict.Void, verdict.Held, verdict.Held} {
+		if p := right.Promises[i]; p.Verdict != want || p.Number != 0 {
+			t.Errorf("right: %+v, want %s", p, want)
 		}
 	}
 	if left.Source.Func != checkThenAct.name || right.Source.Func != lockFunctions["redis"].name {
@@ -155,21 +164,21 @@ func TestOneRaceAtATime(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	request := c.opening()
-	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, Stock: 2, PauseMS: 300}
+	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, Stock: 2, Segments: 1, PauseMS: 300}
 	if status, body := c.post(request); status != http.StatusCreated {
 		t.Fatalf("first: %d %s", status, body)
 	}
 	if status, body := c.post(request); status != http.StatusConflict || !strings.Contains(body, "race_running") {
 		t.Errorf("second, while the first is running: %d %s", status, body)
 	}
-	c.listen("1")
+	c.listen(c.latest().ID)
 	if status, body := c.post(request); status != http.StatusCreated {
 		t.Errorf("third, after the end of the first: %d %s", status, body)
 	}
-	c.listen("2")
+	c.listen(c.latest().ID)
 	var all []Summary
-	if c.get("/races", &all); len(all) != 2 || all[0].ID != "2" || all[1].ID != "1" || all[1].State != Ended ||
-		all[1].Sides[0].Counts == nil {
+	if c.get("/races", &all); len(all) != 2 || all[0].ID == all[1].ID || all[0].Started.Before(all[1].Started) ||
+		all[1].State != Ended || all[1].Sides[0].Counts == nil {
 		t.Errorf("the list: %+v", all)
 	}
 }

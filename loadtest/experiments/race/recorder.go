@@ -87,13 +87,17 @@ func (r *recorder) section(s Section) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Wanted, s.Granted, s.Released = r.since(s.Wanted), r.since(s.Granted), r.since(s.Released)
+	for i, step := range s.Steps {
+		s.Steps[i].Begin, s.Steps[i].End = r.since(step.Begin), r.since(step.End)
+	}
 	r.pending.Sections = append(r.pending.Sections, s)
 }
 
 // sample reads stock and orders from the database, in one statement, so that
 // both are of the same moment.
 func (r *recorder) sample(ctx context.Context, v *service) error {
-	const q = `SELECT c.stock, (SELECT COUNT(*) FROM coupon_orders o WHERE o.coupon_id = c.id) FROM coupons c WHERE c.id = ?`
+	const q = `SELECT c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id),
+		(SELECT COUNT(*) FROM coupon_orders o WHERE o.coupon_id = c.id) FROM coupons c WHERE c.id = ?`
 	var s Sample
 	if err := v.DB.QueryRowContext(ctx, q, v.coupon).Scan(&s.Stock, &s.Orders); err != nil {
 		return err

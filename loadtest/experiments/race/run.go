@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// run runs a race: it starts both services, then sends the burst to one after
-// the other, because two bursts at once would slow each other down. It returns
-// the services, which it leaves running, also with an error.
-func (s *session) run(ctx context.Context, l *live) (services [2]*service, err error) {
+// run runs a race: it starts the services, then sends the burst to one after the
+// other, because two bursts at once would slow each other down. It returns the
+// services, which it leaves running, also with an error.
+func (s *session) run(ctx context.Context, l *live) (services []*service, err error) {
 	l.enter(Starting, "servers")
-	services, err = s.startBoth(ctx, l.snapshot())
+	services, err = s.startAll(ctx, l.snapshot())
 	for i := 0; err == nil && i < len(services); i++ {
 		if err = s.runSide(ctx, l, i, services[i]); err != nil {
 			err = fmt.Errorf("side %d: %w", i, err)
@@ -25,7 +25,7 @@ func (s *session) run(ctx context.Context, l *live) (services [2]*service, err e
 	return services, err
 }
 
-func stopAll(services [2]*service) {
+func stopAll(services []*service) {
 	for _, v := range services {
 		if v != nil {
 			_ = v.stop() // what does not stop is killed, and its database ends with the lab
@@ -33,8 +33,9 @@ func stopAll(services [2]*service) {
 	}
 }
 
-// startBoth starts the services of both sides at once.
-func (s *session) startBoth(ctx context.Context, r Race) (services [2]*service, err error) {
+// startAll starts the services of all sides at once.
+func (s *session) startAll(ctx context.Context, r Race) (services []*service, err error) {
+	services = make([]*service, len(r.Sides))
 	var starting errgroup.Group
 	for i, side := range r.Sides {
 		starting.Go(func() (err error) {

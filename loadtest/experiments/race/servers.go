@@ -82,7 +82,8 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 		v.Fleet = new(rig.Fleet)
 		return err
 	}
-	coupons, err := rig.NewClient(v.Nginx.URL).CreateCoupons(ctx, admin, rig.Workload{Rounds: 1, Stock: w.Stock})
+	coupons, err := rig.NewClient(v.Nginx.URL).CreateCoupons(ctx, admin,
+		rig.Workload{Rounds: 1, Stock: w.Stock, Segments: w.Segments})
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package race
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,56 +20,91 @@ type session struct {
 	environment rig.Environment
 	servers     *servers
 	sources     map[function]*Source
+	kept        archive
 
 	mu      sync.Mutex
 	races   []*live // oldest first
-	started int
 	busy    bool
 	running sync.WaitGroup
 }
 
-// maxRaces bounds the races that a session remembers. A race of 20,000 claims
-// takes some 10 MB.
-const maxRaces = 50
-
 // errBusy says that another race is running.
 var errBusy = errors.New("another race is running")
 
-func newSession(ctx context.Context, stack *rig.Stack) (*session, error) {
+// newSession returns a session that knows the races of earlier ones, and keeps its
+// own with them.
+func newSession(ctx context.Context, stack *rig.Stack, kept archive) (*session, error) {
 	e, err := stack.Environment(ctx)
 	if err != nil {
 		return nil, err
 	}
 	delete(e.Versions, "k6") // the race does not use it
 	sources, err := readSources(".")
-	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: sources}, err
+	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: sources,
+		kept: kept, races: kept.read()}, err
 }
 
 // start starts a race in the background. The request must be valid.
 func (s *session) start(r Request) (*live, error) {
+	if !s.occupy() {
+		return nil, errBusy
+	}
+	now := time.Now().UTC()
+	race := Race{
+		Version: Version, ID: newID(now), Started: now, State: Starting,
+		Schedule: "sequential", Clock: "wall", Environment: s.environment, Workload: r.Workload,
+	}
+	for _, settings := range r.Sides {
+		race.Sides = append(race.Sides, newSide(settings))
+	}
+	l := newLive(race)
+	s.add(l)
+	go func() {
+		defer s.running.Done()
+		services, err := s.run(s.ctx, l)
+		s.release() // before listeners are told of the end: they may start the next race
+		l.end(err)
+		stopAll(services)
+		if err == nil {
+			err = s.kept.keep(l.snapshot())
+		}
+		if err != nil {
+			fmt.Println("the race is not kept:", err)
+		}
+	}()
+	return l, nil
+}
+
+// occupy reports whether nothing else is running, and then makes the session busy
+// until release. The caller calls running.Done when it has stopped its servers.
+func (s *session) occupy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy {
-		return nil, errBusy
+		return false
 	}
 	s.busy = true
-	s.started++
-	l := newLive(Race{
-		Version: Version, ID: strconv.Itoa(s.started), Started: time.Now().UTC(), State: Starting,
-		Schedule: "sequential", Clock: "wall", Environment: s.environment, Workload: r.Workload,
-		Sides: [2]Side{newSide(r.Sides[0]), newSide(r.Sides[1])},
-	})
+	s.running.Add(1)
+	return true
+}
+
+func (s *session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+}
+
+func (s *session) add(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.races = append(s.races, l)
 	s.races = s.races[max(0, len(s.races)-maxRaces):]
-	s.running.Go(func() {
-		services, err := s.run(s.ctx, l)
-		s.mu.Lock()
-		s.busy = false // before listeners are told of the end: they may start the next race
-		s.mu.Unlock()
-		l.end(err)
-		stopAll(services)
-	})
-	return l, nil
+}
+
+// newID returns an id that no other race has, whichever session ran it. Ids sort
+// by time.
+func newID(started time.Time) string {
+	return started.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 }
 
 func newSide(s Settings) Side {

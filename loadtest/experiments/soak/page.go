@@ -3,12 +3,11 @@ package soak
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // writePage writes out/soak/report.html.
@@ -18,12 +17,12 @@ func (r Report) writePage() error {
 		Summary: fmt.Sprintf("%d claims in %.0f s, %d faults, %d acknowledged orders, all looked up in the database. The longest time without a verdict was %.1f s, the longest wait of a claim %.1f s.",
 			len(r.claims), r.Seconds, len(r.Outages), r.Acknowledged, r.LongestGap, r.LongestWait),
 		Sections: []report.Section{
-			{Title: "Replies", Verdict: rig.Verdict(r.Pass, false), Text: strings.Join(r.Violations, " "),
+			{Title: "Replies", Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)}, Problems: r.Violations,
 				Charts: r.charts()},
 			{Title: "Faults", Table: faultsTable(r.Outages)},
 			{Title: "Waits", Charts: []report.Chart{report.Curves{
 				Caption: "The time under which each share of the replies arrived, through all faults",
-				XName:   "% of the claims", YName: "ms", LogY: true,
+				XName:   "percentile", YName: "ms", LogY: true, Percentiles: true,
 				Series: []report.Series{report.Quantiles("all claims", atLeastAMicrosecond(r.latencies))},
 			}}},
 		},

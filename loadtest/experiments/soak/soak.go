@@ -102,14 +102,15 @@ func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *
 		return nil, nil, nil, err
 	}
 	m.nginx, err = newClient("nginx", pair.Address())
-	m.begin, m.log = time.Now(), rig.Progress()
 	return m, a, b, err
 }
 
-// sell runs all activities at once until the time is up. Half of the user loops
+// sell runs all activities at once until the time is up. All times of the report
+// count from its begin. Half of the user loops
 // claim through nginx, and a quarter each directly at an instance. An activity that
 // fails ends the others.
 func sell(ctx context.Context, m *market, s *schedule) error {
+	m.begin, m.log = time.Now(), rig.Progress()
 	timed, cancel := context.WithTimeout(ctx, s.duration)
 	defer cancel()
 	all, during := errgroup.WithContext(timed)

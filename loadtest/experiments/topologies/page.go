@@ -2,11 +2,11 @@ package topologies
 
 import (
 	"fmt"
-	"slices"
 
 	"example.com/flashsale/loadtest/experiments/pageview"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // writePage writes out/topologies/report.html.
@@ -26,10 +26,15 @@ func salesSection(sales []Sale) report.Section {
 		}
 	}
 	return report.Section{
-		Title:   "Claims",
-		Verdict: rig.Verdict(!slices.ContainsFunc(sales, func(s Sale) bool { return !s.Pass }), false),
-		Charts:  []report.Chart{down}, Table: salesTable(sales),
+		Title: "Claims", Verdicts: verdicts(sales), Charts: []report.Chart{down}, Table: salesTable(sales),
 	}
+}
+
+func verdicts(sales []Sale) (all []verdict.Verdict) {
+	for _, s := range sales {
+		all = append(all, s.Verdict)
+	}
+	return all
 }
 
 func (sale Sale) name() string {
@@ -50,7 +55,7 @@ func salesTable(sales []Sale) report.Table {
 			outage = fmt.Sprintf("%.1f s", s.Unavailable)
 		}
 		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold,
-			s.AckedMissing, s.Failed, outage, rig.Verdict(s.Pass, false))
+			s.AckedMissing, s.Failed, outage, s.Verdict)
 	}
 	return t
 }

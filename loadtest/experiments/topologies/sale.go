@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // workload is 100 users with 7 claims each of 50 coupons. A sale with a failover
@@ -24,9 +25,9 @@ type Sale struct {
 	Accepted int    `json:"accepted"`
 	rig.Totals
 	// from the master's end to the first claim accepted after the last one that failed
-	Unavailable float64 `json:"unavailable_s"`
-	Failed      int     `json:"unavailable"` // claims answered with 503
-	Pass        bool    `json:"pass"`
+	Unavailable float64         `json:"unavailable_s"`
+	Failed      int             `json:"unavailable"` // claims answered with 503
+	Verdict     verdict.Verdict `json:"verdict"`
 }
 
 func sell(ctx context.Context, s *rig.Stack, topology string, failover bool) (Sale, error) {
@@ -75,7 +76,7 @@ func (sale *Sale) run(ctx context.Context, s *rig.Stack, service *rig.Service) e
 	return sale.audit(ctx, service, burst.Acknowledged())
 }
 
-// audit passes a sale that kept all promises and whose last round was sold out.
+// audit holds of a sale that kept all promises and whose last round was sold out.
 // Claims may fail only during a failover.
 func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []rig.Claim) error {
 	var err error
@@ -94,6 +95,6 @@ func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged 
 	}
 	kept := sale.Oversold+sale.Duplicates+sale.Undersold+sale.AckedMissing == 0
 	recovered := accounts[len(accounts)-1].Orders == workload.Stock && (sale.Failover || sale.Failed == 0)
-	sale.Pass = kept && recovered
+	sale.Verdict = verdict.Of(false, !kept || !recovered, sale.Accepted > 0)
 	return nil
 }

@@ -1,4 +1,5 @@
-// The users' tokens: signed with JWT_SECRET (or the content of JWT_SECRET_FILE), or
+// The users' tokens: signed with JWT_SECRET (or the content of JWT_SECRET_FILE) for
+// JWT_ISSUER and JWT_AUDIENCE, if they are set, or
 // read from the file TOKENS, one in a line, if the service's secret is not available.
 import crypto from 'k6/crypto';
 import encoding from 'k6/encoding';
@@ -13,7 +14,8 @@ const part = (value) => encoding.b64encode(JSON.stringify(value), 'rawurl');
 function sign(claims) {
   if (!secret) throw new Error('set JWT_SECRET, or TOKENS and ADMIN_TOKEN');
   const exp = Math.floor(Date.now() / 1000) + 3600;
-  const text = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ ...claims, exp })}`;
+  const named = { iss: __ENV.JWT_ISSUER || undefined, aud: __ENV.JWT_AUDIENCE || undefined };
+  const text = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ ...claims, ...named, exp })}`;
   return `${text}.${crypto.hmac('sha256', secret, text, 'base64rawurl')}`;
 }
 

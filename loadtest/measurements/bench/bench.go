@@ -69,19 +69,27 @@ func with(ctx context.Context, job func(*bench, context.Context) error) error {
 	}, rig.LargeDatabase...)
 }
 
-// run runs the selected sections. A section that fails does not stop the next
-// one, and what was measured is reported in any case.
+// run runs the selected sections, and reports what was measured in any case.
 func (b *bench) run(ctx context.Context) error {
-	var errs []error
+	failures := b.runSections(ctx)
+	return errors.Join(append(failures, b.report(context.WithoutCancel(ctx), failures))...)
+}
+
+// runSections runs the selected sections. One that fails does not stop the next one;
+// the end of ctx does, and is a failure even if no section had begun.
+func (b *bench) runSections(ctx context.Context) (failures []error) {
 	for _, s := range sections {
 		if ctx.Err() != nil || !s.selected() {
 			continue
 		}
 		if err := b.measure(ctx, s.prepare); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			failures = append(failures, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
-	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...)
+	if ctx.Err() != nil {
+		failures = append(failures, errors.New("interrupted: the figures are those of the repetitions before"))
+	}
+	return failures
 }
 
 // A measurement is run once per repetition and returns what it has measured.

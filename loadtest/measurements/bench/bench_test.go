@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,14 +29,79 @@ func TestFiguresHaveMedianAndSpread(t *testing.T) {
 	if x := f[0]; x.Median != 4 || x.Min != 1 || x.Max != 9 {
 		t.Errorf("got %+v, want median 4, min 1, max 9", x)
 	}
-	if r := ratio(x, y)(f); r != 0.5 {
-		t.Errorf("ratio %v, want 0.5", r)
+	if r := ratio(x, y)(f); !slices.Equal(r, samples{5.0 / 8}) {
+		t.Errorf("ratio %v, want that of the repetition that both have", r)
 	}
-	if best := highest(x, unknown, y)(f); best != 8 {
-		t.Errorf("best %v, want 8", best)
+	best := highest(samples{3, math.NaN(), math.NaN()}, nil, samples{4, 1, math.NaN()})
+	if best[0] != 4 || best[1] != 1 || !math.IsNaN(best[2]) {
+		t.Errorf("best %v, want 4, 1, NaN", best)
 	}
-	if !math.IsNaN(highest(unknown)(f)) || !math.IsNaN(ratio(x, unknown)(f)) {
-		t.Error("a figure that was not measured: got a number, want NaN")
+	if len(ratio(x, unknown)(f)) > 0 {
+		t.Error("a figure that was not measured has a ratio")
+	}
+}
+
+// A machine that is slow in one repetition is slow for both figures of a ratio.
+func TestRatiosAreTakenWithinARepetition(t *testing.T) {
+	t.Parallel()
+	var f Figures
+	x, y := figure{"x", "1/s"}, figure{"y", "1/s"}
+	for _, slow := range []float64{1, 3, 2} {
+		f.add(measured{x, 100 / slow}, measured{y, 50 / slow})
+	}
+	if got := times(x, y)(f); got != "2 (2–2)" {
+		t.Error(got)
+	}
+}
+
+func TestTargetsSayYesOnlyIfAllRepetitionsAgree(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values samples
+		kind   limitKind
+		want   string
+	}{
+		{samples{3, 2, 4}, atLeast, met}, {samples{1, 1.9}, atLeast, missed}, {samples{1.9, 4, 4}, atLeast, undecided},
+		{samples{1, 2}, atMost, met}, {samples{3, 4}, atMost, missed}, {samples{1, 1, 9}, atMost, undecided},
+		{samples{4, math.NaN(), 4}, atLeast, void}, {nil, atLeast, notMeasured},
+	} {
+		if got := newTarget("a", c.values, 2, c.kind); got.Verdict != c.want || got.Met != (c.want == met) {
+			t.Errorf("%v: %s, met %v; want %s", c.values, got.Verdict, got.Met, c.want)
+		}
+	}
+}
+
+// What was made of an offer is void if the offer was not sent, or if it is more than
+// can be: the peak was then measured in a bad moment.
+func TestOverloadIsVoidIfItWasNotSentOrCannotBe(t *testing.T) {
+	t.Parallel()
+	to := oneInstance.under(double)
+	for _, c := range []struct {
+		sent, ofPeak float64
+		void         bool
+	}{{2000, 0.9, false}, {1100, 0.9, true}, {2000, 1.89, true}} {
+		var f Figures
+		f.add(measured{to.due(), 2000}, measured{to.sent(), c.sent}, measured{to.madeOfPeak(), c.ofPeak},
+			measured{to.madeMax(), 7})
+		if got := to.valid(offerFigures.madeOfPeak)(f); got.void() != c.void {
+			t.Errorf("%v sent, %v made: %v", c.sent, c.ofPeak, got)
+		}
+		if got := to.ofPeak(f); (got == void) != c.void {
+			t.Errorf("%v sent, %v made: the table says %s", c.sent, c.ofPeak, got)
+		}
+		if got := overloaded(offerFigures.madeMax)(f); got.void() != c.void {
+			t.Errorf("%v sent, %v made: slowest %v", c.sent, c.ofPeak, got)
+		}
+	}
+}
+
+// Ctrl-C before the first section measured nothing, and nothing is not a success.
+func TestInterruptedRunFails(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if failures := new(bench).runSections(ctx); len(failures) == 0 {
+		t.Error("an interrupted run has no failure")
 	}
 }
 
@@ -44,11 +111,13 @@ func TestTargetsEncodeTheKindOfTheirLimit(t *testing.T) {
 		target Target
 		want   string
 	}{
-		{newTarget("a", 2, 1, atLeast), `{"at_least":1,"met":true,"name":"a","value":2}`},
-		{newTarget("a", 2, 1, atMost), `{"at_most":1,"met":false,"name":"a","value":2}`},
-		{newTarget("a", math.NaN(), 1, atLeast), `{"at_least":1,"met":false,"name":"a","value":null}`},
-		{newTarget("a", math.NaN(), 1, atMost),
-			`{"at_most":1,"met":false,"name":"a","value":null}`},
+		{newTarget("a", samples{2, 3, 5}, 1, atLeast),
+			`{"at_least":1,"met":true,"name":"a","value":3,"low":2,"high":5,"verdict":"met"}`},
+		{newTarget("a", samples{2}, 1, atMost),
+			`{"at_most":1,"met":false,"name":"a","value":2,"low":2,"high":2,"verdict":"missed"}`},
+		{newTarget("a", nil, 1, atLeast), `{"at_least":1,"met":false,"name":"a","value":null,"verdict":"not measured"}`},
+		{newTarget("a", samples{math.NaN()}, 1, atMost),
+			`{"at_most":1,"met":false,"name":"a","value":null,"verdict":"void"}`},
 	} {
 		if got, err := json.Marshal(test.target); err != nil || string(got) != test.want {
 			t.Errorf("got %s, %v; want %s", got, err, test.want)

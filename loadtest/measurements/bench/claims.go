@@ -5,6 +5,7 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/report"
 )
 
 // claims are accepted claims by commit strategy in a closed model, direct and
@@ -13,7 +14,8 @@ var claims = section{
 	name: "claims", prepare: prepareClaims,
 	tables: []table{
 		{"claims", []string{
-			"", "claims/s, one instance", "p99", "CPU of the service", "claims/s, two instances behind nginx", "p99",
+			"", "CPU for a claim, one instance", "of the empty handler's", "claims/s, one instance", "p99",
+			"claims/s, two instances behind nginx", "p99",
 		}, []row{
 			claimsRow("empty handler", empty),
 			claimsRow("baseline", byHand),
@@ -22,7 +24,7 @@ var claims = section{
 			claimsRow("`optimistic`", optimistic),
 			claimsRow("**`grouped`**", grouped),
 		}},
-		{"refusals", []string{"", "replies/s", "p99"}, []row{
+		{"refusals", []string{"", "CPU for a claim", "replies/s", "p99"}, []row{
 			rateRow("sold out", soldOut), rateRow("the user has an order already", alreadyClaimed),
 		}},
 		openModel,
@@ -58,12 +60,26 @@ var strategies = []variant{each, optimistic, pessimistic, grouped}
 func claimsRow(label string, v variant) row {
 	direct, nginx := oneInstanceRate(v), pairRate(v)
 	return row{label, []cell{
-		spread(direct.figure), value(direct.p99()), value(direct.cpu()), spread(nginx.figure), value(nginx.p99()),
+		cpu(direct), times(direct.cpu(), oneInstanceRate(empty).cpu()), spread(direct.figure), value(direct.p99()),
+		spread(nginx.figure), value(nginx.p99()),
 	}}
 }
 
-// rateRow is a row with a rate and its p99.
-func rateRow(label string, r rate) row { return row{label, []cell{spread(r.figure), value(r.p99())}} }
+// cpu is the CPU time of the service for a claim, which the noise of a machine changes
+// less than a rate.
+func cpu(r rate) cell {
+	return func(all Figures) string {
+		if all.find(r.cpu().name) == nil {
+			return report.NotMeasured
+		}
+		return spread(r.cpu())(all) + " " + r.cpu().unit
+	}
+}
+
+// rateRow is a row with the CPU time for a claim, a rate and its p99.
+func rateRow(label string, r rate) row {
+	return row{label, []cell{cpu(r), spread(r.figure), value(r.p99())}}
+}
 
 func prepareClaims(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"example.com/flashsale/loadtest/report"
@@ -66,22 +68,37 @@ func prepareComparison(ctx context.Context, b *bench) ([]turns, error) {
 	return []turns{{b.repetitions, all}, {b.repetitions, open}}, nil
 }
 
-// reportComparison prints each figure of bin/api beside that of
-// bin/api-before, and writes all figures.
+// reportComparison prints each figure of bin/api beside that of bin/api-before, the
+// CPU time for a claim first, and writes all figures.
 func (b *bench) reportComparison(ctx context.Context) error {
 	environment, err := b.Environment(ctx)
 	if err != nil {
 		return err
 	}
-	t := report.Table{Header: []string{"", "before", "after", "after / before"}}
-	for _, f := range b.Figures {
+	t := report.Table{Header: []string{"", "before", "after", "after / before", ""}}
+	cpuFirst := slices.SortedStableFunc(slices.Values(b.Figures), func(x, y *Figure) int {
+		return cmp.Compare(strings.Count(y.Name, " CPU"), strings.Count(x.Name, " CPU"))
+	})
+	for _, f := range cpuFirst {
 		if after := strings.Replace(f.Name, "before", "after", 1); after != f.Name {
+			change := b.samples(figure{name: after}).over(f.Values)
 			t.Add(fmt.Sprintf("%s (%s)", strings.ReplaceAll(f.Name, "before", "…"), f.Unit),
-				report.Number(f.Median), report.Number(b.named(after)), fmt.Sprintf("%.2f", b.named(after)/f.Median))
+				report.Number(f.Median), report.Number(b.named(after)), inRange(change.spread()), change.direction())
 		}
 	}
 	t.Print()
 	return rig.WriteJSON(filepath.Join("out", "compare", "compare.json"), Report{
 		Environment: environment, Quick: quick(), Repetitions: b.repetitions, Figures: b.Figures,
 	})
+}
+
+// direction says whether all repetitions changed in the same direction.
+func (s samples) direction() string {
+	switch low, _, high := s.spread(); {
+	case low > 1:
+		return "more"
+	case high < 1:
+		return "less"
+	}
+	return undecided
 }

@@ -3,9 +3,13 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // published is the bench.json of which all pages show the figures.
@@ -19,7 +23,7 @@ func Docs(context.Context) error {
 	if err := publish(filepath.Join(outDir, "bench.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r, err := readReport(published)
+	r, err := readPublished(".")
 	if err != nil {
 		return err
 	}
@@ -33,7 +37,7 @@ func Docs(context.Context) error {
 	return errors.Join(r.writeQuotations(), WritePictures())
 }
 
-// publish copies the report in file, if it is of a full run.
+// publish copies the report in file, if it is of a full run that succeeded.
 func publish(file string) error {
 	r, err := readReport(file)
 	if err != nil {
@@ -42,20 +46,27 @@ func publish(file string) error {
 	if err := r.publishable(); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(published, text, 0o644)
+	return rig.WriteJSON(published, r)
+}
+
+// readPublished reads docs/benchmarks.json below root. Its figures are judged anew:
+// the limits may have changed since the run.
+func readPublished(root string) (Report, error) {
+	r, err := readReport(filepath.Join(root, published))
+	r.Targets = targets(r.Figures)
+	return r, err
 }
 
 // publishable returns an error unless r is of a full run.
 func (r Report) publishable() error {
+	if len(r.Failures) > 0 {
+		return fmt.Errorf("out/bench/bench.json is of a run that failed: %s", strings.Join(r.Failures, "; "))
+	}
 	if r.Quick {
 		return errors.New("out/bench/bench.json is of a quick run: run make bench without BENCH=quick")
 	}
 	for _, t := range r.Targets {
-		if t.Value == nil {
+		if t.Verdict == notMeasured {
 			return errors.New("out/bench/bench.json is of a partial run: run make bench without SECTIONS")
 		}
 	}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +60,7 @@ func TestPagesQuoteTheFiguresOfDocsBenchmarks(t *testing.T) {
 // publishedReport returns the report in docs/benchmarks.json.
 func publishedReport(tb testing.TB) Report {
 	tb.Helper()
-	r, err := readReport(filepath.Join(root, published))
+	r, err := readPublished(root)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -84,9 +83,9 @@ func TestPicturesAreOfDocsBenchmarks(t *testing.T) {
 func TestQuotationsAreReplaced(t *testing.T) {
 	t.Parallel()
 	r := Report{
-		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4},
-			{Name: "claims/direct/each", Median: 2000}},
-		Targets: []Target{newTarget("grouped / articles' flow", 10.5, 10, atLeast)},
+		Figures: []*Figure{{Name: "claims/direct/grouped", Median: 20123.4, Values: []float64{20123.4}},
+			{Name: "claims/direct/each", Median: 2000, Values: []float64{2000}}},
+		Targets: []Target{newTarget("grouped / articles' flow", samples{10.5}, 10, atLeast)},
 	}
 	for text, want := range map[string]string{
 		"sells <!-- claims/direct/grouped -->19,216 claims/s, no more": "20,123 claims/s, no more",
@@ -124,7 +123,7 @@ func decoded(tb testing.TB, r Report) Report {
 
 func TestOnlyFullRunsArePublishable(t *testing.T) {
 	t.Parallel()
-	measured, missing := newTarget("a", 1, 2, atLeast), newTarget("b", math.NaN(), 2, atMost)
+	measured, missing := newTarget("a", samples{1}, 2, atLeast), newTarget("b", nil, 2, atMost)
 	for _, test := range []struct {
 		name   string
 		report Report
@@ -132,6 +131,7 @@ func TestOnlyFullRunsArePublishable(t *testing.T) {
 	}{
 		{"full", Report{Targets: []Target{measured}}, true},
 		{"quick", Report{Quick: true, Targets: []Target{measured}}, false},
+		{"interrupted", Report{Targets: []Target{measured}, Failures: []string{"interrupted"}}, false},
 		{"partial", Report{Targets: []Target{measured, missing}}, false},
 	} {
 		if err := decoded(t, test.report).publishable(); (err == nil) != test.want {

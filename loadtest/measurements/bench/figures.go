@@ -24,7 +24,7 @@ func rateOf(format string, args ...any) rate {
 }
 
 func (r rate) p99() figure     { return r.with("p99", "ms") }
-func (r rate) cpu() figure     { return r.with("CPU", "us") } // of the service, per request
+func (r rate) cpu() figure     { return r.with("CPU", "µs") } // of the service, per request
 func (r rate) refused() figure { return r.with("refused", "%") }
 func (r rate) memory() figure  { return r.with("memory", "MB") } // of the service
 
@@ -60,6 +60,14 @@ func (f *Figures) add(values ...measured) {
 		fig.Values = append(fig.Values, v.value)
 		fig.Min, fig.Median, fig.Max = slices.Min(fig.Values), stats.Quantile(fig.Values, 0.5), slices.Max(fig.Values)
 	}
+}
+
+// samples returns the values of a figure, which are none if it was not measured.
+func (f Figures) samples(of figure) samples {
+	if fig := f.find(of.name); fig != nil {
+		return fig.Values
+	}
+	return nil
 }
 
 // median returns the median, or NaN if the figure was not measured.

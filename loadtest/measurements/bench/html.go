@@ -12,17 +12,19 @@ import (
 
 // writeHTML writes out/bench/report.html. latencies are those of the open model.
 func writeHTML(r Report, latencies map[string][]time.Duration) error {
-	met := 0
+	counts := map[string]int{}
 	for _, t := range r.Targets {
-		if t.Met {
-			met++
-		}
+		counts[t.Verdict]++
 	}
 	page := report.Report{
-		Title: "Benchmarks", Pass: true, Environment: r.Environment,
-		Summary: fmt.Sprintf("Every acknowledged claim was found in the database. Bars are medians of %d repetitions, lines show the lowest and the highest; compare them with each other, not with other machines. %d of %d targets are met.",
-			r.Repetitions, met, len(r.Targets)),
-		Sections: []report.Section{{Title: "Targets", Table: targetTable(r.Targets)}},
+		Title: "Benchmarks", Pass: len(r.Failures) == 0, Environment: r.Environment,
+		Summary: fmt.Sprintf("Bars are medians of %d repetitions, lines show the lowest and the highest; compare them with each other, not with other machines. Of %d targets %d are met, %d missed, %d undecided, %d void, %d not measured.",
+			r.Repetitions, len(r.Targets), counts[met], counts[missed], counts[undecided], counts[void],
+			counts[notMeasured]),
+		Sections: []report.Section{{Title: "Targets", Problems: r.Failures, Table: targetTable(r.Targets)}},
+	}
+	if page.Pass {
+		page.Summary = "Every acknowledged claim was found in the database. " + page.Summary
 	}
 	if claims.selected() {
 		page.Sections = append(page.Sections, r.Figures.claimsCharts(), latencyCharts(latencies))
@@ -47,12 +49,12 @@ func (f Figures) claimsCharts() report.Section {
 		Title: "Claims by commit strategy",
 		Text:  "The empty handler replies 201 and does nothing else. The flow of the articles by hand, and the service with each setting of COMMIT, accept a claim only when it is durable.",
 		Charts: []report.Chart{
+			f.chart("CPU time of the service for a claim", "µs",
+				strategyBars(func(v variant) figure { return oneInstanceRate(v).cpu() })),
 			f.chart("Claims accepted, one instance", "1/s",
 				strategyBars(func(v variant) figure { return oneInstanceRate(v).figure })),
 			f.chart("Claims accepted, two instances behind nginx", "1/s",
 				strategyBars(func(v variant) figure { return pairRate(v).figure })),
-			f.chart("CPU time of the service for a claim", "us",
-				strategyBars(func(v variant) figure { return oneInstanceRate(v).cpu() })),
 			f.chart("Claims refused, one instance", "1/s", []bar{
 				{"sold out", soldOut.figure, false}, {"already claimed", alreadyClaimed.figure, false},
 			}),
@@ -61,8 +63,8 @@ func (f Figures) claimsCharts() report.Section {
 }
 
 func latencyCharts(latencies map[string][]time.Duration) report.Section {
-	chart := report.Curves{Caption: "The time under which each share of the replies arrived", XName: "% of the claims",
-		YName: "ms", LogY: true}
+	chart := report.Curves{Caption: "The time under which each share of the replies arrived", XName: "percentile",
+		YName: "ms", LogY: true, Percentiles: true}
 	for _, name := range slices.Sorted(maps.Keys(latencies)) {
 		chart.Series = append(chart.Series, report.Quantiles(strings.TrimPrefix(name, "open/"), latencies[name]))
 	}

@@ -37,13 +37,21 @@ func (r Report) Table(name string) (string, error) {
 	return "", fmt.Errorf("no section has a table %q", name)
 }
 
-// TargetTable lists the targets, the missed ones in bold.
-func (r Report) TargetTable() string { return targetTable(r.Targets).Markdown() }
+// TargetTable lists the targets, those that are not met in bold.
+func (r Report) TargetTable() string {
+	t := targetTable(r.Targets)
+	for _, cells := range t.Rows {
+		if verdict := &cells[len(cells)-1]; *verdict != met {
+			*verdict = "**" + *verdict + "**"
+		}
+	}
+	return t.Markdown()
+}
 
 func targetTable(targets []Target) report.Table {
 	t := report.Table{Header: []string{"target", "measured", "limit", ""}}
 	for _, target := range targets {
-		t.Rows = append(t.Rows, []string{target.Name, report.Number(target.value()), target.limit(), target.verdict()})
+		t.Add(target.Name, target.measured(), target.limit(), target.Verdict)
 	}
 	return t
 }

@@ -70,7 +70,7 @@ func (r Report) draw() (files map[string]string, err error) {
 
 // WritePictures writes the charts of docs/benchmarks.json into docs/pictures.
 func WritePictures() error {
-	r, err := readReport(published)
+	r, err := readPublished(".")
 	if err != nil {
 		return err
 	}

@@ -65,8 +65,9 @@ func (r Report) value(name string) float64 {
 			return t.value()
 		}
 	}
-	if figure, divisor, isRatio := strings.Cut(name, " / "); isRatio {
-		return r.Figures.named(figure) / r.Figures.named(divisor)
+	if dividend, divisor, isRatio := strings.Cut(name, " / "); isRatio {
+		_, median, _ := ratio(figure{name: dividend}, figure{name: divisor})(r.Figures).spread()
+		return median
 	}
 	return r.Figures.named(name)
 }

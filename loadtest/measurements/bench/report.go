@@ -19,6 +19,7 @@ type Report struct {
 	Seconds     float64  `json:"seconds"` // duration of the run
 	Figures     Figures  `json:"figures"`
 	Targets     []Target `json:"targets"`
+	Failures    []string `json:"failures,omitempty"` // of sections; a run that was interrupted has one
 }
 
 // outDir is the directory of all output files.
@@ -34,8 +35,8 @@ func readReport(file string) (r Report, err error) {
 }
 
 // report writes bench.json, bench.md and report.html, and prints the tables of the
-// sections that were measured, and all targets.
-func (b *bench) report(ctx context.Context) error {
+// sections that were measured, and all targets. failures are what went wrong.
+func (b *bench) report(ctx context.Context, failures []error) error {
 	environment, err := b.Environment(ctx)
 	if err != nil {
 		return err
@@ -43,6 +44,9 @@ func (b *bench) report(ctx context.Context) error {
 	r := Report{
 		Environment: environment, Quick: quick(), Repetitions: b.repetitions,
 		Seconds: time.Since(b.start).Seconds(), Figures: b.Figures, Targets: targets(b.Figures),
+	}
+	for _, err := range failures {
+		r.Failures = append(r.Failures, err.Error())
 	}
 	if err := rig.WriteJSON(filepath.Join(outDir, "bench.json"), r); err != nil {
 		return err

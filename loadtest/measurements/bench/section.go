@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -49,13 +48,7 @@ type cell func(Figures) string
 
 // spread is the median of a figure with its lowest and highest value.
 func spread(f figure) cell {
-	return func(all Figures) string {
-		fig := all.find(f.name)
-		if fig == nil {
-			return report.NotMeasured
-		}
-		return fmt.Sprintf("%s (%s–%s)", report.Number(fig.Median), report.Number(fig.Min), report.Number(fig.Max))
-	}
+	return func(all Figures) string { return inRange(all.samples(f).spread()) }
 }
 
 // value is the median of a figure with its unit.
@@ -73,9 +66,10 @@ func number(f figure) cell {
 	return func(all Figures) string { return report.Number(all.median(f)) }
 }
 
-// times is the ratio of two medians.
+// times is the ratio of two figures within each repetition: the median, the lowest
+// and the highest.
 func times(f, divisor figure) cell {
-	return func(all Figures) string { return report.Number(ratio(f, divisor)(all)) }
+	return func(all Figures) string { return inRange(ratio(f, divisor)(all).spread()) }
 }
 
 // words is a text that was not measured.
@@ -97,37 +91,45 @@ func (t table) of(figures Figures) report.Table {
 // A limit is a target without its value.
 type limit struct {
 	name  string
-	value func(Figures) float64
+	value func(Figures) samples
 	limit float64
 	kind  limitKind
 }
 
-// ratio is the ratio of two medians.
-func ratio(f, divisor figure) func(Figures) float64 {
-	return func(all Figures) float64 { return all.median(f) / all.median(divisor) }
+// ratio is the ratio of two figures.
+func ratio(f, divisor figure) func(Figures) samples {
+	return func(all Figures) samples { return all.samples(f).over(all.samples(divisor)) }
 }
 
-// median is the median of a figure.
-func median(f figure) func(Figures) float64 {
-	return func(all Figures) float64 { return all.median(f) }
+// of is a figure.
+func of(f figure) func(Figures) samples {
+	return func(all Figures) samples { return all.samples(f) }
 }
 
-// highest is the highest of the medians of figures, or NaN if none was measured.
-func highest(figures ...figure) func(Figures) float64 {
-	return func(all Figures) float64 {
-		highest := math.NaN()
-		for _, f := range figures {
-			if m := all.median(f); !(m <= highest) {
-				highest = m
+// highest returns the highest value of each repetition, among those that are not
+// void.
+func highest(all ...samples) (highest samples) {
+	for _, s := range all {
+		for i, v := range s {
+			if i == len(highest) {
+				highest = append(highest, v)
+			} else if math.IsNaN(highest[i]) || v > highest[i] {
+				highest[i] = v
 			}
 		}
-		return highest
 	}
+	return highest
 }
 
-// overHighest is the ratio of a median to the highest of others.
-func overHighest(f figure, others []figure) func(Figures) float64 {
-	return func(all Figures) float64 { return all.median(f) / highest(others...)(all) }
+// overHighest is the ratio of a figure to the highest of others.
+func overHighest(f figure, others []figure) func(Figures) samples {
+	return func(all Figures) samples {
+		var values []samples
+		for _, other := range others {
+			values = append(values, all.samples(other))
+		}
+		return all.samples(f).over(highest(values...))
+	}
 }
 
 // targets returns the limits of all sections with their values in figures.

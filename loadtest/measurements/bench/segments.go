@@ -11,7 +11,9 @@ import (
 // stock, and with the shipped lock per user.
 var segments = section{
 	name: "segments", prepare: prepareSegments,
-	tables: []table{{"segments", []string{"", "claims/s, one row", "16 segments", "ratio"}, []row{
+	tables: []table{{"segments", []string{
+		"", "CPU for a claim, one row", "16 segments", "ratio", "claims/s, one row", "16 segments", "ratio",
+	}, []row{
 		segmentsRow("a lock for the row, without the stock guard", perCoupon, perSegment),
 		segmentsRow("the same, each claim holds its lock for 20 ms before it commits", pausedPerCoupon,
 			pausedPerSegment),
@@ -50,8 +52,9 @@ func lockedStock(name, scope string, segments int, settings ...string) stock {
 func (s stock) rate() rate { return rateOf("segments/%s", s.name) }
 
 func segmentsRow(label string, one, split stock) row {
-	inOne, inMany := one.rate().figure, split.rate().figure
-	return row{label, []cell{spread(inOne), spread(inMany), times(inMany, inOne)}}
+	inOne, inMany := one.rate(), split.rate()
+	return row{label, []cell{cpu(inOne), cpu(inMany), times(inMany.cpu(), inOne.cpu()), spread(inOne.figure),
+		spread(inMany.figure), times(inMany.figure, inOne.figure)}}
 }
 
 const (

@@ -12,7 +12,9 @@ import (
 var techniques = section{
 	name: "techniques", prepare: prepareTechniques,
 	tables: []table{
-		{"techniques", []string{"", "claims/s", "ratio to the articles' flow", "p99"}, []row{
+		{"techniques", []string{
+			"", "CPU for a claim", "of the articles' flow", "claims/s", "ratio to the articles' flow", "p99",
+		}, []row{
 			techniqueRow("the articles' flow", articles),
 			techniqueRow("+ arguments interpolated by the driver: one round trip for a statement instead of two",
 				withInterpolation),
@@ -24,7 +26,7 @@ var techniques = section{
 			techniqueRow("`each`, in the service", each),
 			techniqueRow("`grouped`, in the service", grouped),
 		}},
-		{"sold out", []string{"", "replies/s", "p99"}, []row{
+		{"sold out", []string{"", "CPU for a claim", "replies/s", "p99"}, []row{
 			rateRow("baseline: lock and transaction for each claim", soldOutByHand),
 			rateRow("`grouped`, coupon read from the database for each claim", soldOutUncached),
 			rateRow("`grouped`, coupon cached (the default)", soldOutCached),
@@ -50,7 +52,9 @@ func withTechnique(v variant) rate { return rateOf("techniques/%s", v.name) }
 
 func techniqueRow(label string, v variant) row {
 	r := withTechnique(v)
-	return row{label, []cell{spread(r.figure), times(r.figure, withTechnique(articles).figure), value(r.p99())}}
+	base := withTechnique(articles)
+	return row{label, []cell{cpu(r), times(r.cpu(), base.cpu()), spread(r.figure), times(r.figure, base.figure),
+		value(r.p99())}}
 }
 
 func prepareTechniques(ctx context.Context, b *bench) ([]turns, error) {

@@ -8,6 +8,7 @@ import (
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Row is the bursts of one size.
@@ -69,7 +70,7 @@ func table(rows []Row) report.Table {
 		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(clients.Service503),
 			r.count(clients.Nginx503), r.count(clients.NoReply),
 			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(last, 1), of(memory, 1),
-			rig.Verdict(r.Pass, false))
+			verdict.Passed(r.Pass, false))
 	}
 	return t
 }

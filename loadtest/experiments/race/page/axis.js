@@ -34,7 +34,7 @@ export function drawAxis(ctx, viewport, box, theme) {
   const x = t => box.left + (t - viewport.from) / viewport.span * (box.right - box.left);
   ctx.font = theme.small;
   ctx.textBaseline = 'middle';
-  for (const t of ticks(viewport.from, viewport.to, (box.right - box.left) / 90)) {
+  for (const t of ticks(Math.max(0, viewport.from), viewport.to, (box.right - box.left) / 90)) {
     ctx.fillStyle = theme.hairline;
     ctx.fillRect(Math.round(x(t)), 0, 1, box.top);
     ctx.fillStyle = theme.muted;

@@ -1,6 +1,7 @@
 // ClaimsBand draws claims, or any requests, as lines from sent to answered. The
 // claims that the viewport shows share its height, so that zooming in time makes
 // them thicker too. Claims of one verdict are next to each other.
+import { outlined } from './statements_band.js';
 import { drawMark, verdicts } from './theme.js';
 
 const leastHeight = 11; // of a verdict, so that a single claim can be seen
@@ -40,11 +41,12 @@ export class ClaimsBand {
   }
 
   #drawRow(ctx, row, view) {
-    const count = row.items.reduce((sum, i) => sum + (i.from <= this.now), 0);
-    if (count === 0) return;
+    const sent = row.items.filter(i => i.from <= this.now);
+    const count = sent.filter(i => i.to <= this.now || row.verdict === 'in_flight').length; // of the moment that is shown
+    if (sent.length === 0) return;
     drawLines(ctx, row, view, this.now);
-    if (row.pitch >= 7 || count <= 60) drawMarks(ctx, row, view, this.now);
-    this.#drawName(ctx, row.verdict, count, row.top, view);
+    if (row.pitch >= 7 || sent.length <= 60) drawMarks(ctx, row, view, this.now);
+    if (count > 0) this.#drawName(ctx, row.verdict, count, row.top, view);
   }
 
   // drawName writes the verdict and the number of its claims at the right edge.
@@ -53,12 +55,7 @@ export class ClaimsBand {
     ctx.font = theme.small;
     ctx.textBaseline = 'middle';
     const left = box.right - ctx.measureText(text).width - 2;
-    ctx.lineWidth = 4;
-    ctx.lineJoin = 'round';
-    ctx.strokeStyle = theme.card;
-    ctx.strokeText(text, left, top + 6);
-    ctx.fillStyle = theme.ink;
-    ctx.fillText(text, left, top + 6);
+    outlined(ctx, text, left, top + 6, theme.ink, theme.card);
     drawMark(ctx, verdict, left - 9, top + 6, 4.5, theme);
   }
 

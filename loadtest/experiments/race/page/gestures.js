@@ -2,13 +2,13 @@
 // pinch and keys.
 
 // addGestures calls point(x, y) while a mouse or pen moves over the canvas or a
-// finger taps it, leave() when it has left, and step(±1) for the keys up and
-// down.
-export function addGestures(timeline, { point, leave, step }) {
+// finger taps it, choose(x, y) when it is clicked or tapped, leave() when it has
+// left, and step(±1) for the keys up and down.
+export function addGestures(timeline, { point, choose, leave, step }) {
   const { canvas, viewport } = timeline;
   addWheel(timeline);
   addKeys(canvas, viewport, step, leave);
-  addPointers(timeline, point, leave);
+  addPointers(timeline, point, choose, leave);
   canvas.addEventListener('dblclick', () => viewport.reset());
 }
 
@@ -43,7 +43,7 @@ function addKeys(canvas, viewport, step, leave) {
 
 // One pointer: a mouse selects the part to zoom to, with Shift it moves the
 // viewport, as a finger does. Two fingers zoom.
-function addPointers(timeline, point, leave) {
+function addPointers(timeline, point, choose, leave) {
   const { canvas, viewport } = timeline;
   const pointers = new Map();
   let start = null;
@@ -64,8 +64,10 @@ function addPointers(timeline, point, leave) {
     if (!pointers.delete(event.pointerId)) return;
     const [from, to] = [start.x, event.offsetX].sort((a, b) => a - b);
     timeline.selection = null;
-    if (to - from < 5) point(event.offsetX, event.offsetY);
-    else if (start.selects && event.type === 'pointerup') viewport.show(timeline.time(from), timeline.time(to));
+    if (to - from < 5) {
+      point(event.offsetX, event.offsetY);
+      choose(event.offsetX, event.offsetY);
+    } else if (start.selects && event.type === 'pointerup') viewport.show(timeline.time(from), timeline.time(to));
     timeline.redraw();
   };
   canvas.addEventListener('pointerup', end);

@@ -7,8 +7,9 @@ const topHeight = 14; // for the label of the highest number
 const axisHeight = 18;
 
 export class LineChart {
-  // series are {label, colour, width, dash, fill, steps}; colour is a colour's
-  // name in the theme. label of time is the legend's.
+  // series are {label, colour, width, dash, fill, steps, limit}; colour is a
+  // colour's name in the theme, above limit it is the colour of overlaps. label of
+  // time is the legend's.
   constructor(place, viewport, { series, time, height }) {
     Object.assign(this, { place, viewport, series, time, height, data: [[0], ...series.map(() => [null])] });
     this.#build();
@@ -20,13 +21,13 @@ export class LineChart {
   // setData sets the moments, and for each series a number for each of them.
   setData(moments, ...values) {
     this.data = [moments, ...values];
-    this.plot.setData(this.data, false);
+    this.most = values.flat().reduce((most, n) => Math.max(most, n ?? 0), 1);
     this.#follow();
   }
 
   // showLast shows the last values in the legend, where the pointer shows none.
   #showLast() {
-    if (this.plot.cursor.left < 0) this.plot.setLegend({ idx: this.data[0].length - 1 }, false);
+    if (this.plot.cursor.left < 0) this.plot.setLegend({ idx: this.plot.data[0].length - 1 }, false);
   }
 
   // setSeries changes the texts or looks of the series.
@@ -50,7 +51,7 @@ export class LineChart {
   #options() {
     return {
       width: Math.max(100, this.place.clientWidth), height: this.height, padding: [topHeight, 0, axisHeight, 0],
-      scales: { x: { time: false, range: () => [this.viewport.from, this.viewport.to] }, y: { range: (_, low, high) => [0, Math.max(1, high ?? 1) * 1.06] } },
+      scales: { x: { time: false, range: () => [this.viewport.from, this.viewport.to] }, y: { range: () => [0, (this.most ?? 1) * 1.06] } },
       axes: [{ show: false }, { show: false }],
       cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
       hooks: { drawClear: [u => this.#drawTime(u)], draw: [u => this.#drawNumbers(u)], setSelect: [u => this.#select(u)] },
@@ -82,12 +83,22 @@ export class LineChart {
     ctx.restore();
   }
 
-  #line({ label, colour, width = 2, dash, fill, steps }) {
+  #line({ label, colour, width = 2, dash, fill, steps, limit }) {
     return {
-      label, width, dash, stroke: this.theme[colour], fill: fill && `${this.theme[fill]}`, points: { show: false },
+      label, width, dash, stroke: limit === undefined ? this.theme[colour] : u => this.#twoColours(u, colour, limit), fill: fill && `${this.theme[fill]}`, points: { show: false },
       paths: steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       value: (_, v) => v === null || v === undefined ? '' : number(v),
     };
+  }
+
+  // twoColours returns the colour of a line that is another one above a limit.
+  #twoColours(u, colour, limit) {
+    if (!u.bbox?.height || !(u.scales.y?.max > 0)) return this.theme[colour]; // the legend asks before anything is drawn
+    const { top, height } = u.bbox;
+    const at = Math.min(1, Math.max(0, (u.valToPos(limit, 'y', true) - top - 2) / height));
+    const gradient = u.ctx.createLinearGradient(0, top, 0, top + height);
+    for (const [stop, name] of [[0, 'overlap'], [at, 'overlap'], [at, colour], [1, colour]]) gradient.addColorStop(stop, this.theme[name]);
+    return gradient;
   }
 
   #select(u) {
@@ -96,7 +107,12 @@ export class LineChart {
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   }
 
+  // follow shows the values until the moment of the viewport.
   #follow() {
+    const now = this.viewport.cursor;
+    const count = now === null ? this.data[0].length : this.data[0].filter(t => t <= now).length;
+    if (this.shown !== this.data || this.plot.data[0].length !== count) this.plot.setData(this.data.map(list => list.slice(0, count)), false);
+    this.shown = this.data;
     this.plot.setScale('x', { min: this.viewport.from, max: this.viewport.to });
     queueMicrotask(() => this.#showLast()); // after uPlot's own, which empties the legend
   }

@@ -1,10 +1,12 @@
 // The page of a race: what is shown, what runs, and what the buttons do.
+import { choiceIn, inAddress, setAddress } from './address.js';
 import { duration } from './axis.js';
+import { Defects } from './defects.js';
 import { drawing, element, find, offer } from './dom.js';
 import { pageWith, raceIn } from './files.js';
-import { judgementOf } from './names.js';
+import { headlineOf } from './outcome.js';
 import { Playback } from './playback.js';
-import { Side } from './race.js';
+import { letters, Side } from './race.js';
 import { sceneOf } from './scene.js';
 import { follow, emptyPage, options, Problem, race as fetchRace, races, start } from './server.js';
 import { Setup } from './setup.js';
@@ -15,22 +17,26 @@ import { marks, verdicts, whenThemeChanges } from './theme.js';
 import { Viewport } from './viewport.js';
 
 const viewport = new Viewport();
-const views = ['A', 'B'].map(letter => new SideView(letter, viewport));
-const playback = new Playback(viewport, { button: find('#play'), slider: find('#scrub'), moment: find('#moment') });
+const views = [...letters].map(letter => new SideView(letter, viewport));
+const playback = new Playback(viewport, { button: find('#play'), slider: find('#scrub'), moment: find('#moment'), speed: find('#speed') });
 let sides = []; // that are shown
 let shown = []; // the same, as [race id, index]
-let whole = null; // the race, if both are of one
-let history = []; // the session's races
+let whole = null; // the race, if all are of one
+let history = []; // the races that are kept
 let setup = null; // null on a page that was saved
 let phase = () => strings.phaseIdle; // says how far the race is
 let running = false;
+let defects = null; // null on a page that was saved
 
-// show shows two sides.
+// show shows sides next to each other.
 function show(list, ids) {
   [sides, shown, whole] = [list, ids, null];
+  find('#sides').replaceChildren(...sides.map((_, i) => views[i].root));
+  find('#sides').style.setProperty('--sides', sides.length);
+  find('#sides').dataset.sides = sides.length;
   sides.forEach((side, i) => {
-    side.letter = 'AB'[i];
-    views[i].show(side, sides[1 - i]);
+    side.letter = letters[i];
+    views[i].show(side, sides.filter(other => other !== side));
   });
   playback.stop();
   viewport.setCursor(null);
@@ -38,14 +44,16 @@ function show(list, ids) {
   viewport.reset();
 }
 
+const shownViews = () => views.slice(0, sides.length);
+
 // refresh shows what the sides have by now.
 function refresh() {
   viewport.setEnd(Math.max(1, ...sides.map(s => s.derived.end)));
-  for (const view of views) view.refresh();
+  for (const view of shownViews()) view.refresh();
   const any = sides.some(s => s.claims.size > 0);
   find('.toolbar').hidden = !any;
   find('#numbers').hidden = !any;
-  numbersTable(find('#numbers-table'), sides);
+  numbersTable(find('#numbers-table'), sides, viewport.cursor);
   for (const id of ['play', 'scrub', 'zoom-in', 'zoom-out', 'zoom-reset', 'save-json', 'save-html']) find(`#${id}`).disabled = !any || running;
   showPhase();
 }
@@ -66,15 +74,15 @@ function setPhase(text) {
 }
 
 function showRace(race) {
-  show([0, 1].map(i => new Side(race, i)), [[race.id, 0], [race.id, 1]]);
+  show(race.sides.map((_, i) => new Side(race, i)), race.sides.map((_, i) => [race.id, i]));
   whole = race;
   showEnvironment(race.environment);
 }
 
 // showRequest shows the sides of the next race before it runs.
-function showRequest({ workload, sides }) {
+function showRequest(request) {
   if (running || shown.length > 0) return;
-  show([0, 1].map(i => new Side({ workload, sides }, i)), []);
+  show(request.sides.map((_, i) => new Side(request, i)), []);
 }
 
 async function run(request) {
@@ -89,8 +97,11 @@ async function run(request) {
 // watch shows a race that is running.
 function watch(race) {
   running = true;
+  setup.show(race);
+  setup.fold(true);
   setup.lock(true);
   showRace(race);
+  setAddress({ race: race.id });
   setPhase(() => strings.phases.servers);
   followRace(race.id);
 }
@@ -115,7 +126,7 @@ function followRace(id) {
       sides[result.side].conclude(result);
       later();
     },
-    state: ({ phase: name, error }) => setPhase(() => error ? strings.failed(error) : strings.phases[name] ?? name ?? ''),
+    state: ({ phase: name, error }) => setPhase(() => error ? strings.failed(error) : phaseText(name ?? '')),
     retry: () => setPhase(() => strings.reconnecting),
     end: progress => ended(id, progress),
     lost: () => ended(id, { error: strings.unreachable }),
@@ -124,10 +135,15 @@ function followRace(id) {
 
 function progressText(i) {
   const { workload } = sides[i];
-  return strings.phaseProgress('AB'[i], number(answered(sides[i])), number(workload.users * workload.claims_per_user));
+  return strings.phaseProgress(letters[i], number(answered(sides[i])), number(workload.users * workload.claims_per_user));
 }
 
-// ended shows the whole race as the server has it.
+function phaseText(name) {
+  const [what, side] = name.split('_');
+  return strings.phases[what]?.(letters[side]) ?? name;
+}
+
+// ended shows the whole race as the server has it, and plays it once.
 async function ended(id, { error }) {
   running = false;
   setup.lock(false);
@@ -139,13 +155,13 @@ async function ended(id, { error }) {
     error ||= failure.message;
   }
   if (error) setup.complain({ detail: strings.failed(error) });
-  setPhase(() => error ? strings.failed(error) : `${strings.phaseEnded} ${sidesSummary()}`);
+  setPhase(() => error ? strings.failed(error) : sidesSummary());
   await showHistory();
+  if (!error && !matchMedia('(prefers-reduced-motion: reduce)').matches) playback.play();
 }
 
-const summary = side => `${side.letter}: ${strings.orders(number(side.counts?.orders ?? 0))}, ${judgementOf(side)}.`;
-
-const sidesSummary = () => sides.map(summary).join(' ');
+const sidesSummary = () => sides.map(side => strings.chipText(side.letter, headlineOf(side, null).big) +
+  (side.outcome === 'lucky' ? strings.headline.lucky : '')).join(strings.semicolon);
 
 async function showHistory() {
   history = await races();
@@ -157,10 +173,23 @@ function renderHistory() {
   historyTable(find('#history-table'), history, shown, compare);
 }
 
-// compare shows any two sides of the session's races.
+// compare shows any sides of the races that are kept.
 async function compare(ids) {
-  const found = await Promise.all(ids.map(async ([id, i]) => new Side(await fetchRace(id), i)));
-  show(found, ids);
+  const of = new Map(await Promise.all([...new Set(ids.map(([id]) => id))].map(async id => [id, whole?.id === id ? whole : await fetchRace(id)])));
+  const first = of.get(ids[0][0]);
+  if (ids.length === first.sides.length && ids.every(([id, i], place) => id === first.id && i === place)) return showKept(first);
+  show(ids.map(([id, i]) => new Side(of.get(id), i)), ids);
+  setAddress({ race: null });
+  setPhase(sidesSummary);
+  renderHistory();
+}
+
+// showKept shows a race that has ended, and its choice in the form.
+function showKept(race, choice = race) {
+  setup.show(choice);
+  setup.fold(true);
+  showRace(race);
+  setAddress({ race: race.id });
   setPhase(sidesSummary);
   renderHistory();
 }
@@ -177,7 +206,7 @@ function showEnvironment(environment) {
 // shownRace returns what is shown as one race.
 function shownRace() {
   const [first] = sides;
-  return whole ?? { version: 1, id: shown.map(([id]) => id).join('-'), started: new Date().toISOString(), state: 'ended', error: '',
+  return whole ?? { version: 2, id: shown.map(([id]) => id).join('+'), started: new Date().toISOString(), state: 'ended', error: '',
     environment: first.environment, workload: first.workload, sides };
 }
 
@@ -185,7 +214,9 @@ async function openFile(file) {
   const race = raceIn(await file.text());
   if (!race) return setPhase(() => strings.notARace);
   showRace(race);
+  shown = []; // it is no race of this server's, whatever its id
   setPhase(() => strings.phaseSaved(file.name));
+  renderHistory();
 }
 
 function renderLegend() {
@@ -199,6 +230,7 @@ function render() {
   renderLegend();
   setup?.render();
   setup?.lock(running);
+  defects?.render();
   playback.render();
   if (sides.length > 0) refresh();
   renderHistory();
@@ -213,32 +245,37 @@ function addButtons() {
   find('#save-json').onclick = () => offer('race.json', 'application/json', JSON.stringify(shownRace()));
   find('#save-html').onclick = async () => offer('race.html', 'text/html', pageWith(await emptyPage(), shownRace()));
   find('#language').onclick = () => {
-    location.hash = `lang=${language === 'zh' ? 'en' : 'zh'}`;
-  };
-  addEventListener('hashchange', () => {
+    setAddress({ lang: language === 'zh' ? 'en' : 'zh' });
     setLanguage(preferredLanguage());
     render();
-  });
+  };
+  addEventListener('hashchange', () => location.reload());
   viewport.addEventListener('change', () => {
-    find('#window').textContent = `${duration(viewport.from)} – ${duration(viewport.to)}`;
+    find('#window').textContent = viewport.whole ? '' : `${duration(viewport.from)} – ${duration(viewport.to)}`;
   });
-  whenThemeChanges(() => views.forEach(view => view.setTheme()));
+  viewport.addEventListener('moment', () => numbersTable(find('#numbers-table'), sides, viewport.cursor));
+  whenThemeChanges(() => [...views, ...defects ? [defects] : []].forEach(view => view.setTheme()));
 }
 
 async function begin() {
   setLanguage(preferredLanguage());
-  find('#sides').append(...views.map(view => view.root));
   addButtons();
   window.scene = sceneOf(viewport, views);
   const saved = JSON.parse(find('#saved').textContent);
   render();
   if (saved) return beginSaved(saved);
+  const choice = choiceIn(inAddress('choice'));
   const offered = await options();
   setup = new Setup(find('#setup'), offered, { changed: showRequest, start: run });
+  defects = new Defects(find('#defects'), offered.defects);
   showEnvironment(offered.environment);
   await showHistory();
-  const latest = history[0];
-  if (latest?.state === 'starting' || latest?.state === 'running') watch(await fetchRace(latest.id));
+  const isRunning = race => race?.state === 'starting' || race?.state === 'running';
+  const found = isRunning(history[0]) ? history[0] : history.find(race => race.id === inAddress('race'));
+  if (!found) return;
+  const race = await fetchRace(found.id);
+  if (isRunning(race)) watch(race);
+  else showKept(race, choice ?? race);
 }
 
 function beginSaved(race) {

@@ -1,25 +1,37 @@
 // Playback moves the moment that a viewport shows: by a button that plays the
-// race in slow motion, and by a slider.
+// race slowly, and by a slider.
 import { duration } from './axis.js';
-import { strings } from './strings.js';
+import { number, strings } from './strings.js';
 
-const length = 10_000; // of a whole playback, in milliseconds
+const speeds = [1, 3, 10, 30, 100, 300, 1000]; // times slower than it was
+const preferred = 12_000; // the length of a playback, in milliseconds
 
 export class Playback {
   #began = null;
+  chosen = null; // a speed; null is the one that comes nearest to the preferred length
 
-  constructor(viewport, { button, slider, moment }) {
-    Object.assign(this, { viewport, button, slider, moment });
-    button.addEventListener('click', () => this.playing ? this.stop() : this.#play());
+  constructor(viewport, { button, slider, moment, speed }) {
+    Object.assign(this, { viewport, button, slider, moment, speed });
+    button.addEventListener('click', () => this.playing ? this.stop() : this.play());
     slider.addEventListener('input', () => this.#scrub());
+    speed.addEventListener('change', () => this.#setSpeed(Number(speed.value)));
     viewport.addEventListener('change', () => this.render());
   }
 
   get playing() { return this.#began !== null; }
 
+  get slower() { return this.chosen ?? speeds.findLast(s => this.viewport.end / 1000 * s <= preferred) ?? 1; }
+
+  // stop stops at the moment that is shown.
   stop() {
     this.#began = null;
     this.render();
+  }
+
+  // play plays from the moment that is shown, or from the start.
+  play() {
+    this.#begin();
+    requestAnimationFrame(now => this.#frame(now));
   }
 
   render() {
@@ -28,7 +40,20 @@ export class Playback {
     this.slider.value = Math.round((cursor ?? end) / end * 1000);
     this.moment.textContent = duration(cursor ?? end);
     this.slider.setAttribute('aria-valuetext', this.moment.textContent);
+    const texts = speeds.map(s => s === 1 ? strings.realTime : strings.slower(number(s)));
+    if (this.speed.options.length !== speeds.length || this.speed.options[0].text !== texts[0]) {
+      this.speed.replaceChildren(...speeds.map((s, i) => new Option(texts[i], s)));
+    }
+    this.speed.value = this.slower;
   }
+
+  #setSpeed(speed) {
+    this.chosen = speed;
+    if (this.playing) this.#begin();
+    this.render();
+  }
+
+  #begin() { this.#began = performance.now() - (this.viewport.cursor ?? 0) / 1000 * this.slower; }
 
   #scrub() {
     this.#began = null;
@@ -36,17 +61,12 @@ export class Playback {
     this.viewport.setCursor(at >= 1 ? null : at * this.viewport.end);
   }
 
-  #play() {
-    const { cursor, end } = this.viewport;
-    this.#began = performance.now() - (cursor ?? 0) / end * length;
-    requestAnimationFrame(now => this.#frame(now));
-  }
-
   #frame(now) {
     if (!this.playing) return;
-    const at = (now - this.#began) / length;
-    if (at >= 1) this.#began = null;
-    this.viewport.setCursor(at >= 1 ? null : at * this.viewport.end);
-    if (this.playing) requestAnimationFrame(next => this.#frame(next));
+    const moment = Math.max(0, now - this.#began) / this.slower * 1000;
+    const ended = moment >= this.viewport.end;
+    if (ended) this.#began = null;
+    this.viewport.setCursor(ended ? null : moment);
+    if (!ended) requestAnimationFrame(next => this.#frame(next));
   }
 }

@@ -1,5 +1,7 @@
 // A race as the server sends it, and one side of it as the pictures need it.
 
+import { commitOf } from './statements.js';
+
 // verdictOf returns what a claim was told. Anything but a verdict of the sale
 // is refused.
 export function verdictOf(claim) {
@@ -18,7 +20,7 @@ export class Side {
   constructor(race, index) {
     const side = race.sides[index];
     this.race = race.id;
-    this.letter = 'AB'[index];
+    this.letter = letters[index];
     this.workload = side.workload ?? race.workload;
     this.settings = side.settings ?? side;
     this.environment = race.environment;
@@ -29,6 +31,7 @@ export class Side {
   add({ claims, sections, samples, replay }) {
     if (replay) [this.claims, this.sections, this.samples] = [new Map(), [], []];
     for (const claim of claims ?? []) this.claims.set(claim.n, claim);
+    for (const s of sections ?? []) s.steps ??= [];
     this.sections.push(...sections ?? []);
     this.samples.push(...samples ?? []);
     this.#derived = null;
@@ -38,6 +41,9 @@ export class Side {
   conclude({ coupon, audit, counts, promises, sentence, source }) {
     Object.assign(this, { coupon, audit, counts, promises: promises ?? [], sentence, source });
   }
+
+  // outcome is the verdict on the whole side: the worst of its promises'.
+  get outcome() { return ['wrong', 'lucky', 'broke', 'held'].find(v => this.promises.some(p => p.verdict === v)) ?? 'open'; }
 
   // ended tells whether the audit has been made.
   get ended() { return this.promises.length > 0; }
@@ -55,18 +61,52 @@ export class Side {
   }
 }
 
+export const letters = 'ABCD';
+
 function derive(side) {
   const claims = [...side.claims.values()];
+  const made = ordersOf(side, claims);
+  const wrong = new Set(made.filter(o => o.duplicate || o.oversold).map(o => o.claim.n));
+  const kindOf = claim => wrong.has(claim.n) ? 'wrong' : verdictOf(claim);
   const keys = byKey(side.sections);
   const moments = [...claims.map(c => Math.max(c.sent, c.answered)), ...side.sections.map(s => s.released)];
   return {
     end: moments.reduce((latest, t) => Math.max(latest, t), 0), // the database is read once more after it
     answered: claims.reduce((latest, c) => Math.max(latest, c.answered), 0),
-    lanes: lanes(claims, side.settings.instances),
+    made, wrong,
+    lanes: lanes(claims, side.settings.instances, kindOf),
     keys,
     open: depths(side.sections.map(s => [s.granted, s.released])),
     deepest: keys.reduce((most, key) => Math.max(most, key.deepest), 0),
-    verdicts: count(claims.map(verdictOf)),
+    // at returns the figures of a moment.
+    at: moment => figures(claims, made, kindOf, moment),
+    verdicts: count(claims.map(kindOf)),
+  };
+}
+
+// ordersOf returns the acknowledged orders as they were committed, or answered
+// where the commit is not known. The second order of a user is a duplicate, and
+// one that comes when the stock is gone is oversold.
+function ordersOf(side, claims) {
+  const commits = new Map(side.sections.map(s => [Number(s.claim), commitOf(s)?.end]));
+  const made = claims.filter(c => c.status === 201).map(claim => ({ claim, t: commits.get(claim.n) ?? claim.answered }));
+  const users = new Set();
+  return made.sort((a, b) => a.t - b.t).map((o, i) => {
+    const duplicate = users.has(o.claim.user);
+    users.add(o.claim.user);
+    return { ...o, duplicate, oversold: i >= side.workload.stock };
+  });
+}
+
+function figures(claims, made, kindOf, moment) {
+  const orders = made.filter(o => o.t <= moment);
+  return {
+    sent: claims.filter(c => c.sent <= moment).length,
+    orders: orders.length,
+    users: new Set(orders.map(o => o.claim.user)).size,
+    duplicates: orders.filter(o => o.duplicate).length,
+    oversold: orders.filter(o => o.oversold).length,
+    verdicts: count(claims.filter(c => c.sent <= moment).map(c => c.answered > moment ? 'in_flight' : kindOf(c))),
   };
 }
 
@@ -78,13 +118,13 @@ function count(names) {
 
 // lanes returns the claims of each instance, the first answered first. Those
 // that no instance has answered are in the last lane, which has no name.
-function lanes(claims, instances) {
+function lanes(claims, instances, kindOf) {
   const byInstance = Map.groupBy(claims, c => c.instance);
   for (const name of 'abcdefgh'.slice(0, instances)) if (!byInstance.has(name)) byInstance.set(name, []);
   const order = ([a], [b]) => (a === '') - (b === '') || a.localeCompare(b);
   return [...byInstance].sort(order).map(([instance, own]) => ({
     instance,
-    items: own.map(c => ({ claim: c, verdict: verdictOf(c), from: c.sent, to: c.answered < 0 ? Infinity : c.answered }))
+    items: own.map(c => ({ claim: c, verdict: kindOf(c), from: c.sent, to: c.answered < 0 ? Infinity : c.answered }))
       .sort((a, b) => a.to - b.to || a.claim.n - b.claim.n),
   }));
 }
@@ -98,9 +138,10 @@ function byKey(sections) {
 
 function keyOf(key, sections) {
   const items = [...sections].sort((a, b) => a.granted - b.granted || a.released - b.released);
-  const overlaps = overlapsOf(items.map(s => [s.granted, s.released]));
+  const intervals = items.map(s => [s.granted, s.released]);
+  const overlaps = overlapsOf(intervals);
   return {
-    key, items, overlaps, rows: stack(items),
+    key, items, overlaps, rows: stack(items), steps: depths(intervals),
     overlapped: overlaps.reduce((sum, o) => sum + o.to - o.from, 0),
     deepest: overlaps.reduce((most, o) => Math.max(most, o.depth), items.length ? 1 : 0),
   };

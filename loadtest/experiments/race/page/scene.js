@@ -7,10 +7,12 @@ import { SectionsBand } from './sections_band.js';
 export function sceneOf(viewport, views) {
   return {
     get viewport() { return { from: viewport.from, to: viewport.to, end: viewport.end, cursor: viewport.cursor }; },
-    get sides() { return views.map(sideOf); },
-    get drawings() { return views.map(({ timeline: { drawings, milliseconds } }) => ({ drawings, milliseconds })); },
+    get sides() { return shown(views).map(sideOf); },
+    get drawings() { return shown(views).flatMap(view => view.timelines).map(({ drawings, milliseconds }) => ({ drawings, milliseconds })); },
   };
 }
+
+const shown = views => views.filter(view => view.root.isConnected);
 
 const sideOf = view => ({
   claims: drawn(view, ClaimsBand, 'drawn').map(({ band, item, y, verdict }) => ({
@@ -18,9 +20,10 @@ const sideOf = view => ({
   })),
   sections: drawn(view, SectionsBand, 'drawn').map(({ item, key, from, to, y }) => ({ key, user: item.user, from, to, y, ...edges(view, from, to) })),
   overlaps: drawn(view, SectionsBand, 'drawnOverlaps').map(({ key, from, to, depth, x, y, width }) => ({ key, from, to, depth, x, y, width })),
+  statements: view.incident.root.hidden ? [] : view.incident.timeline.bands.flatMap(band => band.drawn ?? []),
   chart: view.stock?.data,
 });
 
-const drawn = (view, kind, list) => view.timeline.bands.filter(b => b instanceof kind).flatMap(band => band[list].map(d => ({ band, ...d })));
+const drawn = (view, kind, list) => view.timelines.flatMap(timeline => timeline.bands).filter(b => b instanceof kind).flatMap(band => band[list].map(d => ({ band, ...d })));
 
-const edges = ({ timeline }, from, to) => ({ left: timeline.x(from), right: timeline.x(to) });
+const edges = ({ sections }, from, to) => ({ left: sections.x(from), right: sections.x(to) });

@@ -1,10 +1,12 @@
 // SectionsBand draws the critical sections of keys, a row for each key: a thin
 // line while a holder waits, a bar while it is inside, and red wherever two are
 // inside at once.
+import { outlined } from './statements_band.js';
 import { hatch } from './theme.js';
 
 export class SectionsBand {
-  // keys are {key, items, rows, overlaps}. label returns the text of a key.
+  // keys are {key, items, rows, overlaps, steps}. label returns the text of a key
+  // with so many sections inside at once.
   constructor({ title, note, keys, height, label }) {
     Object.assign(this, { title, note, keys, height, label, drawn: [], drawnOverlaps: [] });
   }
@@ -24,13 +26,13 @@ export class SectionsBand {
     const { box, theme } = view;
     ctx.fillStyle = theme.band;
     ctx.fillRect(box.left, row.top, box.right - box.left, row.bottom - row.top);
-    const body = { top: row.top + 15, bottom: row.bottom - 2 };
+    const body = { top: row.top + 14, bottom: row.bottom - 1 };
     for (const overlap of key.overlaps) this.#drawOverlap(ctx, key, overlap, row, view);
     for (const item of key.items) this.#drawSection(ctx, key, item, body, view);
-    ctx.fillStyle = theme.muted;
     ctx.font = theme.small;
     ctx.textBaseline = 'middle';
-    text(ctx, this.label(key), box.left + 5, row.top + 8, theme.band);
+    const deepest = key.steps.reduce((most, s) => s.t <= view.now ? Math.max(most, s.depth) : most, 0);
+    outlined(ctx, this.label(key.key, deepest), box.left + 5, row.top + 8, deepest > 1 ? theme.overlap : theme.muted, theme.band);
   }
 
   #drawOverlap(ctx, key, overlap, row, { viewport, x, theme, now }) {
@@ -52,8 +54,8 @@ export class SectionsBand {
   #drawSection(ctx, key, item, body, { viewport, x, theme, now, chosen }) {
     if (item.released < viewport.from || item.wanted > Math.min(viewport.to, now)) return;
     const pitch = (body.bottom - body.top) / key.rows;
-    const height = Math.max(1, Math.min(11, pitch * 0.8));
-    const y = body.top + (item.row + 0.5) * pitch;
+    const height = Math.max(1, Math.min(12, Math.floor(pitch * 0.8)));
+    const y = Math.round(body.top + (item.row + 0.5) * pitch - height / 2) + height / 2;
     ctx.fillStyle = theme.wait;
     ctx.fillRect(x(item.wanted), y - 0.5, x(Math.min(item.granted, now)) - x(item.wanted), 1);
     if (item.granted > now) return;
@@ -84,13 +86,4 @@ function outline(ctx, left, top, width, height, theme) {
   ctx.strokeStyle = theme.ink;
   ctx.lineWidth = 2;
   ctx.strokeRect(left - 1, top - 1, width + 2, height + 2);
-}
-
-// text draws a text with a border in the colour of what is behind it.
-function text(ctx, words, x, y, behind) {
-  ctx.lineWidth = 4;
-  ctx.lineJoin = 'round';
-  ctx.strokeStyle = behind;
-  ctx.strokeText(words, x, y);
-  ctx.fillText(words, x, y);
 }

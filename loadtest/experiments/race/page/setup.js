@@ -1,7 +1,8 @@
-// Setup is the form of the next race.
+// Setup is the form of the next race. While a race is shown it is folded to a line.
+import { choiceIn, choiceText, inAddress, setAddress } from './address.js';
 import { element, find } from './dom.js';
-import { nameOf, valueOf } from './names.js';
-import { strings } from './strings.js';
+import { titleOf, valueOf } from './names.js';
+import { inLanguage, strings } from './strings.js';
 
 const choices = { lock: 'locks', lock_scope: 'scopes', commit: 'commits', instances: 'instances', redis: 'redis' };
 
@@ -10,39 +11,53 @@ export class Setup {
   // after each change, start with it when the form is sent.
   constructor(form, options, { changed, start }) {
     Object.assign(this, { form, options, changed });
-    this.request = structuredClone(options.presets[0]);
+    this.request = choiceIn(inAddress('choice')) ?? structuredClone(options.presets[0]);
     form.addEventListener('input', event => this.#input(event));
     form.addEventListener('submit', event => {
       event.preventDefault();
       this.complain(null);
-      start(this.value());
+      start(this.request);
     });
+    find('#unfold', form).onclick = () => this.fold(!this.folded);
+    find('#add-side', form).onclick = () => this.#setSides([...this.request.sides, structuredClone(this.request.sides.at(-1))]);
+    find('#remove-side', form).onclick = () => this.#setSides(this.request.sides.slice(0, -1));
+    this.fold(false);
     this.render();
+  }
+
+  // show puts a race's choice into the form.
+  show({ workload, sides }) {
+    this.request = structuredClone({ workload: { segments: 1, ...workload }, sides: sides.map(s => s.settings ?? s) });
+    this.render();
+  }
+
+  // fold hides the fields, or shows them.
+  fold(folded) {
+    this.folded = folded;
+    this.form.classList.toggle('is-folded', folded);
+    find('#unfold', this.form).ariaExpanded = String(!folded);
   }
 
   // render fills the form in the present language.
   render() {
     const { presets, limits } = this.options;
-    const names = [...presets.map(presetName), strings.custom];
+    const names = [...presets.map(titleOf), strings.custom];
     find('#preset', this.form).replaceChildren(...names.map((name, i) => element('option', { value: i }, name)));
-    find('#side-settings', this.form).replaceChildren(...[0, 1].map(i => this.#fieldset(i)));
-    for (const [field, max] of Object.entries({ users: limits.users, claims_per_user: limits.claims, stock: limits.stock, pause_ms: limits.pause_ms })) {
+    find('#side-settings', this.form).replaceChildren(...this.request.sides.map((_, i) => this.#fieldset(i)));
+    find('#add-side', this.form).disabled = this.request.sides.length >= limits.sides;
+    find('#remove-side', this.form).disabled = this.request.sides.length <= 1;
+    for (const [field, max] of Object.entries({ users: limits.users, claims_per_user: limits.claims, stock: limits.stock, segments: limits.segments, pause_ms: limits.pause_ms })) {
       this.form.elements[`workload.${field}`].max = max;
     }
     this.#write();
   }
 
-  // value returns the request that the form describes.
-  value() {
-    const { workload, sides } = this.request;
-    return { workload, sides };
-  }
-
   // lock prevents a second start while a race is running.
   lock(running) {
-    const start = find('#start', this.form);
-    start.disabled = running;
-    start.textContent = running ? strings.running : strings.start;
+    for (const [id, text] of [['#start', strings.start], ['#again', strings.again]]) {
+      find(id, this.form).disabled = running;
+      find(id, this.form).textContent = running ? strings.running : text;
+    }
   }
 
   // complain shows a problem of the server, each error at its field.
@@ -50,10 +65,12 @@ export class Setup {
     for (const e of this.form.querySelectorAll('[aria-invalid]')) e.removeAttribute('aria-invalid');
     const errors = problem?.errors ?? [];
     for (const { field } of errors) this.#field(field)?.setAttribute('aria-invalid', 'true');
+    if (problem) this.fold(false);
     if (errors.some(e => e.field?.startsWith('sides'))) find('details', this.form).open = true;
     const text = find('#problem', this.form);
     text.hidden = !problem;
-    text.textContent = problem ? [problem.detail, ...errors.map(e => `${e.field}: ${e.message}`)].filter(Boolean).join(' · ') : '';
+    const known = problem && (strings.problems[problem.code] ?? problem.detail);
+    text.textContent = problem ? [known, ...errors.map(e => strings.chipText(fieldName(e.field), inLanguage(e.message)))].filter(Boolean).join(strings.semicolon) : '';
   }
 
   #field(name) { return this.form.querySelector(`[name="${CSS.escape(name)}"]`); }
@@ -63,8 +80,13 @@ export class Setup {
       ...this.options[list].map(value => element('option', { value }, valueOf(name, value))))));
     const guards = this.options.guards.map(guard => element('label', { className: 'check' },
       element('input', { type: 'checkbox', name: `sides.${i}.guards`, value: guard }), strings.guardNames[guard] ?? guard));
-    return element('fieldset', {}, element('legend', {}, strings.sideSettings('AB'[i])), ...selects,
+    return element('fieldset', {}, element('legend', {}, strings.sideSettings('ABCD'[i])), ...selects,
       element('div', { role: 'group', 'aria-label': strings.guards, className: 'guards' }, ...guards));
+  }
+
+  #setSides(sides) {
+    this.request.sides = sides;
+    this.render();
   }
 
   #write() {
@@ -74,14 +96,17 @@ export class Setup {
       for (const name of Object.keys(choices)) this.form.elements[`sides.${i}.${name}`].value = side[name];
       for (const box of this.form.querySelectorAll(`[name="sides.${i}.guards"]`)) box.checked = side.guards.includes(box.value);
     });
-    const same = this.options.presets.findIndex(p => JSON.stringify(choiceOf(p)) === JSON.stringify(choiceOf(this.request)));
+    const text = choiceText(sorted(this.request));
+    const same = this.options.presets.findIndex(p => choiceText(sorted(p)) === text);
     find('#preset', this.form).value = same < 0 ? this.options.presets.length : same;
-    this.changed(this.value());
+    find('.choice', this.form).textContent = titleOf(this.request);
+    setAddress({ choice: choiceText(this.request) });
+    this.changed(this.request);
   }
 
   #input({ target }) {
-    if (target.id === 'preset') this.request = structuredClone(this.options.presets[target.value] ?? this.request);
-    else this.#read();
+    if (target.id === 'preset') return this.show(this.options.presets[target.value] ?? this.request);
+    this.#read();
     this.#write();
   }
 
@@ -95,9 +120,13 @@ export class Setup {
   }
 }
 
-const choiceOf = ({ workload, sides }) => [workload.users, workload.claims_per_user, workload.stock, workload.pause_ms,
-  ...sides.flatMap(s => [s.lock, s.lock_scope, [...s.guards].sort().join(), s.commit, s.instances, s.redis])];
+const sorted = ({ workload, sides }) => ({ workload, sides: sides.map(s => ({ ...s, guards: [...s.guards].sort() })) });
+
+// fieldName says which field an error is about, like "side B, lock".
+function fieldName(field) {
+  const [, side, name] = field.match(/^sides\.(\d)\.(\w+)$/) ?? [];
+  if (side) return strings.sideField(strings.sideSettings('ABCD'[side]), strings[name]);
+  return strings[{ users: 'users', claims_per_user: 'claimsPerUser', stock: 'stock', segments: 'segments', pause_ms: 'pause' }[field.split('.')[1]]] ?? field;
+}
 
 const labelled = (text, control) => element('label', {}, element('span', {}, text), control);
-
-const presetName = preset => (strings.otherLanguage === 'English' && preset.name_zh) || preset.name || preset.sides.map(nameOf).join(' | ');

@@ -1,8 +1,10 @@
 // SideView shows one side of a race: its settings, lights, pictures and code.
 import { ClaimsBand } from './claims_band.js';
 import { element, find } from './dom.js';
+import { IncidentView } from './incident_view.js';
 import { LineChart } from './lines.js';
-import { chipsOf, judgementOf, nameOf } from './names.js';
+import { chipsOf, commandsOf, keyName, nameOf } from './names.js';
+import { headlineOf, promisesOf } from './outcome.js';
 import { SectionsBand } from './sections_band.js';
 import { StepsBand } from './steps_band.js';
 import { storyOf } from './story.js';
@@ -17,17 +19,29 @@ export class SideView {
     this.letter = letter;
     this.root = find('#side').content.cloneNode(true).firstElementChild;
     this.viewport = viewport;
-    this.timeline = new Timeline(find('canvas', this.root), viewport);
-    addGestures(this.timeline, { point: (x, y) => this.#point(x, y), leave: () => this.#tell(null), step: by => this.#step(by) });
+    [this.sections, this.claims] = ['.sections canvas', '.claims canvas'].map(selector => this.#timeline(find(selector, this.root)));
+    this.incident = new IncidentView(find('.inside', this.root));
     find('.previous', this.root).onclick = () => this.#turn(-1);
     find('.next', this.root).onclick = () => this.#turn(1);
+    viewport.addEventListener('moment', () => this.#showOutcome());
   }
 
-  // show shows a side. other is the side next to it.
-  show(side, other) {
+  get timelines() { return [this.sections, this.claims]; }
+
+  #timeline(canvas) {
+    const timeline = new Timeline(canvas, this.viewport);
+    addGestures(timeline, {
+      point: (x, y) => this.#point(timeline, x, y), leave: () => this.#tell(null), step: by => this.#step(by),
+      choose: (x, y) => this.#choose(timeline.at(x, y)?.item),
+    });
+    return timeline;
+  }
+
+  // show shows a side. others are the sides next to it.
+  show(side, others) {
     if (this.side !== side) this.#page = 0;
-    Object.assign(this, { side, other });
-    this.timeline.chosen = null;
+    Object.assign(this, { side, others });
+    for (const timeline of this.timelines) timeline.chosen = null;
     this.refresh();
   }
 
@@ -35,39 +49,57 @@ export class SideView {
   refresh() {
     this.#showHead();
     this.#showOutcome();
+    this.#showSentence();
     this.#showIdle();
-    this.#showTimeline();
+    this.#showTimelines();
+    this.incident.show(this.side);
     this.#showCharts();
     this.#showSource();
-    this.#tell(this.timeline.chosen);
+    this.#tell(this.sections.chosen);
   }
 
   setTheme() {
-    this.timeline.setTheme();
+    for (const timeline of this.timelines) timeline.setTheme();
+    this.incident.timeline.setTheme();
     this.stock?.setTheme();
     this.flight?.setTheme();
   }
 
   #showHead() {
-    const { settings, workload } = this.side;
+    const { settings, workload, coupon } = this.side;
+    for (const e of this.root.querySelectorAll('[data-letter]')) e.dataset.letter = this.letter;
     find('.letter', this.root).textContent = this.letter;
     find('.name', this.root).textContent = nameOf(settings);
-    find('.chips', this.root).replaceChildren(...chipsOf(settings, this.other?.settings).map(chip));
+    find('.chips', this.root).replaceChildren(...chipsOf(settings, this.others.map(other => other.settings)).map(chip));
+    const key = { user: 'redis_lock:userId:1', coupon: `redis_lock:couponId:${coupon || 1}`, segment: `redis_lock:couponId:${coupon || 1}:segment:0` }[settings.lock_scope];
+    const commands = commandsOf(settings.lock, key);
+    find('.commands', this.root).replaceChildren(...commands.length > 0
+      ? commands.map((text, i) => element('div', {}, element('span', {}, [strings.acquire, strings.release][i]), element('code', { title: text }, text)))
+      : [element('div', {}, element('code', {}, strings.noCommand[settings.lock] ?? ''))]);
     const slow = find('.slow', this.root);
     slow.hidden = !workload.pause_ms;
-    slow.textContent = strings.pauseShown(workload.pause_ms);
+    slow.textContent = strings.pauseShown(number(workload.pause_ms));
   }
 
+  // The outcome is that of the moment which is shown: the verdicts come at the end.
   #showOutcome() {
-    const { side } = this;
-    const latest = side.counts?.orders ?? side.samples.at(-1)?.orders;
-    find('.big', this.root).textContent = latest === undefined ? '' : strings.orders(number(latest));
-    find('.expected', this.root).textContent = latest === undefined ? strings.expectedOrders(number(side.expected)) : judgementOf(side);
-    this.root.dataset.outcome = !side.ended ? 'open' : side.promises.every(p => p.held) ? 'held' : 'broken';
-    find('.lights', this.root).replaceChildren(...Object.keys(strings.promises).map(id => light(id, side.promises.find(p => p.id === id))));
+    const { side, viewport: { cursor } } = this;
+    if (!side) return;
+    const { big, small, outcome } = headlineOf(side, cursor);
+    this.root.dataset.outcome = outcome;
+    setText(find('.big', this.root), big);
+    setText(find('.expected', this.root), small);
+    const lights = promisesOf(side, cursor);
+    const shown = JSON.stringify([lights, strings.otherLanguage]);
+    if (this.lights === shown) return;
+    this.lights = shown;
+    find('.lights', this.root).replaceChildren(...lights.map(light));
+  }
+
+  #showSentence() {
     const sentence = find('.sentence', this.root);
-    sentence.hidden = !inLanguage(side.sentence);
-    sentence.textContent = inLanguage(side.sentence);
+    sentence.hidden = !inLanguage(this.side.sentence);
+    sentence.textContent = inLanguage(this.side.sentence);
   }
 
   // An idle side has no pictures, only what it is going to do.
@@ -77,40 +109,41 @@ export class SideView {
     const text = find('.idle', this.root);
     text.hidden = !idle;
     text.textContent = strings.idle(...[users * each, users, each, stock].map(number));
-    this.timeline.canvas.hidden = idle;
+    for (const timeline of this.timelines) timeline.canvas.hidden = idle;
     for (const figure of this.root.querySelectorAll('.chart')) figure.hidden = idle;
   }
 
-  #showTimeline() {
+  #showTimelines() {
     const { derived } = this.side;
     const lanes = derived.lanes.filter(lane => lane.instance !== '' || lane.items.length > 0);
     const keys = derived.keys.slice(this.#page * keysShown, (this.#page + 1) * keysShown);
-    const bands = lanes.map(lane => this.#claimsBand(lane, lanes.length));
-    if (keys.length > 0) bands.push(this.#sectionsBand(keys));
-    if (derived.keys.length > keysShown) bands.push(this.#openBand());
-    this.timeline.setBands(bands);
-    this.timeline.canvas.setAttribute('aria-label', strings.timeline(this.letter));
+    const sections = keys.length > 0 ? [this.#sectionsBand(keys)] : [];
+    this.sections.setBands(sections);
+    const claims = lanes.map(lane => this.#claimsBand(lane, lanes.length));
+    this.claims.setBands(derived.keys.length > keysShown ? [...claims, this.#openBand()] : claims);
+    this.sections.canvas.setAttribute('aria-label', strings.timeline(this.letter));
+    this.claims.canvas.setAttribute('aria-label', strings.claimsTimeline(this.letter));
     this.#showPager(derived.keys.length);
   }
 
   #claimsBand({ instance, items }, count) {
     const title = instance === '' ? strings.unanswered : strings.instance(instance);
-    return new ClaimsBand({ title, note: strings.claimCount(number(items.length)), items, names: strings.verdicts, height: Math.max(70, 240 / count) });
+    return new ClaimsBand({ title, note: strings.claimCount(number(items.length)), items, names: strings.verdicts, height: Math.max(64, 190 / count) });
   }
 
   #sectionsBand(keys) {
-    const { derived } = this.side;
-    const overlapping = derived.keys.filter(key => key.overlaps.length > 0).length;
+    const { derived, settings } = this.side;
+    const overlapping = now => derived.keys.filter(key => key.overlaps.some(o => o.from <= now)).length;
     return new SectionsBand({
-      title: strings.sections, note: strings.sectionsNote(number(derived.keys.length), number(overlapping)), keys,
-      height: Math.max(130, keys.length * 34), label: key => strings.key(key.key, key.deepest),
+      title: strings.sections, note: now => strings.sectionsNote(number(derived.keys.length), number(overlapping(now))), keys,
+      height: Math.max(56, keys.length * 33), label: (key, deepest) => strings.key(keyName(settings.lock, key), deepest),
     });
   }
 
   #openBand() {
     const { keys, open } = this.side.derived;
-    const most = open.reduce((most, s) => Math.max(most, s.depth), 0);
-    return new StepsBand({ title: strings.openSections, note: strings.openNote(number(keys.length), number(most)), steps: open, height: 44 });
+    const most = now => open.reduce((most, s) => s.t <= now ? Math.max(most, s.depth) : most, 0);
+    return new StepsBand({ title: strings.openSections, note: now => strings.openNote(number(keys.length), number(most(now))), steps: open, height: 30 });
   }
 
   #showPager(all) {
@@ -126,7 +159,7 @@ export class SideView {
 
   #turn(by) {
     this.#page += by;
-    this.#showTimeline();
+    this.#showTimelines();
   }
 
   #showCharts() {
@@ -134,7 +167,7 @@ export class SideView {
     const moments = samples.map(s => s.t);
     const lines = [
       { label: strings.seriesStock, colour: 'accent', steps: true },
-      { label: strings.seriesOrders, colour: 'good', width: 3, steps: true },
+      { label: strings.seriesOrders, colour: 'good', width: 3, steps: true, limit: expected },
       { label: strings.seriesLimit, colour: 'ink', width: 1, dash: [6, 4] },
     ];
     const flight = [{ label: strings.seriesFlight, colour: 'muted', fill: 'wait', steps: true }];
@@ -163,44 +196,60 @@ export class SideView {
     find('code', figure).replaceChildren(...lines.map((text, i) => element('span', { className: 'line', 'data-line': source.from + i }, `${text}\n`)));
   }
 
-  #point(x, y) {
-    const found = this.timeline.at(x, y);
-    this.#tell(found?.item ?? null, found && { x, y });
+  #point(timeline, x, y) {
+    const found = timeline.at(x, y);
+    this.#tell(found?.item ?? null, found && { timeline, x, y });
+  }
+
+  // choose shows what happened inside the section of an item.
+  #choose(item) {
+    const section = item && sectionIn(this.side, item);
+    if (section) this.incident.focus(this.side, section);
   }
 
   // step chooses the next claim or the one before it, among those shown.
   #step(by) {
-    const items = this.timeline.bands.filter(b => b instanceof ClaimsBand).flatMap(b => b.drawn.map(d => d.item));
-    const next = items[(items.indexOf(this.timeline.chosen) + by + items.length) % items.length];
-    if (next) this.#tell(next);
+    const items = this.claims.bands.flatMap(b => b.drawn?.map(d => d.item) ?? []);
+    const next = items[(items.indexOf(this.claims.chosen) + by + items.length) % items.length];
+    if (!next) return;
+    this.#tell(next);
+    this.#choose(next);
   }
 
   #tell(item, place) {
-    if (item !== this.timeline.chosen) this.timeline.choose(item);
+    for (const timeline of this.timelines) if (item !== timeline.chosen) timeline.choose(item);
     const parts = item ? storyOf(this.side, item) : [];
-    find('.story', this.root).textContent = parts.join(' ') || (this.side.claims.size > 0 ? strings.story.none : '');
-    const tip = find('.tip', this.root);
-    tip.hidden = !item || !place;
-    if (tip.hidden) return;
-    tip.replaceChildren(...parts.map(part => element('span', {}, part)));
-    const left = place.x > this.timeline.canvas.clientWidth / 2;
-    tip.style.left = left ? '' : `${place.x + 14}px`;
-    tip.style.right = left ? `${this.timeline.canvas.clientWidth - place.x + 14}px` : '';
-    tip.style.top = `${place.y + 14}px`;
+    setText(find('.story', this.root), parts.join(strings.space) || (this.side.claims.size > 0 ? strings.story.none : ''));
+    for (const timeline of this.timelines) showTip(timeline, parts, place?.timeline === timeline ? place : null);
   }
 }
 
-const keysShown = 8; // at once
+const keysShown = 5; // at once
+
+// setText changes a text only if it differs, so that it is not read out again.
+function setText(e, text) {
+  if (e.textContent !== text) e.textContent = text;
+}
+
+function sectionIn(side, item) {
+  const n = typeof item.claim === 'object' ? item.claim.n : Number(item.claim);
+  return side.sections.find(s => s.claim !== '' && Number(s.claim) === n);
+}
+
+function showTip({ canvas }, parts, place) {
+  const tip = find('.tip', canvas.parentElement);
+  tip.hidden = parts.length === 0 || !place;
+  if (tip.hidden) return;
+  tip.replaceChildren(...parts.map(part => element('span', {}, part)));
+  const left = place.x > canvas.clientWidth / 2;
+  tip.style.left = left ? '' : `${place.x + 14}px`;
+  tip.style.right = left ? `${canvas.clientWidth - place.x + 14}px` : '';
+  tip.style.top = `${place.y + 14}px`;
+}
 
 const chip = ({ text, differs }) => element('li', { className: differs ? 'differs' : '' }, text,
-  ...differs ? [element('span', { className: 'hidden' }, ` (${strings.differs})`)] : []);
+  ...differs ? [element('span', { className: 'hidden' }, strings.differs)] : []);
 
-function light(id, promise) {
-  const [name, text] = strings.promises[id];
-  const state = !promise ? 'open' : promise.held ? 'held' : 'broken';
-  const said = { open: strings.open_, held: strings.held, broken: strings.broken }[state];
-  return element('li', { className: `light ${state}`, 'data-promise': id },
-    element('span', { className: 'lamp', 'aria-hidden': 'true' }, { open: '·', held: '✓', broken: '✗' }[state]),
-    element('span', { className: 'promise' }, name),
-    element('span', { className: 'said' }, promise && !promise.held ? `${said}: ${text(number(promise.number))}` : said));
-}
+const light = ({ id, name, said, state }) => element('li', { className: `light ${state}`, 'data-promise': id },
+  element('span', { className: 'lamp', 'aria-hidden': 'true' }, { open: '·', void: '–', held: '✓', broke: '✗', wrong: '✗', lucky: '?' }[state]),
+  element('span', { className: 'promise' }, name), element('span', { className: 'said' }, said));

@@ -1,18 +1,11 @@
 // The story of one claim, as a text.
 import { duration } from './axis.js';
+import { keyName } from './names.js';
 import { verdictOf } from './race.js';
 import { strings } from './strings.js';
 
-// sectionOf returns the critical section of a claim. Where the instance has not
-// reported the claim, it is the section of the same user on the same instance
-// during the claim, if there is one only.
-export function sectionOf(side, claim) {
-  const named = side.sections.find(s => s.claim === claim.n);
-  if (named) return named;
-  const during = side.sections.filter(s => (s.claim ?? -1) < 0 && s.user === claim.user && s.instance === claim.instance &&
-    s.wanted >= claim.sent && (claim.answered < 0 || s.granted <= claim.answered));
-  return during.length === 1 ? during[0] : undefined;
-}
+// sectionOf returns the critical section of a claim.
+const sectionOf = (side, claim) => side.sections.find(s => s.claim !== '' && Number(s.claim) === claim.n);
 
 // storyOf tells what happened to a claim or in a critical section.
 export function storyOf(side, item) {
@@ -25,15 +18,16 @@ function claimStory(side, claim) {
   const parts = [story.claim(claim.n, claim.user, claim.instance), story.sent(duration(claim.sent))];
   if (section) parts.push(...insideStory(side, section));
   if (claim.answered < 0) return [...parts, story.flying];
-  parts.push(story.answered(duration(claim.answered - claim.sent), verdicts[verdictOf(claim)]), story.status(claim.status, claim.code));
+  const verdict = side.derived.wrong.has(claim.n) ? 'wrong' : verdictOf(claim);
+  parts.push(story.answered(duration(claim.answered - claim.sent), verdicts[verdict]), story.status(claim.status, claim.code));
   if (claim.order) parts.push(story.order(claim.order));
   return parts;
 }
 
 function sectionStory(side, section) {
-  const claim = side.claims.get(section.claim);
+  const claim = side.claims.get(Number(section.claim));
   if (claim) return claimStory(side, claim);
-  return [strings.story.section(section.key, section.user, section.instance), ...insideStory(side, section)];
+  return [strings.story.section(keyName(side.settings.lock, section.key), section.user, section.instance), ...insideStory(side, section)];
 }
 
 function insideStory(side, section) {

@@ -1,6 +1,7 @@
 // Timeline draws bands below each other on a canvas over one time axis. A band
-// has a title, a note, a height, draw and at; the bands that exist are
-// ClaimsBand, SectionsBand and StepsBand.
+// has a title, a note (or a function of the moment that returns it), a height,
+// draw and at; the bands that exist are ClaimsBand, SectionsBand, StatementsBand and
+// StepsBand.
 import { drawAxis } from './axis.js';
 import { theme } from './theme.js';
 
@@ -88,7 +89,8 @@ export class Timeline {
     const width = ctx.measureText(title).width;
     ctx.font = this.theme.small;
     ctx.fillStyle = this.theme.muted;
-    ctx.fillText(note, width + 8, top + titleHeight / 2 - 1);
+    const text = typeof note === 'function' ? note(this.viewport.cursor ?? this.viewport.end) : note;
+    ctx.fillText(text, width + 8, top + titleHeight / 2 - 1);
   }
 
   #drawBand(band) {

@@ -1,8 +1,9 @@
 // Viewport is the part of the time axis that all pictures of a page show, in
 // microseconds, and the moment up to which they show it. It dispatches
-// "change".
+// "change", and "moment" when the moment is another one.
 export class Viewport extends EventTarget {
   #end = 1;
+  start = 0; // of the time axis
   from = 0;
   to = 1;
   cursor = null; // shows everything
@@ -23,7 +24,7 @@ export class Viewport extends EventTarget {
   // show shows the given part, or what of it is on the axis.
   show(from, to) {
     const span = Math.min(Math.max(to - from, Math.min(minimum, this.#end)), this.#end);
-    this.from = Math.min(Math.max(0, from), this.#end - span);
+    this.from = Math.min(Math.max(this.start, from), this.#end - span);
     this.to = this.from + span;
     this.#changed();
   }
@@ -42,6 +43,7 @@ export class Viewport extends EventTarget {
   setCursor(moment) {
     this.cursor = moment === null ? null : Math.min(Math.max(0, moment), this.#end);
     this.#changed();
+    this.dispatchEvent(new Event('moment'));
   }
 
   #changed() { this.dispatchEvent(new Event('change')); }

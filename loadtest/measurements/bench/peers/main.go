@@ -6,6 +6,7 @@
 //	bench-peers pairs   LOCK DURATION GOROUTINES           acquire and release, one key for each goroutine
 //	bench-peers contend LOCK DURATION PROCESSES WAITERS    all waiters for one key
 //	bench-peers hold    LOCK DURATION LEASES TTL           hold many locks while the library renews them, in seconds
+//	bench-peers holder                              a holder for make faults: see docs/lock-protocol.md
 //
 // REDIS_URL is the server, ETCD_ADDR that of the etcd locks. Each command prints one line of JSON.
 package main
@@ -50,7 +51,10 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: bench-peers pairs | contend | hold …")
+		return fmt.Errorf("usage: bench-peers pairs | contend | hold | holder …")
+	}
+	if args[0] == "holder" && len(args) == 1 {
+		return serveHolder(ctx)
 	}
 	command, ok := commands[args[0]]
 	if !ok || len(args) != 3+command.numbers {

@@ -1,0 +1,169 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bradfitz/gomemcache/memcache"
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/migrations"
+)
+
+// A backend is what a lock keeps its keys in.
+type backend struct {
+	name     string
+	nodes    int
+	variable string // the holder's, with the addresses of the nodes
+	start    func(ctx context.Context, l *lab.Lab) (node, error)
+	durable  bool // a node that is killed and restarted has its data
+	forgets  bool // its nodes have forget
+	steps    bool // its nodes have step
+}
+
+// A node is one server of a backend.
+type node struct {
+	*lab.Server
+	network, address string
+	// forget deletes all locks, as an operator's mistake does.
+	forget func(ctx context.Context) error
+	// step sets the server's clock to a difference from the machine's.
+	step func(d time.Duration) error
+}
+
+// The backends.
+var (
+	oneRedis = &backend{
+		name: "Redis", nodes: 1, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
+	}
+	fiveRedis = &backend{
+		name: "five Redis", nodes: 5, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
+	}
+	// The lock needs a replica, which no holder reaches.
+	replicatedRedis = &backend{
+		name: "Redis with a replica", nodes: 1, variable: "REDIS_ADDRS", start: startReplicatedRedis, forgets: true,
+	}
+	mysqlServer = &backend{
+		name: "MySQL", nodes: 1, variable: "MYSQL_ADDR", start: startMySQL, durable: true, forgets: true,
+	}
+	etcdServer      = &backend{name: "etcd", nodes: 1, variable: "ETCD_ADDRS", start: startEtcd, durable: true}
+	zookeeperServer = &backend{
+		name: "ZooKeeper", nodes: 1, variable: "ZOOKEEPER_ADDRS", start: startZooKeeper, durable: true,
+	}
+	memcachedServer = &backend{
+		name: "memcached", nodes: 1, variable: "MEMCACHED_ADDR", start: startMemcached, forgets: true,
+	}
+	// A holder with servers of its own is only stopped and killed.
+	noServer = &backend{name: "servers of its own", durable: true}
+)
+
+// backends are what LOCK may be tried on, by the value of BACKEND.
+var backends = map[string]*backend{
+	"redis": oneRedis, "redis5": fiveRedis, "mysql": mysqlServer, "etcd": etcdServer, "zookeeper": zookeeperServer,
+	"memcached": memcachedServer, "none": noServer,
+}
+
+func startRedis(_ context.Context, l *lab.Lab) (node, error) {
+	r, err := lab.StartSteppedRedis(l)
+	if err != nil {
+		return node{}, err
+	}
+	n := redisNode(r.Redis)
+	n.step = r.Step
+	return n, nil
+}
+
+func redisNode(r *lab.Redis) node {
+	return node{Server: r.Server, network: "tcp", address: r.Address, forget: func(ctx context.Context) error {
+		rdb := redis.NewClient(&redis.Options{Addr: r.Address})
+		defer rdb.Close()
+		return rdb.FlushAll(ctx).Err()
+	}}
+}
+
+func startReplicatedRedis(_ context.Context, l *lab.Lab) (node, error) {
+	master, err := lab.StartRedisTCP(l)
+	if err != nil {
+		return node{}, err
+	}
+	host, port, _ := strings.Cut(master.Address, ":")
+	_, err = lab.StartRedisTCP(l, "--replicaof", host, port)
+	return redisNode(master), err
+}
+
+// startMySQL starts a server that has the table of package mysqllock.
+func startMySQL(ctx context.Context, l *lab.Lab) (node, error) {
+	m, err := lab.StartMySQL(l)
+	if err != nil {
+		return node{}, err
+	}
+	dsn, err := m.Create(ctx, "locks")
+	if err != nil {
+		return node{}, err
+	}
+	db, err := connect.MySQL(dsn, 1)
+	if err != nil {
+		return node{}, err
+	}
+	defer db.Close()
+	if err := migrations.Up(ctx, db.DB); err != nil {
+		return node{}, err
+	}
+	socket := strings.TrimSuffix(strings.TrimPrefix(dsn, "root@unix("), ")/locks")
+	return node{
+		Server: m.Server, network: "unix", address: socket,
+		forget: func(ctx context.Context) error { return forgetMySQL(ctx, dsn) },
+	}, nil
+}
+
+// forgetMySQL deletes the rows and ends the connections that hold GET_LOCKs.
+func forgetMySQL(ctx context.Context, dsn string) error {
+	db, err := connect.MySQL(dsn, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "DELETE FROM locks"); err != nil {
+		return err
+	}
+	var holders []int
+	const others = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command = 'Sleep'"
+	if err := db.SelectContext(ctx, &holders, others); err != nil {
+		return err
+	}
+	for _, id := range holders {
+		_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL %d", id)) // it may have ended
+	}
+	return nil
+}
+
+func startEtcd(_ context.Context, l *lab.Lab) (node, error) {
+	e, err := lab.StartEtcd(l)
+	if err != nil {
+		return node{}, err
+	}
+	return node{Server: e.Server, network: "unix", address: strings.TrimPrefix(e.Endpoint, "unix://")}, nil
+}
+
+func startZooKeeper(_ context.Context, l *lab.Lab) (node, error) {
+	z, err := lab.StartZooKeeper(l)
+	if err != nil {
+		return node{}, err
+	}
+	return node{Server: z.Server, network: "tcp", address: z.Address}, nil
+}
+
+func startMemcached(_ context.Context, l *lab.Lab) (node, error) {
+	m, err := lab.StartMemcached(l)
+	if err != nil {
+		return node{}, err
+	}
+	return node{
+		Server: m.Server, network: "unix", address: m.Address,
+		forget: func(context.Context) error { return memcache.New(m.Address).FlushAll() },
+	}, nil
+}

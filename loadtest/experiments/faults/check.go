@@ -1,0 +1,116 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/holder"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// maxPause is the longest time between two writes of a holder.
+const maxPause = 20*10*time.Millisecond + tolerance
+
+// check tries the holders of c without a fault, and returns the first breach of the
+// protocol.
+func check(ctx context.Context, l *lab.Lab, c column, logs string) (err error) {
+	s, err := c.open(ctx, l, logs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	first, second := &checked{s.holders[0], "the first holder"}, &checked{s.holders[1], "the second holder"}
+	steps := []func(context.Context) error{
+		func(context.Context) error { return first.acquires(leaseTime, "a free lock", holder.Acquired) },
+		func(context.Context) error { return second.isRefused() },
+		first.keeps,
+		func(context.Context) error { return first.releases() },
+		func(context.Context) error { return second.acquires(leaseTime, "a released lock", holder.Acquired) },
+		func(context.Context) error { return second.releases() },
+		func(context.Context) error { return errors.Join(first.ends(), second.ends()) },
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Println("the holder keeps the protocol")
+	return nil
+}
+
+// A checked is a holder that is checked.
+type checked struct {
+	*station
+	name string
+}
+
+const checkKey = "faults-check"
+
+func (c *checked) acquires(wait time.Duration, what string, want holder.Word) error {
+	from := c.said()
+	c.acquire(checkKey, leaseTime, wait)
+	return c.says(from, wait+answerLimit, "to acquire of "+what, want)
+}
+
+// says checks that the next answer is want.
+func (c *checked) says(from int, limit time.Duration, to string, want holder.Word) error {
+	l, ok := c.await(from, limit, holder.Acquired, holder.Refused, holder.Released, holder.Lost, holder.Unknown)
+	switch {
+	case c.fault() != nil:
+		return fmt.Errorf("%s: %w", c.name, c.fault())
+	case !ok:
+		return fmt.Errorf("%s: no answer %s within %s", c.name, to, limit)
+	case l.Word != want:
+		return fmt.Errorf("%s: %q is the answer %s, want %s", c.name, l, to, want)
+	}
+	return nil
+}
+
+// isRefused checks that a wait for a held lock lasts as long as it was told.
+func (c *checked) isRefused() error {
+	begun := time.Now()
+	if err := c.acquires(leaseTime/2, "a held lock", holder.Refused); err != nil {
+		return err
+	}
+	if took := time.Since(begun); took < leaseTime/2-tolerance {
+		return fmt.Errorf("%s: refused after %s, want a wait of %s", c.name, took.Round(time.Millisecond), leaseTime/2)
+	}
+	return nil
+}
+
+// keeps checks that the holder writes, and keeps the lock for longer than its lease.
+func (c *checked) keeps(ctx context.Context) error {
+	for end := time.Now().Add(2 * leaseTime); time.Now().Before(end); rig.Sleep(ctx, leaseTime/10) {
+		if l, ok := c.await(c.said(), maxPause, holder.Write, holder.Lost); !ok || l.Word == holder.Lost {
+			return errors.Join(fmt.Errorf("%s: no write within %s while it holds; it said %q", c.name, maxPause, l), c.fault())
+		}
+	}
+	return ctx.Err()
+}
+
+// releases checks that the holder releases, and writes no more.
+func (c *checked) releases() error {
+	from := c.said()
+	c.release()
+	if err := c.says(from, leaseTime, "to release", holder.Released); err != nil {
+		return err
+	}
+	if l, ok := c.await(c.said(), maxPause, holder.Write); ok {
+		return fmt.Errorf("%s: %q after the release", c.name, l)
+	}
+	return nil
+}
+
+// ends checks that the holder ends with its input.
+func (c *checked) ends() error {
+	_ = c.in.Close()
+	select {
+	case <-c.exited:
+		return nil
+	case <-time.After(leaseTime):
+		return fmt.Errorf("%s: still runs %s after the end of its input", c.name, leaseTime)
+	}
+}

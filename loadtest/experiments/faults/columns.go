@@ -1,0 +1,196 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// leaseTime is the lease that the holders ask for. Their clients' time-outs are
+// shorter: a client that waits for a reply for longer than its lease is a finding
+// about the setting.
+const leaseTime = 3 * time.Second
+
+// A column is a lock of the table.
+type column struct {
+	name    string
+	backend *backend
+	command string   // of its holder, for the shell
+	env     []string // of its holder, beside the servers
+	kind    kind
+	fenced  bool          // a later grant has a larger fence
+	bound   bool          // ends with its connection
+	returns time.Duration // how long after a fault it may take until a lock can be acquired
+	keeps   string        // how it keeps its lease, and the time-outs of its client
+	needs   string        // the file that make holders builds for it last, if any
+}
+
+// A kind is what is expected of a lock.
+type kind string
+
+const (
+	ours    kind = "ours"    // keeps its contract
+	peer    kind = "peer"    // is measured
+	control kind = "control" // has to fail
+)
+
+const (
+	watchdog   = "extended every third of the lease by its client; "
+	goRedis    = "go-redis with 1 s for a reply and one retry"
+	ownLoop    = "extended every third of the lease by its holder; "
+	controlled = "a reply may take a minute, no retry"
+)
+
+// own returns a column for a holder of this program.
+func own(name, holder string, b *backend, fenced bool, keeps string) column {
+	return column{
+		name: name, backend: b, command: "bin/loadtest holder", env: []string{"HOLDER=" + holder}, kind: ours,
+		fenced: fenced, bound: b == mysqlServer && !fenced, keeps: keeps,
+	}
+}
+
+// replicated returns c with the time until a replica follows a restarted master
+// again: before that nothing is acquired.
+func replicated(c column) column {
+	c.returns = 5 * time.Second
+	return c
+}
+
+var columns = []column{
+	own("redislock", "redislock", oneRedis, false, watchdog+goRedis),
+	own("redislock batched", "redislock-batched", oneRedis, false, watchdog+goRedis),
+	own("redislock fenced", "redislock-fenced", oneRedis, true, watchdog+goRedis),
+	replicated(own("redislock replicated", "redislock-replicated", replicatedRedis, false,
+		watchdog+goRedis+"; WAIT of 0.5 s")),
+	own("redisson", "redisson", oneRedis, false, watchdog+goRedis),
+	own("redisson fair", "redisson-fair", oneRedis, false, watchdog+goRedis),
+	own("redisson fenced", "redisson-fenced", oneRedis, true, watchdog+goRedis),
+	own("redlock of five", "redlock", fiveRedis, false, watchdog+goRedis+"; 0.5 s for each node"),
+	own("MySQL rows", "rows", mysqlServer, true, watchdog+"10 s for a statement"),
+	own("GET_LOCK", "getlock", mysqlServer, false, "held by its connection, which a ping watches"),
+	own("ZooKeeper", "zookeeper", zookeeperServer, true, "held by a session of one lease"),
+	own("etcd", "etcd", etcdServer, true, watchdog+"etcd's lease"),
+	own("memcached", "memcached", memcachedServer, false, watchdog+"0.5 s for a reply"),
+
+	library("bsm/redislock", "bsm", oneRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
+	library("redsync", "redsync", oneRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
+	library("redsync of five", "redsync", fiveRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
+	library("rueidislock", "rueidislock", oneRedis, "extended every half of the lease by its client"),
+	library("etcd's Mutex", "etcd-mutex", etcdServer, "held by a session of one lease"),
+
+	built("redis-py", python+" "+pythonHolders+"redis_py.py", oneRedis, python,
+		ownLoop+"redis-py with 5 s for a reply and ten retries"),
+	built("Node's redlock", "node examples/holders/node/redlock.mjs", fiveRedis,
+		"examples/holders/node/node_modules/redlock",
+		"extended 0.5 s before its end by its client; ioredis without a limit for a reply"),
+	built("Redisson's RLock", javaHolder+" RedissonHolder", oneRedis, javaClasses,
+		watchdog+"Redisson's own time-outs"),
+	built("Redisson's fair lock", javaHolder+" RedissonHolder fair", oneRedis, javaClasses,
+		watchdog+"Redisson's own time-outs"),
+	built("Curator", javaHolder+" CuratorHolder", zookeeperServer, javaClasses, "held by a session of one lease"),
+
+	must("no lock", "no-lock", "no lock"),
+	must("SETNX without owner", "setnx-no-owner", "not extended; "+controlled),
+	must("lease from the reply", "lease-from-reply", ownLoop+controlled),
+}
+
+// library returns a column for a Go library.
+func library(name, holder string, b *backend, keeps string) column {
+	return column{
+		name: name, backend: b, command: "bin/bench-peers holder", env: []string{"HOLDER=" + holder}, kind: peer,
+		keeps: keeps,
+	}
+}
+
+// The holders in other languages, which make holders builds.
+const (
+	pythonHolders = "examples/holders/python/"
+	python        = pythonHolders + ".venv/bin/python"
+	javaHolder    = "examples/holders/java/holder"
+	javaClasses   = "examples/holders/java/target/classes"
+)
+
+// built returns a column for a library whose holder can only be tried when the file
+// needs exists.
+func built(name, command string, b *backend, needs, keeps string) column {
+	return column{name: name, backend: b, command: command, kind: peer, needs: needs, keeps: keeps}
+}
+
+// isBuilt says that c can be tried.
+func (c column) isBuilt() bool {
+	if c.needs == "" {
+		return true
+	}
+	_, err := os.Stat(c.needs)
+	return err == nil
+}
+
+// onlyBuilt returns those of list that can be tried, and says which cannot.
+func onlyBuilt(list []column) (all []column) {
+	for _, c := range list {
+		if c.isBuilt() {
+			all = append(all, c)
+		} else {
+			fmt.Printf("not tried, because its holder is not built (make holders): %s\n", c.name)
+		}
+	}
+	return all
+}
+
+// must returns a column for a control, which must fail.
+func must(name, holder, keeps string) column {
+	return column{
+		name: name, backend: oneRedis, command: "bin/loadtest holder", env: []string{"HOLDER=" + holder},
+		kind: control, keeps: keeps,
+	}
+}
+
+// chosen returns the columns of the setting CELL, or the one of LOCK and BACKEND, or
+// all.
+func chosen(lock, cell string) ([]column, error) {
+	if lock != "" {
+		name := os.Getenv("BACKEND")
+		b, ok := backends[name]
+		if !ok {
+			return nil, fmt.Errorf("BACKEND=%q: want one of redis, redis5, mysql, etcd, zookeeper, memcached, none", name)
+		}
+		return []column{{name: "LOCK", backend: b, command: lock, kind: peer, keeps: lock}}, nil
+	}
+	name, _, _ := strings.Cut(cell, "/")
+	if name == "" {
+		return onlyBuilt(columns), nil
+	}
+	for _, c := range columns {
+		if slug(c.name) == name && !c.isBuilt() {
+			return nil, fmt.Errorf("CELL=%q: the holder is not built: make holders", cell)
+		}
+		if slug(c.name) == name {
+			return []column{c}, nil
+		}
+	}
+	return nil, fmt.Errorf("CELL=%q: no such lock; want one of %s, and a fault after a slash", cell,
+		strings.Join(slugs(columns, func(c column) string { return c.name }), ", "))
+}
+
+// slug returns name as a part of CELL.
+func slug(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '/':
+			return '-'
+		case r == '\'' || r == ':' || r == ',':
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+func slugs[T any](list []T, name func(T) string) (all []string) {
+	for _, e := range list {
+		all = append(all, slug(name(e)))
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,66 @@
+package faults
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+func TestLockWhoseHolderIsNotBuiltIsNotTried(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "program")
+	lock := built("lock", file, oneRedis, file, "")
+	if got := onlyBuilt([]column{lock}); len(got) > 0 {
+		t.Errorf("tried without %s", file)
+	}
+	if err := os.WriteFile(file, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := onlyBuilt([]column{lock}); len(got) != 1 {
+		t.Error("not tried though it is built")
+	}
+}
+
+// A run without the holders of make holders is whole: docs/faults.md can be written.
+func TestRunIsWholeWithoutLocksToBuild(t *testing.T) {
+	t.Parallel()
+	r := Report{Trials: fullTrials}
+	for _, c := range columns {
+		if c.needs == "" {
+			r.Cells = append(r.Cells, cellsOf(c)...)
+		}
+	}
+	if !r.whole() {
+		t.Error("not whole without the locks to build")
+	}
+	// As many cells as before, but of a lock that has to be built.
+	r.Cells = append(r.Cells[len(rows):], cellsOf(built("redis-py", "", oneRedis, "python", ""))...)
+	if r.whole() {
+		t.Error("whole without " + columns[0].name)
+	}
+}
+
+func cellsOf(c column) (cells []Cell) {
+	for _, r := range rows {
+		cells = append(cells, Cell{Lock: c.name, Fault: r.name})
+	}
+	return cells
+}
+
+func TestCellsOfTheProtocolsPageExist(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/lock-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := regexp.MustCompile(`CELL=(\S+)`).FindAllSubmatch(page, -1)
+	if len(cells) == 0 {
+		t.Error("the page names no cell")
+	}
+	for _, cell := range cells {
+		if _, err := rowsOf(string(cell[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}

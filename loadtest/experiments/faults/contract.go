@@ -1,0 +1,46 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+)
+
+// toldWithin is how soon a holder that runs learns that the server has forgotten its
+// lease: from its next extension.
+const toldWithin = leaseTime/3 + tolerance
+
+// breaches returns what v breaks of the contract of our locks.
+func (t *trial) breaches(v Verdict) (broken []string) {
+	add := func(broke bool, format string, args ...any) {
+		if broke {
+			broken = append(broken, fmt.Sprintf(format, args...))
+		}
+	}
+	switch t.mayLose() {
+	case keeps, expires:
+		add(v.Writes > 0, "two at once for %.0f ms", v.Two)
+		// Without a late write it is the word that a busy machine has delayed.
+		add(v.Told != nil && *v.Told > ms(tolerance), "told %.0f ms after the next had entered", deref(v.Told))
+	case forgotten:
+		add(v.Two > ms(toldWithin), "two at once for %.0f ms", v.Two)
+		add(v.Writes > 0 && t.fenced && !v.Fenced, "two at once, and the fence did not rise")
+	case blind:
+		add(v.Writes > maxLateWrites && !v.Fenced, "%d writes after the next had entered", v.Writes)
+	}
+	add(v.GaveUp != "", "gave up: %s", v.GaveUp)
+	add(v.Nobody > ms(leaseTime/3+tolerance+t.returns), "held by nobody for %.1f s beyond the lease", v.Nobody/1000)
+	add(v.FalseLoss, "told of a loss that was none")
+	add(v.WrongWord != "", "wrong word: %s", v.WrongWord)
+	add(v.Leak > 0, "the key was locked for %.1f s though nobody held it", v.Leak/1000)
+	add(v.Misconduct != "", "the holder: %s", v.Misconduct)
+	return broken
+}
+
+func ms(d time.Duration) float64 { return *milliseconds(d) }
+
+func deref(f *float64) float64 {
+	if f == nil {
+		return 0
+	}
+	return *f
+}

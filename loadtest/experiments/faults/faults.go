@@ -1,0 +1,188 @@
+// Package faults tries locks, ours and anybody's, under faults: a table of locks and
+// faults, with what each lock did in each. A holder of a lock is a program of its
+// own, in any language, that speaks the protocol of package holder.
+package faults
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A Cell is a lock under a fault.
+type Cell struct {
+	Lock     string    `json:"lock"`
+	Kind     kind      `json:"kind"`
+	Keeps    string    `json:"keeps"`
+	Fault    string    `json:"fault"`
+	Absent   string    `json:"not_applicable,omitempty"`
+	Trials   []Verdict `json:"trials,omitempty"`
+	Breaches []string  `json:"breaches,omitempty"` // of our contract, each with its trial
+
+	worst *trial
+}
+
+// A Report is a run of the experiment.
+type Report struct {
+	Environment rig.Environment `json:"environment"`
+	Trials      int             `json:"trials"` // in each cell
+	Lease       float64         `json:"lease_s"`
+	Cells       []Cell          `json:"cells"`
+	Pass        bool            `json:"pass"`
+}
+
+// fullTrials is how many trials a cell has in a whole run.
+const fullTrials = 5
+
+// parallel is how many locks are tried at a time. A trial mostly waits.
+const parallel = 28
+
+// Run tries each lock under each fault, prints the exceptions and writes
+// out/faults/faults.json and out/faults/report.html. It returns nil only if ours kept
+// their contract in each cell and each control failed.
+//
+// LOCK is the command of a holder to try instead, on the servers of BACKEND, and
+// CHECK=1 only looks whether it keeps the protocol; CELL is one lock, or one cell as in
+// redislock/reply-of-release-lost; FAULTS=quick has one trial in each cell instead of
+// five.
+func Run(ctx context.Context) error {
+	chosenColumns, err := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
+	if err != nil {
+		return err
+	}
+	chosenRows, err := rowsOf(os.Getenv("CELL"))
+	if err != nil {
+		return err
+	}
+	trials := fullTrials
+	if os.Getenv("FAULTS") == "quick" {
+		trials = 1
+	}
+	if _, err := rig.EmptyDir("out", "faults"); err != nil {
+		return err
+	}
+	logs, err := rig.EmptyDir("out", "faults", "logs")
+	if err != nil {
+		return err
+	}
+	l, err := rig.OpenLab()
+	if err != nil {
+		return err
+	}
+	if os.Getenv("LOCK") != "" {
+		if err := check(ctx, l, chosenColumns[0], logs); err != nil || os.Getenv("CHECK") != "" {
+			return errors.Join(err, l.Close())
+		}
+	}
+	steps := rig.NewSteps(len(chosenColumns) * len(chosenRows))
+	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, steps: steps}
+	err = e.run(ctx, chosenColumns)
+	err = errors.Join(err, l.Close())
+	if err == nil {
+		err = ctx.Err() // a run that was interrupted proves nothing
+	}
+	return errors.Join(err, e.report(ctx, err == nil))
+}
+
+// rowsOf returns the rows of the setting CELL.
+func rowsOf(cell string) ([]row, error) {
+	_, name, one := strings.Cut(cell, "/")
+	if !one {
+		return rows, nil
+	}
+	for _, r := range rows {
+		if slug(r.name) == name {
+			return []row{r}, nil
+		}
+	}
+	return nil, fmt.Errorf("CELL=%q: no such fault; want one of %s", cell,
+		strings.Join(slugs(rows, func(r row) string { return r.name }), ", "))
+}
+
+// An experiment is a run under way.
+type experiment struct {
+	lab    *lab.Lab
+	logs   string // the directory for the holders' standard error
+	rows   []row
+	trials int
+	steps  *rig.Steps
+
+	mu    sync.Mutex
+	cells []Cell
+}
+
+func (e *experiment) run(ctx context.Context, list []column) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for _, c := range list {
+		group.Go(func() error { return e.column(ctx, c) })
+	}
+	return group.Wait()
+}
+
+// column tries a lock under each fault.
+func (e *experiment) column(ctx context.Context, c column) error {
+	s, err := c.open(ctx, e.lab, e.logs)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, r := range e.rows {
+		cell, err := e.cell(ctx, s, r)
+		if err != nil {
+			return err
+		}
+		e.mu.Lock()
+		e.steps.Next("%s, %s", c.name, r.name)
+		e.cells = append(e.cells, cell)
+		e.mu.Unlock()
+	}
+	return nil
+}
+
+// cell tries a lock under a fault, several times.
+func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
+	cell := Cell{Lock: s.name, Kind: s.kind, Keeps: s.keeps, Fault: r.name}
+	if r.absent != nil {
+		cell.Absent = r.absent(s.column)
+	}
+	if cell.Absent != "" {
+		return cell, nil
+	}
+	for i := range e.trials {
+		s.trials++
+		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials)}
+		if err := t.run(ctx); err != nil {
+			return cell, err
+		}
+		v := t.judge()
+		broken := t.breaches(v)
+		for _, what := range broken {
+			cell.Breaches = append(cell.Breaches, fmt.Sprintf("trial %d: %s", i+1, what))
+		}
+		if cell.worst == nil || len(broken) > 0 || v.Two > 0 && cell.Trials[len(cell.Trials)-1].Two == 0 {
+			cell.worst = t
+		}
+		cell.Trials = append(cell.Trials, v)
+	}
+	return cell, nil
+}
+
+// order sorts cells as the tables of locks and faults are.
+func order(cells []Cell) {
+	place := func(c Cell) int {
+		return slices.IndexFunc(columns, func(l column) bool { return l.name == c.Lock })*len(rows) +
+			slices.IndexFunc(rows, func(r row) bool { return r.name == c.Fault })
+	}
+	slices.SortStableFunc(cells, func(a, b Cell) int { return cmp.Compare(place(a), place(b)) })
+}

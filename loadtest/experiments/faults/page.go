@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/flashsale/loadtest/holder"
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/verdict"
+)
+
+const legend = "T two at once, F two at once and the fence refuses the earlier one, G gave up its wait, " +
+	"N held by nobody for longer than the lease, L told of a loss that was none, W a wrong word, " +
+	"K the key was kept without a holder, M the holder's misconduct."
+
+// writePage writes out/faults/report.html: the heat map, and the time line of the
+// worst trial of each cell in which something was seen.
+func (r Report) writePage() error {
+	grid := r.grid()
+	page := report.Report{
+		Title: "Locks under faults", Pass: r.Pass, Environment: r.Environment,
+		Summary: fmt.Sprintf("%d locks under %d faults, %d trials each, leases of %g s. "+
+			"Ours have to keep their contract, the controls have to fail, the others are measured.",
+			len(grid.Rows), len(grid.Columns), r.Trials, r.Lease),
+		Sections: []report.Section{{
+			Title: "What was seen", Text: legend + " A cell leads to its worst trial.", Charts: []report.Chart{grid},
+		}},
+	}
+	for _, c := range r.Cells {
+		if seen := c.seen(); len(seen) > 0 {
+			page.Sections = append(page.Sections, c.section(seen))
+		}
+	}
+	return report.Write("faults", page)
+}
+
+// names returns the different names of cells, in their order.
+func names(cells []Cell, name func(Cell) string) (all []string) {
+	seen := map[string]bool{}
+	for _, c := range cells {
+		if n := name(c); !seen[n] {
+			seen[n] = true
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func (r Report) grid() report.Grid {
+	g := report.Grid{
+		Caption: "lock × fault",
+		Rows:    names(r.Cells, func(c Cell) string { return c.Lock }),
+		Columns: names(r.Cells, func(c Cell) string { return c.Fault }),
+	}
+	for _, lock := range g.Rows {
+		row := make([]report.GridCell, len(g.Columns))
+		for i, fault := range g.Columns {
+			row[i] = report.GridCell{Shade: report.Absent, Title: "not tried"}
+			for _, c := range r.Cells {
+				if c.Lock == lock && c.Fault == fault {
+					row[i] = c.gridCell()
+				}
+			}
+		}
+		g.Cells = append(g.Cells, row)
+	}
+	return g
+}
+
+func (c Cell) gridCell() report.GridCell {
+	seen := c.seen()
+	cell := report.GridCell{
+		Shade: report.Fine, Text: seen.letters(), Title: strings.Join(seen.texts(len(c.Trials)), "; "), Link: c.id(),
+	}
+	switch {
+	case c.Absent != "":
+		return report.GridCell{Shade: report.Absent, Title: "does not apply: " + c.Absent}
+	case len(seen) == 0:
+		return report.GridCell{Shade: report.Fine, Title: "nothing"}
+	case seen[0].bad || c.Kind == ours && len(c.Breaches) > 0:
+		cell.Shade = report.Bad
+	default:
+		cell.Shade = report.Notable
+	}
+	return cell
+}
+
+func (c Cell) id() string { return slug(c.Lock) + "--" + slug(c.Fault) }
+
+func (c Cell) section(seen findings) report.Section {
+	s := report.Section{
+		Title: c.Lock + ": " + c.Fault, ID: c.id(), Verdicts: c.verdicts(),
+		Text: strings.Join(seen.texts(len(c.Trials)), "; ") + ". The lock is " + c.Keeps + ".",
+	}
+	if len(c.Breaches) > 0 && c.Kind == ours {
+		s.Text += " Against its contract: " + strings.Join(c.Breaches, "; ") + "."
+	}
+	if c.worst != nil {
+		s.Charts = append(s.Charts, report.Lanes{Caption: "the worst trial", Unit: "s", Rows: c.worst.lanes()})
+	}
+	return s
+}
+
+// verdicts is empty for a lock that is only measured.
+func (c Cell) verdicts() []verdict.Verdict {
+	if c.Kind != ours {
+		return nil
+	}
+	return []verdict.Verdict{verdict.Passed(len(c.Breaches) == 0, false)}
+}
+
+// lanes returns the time line of a trial.
+func (t *trial) lanes() []report.Lane {
+	fault := report.Lane{Name: "the fault"}
+	if t.seen.struck != 0 {
+		end := max(t.seen.healed, t.seen.struck)
+		if t.row.moment == throughout {
+			end = t.seen.ended
+		}
+		fault.Spans = []report.Span{{
+			Name: t.row.name, Kind: report.Fault, From: t.seconds(t.seen.struck), To: t.seconds(end),
+		}}
+	}
+	return []report.Lane{t.lane("first holder", t.seen.a), t.lane("second holder", t.seen.b), fault}
+}
+
+func (t *trial) lane(name string, lines []holder.Line) report.Lane {
+	lane := report.Lane{Name: name}
+	add := func(kind report.Kind, what string, from, to time.Duration) {
+		lane.Spans = append(lane.Spans, report.Span{Name: what, Kind: kind, From: t.seconds(from), To: t.seconds(to)})
+	}
+	for _, h := range holds(lines) {
+		add(report.Hold, "takes itself for the holder", h.from, h.to)
+	}
+	for _, l := range lines {
+		if l.Word != holder.Write && l.Word != holder.Ready {
+			add(report.Call, strings.TrimSpace(string(l.Word)+" "+l.Text), l.At, l.At)
+		}
+	}
+	return lane
+}
+
+func (t *trial) seconds(at time.Duration) float64 { return (at - t.seen.begun).Seconds() }

@@ -1,0 +1,211 @@
+package faults
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/holder"
+)
+
+const (
+	// startLimit is how long a holder may take to be ready: a JVM needs seconds on
+	// a busy machine.
+	startLimit = 60 * time.Second
+	// maxLateness is how much older than its arrival a line may be.
+	maxLateness = 2 * time.Second
+	// maxLines is what a holder may say in one trial: a hundred lines a second, for
+	// minutes.
+	maxLines = 50_000
+)
+
+// A process is a holder that runs.
+type process struct {
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	stopWatch func()
+	exited    chan struct{}
+
+	mu         sync.Mutex
+	lines      []holder.Line
+	more       chan struct{} // closed when there is another line
+	stopped    bool          // by SIGSTOP: its lines may be late
+	misconduct error         // the first breach of the protocol
+	ended      bool          // there are no more lines
+}
+
+// startHolder starts the holder of command, a line for the shell, and returns when
+// it is ready. Its standard error is log.
+func startHolder(command string, env []string, log *os.File) (*process, error) {
+	p := &process{
+		cmd: exec.Command("/bin/sh", "-c", "exec "+command), exited: make(chan struct{}), more: make(chan struct{}),
+	}
+	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), env...), log
+	in, inErr := p.cmd.StdinPipe()
+	out, outErr := p.cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
+		return nil, err
+	}
+	p.in = in
+	var err error
+	if p.stopWatch, err = lab.StartChild(p.cmd, syscall.SIGKILL); err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	go p.listen(out)
+	if _, ok := p.await(0, startLimit, holder.Ready); !ok {
+		p.kill()
+		return nil, fmt.Errorf("%s: not ready: %w", command, p.fault())
+	}
+	return p, nil
+}
+
+// listen records the lines of out until it ends.
+func (p *process) listen(out io.Reader) {
+	scanner := bufio.NewScanner(out)
+	for scanner.Scan() {
+		p.record(scanner.Text())
+	}
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // who closes its output, but runs on
+	_ = p.cmd.Wait()                                      // how it ends says nothing: experiments kill holders
+	p.stopWatch()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	close(p.exited)
+	p.announce()
+}
+
+// record records a line, or what is wrong with it.
+func (p *process) record(text string) {
+	l, err := holder.ParseLine(text)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	late := holder.Now() - l.At
+	switch {
+	case err != nil:
+	case len(p.lines) >= maxLines:
+		err = errors.New("says too much")
+	case late < -time.Millisecond:
+		err = fmt.Errorf("%q: its time has not come yet", text)
+	case late > maxLateness && !p.stopped:
+		err = fmt.Errorf("%q: arrived %s late", text, late.Round(time.Millisecond))
+	default:
+		p.lines = append(p.lines, l)
+	}
+	if p.misconduct == nil {
+		p.misconduct = err
+	}
+	p.announce()
+}
+
+// announce wakes those who await a line. The caller holds p.mu.
+func (p *process) announce() {
+	close(p.more)
+	p.more = make(chan struct{})
+}
+
+// said returns how many lines there are.
+func (p *process) said() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.lines)
+}
+
+// await returns the first line from the given one on that has one of words. It
+// returns false when limit is over, or the holder has ended or broken the protocol.
+func (p *process) await(from int, limit time.Duration, words ...holder.Word) (holder.Line, bool) {
+	end := time.After(limit)
+	for {
+		p.mu.Lock()
+		for ; from < len(p.lines); from++ {
+			if slices.Contains(words, p.lines[from].Word) {
+				defer p.mu.Unlock()
+				return p.lines[from], true
+			}
+		}
+		more, broken := p.more, p.misconduct != nil || p.ended
+		p.mu.Unlock()
+		if broken {
+			return holder.Line{}, false
+		}
+		select {
+		case <-more:
+		case <-end:
+			return holder.Line{}, false
+		}
+	}
+}
+
+// take returns the lines so far and forgets them.
+func (p *process) take() []holder.Line {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := p.lines
+	p.lines = nil
+	return lines
+}
+
+// fault returns what the holder did wrong, if anything.
+func (p *process) fault() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.exited:
+		return errors.Join(p.misconduct, errors.New("the holder has ended"))
+	default:
+		return p.misconduct
+	}
+}
+
+func (p *process) command(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.in, format+"\n", args...) // a holder that has ended says nothing
+}
+
+func (p *process) acquire(key string, lease, wait time.Duration) {
+	p.command("acquire %s %d %d", key, lease.Milliseconds(), wait.Milliseconds())
+}
+
+func (p *process) release() { p.command("release") }
+
+// suspend stops all threads of the holder until resume.
+func (p *process) suspend() {
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	p.signal(syscall.SIGSTOP)
+}
+
+func (p *process) resume() { p.signal(syscall.SIGCONT) }
+
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// signal sends sig to the holder and its children, unless it has ended.
+func (p *process) signal(sig syscall.Signal) {
+	select {
+	case <-p.exited:
+	default:
+		_ = syscall.Kill(-p.cmd.Process.Pid, sig)
+	}
+}
+
+// close ends the holder: by the end of its input, or by force.
+func (p *process) close() {
+	p.resume()
+	_ = p.in.Close()
+	select {
+	case <-p.exited:
+	case <-time.After(2 * time.Second):
+		p.kill()
+	}
+}

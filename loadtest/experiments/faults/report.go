@@ -1,0 +1,78 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// report prints the exceptions and writes the files. A run that did not end proves
+// nothing.
+func (e *experiment) report(ctx context.Context, ended bool) error {
+	order(e.cells)
+	environment, err := rig.ThisMachine(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	r := Report{Environment: environment, Trials: e.trials, Lease: leaseTime.Seconds(), Cells: e.cells}
+	failed := e.failures()
+	r.Pass = ended && len(failed) == 0
+	r.table("\n").Print()
+	for _, f := range failed {
+		fmt.Println("NO: " + f)
+	}
+	if !ended {
+		fmt.Println("NO: interrupted")
+	}
+	if err := errors.Join(rig.WriteJSON("out/faults/faults.json", r), r.writePage()); err != nil {
+		return err
+	}
+	return rig.Proven(r.Pass)
+}
+
+// failures returns what fails the run: a breach of our contract, and a control that
+// held.
+func (e *experiment) failures() (failed []string) {
+	for _, c := range e.cells {
+		if c.Kind == ours && len(c.Breaches) > 0 {
+			failed = append(failed, fmt.Sprintf("%s, %s: %s", c.Lock, c.Fault, strings.Join(c.Breaches, "; ")))
+		}
+	}
+	for _, c := range columns {
+		if tried, broke := e.broke(c.name); c.kind == control && tried == len(rows) && !broke {
+			failed = append(failed, c.name+" held under every fault, so that a zero beside another lock says nothing")
+		}
+	}
+	return failed
+}
+
+// broke returns under how many faults a lock was tried, and whether two held it at
+// once under one of them.
+func (e *experiment) broke(lock string) (tried int, broke bool) {
+	for _, c := range e.cells {
+		if c.Lock != lock {
+			continue
+		}
+		tried++
+		for _, v := range c.Trials {
+			broke = broke || v.Two > 0
+		}
+	}
+	return tried, broke
+}
+
+// table has a row for each cell in which something was seen, findings with separator
+// between them.
+func (r Report) table(separator string) report.Table {
+	t := report.Table{Header: []string{"lock", "fault", "seen"}, Text: true}
+	for _, c := range r.Cells {
+		if seen := c.seen(); len(seen) > 0 {
+			t.Add(c.Lock, c.Fault, strings.Join(seen.texts(len(c.Trials)), separator))
+		}
+	}
+	return t
+}

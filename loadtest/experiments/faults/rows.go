@@ -1,0 +1,271 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/flashsale/internal/faultproxy"
+)
+
+// A row is a fault at a moment of a trial.
+type row struct {
+	name   string
+	moment moment
+	lasts  time.Duration // between strike and heal
+	strike func(context.Context, *trial) error
+	heal   func(context.Context, *trial) error
+	// loses says that the holder may lose its lock: the fault outlasts the lease, or
+	// the server forgets it.
+	loses loss
+	// breaks says that connections break, and what is bound to them.
+	breaks bool
+	// absent returns why the row does not apply to c, or nothing.
+	absent func(c column) string
+}
+
+// A moment is when a fault strikes.
+type moment string
+
+const (
+	never      moment = ""
+	acquiring  moment = "acquire" // just before the holder acquires
+	holding    moment = "hold"
+	waiting    moment = "wait" // while the other holder waits
+	releasing  moment = "release"
+	throughout moment = "always"
+)
+
+// A loss says why a holder may lose its lock.
+type loss int
+
+const (
+	keeps     loss = iota
+	expires        // the server lets the lease end
+	forgotten      // the server no longer knows of the lease; nothing could tell the holder at once
+	blind          // the holder does not run, and cannot know
+)
+
+const (
+	briefly = leaseTime / 3
+	long    = 5 * leaseTime / 2
+)
+
+var rows = []row{
+	{name: "no fault"},
+
+	{name: "reply of acquire lost", moment: acquiring, lasts: briefly, strike: loseReply, heal: healNet, breaks: true},
+	{name: "reply of extend lost", moment: holding, lasts: briefly, strike: loseReply, heal: healNet, breaks: true},
+	{name: "reply of release lost", moment: releasing, lasts: briefly, strike: loseReply, heal: healNet, breaks: true},
+	{name: "request of release lost", moment: releasing, lasts: briefly, strike: loseRequest, heal: healNet,
+		breaks: true},
+	{name: "reply of acquire later than the lease", moment: acquiring, lasts: leaseTime + briefly,
+		strike: delayReplies(leaseTime + briefly/2), heal: healNet, loses: expires, breaks: true},
+	{name: "requests of acquire abandoned", moment: acquiring, lasts: long, strike: dropRequests, heal: healNet,
+		loses: expires, breaks: true},
+
+	{name: "connections reset", moment: holding, strike: resetHolder, breaks: true},
+	{name: "connections of the waiter reset", moment: waiting, strike: resetWaiter},
+	// The proxy repeats no packet: connections that lost some end with the partition.
+	{name: "partition, brief", moment: holding, lasts: briefly / 2, strike: partitionHolder, heal: healNet,
+		breaks: true},
+	{name: "partition, long", moment: holding, lasts: long, strike: partitionHolder, heal: healNet, loses: expires,
+		breaks: true},
+	{name: "replies dropped, long", moment: holding, lasts: long, strike: dropReplies, heal: healNet, loses: expires,
+		breaks: true},
+	{name: "waiter partitioned", moment: waiting, lasts: leaseTime, strike: partitionWaiter, heal: healNet},
+	{name: "minority cut off", moment: holding, lasts: long, strike: partitionNodes(2), heal: healNet,
+		absent: exceptFive},
+	{name: "majority cut off", moment: holding, lasts: long, strike: partitionNodes(3), heal: healNet, loses: expires,
+		absent: exceptFive},
+	{name: "slow network", moment: throughout, strike: slowNetwork, heal: healNet},
+
+	// A connection that is silent for so long may be given up.
+	{name: "server stopped, brief", moment: holding, lasts: briefly, strike: stopServers, heal: resumeServers,
+		breaks: true},
+	{name: "server stopped, long", moment: holding, lasts: 2 * leaseTime, strike: stopServers, heal: resumeServers,
+		loses: expires},
+	{name: "server stopped while waiting", moment: waiting, lasts: briefly, strike: stopServers, heal: resumeServers,
+		breaks: true},
+	{name: "server killed, has its data", moment: holding, strike: killServers, heal: restartServers, loses: expires,
+		breaks: true, absent: exceptDurable},
+	{name: "server killed, empty", moment: holding, strike: killServers, heal: restartServers, loses: forgotten,
+		absent: durable},
+	{name: "failover without the lock", moment: holding, strike: failOver, loses: forgotten, absent: exceptRedis},
+	{name: "keys deleted", moment: holding, strike: forgetKeys, loses: forgotten, absent: unlessForgets},
+	{name: "server's clock forward", moment: holding, lasts: briefly, strike: stepClock(time.Hour), heal: stepClock(0),
+		loses: forgotten, absent: unlessSteps},
+	{name: "server's clock back", moment: holding, lasts: briefly, strike: stepClock(-time.Hour), heal: stepClock(0),
+		loses: forgotten, absent: unlessSteps},
+
+	{name: "holder stopped, brief", moment: holding, lasts: briefly, strike: stopHolder, heal: resumeHolder},
+	{name: "holder stopped, long", moment: holding, lasts: 2 * leaseTime, strike: stopHolder, heal: resumeHolder,
+		loses: blind},
+	{name: "holder killed", moment: holding, strike: killHolder, loses: blind},
+}
+
+// onReplies strikes the next requests of the holder to each server.
+func onReplies(f faultproxy.Fault, times int) func(context.Context, *trial) error {
+	return onHolder(func(p *faultproxy.Proxy) { p.Inject(f, "", times) })
+}
+
+func onHolder(do func(*faultproxy.Proxy)) func(context.Context, *trial) error {
+	return func(_ context.Context, t *trial) error { t.a().each(do); return nil }
+}
+
+func onWaiter(do func(*faultproxy.Proxy)) func(context.Context, *trial) error {
+	return func(_ context.Context, t *trial) error { t.b().each(do); return nil }
+}
+
+func delayReplies(d time.Duration) func(context.Context, *trial) error {
+	return onHolder(func(p *faultproxy.Proxy) { p.DelayReplies(d) })
+}
+
+var (
+	loseReply    = onReplies(faultproxy.LoseReply, 1)
+	loseRequest  = onReplies(faultproxy.LoseRequest, 1)
+	dropReplies  = onReplies(faultproxy.HangReply, faultproxy.Always)
+	dropRequests = onReplies(faultproxy.HangRequest, faultproxy.Always)
+
+	resetHolder     = onHolder((*faultproxy.Proxy).Disconnect)
+	resetWaiter     = onWaiter((*faultproxy.Proxy).Disconnect)
+	partitionHolder = onHolder((*faultproxy.Proxy).Partition)
+	partitionWaiter = onWaiter((*faultproxy.Proxy).Partition)
+)
+
+func partitionNodes(n int) func(context.Context, *trial) error {
+	return func(_ context.Context, t *trial) error {
+		for _, p := range t.a().proxies[:n] {
+			p.Partition()
+		}
+		return nil
+	}
+}
+
+// slowNetwork makes each request of both holders take 50 ms longer.
+func slowNetwork(_ context.Context, t *trial) error {
+	for _, s := range t.holders {
+		s.each(func(p *faultproxy.Proxy) { p.Delay(50 * time.Millisecond) })
+	}
+	return nil
+}
+
+func healNet(_ context.Context, t *trial) error {
+	for _, s := range t.holders {
+		s.each((*faultproxy.Proxy).Heal)
+	}
+	return nil
+}
+
+func stopServers(_ context.Context, t *trial) error {
+	for _, n := range t.nodes {
+		n.Pause()
+	}
+	return nil
+}
+
+func resumeServers(_ context.Context, t *trial) error {
+	for _, n := range t.nodes {
+		n.Resume()
+	}
+	return nil
+}
+
+// killServers kills the server, or two of five.
+func killServers(_ context.Context, t *trial) error {
+	for _, n := range t.struckNodes() {
+		n.Kill()
+	}
+	return nil
+}
+
+func restartServers(_ context.Context, t *trial) error {
+	var errs []error
+	for _, n := range t.struckNodes() {
+		errs = append(errs, n.Restart())
+	}
+	return errors.Join(errs...)
+}
+
+// failOver replaces a server by one that has no keys, as the promotion of a replica
+// does that had not received them.
+func failOver(ctx context.Context, t *trial) error {
+	n, err := t.backend.start(ctx, t.lab)
+	if err != nil {
+		return err
+	}
+	for _, s := range t.holders {
+		s.proxies[0].Retarget(n.network, n.address)
+		s.proxies[0].Disconnect()
+	}
+	t.nodes[0].Kill()
+	t.nodes[0] = n
+	return nil
+}
+
+func forgetKeys(ctx context.Context, t *trial) error {
+	for _, n := range t.struckNodes() {
+		if err := n.forget(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func stepClock(d time.Duration) func(context.Context, *trial) error {
+	return func(_ context.Context, t *trial) error {
+		for _, n := range t.struckNodes() {
+			if err := n.step(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func stopHolder(_ context.Context, t *trial) error   { t.a().suspend(); return nil }
+func resumeHolder(_ context.Context, t *trial) error { t.a().resume(); return nil }
+func killHolder(_ context.Context, t *trial) error   { t.a().kill(); return nil }
+
+func exceptFive(c column) string {
+	if c.backend.nodes < 5 {
+		return "one server"
+	}
+	return ""
+}
+
+func exceptDurable(c column) string {
+	if !c.backend.durable {
+		return "keeps no data"
+	}
+	return ""
+}
+
+func durable(c column) string {
+	if c.backend.durable {
+		return "keeps its data"
+	}
+	return ""
+}
+
+func exceptRedis(c column) string {
+	if c.backend != oneRedis && c.backend != fiveRedis {
+		return "no failover of this kind"
+	}
+	return ""
+}
+
+func unlessForgets(c column) string {
+	if !c.backend.forgets {
+		return "no command deletes its locks"
+	}
+	return ""
+}
+
+func unlessSteps(c column) string {
+	if !c.backend.steps {
+		return fmt.Sprintf("the clock of %s cannot be stepped here", c.backend.name)
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/flashsale/loadtest/holder"
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A trial is one fault at a site. The first holder acquires, the second waits, the
+// fault strikes and is healed, the first releases, the second enters and releases,
+// and at last the key must be free.
+type trial struct {
+	*site
+	row  row
+	key  string
+	seen seen
+}
+
+// seen is what a trial saw. Times are of holder.Now.
+type seen struct {
+	a, b            []holder.Line
+	begun           time.Duration
+	struck, healed  time.Duration // 0 without a fault
+	released        time.Duration // when the first holder was told to release; 0 if it was not
+	waited          time.Duration // when the second was told to acquire
+	freed           time.Duration // when the second was told to acquire again
+	leak            time.Duration // how long that took
+	leaks           bool          // it did not succeed
+	ended           time.Duration
+	misconduct      error
+	keptOut, killed bool // the first holder never held; it was killed
+}
+
+const (
+	firstWait  = leaseTime
+	secondWait = 6 * leaseTime
+	// answerLimit is how long after its wait a holder may take to say that it is
+	// over.
+	answerLimit = 2 * leaseTime
+	leakWait    = 3 * leaseTime
+)
+
+func (t *trial) a() *station { return t.holders[0] }
+func (t *trial) b() *station { return t.holders[1] }
+
+// struckNodes returns the server, or two of five: less than a majority.
+func (t *trial) struckNodes() []node { return t.nodes[:(len(t.nodes)+1)/2-len(t.nodes)/5] }
+
+// run runs the trial. An error means that it could not be run.
+func (t *trial) run(ctx context.Context) error {
+	if err := t.prepare(ctx); err != nil {
+		return fmt.Errorf("%s, %s: prepare: %w", t.name, t.row.name, err)
+	}
+	healed, err := t.play(ctx)
+	if err != nil {
+		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
+	}
+	<-healed
+	t.seen.ended = holder.Now()
+	for _, s := range t.holders {
+		if fault := s.fault(); fault != nil && !t.seen.killed {
+			t.seen.misconduct = errors.Join(t.seen.misconduct, fault)
+		}
+	}
+	t.seen.a, t.seen.b = t.a().take(), t.b().take()
+	return ctx.Err()
+}
+
+// prepare makes both holders acquire and release another key, so that their
+// connections are open.
+func (t *trial) prepare(ctx context.Context) error {
+	for i, s := range t.holders {
+		if err := s.start(); err != nil {
+			return err
+		}
+		key := fmt.Sprintf("%s-%d", t.key, i)
+		for end := time.Now().Add(time.Minute); ; {
+			from := s.said()
+			s.acquire(key, leaseTime, leaseTime)
+			l, ok := s.await(from, 2*leaseTime+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
+			if ok && l.Word == holder.Acquired {
+				break
+			}
+			if !rig.Sleep(ctx, 100*time.Millisecond) || time.Now().After(end) || s.fault() != nil {
+				return fmt.Errorf("the holder does not get a free lock: %s", l)
+			}
+		}
+		from := s.said()
+		s.release()
+		s.await(from, 2*leaseTime, holder.Released, holder.Lost, holder.Unknown)
+		s.take()
+	}
+	t.seen.begun = holder.Now()
+	return nil
+}
+
+// play plays the trial. The fault ends when healed is closed.
+func (t *trial) play(ctx context.Context) (healed <-chan struct{}, err error) {
+	ended := make(chan struct{})
+	close(ended)
+	healed = ended
+	at := func(m moment) {
+		if t.row.moment == m && err == nil {
+			healed, err = t.strike(ctx)
+		}
+	}
+	at(throughout)
+	at(acquiring)
+	t.a().acquire(t.key, leaseTime, firstWait)
+	l, ok := t.a().await(0, firstWait+long+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
+	t.seen.keptOut = !ok || l.Word != holder.Acquired
+	rig.Sleep(ctx, leaseTime/6)
+	at(holding)
+	t.seen.waited = holder.Now()
+	t.b().acquire(t.key, leaseTime, secondWait)
+	rig.Sleep(ctx, leaseTime/6)
+	at(waiting)
+	if t.row.moment != throughout {
+		<-healed
+	}
+	rig.Sleep(ctx, leaseTime/2)
+	at(releasing)
+	t.releaseFirst()
+	t.awaitSecond(ctx)
+	if t.row.moment == throughout {
+		err = errors.Join(err, t.row.heal(ctx, t))
+	}
+	t.awaitFree()
+	return healed, err
+}
+
+// strike strikes, and heals when the fault has lasted.
+func (t *trial) strike(ctx context.Context) (healed <-chan struct{}, err error) {
+	ended := make(chan struct{})
+	t.seen.struck = holder.Now()
+	if err := t.row.strike(ctx, t); err != nil {
+		close(ended)
+		return ended, err
+	}
+	t.seen.killed = t.a().fault() != nil
+	if t.row.moment == throughout {
+		close(ended)
+		return ended, nil
+	}
+	go func() {
+		defer close(ended)
+		time.Sleep(t.row.lasts)
+		if t.row.heal != nil {
+			_ = t.row.heal(context.WithoutCancel(ctx), t) // the next trial finds out
+		}
+		t.seen.healed = holder.Now()
+	}()
+	return ended, nil
+}
+
+func (t *trial) releaseFirst() {
+	if t.seen.keptOut || t.seen.killed {
+		return
+	}
+	from := t.a().said()
+	t.seen.released = holder.Now()
+	t.a().release()
+	t.a().await(from, leaseTime+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+}
+
+// awaitSecond waits until the second holder has entered or given up, lets it hold,
+// and has it release.
+func (t *trial) awaitSecond(ctx context.Context) {
+	l, ok := t.b().await(0, secondWait+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
+	if !ok || l.Word != holder.Acquired {
+		return
+	}
+	rig.Sleep(ctx, leaseTime/3)
+	from := t.b().said()
+	t.b().release()
+	t.b().await(from, leaseTime+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+}
+
+// awaitFree measures how long the key is locked though nobody holds it.
+func (t *trial) awaitFree() {
+	from := t.b().said()
+	t.seen.freed = holder.Now()
+	t.b().acquire(t.key, leaseTime, leakWait)
+	l, ok := t.b().await(from, leakWait+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
+	t.seen.leaks = !ok || l.Word != holder.Acquired
+	t.seen.leak = holder.Now() - t.seen.freed
+	from = t.b().said()
+	t.b().release()
+	t.b().await(from, leaseTime, holder.Released, holder.Lost, holder.Unknown)
+}

@@ -1,0 +1,204 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/flashsale/loadtest/holder"
+)
+
+// A Verdict is what one trial showed. Durations are in milliseconds.
+type Verdict struct {
+	// Two is for how long both holders wrote: both believed that they held.
+	Two    float64 `json:"two_ms"`
+	Writes int     `json:"late_writes"` // of the earlier holder, after the later had entered
+	Fenced bool    `json:"fenced"`      // the later one's fence was larger, so that a resource refuses those writes
+	// Told is how long after the second had entered the first was told of its loss;
+	// negative before that. It is absent if it was not told.
+	Told *float64 `json:"told_ms,omitempty"`
+	// GaveUp says that a holder ended its wait before the time, without the lock.
+	GaveUp string `json:"gave_up,omitempty"`
+	// Nobody is how long beyond the lease nobody held while the second waited, whether
+	// or not it entered.
+	Nobody    float64 `json:"held_by_nobody_ms"`
+	FalseLoss bool    `json:"false_loss"`
+	WrongWord string  `json:"wrong_word,omitempty"`
+	Leak      float64 `json:"leak_ms"` // how long the key was locked when nobody held it
+	// Next is the time from a release to the next holder. It is absent if nobody
+	// released.
+	Next       *float64 `json:"next_ms,omitempty"`
+	Misconduct string   `json:"misconduct,omitempty"`
+}
+
+const (
+	// tolerance is how late a process may run on a busy machine.
+	tolerance = 500 * time.Millisecond
+	// maxLateWrites is what a holder may write that was stopped between the look at
+	// its clock and the write.
+	maxLateWrites = 1
+)
+
+// A hold is the time for which a holder believes that it holds.
+type hold struct {
+	from, to time.Duration // to is its last write
+	writes   []time.Duration
+	fence    uint64
+	told     time.Duration // of its loss; 0 if it was not
+}
+
+// holds returns the holds in lines.
+func holds(lines []holder.Line) (all []hold) {
+	for _, l := range lines {
+		last := len(all) - 1
+		switch {
+		case l.Word == holder.Acquired:
+			all = append(all, hold{from: l.At, to: l.At, fence: l.Fence})
+		case last < 0:
+		case l.Word == holder.Write:
+			all[last].to, all[last].writes = l.At, append(all[last].writes, l.At)
+		case l.Word == holder.Lost && all[last].told == 0:
+			all[last].told = l.At
+		}
+	}
+	return all
+}
+
+// judge returns the verdict on s.
+func (t *trial) judge() Verdict {
+	s := t.seen
+	v := Verdict{Misconduct: reason(s.misconduct)}
+	a, b := holds(s.a), holds(s.b)
+	for _, first := range a {
+		for _, second := range b {
+			v.overlap(first, second)
+			v.overlap(second, first)
+		}
+	}
+	entered := len(b) > 0 && b[0].from < s.freed
+	if len(a) > 0 && entered && a[0].told != 0 {
+		v.Told = milliseconds(a[0].told - b[0].from)
+	}
+	v.GaveUp = gaveUp("the first", s.a, s.begun, firstWait)
+	if v.GaveUp == "" {
+		v.GaveUp = gaveUp("the second", s.b, s.waited, secondWait)
+	}
+	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keeps
+	v.WrongWord = t.wrongWord(a, b)
+	switch {
+	case entered:
+		v.between(t, a, b[0].from)
+		v.Next = t.next(b[0].from)
+	case v.GaveUp == "": // it waited for the whole time
+		v.between(t, a, s.freed)
+	}
+	if s.leak > tolerance || s.leaks {
+		v.Leak = *milliseconds(s.leak)
+	}
+	return v
+}
+
+// overlap adds that first wrote after second had entered.
+func (v *Verdict) overlap(first, second hold) {
+	if first.from > second.from || first.to <= second.from {
+		return
+	}
+	v.Two = max(v.Two, *milliseconds(min(first.to, second.to) - second.from))
+	for _, w := range first.writes {
+		if w > second.from && w <= second.to {
+			v.Writes++
+		}
+	}
+	v.Fenced = second.fence > first.fence
+}
+
+// between adds how long nobody held until the second's wait was over.
+func (v *Verdict) between(t *trial, a []hold, until time.Duration) {
+	s := t.seen
+	free, lease := s.waited, leaseTime // nobody held; an abandoned request may have left a lease
+	if len(a) > 0 {
+		free = max(free, a[0].to)
+	}
+	if t.next(until) != nil {
+		free, lease = s.released, 0
+	}
+	free = max(free, s.healed)
+	v.Nobody = max(0, *milliseconds(until - free - lease))
+}
+
+// next returns the time from the first holder's release to until, or nil if it did not
+// release before.
+func (t *trial) next(until time.Duration) *float64 {
+	s := t.seen
+	if _, ok := find(s.a, s.released, holder.Released); !ok || s.released == 0 || s.released >= until {
+		return nil
+	}
+	return milliseconds(until - s.released)
+}
+
+// gaveUp returns what a holder said that waited from begun on and neither acquired
+// nor waited for the whole time.
+func gaveUp(who string, lines []holder.Line, begun, wait time.Duration) string {
+	for _, l := range lines {
+		switch l.Word {
+		case holder.Acquired:
+			return ""
+		case holder.Refused, holder.Unknown:
+			if l.At < begun+wait-tolerance {
+				return fmt.Sprintf("%s after %.1f s: %s %s", who, (l.At - begun).Seconds(), l.Word, l.Text)
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// wrongWord returns what the first holder said of its release that was not so. A
+// release after a loss that it was told of says nothing new.
+func (t *trial) wrongWord(a, b []hold) string {
+	s := t.seen
+	if s.released == 0 || len(a) == 0 {
+		return ""
+	}
+	entered := len(b) > 0 && b[0].from < s.released
+	knew := a[0].told != 0 && a[0].told < s.released
+	if _, ok := find(s.a, s.released, holder.Released); ok && entered && !knew {
+		return "released, though another held"
+	}
+	if l, ok := find(s.a, s.released, holder.Lost); ok && !entered && t.mayLose() == keeps {
+		return strings.TrimSpace("lost, though it held: " + l.Text)
+	}
+	return ""
+}
+
+// mayLose returns why the first holder may lose its lock. A lock that is bound to a
+// connection or a session ends with it. One over five servers may have been granted by
+// a bare majority, if the others replied too late; two that forget then lose it.
+func (t *trial) mayLose() loss {
+	if t.bound && t.row.breaks {
+		return forgotten
+	}
+	return t.row.loses
+}
+
+// find returns the first line with word at or after from.
+func find(lines []holder.Line, from time.Duration, word holder.Word) (holder.Line, bool) {
+	for _, l := range lines {
+		if l.Word == word && l.At >= from {
+			return l, true
+		}
+	}
+	return holder.Line{}, false
+}
+
+func milliseconds(d time.Duration) *float64 {
+	ms := float64(d.Microseconds()) / 1000
+	return &ms
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}

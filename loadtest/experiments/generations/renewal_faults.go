@@ -1,0 +1,50 @@
+package generations
+
+import (
+	"errors"
+	"time"
+)
+
+// loseRenewal fails one renewal of A, which works for three leases.
+func loseRenewal(s *scenario) outcome {
+	var renewing *process
+	o := s.workThreeLeases(func(p *process) { renewing = p; p.losesNext() })
+	if !renewing.disarm() {
+		s.check(errors.New("no renewal was sent"))
+	}
+	return o
+}
+
+// loseRenewals fails all renewals of A. B tries until it locks.
+func loseRenewals(s *scenario) outcome {
+	const lease = time.Second
+	key, p := s.newKey(), s.startProcess()
+	a, b := s.newMutexIn(p, key), s.newMutex(key)
+	s.lock(a, lease)
+	p.cutOff()
+	for s.err == nil && !s.tryLock(b, lease) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if told, ok := recorded(a).(interface{ Err() error }); ok && told.Err() != nil {
+		return held("A knew of its loss before B locked")
+	}
+	return broke("B locked, and nothing has told A")
+}
+
+// renewAfterExpiry ends A's lease under its renewals. B locks and crashes. C tries to
+// lock for three leases.
+func renewAfterExpiry(s *scenario) outcome {
+	const lease = time.Second
+	key, crashing := s.newKey(), s.startProcess()
+	a, b, c := s.newMutex(key), s.newMutexIn(crashing, key), s.newMutex(key)
+	s.lock(a, lease)
+	s.expireLease(key)
+	s.lock(b, lease)
+	crashing.crashBefore(1)
+	for start := time.Now(); time.Since(start) < 3*lease && s.err == nil; time.Sleep(10 * time.Millisecond) {
+		if s.tryLock(c, lease) {
+			return held("C locked %.1f leases after B's crash", time.Since(start).Seconds()/lease.Seconds())
+		}
+	}
+	return broke("A renews the lock that B died with: C is refused for 3 leases")
+}

@@ -1,0 +1,78 @@
+package generations
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/zklock"
+)
+
+// singleNodeLock is the articles' lock of one ephemeral node that all sessions create
+// and watch.
+type singleNodeLock struct {
+	p    *process
+	path string
+	conn *zk.Conn
+}
+
+func (l *singleNodeLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	if err := l.connect(ttl); err != nil {
+		return false, err
+	}
+	for {
+		_, err := l.conn.Create(l.path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		if !errors.Is(err, zk.ErrNodeExists) {
+			return err == nil, err
+		}
+		exists, _, changed, err := l.conn.ExistsW(l.path)
+		if err != nil {
+			return false, err
+		}
+		if !exists {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+func (l *singleNodeLock) connect(timeout time.Duration) (err error) {
+	if l.conn != nil {
+		return nil
+	}
+	if l.conn, _, err = zk.Connect([]string{l.p.zookeeper}, timeout, zk.WithLogInfo(false)); err == nil {
+		l.p.sessions = append(l.p.sessions, l.conn.Close)
+	}
+	return err
+}
+
+func (l *singleNodeLock) Unlock(context.Context) error { return l.conn.Delete(l.path, -1) }
+
+// zkMutex is an acquireMutex over a session that its first TryLock opens.
+type zkMutex struct {
+	acquireMutex
+	p *process
+}
+
+func newZKMutex(p *process, key string) mutex {
+	return &zkMutex{p: p, acquireMutex: acquireMutex{key: key, options: lock.Options{Wait: -1}}}
+}
+
+func (m *zkMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	if m.client == nil {
+		locker, err := zklock.Open([]string{m.p.zookeeper}, ttl)
+		if err != nil {
+			return false, err
+		}
+		m.p.sessions = append(m.p.sessions, locker.Close)
+		m.client = lock.New(locker)
+	}
+	return m.acquireMutex.TryLock(ctx, ttl)
+}

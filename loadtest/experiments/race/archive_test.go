@@ -1,0 +1,37 @@
+package race
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Races outlive their session, but only the last of them.
+func TestRacesAreKeptForTheNextSession(t *testing.T) {
+	t.Parallel()
+	kept := archive(t.TempDir())
+	var ids []string
+	for i := range maxRaces + 3 {
+		r := Race{Version: Version, ID: newID(time.Unix(int64(1800000000+i), 0)), State: Ended}
+		ids = append(ids, r.ID)
+		if err := kept.keep(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := filepath.Join(string(kept), ids[10]+".json")
+	if err := os.WriteFile(old, []byte(`{"version":1,"id":"`+ids[10]+`"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range kept.read() {
+		got = append(got, l.race.ID)
+	}
+	if want := append(ids[3:10:10], ids[11:]...); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the next session knows %v, want %v", got, want)
+	}
+	if _, err := os.Stat(old); err != nil {
+		t.Errorf("a race of another version: %v", err)
+	}
+}

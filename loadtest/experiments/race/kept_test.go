@@ -1,0 +1,107 @@
+package race
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"example.com/flashsale/internal/lab/browser"
+)
+
+const judged = `document.querySelectorAll(".light:not(.open)").length === 6 && !document.querySelector("#start").disabled`
+
+// A race ends within a second, so the page plays it again by itself: slowly, with
+// the figures of the moment that it shows. Its statements are there as well.
+func TestRaceIsPlayedAgainWithTheFiguresOfTheMoment(t *testing.T) {
+	t.Parallel()
+	c, b := start(t), startBrowser(t)
+	p := open(t, b, c.url+"/", browser.Look{Width: 1440, Height: 900, Motion: true})
+	p.wait(`document.querySelector("#preset").options.length > 1`)
+	p.press("#start")
+	p.wait(`scene.viewport.cursor > 0 && scene.viewport.cursor > scene.viewport.end / 4`)
+	p.press("#play") // stops it
+	var r Race
+	c.get("/races/"+c.latest().ID, &r)
+	now := evaluate[float64](p, `scene.viewport.cursor`)
+	for i, side := range r.Sides {
+		sent, accepted := 0, 0
+		for _, claim := range side.Claims {
+			if float64(claim.Sent) <= now {
+				sent++
+			}
+			if claim.Status == 201 && float64(claim.Answered) <= now {
+				accepted++
+			}
+		}
+		shown := evaluate[[]float64](p, fmt.Sprintf(`["[data-number=sent]", "[data-verdict=accepted]", "[data-verdict=wrong]"].
+			map(row => Number(document.querySelectorAll(row + " td")[%d]?.textContent ?? 0))`, i))
+		if int(shown[0]) != sent || int(shown[1]+shown[2]) != accepted {
+			t.Errorf("side %d: after %.0f µs the page has %v, want %d sent and %d accepted", i, now, shown, sent, accepted)
+		}
+	}
+	if green := evaluate[int](p, `document.querySelectorAll(".light.held").length`); green > 0 {
+		t.Errorf("%d promises are judged before the end", green)
+	}
+	p.screenshot("playing-1440-light-en")
+	p.press("#play")
+	p.wait(`scene.viewport.cursor === null && ` + judged)
+	checkIncident(p, r)
+	checkReload(p, c, r)
+}
+
+// checkIncident looks for the statements of two claims, and for the sentence about
+// them.
+func checkIncident(p *tab, r Race) {
+	p.Helper()
+	type statement struct {
+		Claim int
+		Kind  string
+	}
+	for i, want := range []string{"looks at .* finds no order. .* commits .* inserts another", "commits at|is refused"} {
+		drawn := evaluate[[]statement](p, fmt.Sprintf(`scene.sides[%d].statements`, i))
+		kinds := map[string]int{}
+		for _, s := range drawn {
+			kinds[s.Kind]++
+			if claim := r.Sides[i].Claims[s.Claim]; s.Kind == "insert" && claim.Status != 201 {
+				p.Errorf("side %d: claim %+v inserts an order", i, claim)
+			}
+		}
+		if n := 2 - i; kinds["look"] < n || kinds["insert"] < n || kinds["commit"] < n {
+			p.Errorf("side %d: the statements %v are drawn", i, kinds)
+		}
+		sentence := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".inside figcaption")[%d].textContent`, i))
+		if !regexp.MustCompile(want).MatchString(sentence) {
+			p.Errorf("side %d: the sentence is %q", i, sentence)
+		}
+	}
+}
+
+// checkReload reloads the page, which keeps the race and the choice, and shows sides
+// of it in other places.
+func checkReload(p *tab, c *client, r Race) {
+	p.Helper()
+	before, address := p.scene().Sides, evaluate[string](p, `location.href`)
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+	p.wait(judged)
+	if !sameJSON(before, p.scene().Sides) {
+		p.Error("the page shows another race after a reload")
+	}
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(c.url+"/"))
+	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
+	evaluate[any](p, `document.querySelector("#history-table .places button").click()`) // nothing is shown before
+	p.wait(judged)
+	evaluate[any](p, `document.querySelectorAll("#history-table .places button")[1].click()`) // side A in place B, too
+	p.wait(`[...document.querySelectorAll(".side .name")].every(e => e.textContent === "no lock")`)
+	saved, err := filepath.Abs(filepath.Join(string(c.session.kept), r.ID+".json"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{saved}))
+	p.wait(`document.querySelector("#phase").textContent.includes(".json")`)
+	if pressed := evaluate[int](p, `document.querySelectorAll("#history-table [aria-pressed=true]").length`); pressed > 0 {
+		p.Errorf("a race from a file is taken for %d of the page's own", pressed)
+	}
+}

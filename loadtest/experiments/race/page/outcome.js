@@ -1,0 +1,41 @@
+// What has become of a side, in words: the harm first. Until its end, and at any
+// moment that is played, it is what has happened by then.
+import { number, strings } from './strings.js';
+
+const harmOf = ({ orders, users, duplicates, oversold, missing = 0, unsold = 0 }, side) => {
+  const { headline } = strings;
+  if (duplicates > 0) return headline.duplicates(number(duplicates), number(users), number(side.workload.users));
+  if (oversold > 0) return headline.oversold(number(oversold), number(side.workload.stock));
+  if (missing + unsold > 0) return headline.missing(number(missing), number(unsold));
+  return strings.orders(number(orders));
+};
+
+// headlineOf returns the text of the headline, what to compare it with, and the
+// outcome that it shows.
+export function headlineOf(side, cursor) {
+  const { headline } = strings;
+  if (side.claims.size === 0) return { big: '', small: strings.expectedOrders(number(side.expected)), outcome: 'open' };
+  if (!side.ended || cursor !== null) {
+    const now = side.derived.at(cursor ?? Infinity);
+    return { big: harmOf(now, side), small: headline.soFar(strings.orders(number(now.orders)), number(now.sent)), outcome: now.duplicates + now.oversold > 0 ? 'broke' : 'open' };
+  }
+  const { counts, expected, outcome } = side;
+  const figures = { orders: counts.orders, users: counts.distinct_users, duplicates: counts.duplicates, oversold: counts.oversold,
+    missing: counts.missing, unsold: counts.undersold + counts.unsold };
+  const right = counts.orders === expected ? headline.right : headline.instead(number(counts.orders), number(expected));
+  return { big: harmOf(figures, side), small: outcome === 'lucky' ? `${right}${headline.lucky}` : right, outcome };
+}
+
+// promisesOf returns the three promises: {id, name, said, state}.
+export function promisesOf(side, cursor) {
+  return Object.entries(strings.promises).map(([id, [name, harm]]) => {
+    const promise = side.promises.find(p => p.id === id);
+    if (promise && cursor === null) {
+      const text = strings.judged[promise.verdict];
+      return { id, name, state: promise.verdict, said: promise.number > 0 ? strings.with(text, harm(number(promise.number))) : text };
+    }
+    const now = side.claims.size > 0 ? side.derived.at(cursor ?? Infinity) : {};
+    const n = { stock: now.oversold, one_each: now.duplicates }[id] ?? 0;
+    return { id, name, state: n > 0 ? 'broke' : 'open', said: n > 0 ? harm(number(n)) : side.claims.size > 0 ? strings.notYet : strings.open_ };
+  });
+}

@@ -1,0 +1,162 @@
+package holder
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/flashsale/internal/lock"
+)
+
+// writeInterval is the time between two writes of a holder.
+const writeInterval = 10 * time.Millisecond
+
+// A Lock is what a holder written in Go takes. Acquire waits for another holder for
+// at most wait, and keeps the lock until it is released or lost. Its verdicts are
+// lock.ErrLocked and lock.ErrLost.
+type Lock interface {
+	Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error)
+}
+
+// A Held is a lock that is held, as a *lock.Lock is.
+type Held interface {
+	Fence() uint64
+	// Err returns nil while the lock is believed to be held.
+	Err() error
+	// Done is closed when the loss of the lock is known. It may be nil.
+	Done() <-chan struct{}
+	Release(ctx context.Context) error
+}
+
+// FromClient takes locks of c.
+func FromClient(c *lock.Client) Lock { return fromClient{c} }
+
+type fromClient struct{ *lock.Client }
+
+func (c fromClient) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
+	held, err := c.Client.Acquire(ctx, key, lock.Options{TTL: lease, Wait: wait})
+	if err != nil {
+		return nil, err // a nil *lock.Lock would be no nil Held
+	}
+	return held, nil
+}
+
+// Serve does what the commands of in say with l, and says so on out, until in ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, l Lock) error {
+	s := &server{lock: l, out: out}
+	s.say(Line{Word: Ready})
+	commands := bufio.NewScanner(in)
+	for commands.Scan() {
+		if err := s.do(ctx, strings.Fields(commands.Text())); err != nil {
+			return err
+		}
+	}
+	s.stopWriting()
+	return commands.Err()
+}
+
+// A server is a holder at work. It holds one lock at most.
+type server struct {
+	lock Lock
+
+	mu  sync.Mutex // of out
+	out io.Writer
+
+	held  Held
+	stop  chan struct{} // ends the writing
+	ended chan struct{} // the writing has ended
+}
+
+func (s *server) say(l Line) {
+	l.Text = strings.ReplaceAll(l.Text, "\n", " ")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.At = Now()
+	_, _ = fmt.Fprintln(s.out, l) // nobody listens any more
+}
+
+func (s *server) do(ctx context.Context, command []string) error {
+	switch {
+	case len(command) == 4 && command[0] == "acquire":
+		lease, leaseErr := time.ParseDuration(command[2] + "ms")
+		wait, waitErr := time.ParseDuration(command[3] + "ms")
+		if err := errors.Join(leaseErr, waitErr); err != nil {
+			return err
+		}
+		s.acquire(ctx, command[1], lease, wait)
+	case len(command) == 1 && command[0] == "release":
+		s.release(ctx)
+	default:
+		return fmt.Errorf("%q: want acquire KEY LEASE WAIT or release", command)
+	}
+	return nil
+}
+
+func (s *server) acquire(ctx context.Context, key string, lease, wait time.Duration) {
+	s.stopWriting()
+	held, err := s.lock.Acquire(ctx, key, lease, wait)
+	if err != nil {
+		s.say(outcome(err, Acquired))
+		return
+	}
+	s.say(Line{Word: Acquired, Fence: held.Fence()})
+	s.held, s.stop, s.ended = held, make(chan struct{}), make(chan struct{})
+	go s.write(held, s.stop, s.ended)
+}
+
+// write writes until the lock is lost or stop is closed.
+func (s *server) write(held Held, stop <-chan struct{}, ended chan<- struct{}) {
+	defer close(ended)
+	tick := time.NewTicker(writeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-held.Done():
+		case <-tick.C:
+		}
+		if err := held.Err(); err != nil {
+			s.say(Line{Word: Lost, Text: err.Error()})
+			return
+		}
+		s.say(Line{Word: Write, Fence: held.Fence()})
+	}
+}
+
+func (s *server) release(ctx context.Context) {
+	s.stopWriting()
+	if s.held == nil {
+		s.say(Line{Word: Unknown, Text: "nothing was acquired"})
+		return
+	}
+	s.say(outcome(s.held.Release(ctx), Released))
+	s.held = nil
+}
+
+func (s *server) stopWriting() {
+	if s.stop == nil {
+		return
+	}
+	close(s.stop)
+	<-s.ended
+	s.stop = nil
+}
+
+// outcome returns the word for err.
+func outcome(err error, ok Word) Line {
+	switch {
+	case err == nil:
+		return Line{Word: ok}
+	case errors.Is(err, lock.ErrLocked):
+		return Line{Word: Refused, Text: err.Error()}
+	case errors.Is(err, lock.ErrLost):
+		return Line{Word: Lost, Text: err.Error()}
+	}
+	return Line{Word: Unknown, Text: err.Error()}
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	bsm "github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/loadtest/holder"
+)
+
+// retryPause is how long a lock without a notification waits before it asks again.
+const retryPause = 50 * time.Millisecond
+
+// holders are the libraries as holders for make faults, each used as its own
+// documentation says and with its own defaults.
+var holders = map[string]func() (holder.Lock, error){
+	"bsm":         bsmHolder,
+	"redsync":     redsyncHolder,
+	"rueidislock": func() (holder.Lock, error) { return rueidisHolder{}, nil },
+	"etcd-mutex":  etcdHolder,
+}
+
+// serveHolder is the holder that HOLDER names.
+func serveHolder(ctx context.Context) error {
+	open, ok := holders[os.Getenv("HOLDER")]
+	if !ok {
+		return fmt.Errorf("HOLDER: no holder %q", os.Getenv("HOLDER"))
+	}
+	l, err := open()
+	if err != nil {
+		return err
+	}
+	return holder.Serve(ctx, os.Stdin, os.Stdout, l)
+}
+
+// redisClients opens a plain client of each server.
+func redisClients() (clients []*redis.Client) {
+	for address := range strings.SplitSeq(os.Getenv("REDIS_ADDRS"), ",") {
+		clients = append(clients, redis.NewClient(&redis.Options{Addr: address}))
+	}
+	return clients
+}
+
+// A lockFunc is a holder.Lock.
+type lockFunc func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error)
+
+func (f lockFunc) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+	return f(ctx, key, lease, wait)
+}
+
+func bsmHolder() (holder.Lock, error) {
+	l := bsm.New(redisClients()[0])
+	return lockFunc(func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		obtained, err := l.Obtain(ctx, key, lease, &bsm.Options{RetryStrategy: bsm.LinearBackoff(retryPause)})
+		if err != nil {
+			return nil, refusedIf(err, errors.Is(err, bsm.ErrNotObtained))
+		}
+		return extendAlways(lease, held{
+			extend: func(ctx context.Context) error {
+				err := obtained.Refresh(ctx, lease, nil)
+				return lostIf(err, errors.Is(err, bsm.ErrNotObtained))
+			},
+			release: func(ctx context.Context) error {
+				err := obtained.Release(ctx)
+				return lostIf(err, errors.Is(err, bsm.ErrLockNotHeld))
+			},
+		}), nil
+	}), nil
+}
+
+func redsyncHolder() (holder.Lock, error) {
+	var pools []redsyncredis.Pool
+	for _, rdb := range redisClients() {
+		pools = append(pools, goredis.NewPool(rdb))
+	}
+	l := redsync.New(pools...)
+	return lockFunc(func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+		m := l.NewMutex(key, redsync.WithExpiry(lease), redsync.WithTries(int(wait/retryPause)+1),
+			redsync.WithRetryDelay(retryPause))
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		if err := m.LockContext(waiting); err != nil {
+			return nil, refusedIf(err, isTaken(err) || waiting.Err() != nil)
+		}
+		return extendAlways(lease, held{
+			extend: func(ctx context.Context) error {
+				_, err := m.ExtendContext(ctx)
+				return lostIf(err, isTaken(err) || errors.Is(err, redsync.ErrExtendFailed))
+			},
+			release: func(ctx context.Context) error {
+				ok, err := m.UnlockContext(ctx)
+				lost := err == nil || isTaken(err) || errors.Is(err, redsync.ErrLockAlreadyExpired)
+				return lostIf(err, !ok && lost)
+			},
+		}), nil
+	}), nil
+}
+
+func isTaken(err error) bool {
+	var taken *redsync.ErrTaken
+	return errors.As(err, &taken) || errors.Is(err, redsync.ErrFailed)
+}
+
+// refusedIf returns lock.ErrLocked with err if refused is true, and err otherwise.
+func refusedIf(err error, refused bool) error {
+	if refused {
+		return fmt.Errorf("%w: %w", lock.ErrLocked, err)
+	}
+	return err
+}
+
+// lostIf returns lock.ErrLost with err if lost is true, and err otherwise.
+func lostIf(err error, lost bool) error {
+	if lost {
+		return errors.Join(lock.ErrLost, err)
+	}
+	return err
+}
+
+// held is a lock that is held, with the calls of its library.
+type held struct {
+	extend  func(context.Context) error
+	release func(context.Context) error
+
+	mu   *sync.Mutex
+	err  error // the verdict that it is lost
+	done chan struct{}
+	stop chan struct{}
+}
+
+// extendAlways extends h every third of its lease, as libraries leave it to their
+// users, until it is released or the library says that it is lost.
+func extendAlways(lease time.Duration, h held) *held {
+	h.mu, h.done, h.stop = &sync.Mutex{}, make(chan struct{}), make(chan struct{})
+	go h.extendEvery(lease / 3)
+	return &h
+}
+
+func (h *held) extendEvery(pause time.Duration) {
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-time.After(pause):
+		}
+		if err := h.extend(context.Background()); errors.Is(err, lock.ErrLost) {
+			h.mu.Lock()
+			h.err = err
+			h.mu.Unlock()
+			close(h.done)
+			return
+		}
+	}
+}
+
+func (h *held) Fence() uint64         { return 0 }
+func (h *held) Done() <-chan struct{} { return h.done }
+
+func (h *held) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+func (h *held) Release(ctx context.Context) error {
+	close(h.stop)
+	return h.release(ctx)
+}
+
+// watched is a lock whose library extends it and tells of its loss.
+type watched struct {
+	lost    <-chan struct{}
+	release func(context.Context) error
+}
+
+func (w watched) Fence() uint64                     { return 0 }
+func (w watched) Done() <-chan struct{}             { return w.lost }
+func (w watched) Release(ctx context.Context) error { return w.release(ctx) }
+
+func (w watched) Err() error {
+	select {
+	case <-w.lost:
+		return lock.ErrLost
+	default:
+		return nil
+	}
+}
+
+// rueidisHolder has a locker for each length of a lease, because a locker has one.
+type rueidisHolder map[time.Duration]rueidislock.Locker
+
+func (r rueidisHolder) locker(lease time.Duration) (l rueidislock.Locker, err error) {
+	if r[lease] == nil {
+		r[lease], err = rueidislock.NewLocker(rueidislock.LockerOption{
+			ClientOption: rueidis.ClientOption{InitAddress: strings.Split(os.Getenv("REDIS_ADDRS"), ",")},
+			KeyMajority:  1, KeyValidity: lease, NoLoopTracking: true,
+		})
+	}
+	return r[lease], err
+}
+
+func (r rueidisHolder) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+	l, err := r.locker(lease)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx) // the lock ends with it
+	over := time.AfterFunc(wait, cancel)
+	locked, unlock, err := l.WithContext(ctx, key)
+	if err != nil {
+		cancel()
+		return nil, refusedIf(err, errors.Is(err, context.Canceled))
+	}
+	over.Stop()
+	return watched{locked.Done(), func(context.Context) error {
+		defer cancel()
+		lost := locked.Err()
+		unlock()
+		return lostIf(lost, lost != nil)
+	}}, nil
+}
+
+// etcdHolder takes each lock with a session of its own, whose lease is the lock's.
+func etcdHolder() (holder.Lock, error) {
+	cli, err := clientv3.New(clientv3.Config{
+		Endpoints: strings.Split(os.Getenv("ETCD_ADDRS"), ","), DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lockFunc(func(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+		session, err := concurrency.NewSession(cli, concurrency.WithTTL(int(lease.Seconds())))
+		if err != nil {
+			return nil, err
+		}
+		m := concurrency.NewMutex(session, "/"+key)
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		if err := m.Lock(waiting); err != nil {
+			go session.Close()
+			return nil, refusedIf(err, waiting.Err() != nil)
+		}
+		return watched{session.Done(), func(ctx context.Context) error {
+			return errors.Join(m.Unlock(ctx), session.Close())
+		}}, nil
+	}), nil
+}

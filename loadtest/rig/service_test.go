@@ -1,0 +1,44 @@
+package rig
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/driver"
+)
+
+// Commands install LockDependencies. A lab that may run nothing else can start the
+// servers of each driver.
+func TestLockDependenciesHaveTheServersOfEachDriver(t *testing.T) {
+	t.Parallel()
+	labtest.NeedServers(t)
+	l, err := lab.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if err := l.Require(LockDependencies...); err != nil {
+		t.Fatal(err)
+	}
+	s := &Stack{Lab: l}
+	for _, name := range driver.Remote {
+		if _, err := s.LockServers(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFullDiskIsSaidBeforeAServerStarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := checkDisk(dir, math.MaxInt64); err == nil || !strings.Contains(err.Error(), dir+" has ") ||
+		!strings.Contains(err.Error(), "TMPDIR names another directory") {
+		t.Errorf("%v", err)
+	}
+	if err := checkDisk(dir, 0); err != nil {
+		t.Error(err)
+	}
+}
