@@ -1,0 +1,122 @@
+package flashsale_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/loadtest/report"
+)
+
+var write = flag.Bool("write", false, "write the quoted figures of docs/runs into the pages")
+
+// runQuotation is a number in a page after a comment with the name of a run in
+// docs/runs and the path of the value in its JSON, as in
+// <!-- pview: rows/views/version=v1,sender=k6/counted -->22.
+var runQuotation = regexp.MustCompile(`<!-- (\w+): (\S[^>]*) -->([0-9.,-]*[0-9])?`)
+
+// The runs are copies of out/demo/proof.json, out/pview/pview.json and so on. make docs
+// runs this test with -write.
+func TestPagesQuoteRuns(t *testing.T) {
+	t.Parallel()
+	runs := readRuns(t)
+	quoted := map[string]bool{}
+	for _, page := range pages(t) {
+		text := read(t, page)
+		want := runQuotation.ReplaceAllStringFunc(text, func(q string) string {
+			m := runQuotation.FindStringSubmatch(q)
+			run, ok := runs[m[1]]
+			if !ok {
+				return q // a comment of another test
+			}
+			quoted[m[1]] = true
+			value := figure(lookUp(run, strings.Split(m[2], "/")))
+			if value == "" || m[3] == "" {
+				t.Errorf("%s: docs/runs/%s.json has no number at %s, or none follows the comment", page, m[1], m[2])
+			}
+			return "<!-- " + m[1] + ": " + m[2] + " -->" + value
+		})
+		switch {
+		case text == want:
+		case *write:
+			if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("%s does not quote docs/runs: run make docs", page)
+		}
+	}
+	for name, run := range runs {
+		if run["pass"] != true || !quoted[name] {
+			t.Errorf("docs/runs/%s.json: pass is %v; quoted: %v", name, run["pass"], quoted[name])
+		}
+	}
+}
+
+// readRuns returns the JSON of each run by its name.
+func readRuns(tb testing.TB) map[string]map[string]any {
+	tb.Helper()
+	files, err := filepath.Glob("docs/runs/*.json")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("%q, %v", files, err)
+	}
+	runs := map[string]map[string]any{}
+	for _, file := range files {
+		var run map[string]any
+		if err := json.Unmarshal([]byte(read(tb, file)), &run); err != nil {
+			tb.Fatal(err)
+		}
+		runs[strings.TrimSuffix(filepath.Base(file), ".json")] = run
+	}
+	return runs
+}
+
+// lookUp returns the value at a path of names and, in a list, of either an index or
+// the fields that the first match has, as in version=v1,sender=k6. It returns nil if
+// there is none.
+func lookUp(value any, path []string) any {
+	if len(path) == 0 {
+		return value
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return lookUp(v[path[0]], path[1:])
+	case []any:
+		for i, element := range v {
+			if path[0] == strconv.Itoa(i) || matches(element, path[0]) {
+				return lookUp(element, path[1:])
+			}
+		}
+	}
+	return nil
+}
+
+// matches reports whether element has all fields, as in version=v1,sender=k6.
+func matches(element any, fields string) bool {
+	for field := range strings.SplitSeq(fields, ",") {
+		name, want, ok := strings.Cut(field, "=")
+		object, _ := element.(map[string]any)
+		if !ok || fmt.Sprint(object[name]) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// figure returns a number as the pages show it, or the one that a text begins with,
+// as in a date.
+func figure(value any) string {
+	switch v := value.(type) {
+	case float64:
+		return report.Number(v)
+	case string:
+		return regexp.MustCompile(`^[0-9.,-]*[0-9]`).FindString(v)
+	}
+	return ""
+}
