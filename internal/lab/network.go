@@ -78,6 +78,24 @@ func (h *Host) Disconnect() error { return h.network.space.ip("link set " + h.po
 // Connect ends Disconnect.
 func (h *Host) Connect() error { return h.network.space.ip("link set " + h.port + " master bridge") }
 
+// unusedMAC is a hardware address that no host has.
+const unusedMAC = "02:00:00:00:00:01"
+
+// Separate loses all packets between the hosts. Neither is told. Others still reach
+// both.
+func (h *Host) Separate(other *Host) error {
+	return errors.Join(h.neighbour("replace "+other.Address+" lladdr "+unusedMAC+" nud permanent"),
+		other.neighbour("replace "+h.Address+" lladdr "+unusedMAC+" nud permanent"))
+}
+
+// Reunite ends Separate.
+func (h *Host) Reunite(other *Host) error {
+	return errors.Join(h.neighbour("del "+other.Address), other.neighbour("del "+h.Address))
+}
+
+// neighbour changes which hardware address the host has for another's IP address.
+func (h *Host) neighbour(args string) error { return h.space.ip("neigh " + args + " dev eth0") }
+
 // On returns p such that it runs on h. A nil host is the namespace of this
 // process.
 func (h *Host) On(p Program) Program {
