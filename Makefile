@@ -79,7 +79,7 @@ generations: install bin/loadtest ## break each generation of the articles' lock
 	@bin/loadtest generations
 
 faults: install bin/loadtest bin/bench-peers ## try every lock under every fault, ours and others'; FAULTS=quick, CELL=redislock/keys-deleted, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
-	@deploy/install.sh locks
+	@deploy/install.sh locks network
 	@bin/loadtest faults
 
 holders: ## install and build the holders of examples/holders in Python, Node.js, Java and Go, which make faults then tries, too

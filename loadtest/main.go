@@ -71,7 +71,7 @@ var commands = []command{
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json",
 		and(locks, lab.ClockLibrary), generations.Run},
 	{"faults", "locks under faults: out/faults/faults.json; FAULTS=quick, CELL=redislock/keys-deleted, LOCK='./my-holder'",
-		and(locks, lab.ClockLibrary), faults.Run},
+		and(locks, lab.ClockLibrary, lab.NetworkTools), faults.Run},
 	{"faults-docs", "docs/faults.md from out/faults/faults.json of a whole run", nil, faults.Docs},
 	{"holder", "the holder of a lock that HOLDER names; faults starts it", nil, faults.Holder},
 	{"pview", "666 page views at once under every lock: out/pview/pview.json", and(locks, lab.JMeter),

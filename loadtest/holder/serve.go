@@ -23,10 +23,15 @@ type Lock interface {
 	Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error)
 }
 
+// ErrUncertain says that a library cannot be certain at the moment that it holds the
+// lock. It is no loss.
+var ErrUncertain = errors.New("not certain to hold")
+
 // A Held is a lock that is held, as a *lock.Lock is.
 type Held interface {
 	Fence() uint64
-	// Err returns nil while the lock is believed to be held.
+	// Err returns nil while the lock is believed to be held, and ErrUncertain while
+	// nothing may be written.
 	Err() error
 	// Done is closed when the loss of the lock is known. It may be nil.
 	Done() <-chan struct{}
@@ -121,11 +126,13 @@ func (s *server) write(held Held, stop <-chan struct{}, ended chan<- struct{}) {
 		case <-held.Done():
 		case <-tick.C:
 		}
-		if err := held.Err(); err != nil {
+		switch err := held.Err(); {
+		case err == nil:
+			s.say(Line{Word: Write, Fence: held.Fence()})
+		case !errors.Is(err, ErrUncertain):
 			s.say(Line{Word: Lost, Text: err.Error()})
 			return
 		}
-		s.say(Line{Word: Write, Fence: held.Fence()})
 	}
 }
 

@@ -23,6 +23,9 @@ type backend struct {
 	durable  bool // a node that is killed and restarted has its data
 	forgets  bool // its nodes have forget
 	steps    bool // its nodes have step
+	majority bool // a majority of its nodes is enough
+	// ensemble starts nodes that elect a leader, instead of start.
+	ensemble func(l *lab.Lab) (*lab.Ensemble, error)
 }
 
 // A node is one server of a backend.
@@ -33,6 +36,34 @@ type node struct {
 	forget func(ctx context.Context) error
 	// step sets the server's clock to a difference from the machine's.
 	step func(d time.Duration) error
+	// host is where a node of an ensemble runs.
+	host *lab.Host
+}
+
+// open starts the nodes.
+func (b *backend) open(ctx context.Context, l *lab.Lab) (nodes []node, err error) {
+	if b.ensemble != nil {
+		return b.openEnsemble(l)
+	}
+	for range b.nodes {
+		n, err := b.start(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes, nil
+}
+
+func (b *backend) openEnsemble(l *lab.Lab) (nodes []node, err error) {
+	e, err := b.ensemble(l)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range e.Members {
+		nodes = append(nodes, node{Server: m.Server, network: "tcp", address: m.Address, host: m.Host})
+	}
+	return nodes, nil
 }
 
 // The backends.
@@ -42,6 +73,11 @@ var (
 	}
 	fiveRedis = &backend{
 		name: "five Redis", nodes: 5, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
+		majority: true,
+	}
+	// A lock over three takes all of them.
+	threeRedis = &backend{
+		name: "three Redis", nodes: 3, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
 	}
 	// The lock needs a replica, which no holder reaches.
 	replicatedRedis = &backend{
@@ -54,6 +90,14 @@ var (
 	zookeeperServer = &backend{
 		name: "ZooKeeper", nodes: 1, variable: "ZOOKEEPER_ADDRS", start: startZooKeeper, durable: true,
 	}
+	threeEtcd = &backend{
+		name: "three etcd", nodes: 3, variable: "ETCD_ADDRS", ensemble: lab.StartEtcdEnsemble, durable: true,
+		majority: true,
+	}
+	threeZooKeeper = &backend{
+		name: "three ZooKeeper", nodes: 3, variable: "ZOOKEEPER_ADDRS", ensemble: lab.StartZooKeeperEnsemble,
+		durable: true, majority: true,
+	}
 	memcachedServer = &backend{
 		name: "memcached", nodes: 1, variable: "MEMCACHED_ADDR", start: startMemcached, forgets: true,
 	}
@@ -63,8 +107,9 @@ var (
 
 // backends are what LOCK may be tried on, by the value of BACKEND.
 var backends = map[string]*backend{
-	"redis": oneRedis, "redis5": fiveRedis, "mysql": mysqlServer, "etcd": etcdServer, "zookeeper": zookeeperServer,
-	"memcached": memcachedServer, "none": noServer,
+	"redis": oneRedis, "redis3": threeRedis, "redis5": fiveRedis, "mysql": mysqlServer, "etcd": etcdServer,
+	"etcd3": threeEtcd, "zookeeper": zookeeperServer, "zookeeper3": threeZooKeeper, "memcached": memcachedServer,
+	"none": noServer,
 }
 
 func startRedis(_ context.Context, l *lab.Lab) (node, error) {

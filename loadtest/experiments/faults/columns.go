@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -58,6 +59,13 @@ func replicated(c column) column {
 	return c
 }
 
+// elected returns c with the time until there is a leader again, who then grants each
+// session its whole lease once more.
+func elected(c column) column {
+	c.returns = leaseTime
+	return c
+}
+
 var columns = []column{
 	own("redislock", "redislock", oneRedis, false, watchdog+goRedis),
 	own("redislock batched", "redislock-batched", oneRedis, false, watchdog+goRedis),
@@ -67,11 +75,14 @@ var columns = []column{
 	own("redisson", "redisson", oneRedis, false, watchdog+goRedis),
 	own("redisson fair", "redisson-fair", oneRedis, false, watchdog+goRedis),
 	own("redisson fenced", "redisson-fenced", oneRedis, true, watchdog+goRedis),
+	own("redisson multi of three", "redisson-multi", threeRedis, false, watchdog+goRedis+" for each Redis"),
 	own("redlock of five", "redlock", fiveRedis, false, watchdog+goRedis+"; 0.5 s for each node"),
 	own("MySQL rows", "rows", mysqlServer, true, watchdog+"10 s for a statement"),
 	own("GET_LOCK", "getlock", mysqlServer, false, "held by its connection, which a ping watches"),
 	own("ZooKeeper", "zookeeper", zookeeperServer, true, "held by a session of one lease"),
+	elected(own("ZooKeeper of three", "zookeeper", threeZooKeeper, true, "held by a session of one lease")),
 	own("etcd", "etcd", etcdServer, true, watchdog+"etcd's lease"),
+	elected(own("etcd of three", "etcd", threeEtcd, true, watchdog+"etcd's lease")),
 	own("memcached", "memcached", memcachedServer, false, watchdog+"0.5 s for a reply"),
 
 	library("bsm/redislock", "bsm", oneRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
@@ -79,6 +90,8 @@ var columns = []column{
 	library("redsync of five", "redsync", fiveRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
 	library("rueidislock", "rueidislock", oneRedis, "extended every half of the lease by its client"),
 	library("etcd's Mutex", "etcd-mutex", etcdServer, "held by a session of one lease"),
+	library("etcd's Mutex of three", "etcd-mutex", threeEtcd, "held by a session of one lease"),
+	library("go-zookeeper's Lock", "zookeeper", zookeeperServer, "held by a session of one lease"),
 
 	built("redis-py", python+" "+pythonHolders+"redis_py.py", oneRedis, python,
 		ownLoop+"redis-py with 5 s for a reply and ten retries"),
@@ -88,6 +101,10 @@ var columns = []column{
 	built("Redisson's RLock", javaHolder+" RedissonHolder", oneRedis, javaClasses,
 		watchdog+"Redisson's own time-outs"),
 	built("Redisson's fair lock", javaHolder+" RedissonHolder fair", oneRedis, javaClasses,
+		watchdog+"Redisson's own time-outs"),
+	built("Redisson's MultiLock", javaHolder+" RedissonHolder multi", threeRedis, javaClasses,
+		watchdog+"Redisson's own time-outs"),
+	built("RedissonRedLock", javaHolder+" RedissonHolder redlock", fiveRedis, javaClasses,
 		watchdog+"Redisson's own time-outs"),
 	built("Curator", javaHolder+" CuratorHolder", zookeeperServer, javaClasses, "held by a session of one lease"),
 
@@ -118,23 +135,28 @@ func built(name, command string, b *backend, needs, keeps string) column {
 	return column{name: name, backend: b, command: command, kind: peer, needs: needs, keeps: keeps}
 }
 
-// isBuilt says that c can be tried.
-func (c column) isBuilt() bool {
-	if c.needs == "" {
-		return true
+// lacks returns what is missing to try c, or nothing.
+func (c column) lacks() string {
+	if _, err := os.Stat(c.needs); c.needs != "" && err != nil {
+		return "its holder is not built (make holders)"
 	}
-	_, err := os.Stat(c.needs)
-	return err == nil
+	if c.backend.ensemble != nil && os.Geteuid() != 0 {
+		return "hosts of their own need root"
+	}
+	return ""
 }
 
-// onlyBuilt returns those of list that can be tried, and says which cannot.
-func onlyBuilt(list []column) (all []column) {
+// optional says that a whole run may lack c.
+func (c column) optional() bool { return c.needs != "" || c.backend.ensemble != nil }
+
+// possibleOf returns those of list that can be tried, and says which cannot.
+func possibleOf(list []column) (all []column) {
 	for _, c := range list {
-		if c.isBuilt() {
-			all = append(all, c)
-		} else {
-			fmt.Printf("not tried, because its holder is not built (make holders): %s\n", c.name)
+		if what := c.lacks(); what != "" {
+			fmt.Printf("not tried, because %s: %s\n", what, c.name)
+			continue
 		}
+		all = append(all, c)
 	}
 	return all
 }
@@ -154,21 +176,23 @@ func chosen(lock, cell string) ([]column, error) {
 		name := os.Getenv("BACKEND")
 		b, ok := backends[name]
 		if !ok {
-			return nil, fmt.Errorf("BACKEND=%q: want one of redis, redis5, mysql, etcd, zookeeper, memcached, none", name)
+			return nil, fmt.Errorf("BACKEND=%q: want one of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(backends)), ", "))
 		}
 		return []column{{name: "LOCK", backend: b, command: lock, kind: peer, keeps: lock}}, nil
 	}
 	name, _, _ := strings.Cut(cell, "/")
 	if name == "" {
-		return onlyBuilt(columns), nil
+		return possibleOf(columns), nil
 	}
 	for _, c := range columns {
-		if slug(c.name) == name && !c.isBuilt() {
-			return nil, fmt.Errorf("CELL=%q: the holder is not built: make holders", cell)
+		if slug(c.name) != name {
+			continue
 		}
-		if slug(c.name) == name {
-			return []column{c}, nil
+		if what := c.lacks(); what != "" {
+			return nil, fmt.Errorf("CELL=%q: %s", cell, what)
 		}
+		return []column{c}, nil
 	}
 	return nil, fmt.Errorf("CELL=%q: no such lock; want one of %s, and a fault after a slash", cell,
 		strings.Join(slugs(columns, func(c column) string { return c.name }), ", "))

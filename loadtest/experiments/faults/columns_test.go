@@ -11,13 +11,13 @@ func TestLockWhoseHolderIsNotBuiltIsNotTried(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "program")
 	lock := built("lock", file, oneRedis, file, "")
-	if got := onlyBuilt([]column{lock}); len(got) > 0 {
+	if got := possibleOf([]column{lock}); len(got) > 0 {
 		t.Errorf("tried without %s", file)
 	}
 	if err := os.WriteFile(file, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := onlyBuilt([]column{lock}); len(got) != 1 {
+	if got := possibleOf([]column{lock}); len(got) != 1 {
 		t.Error("not tried though it is built")
 	}
 }
@@ -27,7 +27,7 @@ func TestRunIsWholeWithoutLocksToBuild(t *testing.T) {
 	t.Parallel()
 	r := Report{Trials: fullTrials}
 	for _, c := range columns {
-		if c.needs == "" {
+		if !c.optional() {
 			r.Cells = append(r.Cells, cellsOf(c)...)
 		}
 	}

@@ -45,7 +45,7 @@ type Report struct {
 const fullTrials = 5
 
 // parallel is how many locks are tried at a time. A trial mostly waits.
-const parallel = 28
+const parallel = 36
 
 // Run tries each lock under each fault, prints the exceptions and writes
 // out/faults/faults.json and out/faults/report.html. It returns nil only if ours kept

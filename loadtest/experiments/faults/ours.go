@@ -51,6 +51,8 @@ var holders = map[string]func(ctx context.Context) (holder.Lock, error){
 	"redisson-fenced": overRedis(func(rdb redis.UniversalClient) lock.Locker {
 		return redisson.New(rdb, redisson.Auto).FencedLock()
 	}),
+	"redisson-multi": openMulti,
+
 	"redlock":   openRedlock,
 	"rows":      openRows,
 	"getlock":   openNamed,
@@ -113,6 +115,18 @@ func patient(open func(redis.UniversalClient) holder.Lock) func(context.Context)
 	}
 }
 
+func openMulti(context.Context) (holder.Lock, error) {
+	var parts []redisson.Part
+	for _, address := range servers("REDIS_ADDRS") {
+		rdb, err := openRedis(address)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, redisson.Part{Locker: redisson.New(rdb, redisson.Auto).Lock()})
+	}
+	return fromLocker(redisson.NewMultiLock(parts...), nil)
+}
+
 func openRedlock(context.Context) (holder.Lock, error) {
 	var nodes []lock.Locker
 	for _, address := range servers("REDIS_ADDRS") {
@@ -141,9 +155,13 @@ func openNamed(context.Context) (holder.Lock, error) {
 	return fromLocker(named, err)
 }
 
-// openZooKeeper opens a session that ends with the lease of the experiment.
+// openZooKeeper opens a session that ends with the lease.
 func openZooKeeper(context.Context) (holder.Lock, error) {
-	session, err := zklock.Open(servers("ZOOKEEPER_ADDRS"), leaseTime)
+	lease, err := time.ParseDuration(os.Getenv("LEASE") + "ms")
+	if err != nil {
+		return nil, err
+	}
+	session, err := zklock.Open(servers("ZOOKEEPER_ADDRS"), lease)
 	return fromLocker(session, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
@@ -21,6 +22,9 @@ type row struct {
 	loses loss
 	// breaks says that connections break, and what is bound to them.
 	breaks bool
+	// elects says that an ensemble may have to elect a leader, which takes long enough
+	// for a lease to end.
+	elects bool
 	// absent returns why the row does not apply to c, or nothing.
 	absent func(c column) string
 }
@@ -75,19 +79,19 @@ var rows = []row{
 	{name: "replies dropped, long", moment: holding, lasts: long, strike: dropReplies, heal: healNet, loses: expires,
 		breaks: true},
 	{name: "waiter partitioned", moment: waiting, lasts: leaseTime, strike: partitionWaiter, heal: healNet},
-	{name: "minority cut off", moment: holding, lasts: long, strike: partitionNodes(2), heal: healNet,
-		absent: exceptFive},
-	{name: "majority cut off", moment: holding, lasts: long, strike: partitionNodes(3), heal: healNet, loses: expires,
-		absent: exceptFive},
+	{name: "minority cut off", moment: holding, lasts: long, strike: cutOffMinority, heal: healCut, elects: true,
+		absent: unlessMajority},
+	{name: "majority cut off", moment: holding, lasts: long, strike: cutOffMajority, heal: healCut, loses: expires,
+		absent: unlessMajority},
 	{name: "slow network", moment: throughout, strike: slowNetwork, heal: healNet},
 
 	// A connection that is silent for so long may be given up.
 	{name: "server stopped, brief", moment: holding, lasts: briefly, strike: stopServers, heal: resumeServers,
-		breaks: true},
+		breaks: true, elects: true},
 	{name: "server stopped, long", moment: holding, lasts: 2 * leaseTime, strike: stopServers, heal: resumeServers,
 		loses: expires},
 	{name: "server stopped while waiting", moment: waiting, lasts: briefly, strike: stopServers, heal: resumeServers,
-		breaks: true},
+		breaks: true, elects: true},
 	{name: "server killed, has its data", moment: holding, strike: killServers, heal: restartServers, loses: expires,
 		breaks: true, absent: exceptDurable},
 	{name: "server killed, empty", moment: holding, strike: killServers, heal: restartServers, loses: forgotten,
@@ -134,15 +138,6 @@ var (
 	partitionWaiter = onWaiter((*faultproxy.Proxy).Partition)
 )
 
-func partitionNodes(n int) func(context.Context, *trial) error {
-	return func(_ context.Context, t *trial) error {
-		for _, p := range t.a().proxies[:n] {
-			p.Partition()
-		}
-		return nil
-	}
-}
-
 // slowNetwork makes each request of both holders take 50 ms longer.
 func slowNetwork(_ context.Context, t *trial) error {
 	for _, s := range t.holders {
@@ -172,7 +167,7 @@ func resumeServers(_ context.Context, t *trial) error {
 	return nil
 }
 
-// killServers kills the server, or two of five.
+// killServers kills the server, or a minority of them.
 func killServers(_ context.Context, t *trial) error {
 	for _, n := range t.struckNodes() {
 		n.Kill()
@@ -228,9 +223,9 @@ func stopHolder(_ context.Context, t *trial) error   { t.a().suspend(); return n
 func resumeHolder(_ context.Context, t *trial) error { t.a().resume(); return nil }
 func killHolder(_ context.Context, t *trial) error   { t.a().kill(); return nil }
 
-func exceptFive(c column) string {
-	if c.backend.nodes < 5 {
-		return "one server"
+func unlessMajority(c column) string {
+	if !c.backend.majority {
+		return "needs all of its servers"
 	}
 	return ""
 }
@@ -250,7 +245,7 @@ func durable(c column) string {
 }
 
 func exceptRedis(c column) string {
-	if c.backend != oneRedis && c.backend != fiveRedis {
+	if !slices.Contains([]*backend{oneRedis, threeRedis, fiveRedis}, c.backend) {
 		return "no failover of this kind"
 	}
 	return ""

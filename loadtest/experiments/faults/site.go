@@ -38,12 +38,8 @@ type station struct {
 // file in dir.
 func (c column) open(ctx context.Context, l *lab.Lab, dir string) (s *site, err error) {
 	s = &site{column: c, lab: l}
-	for range c.backend.nodes {
-		n, err := c.backend.start(ctx, l)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name, err)
-		}
-		s.nodes = append(s.nodes, n)
+	if s.nodes, err = c.backend.open(ctx, l); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
 	}
 	if s.log, err = os.Create(filepath.Join(dir, slug(c.name)+".log")); err != nil {
 		return nil, err

@@ -47,8 +47,8 @@ const (
 func (t *trial) a() *station { return t.holders[0] }
 func (t *trial) b() *station { return t.holders[1] }
 
-// struckNodes returns the server, or two of five: less than a majority.
-func (t *trial) struckNodes() []node { return t.nodes[:(len(t.nodes)+1)/2-len(t.nodes)/5] }
+// struckNodes returns the server, or less than a majority of several.
+func (t *trial) struckNodes() []node { return t.nodes[:min(len(t.nodes), max(1, (len(t.nodes)-1)/2))] }
 
 // run runs the trial. An error means that it could not be run.
 func (t *trial) run(ctx context.Context) error {

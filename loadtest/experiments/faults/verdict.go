@@ -178,6 +178,9 @@ func (t *trial) mayLose() loss {
 	if t.bound && t.row.breaks {
 		return forgotten
 	}
+	if t.backend.ensemble != nil && t.row.elects && t.row.loses == keeps {
+		return expires
+	}
 	return t.row.loses
 }
 

@@ -34,6 +34,7 @@ var holders = map[string]func() (holder.Lock, error){
 	"redsync":     redsyncHolder,
 	"rueidislock": func() (holder.Lock, error) { return rueidisHolder{}, nil },
 	"etcd-mutex":  etcdHolder,
+	"zookeeper":   func() (holder.Lock, error) { return lockFunc(zookeeperHolder), nil },
 }
 
 // serveHolder is the holder that HOLDER names.

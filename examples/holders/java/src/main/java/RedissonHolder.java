@@ -1,30 +1,26 @@
-// Redisson's RLock, fair lock or RedissonRedLock, extended by its watchdog. At the root of the repository,
-// after make holders: make faults LOCK='examples/holders/java/holder RedissonHolder' BACKEND=redis CHECK=1, or with `RedissonHolder fair`, or `RedissonHolder redlock` and BACKEND=redis5
-import java.util.Scanner;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
-import org.redisson.Redisson;
-import org.redisson.RedissonRedLock;
-import org.redisson.api.RLock;
-import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
+// Redisson's RLock, or by the argument fair, multi or redlock another of its locks, extended by its watchdog. At the
+// root, after make holders: make faults LOCK='examples/holders/java/holder RedissonHolder' BACKEND=redis CHECK=1
+import java.util.*;
+import java.util.concurrent.*;
+import org.redisson.*;
+import org.redisson.api.*;
 
 public final class RedissonHolder {
-    private static RLock lock;
     private static boolean holds;
 
     private static RedissonClient connect(String address) {
-        Config config = new Config().setLockWatchdogTimeout(Long.parseLong(System.getenv("LEASE")));
+        var config = new org.redisson.config.Config().setLockWatchdogTimeout(Long.parseLong(System.getenv("LEASE")));
         config.useSingleServer().setAddress("redis://" + address);
         return Redisson.create(config);
     }
 
-    private static RLock lock(Stream<RedissonClient> servers, String kind, String key) {
+    private static RLock lock(String kind, List<RedissonClient> servers, String key) {
+        RLock[] locks = servers.stream().map(server -> server.getLock(key)).toArray(RLock[]::new);
         return switch (kind) {
-            case "fair" -> servers.findFirst().get().getFairLock(key);
-            case "redlock" -> new RedissonRedLock(servers.map(server -> server.getLock(key)).toArray(RLock[]::new));
-            default -> servers.findFirst().get().getLock(key);
+            case "fair" -> servers.get(0).getFairLock(key);
+            case "multi" -> new RedissonMultiLock(locks);
+            case "redlock" -> new RedissonRedLock(locks);
+            default -> locks[0];
         };
     }
 
@@ -37,26 +33,25 @@ public final class RedissonHolder {
         if (holds) say("write 0", true);
     }
 
-    public static void main(String[] args) {
-        var servers = Stream.of(System.getenv("REDIS_ADDRS").split(",")).map(RedissonHolder::connect).toList();
+    public static void main(String[] args) throws InterruptedException {
+        var servers = Arrays.stream(System.getenv("REDIS_ADDRS").split(",")).map(RedissonHolder::connect).toList();
         Executors.newScheduledThreadPool(1).scheduleWithFixedDelay(RedissonHolder::write, 0, 10, TimeUnit.MILLISECONDS);
+        RLock lock = null;
         say("ready", false);
-        for (Scanner in = new Scanner(System.in); in.hasNext(); ) {
+        for (Scanner in = new Scanner(System.in); in.hasNextLine(); ) {
+            String[] command = in.nextLine().split(" "); // the watchdog has the lease from LEASE
             try {
-                if (in.next().equals("acquire")) {
-                    lock = lock(servers.stream(), args.length > 0 ? args[0] : "", in.next());
-                    long lease = in.nextLong(); // the watchdog's, which it has from LEASE
-                    boolean acquired = lock.tryLock(in.nextLong(), TimeUnit.MILLISECONDS);
+                if (command.length > 1) {
+                    lock = lock(args.length > 0 ? args[0] : "", servers, command[1]);
+                    boolean acquired = lock.tryLock(Long.parseLong(command[3]), TimeUnit.MILLISECONDS);
                     say(acquired ? "acquired 0" : "refused", acquired);
-                } else {
-                    say("", false);
-                    lock.unlock();
-                    say("released", false);
+                    continue;
                 }
-            } catch (IllegalMonitorStateException e) {
-                say("lost", false);
-            } catch (Exception e) {
-                say("unknown " + e.getClass().getName(), false);
+                say("", false);
+                lock.unlock();
+                say("released", false);
+            } catch (RuntimeException e) {
+                say((e instanceof IllegalMonitorStateException ? "lost " : "unknown ") + e.getClass().getName(), false);
             }
         }
         System.exit(0);
