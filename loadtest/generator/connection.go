@@ -100,7 +100,7 @@ func (c *connection) read() {
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		return
 	case err != nil || n <= 0:
-		c.fail(errors.Join(err, errNoReply))
+		c.ended(err)
 		return
 	}
 	text := g.buffer[:n]
@@ -118,6 +118,19 @@ func (c *connection) read() {
 	case len(c.partial) == 0:
 		c.partial = append(c.partial, text...)
 	}
+}
+
+// ended ends the request at the end of its connection, which is that of a body without
+// a length.
+func (c *connection) ended(err error) {
+	r := Reply{Request: c.n, Due: c.due, Sent: c.sent, Received: time.Now(), Text: c.partial}
+	if err == nil && len(c.partial) > 0 {
+		if _, complete, _ := r.parseAny(true); complete {
+			c.end(r, true)
+			return
+		}
+	}
+	c.fail(errors.Join(err, errNoReply))
 }
 
 // end ends the request. A reply may be the last of its connection.

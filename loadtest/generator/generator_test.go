@@ -167,8 +167,19 @@ func TestEveryRequestEndsWithAReplyOrAnError(t *testing.T) {
 			_, _ = w.Write([]byte("{"))
 			panic(http.ErrAbortHandler)
 		},
-		"not parsed": func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
-		"no reply":   func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"closed within a chunk": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("{"))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		},
+		"not HTTP": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, _ = conn.Write([]byte("hello\r\n\r\n"))
+				_ = conn.Close()
+			}
+		},
+		"no reply": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,8 +1,11 @@
 package generator
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
+	"net/http"
 	"strconv"
 	"time"
 )
@@ -20,6 +23,7 @@ type Reply struct {
 	Instance   string // X-Instance
 	RetryAfter bool   // the reply has a Retry-After
 	Text       []byte // all of the reply; valid until received returns
+	Body       []byte // of the reply; valid until received returns
 
 	Err error // why there is no reply
 }
@@ -37,10 +41,11 @@ var (
 	instance      = []byte("\r\nX-Instance: ")
 )
 
-var errMalformed = errors.New("not a reply with a Content-Length")
+var errMalformed = errors.New("not an HTTP reply")
 
 // parse parses Text once it is complete. It is the last reply of its connection if
-// the server says so.
+// the server says so. What the service and nginx reply is recognized as text; that is
+// cheaper than a parser.
 func (r *Reply) parse() (last, complete bool, err error) {
 	end := bytes.Index(r.Text, endOfHeader)
 	if end < 0 {
@@ -49,7 +54,7 @@ func (r *Reply) parse() (last, complete bool, err error) {
 	header, body := r.Text[:end+len(endOfLine)], r.Text[end+len(endOfHeader):]
 	length, err := strconv.Atoi(string(value(header, contentLength)))
 	if err != nil || end < 12 {
-		return false, false, errMalformed
+		return r.parseAny(false)
 	}
 	if len(body) < length {
 		return false, false, nil
@@ -58,12 +63,40 @@ func (r *Reply) parse() (last, complete bool, err error) {
 		return false, false, errMalformed
 	}
 	r.RetryAfter, r.Instance = bytes.Contains(header, retryAfter), string(value(header, instance))
+	r.setBody(body)
+	return bytes.Contains(header, closed), true, nil
+}
+
+// parseAny is parse for a reply in any form of HTTP/1.1. A body without a length is
+// complete if the connection has ended.
+func (r *Reply) parseAny(ended bool) (last, complete bool, err error) {
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(r.Text)), nil)
+	if err != nil {
+		return false, false, errors.Join(errMalformed, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	untilEnd := resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), untilEnd && !ended:
+		return false, false, nil
+	case err != nil:
+		return false, false, errors.Join(errMalformed, err)
+	}
+	r.Status, r.Instance = resp.StatusCode, resp.Header.Get("X-Instance")
+	r.RetryAfter = resp.Header.Get("Retry-After") != ""
+	r.setBody(body)
+	return resp.Close || untilEnd, true, nil
+}
+
+// setBody sets the body and what it says in the form of the service.
+func (r *Reply) setBody(body []byte) {
+	r.Body = body
 	if r.Status < 300 {
 		r.Order = member(body, `"id":"`)
 	} else {
 		r.Code, r.Order = member(body, `"code":"`), member(body, `"order_id":"`)
 	}
-	return bytes.Contains(header, closed), true, nil
 }
 
 // value returns the value of the field whose name, with what surrounds it, is name.

@@ -31,10 +31,32 @@ func TestRepliesAreParsed(t *testing.T) {
 	}
 }
 
-func TestRepliesWithoutLengthAreMalformed(t *testing.T) {
+// A shop may be of any framework.
+func TestRepliesOfAnyFormAreParsed(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n"} {
+	const want = `{"id":"7"}`
+	for text, ended := range map[string]bool{
+		"HTTP/1.1 201 Created\r\ncontent-length: 10\r\n\r\n" + want:                                   false,
+		"HTTP/1.1 201\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"id\r\n6\r\n\":\"7\"}\r\n0\r\n\r\n": false,
+		"HTTP/1.1 201 Created\r\nX-Empty:\r\n\r\n" + want:                                             true,
+	} {
+		r := Reply{Text: []byte(text)}
+		if last, complete, err := r.parseAny(ended); err != nil || !complete || last != ended || r.Status != 201 ||
+			string(r.Body) != want || r.Order != "7" {
+			t.Errorf("%q: %+v, last %v, complete %v, %v", text, r, last, complete, err)
+		}
+		for n := range len(text) - 1 {
+			r := Reply{Text: []byte(text[:n])}
+			if _, complete, _ := r.parse(); complete {
+				t.Errorf("%q is complete", text[:n])
+			}
+		}
+	}
+}
+
+func TestWhatIsNotHTTPIsMalformed(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n"} {
 		r := Reply{Text: []byte(text)}
 		if _, _, err := r.parse(); err == nil {
 			t.Errorf("%q: %+v", text, r)
