@@ -1,0 +1,95 @@
+package shop
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	_ "github.com/go-sql-driver/mysql" // sql.Open
+)
+
+// Begin says how a sale begins: without orders, and with {{stock}} units. What is
+// given is done in the order of the fields.
+type Begin struct {
+	Command  Text       `yaml:"command"`
+	SQL      []Template `yaml:"sql"`
+	Requests []Request  `yaml:"requests"`
+	Coupon   Extract    `yaml:"coupon"` // of the last request's reply, for {{coupon}}
+}
+
+// A Sale is a sale of a shop that has begun.
+type Sale struct {
+	*Shop
+	Coupon string
+	admin  string
+	db     *sql.DB // nil without a DSN
+}
+
+// Open connects to what the file names for counting.
+func (s *Shop) Open(ctx context.Context) (*Sale, error) {
+	admin, err := s.AdminToken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sale := &Sale{Shop: s, Coupon: string(s.Coupon), admin: admin}
+	if s.MySQL == "" {
+		return sale, nil
+	}
+	if sale.db, err = sql.Open("mysql", string(s.MySQL)); err == nil {
+		err = sale.db.PingContext(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mysql: %w", err)
+	}
+	return sale, nil
+}
+
+// Close closes the connections of Open.
+func (s *Sale) Close() error {
+	if s.db == nil {
+		return nil
+	}
+	return s.db.Close()
+}
+
+// values are what stands for the placeholders of all requests but claims.
+func (s *Sale) values() Values { return Values{"coupon": s.Coupon, "admin": s.admin} }
+
+// Restart begins again, with stock units.
+func (s *Sale) Restart(ctx context.Context, stock int) error {
+	v := s.values()
+	v["stock"] = strconv.Itoa(stock)
+	if s.Begin.Command != "" {
+		if _, err := run(ctx, string(s.Begin.Command), v); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+	}
+	for _, statement := range s.Begin.SQL {
+		query, args := statement.bind(v)
+		if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
+			return fmt.Errorf("begin: %s: %w", statement, err)
+		}
+	}
+	return s.request(ctx, v)
+}
+
+// request sends the requests with which a sale begins.
+func (s *Sale) request(ctx context.Context, v Values) error {
+	var body []byte
+	for _, r := range s.Begin.Requests {
+		var err error
+		if body, err = s.call(ctx, r, v); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+	}
+	if !s.Begin.Coupon.given() {
+		return nil
+	}
+	found := false
+	if s.Coupon, found = s.Begin.Coupon.From(body); !found {
+		return errors.New("begin: the reply to the last request has no coupon")
+	}
+	return nil
+}

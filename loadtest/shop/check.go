@@ -1,0 +1,112 @@
+package shop
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// problems returns what is missing or wrong in s.
+func (s *Shop) problems() []string {
+	var c checker
+	c.base(string(s.URL))
+	c.check(s.Claim.given(), "claim: url is missing")
+	c.check(!s.Claim.given() || strings.HasPrefix(s.Claim.URL.String(), "/"),
+		"claim: url has to begin with /: it is added to the shop's url")
+	c.check(s.Reply.Accepted.given(), "reply: accepted is missing: a status, a pointer, or matches")
+	c.check(s.Timeout > 0 && s.OpenLoop.Rate > 0 && s.OpenLoop.Duration > 0 && s.Totals.After >= 0,
+		"timeout, and rate and duration of open_loop, have to be above 0")
+	c.identities(s)
+	c.placeholders(s)
+	c.sql(s)
+	for i, f := range s.Faults {
+		c.check(f.Name != "" && f.Stop != "" && f.Start != "" && f.For > 0, "faults: number %d lacks name, stop, start or for",
+			i+1)
+	}
+	return c
+}
+
+// A checker collects problems.
+type checker []string
+
+func (c *checker) check(ok bool, format string, args ...any) {
+	if !ok {
+		*c = append(*c, fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *checker) base(text string) {
+	u, err := url.Parse(text)
+	c.check(err == nil && u.Scheme == "http" && u.Host != "" && u.RawQuery == "",
+		"url: %q is not http://host:port; a shop behind TLS is judged at the servers behind it", text)
+}
+
+// identities checks that there are tokens where requests need them.
+func (c *checker) identities(s *Shop) {
+	c.check(!uses(s.Claim, "token") || s.Users.given(),
+		"users: the claim has {{token}}, and none of token, file, jwt.secret and login is given, or it is empty")
+	admin := uses(s.Totals.Route.Request, "admin") || uses(s.Totals.Order, "admin") ||
+		slices.ContainsFunc(s.Begin.Requests, func(r Request) bool { return uses(r, "admin") })
+	c.check(!admin || s.Admin.given(),
+		"admin: a request has {{admin}}, and none of token, file, jwt.secret and login is given, or it is empty")
+	for _, i := range []Identity{s.Users.Identity, s.Admin} {
+		c.check(!i.Login.given() || i.Login.Reply.given(), "login: token is missing: a pointer, or matches")
+	}
+}
+
+func uses(r Request, name string) bool {
+	for _, t := range r.templates() {
+		if slices.Contains(t.names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// placeholders checks that all placeholders are known where they stand.
+func (c *checker) placeholders(s *Shop) {
+	c.request("claim", s.Claim, "user", "token", "coupon")
+	c.request("warm_up", s.WarmUp, "user", "token", "coupon")
+	for _, i := range []Identity{s.Users.Identity, s.Admin} {
+		c.request("login", i.Login.Request, "user", "coupon")
+		for name, t := range i.JWT.Claims {
+			c.template("jwt: "+name, t, "user")
+		}
+	}
+	for _, r := range s.Begin.Requests {
+		c.request("begin", r, "stock", "coupon", "admin")
+	}
+	c.request("totals: route", s.Totals.Route.Request, "coupon", "admin")
+	c.request("totals: order", s.Totals.Order, "coupon", "admin", "user", "token", "order")
+}
+
+func (c *checker) request(where string, r Request, known ...string) {
+	all := r.templates()
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		c.template(where+": "+what, all[what], known...)
+	}
+}
+
+func (c *checker) template(where string, t Template, known ...string) {
+	for _, name := range t.names {
+		c.check(slices.Contains(known, name), "%s: {{%s}} is not known here; want {{%s}}", where, name,
+			strings.Join(known, "}}, {{"))
+	}
+}
+
+// sql checks the statements, and that there is a database for them.
+func (c *checker) sql(s *Shop) {
+	q := s.Totals.SQL
+	all := slices.Clone(s.Begin.SQL)
+	for _, t := range []Template{q.Stock, q.Orders, q.Users, q.MostPerUser, q.OrderIDs, q.OrderUsers} {
+		if !t.Empty() {
+			all = append(all, t)
+		}
+	}
+	c.check(len(all) == 0 || s.MySQL != "", "mysql: the DSN of the database that sql needs is missing")
+	for _, t := range all {
+		c.template("sql: "+t.String(), t, "stock", "coupon")
+	}
+}

@@ -1,0 +1,37 @@
+package shop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"example.com/flashsale/internal/lab"
+)
+
+// run runs a command of the file with the shell, and returns what it prints. The
+// values are in its environment: STOCK, COUPON. It ends with ctx, and with this process.
+func run(ctx context.Context, command string, v Values) ([]byte, error) {
+	cmd := exec.Command("/bin/sh", "-c", command)
+	for name, value := range v {
+		cmd.Env = append(cmd.Env, strings.ToUpper(name)+"="+value)
+	}
+	var out, problems bytes.Buffer
+	cmd.Env = append(os.Environ(), cmd.Env...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &problems, time.Second // a server that it starts may keep both open
+	stopWatch, err := lab.StartChild(cmd, syscall.SIGTERM)
+	if err != nil {
+		return nil, err
+	}
+	defer stopWatch()
+	end := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) })
+	defer end()
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 0 {
+		return nil, fmt.Errorf("%s: %w: %.500s", command, err, bytes.TrimSpace(problems.Bytes()))
+	}
+	return out.Bytes(), ctx.Err()
+}

@@ -1,0 +1,163 @@
+package shop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// An Outcome is what a reply says of a claim.
+type Outcome string
+
+// The outcomes. After an unknown one, the shop may have an order or not.
+const (
+	Accepted Outcome = "accepted"
+	Refused  Outcome = "refused"
+	Unknown  Outcome = "unknown"
+)
+
+// Replies say how replies to claims are read. A reply that is neither accepted nor
+// refused is unknown, and so is a claim without a reply.
+type Replies struct {
+	Accepted Match   `yaml:"accepted" json:"accepted"`
+	Refused  Match   `yaml:"refused" json:"refused"`
+	Order    Extract `yaml:"order" json:"order"` // the id of the order in an accepted reply
+}
+
+// Read returns the outcome of a claim with the given reply, and the id of its order.
+func (r Replies) Read(status int, body []byte) (o Outcome, order string) {
+	switch {
+	case r.Accepted.matches(status, body):
+		order, _ = r.Order.From(body)
+		return Accepted, order
+	case r.Refused.matches(status, body):
+		return Refused, ""
+	}
+	return Unknown, ""
+}
+
+// A Match is a condition on a reply. Everything that it has must be so.
+type Match struct {
+	Status  []int `yaml:"status" json:"status,omitempty"`
+	Extract `yaml:",inline"`
+}
+
+func (m Match) matches(status int, body []byte) bool {
+	if len(m.Status) > 0 && !slices.Contains(m.Status, status) || !m.given() {
+		return false
+	}
+	_, found := m.From(body)
+	return found
+}
+
+func (m Match) given() bool { return len(m.Status) > 0 || m.Extract.given() }
+
+// An Extract is a part of a body: the value at a JSON pointer (RFC 6901), the first
+// group of a regular expression, or that of a regular expression on that value.
+type Extract struct {
+	Pointer Pointer `yaml:"pointer" json:"pointer,omitempty"`
+	Matches Regexp  `yaml:"matches" json:"matches,omitzero"`
+}
+
+func (e Extract) given() bool { return e.Pointer != "" || e.Matches.Regexp != nil }
+
+// From returns the part, or false if the body does not have it.
+func (e Extract) From(body []byte) (part string, found bool) {
+	part = string(body)
+	if e.Pointer != "" {
+		if part, found = e.Pointer.find(body); !found {
+			return "", false
+		}
+	}
+	if e.Matches.Regexp == nil {
+		return part, true
+	}
+	m := e.Matches.FindStringSubmatch(part)
+	switch {
+	case m == nil:
+		return "", false
+	case len(m) > 1:
+		return m[1], true
+	}
+	return m[0], true
+}
+
+// A Regexp is a regular expression in the syntax of RE2.
+type Regexp struct{ *regexp.Regexp }
+
+// UnmarshalYAML compiles the expression.
+func (r *Regexp) UnmarshalYAML(node *yaml.Node) error {
+	text, err := expand(node)
+	if err != nil {
+		return err
+	}
+	if r.Regexp, err = regexp.Compile(text); err != nil {
+		return wrong(node, "%v", err)
+	}
+	return nil
+}
+
+// IsZero reports whether there is none.
+func (r Regexp) IsZero() bool { return r.Regexp == nil }
+
+// MarshalJSON returns the expression.
+func (r Regexp) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
+
+// A Pointer names a value in a JSON document, as in RFC 6901: /data/id.
+type Pointer string
+
+// UnmarshalYAML checks that the pointer begins with a slash.
+func (p *Pointer) UnmarshalYAML(node *yaml.Node) error {
+	text, err := expand(node)
+	if err == nil && !strings.HasPrefix(text, "/") {
+		err = wrong(node, "the JSON pointer %q does not begin with /", text)
+	}
+	*p = Pointer(text)
+	return err
+}
+
+// find returns the value as text: a string without its quotes, anything else as JSON.
+// Numbers keep all their digits.
+func (p Pointer) find(body []byte) (string, bool) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return "", false
+	}
+	for _, token := range strings.Split(string(p), "/")[1:] {
+		var found bool
+		if value, found = member(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(token)); !found {
+			return "", false
+		}
+	}
+	switch v := value.(type) {
+	case nil:
+		return "", false
+	case map[string]any, []any:
+		text, err := json.Marshal(v)
+		return string(text), err == nil
+	}
+	return fmt.Sprint(value), true
+}
+
+func member(value any, token string) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		m, found := v[token]
+		return m, found
+	case []any:
+		i, err := strconv.Atoi(token)
+		if err != nil || i < 0 || i >= len(v) {
+			return nil, false
+		}
+		return v[i], true
+	}
+	return nil, false
+}

@@ -1,0 +1,98 @@
+// Package shop describes a shop that is not this repository's: how to claim a unit
+// for a user, how to read the reply, where the users' tokens come from, how to begin
+// again, and how to count what was sold. A file says all of it, see docs/judge.md.
+//
+// No address is contacted that the file does not name: redirects are not followed,
+// and the environment's proxies are not used.
+package shop
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Shop is the content of a file.
+type Shop struct {
+	Name   string   `yaml:"name"`
+	URL    Text     `yaml:"url"`    // http://host:port, and perhaps a path
+	Breaks []string `yaml:"breaks"` // the workloads under which the shop has to break a promise
+
+	Claim   Request       `yaml:"claim"`
+	WarmUp  Request       `yaml:"warm_up"` // opens the connections of k6 and JMeter
+	Timeout time.Duration `yaml:"timeout"`
+	Reply   Replies       `yaml:"reply"`
+
+	Users Users    `yaml:"users"`
+	Admin Identity `yaml:"admin"`
+
+	MySQL  Text   `yaml:"mysql"` // a DSN as github.com/go-sql-driver/mysql has it
+	Coupon Text   `yaml:"coupon"`
+	Begin  Begin  `yaml:"begin"`
+	Totals Totals `yaml:"totals"`
+
+	OpenLoop OpenLoop `yaml:"open_loop"`
+	Faults   []Fault  `yaml:"faults"`
+}
+
+// An OpenLoop is claims at a rate that does not depend on the replies.
+type OpenLoop struct {
+	Rate     float64       `yaml:"rate"` // per second
+	Duration time.Duration `yaml:"duration"`
+}
+
+// Read reads a file. The error names everything that is unknown, missing or wrong.
+func Read(path string) (*Shop, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Parse is Read of the content of a file.
+func Parse(text []byte) (*Shop, error) {
+	s := &Shop{
+		Timeout: 30 * time.Second, Users: Users{First: 1},
+		OpenLoop: OpenLoop{Rate: 300, Duration: 10 * time.Second},
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	err := decoder.Decode(s)
+	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
+		return nil, problems(append(wrong.Errors, s.problems()...))
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return s, problems(s.problems())
+}
+
+// problems returns an error with a line for each problem, or nil if there is none.
+func problems(list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	for i, p := range list {
+		list[i] = "  " + strings.NewReplacer("field ", "", " in type shop.", " in ").Replace(p)
+	}
+	return fmt.Errorf("%d settings are wrong:\n%s", len(list), strings.Join(list, "\n"))
+}
+
+// Title is the name of the shop, or its address.
+func (s *Shop) Title() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return string(s.URL)
+}

@@ -1,0 +1,113 @@
+package shop
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A Text is a string in which ${NAME} is the value of an environment variable, and
+// ${NAME:-value} has a value for when it is not set or empty, as in docker-compose.yml.
+type Text string
+
+var variable = regexp.MustCompile(`\$\{(\w+)(:-[^}]*)?\}`)
+
+// UnmarshalYAML replaces the variables. One that is not set and has no value is an
+// error.
+func (t *Text) UnmarshalYAML(node *yaml.Node) error {
+	text, err := expand(node)
+	*t = Text(text)
+	return err
+}
+
+// expand returns the scalar of node with the values of its variables.
+func expand(node *yaml.Node) (text string, err error) {
+	if node.Kind != yaml.ScalarNode {
+		return "", wrong(node, "want a text")
+	}
+	text = variable.ReplaceAllStringFunc(node.Value, func(one string) string {
+		m := variable.FindStringSubmatch(one)
+		value := os.Getenv(m[1])
+		if value == "" && m[2] == "" {
+			err = wrong(node, "the environment variable %s is not set", m[1])
+		}
+		if value == "" {
+			value = strings.TrimPrefix(m[2], ":-")
+		}
+		return value
+	})
+	return text, err
+}
+
+// wrong returns an error at node that does not end the decoding.
+func wrong(node *yaml.Node, format string, args ...any) error {
+	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s", node.Line, fmt.Sprintf(format, args...))}}
+}
+
+// A Template is a Text with placeholders, as {{user}}.
+type Template struct {
+	literals []string // one more than there are names
+	names    []string
+}
+
+var placeholder = regexp.MustCompile(`\{\{\s*(\w*)\s*\}\}`)
+
+// NewTemplate returns the template that text is.
+func NewTemplate(text string) Template {
+	var t Template
+	last := 0
+	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		t.literals, t.names = append(t.literals, text[last:m[0]]), append(t.names, text[m[2]:m[3]])
+		last = m[1]
+	}
+	t.literals = append(t.literals, text[last:])
+	return t
+}
+
+// UnmarshalYAML parses the template.
+func (t *Template) UnmarshalYAML(node *yaml.Node) error {
+	text, err := expand(node)
+	*t = NewTemplate(text)
+	return err
+}
+
+// Values are what placeholders stand for, by their names.
+type Values map[string]string
+
+// Append appends the text with its values to b.
+func (t Template) Append(b []byte, v Values) []byte {
+	for i, literal := range t.literals {
+		b = append(b, literal...)
+		if i < len(t.names) {
+			b = append(b, v[t.names[i]]...)
+		}
+	}
+	return b
+}
+
+// With returns the text with its values.
+func (t Template) With(v Values) string { return string(t.Append(nil, v)) }
+
+// Empty reports whether there is no text.
+func (t Template) Empty() bool { return len(t.names) == 0 && t.With(nil) == "" }
+
+// String returns the template as it is written.
+func (t Template) String() string {
+	own := Values{}
+	for _, name := range t.names {
+		own[name] = "{{" + name + "}}"
+	}
+	return t.With(own)
+}
+
+// bind returns the template as SQL with a question mark for each placeholder, and
+// what these stand for.
+func (t Template) bind(v Values) (query string, args []any) {
+	for _, name := range t.names {
+		args = append(args, v[name])
+	}
+	return strings.Join(t.literals, "?"), args
+}

@@ -1,0 +1,212 @@
+package shop
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Totals say how the sale is counted. What is asked for in two ways is what the last
+// of them says.
+type Totals struct {
+	After   time.Duration `yaml:"after"` // for a shop that inserts orders after its reply
+	SQL     Queries       `yaml:"sql"`
+	Route   Route         `yaml:"route"`
+	Command Command       `yaml:"command"`
+	// Order is a request for the order {{order}}, sent for each order that a client was
+	// told of. A status below 300 says that it is there, 404 and 410 that it is not.
+	Order Request `yaml:"order"`
+}
+
+// Queries are statements. Those of Counting return a number each, and the others a row
+// for each order: its id as replies have it, or its user as {{user}}.
+type Queries struct {
+	Counting[Template] `yaml:",inline"`
+	OrderIDs           Template `yaml:"order_ids"`
+	OrderUsers         Template `yaml:"order_users"`
+}
+
+// A Route is a request whose reply has the numbers.
+type Route struct {
+	Request           `yaml:",inline"`
+	Counting[Pointer] `yaml:",inline"`
+}
+
+// A Command prints a JSON document with the numbers.
+type Command struct {
+	Run               Text `yaml:"run"`
+	Counting[Pointer] `yaml:",inline"`
+}
+
+// Counting has something for each of the numbers: the units left, the orders, the
+// users with an order, and the most orders of a user.
+type Counting[T any] struct {
+	Stock       T `yaml:"stock"`
+	Orders      T `yaml:"orders"`
+	Users       T `yaml:"users"`
+	MostPerUser T `yaml:"most_per_user"`
+}
+
+// each calls f for each of the numbers, until it fails.
+func (c *Counting[T]) each(counts *Counts, f func(T, *Count) error) error {
+	return errors.Join(f(c.Stock, &counts.Stock), f(c.Orders, &counts.Orders), f(c.Users, &counts.Users),
+		f(c.MostPerUser, &counts.MostPerUser))
+}
+
+// A Count is a number, or is not known.
+type Count struct {
+	N     int
+	Known bool
+}
+
+// Counts are what a shop says of a sale.
+type Counts = Counting[Count]
+
+// Count counts the sale.
+func (s *Sale) Count(ctx context.Context) (c Counts, err error) {
+	err = s.Totals.SQL.each(&c, func(query Template, n *Count) error { return s.number(ctx, query, n) })
+	if err == nil && s.Totals.Route.given() {
+		var body []byte
+		if body, err = s.call(ctx, s.Totals.Route.Request, s.values()); err == nil {
+			err = read(&s.Totals.Route.Counting, body, &c)
+		}
+	}
+	if err == nil && s.Totals.Command.Run != "" {
+		var body []byte
+		if body, err = run(ctx, string(s.Totals.Command.Run), s.values()); err == nil {
+			err = read(&s.Totals.Command.Counting, body, &c)
+		}
+	}
+	if err != nil {
+		return c, fmt.Errorf("totals: %w", err)
+	}
+	return c, nil
+}
+
+func (s *Sale) number(ctx context.Context, query Template, n *Count) error {
+	if query.Empty() {
+		return nil
+	}
+	text, args := query.bind(s.values())
+	n.Known = true
+	if err := s.db.QueryRowContext(ctx, text, args...).Scan(&n.N); err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	return nil
+}
+
+func read(members *Counting[Pointer], body []byte, c *Counts) error {
+	return members.each(c, func(p Pointer, n *Count) (err error) {
+		if p == "" {
+			return nil
+		}
+		text, _ := p.find(body)
+		if n.N, err = strconv.Atoi(text); err != nil {
+			return fmt.Errorf("no number at %s of %.200q", p, body)
+		}
+		n.Known = true
+		return nil
+	})
+}
+
+// A Told is a claim whose client was told of an order.
+type Told struct{ User, Token, Order string }
+
+// Missing returns how many of told have no order of their own, or false if the file
+// does not say how to find out.
+func (s *Sale) Missing(ctx context.Context, told []Told) (n int, known bool, err error) {
+	switch {
+	case !s.Totals.SQL.OrderIDs.Empty():
+		n, err = s.unmatched(ctx, s.Totals.SQL.OrderIDs, told, func(t Told) string { return t.Order })
+	case !s.Totals.SQL.OrderUsers.Empty():
+		n, err = s.unmatched(ctx, s.Totals.SQL.OrderUsers, told, func(t Told) string { return t.User })
+	case s.Totals.Order.given():
+		n, err = s.notFound(ctx, told)
+	default:
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("totals: %w", err)
+	}
+	return n, true, nil
+}
+
+// unmatched returns how many keys of told are not among the rows of query. A row
+// matches once.
+func (s *Sale) unmatched(
+	ctx context.Context, query Template, told []Told, key func(Told) string,
+) (n int, err error) {
+	text, args := query.bind(s.values())
+	rows, err := s.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", query, err)
+	}
+	there, err := scanAll(rows)
+	for _, t := range told {
+		if there[key(t)] == 0 {
+			n++
+			continue
+		}
+		there[key(t)]--
+	}
+	return n, err
+}
+
+func scanAll(rows *sql.Rows) (there map[string]int, err error) {
+	defer rows.Close()
+	there = map[string]int{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		there[key]++
+	}
+	return there, rows.Err()
+}
+
+// notFound asks for each order.
+func (s *Sale) notFound(ctx context.Context, told []Told) (n int, err error) {
+	missing, seen := make([]bool, len(told)), map[string]bool{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i, t := range told {
+		if t.Order == "" || seen[t.Order] { // the order of another claim, or of none
+			missing[i] = true
+			continue
+		}
+		seen[t.Order] = true
+		group.Go(func() (err error) {
+			missing[i], err = s.absent(ctx, t)
+			return err
+		})
+	}
+	err = group.Wait()
+	for _, one := range missing {
+		if one {
+			n++
+		}
+	}
+	return n, err
+}
+
+func (s *Sale) absent(ctx context.Context, t Told) (bool, error) {
+	v := s.values()
+	v["user"], v["token"], v["order"] = t.User, t.Token, t.Order
+	status, body, err := s.do(ctx, s.Totals.Order, v)
+	switch {
+	case err != nil:
+		return false, err
+	case status < http.StatusMultipleChoices:
+		return false, nil
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return true, nil
+	}
+	return false, fmt.Errorf("%s: status %d: %.200s", s.Totals.Order.URL, status, body)
+}
