@@ -13,7 +13,7 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 PACKAGES := $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN) / 2)))
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install go
+.PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install go
 
 help: ## show this list
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ fuzz: go ## run every fuzz target for FUZZTIME (30s); what is found is stored in
 
 load: bin/loadtest $(K6) ## run k6 against BASE_URL (with JWT_SECRET, or ADMIN_TOKEN and TOKENS)
 	@bin/loadtest load
+
+judge: bin/loadtest ## send every workload to the shop that the file SHOP describes, and say which promises held: out/judge/report.html; WORKLOADS=one-user,crowd
+	@bin/loadtest judge
 
 demo-jmeter: install bin/api bin/loadtest ## run the demo with JMeter, without its window
 	@deploy/install.sh jmeter

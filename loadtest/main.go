@@ -30,6 +30,7 @@ import (
 	"example.com/flashsale/loadtest/experiments/race"
 	"example.com/flashsale/loadtest/experiments/soak"
 	"example.com/flashsale/loadtest/experiments/topologies"
+	"example.com/flashsale/loadtest/judge"
 	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/measurements/crowd"
@@ -68,6 +69,7 @@ var commands = []command{
 	{"waits", "spinning, polling, notification and giving up by the length of the section: out/waits/waits.json", servers,
 		waits.Run},
 	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", nil, load.Run},
+	{"judge", "all workloads to the shop of the file SHOP, or those of WORKLOADS: out/judge/report.html", nil, judge.Run},
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json",
 		and(locks, lab.ClockLibrary), generations.Run},
 	{"faults", "locks under faults: out/faults/faults.json; FAULTS=quick, CELL=redislock/keys-deleted, LOCK='./my-holder'",

@@ -30,9 +30,10 @@ up | race)
 	serve "$1"
 	interrupt
 	;;
-load)
+load | judge)
+	export SHOP=examples/shops/flashsale.yml
 	USER_RATE=0 serve up
-	eval "$(grep -o 'BASE_URL=.* make load$' out/bare.txt)"
+	eval "$(grep -o 'BASE_URL=.* make load$' out/bare.txt | sed "s/load$/$1/")"
 	interrupt
 	;;
 compose-test) make compose-test || [ $? = 2 ] ;; # a container has no engine: 3, of which make makes 2

@@ -26,6 +26,7 @@ type Claim struct {
 	Verdict        string // accepted, the code of a refusal, or one after which the outcome is unknown
 	Order          string // the id that the reply names
 	Instance       string // X-Instance of the reply
+	Detail         string // why the outcome is unknown, if a load generator says so
 }
 
 // Accepted is the verdict on a claim that has an order. The outcome of the others

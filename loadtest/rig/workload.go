@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"example.com/flashsale/loadtest/shop"
 )
 
 // A Workload says how many users claim how many coupons at the same moment.
@@ -65,6 +67,9 @@ type Target struct {
 	Secret    string   // signs the users' tokens
 	TokenFile string   // has the users' tokens instead, one in a line
 	Coupons   []string // one for each round
+
+	Shop  *shop.Shop  // says how to claim and how replies are read; nil is this repository's service
+	Users []shop.User // those of a shop
 }
 
 // A Generator sends the claims of a workload to a target and leaves its files in

@@ -1,0 +1,150 @@
+package judge
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/shop"
+	"example.com/flashsale/loadtest/verdict"
+)
+
+// Table returns the results for a terminal of 80 columns.
+func Table(results []Result) report.Table {
+	t := report.Table{Header: []string{
+		"claims", "accepted", "no oversell", "one each", "orders kept", "p50 ms", "p99 ms", "verdict",
+	}}
+	for _, r := range results {
+		if r.Failure != nil {
+			t.Add(r.Title(), "?", "unknown", "unknown", "unknown", "?", "?", r.Verdict())
+		} else {
+			t.Add(r.Title(), len(r.Acknowledged()), r.NotOversold(), r.OneEach(), r.Kept(), r.milliseconds(0.5),
+				r.milliseconds(0.99), r.Verdict())
+			t.Add(r.note())
+		}
+		for _, reason := range r.Reasons() {
+			t.Add(fmt.Sprintf("%s: %s", r.Verdict(), reason))
+		}
+	}
+	return t
+}
+
+func (r Result) milliseconds(q float64) string {
+	return fmt.Sprintf("%.1f", rig.Milliseconds(r.Latency(q)))
+}
+
+// note says how the claims were sent and answered.
+func (r Result) note() string {
+	s := fmt.Sprintf("%d refused, %d unknown%s; %s orders; at most %d in flight", r.outcomes(shop.Refused),
+		r.outcomes(shop.Unknown), because(details(r.Claims)), number(r.After.Orders), r.MaxInFlight())
+	if !r.Open {
+		s += fmt.Sprintf(", all sent within %.1f ms", rig.Milliseconds(r.Skew()))
+	}
+	if n := r.unsold(); n > 0 {
+		s += fmt.Sprintf("; %d units were not sold, although as many users wanted one", n)
+	}
+	return "(" + s + ")"
+}
+
+func number(c shop.Count) string {
+	if !c.Known {
+		return "?"
+	}
+	return fmt.Sprint(c.N)
+}
+
+// unsold returns how many units are left although as many users have none.
+func (r Result) unsold() int {
+	if !r.After.Stock.Known || !r.After.Users.Known {
+		return 0
+	}
+	return max(0, min(r.After.Stock.N, r.Users-r.After.Users.N))
+}
+
+// A Record is the content of judge.json.
+type Record struct {
+	rig.Environment
+	Shop string `json:"shop"`
+	Rows []Row  `json:"rows"`
+	Pass bool   `json:"pass"`
+}
+
+// A Row is a workload in judge.json.
+type Row struct {
+	Workload    string          `json:"workload"`
+	Title       string          `json:"title"`
+	Claims      int             `json:"claims"`
+	Accepted    int             `json:"accepted"`
+	Refused     int             `json:"refused"`
+	Unknown     int             `json:"unknown"`
+	Orders      string          `json:"orders"`
+	NotOversold string          `json:"no_oversell"`
+	OneEach     string          `json:"one_each"`
+	Kept        string          `json:"orders_kept"`
+	P50         float64         `json:"p50_ms"`
+	P99         float64         `json:"p99_ms"`
+	InFlight    int             `json:"max_in_flight"`
+	Skew        float64         `json:"skew_ms"`
+	Verdict     verdict.Verdict `json:"verdict"`
+	Reasons     []string        `json:"reasons,omitempty"`
+}
+
+func records(results []Result) (rows []Row) {
+	for _, r := range results {
+		rows = append(rows, Row{
+			Workload: r.Name, Title: r.Title(), Claims: len(r.Claims), Accepted: len(r.Acknowledged()),
+			Refused: r.outcomes(shop.Refused), Unknown: r.outcomes(shop.Unknown), Orders: number(r.After.Orders),
+			NotOversold: r.NotOversold().String(), OneEach: r.OneEach().String(), Kept: r.Kept().String(),
+			P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), InFlight: r.MaxInFlight(),
+			Skew: rig.Milliseconds(r.Skew()), Verdict: r.Verdict(), Reasons: r.Reasons(),
+		})
+	}
+	return rows
+}
+
+func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
+	all := verdicts(results)
+	p := report.Report{
+		Title: "Judged: " + s.Title(), Pass: verdict.AllPass(all), Environment: e,
+		Summary: fmt.Sprintf("%d workloads, sent to %s. Nothing oversold, at most one order for each user, "+
+			"and every order there that a client was told of?", len(results), s.URL),
+		Sections: []report.Section{{Title: "All workloads", Verdicts: all, Table: Table(results)}},
+	}
+	for i, r := range results {
+		p.Sections = append(p.Sections, r.section(fmt.Sprintf("%02d", i+1)))
+	}
+	return p
+}
+
+func (r Result) section(dir string) report.Section {
+	s := report.Section{
+		Title: r.Name + ": " + r.Title(), Verdicts: []verdict.Verdict{r.Verdict()}, Problems: r.Reasons(),
+		Table: Table([]Result{r}),
+		Files: report.Existing("judge", report.File{Path: path.Join(dir, rig.K6Report), Text: "k6's own report"},
+			report.File{Path: path.Join(dir, rig.JMeterReport, "index.html"), Text: "JMeter's own dashboard"}),
+	}
+	if len(r.Claims) > 0 {
+		s.Charts = []report.Chart{report.Claims{
+			Caption: "Each claim from sent to answered, in the lane of the instance that replied", Claims: r.lines(),
+		}}
+	}
+	return s
+}
+
+// maxLines is how many claims a chart has.
+const maxLines = 1000
+
+// lines returns the first claims as lines of a chart.
+func (r Result) lines() (lines []report.Claim) {
+	sent := slices.SortedStableFunc(slices.Values(r.Claims),
+		func(a, b rig.Claim) int { return a.Sent.Compare(b.Sent) })
+	for _, c := range sent[:min(len(sent), maxLines)] {
+		lines = append(lines, report.Claim{
+			Instance: c.Instance, Verdict: c.Verdict, Sent: rig.Milliseconds(c.Sent.Sub(sent[0].Sent)),
+			Answered: rig.Milliseconds(c.Received.Sub(sent[0].Sent)),
+		})
+	}
+	return lines
+}

@@ -1,0 +1,179 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/shop"
+	"example.com/flashsale/loadtest/verdict"
+)
+
+// A Result is what a workload has shown.
+type Result struct {
+	Workload
+	rig.Burst
+	Before, After shop.Counts
+	Missing       shop.Count // orders that clients were told of
+	Control       bool       // it has to break a promise
+	Failure       error      // why it did not finish
+}
+
+// A Finding says whether a promise held: it did if both are empty.
+type Finding struct {
+	Broken  string // by how much
+	Unknown string // why it cannot be known
+}
+
+func (f Finding) String() string {
+	switch {
+	case f.Broken != "":
+		return f.Broken
+	case f.Unknown != "":
+		return "unknown"
+	}
+	return "held"
+}
+
+// NotOversold says whether there are no more orders than units.
+func (r Result) NotOversold() Finding {
+	stock, left, orders := r.Before.Stock, r.After.Stock, r.After.Orders
+	over := max(0, -left.N)
+	if stock.Known && orders.Known {
+		over = max(over, orders.N-stock.N)
+	}
+	switch {
+	case over > 0:
+		return Finding{Broken: fmt.Sprintf("%d oversold", over)}
+	case !stock.Known || !orders.Known:
+		return Finding{Unknown: "no oversell: totals lack stock or orders"}
+	}
+	return Finding{}
+}
+
+// OneEach says whether no user has two orders.
+func (r Result) OneEach() Finding {
+	orders, users, most := r.After.Orders, r.After.Users, r.After.MostPerUser
+	counted := orders.Known && users.Known
+	switch {
+	case counted && orders.N > users.N:
+		return Finding{Broken: fmt.Sprintf("%d duplicates", orders.N-users.N)}
+	case most.Known && most.N > 1:
+		return Finding{Broken: fmt.Sprintf("%d for one user", most.N)}
+	case !counted && !most.Known:
+		return Finding{Unknown: "one each: totals lack users and orders, or most_per_user"}
+	}
+	return Finding{}
+}
+
+// Kept says whether every order that a client was told of is there. Where the file does
+// not say how to look for one, the number of orders has to be enough for them, and for
+// all claims of which the outcome is unknown: one of their orders might stand for one
+// that is missing.
+func (r Result) Kept() Finding {
+	accepted, orders := len(r.Acknowledged()), r.After.Orders
+	switch {
+	case r.Missing.Known && r.Missing.N > 0:
+		return Finding{Broken: fmt.Sprintf("%d missing", r.Missing.N)}
+	case orders.Known && orders.N < accepted:
+		return Finding{Broken: fmt.Sprintf("%d missing", accepted-orders.N)}
+	case r.Missing.Known:
+		return Finding{}
+	case !orders.Known:
+		return Finding{Unknown: "acknowledged orders: totals lack order_ids, order_users, order, and orders"}
+	case orders.N-r.outcomes(shop.Unknown) < accepted:
+		return Finding{Unknown: "acknowledged orders: totals lack order_ids, order_users and order, and some outcomes are unknown"}
+	}
+	return Finding{}
+}
+
+func (r Result) findings() []Finding { return []Finding{r.NotOversold(), r.OneEach(), r.Kept()} }
+
+func (r Result) outcomes(o shop.Outcome) (n int) {
+	for _, c := range r.Claims {
+		if c.Verdict == string(o) {
+			n++
+		}
+	}
+	return n
+}
+
+// Verdict says what r has shown. A promise that cannot be known proves nothing.
+func (r Result) Verdict() verdict.Verdict {
+	if r.Failure != nil {
+		return verdict.Void
+	}
+	harmed := slices.ContainsFunc(r.findings(), func(f Finding) bool { return f.Broken != "" })
+	return verdict.Of(r.Control, harmed, len(r.doubts()) == 0 && r.met())
+}
+
+// toBeRepeated reports whether another try may show more.
+func (r Result) toBeRepeated() bool {
+	return r.Failure == nil && len(r.doubts()) == 0 && (r.Verdict() == verdict.Lucky || r.Verdict() == verdict.Void)
+}
+
+// minContenders is how many claims must have been in flight at one moment while units
+// were left, or a third of the burst if that is less.
+const minContenders = 16
+
+func (r Result) met() bool {
+	return r.Open || r.Contenders(r.BurstSize()) >= min(minContenders, (r.BurstSize()+2)/3)
+}
+
+const tooManyRequests = "status 429"
+
+// doubts returns the reasons why r proves nothing, however often it is repeated.
+func (r Result) doubts() (doubts []string) {
+	if n := len(r.Claims); n != r.BurstSize() {
+		doubts = append(doubts, fmt.Sprintf("%d of %d claims were sent", n, r.BurstSize()))
+	}
+	limited := 0
+	for _, c := range r.Claims {
+		if c.Detail == tooManyRequests {
+			limited++
+		}
+	}
+	if limited > 0 {
+		doubts = append(doubts, fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; switch it off for this load (our own service: USER_RATE=0)",
+			limited, len(r.Claims)))
+	}
+	if len(r.Acknowledged()) == 0 {
+		doubts = append(doubts, "no claim was accepted"+because(details(r.Claims)))
+	}
+	for _, f := range r.findings() {
+		if f.Unknown != "" {
+			doubts = append(doubts, f.Unknown)
+		}
+	}
+	return doubts
+}
+
+func because(reasons []string) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(reasons[:min(3, len(reasons))], ", ")
+}
+
+// Reasons says why r did not come out as it must.
+func (r Result) Reasons() []string {
+	switch {
+	case r.Failure != nil:
+		return []string{"did not finish: " + r.Failure.Error()}
+	case r.Verdict() == verdict.Lucky:
+		return []string{"had to break a promise and did not"}
+	case r.Verdict() != verdict.Void:
+		return nil
+	case len(r.doubts()) > 0:
+		return r.doubts()
+	}
+	return []string{fmt.Sprintf("at most %d claims were in flight at once before the last order", r.Contenders(r.BurstSize()))}
+}
+
+func verdicts(results []Result) (all []verdict.Verdict) {
+	for _, r := range results {
+		all = append(all, r.Verdict())
+	}
+	return all
+}

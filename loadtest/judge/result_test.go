@@ -1,0 +1,108 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/shop"
+	"example.com/flashsale/loadtest/verdict"
+)
+
+func counted(n int) shop.Count { return shop.Count{N: n, Known: true} }
+
+// resultOf returns a burst with so many claims of each outcome, all at once.
+func resultOf(accepted, refused, unknown int) Result {
+	r := Result{Workload: Workload{Workload: rig.Workload{Users: accepted + refused + unknown, Each: 1}}}
+	begin, end := time.UnixMilli(0), time.UnixMilli(1000)
+	add := func(n int, o shop.Outcome, detail string) {
+		for range n {
+			r.Claims = append(r.Claims, rig.Claim{Sent: begin, Received: end, Verdict: string(o), Detail: detail})
+			r.Spans = append(r.Spans, rig.Span{Sent: begin, Received: end})
+		}
+	}
+	add(accepted, shop.Accepted, "")
+	add(refused, shop.Refused, "")
+	add(unknown, shop.Unknown, "status 500")
+	return r
+}
+
+func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
+	t.Parallel()
+	good := shop.Counts{Stock: counted(0), Orders: counted(10), Users: counted(10)}
+	with := func(orders, users, most shop.Count) shop.Counts {
+		return shop.Counts{Stock: counted(0), Orders: orders, Users: users, MostPerUser: most}
+	}
+	negative := good
+	negative.Stock = counted(-3)
+	var none shop.Count
+	for name, c := range map[string]struct {
+		after   shop.Counts
+		missing shop.Count
+		unknown int // outcomes
+		want    string
+		verdict verdict.Verdict
+	}{
+		"all held": {good, counted(0), 0, "held, held, held", verdict.Held},
+		"oversold": {with(counted(12), counted(12), none), counted(0), 0,
+			"2 oversold, held, held", verdict.Wrong},
+		"negative stock": {negative, counted(0), 0, "3 oversold, held, held", verdict.Wrong},
+		"duplicates": {with(counted(10), counted(9), none), counted(0), 0,
+			"held, 1 duplicates, held", verdict.Wrong},
+		"most of one": {with(counted(10), none, counted(4)), counted(0), 0,
+			"held, 4 for one user, held", verdict.Wrong},
+		"missing":         {good, counted(2), 0, "held, held, 2 missing", verdict.Wrong},
+		"fewer than told": {with(counted(9), counted(9), none), none, 0, "held, held, 1 missing", verdict.Wrong},
+		"by number":       {good, none, 0, "held, held, held", verdict.Held},
+		"not by number":   {good, none, 1, "held, held, unknown", verdict.Void},
+		"no counts":       {shop.Counts{}, none, 0, "unknown, unknown, unknown", verdict.Void},
+		"not all counts":  {with(counted(10), none, none), counted(0), 0, "held, unknown, held", verdict.Void},
+		"broken anyway":   {with(counted(12), none, none), none, 0, "2 oversold, unknown, held", verdict.Wrong},
+	} {
+		r := resultOf(10, 20, c.unknown)
+		r.Before, r.After, r.Missing = shop.Counts{Stock: counted(10), Orders: counted(0)}, c.after, c.missing
+		var got []string
+		for _, f := range r.findings() {
+			got = append(got, f.String())
+		}
+		if s := strings.Join(got, ", "); s != c.want || r.Verdict() != c.verdict {
+			t.Errorf("%s: %s, %s; want %s, %s", name, s, r.Verdict(), c.want, c.verdict)
+		}
+	}
+}
+
+func TestWhatProvesNothingSaysWhy(t *testing.T) {
+	t.Parallel()
+	held := func(r Result) Result {
+		r.Before = shop.Counts{Stock: counted(10), Orders: counted(0)}
+		accepted := counted(len(r.Acknowledged()))
+		r.After = shop.Counts{Stock: counted(0), Orders: accepted, Users: accepted}
+		r.Missing = counted(0)
+		return r
+	}
+	limited := held(resultOf(10, 0, 20))
+	for i := range limited.Claims[10:] {
+		limited.Claims[10+i].Detail = tooManyRequests
+	}
+	short := held(resultOf(10, 20, 0))
+	short.Claims = short.Claims[:29]
+	apart := held(resultOf(10, 20, 0))
+	for i := range apart.Spans {
+		apart.Spans[i].Sent = apart.Spans[i].Sent.Add(time.Duration(2*i) * time.Second)
+		apart.Spans[i].Received = apart.Spans[i].Sent.Add(time.Second)
+	}
+	lucky := held(resultOf(10, 20, 0))
+	lucky.Control = true
+	for want, r := range map[string]Result{
+		"a rate limit is on: 20 of 30 claims":    limited,
+		"no claim was accepted: 30 × status 500": held(resultOf(0, 0, 30)),
+		"29 of 30 claims were sent":              short,
+		"claims were in flight at once":          apart,
+		"had to break a promise and did not":     lucky,
+	} {
+		if got := strings.Join(r.Reasons(), "; "); !strings.Contains(got, want) || r.Verdict().Pass() {
+			t.Errorf("%s: %q, want %q", r.Verdict(), got, want)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"example.com/flashsale/loadtest/generator"
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/shop"
+)
+
+// A Workload is claims, and the load generator that sends them.
+type Workload struct {
+	rig.Workload
+	Name  string
+	By    string // the load generator, or that there is no common moment
+	Open  bool   // the claims are not sent at one moment
+	Send  rig.Generator
+	Fault string // what is stopped and started meanwhile
+}
+
+// Title describes the workload in a table.
+func (w Workload) Title() string {
+	s := fmt.Sprintf("%d users × %d, %d units", w.Users, w.Each, w.Stock)
+	if w.Users == 1 {
+		s = fmt.Sprintf("1 user × %d, %d units", w.Each, w.Stock)
+	}
+	if w.By != "" {
+		s += ", " + w.By
+	}
+	if w.Fault != "" {
+		s += ", " + w.Fault + " stopped"
+	}
+	return s
+}
+
+// workloads returns all workloads that WORKLOADS may name. The first of them are sent
+// when it names none.
+func workloads(s *shop.Shop) (chosen, more []Workload) {
+	open := openLoop(s)
+	chosen = []Workload{
+		{Workload: rig.OneUser, Name: "one-user", Send: Burst},
+		{Workload: rig.ManyUsers, Name: "many-users", Send: Burst},
+		{Workload: rig.SevenEach, Name: "seven-each", Send: Burst},
+		{Workload: open, Name: "open-loop", By: fmt.Sprintf("%g a second", s.OpenLoop.Rate), Open: true, Send: Open},
+		crowd(),
+	}
+	for _, f := range s.Faults {
+		chosen = append(chosen, Workload{
+			Workload: open, Name: "fault-" + f.Name, By: fmt.Sprintf("%g a second", s.OpenLoop.Rate), Open: true,
+			Send: underFault(f), Fault: f.Name,
+		})
+	}
+	return chosen, more
+}
+
+// choose returns the workloads of the comma-separated names.
+func choose(s *shop.Shop, names string) (chosen []Workload, err error) {
+	chosen, more := workloads(s)
+	all := slices.Concat(chosen, more)
+	if err := known(all, s.Breaks, "breaks"); err != nil || names == "" {
+		return chosen, err
+	}
+	wanted := strings.Split(names, ",")
+	if err := known(all, wanted, "WORKLOADS"); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(w Workload) bool { return !slices.Contains(wanted, w.Name) }), nil
+}
+
+// known returns an error if a workload that setting names does not exist.
+func known(all []Workload, names []string, setting string) error {
+	var known []string
+	for _, w := range all {
+		known = append(known, w.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%s: there is no workload %q; want one of %s", setting, name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// openLoop returns two claims for each of as many users, and half as many units.
+func openLoop(s *shop.Shop) rig.Workload {
+	users := max(1, int(s.OpenLoop.Rate*s.OpenLoop.Duration.Seconds()/2))
+	return rig.Workload{Users: users, Each: 2, Stock: (users + 1) / 2, Rounds: 1}
+}
+
+const (
+	crowdSize = 12_000
+	// spareFiles is how many files this process has open beside its connections.
+	spareFiles = 500
+)
+
+// crowd is a claim of each of 12,000 users at one moment, or of as many as this process
+// may have connections.
+func crowd() Workload {
+	n, by := crowdSize, ""
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur < crowdSize+spareFiles {
+		n = max(1, int(limit.Cur)-spareFiles)
+		by = fmt.Sprintf("instead of %d, for want of open files: ulimit -n is %d", crowdSize, limit.Cur)
+	}
+	n = min(n, generator.MaxConnections)
+	claims := rig.Workload{Users: n, Each: 1, Stock: 1000, Rounds: 1}
+	return Workload{Workload: claims, Name: "crowd", By: by, Send: Burst}
+}
