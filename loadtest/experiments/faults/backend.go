@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type backend struct {
 	start    func(ctx context.Context, l *lab.Lab) (node, error)
 	durable  bool // a node that is killed and restarted has its data
 	forgets  bool // its nodes have forget
+	evicts   bool // its nodes have evict
 	steps    bool // its nodes have step
 	majority bool // a majority of its nodes is enough
 	// ensemble starts nodes that elect a leader, instead of start.
@@ -34,6 +36,8 @@ type node struct {
 	network, address string
 	// forget deletes all locks, as an operator's mistake does.
 	forget func(ctx context.Context) error
+	// evict makes the server evict all locks, as it does when its memory is full.
+	evict func(ctx context.Context) error
 	// step sets the server's clock to a difference from the machine's.
 	step func(d time.Duration) error
 	// host is where a node of an ensemble runs.
@@ -70,18 +74,21 @@ func (b *backend) openEnsemble(l *lab.Lab) (nodes []node, err error) {
 var (
 	oneRedis = &backend{
 		name: "Redis", nodes: 1, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
+		evicts: true,
 	}
 	fiveRedis = &backend{
 		name: "five Redis", nodes: 5, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
-		majority: true,
+		evicts: true, majority: true,
 	}
 	// A lock over three takes all of them.
 	threeRedis = &backend{
 		name: "three Redis", nodes: 3, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
+		evicts: true,
 	}
 	// The lock needs a replica, which no holder reaches.
 	replicatedRedis = &backend{
 		name: "Redis with a replica", nodes: 1, variable: "REDIS_ADDRS", start: startReplicatedRedis, forgets: true,
+		evicts: true,
 	}
 	mysqlServer = &backend{
 		name: "MySQL", nodes: 1, variable: "MYSQL_ADDR", start: startMySQL, durable: true, forgets: true,
@@ -123,11 +130,29 @@ func startRedis(_ context.Context, l *lab.Lab) (node, error) {
 }
 
 func redisNode(r *lab.Redis) node {
-	return node{Server: r.Server, network: "tcp", address: r.Address, forget: func(ctx context.Context) error {
-		rdb := redis.NewClient(&redis.Options{Addr: r.Address})
-		defer rdb.Close()
-		return rdb.FlushAll(ctx).Err()
-	}}
+	with := func(do func(context.Context, *redis.Client) error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			rdb := redis.NewClient(&redis.Options{Addr: r.Address})
+			defer rdb.Close()
+			return do(ctx, rdb)
+		}
+	}
+	return node{
+		Server: r.Server, network: "tcp", address: r.Address, evict: with(evictRedis),
+		forget: with(func(ctx context.Context, rdb *redis.Client) error { return rdb.FlushAll(ctx).Err() }),
+	}
+}
+
+// evictRedis leaves the server too little memory until it has evicted all keys.
+func evictRedis(ctx context.Context, rdb *redis.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, leaseTime)
+	defer cancel()
+	err := errors.Join(rdb.ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err(),
+		rdb.ConfigSet(ctx, "maxmemory", "1").Err())
+	for keys := int64(1); keys > 0 && err == nil; {
+		keys, err = rdb.DBSize(ctx).Result()
+	}
+	return errors.Join(err, rdb.ConfigSet(context.WithoutCancel(ctx), "maxmemory", "0").Err())
 }
 
 func startReplicatedRedis(_ context.Context, l *lab.Lab) (node, error) {

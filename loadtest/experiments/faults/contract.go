@@ -28,7 +28,7 @@ func (t *trial) breaches(v Verdict) (broken []string) {
 		add(v.Writes > maxLateWrites && !v.Fenced, "%d writes after the next had entered", v.Writes)
 	}
 	add(v.GaveUp != "", "gave up: %s", v.GaveUp)
-	add(v.Nobody > ms(leaseTime/3+tolerance+t.returns), "held by nobody for %.1f s beyond the lease", v.Nobody/1000)
+	add(v.Nobody > ms(t.lease()/3+tolerance+t.returns), "held by nobody for %.1f s beyond the lease", v.Nobody/1000)
 	add(v.FalseLoss, "told of a loss that was none")
 	add(v.WrongWord != "", "wrong word: %s", v.WrongWord)
 	add(v.Leak > 0, "the key was locked for %.1f s though nobody held it", v.Leak/1000)

@@ -41,8 +41,12 @@ type Report struct {
 	Pass        bool            `json:"pass"`
 }
 
-// fullTrials is how many trials a cell has in a whole run.
-const fullTrials = 5
+// fullTrials is how many trials a cell has in a whole run, and doubtfulTrials how many it
+// has if these differ.
+const (
+	fullTrials     = 5
+	doubtfulTrials = 20
+)
 
 // parallel is how many locks are tried at a time. A trial mostly waits.
 const parallel = 36
@@ -54,13 +58,21 @@ const parallel = 36
 // LOCK is the command of a holder to try instead, on the servers of BACKEND, and
 // CHECK=1 only looks whether it keeps the protocol; CELL is one lock, or one cell as in
 // redislock/reply-of-release-lost; FAULTS=quick has one trial in each cell instead of
-// five.
+// five. RANDOM=10m is how long everything strikes at random; without CELL, nothing else
+// is tried. SEED repeats what was random.
 func Run(ctx context.Context) error {
 	chosenColumns, err := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
 	if err != nil {
 		return err
 	}
 	chosenRows, err := rowsOf(os.Getenv("CELL"))
+	if err != nil {
+		return err
+	}
+	if chosenRows, err = lasting(os.Getenv("RANDOM"), chosenRows); err != nil {
+		return err
+	}
+	seed, err := seedOf(os.Getenv("SEED"))
 	if err != nil {
 		return err
 	}
@@ -85,7 +97,7 @@ func Run(ctx context.Context) error {
 		}
 	}
 	steps := rig.NewSteps(len(chosenColumns) * len(chosenRows))
-	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, steps: steps}
+	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, seed: seed, steps: steps}
 	err = e.run(ctx, chosenColumns)
 	err = errors.Join(err, l.Close())
 	if err == nil {
@@ -115,6 +127,7 @@ type experiment struct {
 	logs   string // the directory for the holders' standard error
 	rows   []row
 	trials int
+	seed   uint64
 	steps  *rig.Steps
 
 	mu    sync.Mutex
@@ -159,9 +172,9 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 	if cell.Absent != "" {
 		return cell, nil
 	}
-	for i := range e.trials {
+	for i := 0; i < e.trialsOf(cell, r); i++ {
 		s.trials++
-		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials)}
+		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i)}
 		if err := t.run(ctx); err != nil {
 			return cell, err
 		}
@@ -176,6 +189,23 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 		cell.Trials = append(cell.Trials, v)
 	}
 	return cell, nil
+}
+
+// trialsOf returns how many trials a cell has: more if the first of a whole run differ.
+func (e *experiment) trialsOf(c Cell, r row) int {
+	switch {
+	case r.trials != 0:
+		return min(r.trials, e.trials)
+	case e.trials == fullTrials && len(c.Trials) >= fullTrials && c.differs():
+		return doubtfulTrials
+	}
+	return e.trials
+}
+
+// differs says that not all trials of c showed the same.
+func (c Cell) differs() bool {
+	letters := func(v Verdict) string { return Cell{Trials: []Verdict{v}}.seen().letters() }
+	return slices.ContainsFunc(c.Trials, func(v Verdict) bool { return letters(v) != letters(c.Trials[0]) })
 }
 
 // order sorts cells as the tables of locks and faults are.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,6 +77,9 @@ func Holder(ctx context.Context) error {
 	l, err := open(ctx)
 	if err != nil {
 		return err
+	}
+	if waiters, err := strconv.Atoi(os.Getenv("WAITERS")); err == nil {
+		l = holder.Crowd(l, waiters)
 	}
 	return holder.Serve(ctx, os.Stdin, os.Stdout, l)
 }

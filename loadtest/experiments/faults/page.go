@@ -20,7 +20,7 @@ func (r Report) writePage() error {
 	grid := r.grid()
 	page := report.Report{
 		Title: "Locks under faults", Pass: r.Pass, Environment: r.Environment,
-		Summary: fmt.Sprintf("%d locks under %d faults, %d trials each, leases of %g s. "+
+		Summary: fmt.Sprintf("%d locks under %d faults, %d trials each and more where these differ, leases of %g s. "+
 			"Ours have to keep their contract, the controls have to fail, the others are measured.",
 			len(grid.Rows), len(grid.Columns), r.Trials, r.Lease),
 		Sections: []report.Section{{
@@ -121,6 +121,11 @@ func (t *trial) lanes() []report.Lane {
 		fault.Spans = []report.Span{{
 			Name: t.row.name, Kind: report.Fault, From: t.seconds(t.seen.struck), To: t.seconds(end),
 		}}
+	}
+	for _, s := range t.seen.strikes {
+		fault.Spans = append(fault.Spans, report.Span{
+			Name: s.name, Kind: report.Fault, From: t.seconds(s.from), To: t.seconds(s.to),
+		})
 	}
 	return []report.Lane{t.lane("first holder", t.seen.a), t.lane("second holder", t.seen.b), fault}
 }

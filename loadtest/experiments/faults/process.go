@@ -22,9 +22,9 @@ const (
 	startLimit = 60 * time.Second
 	// maxLateness is how much older than its arrival a line may be.
 	maxLateness = 2 * time.Second
-	// maxLines is what a holder may say in one trial: a hundred lines a second, for
-	// minutes.
-	maxLines = 50_000
+	// maxLines is what a holder may say in one trial: a hundred lines a second, for a
+	// quarter of an hour.
+	maxLines = 100_000
 )
 
 // A process is a holder that runs.

@@ -25,6 +25,14 @@ type row struct {
 	// elects says that an ensemble may have to elect a leader, which takes long enough
 	// for a lease to end.
 	elects bool
+	lease  time.Duration // that the holders ask for; 0: leaseTime
+	wait   time.Duration // of the second holder; 0: longer than any fault
+	// waiters is how many wait in the second holder, instead of one.
+	waiters int
+	// turns says that both holders take turns while faults strike at random for as long
+	// as the row lasts.
+	turns  bool
+	trials int // at most; 0: as many as the run has
 	// absent returns why the row does not apply to c, or nothing.
 	absent func(c column) string
 }
@@ -54,6 +62,8 @@ const (
 const (
 	briefly = leaseTime / 3
 	long    = 5 * leaseTime / 2
+	// usualLease is what many libraries take by default.
+	usualLease = 30 * time.Second
 )
 
 var rows = []row{
@@ -69,8 +79,8 @@ var rows = []row{
 	{name: "requests of acquire abandoned", moment: acquiring, lasts: long, strike: dropRequests, heal: healNet,
 		loses: expires, breaks: true},
 
-	{name: "connections reset", moment: holding, strike: resetHolder, breaks: true},
-	{name: "connections of the waiter reset", moment: waiting, strike: resetWaiter},
+	{name: "connections reset", moment: holding, strike: resetHolder, heal: healNet, breaks: true},
+	{name: "connections of the waiter reset", moment: waiting, strike: resetWaiter, heal: healNet},
 	// The proxy repeats no packet: connections that lost some end with the partition.
 	{name: "partition, brief", moment: holding, lasts: briefly / 2, strike: partitionHolder, heal: healNet,
 		breaks: true},
@@ -83,7 +93,8 @@ var rows = []row{
 		absent: unlessMajority},
 	{name: "majority cut off", moment: holding, lasts: long, strike: cutOffMajority, heal: healCut, loses: expires,
 		absent: unlessMajority},
-	{name: "slow network", moment: throughout, strike: slowNetwork, heal: healNet},
+	{name: "slow network", moment: throughout, lasts: leaseTime, strike: slowNetwork, heal: healNet},
+	{name: "wait given up", wait: leaseTime / 3},
 
 	// A connection that is silent for so long may be given up.
 	{name: "server stopped, brief", moment: holding, lasts: briefly, strike: stopServers, heal: resumeServers,
@@ -92,12 +103,15 @@ var rows = []row{
 		loses: expires},
 	{name: "server stopped while waiting", moment: waiting, lasts: briefly, strike: stopServers, heal: resumeServers,
 		breaks: true, elects: true},
+	{name: "wait given up, server stopped", moment: waiting, lasts: briefly, strike: stopServers, heal: resumeServers,
+		wait: leaseTime / 4, breaks: true, elects: true},
 	{name: "server killed, has its data", moment: holding, strike: killServers, heal: restartServers, loses: expires,
 		breaks: true, absent: exceptDurable},
 	{name: "server killed, empty", moment: holding, strike: killServers, heal: restartServers, loses: forgotten,
 		absent: durable},
 	{name: "failover without the lock", moment: holding, strike: failOver, loses: forgotten, absent: exceptRedis},
 	{name: "keys deleted", moment: holding, strike: forgetKeys, loses: forgotten, absent: unlessForgets},
+	{name: "keys evicted", moment: holding, strike: evictKeys, loses: forgotten, absent: unlessEvicts},
 	{name: "server's clock forward", moment: holding, lasts: briefly, strike: stepClock(time.Hour), heal: stepClock(0),
 		loses: forgotten, absent: unlessSteps},
 	{name: "server's clock back", moment: holding, lasts: briefly, strike: stepClock(-time.Hour), heal: stepClock(0),
@@ -107,6 +121,14 @@ var rows = []row{
 	{name: "holder stopped, long", moment: holding, lasts: 2 * leaseTime, strike: stopHolder, heal: resumeHolder,
 		loses: blind},
 	{name: "holder killed", moment: holding, strike: killHolder, loses: blind},
+	{name: "holder killed, 1,000 waiters", moment: waiting, strike: killHolder, loses: blind, waiters: 1000,
+		wait: 2 * time.Minute, trials: 1, absent: exceptOurs},
+	{name: "holder stopped, lease of 30 s", moment: holding, lasts: usualLease + leaseTime, strike: stopHolder,
+		heal: resumeHolder, loses: blind, lease: usualLease, trials: 1},
+	{name: "holder killed, lease of 30 s", moment: holding, strike: killHolder, loses: blind, lease: usualLease,
+		trials: 1},
+
+	{name: "everything at random", lasts: 10 * leaseTime, turns: true, loses: blind, breaks: true, trials: 1},
 }
 
 // onReplies strikes the next requests of the holder to each server.
@@ -208,6 +230,15 @@ func forgetKeys(ctx context.Context, t *trial) error {
 	return nil
 }
 
+func evictKeys(ctx context.Context, t *trial) error {
+	for _, n := range t.struckNodes() {
+		if err := n.evict(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func stepClock(d time.Duration) func(context.Context, *trial) error {
 	return func(_ context.Context, t *trial) error {
 		for _, n := range t.struckNodes() {
@@ -254,6 +285,20 @@ func exceptRedis(c column) string {
 func unlessForgets(c column) string {
 	if !c.backend.forgets {
 		return "no command deletes its locks"
+	}
+	return ""
+}
+
+func unlessEvicts(c column) string {
+	if !c.backend.evicts {
+		return fmt.Sprintf("%s evicts no lock here", c.backend.name)
+	}
+	return ""
+}
+
+func exceptOurs(c column) string {
+	if c.kind != ours {
+		return "the protocol has one waiter for each holder"
 	}
 	return ""
 }

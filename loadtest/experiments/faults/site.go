@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -29,8 +30,10 @@ type site struct {
 type station struct {
 	command string
 	env     []string
-	log     *os.File
-	proxies []*faultproxy.Proxy // one to each node
+	// settings are the rest of the environment, which trials change.
+	settings []string
+	log      *os.File
+	proxies  []*faultproxy.Proxy // one to each node
 	*process
 }
 
@@ -54,8 +57,7 @@ func (c column) open(ctx context.Context, l *lab.Lab, dir string) (s *site, err 
 
 // station starts a holder and its proxies.
 func (s *site) station() (*station, error) {
-	lease := fmt.Sprintf("LEASE=%d", leaseTime.Milliseconds())
-	st := &station{command: s.command, env: append(slices.Clone(s.env), lease), log: s.log}
+	st := &station{command: s.command, env: slices.Clone(s.env), log: s.log}
 	var addresses []string
 	for _, n := range s.nodes {
 		p, err := faultproxy.New(n.network, n.address)
@@ -67,18 +69,24 @@ func (s *site) station() (*station, error) {
 	if s.backend.variable != "" {
 		st.env = append(st.env, s.backend.variable+"="+strings.Join(addresses, ","))
 	}
-	return st, st.start()
+	return st, st.start(leaseTime, 0)
 }
 
-// start starts the holder, unless it runs.
-func (st *station) start() (err error) {
-	if st.process != nil && st.process.fault() == nil {
+// start starts the holder for a lease, and for more waiters than one if there are any,
+// unless it runs.
+func (st *station) start(lease time.Duration, waiters int) (err error) {
+	settings := []string{fmt.Sprintf("LEASE=%d", lease.Milliseconds())}
+	if waiters > 0 {
+		settings = append(settings, fmt.Sprintf("WAITERS=%d", waiters))
+	}
+	if st.process != nil && st.process.fault() == nil && slices.Equal(settings, st.settings) {
 		return nil
 	}
 	if st.process != nil {
 		st.process.close()
 	}
-	st.process, err = startHolder(st.command, st.env, st.log)
+	st.settings = settings
+	st.process, err = startHolder(st.command, slices.Concat(st.env, settings), st.log)
 	return err
 }
 

@@ -17,6 +17,7 @@ type trial struct {
 	*site
 	row  row
 	key  string
+	seed uint64 // of what is random
 	seen seen
 }
 
@@ -27,22 +28,41 @@ type seen struct {
 	struck, healed  time.Duration // 0 without a fault
 	released        time.Duration // when the first holder was told to release; 0 if it was not
 	waited          time.Duration // when the second was told to acquire
+	crowd           holder.Line   // the second's answer to its release
 	freed           time.Duration // when the second was told to acquire again
 	leak            time.Duration // how long that took
 	leaks           bool          // it did not succeed
 	ended           time.Duration
 	misconduct      error
-	keptOut, killed bool // the first holder never held; it was killed
+	strikes         []strike // of a trial with many
+	keptOut, killed bool     // the first holder never held; it was killed
 }
 
 const (
-	firstWait  = leaseTime
+	firstWait = leaseTime
+	// secondWait is longer than any fault.
 	secondWait = 6 * leaseTime
 	// answerLimit is how long after its wait a holder may take to say that it is
 	// over.
 	answerLimit = 2 * leaseTime
 	leakWait    = 3 * leaseTime
 )
+
+// lease is what the holders ask for.
+func (t *trial) lease() time.Duration {
+	if t.row.lease != 0 {
+		return t.row.lease
+	}
+	return leaseTime
+}
+
+// wait is how long the second holder waits.
+func (t *trial) wait() time.Duration {
+	if t.row.wait != 0 {
+		return t.row.wait
+	}
+	return secondWait / leaseTime * t.lease()
+}
 
 func (t *trial) a() *station { return t.holders[0] }
 func (t *trial) b() *station { return t.holders[1] }
@@ -55,7 +75,11 @@ func (t *trial) run(ctx context.Context) error {
 	if err := t.prepare(ctx); err != nil {
 		return fmt.Errorf("%s, %s: prepare: %w", t.name, t.row.name, err)
 	}
-	healed, err := t.play(ctx)
+	play := t.play
+	if t.row.turns {
+		play = t.playTurns
+	}
+	healed, err := play(ctx)
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
 	}
@@ -74,13 +98,17 @@ func (t *trial) run(ctx context.Context) error {
 // connections are open.
 func (t *trial) prepare(ctx context.Context) error {
 	for i, s := range t.holders {
-		if err := s.start(); err != nil {
+		waiters := 0
+		if i > 0 {
+			waiters = t.row.waiters
+		}
+		if err := s.start(t.lease(), waiters); err != nil {
 			return err
 		}
 		key := fmt.Sprintf("%s-%d", t.key, i)
 		for end := time.Now().Add(time.Minute); ; {
 			from := s.said()
-			s.acquire(key, leaseTime, leaseTime)
+			s.acquire(key, t.lease(), leaseTime)
 			l, ok := s.await(from, 2*leaseTime+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
 			if ok && l.Word == holder.Acquired {
 				break
@@ -91,7 +119,7 @@ func (t *trial) prepare(ctx context.Context) error {
 		}
 		from := s.said()
 		s.release()
-		s.await(from, 2*leaseTime, holder.Released, holder.Lost, holder.Unknown)
+		s.await(from, secondWait, holder.Released, holder.Lost, holder.Unknown)
 		s.take()
 	}
 	t.seen.begun = holder.Now()
@@ -110,13 +138,13 @@ func (t *trial) play(ctx context.Context) (healed <-chan struct{}, err error) {
 	}
 	at(throughout)
 	at(acquiring)
-	t.a().acquire(t.key, leaseTime, firstWait)
+	t.a().acquire(t.key, t.lease(), firstWait)
 	l, ok := t.a().await(0, firstWait+long+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
 	t.seen.keptOut = !ok || l.Word != holder.Acquired
 	rig.Sleep(ctx, leaseTime/6)
 	at(holding)
 	t.seen.waited = holder.Now()
-	t.b().acquire(t.key, leaseTime, secondWait)
+	t.b().acquire(t.key, t.lease(), t.wait())
 	rig.Sleep(ctx, leaseTime/6)
 	at(waiting)
 	if t.row.moment != throughout {
@@ -170,21 +198,21 @@ func (t *trial) releaseFirst() {
 // awaitSecond waits until the second holder has entered or given up, lets it hold,
 // and has it release.
 func (t *trial) awaitSecond(ctx context.Context) {
-	l, ok := t.b().await(0, secondWait+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
+	l, ok := t.b().await(0, t.wait()+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
 	if !ok || l.Word != holder.Acquired {
 		return
 	}
 	rig.Sleep(ctx, leaseTime/3)
 	from := t.b().said()
 	t.b().release()
-	t.b().await(from, leaseTime+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+	t.seen.crowd, _ = t.b().await(from, t.wait()+answerLimit, holder.Released, holder.Lost, holder.Unknown)
 }
 
 // awaitFree measures how long the key is locked though nobody holds it.
 func (t *trial) awaitFree() {
 	from := t.b().said()
 	t.seen.freed = holder.Now()
-	t.b().acquire(t.key, leaseTime, leakWait)
+	t.b().acquire(t.key, t.lease(), leakWait)
 	l, ok := t.b().await(from, leakWait+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
 	t.seen.leaks = !ok || l.Word != holder.Acquired
 	t.seen.leak = holder.Now() - t.seen.freed

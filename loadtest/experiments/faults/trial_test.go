@@ -38,6 +38,8 @@ func try(t *testing.T, lock, fault string) Cell {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r = slices.Clone(r)
+	r[0].lasts = min(r[0].lasts, long)
 	cell, err := (&experiment{trials: 1}).cell(t.Context(), s, r[0])
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +54,19 @@ func TestPartitionTellsALockFromOneWithoutAnOwner(t *testing.T) {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			cell := try(t, lock, "partition, long")
+			if got := cell.seen().letters(); got != want {
+				t.Errorf("%q, want %q: %+v", got, want, cell.Trials)
+			}
+		})
+	}
+}
+
+func TestFaultsAtRandomTellALockFromNone(t *testing.T) {
+	t.Parallel()
+	for lock, want := range map[string]string{"redislock": "", "no lock": "T"} {
+		t.Run(lock, func(t *testing.T) {
+			t.Parallel()
+			cell := try(t, lock, "everything at random")
 			if got := cell.seen().letters(); got != want {
 				t.Errorf("%q, want %q: %+v", got, want, cell.Trials)
 			}

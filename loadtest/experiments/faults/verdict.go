@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 type Verdict struct {
 	// Two is for how long both holders wrote: both believed that they held.
 	Two    float64 `json:"two_ms"`
-	Writes int     `json:"late_writes"` // of the earlier holder, after the later had entered
+	Writes int     `json:"late_writes"` // the most of an earlier holder, after the later had entered
 	Fenced bool    `json:"fenced"`      // the later one's fence was larger, so that a resource refuses those writes
 	// Told is how long after the second had entered the first was told of its loss;
 	// negative before that. It is absent if it was not told.
@@ -29,6 +30,8 @@ type Verdict struct {
 	// released.
 	Next       *float64 `json:"next_ms,omitempty"`
 	Misconduct string   `json:"misconduct,omitempty"`
+	// Seed repeats the faults of a trial with faults at random.
+	Seed uint64 `json:"seed,omitempty"`
 }
 
 const (
@@ -75,14 +78,19 @@ func (t *trial) judge() Verdict {
 			v.overlap(second, first)
 		}
 	}
+	if s.leak > tolerance || s.leaks {
+		v.Leak = *milliseconds(s.leak)
+	}
+	if t.row.turns {
+		v.Seed = t.seed
+		return v
+	}
 	entered := len(b) > 0 && b[0].from < s.freed
 	if len(a) > 0 && entered && a[0].told != 0 {
 		v.Told = milliseconds(a[0].told - b[0].from)
 	}
-	v.GaveUp = gaveUp("the first", s.a, s.begun, firstWait)
-	if v.GaveUp == "" {
-		v.GaveUp = gaveUp("the second", s.b, s.waited, secondWait)
-	}
+	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()),
+		t.crowdGaveUp(entered))
 	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keeps
 	v.WrongWord = t.wrongWord(a, b)
 	switch {
@@ -91,9 +99,6 @@ func (t *trial) judge() Verdict {
 		v.Next = t.next(b[0].from)
 	case v.GaveUp == "": // it waited for the whole time
 		v.between(t, a, s.freed)
-	}
-	if s.leak > tolerance || s.leaks {
-		v.Leak = *milliseconds(s.leak)
 	}
 	return v
 }
@@ -104,18 +109,20 @@ func (v *Verdict) overlap(first, second hold) {
 		return
 	}
 	v.Two = max(v.Two, *milliseconds(min(first.to, second.to) - second.from))
+	late := 0
 	for _, w := range first.writes {
 		if w > second.from && w <= second.to {
-			v.Writes++
+			late++
 		}
 	}
+	v.Writes = max(v.Writes, late)
 	v.Fenced = second.fence > first.fence
 }
 
 // between adds how long nobody held until the second's wait was over.
 func (v *Verdict) between(t *trial, a []hold, until time.Duration) {
 	s := t.seen
-	free, lease := s.waited, leaseTime // nobody held; an abandoned request may have left a lease
+	free, lease := s.waited, t.lease() // nobody held; an abandoned request may have left a lease
 	if len(a) > 0 {
 		free = max(free, a[0].to)
 	}
@@ -134,6 +141,15 @@ func (t *trial) next(until time.Duration) *float64 {
 		return nil
 	}
 	return milliseconds(until - s.released)
+}
+
+// crowdGaveUp returns what the second holder said if it had many waiters, and not each of
+// them got the lock.
+func (t *trial) crowdGaveUp(entered bool) string {
+	if t.row.waiters == 0 || !entered || t.seen.crowd.Word == holder.Released {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("of %d waiters: %s %s", t.row.waiters, t.seen.crowd.Word, t.seen.crowd.Text))
 }
 
 // gaveUp returns what a holder said that waited from begun on and neither acquired

@@ -1,0 +1,89 @@
+package holder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Crowd returns a lock of n waiters at a time. Acquire returns when the first of them
+// holds l. Release releases it and returns when each of the others has held l, too, and
+// released it; it returns an error, which is no verdict, if one of them got no lock, or
+// two held it at once.
+func Crowd(l Lock, n int) Lock { return crowd{l, n} }
+
+type crowd struct {
+	lock Lock
+	n    int
+}
+
+// Acquire implements Lock.
+func (c crowd) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
+	h := &crowdHeld{waiting: c.n, arrivals: make(chan arrival, c.n)}
+	for range c.n {
+		go func() {
+			held, err := c.lock.Acquire(ctx, key, lease, wait)
+			h.arrivals <- h.arrive(held, err)
+		}()
+	}
+	first, err := h.next()
+	if err != nil {
+		return nil, err
+	}
+	h.Held = first
+	return h, nil
+}
+
+// An arrival is the end of one wait.
+type arrival struct {
+	held Held
+	err  error
+}
+
+// crowdHeld is a lock that one of a crowd holds.
+type crowdHeld struct {
+	Held
+	waiting  int
+	arrivals chan arrival
+	holding  atomic.Int32
+}
+
+var errTwoAtOnce = errors.New("two waiters held at once")
+
+func (h *crowdHeld) arrive(held Held, err error) arrival {
+	if err == nil && h.holding.Add(1) > 1 {
+		err = errTwoAtOnce
+	}
+	return arrival{held, err}
+}
+
+func (h *crowdHeld) next() (Held, error) {
+	h.waiting--
+	a := <-h.arrivals
+	return a.held, a.err
+}
+
+// Release implements Held.
+func (h *crowdHeld) Release(ctx context.Context) error {
+	failed, last := 0, h.releaseOne(ctx, h.Held)
+	for h.waiting > 0 {
+		held, err := h.next()
+		if held != nil {
+			err = errors.Join(err, h.releaseOne(ctx, held))
+		}
+		if err != nil {
+			failed, last = failed+1, err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d waiters: %v", failed, last) //nolint:errorlint // one waiter's verdict is not the crowd's
+	}
+	return last
+}
+
+func (h *crowdHeld) releaseOne(ctx context.Context, held Held) error {
+	h.holding.Add(-1)
+	return held.Release(ctx)
+}
