@@ -47,6 +47,7 @@ type Proxy struct {
 	match       []byte
 	times       int
 	hits        int
+	requests    int
 	delay       time.Duration // of requests
 	replyDelay  time.Duration
 	partition   partition
@@ -127,6 +128,13 @@ func (p *Proxy) Hits() int {
 	return p.hits
 }
 
+// Requests returns how many requests clients have sent, whatever became of them.
+func (p *Proxy) Requests() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests
+}
+
 // Close stops listening and closes all connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
@@ -187,6 +195,7 @@ func (p *Proxy) forward(client net.Conn) {
 func (p *Proxy) faultFor(request []byte) (f Fault, struck bool, delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.requests++
 	if p.times == 0 || !bytes.Contains(request, p.match) {
 		return 0, false, p.delay
 	}

@@ -30,6 +30,7 @@ func (t *trial) breaches(v Verdict) (broken []string) {
 	add(v.GaveUp != "", "gave up: %s", v.GaveUp)
 	add(v.Nobody > ms(t.lease()/3+tolerance+t.returns), "held by nobody for %.1f s beyond the lease", v.Nobody/1000)
 	add(v.FalseLoss, "told of a loss that was none")
+	add(v.Took, "its release took the lock away from the next")
 	add(v.WrongWord != "", "wrong word: %s", v.WrongWord)
 	add(v.Leak > 0, "the key was locked for %.1f s though nobody held it", v.Leak/1000)
 	add(v.Misconduct != "", "the holder: %s", v.Misconduct)

@@ -97,7 +97,8 @@ func Run(ctx context.Context) error {
 		}
 	}
 	steps := rig.NewSteps(len(chosenColumns) * len(chosenRows))
-	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, seed: seed, steps: steps}
+	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, seed: seed, steps: steps,
+		witness: newWitness(ctx, l)}
 	err = e.run(ctx, chosenColumns)
 	err = errors.Join(err, l.Close())
 	if err == nil {
@@ -129,6 +130,8 @@ type experiment struct {
 	trials int
 	seed   uint64
 	steps  *rig.Steps
+
+	witness *witness
 
 	mu    sync.Mutex
 	cells []Cell
@@ -174,7 +177,8 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 	}
 	for i := 0; i < e.trialsOf(cell, r); i++ {
 		s.trials++
-		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i)}
+		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i),
+			witness: e.witness}
 		if err := t.run(ctx); err != nil {
 			return cell, err
 		}

@@ -28,6 +28,8 @@ var possible = findings{
 		in: func(v Verdict) (bool, float64) { return v.Nobody > ms(tolerance), v.Nobody }},
 	{letter: "L", name: "told of a loss that was none",
 		in: func(v Verdict) (bool, float64) { return v.FalseLoss, 0 }},
+	{letter: "D", name: "another's lock released",
+		in: func(v Verdict) (bool, float64) { return v.Took, 0 }},
 	{letter: "W", name: "wrong word",
 		in: func(v Verdict) (bool, float64) { return v.WrongWord != "", 0 }},
 	{letter: "K", name: "key kept without a holder",

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 const legend = "T two at once, F two at once and the fence refuses the earlier one, G gave up its wait, " +
-	"N held by nobody for longer than the lease, L told of a loss that was none, W a wrong word, " +
+	"N held by nobody for longer than the lease, L told of a loss that was none, D another's lock released, W a wrong word, " +
 	"K the key was kept without a holder, M the holder's misconduct."
 
 // writePage writes out/faults/report.html: the heat map, and the time line of the
@@ -91,7 +92,8 @@ func (c Cell) id() string { return slug(c.Lock) + "--" + slug(c.Fault) }
 func (c Cell) section(seen findings) report.Section {
 	s := report.Section{
 		Title: c.Lock + ": " + c.Fault, ID: c.id(), Verdicts: c.verdicts(),
-		Text: strings.Join(seen.texts(len(c.Trials)), "; ") + ". The lock is " + c.Keeps + ".",
+		Text: fmt.Sprintf("%s. The lock is %s. Requests in a trial: %d in the median.",
+			strings.Join(seen.texts(len(c.Trials)), "; "), c.Keeps, c.requests()),
 	}
 	if len(c.Breaches) > 0 && c.Kind == ours {
 		s.Text += " Against its contract: " + strings.Join(c.Breaches, "; ") + "."
@@ -100,6 +102,16 @@ func (c Cell) section(seen findings) report.Section {
 		s.Charts = append(s.Charts, report.Lanes{Caption: "the worst trial", Unit: "s", Rows: c.worst.lanes()})
 	}
 	return s
+}
+
+// requests returns the median of the trials.
+func (c Cell) requests() int {
+	var all []int
+	for _, v := range c.Trials {
+		all = append(all, v.Requests)
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // verdicts is empty for a lock that is only measured.

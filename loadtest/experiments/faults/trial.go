@@ -15,10 +15,11 @@ import (
 // and at last the key must be free.
 type trial struct {
 	*site
-	row  row
-	key  string
-	seed uint64 // of what is random
-	seen seen
+	row     row
+	key     string
+	seed    uint64 // of what is random
+	witness *witness
+	seen    seen
 }
 
 // seen is what a trial saw. Times are of holder.Now.
@@ -29,13 +30,15 @@ type seen struct {
 	released        time.Duration // when the first holder was told to release; 0 if it was not
 	waited          time.Duration // when the second was told to acquire
 	crowd           holder.Line   // the second's answer to its release
+	requests        int           // of both holders to the servers; before the trial, those that came before it
 	freed           time.Duration // when the second was told to acquire again
 	leak            time.Duration // how long that took
 	leaks           bool          // it did not succeed
 	ended           time.Duration
 	misconduct      error
-	strikes         []strike // of a trial with many
-	keptOut, killed bool     // the first holder never held; it was killed
+	refused         map[holder.Line]bool // writes, by the witness
+	strikes         []strike             // of a trial with many
+	keptOut, killed bool                 // the first holder never held; it was killed
 }
 
 const (
@@ -84,13 +87,16 @@ func (t *trial) run(ctx context.Context) error {
 		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
 	}
 	<-healed
-	t.seen.ended = holder.Now()
+	t.seen.ended, t.seen.requests = holder.Now(), t.requests()-t.seen.requests
 	for _, s := range t.holders {
 		if fault := s.fault(); fault != nil && !t.seen.killed {
 			t.seen.misconduct = errors.Join(t.seen.misconduct, fault)
 		}
 	}
 	t.seen.a, t.seen.b = t.a().take(), t.b().take()
+	if t.seen.refused, err = t.witness.refused(ctx, t.name+" "+t.key, t.seen.a, t.seen.b); err != nil {
+		return fmt.Errorf("witness: %w", err)
+	}
 	return ctx.Err()
 }
 
@@ -122,7 +128,7 @@ func (t *trial) prepare(ctx context.Context) error {
 		s.await(from, secondWait, holder.Released, holder.Lost, holder.Unknown)
 		s.take()
 	}
-	t.seen.begun = holder.Now()
+	t.seen.begun, t.seen.requests = holder.Now(), t.requests()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,9 +16,10 @@ import (
 // TestMain makes the test binary a holder if HOLDER names one.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOLDER") == "" {
-		labtest.Main(m, lab.RedisServer, lab.ClockLibrary)
+		labtest.Main(m, lab.RedisServer, lab.MySQLServer, lab.ClockLibrary)
 		return
 	}
+	maps.Copy(holders, broken)
 	if err := Holder(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -27,7 +29,11 @@ func TestMain(m *testing.M) {
 // try tries the lock of a column once under a fault, with this binary as holder.
 func try(t *testing.T, lock, fault string) Cell {
 	t.Helper()
-	c := columns[slices.IndexFunc(columns, func(c column) bool { return c.name == lock })]
+	return tryColumn(t, columns[slices.IndexFunc(columns, func(c column) bool { return c.name == lock })], fault)
+}
+
+func tryColumn(t *testing.T, c column, fault string) Cell {
+	t.Helper()
 	c.command = os.Args[0]
 	s, err := c.open(t.Context(), labtest.Lab(t), t.TempDir())
 	if err != nil {
@@ -40,7 +46,7 @@ func try(t *testing.T, lock, fault string) Cell {
 	}
 	r = slices.Clone(r)
 	r[0].lasts = min(r[0].lasts, long)
-	cell, err := (&experiment{trials: 1}).cell(t.Context(), s, r[0])
+	cell, err := (&experiment{trials: 1, witness: newWitness(t.Context(), labtest.Lab(t))}).cell(t.Context(), s, r[0])
 	if err != nil {
 		t.Fatal(err)
 	}

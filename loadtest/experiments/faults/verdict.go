@@ -14,7 +14,7 @@ type Verdict struct {
 	// Two is for how long both holders wrote: both believed that they held.
 	Two    float64 `json:"two_ms"`
 	Writes int     `json:"late_writes"` // the most of an earlier holder, after the later had entered
-	Fenced bool    `json:"fenced"`      // the later one's fence was larger, so that a resource refuses those writes
+	Fenced bool    `json:"fenced"`      // a database that checks fences refused all of those writes
 	// Told is how long after the second had entered the first was told of its loss;
 	// negative before that. It is absent if it was not told.
 	Told *float64 `json:"told_ms,omitempty"`
@@ -24,12 +24,15 @@ type Verdict struct {
 	// or not it entered.
 	Nobody    float64 `json:"held_by_nobody_ms"`
 	FalseLoss bool    `json:"false_loss"`
+	// Took says that the release of the first took the lock away from the second.
+	Took      bool    `json:"released_anothers"`
 	WrongWord string  `json:"wrong_word,omitempty"`
 	Leak      float64 `json:"leak_ms"` // how long the key was locked when nobody held it
 	// Next is the time from a release to the next holder. It is absent if nobody
 	// released.
 	Next       *float64 `json:"next_ms,omitempty"`
 	Misconduct string   `json:"misconduct,omitempty"`
+	Requests   int      `json:"requests"` // of both holders to the servers, over the whole trial
 	// Seed repeats the faults of a trial with faults at random.
 	Seed uint64 `json:"seed,omitempty"`
 }
@@ -45,7 +48,7 @@ const (
 // A hold is the time for which a holder believes that it holds.
 type hold struct {
 	from, to time.Duration // to is its last write
-	writes   []time.Duration
+	writes   []holder.Line
 	fence    uint64
 	told     time.Duration // of its loss; 0 if it was not
 }
@@ -59,7 +62,7 @@ func holds(lines []holder.Line) (all []hold) {
 			all = append(all, hold{from: l.At, to: l.At, fence: l.Fence})
 		case last < 0:
 		case l.Word == holder.Write:
-			all[last].to, all[last].writes = l.At, append(all[last].writes, l.At)
+			all[last].to, all[last].writes = l.At, append(all[last].writes, l)
 		case l.Word == holder.Lost && all[last].told == 0:
 			all[last].told = l.At
 		}
@@ -70,12 +73,12 @@ func holds(lines []holder.Line) (all []hold) {
 // judge returns the verdict on s.
 func (t *trial) judge() Verdict {
 	s := t.seen
-	v := Verdict{Misconduct: reason(s.misconduct)}
+	v := Verdict{Misconduct: reason(s.misconduct), Requests: s.requests}
 	a, b := holds(s.a), holds(s.b)
 	for _, first := range a {
 		for _, second := range b {
-			v.overlap(first, second)
-			v.overlap(second, first)
+			v.overlap(first, second, s.refused)
+			v.overlap(second, first, s.refused)
 		}
 	}
 	if s.leak > tolerance || s.leaks {
@@ -93,6 +96,7 @@ func (t *trial) judge() Verdict {
 		t.crowdGaveUp(entered))
 	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keeps
 	v.WrongWord = t.wrongWord(a, b)
+	v.Took = entered && b[0].from < s.released && t.tookAway()
 	switch {
 	case entered:
 		v.between(t, a, b[0].from)
@@ -103,20 +107,25 @@ func (t *trial) judge() Verdict {
 	return v
 }
 
-// overlap adds that first wrote after second had entered.
-func (v *Verdict) overlap(first, second hold) {
+// overlap adds that first wrote after second had entered, and whether these writes were
+// refused.
+func (v *Verdict) overlap(first, second hold, refused map[holder.Line]bool) {
 	if first.from > second.from || first.to <= second.from {
 		return
 	}
+	v.Fenced = v.Fenced || v.Two == 0
 	v.Two = max(v.Two, *milliseconds(min(first.to, second.to) - second.from))
 	late := 0
 	for _, w := range first.writes {
-		if w > second.from && w <= second.to {
+		if w.At <= second.from {
+			continue
+		}
+		v.Fenced = v.Fenced && refused[w]
+		if w.At <= second.to {
 			late++
 		}
 	}
 	v.Writes = max(v.Writes, late)
-	v.Fenced = second.fence > first.fence
 }
 
 // between adds how long nobody held until the second's wait was over.
@@ -185,6 +194,13 @@ func (t *trial) wrongWord(a, b []hold) string {
 		return strings.TrimSpace("lost, though it held: " + l.Text)
 	}
 	return ""
+}
+
+// tookAway says that the second holder, which nothing else struck, was told of a loss after
+// the first had been told to release.
+func (t *trial) tookAway() bool {
+	_, lost := find(t.seen.b, t.seen.released, holder.Lost)
+	return lost && t.mayLose() != forgotten && !(t.backend.ensemble != nil && t.row.elects)
 }
 
 // mayLose returns why the first holder may lose its lock. A lock that is bound to a

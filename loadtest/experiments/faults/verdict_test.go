@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/holder"
 )
 
@@ -37,6 +38,7 @@ func held(from, to int, fence uint64, end ...script) []holder.Line {
 // that finds it, the test fails.
 func TestVerdictFindsWhatMustNotBe(t *testing.T) {
 	t.Parallel()
+	w := newWitness(t.Context(), labtest.Lab(t))
 	brief := row{name: "brief"}
 	long := row{name: "long", loses: expires}
 	for name, test := range map[string]struct {
@@ -87,6 +89,18 @@ func TestVerdictFindsWhatMustNotBe(t *testing.T) {
 			a: held(1, 30, 0, script{60, holder.Released, 0}), released: at(59),
 			b: held(40, 70, 0), waited: at(5), freed: at(90),
 		}, want: []string{"W"}},
+		"its release takes the lock of another": {row: long, seen: seen{
+			a: held(1, 30, 0, script{31, holder.Lost, 0}, script{60, holder.Released, 0}), released: at(59),
+			b: held(40, 62, 0, script{63, holder.Lost, 0}), waited: at(5), freed: at(90),
+		}, want: []string{"D"}},
+		"of a thousand waiters one gets nothing": {row: row{name: "crowd", waiters: 1000}, seen: seen{
+			a: held(1, 10, 0, script{11, holder.Released, 0}), released: at(11),
+			b:     held(12, 20, 0),
+			crowd: holder.Line{Word: holder.Unknown}, waited: at(5), freed: at(60),
+		}, want: []string{"G"}},
+		"both write in turn, long": {row: row{name: "random", turns: true, loses: blind}, seen: seen{
+			a: slices.Concat(held(1, 10, 0), held(30, 40, 0)), b: held(20, 35, 0), freed: at(90),
+		}, want: []string{"T"}},
 		"the key stays": {row: brief, seen: seen{
 			a: held(1, 10, 0, script{11, holder.Released, 0}), released: at(11),
 			b: held(12, 20, 0, script{21, holder.Released, 0}), waited: at(5), freed: at(22), leak: 2 * time.Second,
@@ -97,6 +111,11 @@ func TestVerdictFindsWhatMustNotBe(t *testing.T) {
 			misconduct: errOf("half a line"),
 		}, want: []string{"M"}},
 	} {
+		refused, err := w.refused(t.Context(), name, test.seen.a, test.seen.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.seen.refused = refused
 		c := column{backend: noServer, kind: ours, fenced: test.fenced}
 		tr := &trial{site: &site{column: c}, row: test.row, seen: test.seen}
 		v := tr.judge()

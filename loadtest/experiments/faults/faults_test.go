@@ -1,0 +1,38 @@
+package faults
+
+import "testing"
+
+// What one trial of five shows may be chance.
+func TestCellWhoseTrialsDifferIsTriedMore(t *testing.T) {
+	t.Parallel()
+	clean, two := Verdict{}, Verdict{Two: 100}
+	longRow := row{trials: 1}
+	for name, test := range map[string]struct {
+		trials int // of the run
+		row    row
+		seen   []Verdict
+		want   int
+	}{
+		"all the same":     {fullTrials, row{}, []Verdict{two, two, two, two, two}, fullTrials},
+		"one differs":      {fullTrials, row{}, []Verdict{two, two, clean, two, two}, doubtfulTrials},
+		"not all are done": {fullTrials, row{}, []Verdict{two, clean}, fullTrials},
+		"a quick run":      {1, row{}, []Verdict{two}, 1},
+		"a long row":       {fullTrials, longRow, []Verdict{two}, 1},
+	} {
+		e := &experiment{trials: test.trials}
+		if got := e.trialsOf(Cell{Trials: test.seen}, test.row); got != test.want {
+			t.Errorf("%s: %d trials, want %d", name, got, test.want)
+		}
+	}
+}
+
+func TestRandomLastsAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	list, err := lasting("10m", rows)
+	if err != nil || len(list) != 1 || !list[0].turns || list[0].lasts.Minutes() != 10 {
+		t.Errorf("%+v, %v, want the row at random alone, of ten minutes", list, err)
+	}
+	if _, err := lasting("long", rows); err == nil {
+		t.Error("no time, and no error")
+	}
+}
