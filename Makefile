@@ -56,11 +56,12 @@ fuzz: go ## run every fuzz target for FUZZTIME (30s); what is found is stored in
 
 ##@ Load tests and experiments
 
-load: bin/loadtest $(K6) ## run k6 against BASE_URL (with JWT_SECRET, or ADMIN_TOKEN and TOKENS)
-	@bin/loadtest load
-
-judge: bin/loadtest ## send every workload to the shop that the file SHOP describes, and say which promises held: out/judge/report.html; WORKLOADS=one-user,crowd
+judge: bin/loadtest $(K6) ## send every workload to anybody's shop, which the file SHOP describes, and say which promises it kept: out/judge/report.html; WORKLOADS=one-user,crowd
+	@deploy/install.sh jmeter
 	@bin/loadtest judge
+
+load: bin/loadtest $(K6) ## judge this service at BASE_URL with k6 (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)
+	@SHOP=$${SHOP:-examples/shops/flashsale.yml} WORKLOADS=$${WORKLOADS:-k6-one-user,k6-many-users,k6-seven-each} bin/loadtest judge
 
 demo-jmeter: install bin/api bin/loadtest ## run the demo with JMeter, without its window
 	@deploy/install.sh jmeter
@@ -140,10 +141,11 @@ lint: go bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) a
 each-commit: go ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
 	@tools/each-commit.sh $(RANGE)
 
-interop: go ## share locks with the real Redisson and the real Curator, in both directions
-	@deploy/install.sh servers locks network tests interop
+interop: go ## share locks with the real Redisson and the real Curator, in both directions, and judge shops in Java and Node
+	@deploy/install.sh servers locks network tests interop node
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
+	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
 
 model: go ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
 	@deploy/install.sh model

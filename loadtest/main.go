@@ -31,7 +31,6 @@ import (
 	"example.com/flashsale/loadtest/experiments/soak"
 	"example.com/flashsale/loadtest/experiments/topologies"
 	"example.com/flashsale/loadtest/judge"
-	"example.com/flashsale/loadtest/load"
 	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/measurements/crowd"
 	"example.com/flashsale/loadtest/measurements/waits"
@@ -68,7 +67,6 @@ var commands = []command{
 	{"race", "two bursts side by side in the browser, live, on servers that the page chooses", locks, race.Run},
 	{"waits", "spinning, polling, notification and giving up by the length of the section: out/waits/waits.json", servers,
 		waits.Run},
-	{"load", "k6 against BASE_URL (and JWT_SECRET, or ADMIN_TOKEN and TOKENS)", nil, load.Run},
 	{"judge", "all workloads to the shop of the file SHOP, or those of WORKLOADS: out/judge/report.html", nil, judge.Run},
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json",
 		and(locks, lab.ClockLibrary), generations.Run},
@@ -154,7 +152,7 @@ func help(w io.Writer) {
 
 func jmeter(ctx context.Context) error {
 	if os.Getenv("BASE_URL") != "" {
-		return load.RunJMeter(ctx)
+		return judge.RunJMeter(ctx)
 	}
 	return demo.RunJMeter(ctx)
 }

@@ -31,7 +31,7 @@ up | race)
 	interrupt
 	;;
 load | judge)
-	export SHOP=examples/shops/flashsale.yml
+	export SHOP=examples/shops/flashsale.yml WORKLOADS=k6-one-user,many-users,seven-each
 	USER_RATE=0 serve up
 	eval "$(grep -o 'BASE_URL=.* make load$' out/bare.txt | sed "s/load$/$1/")"
 	interrupt

@@ -31,6 +31,11 @@ func Run(ctx context.Context) error {
 	return judge(ctx, path, os.Getenv("WORKLOADS"))
 }
 
+// RunJMeter sends the workloads of JMeter to this repository's service at BASE_URL.
+func RunJMeter(ctx context.Context) error {
+	return judge(ctx, filepath.Join("examples", "shops", "flashsale.yml"), "jmeter-one-user,jmeter-many-users")
+}
+
 func judge(ctx context.Context, path, names string) error {
 	s, err := shop.Read(path)
 	if err != nil {

@@ -41,13 +41,18 @@ func startService(t *testing.T, settings ...string) service {
 		t.Cleanup(api.Kill)
 		s.instance, upstreams = api, append(upstreams, api.Address)
 	}
-	nginx, err := lab.StartNginx(l, filepath.Join("..", "..", "deploy", "nginx"), upstreams...)
+	s.url = startNginx(t, upstreams...).URL
+	return s
+}
+
+func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
+	t.Helper()
+	nginx, err := lab.StartNginx(labtest.Lab(t), filepath.Join("..", "..", "deploy", "nginx"), upstreams...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nginx.Kill)
-	s.url = nginx.URL
-	return s
+	return nginx
 }
 
 // shopOf returns the shop of a file of examples/shops, with values for its variables,
@@ -72,15 +77,11 @@ func (s service) shop(t *testing.T, more string) *shop.Shop {
 
 // Small workloads.
 var (
-	oneUser   = burst("one-user", rig.Workload{Users: 1, Each: 60, Stock: 10, Rounds: 1})
-	manyUsers = burst("many-users", rig.Workload{Users: 120, Each: 1, Stock: 20, Rounds: 1})
-	sevenEach = burst("seven-each", rig.Workload{Users: 30, Each: 7, Stock: 15, Rounds: 1})
+	oneUser   = burst(rig.Workload{Script: "one-user", Users: 1, Each: 60, Stock: 10, Rounds: 1})
+	manyUsers = burst(rig.Workload{Script: "many-users", Users: 120, Each: 1, Stock: 20, Rounds: 1})
+	sevenEach = burst(rig.Workload{Script: "seven-each", Users: 30, Each: 7, Stock: 15, Rounds: 1})
 	open      = Workload{Workload: rig.Workload{Users: 40, Each: 2, Stock: 20, Rounds: 1}, Open: true, Send: Open}
 )
-
-func burst(name string, w rig.Workload) Workload {
-	return Workload{Workload: w, Name: name, Send: Burst}
-}
 
 func judged(t *testing.T, s *shop.Shop, workloads ...Workload) []Result {
 	t.Helper()

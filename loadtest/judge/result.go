@@ -135,7 +135,7 @@ func (r Result) doubts() (doubts []string) {
 		}
 	}
 	if limited > 0 {
-		doubts = append(doubts, fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; switch it off for this load (our own service: USER_RATE=0)",
+		doubts = append(doubts, fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; of the shop or before it: switch it off for this load (our own service: USER_RATE=0, and no limits in nginx)",
 			limited, len(r.Claims)))
 	}
 	if len(r.Acknowledged()) == 0 {

@@ -41,9 +41,9 @@ func (w Workload) Title() string {
 func workloads(s *shop.Shop) (chosen, more []Workload) {
 	open := openLoop(s)
 	chosen = []Workload{
-		{Workload: rig.OneUser, Name: "one-user", Send: Burst},
-		{Workload: rig.ManyUsers, Name: "many-users", Send: Burst},
-		{Workload: rig.SevenEach, Name: "seven-each", Send: Burst},
+		burst(rig.OneUser), burst(rig.ManyUsers), burst(rig.SevenEach),
+		by("k6", rig.K6, rig.SevenEach),
+		by("jmeter", rig.JMeter, rig.ManyUsers),
 		{Workload: open, Name: "open-loop", By: fmt.Sprintf("%g a second", s.OpenLoop.Rate), Open: true, Send: Open},
 		crowd(),
 	}
@@ -53,7 +53,19 @@ func workloads(s *shop.Shop) (chosen, more []Workload) {
 			Send: underFault(f), Fault: f.Name,
 		})
 	}
+	more = []Workload{
+		by("k6", rig.K6, rig.OneUser), by("k6", rig.K6, rig.ManyUsers),
+		by("jmeter", rig.JMeter, rig.OneUser), by("jmeter", rig.JMeter, rig.SevenEach),
+	}
 	return chosen, more
+}
+
+// burst returns a burst that this program sends.
+func burst(w rig.Workload) Workload { return Workload{Workload: w, Name: w.Script, Send: Burst} }
+
+// by returns a burst that another program sends.
+func by(program string, send rig.Generator, w rig.Workload) Workload {
+	return Workload{Workload: w, Name: program + "-" + w.Script, By: program, Send: send}
 }
 
 // choose returns the workloads of the comma-separated names.

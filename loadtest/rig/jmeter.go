@@ -24,7 +24,7 @@ type Row map[string]string
 // later write.
 const JMeterReport = "jmeter"
 
-// RunJMeter runs a plan of loadtest/jmeter against the service at target,
+// RunJMeter runs a plan of loadtest/jmeter, or one with an absolute path, against the service at target,
 // without a display, with properties (name=value). It leaves the samples in
 // dir/results.csv and returns those that are called label. variables are the
 // columns that the plan adds to JMeter's own.
@@ -35,9 +35,10 @@ func RunJMeter(
 	if err != nil {
 		return nil, err
 	}
-	plan, err = filepath.Abs(filepath.Join("loadtest", "jmeter", plan))
-	if err != nil {
-		return nil, err
+	if !filepath.IsAbs(plan) {
+		if plan, err = filepath.Abs(filepath.Join("loadtest", "jmeter", plan)); err != nil {
+			return nil, err
+		}
 	}
 	u, err := url.Parse(target)
 	if err != nil {

@@ -6,61 +6,90 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"example.com/flashsale/loadtest/shop"
 )
 
 // claimVariables are the columns that claim.jmx adds to JMeter's own.
-var claimVariables = []string{"order", "verdict", "instance"}
+var claimVariables = []string{"order", "verdict", "instance", "user"}
 
 // JMeter is the Generator that runs the plan loadtest/jmeter/claim.jmx.
 func JMeter(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
-	claims := filepath.Join(dir, "claims.csv")
+	claims, plan := filepath.Join(dir, "claims.csv"), "claim.jmx"
 	if err := writeClaims(claims, t, w); err != nil {
 		return Burst{}, err
 	}
-	rows, err := RunJMeter(ctx, dir, "claim.jmx", t.URL, "claim", claimVariables,
+	defer os.Remove(claims) // it has the users' tokens
+	if t.Shop != nil {
+		var err error
+		if plan, err = writePlan(dir, t); err != nil {
+			return Burst{}, err
+		}
+	}
+	rows, err := RunJMeter(ctx, dir, plan, t.URL, "claim", claimVariables,
 		"claims="+claims, fmt.Sprintf("burst=%d", w.BurstSize()), fmt.Sprintf("rounds=%d", w.Rounds))
 	if err != nil {
 		return Burst{}, err
 	}
-	return burstFrom(rows, w)
+	return burstFrom(rows, w, t.Shop)
 }
 
 // writeClaims writes a line for each claim, one round after the other. A thread
 // reads its next line only when its round has ended for all threads.
 func writeClaims(file string, t Target, w Workload) error {
-	tokens, err := t.userTokens(w.Users)
-	if err != nil {
-		return err
-	}
+	users := t.users(w.Users)
 	var lines strings.Builder
 	for _, coupon := range t.Coupons {
 		for i := range w.BurstSize() {
-			fmt.Fprintf(&lines, "%s,%s\n", tokens[i%w.Users], coupon)
+			fmt.Fprintf(&lines, "%s,%s,%s\n", users[i%w.Users].Token, coupon, users[i%w.Users].ID)
 		}
 	}
 	return os.WriteFile(file, []byte(lines.String()), 0o600)
 }
 
-func burstFrom(rows []Row, w Workload) (Burst, error) {
+// burstFrom returns the claims that JMeter has sampled, to s or, if s is nil, to this
+// repository's service.
+func burstFrom(rows []Row, w Workload, s *shop.Shop) (Burst, error) {
 	var b Burst
 	for _, row := range rows {
-		s, err := row.Span()
+		span, err := row.Span()
 		if err != nil {
 			return Burst{}, err
 		}
-		c := Claim{Sent: s.Sent, Received: s.Received, Verdict: Unexpected, Instance: row["instance"]}
-		switch row["responseCode"] {
-		case "201":
-			c.Verdict, c.Order = Accepted, row["order"]
-		case "409":
-			c.Verdict = row["verdict"]
-		}
-		b.Spans, b.Claims = append(b.Spans, s), append(b.Claims, c)
+		c := Claim{Sent: span.Sent, Received: span.Received, Instance: row["instance"], User: userOf(row["user"])}
+		c.read(row, s)
+		b.Spans, b.Claims = append(b.Spans, span), append(b.Claims, c)
 	}
 	b.Skews = skews(b.Spans, w.BurstSize())
 	return b, nil
+}
+
+// read sets what the reply in row says of c. Of another shop's, the plan has the whole
+// body in the place of the order.
+func (c *Claim) read(row Row, s *shop.Shop) {
+	if s != nil {
+		status, err := strconv.Atoi(row["responseCode"])
+		outcome, order := s.Reply.Read(status, []byte(row["order"]))
+		c.Verdict, c.Order = string(outcome), order
+		switch {
+		case err != nil:
+			c.Verdict, c.Order, c.Detail = string(shop.Unknown), "", "no reply: "+row["responseCode"]
+		case outcome == shop.Unknown:
+			c.Detail = fmt.Sprintf("status %d", status)
+		}
+		return
+	}
+	switch row["responseCode"] {
+	case "201":
+		c.Verdict, c.Order = Accepted, row["order"]
+	case "409":
+		c.Verdict = row["verdict"]
+	default:
+		c.Verdict = Unexpected
+	}
 }
 
 // skews returns how long after the first claim of its round each claim was sent.

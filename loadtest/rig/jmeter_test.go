@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"encoding/xml"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,15 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/loadtest/shop"
 )
 
 // results are lines as JMeter 2.13 wrote them, with one of a warm-up.
-const results = `timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,bytes,grpThreads,allThreads,Latency,"order","verdict","instance"
-1000,102,warm-up,200,OK,users 1-2,text,true,355,2,2,102,null,null,null
-2005,5,claim,409,Conflict,users 1-3,text,true,336,4,4,5,none,claim_in_progress,a
-2000,12,claim,409,Conflict,users 1-1,text,true,336,4,4,12,77,already_claimed,b
-3000,9,claim,503,Service Unavailable,users 1-4,text,false,336,4,4,9,none,unavailable,b
-3002,20,claim,201,Created,users 1-2,text,true,322,1,1,20,120428258754822145,none,a
+const results = `timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,bytes,grpThreads,allThreads,Latency,"order","verdict","instance","user"
+1000,102,warm-up,200,OK,users 1-2,text,true,355,2,2,102,null,null,null,7
+2005,5,claim,409,Conflict,users 1-3,text,true,336,4,4,5,none,claim_in_progress,a,7
+2000,12,claim,409,Conflict,users 1-1,text,true,336,4,4,12,77,already_claimed,b,8
+3000,9,claim,503,Service Unavailable,users 1-4,text,false,336,4,4,9,none,unavailable,b,9
+3002,20,claim,201,Created,users 1-2,text,true,322,1,1,20,120428258754822145,none,a,7
 `
 
 func write(t *testing.T, text string) string {
@@ -34,7 +37,7 @@ func TestBurstIsReadFromResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := burstFrom(rows, Workload{Users: 2, Each: 1, Rounds: 2})
+	got, err := burstFrom(rows, Workload{Users: 2, Each: 1, Rounds: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,10 +45,11 @@ func TestBurstIsReadFromResults(t *testing.T) {
 	want := Burst{
 		Spans: []Span{{at(2005), at(2010)}, {at(2000), at(2012)}, {at(3000), at(3009)}, {at(3002), at(3022)}},
 		Claims: []Claim{
-			{Sent: at(2005), Received: at(2010), Verdict: "claim_in_progress", Instance: "a"},
-			{Sent: at(2000), Received: at(2012), Verdict: "already_claimed", Instance: "b"},
-			{Sent: at(3000), Received: at(3009), Verdict: Unexpected, Instance: "b"},
-			{Sent: at(3002), Received: at(3022), Verdict: Accepted, Order: "120428258754822145", Instance: "a"},
+			{Sent: at(2005), Received: at(2010), Verdict: "claim_in_progress", Instance: "a", User: 7},
+			{Sent: at(2000), Received: at(2012), Verdict: "already_claimed", Instance: "b", User: 8},
+			{Sent: at(3000), Received: at(3009), Verdict: Unexpected, Instance: "b", User: 9},
+			{Sent: at(3002), Received: at(3022), Verdict: Accepted, Order: "120428258754822145", Instance: "a",
+				User: 7},
 		},
 		Skews: []time.Duration{0, 5 * time.Millisecond, 0, 2 * time.Millisecond},
 	}
@@ -70,7 +74,8 @@ func TestResultsWithoutAColumnAreAnError(t *testing.T) {
 func TestEveryRoundHasItsLines(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "claims.csv")
-	target := Target{Coupons: []string{"11", "22"}, TokenFile: write(t, "one\ntwo\nthree\n")}
+	users := []shop.User{{ID: "5", Token: "one"}, {ID: "6", Token: "two"}}
+	target := Target{Coupons: []string{"11", "22"}, Users: users}
 	if err := writeClaims(file, target, Workload{Users: 2, Each: 2, Rounds: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +83,49 @@ func TestEveryRoundHasItsLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "one,11 two,11 one,11 two,11 one,22 two,22 one,22 two,22"
+	want := "one,11,5 two,11,6 one,11,5 two,11,6 one,22,5 two,22,6 one,22,5 two,22,6"
 	if got := strings.Join(strings.Fields(string(b)), " "); got != want {
 		t.Errorf("claims %q, want %q", got, want)
 	}
-	if err := writeClaims(file, target, Workload{Users: 4, Each: 1, Rounds: 1}); err == nil {
-		t.Error("four users were found in a file of three tokens")
+}
+
+func TestPlanHasTheRequestsOfAShop(t *testing.T) {
+	t.Parallel()
+	s, err := shop.Parse([]byte(`
+url: http://h:1/base
+claim:
+  method: PUT
+  url: /buy?item={{coupon}}&user={{user}}
+  headers: {Authorization: "Bearer {{token}}", X-Kind: a<b}
+  body: '{"user": {{user}}}'
+users: {token: t}
+reply: {accepted: {status: [201]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../jmeter/claim.jmx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := planFor(text, Target{URL: "http://h:1/base", Shop: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, n := range map[string]int{
+		`<stringProp name="HTTPSampler.path">/base/buy?item=${coupon}&amp;user=${user}</stringProp>`: 1,
+		`<stringProp name="HTTPSampler.method">PUT</stringProp>`:                                     1,
+		`<stringProp name="Header.value">Bearer ${token}</stringProp>`:                               1,
+		`<stringProp name="Header.value">a&lt;b</stringProp>`:                                        1,
+		`{&#34;user&#34;: ${user}}</stringProp>`:                                                     1,
+		`testname="warm-up" enabled="false"`:                                                         1,
+		`/coupons/`:                                                                                  0,
+	} {
+		if got := strings.Count(string(plan), want); got != n {
+			t.Errorf("%d times, want %d: %s", got, n, want)
+		}
+	}
+	if err := xml.Unmarshal(plan, new(struct{})); err != nil {
+		t.Error(err)
 	}
 }

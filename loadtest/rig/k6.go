@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,16 +50,43 @@ func RunK6(ctx context.Context, dir, script string, bursts int, env ...string) (
 
 // K6 is the Generator that runs the workload's script.
 func K6(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
-	samples, err := RunK6(ctx, dir, w.Script+".js", w.Rounds,
-		"BASE_URL="+t.URL, "ADMIN_TOKEN="+t.Admin, "JWT_SECRET="+t.Secret, "TOKENS="+t.TokenFile,
-		"COUPONS="+strings.Join(t.Coupons, ","), fmt.Sprintf("ROUNDS=%d", w.Rounds),
-		"SUMMARY="+filepath.Join(dir, "summary.json"))
+	settings := []string{
+		"BASE_URL=" + t.URL, "ADMIN_TOKEN=" + t.Admin, "JWT_SECRET=" + t.Secret,
+		"COUPONS=" + strings.Join(t.Coupons, ","), fmt.Sprintf("ROUNDS=%d", w.Rounds),
+		"SUMMARY=" + filepath.Join(dir, "summary.json"),
+	}
+	if t.Shop != nil {
+		another, err := k6Shop(dir, t, w.Users)
+		if err != nil {
+			return Burst{}, err
+		}
+		defer os.Remove(filepath.Join(dir, k6Tokens))
+		settings = append(settings, another...)
+	}
+	samples, err := RunK6(ctx, dir, w.Script+".js", w.Rounds, settings...)
 	if err != nil {
 		return Burst{}, err
 	}
 	var b Burst
 	err = ReadSamples(samples, b.add)
 	return b, err
+}
+
+// k6Tokens is a file of the users' tokens, which is removed after the run.
+const k6Tokens = "tokens"
+
+// k6Shop writes how to claim at another shop than this repository's service, and returns
+// the settings that name it. No proxy is used.
+func k6Shop(dir string, t Target, users int) ([]string, error) {
+	tokens := make([]string, users)
+	for i, u := range t.Users[:users] {
+		tokens[i] = u.Token
+	}
+	file, list := filepath.Join(dir, "shop.json"), filepath.Join(dir, k6Tokens)
+	err := errors.Join(WriteJSON(file, t.Shop.Scripted()),
+		os.WriteFile(list, []byte(strings.Join(tokens, "\n")), 0o600))
+	return []string{"SHOP=" + file, "TOKENS=" + list, "FIRST_USER=" + t.Users[0].ID, "JWT_SECRET=", "JWT_SECRET_FILE=",
+		"HTTP_PROXY=", "HTTPS_PROXY=", "http_proxy=", "https_proxy="}, err
 }
 
 // A Sample is one line of k6's JSON output: a value of a metric. The time of a
@@ -97,6 +125,12 @@ func ReadSamples(path string, add func(Sample)) error {
 	return lines.Err()
 }
 
+// userOf returns the id of a user that a load generator names, or 0.
+func userOf(text string) int64 {
+	id, _ := strconv.ParseInt(text, 10, 64) //nolint:errcheck // 0 is no user
+	return id
+}
+
 // add adds what s says of a claim.
 func (b *Burst) add(s Sample) {
 	took := s.Took()
@@ -108,6 +142,7 @@ func (b *Burst) add(s Sample) {
 		b.Skews = append(b.Skews, took)
 	case s.Metric == "claim_wait":
 		b.Claims = append(b.Claims, Claim{Sent: s.Data.Time.Add(-took), Received: s.Data.Time,
-			Verdict: tags["verdict"], Order: tags["order"], Instance: tags["instance"]})
+			Verdict: tags["verdict"], Order: tags["order"], Instance: tags["instance"], Detail: tags["detail"],
+			User: userOf(tags["user"])})
 	}
 }

@@ -3,8 +3,7 @@ package rig
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
+	"strconv"
 
 	"example.com/flashsale/loadtest/shop"
 )
@@ -62,11 +61,10 @@ func (w Workload) Title() string {
 
 // A Target is the service that a load generator sends claims to.
 type Target struct {
-	URL       string   // without a trailing slash
-	Admin     string   // a token with the admin role
-	Secret    string   // signs the users' tokens
-	TokenFile string   // has the users' tokens instead, one in a line
-	Coupons   []string // one for each round
+	URL     string   // without a trailing slash
+	Admin   string   // a token with the admin role
+	Secret  string   // signs the users' tokens
+	Coupons []string // one for each round
 
 	Shop  *shop.Shop  // says how to claim and how replies are read; nil is this repository's service
 	Users []shop.User // those of a shop
@@ -76,21 +74,15 @@ type Target struct {
 // dir.
 type Generator func(ctx context.Context, dir string, t Target, w Workload) (Burst, error)
 
-// userTokens returns the tokens of n users.
-func (t Target) userTokens(n int) ([]string, error) {
-	var tokens []string
-	if t.TokenFile == "" {
-		for user := range n {
-			tokens = append(tokens, TokenSigner(t.Secret).User(int64(user+1)))
-		}
-		return tokens, nil
+// users returns n users: those of a shop, or else users of this repository's service.
+func (t Target) users(n int) []shop.User {
+	if t.Users != nil {
+		return t.Users[:n]
 	}
-	b, err := os.ReadFile(t.TokenFile)
-	if err != nil {
-		return nil, err
+	users := make([]shop.User, n)
+	for i := range users {
+		id := int64(i + 1)
+		users[i] = shop.User{ID: strconv.FormatInt(id, 10), Token: TokenSigner(t.Secret).User(id)}
 	}
-	if tokens = strings.Fields(string(b)); len(tokens) < n {
-		return nil, fmt.Errorf("%s: %d tokens, want %d", t.TokenFile, len(tokens), n)
-	}
-	return tokens[:n], nil
+	return users
 }

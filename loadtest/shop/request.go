@@ -17,13 +17,23 @@ import (
 // A Request is a request with placeholders. A URL that begins with a slash is added
 // to the shop's.
 type Request struct {
-	Method  string              `yaml:"method"` // POST if there is a body or it is the claim, otherwise GET
-	URL     Template            `yaml:"url"`
-	Headers map[string]Template `yaml:"headers"`
-	Body    Template            `yaml:"body"`
+	Method  string              `yaml:"method" json:"method,omitempty"` // if empty, POST with a body and GET without
+	URL     Template            `yaml:"url" json:"url"`
+	Headers map[string]Template `yaml:"headers" json:"headers,omitempty"`
+	Body    Template            `yaml:"body" json:"body"`
 }
 
 func (r Request) given() bool { return !r.URL.Empty() }
+
+// With returns the request with its values.
+func (r Request) With(v Values) Request {
+	filled := Request{Method: r.method(), URL: NewTemplate(r.URL.With(v)), Body: NewTemplate(r.Body.With(v))}
+	filled.Headers = map[string]Template{}
+	for name, value := range r.Headers {
+		filled.Headers[name] = NewTemplate(value.With(v))
+	}
+	return filled
+}
 
 // templates returns all templates of r, by what they are.
 func (r Request) templates() map[string]Template {

@@ -89,6 +89,22 @@ func problems(list []string) error {
 	return fmt.Errorf("%d settings are wrong:\n%s", len(list), strings.Join(list, "\n"))
 }
 
+// A Script is what the scripts of k6 need to know of a shop.
+type Script struct {
+	Claim  Request  `json:"claim"`
+	WarmUp *Request `json:"warm_up,omitempty"`
+	Reply  Replies  `json:"reply"`
+}
+
+// Scripted returns how to claim, for a script.
+func (s *Shop) Scripted() Script {
+	script := Script{Claim: s.Claim, Reply: s.Reply}
+	if s.WarmUp.given() {
+		script.WarmUp = &s.WarmUp
+	}
+	return script
+}
+
 // Title is the name of the shop, or its address.
 func (s *Shop) Title() string {
 	if s.Name != "" {

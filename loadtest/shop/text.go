@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -102,6 +103,9 @@ func (t Template) String() string {
 	}
 	return t.With(own)
 }
+
+// MarshalJSON returns the template as it is written.
+func (t Template) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
 // bind returns the template as SQL with a question mark for each placeholder, and
 // what these stand for.

@@ -12,6 +12,7 @@ const fileTokens = new SharedArray('tokens', () =>
 const part = (value) => encoding.b64encode(JSON.stringify(value), 'rawurl');
 
 function sign(claims) {
+  if (!secret && __ENV.SHOP) return ''; // a shop may have no tokens
   if (!secret) throw new Error('set JWT_SECRET, or TOKENS and ADMIN_TOKEN');
   const exp = Math.floor(Date.now() / 1000) + 3600;
   const named = { iss: __ENV.JWT_ISSUER || undefined, aud: __ENV.JWT_AUDIENCE || undefined };

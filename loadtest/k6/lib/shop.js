@@ -1,0 +1,56 @@
+// How to claim at a shop and how to read its replies, in the words of the files of make judge (docs/judge.md).
+import http from 'k6/http';
+
+// This repository's service. A refusal has the code that its body has at reply.code.
+export const flashsale = {
+  claim: { method: 'POST', url: '/coupons/{{coupon}}/orders', headers: { Authorization: 'Bearer {{token}}' } },
+  warm_up: { url: '/coupons/{{coupon}}', headers: { Authorization: 'Bearer {{token}}' } },
+  reply: {
+    accepted: { status: [201] }, refused: { status: [409] }, order: { pointer: '/id' }, code: { pointer: '/code' },
+  },
+};
+
+const fill = (template, values) => template.replace(/\{\{\s*(\w+)\s*\}\}/g, (_, name) => values[name] ?? '');
+
+// send sends a request of a shop. It follows no redirect.
+export function send(base, { method, url, headers = {}, body }, values, name) {
+  const filled = Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, fill(value, values)]));
+  const address = fill(url, values);
+  return http.request(method || (body ? 'POST' : 'GET'), address.startsWith('/') ? base + address : address,
+    body ? fill(body, values) : null, { headers: filled, redirects: 0, tags: { name }, timeout: '60s' });
+}
+
+// read says what a reply to a claim means: accepted, with the order's id, refused (or the code of the refusal), or unknown.
+export function read(reply, { status, body, error }) {
+  const text = body || '';
+  if (matches(reply.accepted, status, text)) return { verdict: 'accepted', order: extract(reply.order, text) ?? '' };
+  if (matches(reply.refused, status, text)) return { verdict: extract(reply.code, text) ?? 'refused' };
+  return { verdict: 'unknown', detail: status ? `status ${status}` : `no reply: ${error}` };
+}
+
+function matches(condition, status, text) {
+  if (!condition || !(condition.status || condition.pointer || condition.matches)) return false;
+  return (!condition.status || condition.status.includes(status)) && extract(condition, text) !== undefined;
+}
+
+// extract returns a part of a body, or undefined without that part or without a rule.
+function extract(rule, text) {
+  if (!rule) return undefined;
+  const part = rule.pointer ? at(rule.pointer, text) : text;
+  if (part === undefined || !rule.matches) return part;
+  const found = new RegExp(rule.matches).exec(part);
+  return found ? found[1] ?? found[0] : undefined;
+}
+
+// at returns the value at a JSON pointer as text. Integers that are too long for a number keep their digits.
+export function at(pointer, text) {
+  let value;
+  try {
+    value = JSON.parse(text.replace(/([[:,]\s*)(-?\d{16,})(?=\s*[,\]}])/g, '$1"$2"'));
+  } catch {
+    return undefined;
+  }
+  for (const token of pointer.split('/').slice(1)) value = value?.[token.replace(/~1/g, '/').replace(/~0/g, '~')];
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
