@@ -33,7 +33,7 @@ func StartJava(tb testing.TB, dir string, args ...string) *Java {
 		tb.Fatal(err)
 	}
 	j := &Java{address: fmt.Sprintf("127.0.0.1:%d", port)}
-	classes := buildJava(tb, dir)
+	classes := BuildJava(tb, dir)
 	command := []string{"-Xmx256m", "-cp", classes, "Interop"}
 	for _, arg := range args {
 		if arg == "port" {
@@ -58,8 +58,9 @@ func StartJava(tb testing.TB, dir string, args ...string) *Java {
 	return j
 }
 
-// buildJava compiles the project in dir and returns the class path.
-func buildJava(tb testing.TB, dir string) string {
+// BuildJava compiles the Maven project in dir and returns the class path. It fails the
+// test, and does not skip it, without Java or Maven.
+func BuildJava(tb testing.TB, dir string) string {
 	tb.Helper()
 	project, err := filepath.Abs(dir)
 	if err != nil {
