@@ -19,7 +19,7 @@ import (
 const (
 	// startLimit is how long a holder may take to be ready: a JVM needs seconds on
 	// a busy machine.
-	startLimit = 60 * time.Second
+	startLimit = 3 * time.Minute
 	// maxLateness is how much older than its arrival a line may be.
 	maxLateness = 2 * time.Second
 	// maxLines is what a holder may say in one trial: a hundred lines a second, for a

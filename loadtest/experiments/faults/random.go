@@ -64,20 +64,21 @@ func (t *trial) playTurns(ctx context.Context) (healed <-chan struct{}, err erro
 	return ended, err
 }
 
-// takeTurns has a holder acquire and release until end.
+// takeTurns has a holder acquire and release until end. However late an answer is, it is
+// awaited: a lock that nobody releases would look like a key without a holder.
 func (t *trial) takeTurns(ctx context.Context, s *station, random *rand.Rand, end time.Time) {
 	for time.Now().Before(end) && s.fault() == nil && ctx.Err() == nil {
 		from, wait := s.said(), upTo(random, 2*leaseTime)
 		s.acquire(t.key, t.lease(), wait)
-		l, ok := s.await(from, wait+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
-		if !ok || l.Word != holder.Acquired {
+		l, _ := s.await(from, wait+startLimit, holder.Acquired, holder.Refused, holder.Unknown)
+		if l.Word != holder.Acquired {
 			rig.Sleep(ctx, upTo(random, leaseTime/10))
 			continue
 		}
 		rig.Sleep(ctx, upTo(random, leaseTime))
 		from = s.said()
 		s.release()
-		s.await(from, leaseTime+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+		s.await(from, startLimit, holder.Released, holder.Lost, holder.Unknown)
 	}
 }
 
