@@ -1,6 +1,5 @@
-"""redis-py's Lock, extended by a thread every third of the lease. At the root of the repository, after make holders:
-make faults LOCK='examples/holders/python/.venv/bin/python examples/holders/python/redis_py.py' BACKEND=redis CHECK=1
-"""
+# redis-py's Lock, extended by a thread every third of the lease. At the root of the repository, after make holders:
+# make faults LOCK='examples/holders/python/.venv/bin/python examples/holders/python/redis_py.py' BACKEND=redis CHECK=1
 import os
 import sys
 import threading
