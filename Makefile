@@ -141,7 +141,7 @@ lint: go bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) a
 each-commit: go ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
 	@tools/each-commit.sh $(RANGE)
 
-interop: go ## share locks with the real Redisson and the real Curator, in both directions, and judge shops in Java and Node
+interop: go $(K6) ## share locks with the real Redisson and the real Curator, in both directions, and judge shops in Java and Node
 	@deploy/install.sh servers locks network tests interop node
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/

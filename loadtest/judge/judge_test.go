@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,8 +29,7 @@ type service struct {
 
 func startService(t *testing.T, settings ...string) service {
 	t.Helper()
-	l, redis, binary := labtest.Lab(t), labtest.Redis(t), filepath.Join(t.TempDir(), "api")
-	labtest.BuildAPI(t, binary)
+	l, redis, binary := labtest.Lab(t), labtest.Redis(t), buildAPI(t)
 	s := service{dsn: labtest.DSN(t)}
 	var upstreams []string
 	for i := range 2 {
@@ -43,6 +43,28 @@ func startService(t *testing.T, settings ...string) service {
 	}
 	s.url = startNginx(t, upstreams...).URL
 	return s
+}
+
+var (
+	building sync.Mutex
+	built    string
+)
+
+// buildAPI builds the service when it is called first, and returns the path.
+func buildAPI(t *testing.T) string {
+	t.Helper()
+	building.Lock()
+	defer building.Unlock()
+	if built != "" {
+		return built
+	}
+	dir, err := labtest.Lab(t).Dir("bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labtest.BuildAPI(t, filepath.Join(dir, "api"))
+	built = filepath.Join(dir, "api")
+	return built
 }
 
 func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {

@@ -2,9 +2,14 @@ package judge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"example.com/flashsale/internal/lab"
@@ -79,21 +84,72 @@ const (
 	mysqlDSN = "${MYSQL_DSN:-root@tcp(127.0.0.1:3306)/shop}"
 )
 
-// It looks, and then it acts: all of its rows break.
-func TestShopInNodeWithoutAGuardIsFoundBroken(t *testing.T) {
-	labtest.NeedInterop(t)
-	t.Parallel()
-	dir, logs := abs(t, filepath.Join(shops, "node")), t.TempDir()
+// installNode is for the libraries of the shop in Node.
+var installNode sync.Once
+
+func install(t *testing.T, dir string) {
+	t.Helper()
 	err := lab.Run(t.Context(), lab.Program{
-		Name: "npm", Path: lookPath(t, "npm"), Dir: logs, Args: []string{"ci", "--silent", "--prefix", dir},
+		Name: "npm", Path: lookPath(t, "npm"), Dir: t.TempDir(), Args: []string{"ci", "--silent", "--prefix", dir},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// startNode starts the shop in Node, and returns its address and its database's DSN.
+func startNode(t *testing.T) (address, dsn string) {
+	t.Helper()
+	dir := abs(t, filepath.Join(shops, "node"))
+	installNode.Do(func() { install(t, dir) })
 	m, dsn := database(t)
-	address := startShop(t, "node", []string{filepath.Join(dir, "shop.mjs")}, "MYSQL=mysql://root@"+m.Address+"/shop")
+	settings := "MYSQL=mysql://root@" + m.Address + "/shop"
+	address = startShop(t, "node", []string{filepath.Join(dir, "shop.mjs")}, settings)
+	return address, dsn
+}
+
+// It looks, and then it acts: all of its rows break.
+func TestShopInNodeWithoutAGuardIsFoundBroken(t *testing.T) {
+	labtest.NeedInterop(t)
+	t.Parallel()
+	address, dsn := startNode(t)
 	s := shopOf(t, "node.yml", "", baseURL, "http://"+address, mysqlDSN, dsn)
 	wantVerdicts(t, judged(t, s, oneUser, manyUsers, sevenEach), verdict.Broke, verdict.Broke, verdict.Broke)
+}
+
+// k6 run fails where a promise breaks, and only there.
+func TestShopIsJudgedByTheThresholdsOfK6(t *testing.T) {
+	labtest.NeedInterop(t)
+	t.Parallel()
+	address, _ := startNode(t)
+	broken, out := false, ""
+	for n := 0; n < attempts && !broken; n++ {
+		broken, out = runK6(t, "k6-node.js", "BASE_URL=http://"+address)
+	}
+	if !broken || !strings.Contains(out, "oversold") || !strings.Contains(out, "duplicates") {
+		t.Errorf("the shop in Node: %s", out)
+	}
+	ours := startService(t, "USER_RATE=0")
+	if broken, out = runK6(t, "k6-flashsale.js", "BASE_URL="+ours.url, "JWT_SECRET="+secret); broken {
+		t.Errorf("our service: %s", out)
+	}
+}
+
+// runK6 runs a script of examples/shops, and reports whether a threshold failed.
+func runK6(t *testing.T, script string, settings ...string) (failed bool, out string) {
+	t.Helper()
+	const thresholdsFailed = 99
+	k6 := exec.CommandContext(t.Context(), filepath.Join("..", "..", "bin", "k6"), "run", "--no-color",
+		"--no-usage-report", "--address", "localhost:0", filepath.Join(shops, script))
+	k6.Env = append(os.Environ(), settings...)
+	text, err := k6.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == thresholdsFailed {
+		return true, string(text)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return false, string(text)
 }
 
 // Two instances behind nginx, with the same claim twice: the lock is released after the

@@ -17,16 +17,39 @@ async function claim(item, user) {
   return { code: 0, data: { order: order.insertId } };
 }
 
+async function restart(item, stock) {
+  await db.query('DELETE FROM orders WHERE item = ?', [item]);
+  await db.query('REPLACE INTO items (id, stock) VALUES (?, ?)', [item, stock]);
+  return { code: 0 };
+}
+
+async function totals(item) {
+  const [[counts]] = await db.query('SELECT COUNT(*) AS orders, COUNT(DISTINCT user) AS users FROM orders WHERE item = ?', [item]);
+  return counts;
+}
+
+async function order(id) {
+  const [[found]] = await db.query('SELECT * FROM orders WHERE id = ?', [id]);
+  return found ?? { status: 404 };
+}
+
+const routes = {
+  '/health': () => ({ code: 0 }),
+  '/claim': (query) => claim(query.get('item'), query.get('user')),
+  '/restart': (query) => restart(query.get('item'), query.get('stock')),
+  '/totals': (query) => totals(query.get('item')),
+  '/order': (query) => order(query.get('id')),
+};
+
 const server = createServer(async (request, response) => {
-  let reply = { code: 9, message: 'no such route' };
+  const url = new URL(request.url, 'http://shop');
+  let reply;
   try {
-    const url = new URL(request.url, 'http://shop');
-    if (url.pathname === '/health') reply = { code: 0 };
-    if (url.pathname === '/claim') reply = await claim(url.searchParams.get('item'), url.searchParams.get('user'));
+    reply = await (routes[url.pathname] ?? (() => ({ status: 404 })))(url.searchParams);
   } catch (error) {
     reply = { code: 10, message: String(error) };
   }
-  response.setHeader('Content-Type', 'application/json');
+  response.writeHead(reply.status ?? 200, { 'Content-Type': 'application/json' });
   response.end(JSON.stringify(reply));
 });
 server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1');
