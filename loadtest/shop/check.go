@@ -11,6 +11,7 @@ import (
 // problems returns what is missing or wrong in s.
 func (s *Shop) problems() []string {
 	var c checker
+	c.check(s.URL != "", "url is missing")
 	c.base(string(s.URL))
 	c.check(s.Claim.given(), "claim: url is missing")
 	c.check(!s.Claim.given() || strings.HasPrefix(s.Claim.URL.String(), "/"),
@@ -39,7 +40,7 @@ func (c *checker) check(ok bool, format string, args ...any) {
 
 func (c *checker) base(text string) {
 	u, err := url.Parse(text)
-	c.check(err == nil && u.Scheme == "http" && u.Host != "" && u.RawQuery == "",
+	c.check(text == "" || err == nil && u.Scheme == "http" && u.Host != "" && u.RawQuery == "",
 		"url: %q is not http://host:port; a shop behind TLS is judged at the servers behind it", text)
 }
 

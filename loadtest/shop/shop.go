@@ -68,25 +68,30 @@ func Parse(text []byte) (*Shop, error) {
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
+	var found []string
 	err := decoder.Decode(s)
 	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
-		return nil, problems(append(wrong.Errors, s.problems()...))
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
+		found = wrong.Errors
+	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	return s, problems(s.problems())
+	if found = append(found, s.problems()...); len(found) == 0 {
+		return s, nil
+	}
+	return nil, problems(found, unset(string(text)))
 }
 
-// problems returns an error with a line for each problem, or nil if there is none.
-func problems(list []string) error {
-	if len(list) == 0 {
-		return nil
-	}
+// problems returns an error with a line for each problem. Variables of the file that are
+// not set may be the reason.
+func problems(list, unset []string) error {
 	for i, p := range list {
 		list[i] = "  " + strings.NewReplacer("field ", "", " in type shop.", " in ").Replace(p)
 	}
-	return fmt.Errorf("%d settings are wrong:\n%s", len(list), strings.Join(list, "\n"))
+	text := strings.Join(list, "\n")
+	if len(unset) > 0 {
+		text += "\nnot set in the environment: " + strings.Join(unset, ", ")
+	}
+	return fmt.Errorf("%d settings are wrong:\n%s", len(list), text)
 }
 
 // A Script is what the scripts of k6 need to know of a shop.

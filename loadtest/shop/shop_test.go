@@ -50,6 +50,7 @@ faults: [{name: redis}]
 		"users: the claim has {{token}}", "line 4: cannot unmarshal !!str `many`", "missing closing )",
 		`JSON pointer "id"`, "accepted is missing", "line 5: cannot unmarshal", "{{user}} is not known here",
 		"mysql: the DSN", "NO_SUCH_VARIABLE is not set", "faults: number 1",
+		"not set in the environment: NO_SUCH_VARIABLE",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not named: %s", want)

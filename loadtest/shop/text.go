@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -41,6 +42,16 @@ func expand(node *yaml.Node) (text string, err error) {
 		return value
 	})
 	return text, err
+}
+
+// unset returns the names of the variables in a file that have no value.
+func unset(text string) (names []string) {
+	for _, m := range variable.FindAllStringSubmatch(text, -1) {
+		if os.Getenv(m[1]) == "" && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 // wrong returns an error at node that does not end the decoding.

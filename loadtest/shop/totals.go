@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -142,12 +141,10 @@ func (s *Sale) Missing(ctx context.Context, told []Told) (n int, known bool, err
 func (s *Sale) unmatched(
 	ctx context.Context, query Template, told []Told, key func(Told) string,
 ) (n int, err error) {
-	text, args := query.bind(s.values())
-	rows, err := s.db.QueryContext(ctx, text, args...)
+	there, err := s.keys(ctx, query)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", query, err)
 	}
-	there, err := scanAll(rows)
 	for _, t := range told {
 		if there[key(t)] == 0 {
 			n++
@@ -155,10 +152,16 @@ func (s *Sale) unmatched(
 		}
 		there[key(t)]--
 	}
-	return n, err
+	return n, nil
 }
 
-func scanAll(rows *sql.Rows) (there map[string]int, err error) {
+// keys returns how many rows of query have each key.
+func (s *Sale) keys(ctx context.Context, query Template) (there map[string]int, err error) {
+	text, args := query.bind(s.values())
+	rows, err := s.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
 	there = map[string]int{}
 	for rows.Next() {
