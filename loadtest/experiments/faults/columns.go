@@ -59,10 +59,14 @@ func replicated(c column) column {
 	return c
 }
 
+// election is how long an ensemble may be without a leader: ZooKeeper notices after three
+// seconds that a server is silent, etcd after two at most, unless a vote is split.
+const election = 3 * time.Second
+
 // elected returns c with the time until there is a leader again, who then grants each
-// session its whole lease once more.
+// session its whole lease once more. A member that comes back has another one elected.
 func elected(c column) column {
-	c.returns = leaseTime
+	c.returns = election + leaseTime
 	return c
 }
 
