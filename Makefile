@@ -82,7 +82,7 @@ generations: install bin/loadtest ## break each generation of the articles' lock
 	@deploy/install.sh locks
 	@bin/loadtest generations
 
-faults: install bin/loadtest bin/bench-peers ## try every lock under every fault, ours and others'; FAULTS=quick, CELL=redislock/keys-deleted, RANDOM=10m, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
+faults: install bin/loadtest bin/bench-peers ## try every lock under every fault, ours and others'; FAULTS=quick, CELL=redislock/keys-deleted, AT_RANDOM=10m, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
 	@deploy/install.sh locks network
 	@bin/loadtest faults
 

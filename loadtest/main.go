@@ -71,7 +71,7 @@ var commands = []command{
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json",
 		and(locks, lab.ClockLibrary), generations.Run},
 	{"faults",
-		"locks under faults: out/faults/faults.json; FAULTS=quick, CELL=redislock/keys-deleted, RANDOM=10m, LOCK='./my-holder'",
+		"locks under faults: out/faults/faults.json; FAULTS=quick, CELL=redislock/keys-deleted, AT_RANDOM=10m, LOCK='./my-holder'",
 		and(locks, lab.ClockLibrary, lab.NetworkTools), faults.Run},
 	{"faults-docs", "docs/faults.md from out/faults/faults.json of a whole run", nil, faults.Docs},
 	{"holder", "the holder of a lock that HOLDER names; faults starts it", nil, faults.Holder},

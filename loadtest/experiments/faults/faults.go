@@ -58,7 +58,7 @@ const parallel = 36
 // LOCK is the command of a holder to try instead, on the servers of BACKEND, and
 // CHECK=1 only looks whether it keeps the protocol; CELL is one lock, or one cell as in
 // redislock/reply-of-release-lost; FAULTS=quick has one trial in each cell instead of
-// five. RANDOM=10m is how long everything strikes at random; without CELL, nothing else
+// five. AT_RANDOM=10m is how long everything strikes at random; without CELL, nothing else
 // is tried. SEED repeats what was random.
 func Run(ctx context.Context) error {
 	chosenColumns, err := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
@@ -69,7 +69,7 @@ func Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if chosenRows, err = lasting(os.Getenv("RANDOM"), chosenRows); err != nil {
+	if chosenRows, err = lasting(os.Getenv("AT_RANDOM"), chosenRows); err != nil {
 		return err
 	}
 	seed, err := seedOf(os.Getenv("SEED"))

@@ -32,6 +32,9 @@ func TestRandomLastsAsLongAsItIsTold(t *testing.T) {
 	if err != nil || len(list) != 1 || !list[0].turns || list[0].lasts.Minutes() != 10 {
 		t.Errorf("%+v, %v, want the row at random alone, of ten minutes", list, err)
 	}
+	if _, err := lasting("10m", rows[:1]); err == nil {
+		t.Error("nothing is tried, and no error")
+	}
 	if _, err := lasting("long", rows); err == nil {
 		t.Error("no time, and no error")
 	}

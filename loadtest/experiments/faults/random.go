@@ -14,7 +14,7 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// lasting returns the rows with the time RANDOM for those that are random. If there are
+// lasting returns the rows with the time AT_RANDOM for those that are random. If there are
 // others, it returns these alone.
 func lasting(random string, list []row) ([]row, error) {
 	if random == "" {
@@ -22,9 +22,12 @@ func lasting(random string, list []row) ([]row, error) {
 	}
 	d, err := time.ParseDuration(random)
 	if err != nil || d <= 0 {
-		return nil, fmt.Errorf("RANDOM=%q: want a time, as in 10m", random)
+		return nil, fmt.Errorf("AT_RANDOM=%q: want a time, as in 10m", random)
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(r row) bool { return !r.turns })
+	if len(list) == 0 {
+		return nil, errors.New("AT_RANDOM and CELL: want the fault everything-at-random, or none")
+	}
 	for i := range list {
 		list[i].lasts = d
 	}
