@@ -14,17 +14,23 @@ import (
 // SampleMemory samples the resident memory of processes every 100 ms. Calling
 // stop ends that and returns the highest sample of any in MB.
 func SampleMemory(pids ...int) (stop func() (float64, error)) {
-	peak, done, ended := 0.0, make(chan struct{}), make(chan error)
-	sample := func() (err error) {
+	return samplePeak(func() (most float64, err error) {
 		for _, pid := range pids {
 			mb, memoryErr := residentMB(pid)
-			peak, err = max(peak, mb), errors.Join(err, memoryErr)
+			most, err = max(most, mb), errors.Join(err, memoryErr)
 		}
-		return err
-	}
+		return most, err
+	})
+}
+
+// samplePeak calls sample every 100 ms. Calling stop ends that and returns the
+// highest result, and the error of the last call.
+func samplePeak(sample func() (float64, error)) (stop func() (float64, error)) {
+	peak, done, ended := 0.0, make(chan struct{}), make(chan error)
 	go func() {
 		for {
-			err := sample()
+			mb, err := sample()
+			peak = max(peak, mb)
 			select {
 			case <-done:
 				ended <- err
@@ -38,6 +44,29 @@ func SampleMemory(pids ...int) (stop func() (float64, error)) {
 		err := <-ended
 		return peak, err
 	}
+}
+
+// SampleSum is SampleMemory of a server and its workers together.
+func SampleSum(pid int) (stop func() (float64, error)) {
+	return samplePeak(func() (sum float64, err error) {
+		for _, p := range append(children(pid), pid) {
+			mb, memoryErr := residentMB(p)
+			sum, err = sum+mb, errors.Join(err, memoryErr)
+		}
+		return sum, err
+	})
+}
+
+// children returns the processes that pid has started: none where the system does
+// not list them.
+func children(pid int) (pids []int) {
+	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
+	for _, field := range strings.Fields(string(list)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, child)
+		}
+	}
+	return pids
 }
 
 // residentMB returns the resident memory of a process.

@@ -15,12 +15,19 @@ import (
 // clients are connected.
 const maxSlowdown = 3
 
+// maxNginxMemory is how many MB nginx may take for hostile clients: a quarter of
+// what compose gives it.
+const maxNginxMemory = 256
+
 // hostility is the p99 of honest claims, in milliseconds: without hostile
-// clients, with them, and with them on instances that limit no user.
+// clients, with them, and with them on instances that limit no user. NginxMemory is
+// the most that nginx took among them.
 type hostility struct {
 	Quiet   float64 `json:"quiet_p99_ms"`
 	Hostile float64 `json:"hostile_p99_ms"`
 	Control float64 `json:"control_p99_ms"`
+
+	NginxMemory float64 `json:"nginx_mb"`
 }
 
 // withstood reports whether honest claims were quick enough.
@@ -39,6 +46,9 @@ func (h hostility) judge(v *history.Violations) {
 		v.Add("hostile clients prove nothing: without a limit per user the p99 is %.1f, quiet it is %.1f ms",
 			h.Control, h.Quiet)
 	}
+	if h.NginxMemory > maxNginxMemory {
+		v.Add("nginx took %.0f MB for hostile clients, want at most %d", h.NginxMemory, maxNginxMemory)
+	}
 }
 
 // hostileAttempts is how often the measurement is repeated. A busy machine can
@@ -56,6 +66,7 @@ const (
 // The instances of the control sell the same coupon.
 func faceHostileClients(ctx context.Context, m *market) (h hostility, err error) {
 	m.log("hostile clients")
+	memory := rig.SampleSum(m.nginxPID)
 	control, err := m.sale.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
 	if err != nil {
 		return h, err
@@ -86,6 +97,9 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 		if h.withstood() && h.proves() {
 			break
 		}
+	}
+	if h.NginxMemory, err = memory(); err != nil {
+		return h, err
 	}
 	h.judge(&m.violations)
 	return h, control.Stop()

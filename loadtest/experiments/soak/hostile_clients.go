@@ -1,11 +1,14 @@
 package soak
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -16,12 +19,13 @@ import (
 const (
 	greedyConnections = 1000 // of one user who claims without a pause
 	slowConnections   = 200  // of each other kind
+	downloads         = 45   // of large files, again and again, by clients that do not unpack
 	slowness          = 500 * time.Millisecond
 )
 
 // attack occupies nginx and the instances with hostile clients until ctx ends:
 // slow headers, slow bodies, slow readers, clients that never read, idle
-// connections, and one user on many connections. wait waits for the last client.
+// connections, downloads, and one user on many connections. wait waits for the last client.
 func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()) {
 	address, greedy := c.address, m.newUser()
 	get := "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n"
@@ -34,6 +38,9 @@ func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()
 		clients.Go(func() { keepConnected(ctx, address, get+"\r\n", readSlowly) })
 		clients.Go(func() { keepConnected(ctx, address, get+"\r\n", beIdle) })
 		clients.Go(func() { keepConnected(ctx, address, "", beIdle) })
+	}
+	for range downloads {
+		clients.Go(func() { keepConnected(ctx, address, "", download(get)) })
 	}
 	clients.Go(func() {
 		_, _ = generator.Claims(ctx, address, clientTimeout, generator.Phase{Clients: greedyConnections}, m.signer,
@@ -72,6 +79,22 @@ func writeSlowly(part string) func(context.Context, net.Conn) error {
 func readSlowly(_ context.Context, conn net.Conn) error {
 	_, err := io.ReadFull(conn, make([]byte, 1))
 	return err
+}
+
+// download sends a request and reads its response.
+func download(get string) func(context.Context, net.Conn) error {
+	return func(_ context.Context, conn net.Conn) error {
+		_, err := io.WriteString(conn, get+"\r\n")
+		if err != nil {
+			return err
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		return errors.Join(err, resp.Body.Close())
+	}
 }
 
 func beIdle(context.Context, net.Conn) error { return nil }

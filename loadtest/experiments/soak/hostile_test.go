@@ -12,9 +12,9 @@ func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 		h                 hostility
 		withstood, proves bool
 	}{
-		{hostility{10, 30, 31}, true, true},
-		{hostility{10, 31, 300}, false, true},
-		{hostility{10, 11, 30}, true, false},
+		{hostility{10, 30, 31, 256}, true, true},
+		{hostility{10, 31, 300, 0}, false, true},
+		{hostility{10, 11, 30, 0}, true, false},
 	} {
 		var v history.Violations
 		test.h.judge(&v)
@@ -28,5 +28,14 @@ func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 			test.h.proves() != test.proves {
 			t.Errorf("%+v: %d violations, want %d", test.h, n, want)
 		}
+	}
+}
+
+func TestHostileClientsMustNotFillTheMemory(t *testing.T) {
+	t.Parallel()
+	var v history.Violations
+	hostility{10, 11, 300, 257}.judge(&v)
+	if n := len(v.All()); n != 1 {
+		t.Errorf("%d violations, want 1: %v", n, v.All())
 	}
 }

@@ -20,6 +20,7 @@ type market struct {
 	begin      time.Time
 	log        func(format string, args ...any)
 	nginx      client
+	nginxPID   int
 	steady     int64 // the coupon of claimSteadily, which never sells out
 	coupons    coupons
 	newUsers   atomic.Int64

@@ -121,6 +121,7 @@ func (r Report) print() {
 	faultsTable(r.Outages).Print()
 	fmt.Printf("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user\n",
 		r.Hostility.Quiet, r.Hostility.Hostile, maxSlowdown, r.Hostility.Control)
+	fmt.Printf("nginx took at most %.0f MB for hostile clients, of %d\n", r.Hostility.NginxMemory, maxNginxMemory)
 	for _, v := range r.Violations {
 		fmt.Println("NO:", v)
 	}

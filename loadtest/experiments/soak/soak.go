@@ -101,6 +101,7 @@ func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *
 	if b.client, err = newClient("instance b", b.Address); err != nil {
 		return nil, nil, nil, err
 	}
+	m.nginxPID = pair.Nginx.PID()
 	m.nginx, err = newClient("nginx", pair.Address())
 	return m, a, b, err
 }
