@@ -21,6 +21,7 @@ type Sections struct {
 
 	mu      sync.Mutex
 	readers map[*sectionReader]bool
+	open    int // sections that have not ended
 }
 
 // A sectionReader holds what one client has not been sent yet.
@@ -63,6 +64,9 @@ func (s *Sections) Close() {
 }
 
 func (s *Sections) enter(ctx context.Context, entered order.Section) (leave func()) {
+	s.mu.Lock()
+	s.open++
+	s.mu.Unlock()
 	if s.pause > 0 {
 		select {
 		case <-time.After(s.pause):
@@ -76,6 +80,7 @@ func (s *Sections) add(ctx context.Context, ended order.Section, released time.T
 	claim, steps := claimFrom(ctx).stepsSince(ended.Granted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.open--
 	for r := range s.readers {
 		r.pending = append(r.pending, section{
 			claim, ended.Key, strconv.FormatInt(ended.UserID, 10),
@@ -90,9 +95,10 @@ const sectionInterval = 50 * time.Millisecond
 // ServeHTTP writes the sections that end from now on as lines of JSON, until the
 // client disconnects or Close is called. After each batch a line with the member
 // until says up to which time the sections are complete: a claim whose response
-// was received before that time has been reported.
+// was received before that time has been reported. Its member open is how many
+// sections have not ended.
 func (s *Sections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	reader := s.open()
+	reader := s.addReader()
 	defer s.forget(reader)
 	w.Header().Set("Content-Type", ndjson)
 	control := http.NewResponseController(w)
@@ -117,7 +123,7 @@ func (s *Sections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Sections) open() *sectionReader {
+func (s *Sections) addReader() *sectionReader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := new(sectionReader)
@@ -134,7 +140,7 @@ func (s *Sections) forget(r *sectionReader) {
 // write writes what is pending for r, and the time up to which that is all.
 func (s *Sections) write(out *json.Encoder, r *sectionReader) error {
 	s.mu.Lock()
-	pending, until := r.pending, time.Now()
+	pending, until, open := r.pending, time.Now(), s.open
 	r.pending = nil
 	s.mu.Unlock()
 	for _, line := range pending {
@@ -142,5 +148,5 @@ func (s *Sections) write(out *json.Encoder, r *sectionReader) error {
 			return err
 		}
 	}
-	return out.Encode(map[string]int64{"until": until.UnixMicro()})
+	return out.Encode(map[string]int64{"until": until.UnixMicro(), "open": int64(open)})
 }

@@ -61,7 +61,9 @@ type Settings struct {
 	Guards    []string `json:"guards"`     // in force: unique, stock
 	Commit    string   `json:"commit"`     // as COMMIT
 	Instances int      `json:"instances"`
-	Redis     string   `json:"redis"` // the topology of the Redis that the lock uses
+	Redis     string   `json:"redis"`    // the topology of the Redis that the lock uses
+	LeaseMS   int      `json:"lease_ms"` // LOCK_TTL in milliseconds; 0 in a request is the default
+	Fault     string   `json:"fault"`    // as in faults.go; empty in a request is none
 }
 
 // A Side is one burst and its outcome.
@@ -78,7 +80,8 @@ type Side struct {
 type Outcome struct {
 	Coupon   string          `json:"coupon"`
 	Barrier  time.Time       `json:"barrier"`
-	Audit    json.RawMessage `json:"audit"` // GET /coupons/{id}/audit: the service's own
+	Struck   *Struck         `json:"struck"` // null without a fault
+	Audit    json.RawMessage `json:"audit"`  // GET /coupons/{id}/audit: the service's own
 	Counts   *Counts         `json:"counts"`
 	Promises []Promise       `json:"promises"`
 	Sentence *Sentence       `json:"sentence"`
@@ -230,6 +233,8 @@ type Options struct {
 	Commits     []string             `json:"commits"`
 	Instances   []int                `json:"instances"`
 	Redis       []string             `json:"redis"`
+	Leases      []int                `json:"leases"`
+	Faults      []string             `json:"faults"`
 	Limits      Limits               `json:"limits"`
 	Presets     []Request            `json:"presets"`
 	Defects     []generations.Defect `json:"defects"`

@@ -67,6 +67,7 @@ func (c *checker) side(prefix string, s Settings, w Workload) {
 	c.require(s.Redis == "single" || s.Lock == "redis" || s.Lock == "redisson", prefix+"redis",
 		sentence("matters only to the locks redis and redisson; must be single with the lock %[1]s",
 			"只对 redis 和 redisson 锁有意义；%[1]s 锁必须选 single", s.Lock))
+	c.fault(prefix, s, w)
 	c.turns(prefix, s, w)
 }
 

@@ -19,7 +19,7 @@ func TestEveryLockOfTheServiceHasAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(locks, commits) {
+	for _, name := range slices.Concat(locks, commits, faults) {
 		if n := len(regexp.MustCompile(`[{ ]`+name+`: '`).FindAll(texts, -1)); n < 2 {
 			t.Errorf("%s has %d names", name, n)
 		}
@@ -91,12 +91,13 @@ func TestEveryCountIsWhatTheDatabaseHas(t *testing.T) {
 	c := start(t)
 	w := Workload{Users: 30, ClaimsPerUser: 5, Stock: 20, Segments: 1}
 	for i, commit := range commits {
-		c.auditSide(w, Settings{"redis", "user", []string{"stock", "unique"}, commit, 1 + i%maxInstances, "single"})
+		c.auditSide(w, Settings{"redis", "user", []string{"stock", "unique"}, commit, 1 + i%maxInstances, "single",
+			defaultLease, noFault})
 	}
-	c.auditSide(w, Settings{"none", "user", nil, "each", 2, "single"})
-	c.auditSide(w, Settings{"redis", "coupon", []string{"unique"}, "each", 3, "single"})
+	c.auditSide(w, Settings{"none", "user", nil, "each", 2, "single", defaultLease, noFault})
+	c.auditSide(w, Settings{"redis", "coupon", []string{"unique"}, "each", 3, "single", defaultLease, noFault})
 	w.Segments = 4
-	c.auditSide(w, Settings{"redis", "segment", []string{"unique"}, "each", 2, "single"})
+	c.auditSide(w, Settings{"redis", "segment", []string{"unique"}, "each", 2, "single", defaultLease, noFault})
 }
 
 // auditSide runs one side and compares its counts with the tables.

@@ -116,7 +116,10 @@ func overlaps(all []Section, key func(Section) string) int {
 // order each when claims of a user have met: in their section, at the lock, or at the
 // order of an earlier one.
 func promises(s Settings, w Workload, c Counts) []Promise {
-	lost := c.Missing + c.Undersold + c.Unsold
+	lost := c.Missing + c.Undersold
+	if s.Fault == noFault { // else claims may fail, as their users are told
+		lost += c.Unsold
+	}
 	met := c.Overlaps+c.Codes["claim_in_progress"]+c.Codes["already_claimed"] > 0
 	return []Promise{
 		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, c.Orders >= c.InitialStock), c.Oversold},
@@ -141,5 +144,9 @@ func (s Settings) keepsStock(w Workload) bool {
 	return slices.Contains(s.Guards, "stock") || buyers <= w.Stock || s.excludes() && s.LockScope != "user"
 }
 
-// excludes reports whether the lock is one of all instances.
-func (s Settings) excludes() bool { return s.Lock != "none" && (s.Lock != "local" || s.Instances == 1) }
+// excludes reports whether the lock is one of all instances, its server does not
+// forget it, and no holder can outlive its lease.
+func (s Settings) excludes() bool {
+	outlived := s.Fault == suspended && s.Lock != "getlock" // which a connection keeps
+	return s.Lock != "none" && (s.Lock != "local" || s.Instances == 1) && s.Fault != emptied && !outlived
+}

@@ -1,6 +1,7 @@
 package race
 
 import (
+	"cmp"
 	"slices"
 
 	"example.com/flashsale/internal/lab"
@@ -16,12 +17,14 @@ var (
 	guards       = []string{"stock", "unique"}
 	commits      = rig.Commits
 	maxInstances = 4
+	leases       = []int{1000, 2000, 5000, defaultLease}
 	limits       = Limits{Sides: 4, Users: 5000, Claims: 20000, Stock: 100000, Segments: 64, PauseMS: 2000}
 )
 
 func (s *session) options() Options {
 	o := Options{
 		Locks: locks, Scopes: scopes, Guards: guards, Commits: commits, Redis: lab.Topologies,
+		Leases: leases, Faults: faults,
 		Limits: limits, Presets: presets(), Defects: generations.Defects(), Environment: s.environment,
 	}
 	for n := range maxInstances {
@@ -51,7 +54,7 @@ func presets() []Request {
 	opening := slices.IndexFunc(all,
 		func(r Request) bool { return r.Sides[0].Lock == "none" && r.Sides[1].Lock == "redis" })
 	all[0], all[opening] = all[opening], all[0]
-	return append(all, segmented(), articles())
+	return append(all, segmented(), articles(), suspendedHolder(), emptiedRedis())
 }
 
 // fewUsers replaces the demo's single user, who claims several coupons in turn.
@@ -62,7 +65,7 @@ var fewUsers = Workload{Users: 20, ClaimsPerUser: 10, Stock: 200, Segments: 1}
 
 // segmented returns the race of a lock per coupon and one per segment of its stock.
 func segmented() Request {
-	perCoupon := Settings{"redis", "coupon", []string{"unique"}, "each", 2, "single"}
+	perCoupon := Settings{"redis", "coupon", []string{"unique"}, "each", 2, "single", defaultLease, noFault}
 	perSegment := perCoupon
 	perSegment.LockScope = "segment"
 	return Request{Workload{Users: 400, ClaimsPerUser: 1, Stock: 160, Segments: 16}, []Settings{perCoupon, perSegment}}
@@ -73,7 +76,39 @@ func segmented() Request {
 func articles() Request {
 	r := Request{Workload: fewUsers}
 	for _, l := range []string{"none", "local", "redis", "zk"} {
-		r.Sides = append(r.Sides, Settings{l, "user", []string{"stock"}, "each", 2, "single"})
+		r.Sides = append(r.Sides, Settings{l, "user", []string{"stock"}, "each", 2, "single", defaultLease, noFault})
+	}
+	return r
+}
+
+// suspendedHolder returns the race of a lease that ends while its holder is suspended,
+// and a lock that its holder's connection keeps.
+func suspendedHolder() Request {
+	r := Request{Workload: Workload{Users: 8, ClaimsPerUser: 1, Stock: 8, Segments: 1, PauseMS: 200}}
+	for _, l := range []string{"redis", "getlock"} {
+		r.Sides = append(r.Sides, Settings{l, "coupon", guards, "each", 2, "single", 1000, suspended})
+	}
+	return r
+}
+
+// emptiedRedis returns the race of a lock on a Redis that forgets it, and the same
+// without a fault.
+func emptiedRedis() Request {
+	r := Request{Workload: Workload{Users: 8, ClaimsPerUser: 1, Stock: 8, Segments: 1, PauseMS: 200}}
+	for _, f := range []string{emptied, noFault} {
+		r.Sides = append(r.Sides, Settings{"redis", "coupon", guards, "each", 2, "single", 1000, f})
+	}
+	return r
+}
+
+// defaultLease is the service's LOCK_TTL, in milliseconds.
+const defaultLease = 30000
+
+// withDefaults returns r with a lease and a fault, which races of before did not have.
+func (r Request) withDefaults() Request {
+	r.Sides = slices.Clone(r.Sides)
+	for i, s := range r.Sides {
+		r.Sides[i].LeaseMS, r.Sides[i].Fault = cmp.Or(s.LeaseMS, defaultLease), cmp.Or(s.Fault, noFault)
 	}
 	return r
 }
@@ -112,5 +147,5 @@ func preset(left, right demo.Experiment) Request {
 
 func settingsOf(e demo.Experiment) Settings {
 	return Settings{Lock: e.Lock, LockScope: e.Scope, Guards: e.Guards(), Commit: e.Commit, Instances: 2,
-		Redis: "single"}
+		Redis: "single", LeaseMS: defaultLease, Fault: noFault}
 }

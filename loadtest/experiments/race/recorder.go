@@ -9,8 +9,10 @@ import (
 
 // A recorder collects what happens on one side and publishes it in batches.
 type recorder struct {
-	live *live
-	side int
+	live    *live
+	side    int
+	striker *striker
+	struck  *Struck
 
 	mu       sync.Mutex
 	barrier  time.Time
@@ -26,7 +28,7 @@ const (
 // record sends the burst to a service, and records what happens until the last
 // reply.
 func (r *recorder) record(ctx context.Context, v *service, b burst) error {
-	sections, err := readSections(ctx, v.Instances, r.section)
+	sections, err := readSections(ctx, v.Instances, r.section, func(i int) { r.striker.strike(ctx, i) })
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,9 @@ func (r *recorder) record(ctx context.Context, v *service, b burst) error {
 	}, r.claim)
 	finish()
 	background.Wait()
-	err = errors.Join(err, r.sample(ctx, v), sections.complete(ctx))
+	struck, faultErr := r.striker.wait(r.since)
+	r.struck = struck
+	err = errors.Join(err, faultErr, r.sample(ctx, v), sections.complete(ctx))
 	r.publish()
 	return err
 }

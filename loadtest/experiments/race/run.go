@@ -50,7 +50,7 @@ func (s *session) startAll(ctx context.Context, r Race) (services []*service, er
 func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error {
 	l.enter(Running, fmt.Sprintf("claims_%d", i))
 	b := burst{v.Address(), v.coupon, s.stack.Signer(), l.snapshot().Workload}
-	r := &recorder{live: l, side: i}
+	r := &recorder{live: l, side: i, striker: v.striker}
 	if err := r.record(ctx, v, b); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error
 	if err != nil {
 		return err
 	}
-	result.Barrier = r.barrier
+	result.Barrier, result.Struck = r.barrier, r.struck
 	l.finish(result)
 	return nil
 }

@@ -28,11 +28,15 @@ type sections struct {
 type sectionLine struct {
 	Section
 	Until int64 `json:"until"`
+	Open  int   `json:"open"` // sections that have not ended
 }
 
 // readSections calls record with each section that ends from now on in any of the
-// instances. Their times are microseconds of the wall clock.
-func readSections(ctx context.Context, instances []*lab.API, record func(Section)) (*sections, error) {
+// instances, and open with each that has some which have not ended. Times are
+// microseconds of the wall clock.
+func readSections(
+	ctx context.Context, instances []*lab.API, record func(Section), open func(instance int),
+) (*sections, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &sections{stop: cancel}
 	for i, api := range instances {
@@ -49,22 +53,25 @@ func readSections(ctx context.Context, instances []*lab.API, record func(Section
 			cancel()
 			return nil, err
 		}
-		s.readers.Go(func() error { return s.read(resp, rig.InstanceName(i), record) })
+		s.readers.Go(func() error { return s.read(resp, i, record, open) })
 	}
 	return s, nil
 }
 
 // read reads the lines of one instance until complete has all that it wants.
-func (s *sections) read(resp *http.Response, instance string, record func(Section)) error {
+func (s *sections) read(resp *http.Response, instance int, record func(Section), open func(int)) error {
 	defer resp.Body.Close()
 	in := json.NewDecoder(bufio.NewReader(resp.Body))
 	for {
 		var line sectionLine
 		if err := in.Decode(&line); err != nil {
-			return fmt.Errorf("sections of instance %s: %w", instance, err)
+			return fmt.Errorf("sections of instance %s: %w", rig.InstanceName(instance), err)
+		}
+		if line.Open > 0 {
+			open(instance)
 		}
 		if line.Until == 0 {
-			line.Instance = instance
+			line.Instance = rig.InstanceName(instance)
 			record(line.Section)
 		} else if last := s.last.Load(); last != 0 && line.Until > last {
 			return nil

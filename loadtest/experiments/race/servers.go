@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
@@ -52,7 +53,8 @@ func (s *servers) settingsFor(c Settings) (settings []string, err error) {
 type service struct {
 	*rig.Sale
 	*rig.Fleet
-	coupon string
+	coupon  string
+	striker *striker
 }
 
 // start starts the service of a side, with its coupon on sale.
@@ -62,12 +64,15 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 		return nil, err
 	}
 	settings = append(rig.LabSettings(c.Lock, c.LockScope, c.Commit, c.guardsOff()...), settings...)
-	settings = append(settings, fmt.Sprintf("CLAIM_PAUSE=%dms", w.PauseMS), "LOG_LEVEL=error")
+	settings = append(settings, fmt.Sprintf("CLAIM_PAUSE=%dms", w.PauseMS), fmt.Sprintf("LOCK_TTL=%dms", c.LeaseMS),
+		"LOG_LEVEL=error")
 	sale, err := s.stack.NewSale(ctx, settings...)
 	if err != nil {
 		return nil, err
 	}
 	v := &service{Sale: sale, Fleet: new(rig.Fleet)}
+	lease := time.Duration(c.LeaseMS) * time.Millisecond
+	v.striker = &striker{service: v, redis: s.stack, fault: c.Fault, lease: lease}
 	if err := v.open(ctx, c, w, s.stack.Signer().Admin()); err != nil {
 		return nil, errors.Join(err, v.stop())
 	}
@@ -78,7 +83,13 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 	if err := v.RemoveGuards(ctx, c.guardsOff()); err != nil {
 		return err
 	}
-	if v.Fleet, err = v.StartFleet("api", lab.StartNginx, make([][]string, c.Instances)...); err != nil {
+	instances := make([][]string, c.Instances)
+	if c.Fault == lostReply {
+		if v.striker.proxies, instances, err = proxyRedis(v.RedisURL, c.Instances); err != nil {
+			return err
+		}
+	}
+	if v.Fleet, err = v.StartFleet("api", lab.StartNginx, instances...); err != nil {
 		v.Fleet = new(rig.Fleet)
 		return err
 	}
@@ -94,6 +105,9 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 // stop stops the instances and drops the database.
 func (v *service) stop() error {
 	err := v.Fleet.Stop()
+	for _, p := range v.striker.proxies {
+		err = errors.Join(err, p.Close())
+	}
 	_, dropErr := v.DB.Exec("DROP DATABASE " + v.Name)
 	return errors.Join(err, dropErr, v.Sale.Close())
 }

@@ -19,17 +19,21 @@ const workload = ['users', 'claims_per_user', 'stock', 'segments', 'pause_ms'];
 
 // choiceText writes a request as text: the workload, then each side.
 export const choiceText = request => [workload.map(name => request.workload[name]).join(),
-  ...request.sides.map(s => [s.lock, s.lock_scope, s.guards.join('.'), s.commit, s.instances, s.redis].join())].join(';');
+  ...request.sides.map(s => [s.lock, s.lock_scope, s.guards.join('.'), s.commit, s.instances, s.redis, s.lease_ms, s.fault].join())].join(';');
+
+// complete adds what sides had not before they had a lease and a fault.
+export const complete = side => ({ lease_ms: 30000, fault: 'none', ...side });
 
 // choiceIn returns the request that a text describes, or null. The server checks
 // its values.
 export function choiceIn(text) {
   const [first, ...sides] = (text ?? '').split(';').map(part => part.split(','));
-  if (first.length !== workload.length || sides.length === 0 || sides.some(s => s.length !== 6)) return null;
+  if (first.length !== workload.length || sides.length === 0 || sides.some(s => ![6, 8].includes(s.length))) return null;
   return {
     workload: Object.fromEntries(workload.map((name, i) => [name, Number(first[i])])),
-    sides: sides.map(([lock, lock_scope, guards, commit, instances, redis]) => ({
+    sides: sides.map(([lock, lock_scope, guards, commit, instances, redis, lease, fault]) => complete({
       lock, lock_scope, guards: guards.split('.').filter(Boolean), commit, instances: Number(instances), redis,
+      ...fault && { lease_ms: Number(lease), fault },
     })),
   };
 }

@@ -38,8 +38,8 @@ export class Side {
   }
 
   // conclude sets what is known when the database has been audited.
-  conclude({ coupon, audit, counts, promises, sentence, source }) {
-    Object.assign(this, { coupon, audit, counts, promises: promises ?? [], sentence, source });
+  conclude({ coupon, struck, audit, counts, promises, sentence, source }) {
+    Object.assign(this, { coupon, struck, audit, counts, promises: promises ?? [], sentence, source });
   }
 
   // outcome is the verdict on the whole side: the worst of its promises'.
@@ -56,8 +56,8 @@ export class Side {
 
   // toJSON returns the side as a race holds it.
   toJSON() {
-    const { settings, workload, coupon, samples, sections, audit, counts, promises, sentence, source } = this;
-    return { settings, workload, coupon, claims: [...this.claims.values()], sections, samples, audit, counts, promises, sentence, source };
+    const { settings, workload, coupon, struck, samples, sections, audit, counts, promises, sentence, source } = this;
+    return { settings, workload, coupon, struck, claims: [...this.claims.values()], sections, samples, audit, counts, promises, sentence, source };
   }
 }
 

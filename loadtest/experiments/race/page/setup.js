@@ -1,10 +1,11 @@
 // Setup is the form of the next race. While a race is shown it is folded to a line.
-import { choiceIn, choiceText, inAddress, setAddress } from './address.js';
+import { choiceIn, choiceText, complete, inAddress, setAddress } from './address.js';
 import { element, find } from './dom.js';
 import { titleOf, valueOf } from './names.js';
 import { inLanguage, strings } from './strings.js';
 
-const choices = { lock: 'locks', lock_scope: 'scopes', commit: 'commits', instances: 'instances', redis: 'redis' };
+const choices = { lock: 'locks', lock_scope: 'scopes', commit: 'commits', instances: 'instances', redis: 'redis', lease_ms: 'leases', fault: 'faults' };
+const numbers = ['instances', 'lease_ms'];
 
 export class Setup {
   // options are what the server offers. changed is called with the request
@@ -27,7 +28,7 @@ export class Setup {
 
   // show puts a race's choice into the form.
   show({ workload, sides }) {
-    this.request = structuredClone({ workload: { segments: 1, ...workload }, sides: sides.map(s => s.settings ?? s) });
+    this.request = structuredClone({ workload: { segments: 1, ...workload }, sides: sides.map(s => complete(s.settings ?? s)) });
     this.render();
   }
 
@@ -114,7 +115,7 @@ export class Setup {
     const { elements } = this.form;
     for (const name of Object.keys(this.request.workload)) this.request.workload[name] = Number(elements[`workload.${name}`].value);
     this.request.sides.forEach((side, i) => {
-      for (const name of Object.keys(choices)) side[name] = name === 'instances' ? Number(elements[`sides.${i}.${name}`].value) : elements[`sides.${i}.${name}`].value;
+      for (const name of Object.keys(choices)) side[name] = numbers.includes(name) ? Number(elements[`sides.${i}.${name}`].value) : elements[`sides.${i}.${name}`].value;
       side.guards = [...this.form.querySelectorAll(`[name="sides.${i}.guards"]`)].filter(box => box.checked).map(box => box.value);
     });
   }

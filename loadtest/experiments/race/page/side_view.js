@@ -72,7 +72,7 @@ export class SideView {
     find('.name', this.root).textContent = nameOf(settings);
     find('.chips', this.root).replaceChildren(...chipsOf(settings, this.others.map(other => other.settings)).map(chip));
     const key = { user: 'redis_lock:userId:1', coupon: `redis_lock:couponId:${coupon || 1}`, segment: `redis_lock:couponId:${coupon || 1}:segment:0` }[settings.lock_scope];
-    const commands = commandsOf(settings.lock, key);
+    const commands = commandsOf(settings, key);
     find('.commands', this.root).replaceChildren(...commands.length > 0
       ? commands.map((text, i) => element('div', {}, element('span', {}, [strings.acquire, strings.release][i]), element('code', { title: text }, text)))
       : [element('div', {}, element('code', {}, strings.noCommand[settings.lock] ?? ''))]);
@@ -114,9 +114,11 @@ export class SideView {
   }
 
   #showTimelines() {
-    const { derived } = this.side;
+    const { derived, settings } = this.side;
     const lanes = derived.lanes.filter(lane => lane.instance !== '' || lane.items.length > 0);
     const keys = derived.keys.slice(this.#page * keysShown, (this.#page + 1) * keysShown);
+    const marks = this.side.struck ? [{ ...this.side.struck, label: strings.struck(strings.faults[settings.fault], this.side.struck.instance) }] : [];
+    for (const timeline of this.timelines) timeline.marks = marks;
     const sections = keys.length > 0 ? [this.#sectionsBand(keys)] : [];
     this.sections.setBands(sections);
     const claims = lanes.map(lane => this.#claimsBand(lane, lanes.length));

@@ -3,6 +3,7 @@
 // draw and at; the bands that exist are ClaimsBand, SectionsBand, StatementsBand and
 // StepsBand.
 import { drawAxis } from './axis.js';
+import { outlined } from './statements_band.js';
 import { theme } from './theme.js';
 
 const titleHeight = 20;
@@ -12,6 +13,7 @@ const gap = 10;
 export class Timeline {
   bands = [];
   chosen = null;
+  marks = []; // times {from, to, label} that are shaded
   selection = null; // that a drag makes, in pixels
   #asked = false;
   drawings = 0;
@@ -74,6 +76,7 @@ export class Timeline {
       this.#drawBand(band);
       top = band.box.bottom + gap;
     }
+    for (const mark of this.marks) this.#drawMark(mark, height - axisHeight);
     this.#drawSelection(height - axisHeight);
     if (viewport.cursor !== null) this.#drawCursor(height - axisHeight);
     this.milliseconds = performance.now() - began;
@@ -102,6 +105,22 @@ export class Timeline {
     ctx.clip();
     band.draw(ctx, { viewport, box: band.box, x: t => this.x(t), theme: this.theme, chosen });
     ctx.restore();
+  }
+
+  #drawMark({ from, to, label }, height) {
+    const { ctx, viewport, theme } = this;
+    const now = viewport.cursor ?? viewport.end;
+    if (from > now) return;
+    const [left, right] = [this.x(from), this.x(Math.min(to, now))];
+    ctx.fillStyle = theme.muted;
+    ctx.globalAlpha = 0.18;
+    ctx.fillRect(left, 0, Math.max(2, right - left), height);
+    ctx.globalAlpha = 1;
+    ctx.fillRect(left, 0, 2, height);
+    ctx.font = theme.small;
+    ctx.textBaseline = 'middle';
+    const width = ctx.measureText(label).width;
+    outlined(ctx, label, Math.max(0, Math.min(left + 5, this.canvas.clientWidth - width)), height - 8, theme.ink, theme.card);
   }
 
   #drawSelection(height) {
