@@ -12,6 +12,7 @@ import (
 type facts struct {
 	Counts
 	settings       Settings
+	struck         bool // by a fault
 	commitDiffers  bool // from that of another side
 	workload       Workload
 	overlapsInside int // overlaps of sections of one instance
@@ -31,7 +32,7 @@ type explanation struct {
 // one only if some did.
 func (s *session) explain(side Side, all []Side, c Counts, w Workload) (*Sentence, *Source) {
 	f := facts{
-		Counts: c, settings: side.Settings, workload: w, took: side.took(),
+		Counts: c, settings: side.Settings, struck: side.Settings.Fault != noFault, workload: w, took: side.took(),
 		commitDiffers: slices.ContainsFunc(all,
 			func(other Side) bool { return other.Settings.Commit != side.Settings.Commit }),
 		overlapsInside: overlaps(side.Sections, func(x Section) string { return x.Instance + " " + x.Key }),

@@ -21,6 +21,23 @@ func uniqueKeyFunction(f facts) function {
 
 // explanations are in order of importance. A broken promise comes first.
 var explanations = []explanation{
+	{
+		holds: func(f facts) bool { return f.struckWithoutHarm() && f.Overlaps > 0 },
+		say: func(f facts) Sentence {
+			return sentence("Under the fault the lock no longer excluded: %[1]d times a claim entered beside another of the same key. The guards and the holder's own deadline kept the orders right.",
+				"故障使锁不再互斥：有 %[1]d 次，一个请求进入时同一把锁的另一个请求还在里面。订单仍然正确，靠的是数据库防线和持有者自己的期限。",
+				f.Overlaps)
+		},
+		source: lockFunction,
+	},
+	{
+		holds: func(f facts) bool { return f.struckWithoutHarm() },
+		say: func(f facts) Sentence {
+			return sentence("The fault struck while a claim was in its section, and no other entered beside it.",
+				"故障发生时有请求在临界区内，没有别的请求与它同时进入。")
+		},
+		source: lockFunction,
+	},
 	{ // a mutex of each instance
 		holds: func(f facts) bool {
 			return f.Duplicates > 0 && f.settings.Lock == "local" && f.Overlaps > 0 && f.overlapsInside == 0
@@ -202,4 +219,9 @@ func (f facts) alsoOversold() (addition Sentence) {
 		addition = sentence(" %[1]d more were sold than there were.", "并且超卖 %[1]d 个。", f.Oversold)
 	}
 	return addition
+}
+
+// struckWithoutHarm reports whether a fault struck, and broke no promise.
+func (f facts) struckWithoutHarm() bool {
+	return f.struck && f.Duplicates+f.Oversold+f.Missing+f.Undersold == 0
 }
