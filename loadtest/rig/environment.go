@@ -67,7 +67,7 @@ func ThisMachine(ctx context.Context) (Environment, error) {
 // database returns the version of the database server, and the settings that
 // decide what a commit survives.
 func (s *Stack) database(ctx context.Context) (version string, durability map[string]string, err error) {
-	db, err := connect.MySQL(s.MySQL.DSN("mysql"), 1)
+	db, err := connect.MySQL(s.MySQL.DSN("mysql")+patient, 1)
 	if err != nil {
 		return "", nil, err
 	}

@@ -34,6 +34,10 @@ func (s *Stack) NewSale(ctx context.Context, settings ...string) (*Sale, error) 
 	return s.NewSaleOn(ctx, s.MySQL, s.MySQL.DSN, settings...)
 }
 
+// patient gives the rig's own connections the time that a busy machine needs. The
+// service gives up after 2 s.
+const patient = "?timeout=30s"
+
 // NewSaleOn is NewSale on the database server m. Its instances reach the named
 // database by instanceDSN, which may lead through a proxy.
 func (s *Stack) NewSaleOn(
@@ -45,7 +49,7 @@ func (s *Stack) NewSaleOn(
 	if err != nil {
 		return nil, err
 	}
-	db, err := connect.MySQL(dsn, 4)
+	db, err := connect.MySQL(dsn+patient, 4)
 	if err != nil {
 		return nil, err
 	}
