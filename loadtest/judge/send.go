@@ -88,7 +88,7 @@ func claimOf(s *shop.Shop, u shop.User, r generator.Reply) rig.Claim {
 	if r.Err == nil {
 		outcome, order = s.Reply.Read(r.Status, r.Body)
 	}
-	id, _ := strconv.ParseInt(u.ID, 10, 64) //nolint:errcheck // it was made from a number
+	id, _ := strconv.ParseInt(u.ID, 10, 64) // it was made from a number
 	c := rig.Claim{
 		User: id, Sent: r.Due, Received: r.Received, Verdict: string(outcome), Order: order,
 		Instance: cmp.Or(r.Instance, "shop"),

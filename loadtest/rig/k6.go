@@ -127,7 +127,7 @@ func ReadSamples(path string, add func(Sample)) error {
 
 // userOf returns the id of a user that a load generator names, or 0.
 func userOf(text string) int64 {
-	id, _ := strconv.ParseInt(text, 10, 64) //nolint:errcheck // 0 is no user
+	id, _ := strconv.ParseInt(text, 10, 64) // 0 is no user
 	return id
 }
 

@@ -38,9 +38,7 @@ func (r Request) With(v Values) Request {
 // templates returns all templates of r, by what they are.
 func (r Request) templates() map[string]Template {
 	all := map[string]Template{"url": r.URL, "body": r.Body}
-	for name, value := range r.Headers {
-		all[name] = value
-	}
+	maps.Copy(all, r.Headers)
 	return all
 }
 
