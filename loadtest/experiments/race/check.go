@@ -63,7 +63,7 @@ func (c *checker) side(prefix string, s Settings, w Workload) {
 		c.require(!slices.Contains(s.Guards[:i], g), prefix+"guards", sentence("names %[1]s twice", "%[1]s 出现了两次", g))
 	}
 	c.require(s.Commit == "each" || len(s.guardsOff()) == 0, prefix+"guards",
-		Sentence{"a guard can be removed only with commit each", "只有提交方式为 each 时才能去掉防线"})
+		Sentence{"a guard can be removed only with commit each", "只有提交方式为 each 时才能拆掉保护"})
 	c.require(s.Redis == "single" || s.Lock == "redis" || s.Lock == "redisson", prefix+"redis",
 		sentence("matters only to the locks redis and redisson; must be single with the lock %[1]s",
 			"只对 redis 和 redisson 锁有意义；%[1]s 锁必须选 single", s.Lock))

@@ -25,7 +25,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.struckWithoutHarm() && f.Overlaps > 0 },
 		say: func(f facts) Sentence {
 			return sentence("Under the fault the lock no longer excluded: %[1]d times a claim entered beside another of the same key. The guards and the holder's own deadline kept the orders right.",
-				"故障使锁不再互斥：有 %[1]d 次，一个请求进入时同一把锁的另一个请求还在里面。订单仍然正确，靠的是数据库防线和持有者自己的期限。",
+				"故障使锁不再互斥：有 %[1]d 次，一个请求进入时同一把锁的另一个请求还在里面。订单仍然正确，靠的是数据库保护和持有者自己的期限。",
 				f.Overlaps)
 		},
 		source: lockFunction,
@@ -44,7 +44,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, those that looked for an order before the other had committed found none, so %[2]d orders are duplicates.",
-				"一个实例的互斥锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，在对方提交之前查询的，没有查到订单，于是多出 %[2]d 个重复订单。",
+				"进程内的锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，在对方提交之前查询的，没有查到订单，于是多出 %[2]d 个重复订单。",
 				f.Overlaps, f.Duplicates)
 		},
 		source: lockFunction,
@@ -80,7 +80,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
-				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 个。",
+				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 件。",
 				f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
@@ -89,7 +89,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Oversold > 0 },
 		say: func(f facts) Sentence {
 			return sentence("Check, then act: %[1]d times a claim entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
-				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 个。", f.overlapsAcross, f.Oversold)
+				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 件。", f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
 	},
@@ -119,7 +119,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return !f.stockGuarded() && f.excluded() && f.settings.LockScope == "coupon" },
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim of the coupon in at a time, so each read the stock that the one before had left: %[1]d sold and %[2]d refused as sold out, without a condition in the UPDATE, and one after the other.",
-				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 个，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders,
+				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 件，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders,
 				f.Codes["sold_out"])
 		},
 		source: lockFunction,
@@ -130,7 +130,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim of each segment in at a time, and %[1]d times one entered while claims of other segments were inside: %[2]d sold and %[3]d refused as sold out, without a condition in the UPDATE, and not one after the other.",
-				"锁在每个分段里每次只放一个请求进入，有 %[1]d 次进入时其他分段的请求还在里面：卖出 %[2]d 个，%[3]d 个被告知售罄；UPDATE 没有条件，也不必逐个排队。",
+				"锁在每个分段里每次只放一个请求进入，有 %[1]d 次进入时其他分段的请求还在里面：卖出 %[2]d 件，%[3]d 个被告知售罄；UPDATE 没有条件，也不必逐个排队。",
 				f.overlapsAcross, f.Orders, f.Codes["sold_out"])
 		},
 		source: lockFunction,
@@ -152,7 +152,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out, %[4]d ms from the first claim to the last reply.",
-				"每件库存只卖出一次，靠的是%[5]s：卖出 %[2]d 个，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders,
+				"每件库存只卖出一次，靠的是%[5]s：卖出 %[2]d 件，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders,
 				f.Codes["sold_out"], f.took.Milliseconds(), how(f).ZH)
 		},
 		source: decrementFunction,
@@ -161,7 +161,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every second order: %[2]d claims were told of the order that exists, %[3]d sold, none twice.",
-				"同一用户的请求有 %[1]d 次同时在临界区内，唯一索引拒绝了每个第二张订单：%[2]d 个请求得知已有订单，共卖出 %[3]d 个，无一重复。", f.Overlaps,
+				"同一用户的请求有 %[1]d 次同时在临界区内，第二个订单一律被唯一索引拒绝：%[2]d 个请求得知已有订单，共卖出 %[3]d 件，无一重复。", f.Overlaps,
 				f.Codes["already_claimed"], f.Orders)
 		},
 		source: uniqueKeyFunction,
@@ -170,7 +170,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock },
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out.",
-				"每件库存只卖出一次，靠的是%[4]s：卖出 %[2]d 个，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"],
+				"每件库存只卖出一次，靠的是%[4]s：卖出 %[2]d 件，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"],
 				how(f).ZH).with(f.keptAway())
 		},
 		source: decrementFunction,
@@ -188,7 +188,7 @@ var explanations = []explanation{
 		holds: func(facts) bool { return true },
 		say: func(f facts) Sentence {
 			return sentence("Every claim had its own user and there was enough for all: %[1]d sold. Such a race needs no protection.",
-				"每个请求来自不同的用户，库存也足够：卖出 %[1]d 个。这样的竞争不需要保护。", f.Orders)
+				"每个请求来自不同的用户，库存也足够：卖出 %[1]d 件。这样的竞争不需要保护。", f.Orders)
 		},
 		source: always(claimFunction),
 	},
@@ -216,7 +216,7 @@ func (f facts) keptAway() (addition Sentence) {
 // alsoOversold is what to add if duplicates were sold beyond the stock.
 func (f facts) alsoOversold() (addition Sentence) {
 	if f.Oversold > 0 {
-		addition = sentence(" %[1]d more were sold than there were.", "并且超卖 %[1]d 个。", f.Oversold)
+		addition = sentence(" %[1]d more were sold than there were.", "并且超卖 %[1]d 件。", f.Oversold)
 	}
 	return addition
 }

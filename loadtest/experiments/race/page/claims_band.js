@@ -4,7 +4,7 @@
 import { outlined } from './statements_band.js';
 import { drawMark, verdicts } from './theme.js';
 
-const leastHeight = 11; // of a verdict, so that a single claim can be seen
+const leastHeight = 14; // of a verdict, so that a single claim can be seen, and its name read
 
 export class ClaimsBand {
   // title is the text above the lines. items are {from, to, verdict, claim},

@@ -79,7 +79,7 @@ export class StatementsBand {
 
 export const titleWidth = 88; // of the rows' titles, at the left
 const head = 26; // for the text of the visible moment
-const rowHeight = 42;
+const rowHeight = 46;
 const boxHeight = 17;
 
 // arrow draws a curve with a head.
