@@ -38,13 +38,14 @@ type Bar struct {
 func (b Bars) caption() string { return b.Caption }
 
 const (
-	labelWidth = 330.0
+	labelLimit = 330.0
 	barHeight  = 24.0
 )
 
 func (b Bars) svg() (template.HTML, Table) {
 	c := &canvas{height: 4}
-	x := scale{from: labelWidth, to: width - 80}
+	left := b.left()
+	x := scale{from: left, to: width - 80}
 	for _, bar := range b.Bars {
 		x.high = max(x.high, bar.High, bar.Value)
 	}
@@ -54,9 +55,9 @@ func (b Bars) svg() (template.HTML, Table) {
 		if bar.Other {
 			class = "bar other"
 		}
-		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, labelWidth-8, c.height+16, escape(bar.Name))
+		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, left-8, c.height+16, escape(bar.Name))
 		c.add(`<rect class="%s" x="%g" y="%.1f" width="%.1f" height="%g" rx="2"><title>%s: %s %s</title></rect>`,
-			class, labelWidth, c.height+4, x.at(bar.Value)-labelWidth, barHeight-8, escape(bar.Name),
+			class, left, c.height+4, x.at(bar.Value)-left, barHeight-8, escape(bar.Name),
 			Number(bar.Value), escape(b.Unit))
 		if bar.High > bar.Low {
 			c.add(`<path class="whisker" d="M%.1f %.1f H%.1f m0 -4 v8 M%.1f %.1f v8"/>`,
@@ -68,6 +69,14 @@ func (b Bars) svg() (template.HTML, Table) {
 	}
 	c.xAxis(x, "4", b.Unit)
 	return c.drawing(b.Caption), table
+}
+
+// left returns where the bars begin: beside the longest name.
+func (b Bars) left() (x float64) {
+	for _, bar := range b.Bars {
+		x = max(x, 18+textWidth(bar.Name))
+	}
+	return min(x, labelLimit)
 }
 
 // Curves draws up to four series over a common axis. NaN interrupts a curve.

@@ -6,10 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // width is the width of a drawing's coordinates. The page scales drawings.
 const width = 1100.0
+
+// textWidth returns about how wide a text is.
+func textWidth(s string) float64 { return 7 * float64(utf8.RuneCountInString(s)) }
 
 // A scale maps values to coordinates.
 type scale struct {

@@ -117,10 +117,12 @@ var kindNames = map[Kind]string{
 
 func (l Lanes) caption() string { return l.Caption }
 
+const laneLimit = 190.0
+
 func (l Lanes) svg() (template.HTML, Table) {
 	c := &canvas{height: 24}
-	x := scale{from: 190, to: width - 10}
-	c.kinds(l.Rows)
+	x := scale{from: l.left(), to: width - 10}
+	c.kinds(l.Rows, x.from)
 	table := Table{Header: []string{"", "what", "from, " + l.Unit, "to, " + l.Unit}}
 	for _, row := range l.Rows {
 		for _, s := range row.Spans {
@@ -129,8 +131,8 @@ func (l Lanes) svg() (template.HTML, Table) {
 		}
 	}
 	for _, row := range l.Rows {
-		c.addBehind(`<rect class="band" x="190" y="%.1f" width="%g" height="24"/>`, c.height, width-200)
-		c.add(`<text x="180" y="%.1f" text-anchor="end">%s</text>`, c.height+16, escape(row.Name))
+		c.addBehind(`<rect class="band" x="%g" y="%.1f" width="%g" height="24"/>`, x.from, c.height, x.to-x.from)
+		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, x.from-10, c.height+16, escape(row.Name))
 		for _, s := range row.Spans {
 			c.span(s, x)
 		}
@@ -140,18 +142,25 @@ func (l Lanes) svg() (template.HTML, Table) {
 	return c.drawing(l.Caption), table
 }
 
-// kinds explains the colours of the spans in rows.
-func (c *canvas) kinds(rows []Lane) {
+// left returns where the lanes begin: beside the longest name.
+func (l Lanes) left() (x float64) {
+	for _, row := range l.Rows {
+		x = max(x, 18+textWidth(row.Name))
+	}
+	return min(x, laneLimit)
+}
+
+// kinds explains the colours of the spans in rows, from x on.
+func (c *canvas) kinds(rows []Lane, x float64) {
 	found := map[Kind]bool{}
 	for _, row := range rows {
 		for _, s := range row.Spans {
 			found[s.Kind] = true
 		}
 	}
-	x := 190
 	for _, kind := range []Kind{Hold, Call, Fault, Gap} {
 		if found[kind] {
-			c.add(`<rect class="span %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%s</text>`,
+			c.add(`<rect class="span %s" x="%g" y="4" width="12" height="12" rx="2"/><text x="%g" y="14">%s</text>`,
 				kind, x, x+18, kindNames[kind])
 			x += 220
 		}

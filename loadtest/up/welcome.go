@@ -22,7 +22,8 @@ The sale is open at %[1]s (Ctrl-C stops it, with all its servers).
 The tokens belong to user 42 and to an admin, and are valid for a day. All operations: %[1]s/docs
 `
 
-const shipped = `To send the demo's load to this stack, start it with USER_RATE=0, because one burst is of one user. Then, from another
+const shipped = `
+To send the demo's load to this stack, start it with USER_RATE=0, because one burst is of one user. Then, from another
 terminal:
 
   BASE_URL=%[1]s %[2]s make load
@@ -118,7 +119,7 @@ func jmeterCommand(ctx context.Context, address string) (string, error) {
 		settings, err = rig.DebianClassPath(ctx, path, dir)
 	}
 	if err != nil {
-		return line + "   # after deploy/install.sh jmeter", nil
+		return line + "   # after deploy/install.sh jmeter, and make up again", nil
 	}
 	return strings.Join(append(settings, line), " "), nil
 }
