@@ -10,7 +10,8 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// rfc3339 writes t as a coupon's times are written: without zeros at the end.
+func rfc3339(t time.Time) string { return t.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano) }
 
 // update patches a coupon as an administrator.
 func (f *fixture) update(tb testing.TB, id, body string) response {

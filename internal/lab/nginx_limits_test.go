@@ -39,10 +39,10 @@ func startNginxWithLimits(t *testing.T, change func(limits string) string, upstr
 		return conf + "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n" +
 			"location = /client { return 200 \"$client|$site\"; }\n"
 	})
-	edit(t, filepath.Join(dir, "nginx.conf"), func(conf string) string {
-		// A busy machine needs longer than 10 s until all of a crowd are connected.
-		return strings.Replace(conf, "client_header_timeout 10s", "client_header_timeout 60s", 1)
-	})
+	// A busy machine needs longer than 10 s until all of a crowd are connected.
+	patient := strings.NewReplacer("client_header_timeout 10s", "client_header_timeout 60s",
+		"\n    send_timeout 10s", "\n    send_timeout 60s")
+	edit(t, filepath.Join(dir, "nginx.conf"), patient.Replace)
 	edit(t, filepath.Join(dir, "site", "limits.conf"), func(conf string) string {
 		return change(strings.Replace(conf, "#"+crowd+" 1;", crowd+" 1;", 1))
 	})
