@@ -53,6 +53,7 @@ func TestOneWriterIsTheFirstThatAcceptsWrites(t *testing.T) {
 func TestAllWritersShareTheConnections(t *testing.T) {
 	t.Parallel()
 	servers, db := twoServers(t, lab.AllWriters)
+	db.SetMaxIdleConns(0)                                                  // each attempt opens new ones
 	labtest.Eventually(t, "of eight connections four lead to each server", // one may fail its first checks
 		func() bool { seen := connections(t, db, 8); return seen[1] == 4 && seen[2] == 4 })
 	servers[0].Kill()
