@@ -33,7 +33,7 @@ func TestServicesHaveNoCapabilities(t *testing.T) {
 }
 
 func TestEveryServerHasAHealthCheck(t *testing.T) {
-	without := []string{"migrate", "mysql-group", "redis-cluster", "k6", "jaeger"} // jobs, and an image without a shell
+	without := []string{"migrate", "mysql-group", "redis-cluster", "k6", "jaeger"} // jobs; an image without a shell
 	for name, s := range project(t).Services {
 		if found := s.HealthCheck != nil && !s.HealthCheck.Disable; found == slices.Contains(without, name) {
 			t.Errorf("%s has a health check: %v", name, found)

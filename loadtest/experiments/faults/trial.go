@@ -101,7 +101,8 @@ func (t *trial) run(ctx context.Context) error {
 }
 
 // prepare makes both holders acquire and release another key, so that their
-// connections are open.
+// connections are open. Each attempt has a key of its own, because a lock whose first
+// connection came late may hold the first key for an attempt that nobody waits for.
 func (t *trial) prepare(ctx context.Context) error {
 	for i, s := range t.holders {
 		waiters := 0
@@ -111,10 +112,10 @@ func (t *trial) prepare(ctx context.Context) error {
 		if err := s.start(t.lease(), waiters); err != nil {
 			return err
 		}
-		key := fmt.Sprintf("%s-%d", t.key, i)
-		for end := time.Now().Add(time.Minute); ; {
+		end := time.Now().Add(time.Minute)
+		for attempt := 0; ; attempt++ {
 			from := s.said()
-			s.acquire(key, t.lease(), leaseTime)
+			s.acquire(fmt.Sprintf("%s-%d-%d", t.key, i, attempt), t.lease(), leaseTime)
 			l, ok := s.await(from, 2*leaseTime+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
 			if ok && l.Word == holder.Acquired {
 				break
