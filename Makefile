@@ -8,9 +8,10 @@ FUZZTIME ?= 30s
 # What one clone has compiled with -trimpath, another need not compile again. All
 # commands have the flag, so that they share what vet, tests and binaries need.
 export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
-# Tests often wait for servers, so more packages are tested at a time than there
-# are cores; labtest does the same for the tests of a package.
-PACKAGES := $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN) / 2)))
+# Tests often wait for servers, so labtest runs more of a package at a time than there are
+# cores. With more packages than cores on top of that, the time-outs that tests wait for
+# would be measured on a machine that is late.
+PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
 .PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install go

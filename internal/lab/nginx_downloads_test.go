@@ -46,6 +46,10 @@ func TestSlowReadersDoNotFillTheDisk(t *testing.T) {
 func startDocs(t *testing.T, text string) (upstream string, kill func(), plain, compressed *atomic.Int64) {
 	t.Helper()
 	plain, compressed = new(atomic.Int64), new(atomic.Int64)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
 	upstream, kill = startInstance(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 		w.Header().Set("Vary", "Accept-Encoding")
@@ -56,9 +60,7 @@ func startDocs(t *testing.T, text string) (upstream string, kill func(), plain, 
 		}
 		compressed.Add(1)
 		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		_, _ = io.WriteString(z, text)
-		_ = z.Close()
+		_, _ = w.Write(packed.Bytes())
 	})
 	return upstream, kill, plain, compressed
 }

@@ -111,17 +111,15 @@ func newWaiters(t *testing.T, open func(redis.UniversalClient) *redislock.Locker
 }
 
 // fillPool opens connections for all waiters.
-func fillPool(t *testing.T, rdb redis.UniversalClient) {
+func fillPool(t *testing.T, rdb *redis.Client) {
 	t.Helper()
-	var group sync.WaitGroup
 	for range 4 * waiterCount {
-		group.Go(func() { // occupies a connection for a while
-			if err := rdb.BLPop(t.Context(), 200*time.Millisecond, "empty").Err(); !errors.Is(err, redis.Nil) {
-				t.Error(err)
-			}
-		})
+		conn := rdb.Conn()
+		defer conn.Close()
+		if err := conn.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	group.Wait()
 }
 
 func (w waiters) checkAcquireAndRelease(t *testing.T) {
