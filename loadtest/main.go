@@ -122,10 +122,14 @@ func main() {
 	}
 }
 
-// inRepository returns an error if the files of the repository are not here, which
-// all commands but help need.
+// anywhere are the commands that need no file of the repository: help, and those that
+// other commands start in directories of their own.
+var anywhere = []string{"help", "holder", "clients", "serve"}
+
+// inRepository returns an error if the files of the repository are not here, and c
+// needs them.
 func inRepository(c command) error {
-	if _, err := os.Stat(filepath.Join("deploy", "nginx")); err != nil && c.name != "help" {
+	if _, err := os.Stat(filepath.Join("deploy", "nginx")); err != nil && !slices.Contains(anywhere, c.name) {
 		return errors.New("run it at the root of the repository, as make does: there is no deploy/nginx here")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,11 +25,12 @@ func TestCommandsAreFoundByName(t *testing.T) {
 	}
 }
 
-// A newcomer calls bin/loadtest from anywhere.
+// A newcomer calls bin/loadtest from anywhere, and bench starts it in its own directory.
 func TestCommandsSayThatTheyNeedTheRepository(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range commands {
-		if err := inRepository(c); err == nil || !strings.Contains(err.Error(), "root of the repository") {
+		err := inRepository(c)
+		if named := err != nil && strings.Contains(err.Error(), "root of the repository"); named == slices.Contains(anywhere, c.name) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
