@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -12,31 +13,71 @@ import (
 )
 
 // A Conn is a connection that a Listener has accepted.
+//
+// While a handler runs, net/http reads a byte in another goroutine, to notice that the
+// client hangs up. Waiting for it would cost each request two system calls, two timers
+// and the goroutine's stack. Here that read returns without a byte, and the Listener
+// looks for clients that have hung up.
 type Conn struct {
 	net.Conn
+	raw syscall.RawConn // nil if there is none
 	// of the latest request; of the first one that has arrived while the connection waited, when it was accepted
-	arrival admission.Arrival
-	unread  []byte // what has been received and Read has not returned yet
+	arrival     admission.Arrival
+	unread      []byte // what has been received and Read has not returned yet
+	read, write deadline
+	skipsByte   atomic.Bool // the next read of one byte is that of net/http
+	hungUp      func()
 
 	// Guarded by the Listener's mutex.
 	busy    bool
+	seen    bool // busy with this request when the Listener last looked
 	awaited bool // the server waits, or has waited, for the first byte of the next request
 }
 
 func newConn(c net.Conn, now time.Time) *Conn {
-	conn := &Conn{Conn: c}
+	conn := &Conn{Conn: c, hungUp: func() {}}
+	if s, ok := c.(syscall.Conn); ok {
+		conn.raw, _ = s.SyscallConn()
+	}
 	conn.arrival.Set(now)
 	return conn
 }
 
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (int, error) {
+	if len(b) == 1 && c.skipsByte.CompareAndSwap(true, false) {
+		return 0, nil
+	}
 	if len(c.unread) == 0 {
-		return c.Conn.Read(b)
+		return c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
 	}
 	n := copy(b, c.unread)
 	c.unread = c.unread[n:]
 	return n, nil
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(b []byte) (int, error) {
+	return c.write.retry(c.Conn.Write, c.Conn.SetWriteDeadline, b)
+}
+
+// aLongTimeAgo is the deadline with which net/http ends its read of one byte.
+var aLongTimeAgo = time.Unix(1, 0)
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if c.skipsByte.Load() && t.Equal(aLongTimeAgo) {
+		return nil
+	}
+	return c.read.want(t, c.Conn.SetReadDeadline)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.write.want(t, c.Conn.SetWriteDeadline) }
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // CloseWrite lets net/http send a refusal to a client that is still writing.
@@ -49,31 +90,38 @@ func (c *Conn) CloseWrite() error {
 
 // SyscallConn implements syscall.Conn.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
-	if s, ok := c.Conn.(syscall.Conn); ok {
-		return s.SyscallConn()
+	if c.raw == nil {
+		return nil, errors.ErrUnsupported
 	}
-	return nil, errors.ErrUnsupported
+	return c.raw, nil
+}
+
+// peek returns how much has arrived that was not read, at most 1. The error is EAGAIN
+// if nothing has; 0 without an error is the end.
+func (c *Conn) peek() (n int, err error) {
+	if c.raw == nil {
+		return 0, errors.ErrUnsupported
+	}
+	failed := c.raw.Control(func(fd uintptr) {
+		n, _, err = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	})
+	return n, errors.Join(failed, err)
 }
 
 // silent reports whether nothing has arrived that was not read.
 func (c *Conn) silent() bool {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return false
-	}
-	n := 0
-	err = raw.Control(func(fd uintptr) {
-		n, _, _ = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	})
-	return err == nil && n <= 0
+	n, err := c.peek()
+	return n <= 0 && !errors.Is(err, errors.ErrUnsupported)
 }
 
-// ConnContext must be the server's http.Server.ConnContext.
+// ConnContext must be the server's http.Server.ConnContext. The context ends when the
+// client hangs up.
 func (l *Listener) ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	c, ok := conn.(*Conn)
 	if !ok {
 		return ctx
 	}
+	ctx, c.hungUp = context.WithCancel(ctx)
 	return admission.WithArrival(ctx, &c.arrival)
 }
 
@@ -85,6 +133,8 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	c.seen = false
+	c.skipsByte.Store(state == http.StateActive && c.raw != nil)
 	switch state {
 	case http.StateActive:
 		if c.awaited {
@@ -96,7 +146,7 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
 		l.setBusy(c, false)
-		l.open--
+		delete(l.open, c)
 		l.update()
 	}
 }
@@ -112,5 +162,7 @@ func (l *Listener) setBusy(c *Conn, busy bool) {
 		return
 	}
 	l.busy--
-	l.changed.Broadcast()
+	if l.waiting.Len() > 0 || l.draining { // waking Accept costs each request a goroutine switch
+		l.changed.Broadcast()
+	}
 }

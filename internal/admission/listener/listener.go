@@ -43,11 +43,11 @@ type Listener struct {
 	responses  atomic.Uint32 // while connections wait
 
 	mu       sync.Mutex
-	changed  *sync.Cond // something that Accept or acceptAll waits for
-	open     int        // connections that Accept has returned and that are not closed
-	busy     int        // of these
-	probes   list.List  // of *Conn that ask for the server's health
-	waiting  list.List  // of *Conn, in order of arrival
+	changed  *sync.Cond         // something that Accept or acceptAll waits for
+	open     map[*Conn]struct{} // those that Accept has returned and that are not closed
+	busy     int                // of these
+	probes   list.List          // of *Conn that ask for the server's health
+	waiting  list.List          // of *Conn, in order of arrival
 	forecast admission.Forecast
 	err      error // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
 	toRefuse []*refusal
@@ -64,9 +64,11 @@ const maxWaiting, maxOpen = 4, 2
 // whose handler is Handler's. A connection that would wait for longer than limits
 // allow gets the HTTP response and is closed.
 func New(l net.Listener, limit int, limits admission.Limits, response []byte) *Listener {
-	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, limits: limits, response: response}
+	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, limits: limits, response: response,
+		open: map[*Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()
+	go q.watchHangUps()
 	return q
 }
 
@@ -182,20 +184,20 @@ func (l *Listener) take(queue *list.List) *Conn {
 	c := queue.Remove(queue.Front()).(*Conn)
 	c.busy = true
 	l.busy++
-	l.open++
+	l.open[c] = struct{}{}
 	l.update()
 	return c
 }
 
 // hasRoom reports whether one more connection may be open.
 func (l *Listener) hasRoom() bool {
-	return l.open < l.limit || l.busy < (l.limit+1)/2 && l.open < maxOpen*l.limit
+	return len(l.open) < l.limit || l.busy < (l.limit+1)/2 && len(l.open) < maxOpen*l.limit
 }
 
 // update notes which responses close their connection, and wakes Accept and Drain.
 func (l *Listener) update() {
 	switch {
-	case l.open > l.limit, l.draining:
+	case len(l.open) > l.limit, l.draining:
 		l.closeEvery.Store(1)
 	case l.waiting.Len() > 0:
 		l.closeEvery.Store(handOver)
@@ -245,7 +247,7 @@ type Stats struct {
 func (l *Listener) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Stats{Open: l.open, Busy: l.busy, Waiting: l.waiting.Len(), Refused: l.refused}
+	s := Stats{Open: len(l.open), Busy: l.busy, Waiting: l.waiting.Len(), Refused: l.refused}
 	if s.Waiting > 0 {
 		s.Wait, _ = l.forecast.Wait(time.Now(), s.Waiting)
 	}

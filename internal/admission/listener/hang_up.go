@@ -1,0 +1,52 @@
+package listener
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"time"
+)
+
+// hangUpInterval is how often the Listener looks for clients that have hung up. It
+// looks at a request that it has seen before, so most claims end without a look.
+const hangUpInterval = 100 * time.Millisecond
+
+// watchHangUps ends the contexts of requests whose clients have hung up, until the
+// last connection of a closed listener is closed.
+func (l *Listener) watchHangUps() {
+	for tick := time.NewTicker(hangUpInterval); ; {
+		<-tick.C
+		seen, ended := l.seenTwice()
+		for _, c := range seen {
+			if c.hasEnded() {
+				c.hungUp()
+			}
+		}
+		if ended {
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// seenTwice returns the connections that are busy with the request that they were busy
+// with at the last call. ended is true if there will be no more connections.
+func (l *Listener) seenTwice() (seen []*Conn, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		if c.busy && c.seen {
+			seen = append(seen, c)
+		}
+		c.seen = c.busy
+	}
+	return seen, errors.Is(l.err, net.ErrClosed) && len(l.open)+l.waiting.Len()+l.refusals+l.probes.Len() == 0
+}
+
+// hasEnded reports whether the client has closed its side, and all that it has sent
+// was read. As net/http does, it takes a client that only writes no more for one that
+// has left.
+func (c *Conn) hasEnded() bool {
+	n, err := c.peek()
+	return n == 0 && err == nil || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
