@@ -30,7 +30,8 @@ func TestCommandsSayThatTheyNeedTheRepository(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range commands {
 		err := inRepository(c)
-		if named := err != nil && strings.Contains(err.Error(), "root of the repository"); named == slices.Contains(anywhere, c.name) {
+		named := err != nil && strings.Contains(err.Error(), "root of the repository")
+		if named == slices.Contains(anywhere, c.name) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
