@@ -22,6 +22,8 @@ type connection struct {
 	established bool        // the handshake is over
 	sent        []time.Time // when each request without a reply was sent
 
+	settled bool // Read has paused
+
 	header []byte // of the packet that is being read
 	unread int    // bytes of the packet after its header
 }
@@ -55,8 +57,18 @@ func (c *connection) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// settleTime is the pause between the handshake and the next reply. Meanwhile
+// go-zookeeper (1.0.4) tells the server of the last change that it has seen, and sets
+// its watches again. It reads that without the mutex with which replies update it: an
+// earlier reply could skip a change, whose waiter would never be told.
+const settleTime = 5 * time.Millisecond
+
 // Read implements net.Conn.
 func (c *connection) Read(b []byte) (int, error) {
+	if c.isEstablished() && !c.settled {
+		c.settled = true
+		time.Sleep(settleTime)
+	}
 	n, err := c.Conn.Read(b)
 	c.scan(b[:n])
 	return n, err
@@ -107,10 +119,14 @@ func (c *connection) SetReadDeadline(t time.Time) error { return c.Conn.SetReadD
 func (c *connection) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(c.limit(t)) }
 
 func (c *connection) limit(t time.Time) time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.established {
+	if c.isEstablished() {
 		return t
 	}
 	return c.handshake
+}
+
+func (c *connection) isEstablished() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.established
 }

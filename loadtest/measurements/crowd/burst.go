@@ -25,7 +25,8 @@ type Burst struct {
 	P50      float64        `json:"p50_ms"` // from the moment to the last byte of the reply
 	P99      float64        `json:"p99_ms"`
 	Max      float64        `json:"max_ms"`
-	Memory   float64        `json:"memory_mb"` // of the larger instance, at its peak
+	Late503  float64        `json:"p99_503_ms"` // of the replies with 503; 0 without one
+	Memory   float64        `json:"memory_mb"`  // of the larger instance, at its peak
 	Broken   string         `json:"broken,omitempty"`
 }
 
@@ -60,15 +61,19 @@ func (s *site) burst(ctx context.Context, n int) (Burst, error) {
 
 func summarize(r clients.Result) Burst {
 	b := Burst{Verdicts: map[string]int{}}
-	var took []time.Duration
+	var took, refused []time.Duration
 	for _, c := range r.Claims {
 		b.Verdicts[c.Verdict]++
 		if c.Verdict != clients.NoReply {
 			took = append(took, c.Received)
 		}
+		if c.Verdict == clients.Service503 {
+			refused = append(refused, c.Received)
+		}
 	}
 	quantile := func(q float64) float64 { return rig.Milliseconds(stats.Quantile(took, q)) }
 	b.P50, b.P99, b.Max = quantile(0.5), quantile(0.99), quantile(1)
+	b.Late503 = rig.Milliseconds(stats.Quantile(refused, 0.99))
 	return b
 }
 
