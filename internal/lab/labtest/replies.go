@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -20,6 +21,7 @@ func Replying(tb testing.TB, reply []byte) redis.UniversalClient {
 	tb.Helper()
 	rdb := redis.NewClient(&redis.Options{
 		PoolSize: 1, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		ConnMaxLifetime:          time.Nanosecond, // a connection has one reply
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()

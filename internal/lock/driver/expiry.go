@@ -13,9 +13,10 @@ import (
 // released it (before that time) or the lease was lost (after it). It is safe
 // for concurrent use, except for Begin.
 type Expiry struct {
-	mu    sync.Mutex
-	until time.Time // the server has not expired the lease before
-	ended bool      // released, or known to be lost
+	mu       sync.Mutex
+	until    time.Time // the server has not expired the lease before
+	ended    bool      // released, or known to be lost
+	releases int       // under way
 }
 
 // Begin records a new lease, which the server does not expire before end.
@@ -47,12 +48,14 @@ func (e *Expiry) Extending(end time.Time) {
 }
 
 // Extended records the reply to that request. If the server has extended the
-// lease to end, Extended returns nil. Otherwise it returns lock.ErrLost.
+// lease to end, Extended returns nil. Otherwise it returns lock.ErrLost. A release
+// that is under way may itself have removed the lease, so it is left to say whether
+// the lease was lost.
 func (e *Expiry) Extended(ok bool, end time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !ok || e.ended {
-		e.ended = true
+		e.ended = e.ended || e.releases == 0
 		return lock.ErrLost
 	}
 	e.until = end
@@ -66,15 +69,16 @@ func (e *Expiry) Extended(ok bool, end time.Time) error {
 // returns nil. If the lease was lost, Release returns lock.ErrLost. An error of
 // remove is returned as it is and leaves the lease as it was.
 func (e *Expiry) Release(remove func() (found, repeated bool, err error)) error {
-	if e.Ended() {
+	if !e.beginRelease() {
 		return lock.ErrLost
 	}
 	found, repeated, err := remove()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.releases--
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.ended {
 		return lock.ErrLost // another Release was faster
 	}
@@ -83,4 +87,14 @@ func (e *Expiry) Release(remove func() (found, repeated bool, err error)) error 
 		return nil
 	}
 	return lock.ErrLost
+}
+
+// beginRelease returns false if the lease has ended.
+func (e *Expiry) beginRelease() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.ended {
+		e.releases++
+	}
+	return !e.ended
 }

@@ -122,6 +122,32 @@ func TestOneOfTwoConcurrentReleasesSucceeds(t *testing.T) {
 	}
 }
 
+// The extension finds no lease, because the release was faster on the server. Its reply
+// comes first.
+func TestReleaseIsNotMistakenForALoss(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[serverReply]error{
+		{found: true}:     nil,
+		{repeated: true}:  nil,
+		{}:                lock.ErrLost, // both found none
+		{err: errNoReply}: errNoReply,
+	} {
+		var e driver.Expiry
+		end := time.Now().Add(ttl)
+		e.Begin(end)
+		e.Extending(end)
+		err := e.Release(func() (found, repeated bool, err error) {
+			if err := e.Extended(false, end); !errors.Is(err, lock.ErrLost) {
+				t.Errorf("Extended during a Release = %v, want ErrLost", err)
+			}
+			return reply.remove()
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("Release with the reply %+v = %v, want %v", reply, err, want)
+		}
+	}
+}
+
 func TestExtendedLeaseThatTheServerDoesNotHaveIsLost(t *testing.T) {
 	t.Parallel()
 	var e driver.Expiry

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,20 @@ func (s suite) extendAfterReleaseReturnsErrLost(t *testing.T) {
 
 // leaseExpiresAfterItsTTL checks that the lease ends not before its ttl and
 // soon after it.
+// The server may reply to the extension that the lease is gone, because the release
+// was faster. Whichever reply comes first, the lease was released.
+func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
+	t.Parallel()
+	l := s.open(t)
+	for range 200 {
+		lease := mustTryLock(t, l, newKey(), longTTL)
+		var extension sync.WaitGroup
+		extension.Go(func() { _ = lease.Extend(t.Context(), longTTL) })
+		noError(t, "Release beside Extend", lease.Release(t.Context()))
+		extension.Wait()
+	}
+}
+
 func (s suite) leaseExpiresAfterItsTTL(t *testing.T) {
 	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()

@@ -11,6 +11,7 @@
 //	one release after a lost request              LateRequestLeavesNoKey
 //	release without a notification                NotifySendsAfterRelease, among others
 //	a repeated release that returns ErrLost       LoseReplyOnce/Release, HangReplyOnce/Release
+//	a refused extension ends the lease            ReleaseBesideAnExtensionSucceeds
 //	a fence that may repeat                       FenceRisesFromLeaseToLease, HistoryIsLinearizable
 package locktest
 
@@ -58,6 +59,7 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("CancelledTryLockLocksNothing", s.cancelledTryLockLocksNothing)
 	t.Run("SecondReleaseReturnsErrLost", s.secondReleaseReturnsErrLost)
 	t.Run("ExtendAfterReleaseReturnsErrLost", s.extendAfterReleaseReturnsErrLost)
+	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)
 	t.Run("LeaseExpiresAfterItsTTL", s.leaseExpiresAfterItsTTL)
 	t.Run("ExtendedLeaseOutlivesItsFirstTTL", s.extendedLeaseOutlivesItsFirstTTL)
 	t.Run("LateReleaseKeepsTheNextLease", s.lateReleaseKeepsTheNextLease)

@@ -23,6 +23,7 @@ var (
 	positiveReply = regexp.MustCompile(`(?m)^:\+?0*[1-9][0-9]*\r$`)
 	textOne       = regexp.MustCompile(`(?ms)^(\+1\r$|\$\+?0*1\r\n1|=\+?0*5\r\n...:1)`)
 	zeroReply     = regexp.MustCompile(`(?m)^:[+-]?0+\r$`)
+	refusingReply = regexp.MustCompile(`(?m)^:([+-]?0+|-[0-9]+)\r$`)
 	arrayOfZero   = regexp.MustCompile(`(?m)^[*~>]\+?0*1\r\n:[+-]?0+\r$`)
 	textZero      = regexp.MustCompile(`(?ms)^(\+0\r$|\$\+?0*1\r\n0|=\+?0*5\r\n...:0)`)
 )
@@ -52,7 +53,7 @@ func FuzzReply(f *testing.F) {
 			released, gone    *regexp.Regexp
 		}{
 			{"New", New(rdb), nullReply, nil, oneReply, zeroReply},
-			{"Fenced", Fenced(rdb), positiveReply, zeroReply, oneReply, zeroReply},
+			{"Fenced", Fenced(rdb), positiveReply, refusingReply, oneReply, zeroReply},
 			{"Batched", Batched(rdb), textOne, textZero, textOne, textZero},
 		} {
 			l, err := c.locker.TryLock(t.Context(), "key", time.Minute)
