@@ -63,6 +63,7 @@ func (t *trial) playTurns(ctx context.Context) (healed <-chan struct{}, err erro
 	}
 	err = t.strikeAtRandom(ctx, rand.New(rand.NewPCG(t.seed, 0)), end)
 	turns.Wait()
+	rig.Sleep(ctx, leaseTime/2) // until the holders have opened again what the last fault has closed
 	t.awaitFree()
 	return ended, err
 }
