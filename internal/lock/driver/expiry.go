@@ -62,17 +62,33 @@ func (e *Expiry) Extended(ok bool, end time.Time) error {
 	return nil
 }
 
-// Release ends the lease by calling remove. Remove deletes the lease on the
-// server. It returns whether the lease was there, and whether the request was
-// sent more than once. If a repeated request has found no lease, and the lease
-// cannot have expired yet, an earlier request has released it and Release
-// returns nil. If the lease was lost, Release returns lock.ErrLost. An error of
-// remove is returned as it is and leaves the lease as it was.
+// Release ends the lease by calling remove, unless it has ended. Remove deletes the
+// lease on the server. It returns whether the lease was there, and whether the
+// request was sent more than once. Release returns what Released does.
 func (e *Expiry) Release(remove func() (found, repeated bool, err error)) error {
-	if !e.beginRelease() {
+	if !e.Releasing() {
 		return lock.ErrLost
 	}
-	found, repeated, err := remove()
+	return e.Released(remove())
+}
+
+// Releasing records that a request to delete the lease is about to be sent, of which
+// Released must be told. It returns false if the lease has ended: then none needs to
+// be sent.
+func (e *Expiry) Releasing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.ended {
+		e.releases++
+	}
+	return !e.ended
+}
+
+// Released records the reply to that request. If a repeated request has found no
+// lease, and the lease cannot have expired yet, an earlier request has released it
+// and Released returns nil. If the lease was lost, it returns lock.ErrLost. An err
+// is returned as it is and leaves the lease as it was.
+func (e *Expiry) Released(found, repeated bool, err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.releases--
@@ -87,14 +103,4 @@ func (e *Expiry) Release(remove func() (found, repeated bool, err error)) error 
 		return nil
 	}
 	return lock.ErrLost
-}
-
-// beginRelease returns false if the lease has ended.
-func (e *Expiry) beginRelease() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.ended {
-		e.releases++
-	}
-	return !e.ended
 }

@@ -32,11 +32,16 @@ func (s suite) extendAfterReleaseReturnsErrLost(t *testing.T) {
 func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
 	t.Parallel()
 	l := s.open(t)
-	for range 200 {
+	batches, ok := l.(lock.BatchReleaser)
+	for i := range 200 {
 		lease := mustTryLock(t, l, newKey(), longTTL)
 		var extension sync.WaitGroup
 		extension.Go(func() { _ = lease.Extend(t.Context(), longTTL) })
-		noError(t, "Release beside Extend", lease.Release(t.Context()))
+		if ok && i%2 == 0 {
+			noError(t, "ReleaseAll beside Extend", batches.ReleaseAll(t.Context(), []lock.Lease{lease})[0])
+		} else {
+			noError(t, "Release beside Extend", lease.Release(t.Context()))
+		}
 		extension.Wait()
 	}
 }

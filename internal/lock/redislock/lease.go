@@ -39,20 +39,22 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 
 // Release implements lock.Lease.
 func (l *lease) Release(ctx context.Context) error {
-	return l.release(ctx, time.Now(), func() (found bool, err error) { return l.remove(ctx) })
+	if !l.expiry.Releasing() {
+		return lock.ErrLost
+	}
+	start := time.Now()
+	found, err := l.remove(ctx)
+	return l.released(ctx, start, found, err)
 }
 
-// release ends the lease by remove, which was or will be sent after start. If the
-// key was requested twice, the server may run the first request after remove,
-// which is therefore repeated.
-func (l *lease) release(ctx context.Context, start time.Time, remove func() (found bool, err error)) error {
-	err := l.expiry.Release(func() (found, repeated bool, err error) {
-		found, err = remove()
-		if err != nil {
-			err = fmt.Errorf("redislock: release %s: %w", l.key, err)
-		}
-		return found, l.releases.Count() > 1, err
-	})
+// released ends the lease by the reply to remove, which was sent after start. If the
+// key was requested twice, the server may run the first request after remove, which
+// is therefore repeated.
+func (l *lease) released(ctx context.Context, start time.Time, found bool, err error) error {
+	if err != nil {
+		err = fmt.Errorf("redislock: release %s: %w", l.key, err)
+	}
+	err = l.expiry.Released(found, l.releases.Count() > 1, err)
 	if err == nil && l.token.Count() > 1 {
 		l.locker.abandoned.Release(ctx, start, l.discard)
 	}

@@ -40,13 +40,20 @@ func (l *Locker) byBatcher(ctx context.Context, leases []lock.Lease) map[*batche
 
 // release releases those of leases that have indexes, and sets their errors.
 func (b *batcher) release(ctx context.Context, leases []lock.Lease, indexes []int, errs []error) {
-	start, batch := time.Now(), make([]*lease, len(indexes))
-	for i, n := range indexes {
-		batch[i] = leases[n].(*lease)
+	start, held, batch := time.Now(), indexes[:0], []*lease(nil)
+	for _, n := range indexes {
+		l := leases[n].(*lease)
+		if !l.expiry.Releasing() {
+			errs[n] = lock.ErrLost
+			continue
+		}
+		held, batch = append(held, n), append(batch, l)
+	}
+	if len(batch) == 0 {
+		return
 	}
 	removals := b.remove(ctx, batch...)
-	for i, n := range indexes {
-		removed := removals[i]
-		errs[n] = batch[i].release(ctx, start, func() (bool, error) { return removed.found, removed.err })
+	for i, n := range held {
+		errs[n] = batch[i].released(ctx, start, removals[i].found, removals[i].err)
 	}
 }
