@@ -95,7 +95,7 @@ holders: ## install and build the holders of examples/holders in Python, Node.js
 	@mvn -q -B -f examples/holders/java/pom.xml dependency:copy-dependencies compile
 	@cd examples/holders/go && go build -o holder .
 
-waits: install bin/loadtest ## wait for a lock by spinning, polling and notification, or give up, by the length of the section; out/waits/waits.json
+waits: install bin/loadtest ## wait for a lock by spinning, polling and notification, or give up, by the length of the section; out/waits/report.html
 	@bin/loadtest waits
 
 crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one moment, through nginx over TCP; out/crowd/crowd.json

@@ -36,7 +36,7 @@ type Row struct {
 	Pass      bool    `json:"pass"`
 }
 
-// Run prints a table and writes out/waits/waits.json.
+// Run prints a table and writes out/waits/waits.json and out/waits/report.html.
 func Run(ctx context.Context) error {
 	return rig.With(func(s *rig.Stack) error { return run(ctx, s) })
 }
@@ -55,7 +55,9 @@ func run(ctx context.Context, s *rig.Stack) error {
 		}
 	}
 	table(rows).Print()
-	return s.Conclude(ctx, "waits", rows, pass, nil)
+	return s.Conclude(ctx, "waits", rows, pass, func(e rig.Environment, pass bool) error {
+		return writePage(rows, e, pass)
+	})
 }
 
 func table(rows []Row) report.Table {
