@@ -76,6 +76,11 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Dis
 	}
 	result.Outage = outage
 	d.judge(b, outage.struck)
+	// After the loss of a quorum the first two members of a group that meet may expel the
+	// third, which all have just seen online. It joins them again by itself.
+	if err := s.await(); err != nil {
+		return result, err
+	}
 	result.Audits, err = auditAll(ctx, s.members(), f.sale, b)
 	result.Violations = b.violations.All()
 	result.Verdict = verdict.Of(false, len(result.Violations) > 0, outage.Accepted > 0)
