@@ -28,8 +28,14 @@ func Serve(ctx context.Context) error {
 			return err
 		}
 		router.Post("/coupons/{id}/orders", b.handleClaim)
+	case "floor":
+		f, err := newFloorServer()
+		if err != nil {
+			return err
+		}
+		router.Post("/coupons/{id}/orders", f.handleClaim)
 	default:
-		return fmt.Errorf("SERVER=%s: want empty or baseline", name)
+		return fmt.Errorf("SERVER=%s: want empty, floor or baseline", name)
 	}
 	l, err := net.Listen("tcp", os.Getenv("HTTP_ADDR"))
 	if err != nil {
