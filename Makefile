@@ -142,11 +142,12 @@ lint: go bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) a
 each-commit: go ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
 	@tools/each-commit.sh $(RANGE)
 
-interop: go $(K6) ## share locks with the real Redisson and the real Curator, in both directions, and judge shops in Java and Node
+interop: go bin/api $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node, and run two rows of the demo
 	@deploy/install.sh servers locks network tests interop node
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
+	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestDemo' ./loadtest/experiments/demo/
 
 model: go ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
 	@deploy/install.sh model

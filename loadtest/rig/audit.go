@@ -133,7 +133,7 @@ func (s *Sale) Check(ctx context.Context, coupons []int64, acknowledged, sent in
 
 // Missing returns the claims that were told of an order which the database does
 // not have, or has for another user or coupon, or of which an earlier one was told
-// as well. A claim that does not know its user and coupon may have any.
+// as well. A claim that does not know its user or its coupon may have any.
 func (s *Sale) Missing(ctx context.Context, told []Claim) (missing []Claim, err error) {
 	const perStatement = 2000
 	matched := map[string]bool{}
@@ -144,7 +144,8 @@ func (s *Sale) Missing(ctx context.Context, told []Claim) (missing []Claim, err 
 		}
 		for _, c := range chunk {
 			order, found := orders[c.Order]
-			if !found || matched[c.Order] || c.User != 0 && (c.User != order.User || c.Coupon != order.Coupon) {
+			if !found || matched[c.Order] || c.User != 0 && c.User != order.User ||
+				c.Coupon != 0 && c.Coupon != order.Coupon {
 				missing = append(missing, c)
 				continue
 			}

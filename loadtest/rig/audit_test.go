@@ -52,12 +52,15 @@ func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 	notThere, noID := Claim{Order: "9"}, Claim{}
 	anothers := Claim{User: UserID(1), Coupon: coupon, Order: first.Order}
 	otherCoupon := Claim{User: UserID(1), Coupon: 7, Order: second.Order}
+	userOnly, anothersUser := Claim{User: UserID(0), Order: first.Order}, Claim{User: UserID(1), Order: first.Order}
 	for name, c := range map[string]struct{ told, want []Claim }{
 		"both there":                 {[]Claim{first, second}, nil},
 		"one order for two":          {[]Claim{second, first, second}, []Claim{second}},
 		"not there":                  {[]Claim{first, notThere, noID}, []Claim{notThere, noID}},
 		"the order of another":       {[]Claim{anothers}, []Claim{anothers}},
 		"an order of another coupon": {[]Claim{otherCoupon}, []Claim{otherCoupon}},
+		"of a user, any coupon":      {[]Claim{userOnly}, nil},
+		"of another, any coupon":     {[]Claim{anothersUser}, []Claim{anothersUser}},
 	} {
 		if got, err := sale.Missing(t.Context(), c.told); err != nil || cmp.Diff(c.want, got) != "" {
 			t.Errorf("%s: %v, %s", name, err, cmp.Diff(c.want, got))
