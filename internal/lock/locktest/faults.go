@@ -161,9 +161,12 @@ func (s faultSuite) release(
 		mustTryLock(t, healthy, key, longTTL)
 		return
 	}
-	if again := lease.Release(t.Context()); again != nil && !errors.Is(again, lock.ErrLost) {
-		t.Errorf("Release after the fault: %v, want nil or ErrLost", again)
-	}
+	recovers(t, "Release", func() error {
+		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
+			return err
+		}
+		return nil
+	})
 	next := eventuallyTryLock(t, healthy, key)
 	wantLost(t, "Release of a lease that has ended", lease.Release(t.Context()))
 	noError(t, "Release by the next holder", next.Release(t.Context()))
