@@ -89,7 +89,9 @@ func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	}
 	t.Cleanup(proxy.Kill)
 	db := labtest.Open(t, proxy.DSN("mysql"))
-	writeRows(t, db, 100)
+	writeRows(t, labtest.Open(t, r.Primary.DSN("mysql")), 100)
+	labtest.Eventually(t, "the proxy forwards to the primary",
+		func() bool { return db.PingContext(t.Context()) == nil })
 	r.Primary.Kill()
 	labtest.Eventually(t, "the proxy refuses connections to the read-only replica",
 		func() bool { return db.PingContext(t.Context()) != nil })

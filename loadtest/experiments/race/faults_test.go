@@ -12,14 +12,16 @@ func TestFaultsStrikeHolders(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	for _, test := range []struct {
+		preset      Request
 		lock, fault string
 		overlaps    bool
 	}{
-		{"redis", suspended, true}, {"redis", emptied, true},
-		{"getlock", suspended, false}, {"redis", lostReply, false},
+		{suspendedHolder(), "redis", suspended, true}, {emptiedRedis(), "redis", emptied, true},
+		{suspendedHolder(), "getlock", suspended, false}, {suspendedHolder(), "redis", lostReply, false},
 	} {
-		request := suspendedHolder()
-		request.Sides = []Settings{{test.lock, "coupon", guards, "each", 2, "single", 1000, test.fault}}
+		request := test.preset
+		request.Sides = request.Sides[:1]
+		request.Sides[0].Lock, request.Sides[0].Fault = test.lock, test.fault
 		r, _ := c.race(request)
 		for n := 1; test.overlaps && n < attempts && r.Sides[0].Counts.Overlaps == 0; n++ {
 			r, _ = c.race(request) // the holder may have left before it was suspended

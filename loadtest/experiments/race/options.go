@@ -92,11 +92,13 @@ func suspendedHolder() Request {
 }
 
 // emptiedRedis returns the race of a lock on a Redis that forgets it, and the same
-// without a fault.
+// without a fault. A waiter whose subscription was lost asks after half a second, and
+// a holder hears at its next extension, after a third of its lease: a section longer
+// than the one, and shorter than the other, shows both in it.
 func emptiedRedis() Request {
-	r := Request{Workload: Workload{Users: 8, ClaimsPerUser: 1, Stock: 8, Segments: 1, PauseMS: 200}}
+	r := Request{Workload: Workload{Users: 4, ClaimsPerUser: 1, Stock: 4, Segments: 1, PauseMS: 800}}
 	for _, f := range []string{emptied, noFault} {
-		r.Sides = append(r.Sides, Settings{"redis", "coupon", guards, "each", 2, "single", 1000, f})
+		r.Sides = append(r.Sides, Settings{"redis", "coupon", guards, "each", 2, "single", 3000, f})
 	}
 	return r
 }
