@@ -12,7 +12,7 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 # cores. With more packages than cores on top of that, the time-outs that tests wait for
 # would be measured on a machine that is late.
 PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
-SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
+SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.c' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
 .PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install go
 
@@ -38,7 +38,7 @@ test-unit: go ## run the tests that need no server, within a minute
 	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
 test: go bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
-	@deploy/install.sh servers locks network tests cluster
+	@deploy/install.sh servers locks clock network tests cluster
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	cd loadtest/measurements/bench/peers && go vet ./...
@@ -80,11 +80,11 @@ cluster: install bin/api bin/loadtest ## sell on a database that is replicated o
 	@bin/loadtest cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
-	@deploy/install.sh locks
+	@deploy/install.sh locks clock
 	@bin/loadtest generations
 
 faults: install bin/loadtest bin/bench-peers ## try every lock under every fault, ours and others'; FAULTS=quick, CELL=redislock/keys-deleted, AT_RANDOM=10m, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
-	@deploy/install.sh locks network
+	@deploy/install.sh locks clock network
 	@bin/loadtest faults
 
 holders: ## install and build the holders of examples/holders in Python, Node.js, Java and Go, which make faults then tries, too

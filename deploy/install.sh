@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Go and the missing programs of the named groups: servers, locks, network,
-# tests, cluster, jmeter, interop, model, python, node. The default is servers. Says
+# Installs Go and the missing programs of the named groups: servers, locks, clock,
+# network, tests, cluster, jmeter, interop, model, python, node. The default is servers. Says
 # what it will install before it does, and refuses what would be too old.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
@@ -22,11 +22,6 @@ has() {
 # has_zookeeper succeeds if the jar is where Debian or Homebrew installs it.
 has_zookeeper() {
 	ls /usr/share/java/zookeeper.jar /opt/homebrew/opt/zookeeper/libexec/lib/zookeeper-[0-9]*.jar 2>/dev/null | grep -q .
-}
-
-# has_libfaketime succeeds if the library is where Debian installs it.
-has_libfaketime() {
-	ls /usr/lib/*/faketime/libfaketimeMT.so.1 >/dev/null 2>&1
 }
 
 # has_chromium succeeds if a browser is where chromedp looks for one.
@@ -64,7 +59,6 @@ for part; do
 		has etcd || need etcd-server etcd
 		has_zookeeper || need libzookeeper-java zookeeper
 		has_java java || need default-jre-headless openjdk
-		[ "$(uname)" != Linux ] || has_libfaketime || need libfaketime ""
 		;;
 	tests)
 		has prometheus || need prometheus prometheus # Debian's package has promtool too
@@ -73,6 +67,7 @@ for part; do
 		has openssl || need openssl openssl
 		has gcc || has clang || need "gcc libc6-dev" gcc # for the race detector
 		;;
+	clock) has cc gcc clang || need "gcc libc6-dev" gcc ;; # a server's clock is stepped by a library in C
 	network)
 		has haproxy || need haproxy haproxy
 		[ "$(uname)" != Linux ] || has ip || need iproute2 ""
@@ -98,7 +93,7 @@ for part; do
 		has node || need nodejs node
 		has npm || need npm node
 		;;
-	*) echo "usage: $0 [go] [servers] [locks] [network] [tests] [cluster] [jmeter] [interop] [model] [python] [node]" >&2 && exit 2 ;;
+	*) echo "usage: $0 [go] [servers] [locks] [clock] [network] [tests] [cluster] [jmeter] [interop] [model] [python] [node]" >&2 && exit 2 ;;
 	esac
 done
 

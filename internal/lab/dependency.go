@@ -33,9 +33,10 @@ var (
 	HAProxyServer    = &Dependency{name: "HAProxy", group: "network", executables: []string{"haproxy"}}
 	PrometheusServer = &Dependency{name: "Prometheus", group: "tests", executables: []string{"prometheus"}}
 	NetworkTools     = &Dependency{name: "ip of iproute2", group: "network", executables: []string{"ip"}, linux: true}
-	ClockLibrary     = &Dependency{name: "libfaketime", group: "locks", file: clockLibrary, linux: true}
-	OpenSSL          = &Dependency{name: "openssl", group: "tests", executables: []string{"openssl"}}
-	Chromium         = &Dependency{name: "Chromium", group: "tests", executables: []string{
+	CCompiler        = &Dependency{name: "a C compiler", group: "clock",
+		executables: []string{"cc", "gcc", "clang"}, linux: true}
+	OpenSSL  = &Dependency{name: "openssl", group: "tests", executables: []string{"openssl"}}
+	Chromium = &Dependency{name: "Chromium", group: "tests", executables: []string{
 		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 		"/Applications/Chromium.app/Contents/MacOS/Chromium",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",

@@ -15,7 +15,7 @@ import (
 var dependencies = []*Dependency{
 	MySQLServer, RedisServer, NginxServer, MemcachedServer, EtcdServer, ZooKeeperServer, HAProxyServer,
 	PrometheusServer,
-	NetworkTools, OpenSSL, Chromium, GaleraLibrary, JMeter,
+	NetworkTools, CCompiler, OpenSSL, Chromium, GaleraLibrary, JMeter,
 }
 
 // The test is not parallel: it hides what is installed.

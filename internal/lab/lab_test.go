@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools,
-		lab.GaleraLibrary, lab.ClockLibrary, lab.EtcdServer)
+		lab.GaleraLibrary, lab.CCompiler, lab.EtcdServer)
 }
 
 // resources are what a lab could leave behind when its process is killed.

@@ -1,23 +1,16 @@
 package lab
 
 import (
+	_ "embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"time"
 )
-
-// clockLibrary is libfaketime where Debian installs it, or a path that does not
-// exist.
-var clockLibrary = func() string {
-	const pattern = "/usr/lib/*/faketime/libfaketimeMT.so.1"
-	if found, _ := filepath.Glob(pattern); len(found) > 0 {
-		return found[0]
-	}
-	return pattern
-}()
 
 // A SteppedRedis is a Redis whose wall clock can be stepped. Its monotonic clock
 // goes on.
@@ -26,15 +19,23 @@ type SteppedRedis struct {
 	offset string // the file with the difference of the clock
 }
 
+// clockSource is what the server preloads. Not libfaketime: it asks the allocator for
+// memory, and jemalloc asks it for the time; with libc's allocator before jemalloc
+// Redis 8 and Valkey 8 crash, which call jemalloc by its own names.
+//
+//go:embed preload/clock.c
+var clockSource []byte
+
 // StartSteppedRedis starts a server on a free loopback port, on Linux only.
 func StartSteppedRedis(l *Lab) (*SteppedRedis, error) {
-	if _, err := l.path(ClockLibrary); err != nil {
-		return nil, err
-	}
 	if runtime.GOOS != "linux" {
-		return nil, errors.New("lab: libfaketime steps the clock of a server on Linux only")
+		return nil, errors.New("lab: the clock of a server can be stepped on Linux only")
 	}
 	dir, err := l.Dir("clock")
+	if err != nil {
+		return nil, err
+	}
+	library, err := buildClock(l, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -43,26 +44,33 @@ func StartSteppedRedis(l *Lab) (*SteppedRedis, error) {
 		return nil, err
 	}
 	s.Redis, err = WithFreePort(func(port int) (*Redis, error) {
-		return startRedisOnPort(l, port, nil, s.environment()...)
+		return startRedisOnPort(l, port, nil, "LD_PRELOAD="+library, "STEPPED_CLOCK="+s.offset)
 	})
 	return s, err
 }
 
-// environment lets the server ask libfaketime for the time, which reads the file
-// at each call. libc comes before Redis's jemalloc: libfaketime allocates memory
-// before its first reply, and jemalloc asks for the time before its first memory.
-func (s *SteppedRedis) environment() []string {
-	return []string{
-		"LD_PRELOAD=" + clockLibrary + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + s.offset,
-		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
+// buildClock compiles clockSource in dir, and returns the path of the library.
+func buildClock(l *Lab, dir string) (library string, err error) {
+	cc, err := l.path(CCompiler)
+	if err != nil {
+		return "", err
 	}
+	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
+	if err := os.WriteFile(source, clockSource, 0o644); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", library, source).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("lab: compile the clock of a server: %w: %s", err, out)
+	}
+	return library, nil
 }
 
 // Step sets the server's clock to the difference d from this machine's, at once.
 func (s *SteppedRedis) Step(d time.Duration) error {
-	temporary := s.offset + ".new"
-	if err := os.WriteFile(temporary, fmt.Appendf(nil, "%+.3f\n", d.Seconds()), 0o644); err != nil {
+	f, err := os.OpenFile(s.offset, os.O_WRONLY|os.O_CREATE, 0o644) // the server has mapped this file
+	if err != nil {
 		return err
 	}
-	return os.Rename(temporary, s.offset)
+	_, err = f.Write(binary.NativeEndian.AppendUint64(nil, uint64(d)))
+	return errors.Join(err, f.Close())
 }

@@ -16,7 +16,7 @@ import (
 // TestMain makes the test binary a holder if HOLDER names one.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOLDER") == "" {
-		labtest.Main(m, lab.RedisServer, lab.MySQLServer, lab.ClockLibrary)
+		labtest.Main(m, lab.RedisServer, lab.MySQLServer, lab.CCompiler)
 		return
 	}
 	maps.Copy(holders, broken)

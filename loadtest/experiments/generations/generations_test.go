@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.ZooKeeperServer, lab.ClockLibrary)
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.ZooKeeperServer, lab.CCompiler)
 }
 
 func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
