@@ -101,11 +101,12 @@ func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
 	var a, b atomic.Int64
 	addrA, killA := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { a.Add(1); w.WriteHeader(201) })
 	addrB, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { b.Add(1); w.WriteHeader(201) })
-	url := startNginx(t, addrA, addrB).URL
+	nginx := startVerboseNginx(t, addrA, addrB)
 	sendClaims := func(n int) {
 		for i := range n {
-			if resp := post(t, url+"/coupons/1/orders", "", nil); resp.StatusCode != 201 {
-				t.Fatalf("claim %d: %s", i, resp.Status)
+			begin := time.Now()
+			if resp := post(t, nginx.URL+"/coupons/1/orders", "", nil); resp.StatusCode != 201 {
+				t.Fatalf("claim %d after %s: %s\n%s", i, time.Since(begin), resp.Status, nginx.LogTail())
 			}
 		}
 	}
