@@ -18,6 +18,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/connect"
 )
 
 // A baseline is the articles' flow in a plain handler: no tokens, no
@@ -30,6 +32,7 @@ type baseline struct {
 	techniques []string // those switched on
 	coupons    sync.Map // id → window; windows do not change during a run
 	ids        idBlock
+	pools      sync.Map // coupon → *unitPool
 }
 
 // The techniques that the variable TECHNIQUES can list.
@@ -38,6 +41,8 @@ const (
 	insertFirst = "insert first" // locks the hot coupon row last
 	idBlocks    = "id blocks"    // fetches a thousand numbers at once
 	pipelining  = "pipelining"   // sends Redis commands of concurrent requests together
+	oneRequest  = "one request"  // see commitInOneRequest
+	unitRows    = "unit rows"    // see commitUnit
 )
 
 // The pools are as large as the service's.
@@ -45,18 +50,10 @@ const baselineConns, baselineRedisConns = 24, 32
 
 func newBaseline() (*baseline, error) {
 	b := &baseline{techniques: strings.Split(os.Getenv("TECHNIQUES"), ",")}
-	cfg, err := mysql.ParseDSN(os.Getenv("MYSQL_DSN"))
-	if err != nil {
+	var err error
+	if b.db, err = b.openMySQL(os.Getenv("MYSQL_DSN")); err != nil {
 		return nil, err
 	}
-	cfg.ParseTime, cfg.InterpolateParams = true, b.has(interpolate)
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, err
-	}
-	b.db = sql.OpenDB(connector)
-	b.db.SetMaxOpenConns(baselineConns)
-	b.db.SetMaxIdleConns(baselineConns)
 	opts, err := redis.ParseURL(os.Getenv("REDIS_URL"))
 	if err != nil {
 		return nil, err
@@ -68,6 +65,29 @@ func newBaseline() (*baseline, error) {
 		b.rdb, err = rdb.AutoPipeline()
 	}
 	return b, err
+}
+
+func (b *baseline) openMySQL(dsn string) (*sql.DB, error) {
+	if b.has(unitRows) { // READ COMMITTED, as Shopify has it: no gap is locked
+		db, err := connect.MySQL(dsn, baselineConns)
+		if err != nil {
+			return nil, err
+		}
+		return db.DB, nil
+	}
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg.ParseTime, cfg.InterpolateParams, cfg.MultiStatements = true, b.has(interpolate), b.has(oneRequest)
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(baselineConns)
+	db.SetMaxIdleConns(baselineConns)
+	return db, nil
 }
 
 func (b *baseline) has(technique string) bool { return slices.Contains(b.techniques, technique) }

@@ -7,9 +7,19 @@ import (
 	"time"
 )
 
-// commit runs the articles' transaction: count the user's orders, decrement the
-// stock, insert the order.
+// commit runs the articles' transaction, or one that others have published.
 func (b *baseline) commit(ctx context.Context, id, userID, couponID int64) error {
+	switch {
+	case b.has(oneRequest):
+		return b.commitInOneRequest(ctx, id, userID, couponID)
+	case b.has(unitRows):
+		return b.commitUnit(ctx, id, userID, couponID)
+	}
+	return b.commitArticles(ctx, id, userID, couponID)
+}
+
+// commitArticles counts the user's orders, decrements the stock and inserts the order.
+func (b *baseline) commitArticles(ctx context.Context, id, userID, couponID int64) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -6,7 +6,8 @@ import (
 )
 
 // techniques are what each technique brings: added alone to the baseline, and all
-// four together. Group commit is measured in the service. The coupon cache is
+// four together. Two transactions that others have published stand beside them, with
+// the techniques that do not exclude them. Group commit is measured in the service. The coupon cache is
 // measured by sold-out replies, which it gives without the lock and the
 // transaction.
 var techniques = section{
@@ -23,6 +24,9 @@ var techniques = section{
 			techniqueRow("+ order ids fetched from Redis in blocks", withIDBlocks),
 			techniqueRow("+ Redis commands of concurrent claims sent together", withPipelining),
 			techniqueRow("+ all four", withAllFour),
+			techniqueRow("AliSQL's inventory hint as plain SQL: a request that ends with COMMIT, after the hot row",
+				withOneRequest),
+			techniqueRow("Shopify's way: a row for each unit, taken with `SKIP LOCKED`", withUnitRows),
 			techniqueRow("`each`, in the service", each),
 			techniqueRow("`grouped`, in the service", grouped),
 		}},
@@ -40,6 +44,8 @@ var (
 	withInsertFirst   = baselineVariant("articles + "+insertFirst, insertFirst)
 	withIDBlocks      = baselineVariant("articles + "+idBlocks, idBlocks)
 	withPipelining    = baselineVariant("articles + "+pipelining, pipelining)
+	withOneRequest    = publishedVariant(oneRequest)
+	withUnitRows      = publishedVariant(unitRows)
 	withAllFour       = baselineVariant("articles + all four",
 		strings.Join([]string{interpolate, insertFirst, idBlocks, pipelining}, ","))
 
@@ -47,6 +53,11 @@ var (
 	soldOutUncached = rateOf("techniques/sold out, a look at the coupon")
 	soldOutCached   = rateOf("techniques/sold out, the coupon cached")
 )
+
+// publishedVariant is the baseline with a transaction that others have published.
+func publishedVariant(technique string) variant {
+	return baselineVariant(technique, strings.Join([]string{interpolate, idBlocks, technique}, ","))
+}
 
 func withTechnique(v variant) rate { return rateOf("techniques/%s", v.name) }
 
@@ -60,7 +71,8 @@ func techniqueRow(label string, v variant) row {
 func prepareTechniques(ctx context.Context, b *bench) ([]turns, error) {
 	var all []measurement
 	for _, v := range []variant{
-		articles, withInterpolation, withInsertFirst, withIDBlocks, withPipelining, withAllFour, each, grouped,
+		articles, withInterpolation, withInsertFirst, withIDBlocks, withPipelining, withAllFour, withOneRequest,
+		withUnitRows, each, grouped,
 	} {
 		d, err := b.startOne(ctx, v)
 		if err != nil {
