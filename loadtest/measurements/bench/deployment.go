@@ -60,16 +60,24 @@ func (b *bench) startPair(ctx context.Context, v variant, nginx rig.StartNginx) 
 	return b.deploy(ctx, v, nginx, nil, nil)
 }
 
-// deploy starts v, and sends load to it for a second, so that connections, pools
-// and heap have grown before the first measurement.
+// deploy starts v on a sale of its own.
 func (b *bench) deploy(
 	ctx context.Context, v variant, nginx rig.StartNginx, settings ...[]string,
+) (deployment, error) {
+	sale, err := b.NewSale(ctx, v.settings...)
+	if err != nil {
+		return deployment{}, err
+	}
+	return b.deployOn(ctx, sale, v, nginx, settings...)
+}
+
+// deployOn starts v, and sends load to it for a second, so that connections, pools
+// and heap have grown before the first measurement.
+func (b *bench) deployOn(
+	ctx context.Context, sale *rig.Sale, v variant, nginx rig.StartNginx, settings ...[]string,
 ) (d deployment, err error) {
 	b.progress("start %s", v.name)
-	d = deployment{variant: v, headers: b.headers}
-	if d.sale, err = b.NewSale(ctx, v.settings...); err != nil {
-		return d, err
-	}
+	d = deployment{variant: v, headers: b.headers, sale: sale}
 	if d.Fleet, err = d.sale.StartFleet(v.program, nginx, settings...); err == nil {
 		_, err = d.claim(ctx, closed(defaultConns, time.Second), 1, 1)
 	}

@@ -2,15 +2,18 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 )
 
-// growth is grouped with more orders in the table, more coupons on sale and more
-// connections, and the service's memory in each case.
+// growth is grouped with more orders in the table, more coupons on sale, more
+// connections and more instances, and the service's memory in each case.
 var growth = section{
 	name: "growth", prepare: prepareGrowth,
 	tables: []table{{"growth", []string{
@@ -33,9 +36,11 @@ type size struct {
 type sizeKind struct{ name, label string }
 
 var (
-	orders  = sizeKind{"orders", "orders in the table before"}
-	coupons = sizeKind{"coupons", "coupons on sale at once"}
-	conns   = sizeKind{"connections", "connections"}
+	orders    = sizeKind{"orders", "orders in the table before"}
+	coupons   = sizeKind{"coupons", "coupons on sale at once"}
+	conns     = sizeKind{"connections", "connections"}
+	overTCP   = sizeKind{"connections over TCP", "connections, with TCP to the database and to Redis"}
+	instances = sizeKind{"instances", "instances behind nginx"}
 
 	orders10k, orders1M              = size{10_000, orders}, size{1_000_000, orders}
 	coupons1, coupons10, coupons1000 = size{1, coupons}, size{10, coupons}, size{1000, coupons}
@@ -44,7 +49,9 @@ var (
 	growthSizes = [][]size{
 		{orders10k, {100_000, orders}, orders1M, {10_000_000, orders}},
 		{coupons1, coupons10, coupons1000},
-		{{64, conns}, {256, conns}, {1024, conns}, conns4096},
+		{{64, conns}, {defaultConns, conns}, {1024, conns}, conns4096},
+		{{defaultConns, overTCP}},
+		{{1, instances}, {2, instances}, {3, instances}},
 	}
 )
 
@@ -69,7 +76,7 @@ func prepareGrowth(ctx context.Context, b *bench) ([]turns, error) {
 		if s.kind == orders && s.count > b.maxOrders {
 			continue
 		}
-		d, err := b.startOne(ctx, grouped)
+		d, err := b.startSize(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -83,9 +90,42 @@ func prepareGrowth(ctx context.Context, b *bench) ([]turns, error) {
 			all = append(all, accepted(s.rate(), d, b.growthLoad(defaultConns), s.count, 1))
 		case conns:
 			all = append(all, accepted(s.rate(), d, b.growthLoad(s.count), 1, 1))
+		default:
+			all = append(all, accepted(s.rate(), d, b.growthLoad(defaultConns), 1, 1))
 		}
 	}
 	return []turns{{b.repetitions, all}}, nil
+}
+
+func (b *bench) startSize(ctx context.Context, s size) (deployment, error) {
+	switch s.kind {
+	case instances:
+		return b.deploy(ctx, grouped, lab.StartNginx, make([][]string, s.count)...)
+	case overTCP:
+		return b.startOverTCP(ctx, grouped)
+	}
+	return b.startOne(ctx, grouped)
+}
+
+// startOverTCP starts one instance of v whose servers are a database and a Redis of
+// its own, which it reaches by TCP. All others reach theirs by Unix sockets.
+func (b *bench) startOverTCP(ctx context.Context, v variant) (d deployment, err error) {
+	redis, err := lab.StartRedisTCP(b.Lab)
+	if err != nil {
+		return d, err
+	}
+	database, err := lab.StartMySQLTCP(b.Lab, rig.LargeDatabase...)
+	if err != nil {
+		return d, err
+	}
+	v.settings = append(slices.Clone(v.settings), "REDIS_URL="+redis.URL)
+	sale, err := b.NewSaleOn(ctx, database, func(name string) string {
+		return fmt.Sprintf("root@tcp(%s)/%s", database.Address, name)
+	}, v.settings...)
+	if err != nil {
+		return d, err
+	}
+	return b.deployOn(ctx, sale, v, nil, nil)
 }
 
 // growthLoad is longer with many connections: their first claims come at one moment.

@@ -99,6 +99,9 @@ func (f Figures) locksCharts() report.Section {
 func (f Figures) growthCharts() report.Section {
 	s := report.Section{Title: "Growth"}
 	for _, sizes := range growthSizes {
+		if len(sizes) == 1 {
+			continue
+		}
 		what := sizes[0].kind.name
 		curve := func(name, unit string, of func(rate) figure) report.Curves {
 			series := report.Series{Name: name}
