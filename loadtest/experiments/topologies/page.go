@@ -19,7 +19,7 @@ func (r Rows) writePage(e rig.Environment, pass bool) error {
 }
 
 func salesSection(sales []Sale) report.Section {
-	down := report.Bars{Caption: "From the master's end to the first claim that is accepted after the last one that failed", Unit: "s"}
+	down := report.Bars{Caption: "From the master's end until the claims that met it have their replies, and none fails any more", Unit: "s"}
 	for _, sale := range sales {
 		if sale.Failover {
 			down.Bars = append(down.Bars, report.Bar{Name: sale.name(), Value: sale.Unavailable})
@@ -47,15 +47,15 @@ func (sale Sale) name() string {
 func salesTable(sales []Sale) report.Table {
 	t := report.Table{Header: []string{
 		"", "rounds", "sold out", "accepted", "orders", "over", "twice", "under", "acked missing", "503s",
-		"outage", "verdict",
+		"met it", "outage", "verdict",
 	}}
 	for _, s := range sales {
-		outage := "–"
+		met, outage := "–", "–"
 		if s.Failover {
-			outage = fmt.Sprintf("%.1f s", s.Unavailable)
+			met, outage = fmt.Sprint(s.Met), fmt.Sprintf("%.1f s", s.Unavailable)
 		}
 		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold,
-			s.AckedMissing, s.Failed, outage, s.Verdict)
+			s.AckedMissing, s.Failed, met, outage, s.Verdict)
 	}
 	return t
 }
