@@ -29,7 +29,7 @@ func newNewcomer(t *testing.T, aptGet, aptCache string) newcomer {
 	if err := os.Mkdir(n.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("cat chmod env grep head ls rm sed sleep tee touch tr uname") {
+	for name := range strings.FieldsSeq("cat chmod env grep head ls rm sed sleep tee touch tr uname") {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)

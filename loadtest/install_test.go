@@ -118,7 +118,7 @@ func testsNeed(t *testing.T, runs *regexp.Regexp) (names []string) {
 	}
 	for _, tests := range text {
 		if m := mains.FindStringSubmatch(tests); m != nil && runs.MatchString(tests) {
-			for _, name := range strings.Split(m[1], ",") {
+			for name := range strings.SplitSeq(m[1], ",") {
 				if name = strings.TrimSpace(name); name != "" {
 					names = append(names, name)
 				}

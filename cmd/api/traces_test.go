@@ -261,7 +261,7 @@ func TestTracesAreOffUnlessSet(t *testing.T) {
 	} {
 		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1",
 			"JWT_SECRET": secret}
-		for _, setting := range strings.Fields(name) {
+		for setting := range strings.FieldsSeq(name) {
 			key, value, _ := strings.Cut(setting, "=")
 			env[key] = value
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -11,9 +12,7 @@ import (
 func warned(t *testing.T, changes map[string]string) string {
 	t.Helper()
 	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret}
-	for name, value := range changes {
-		env[name] = value
-	}
+	maps.Copy(env, changes)
 	cfg, err := configFrom(from(env))
 	if err != nil {
 		t.Fatal(err)

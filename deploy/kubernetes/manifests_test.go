@@ -48,7 +48,7 @@ func load(t *testing.T) manifests {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range bytes.Split(text, []byte("\n---\n")) {
+	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		m.add(t, document)
 	}
 	return m
@@ -122,7 +122,7 @@ func TestEverythingIsInOneNamespaceAndNamedOnce(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, document := range strings.Split(string(text), "\n---\n") {
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
 		name := firstGroups(`(?m)^kind: (\S+)$`, document)[0] + " " + firstGroups(`(?m)^  name: (\S+)$`, document)[0]
 		if seen[name] {
 			t.Errorf("%s twice", name)

@@ -3,6 +3,7 @@
 package model_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -148,7 +149,8 @@ func run(t *testing.T, dir, program string, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
-	if _, exited := err.(*exec.ExitError); err != nil && !(exited && program == "spin" && args[0] == "-t") {
+	_, exited := errors.AsType[*exec.ExitError](err)
+	if err != nil && !(exited && program == "spin" && args[0] == "-t") {
 		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
 	}
 	return string(out)

@@ -85,8 +85,7 @@ func TestQueueThatWasEmptyForAMomentStaysShort(t *testing.T) {
 	t.Parallel()
 	var f Forecast
 	f.Join(start, 0, limits, time.Time{})
-	for ms := time.Duration(0); ms < 5000; ms += 10 {
-		from := ms * time.Millisecond
+	for from := time.Duration(0); from < 5*time.Second; from += 10 * time.Millisecond {
 		f.serve(5000, from, from+10*time.Millisecond)
 		if from < 1500*time.Millisecond {
 			continue

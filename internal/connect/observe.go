@@ -63,7 +63,7 @@ func (c observedConn) ExecContext(ctx context.Context, q string, args []driver.N
 	result, err := c.mysqlConn.ExecContext(ctx, q, args)
 	s := Statement{SQL: q, Begin: begin, End: time.Now(), Err: err}
 	if err == nil {
-		n, _ := result.RowsAffected() //nolint:errcheck // the driver has the number
+		n, _ := result.RowsAffected() // the driver has the number
 		s.Result = fmt.Sprint(n)
 	}
 	c.executed(ctx, s)

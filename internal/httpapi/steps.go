@@ -41,7 +41,7 @@ func withNamedClaims(next http.Handler) http.Handler {
 }
 
 func claimFrom(ctx context.Context) *namedClaim {
-	c, _ := ctx.Value(namedClaimKey{}).(*namedClaim) //nolint:errcheck // nil without one
+	c, _ := ctx.Value(namedClaimKey{}).(*namedClaim) // nil without one
 	return c
 }
 

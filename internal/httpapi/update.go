@@ -16,9 +16,9 @@ type updateInput struct {
 }
 
 type couponUpdate struct {
-	Name      optional[name]      `json:"name,omitempty" example:"100 off"`
-	BeginTime optional[timestamp] `json:"begin_time,omitempty" example:"2026-11-11T00:00:00+08:00"`
-	EndTime   optional[timestamp] `json:"end_time,omitempty" example:"2026-11-12T00:00:00+08:00" doc:"After begin_time. A time that is past ends the sale; a later one opens it again"`
+	Name      optional[name]      `json:"name,omitzero" example:"100 off"`
+	BeginTime optional[timestamp] `json:"begin_time,omitzero" example:"2026-11-11T00:00:00+08:00"`
+	EndTime   optional[timestamp] `json:"end_time,omitzero" example:"2026-11-12T00:00:00+08:00" doc:"After begin_time. A time that is past ends the sale; a later one opens it again"`
 }
 
 // TransformSchema implements huma.SchemaTransformer.

@@ -73,7 +73,7 @@ func residentMemory(t *testing.T, n *lab.Nginx) int {
 		t.Fatal(err)
 	}
 	pages := 0
-	for _, worker := range strings.Fields(string(children)) {
+	for worker := range strings.FieldsSeq(string(children)) {
 		var size, resident int
 		statm, err := os.ReadFile(filepath.Join("/proc", worker, "statm"))
 		if err == nil {

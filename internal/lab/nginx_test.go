@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -82,9 +81,9 @@ func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	return n
 }
 
-func post(t *testing.T, url, body string, header http.Header) *http.Response {
+func post(t *testing.T, url string, header http.Header) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +105,10 @@ func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
 	repeated := 0
 	sendClaims := func(n int) {
 		for i := range n {
-			resp := post(t, nginx.URL+"/coupons/1/orders", "", nil)
+			resp := post(t, nginx.URL+"/coupons/1/orders", nil)
 			// A worker that runs late has not seen yet that its idle connection is closed.
 			for ; resp.StatusCode == 503 && repeated < runtime.NumCPU(); repeated++ {
-				resp = post(t, nginx.URL+"/coupons/1/orders", "", nil)
+				resp = post(t, nginx.URL+"/coupons/1/orders", nil)
 			}
 			if resp.StatusCode != 201 {
 				t.Fatalf("claim %d: %s\n%s", i, resp.Status, nginx.LogTail())
@@ -137,7 +136,7 @@ func TestSentClaimIsNotSentAgain(t *testing.T) {
 	}
 	addrA, _ := startInstance(t, abort)
 	addrB, _ := startInstance(t, abort)
-	resp := post(t, startNginx(t, addrA, addrB).URL+"/coupons/1/orders", "", nil)
+	resp := post(t, startNginx(t, addrA, addrB).URL+"/coupons/1/orders", nil)
 	if requests.Load() != 1 {
 		t.Errorf("the instances got the claim %d times, want once", requests.Load())
 	}
@@ -155,7 +154,7 @@ func TestClientCannotForgeAddress(t *testing.T) {
 	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Forwarded-For")+" "+r.Header.Get("X-Real-IP"))
 	})
-	resp := post(t, startNginx(t, addr).URL, "", http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
+	resp := post(t, startNginx(t, addr).URL, http.Header{"X-Forwarded-For": {"6.6.6.6"}, "X-Real-Ip": {"6.6.6.6"}})
 	body, _ := io.ReadAll(resp.Body)
 	if string(body) != "127.0.0.1 127.0.0.1" {
 		t.Errorf("the instance gets the addresses %q", body)
@@ -175,7 +174,7 @@ func TestNginxReusesConnectionsToInstances(t *testing.T) {
 	t.Cleanup(func() { _ = srv.Close() })
 	url := startNginx(t, "unix:"+socket).URL
 	for range 200 {
-		post(t, url, "", nil)
+		post(t, url, nil)
 	}
 	if n := len(opened); n > 10 {
 		t.Errorf("200 sequential requests opened %d connections", n)

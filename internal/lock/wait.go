@@ -96,7 +96,7 @@ func (q *queue) contend(limited context.Context, g *grant, first bool, request f
 				q.granted(g)
 				return nil
 			}
-			q.refused(g, outcome)
+			q.refused(outcome)
 		}
 		if errors.Is(outcome, ErrInvalid) {
 			return outcome
@@ -122,7 +122,7 @@ func (q *queue) granted(g *grant) {
 }
 
 // refused records the outcome of a request that got no lease.
-func (q *queue) refused(g *grant, outcome error) {
+func (q *queue) refused(outcome error) {
 	q.record(outcome)
 	q.endAt = time.Time{}
 	if locked, ok := errors.AsType[*LockedError](outcome); ok {

@@ -138,7 +138,9 @@ func TestSlotsCountRunningClaims(t *testing.T) {
 	})
 	unblock()
 	for _, result := range results {
-		<-result
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
 	}
 	if usage := c.Slots(); usage != (slots.Usage{}) {
 		t.Errorf("%+v after the last claim", usage)

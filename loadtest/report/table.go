@@ -104,7 +104,7 @@ func (t Table) widths(width int) []int {
 			for line := range strings.SplitSeq(cell, "\n") {
 				widths[i] = max(widths[i], utf8.RuneCountInString(line))
 			}
-			for _, word := range strings.Fields(cell) {
+			for word := range strings.FieldsSeq(cell) {
 				words[i] = max(words[i], utf8.RuneCountInString(word))
 			}
 		}
@@ -160,7 +160,7 @@ func Wrap(text string, width int) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		current, words := indent, 0
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			if words > 0 && utf8.RuneCountInString(current)+1+utf8.RuneCountInString(word) > width {
 				lines = append(lines, current)
 				current, words = indent, 0

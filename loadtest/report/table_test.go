@@ -21,7 +21,7 @@ func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
 				t.Errorf("%d columns instead of %d: %s", n, width, line)
 			}
 		}
-		for _, word := range strings.Fields("fault coupons partitioned MySQL 1.5 yes wrapped") {
+		for word := range strings.FieldsSeq("fault coupons partitioned MySQL 1.5 yes wrapped") {
 			if !strings.Contains(b.String(), word) {
 				t.Errorf("%d columns: %q is missing:\n%s", width, word, b.String())
 			}

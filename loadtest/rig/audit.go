@@ -166,7 +166,7 @@ type order struct {
 func (s *Sale) orders(ctx context.Context, told []Claim) (map[string]order, error) {
 	ids := make([]int64, len(told))
 	for i, c := range told {
-		ids[i], _ = strconv.ParseInt(c.Order, 10, 64) //nolint:errcheck // 0 is no order's id
+		ids[i], _ = strconv.ParseInt(c.Order, 10, 64) // 0 is no order's id
 	}
 	q, args, err := sqlx.In("SELECT id, user_id, coupon_id FROM coupon_orders WHERE id IN (?)", ids)
 	if err != nil {

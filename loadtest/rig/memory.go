@@ -61,7 +61,7 @@ func SampleSum(pid int) (stop func() (float64, error)) {
 // not list them.
 func children(pid int) (pids []int) {
 	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
-	for _, field := range strings.Fields(string(list)) {
+	for field := range strings.FieldsSeq(string(list)) {
 		if child, err := strconv.Atoi(field); err == nil {
 			pids = append(pids, child)
 		}

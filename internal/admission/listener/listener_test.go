@@ -262,7 +262,10 @@ func TestDrainWaitsUntilRefusalsAreSent(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-s.served:
+		case err := <-s.served:
+			if !errors.Is(err, net.ErrClosed) {
+				t.Error(err)
+			}
 		}
 		if newConn(refused, time.Now()).silent() {
 			t.Error("Drain or Serve returned before the refused client had got a response")

@@ -33,10 +33,10 @@ func (s *stalledServer) release(ctx context.Context) error {
 	return errNoReply
 }
 
-func (s *stalledServer) stall(stalled bool) {
+func (s *stalledServer) heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stalled = stalled
+	s.stalled = false
 }
 
 func (s *stalledServer) released() []time.Time {
@@ -58,11 +58,11 @@ func TestReleaseIsRepeatedUntilTheRequestMustHaveArrived(t *testing.T) {
 			)
 			time.Sleep(time.Millisecond) // the caller gives up
 			if outage == 0 {
-				server.stall(false)
+				server.heal()
 			}
 			abandoned.Release(t.Context(), request, server.release)
 			time.Sleep(time.Until(request.Add(outage)))
-			server.stall(false)
+			server.heal()
 			synctest.Wait()
 			time.Sleep(time.Hour)
 			released := server.released()
@@ -107,12 +107,12 @@ func TestSilentServerHoldsUpNoOtherRelease(t *testing.T) {
 		}
 		callers.Go(func() { abandoned.Release(t.Context(), start, server.release) })
 		callers.Wait()
-		server.stall(false)
+		server.heal()
 		time.Sleep(30 * time.Second) // three rounds of seven times 16 releases, a second each
 		if n := len(server.released()); n != 2 {
 			t.Errorf("%d releases at the server that replies, want 2", n)
 		}
-		silent.stall(false)
+		silent.heal()
 		abandoned.Drain(t.Context())
 	})
 }
@@ -147,7 +147,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 		if took := time.Since(start); took != 2*time.Second {
 			t.Errorf("Drain returned after %s, want 2s", took)
 		}
-		server.stall(false)
+		server.heal()
 		time.Sleep(time.Minute)
 		if n := len(server.released()); n != 2 {
 			t.Errorf("%d releases after the outage, want 2", n)

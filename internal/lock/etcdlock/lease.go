@@ -176,7 +176,7 @@ func (l *lease) abandon(ctx context.Context, start time.Time) (replied bool) {
 			replies.Add(1)
 		}
 		if l.cli.Ctx().Err() != nil {
-			return nil // the client is closed, and the etcd lease expires
+			return nil //nolint:nilerr // the client is closed, and the etcd lease expires
 		}
 		return err
 	})

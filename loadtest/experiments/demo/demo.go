@@ -60,10 +60,11 @@ func runAll(
 	for i, e := range experiments {
 		steps.Next("%s, lock %s, guards off: %s", e.Title(), e.lockTitle(), e.guardsOffTitle())
 		dir := filepath.Join(out, fmt.Sprintf("%02d", i+1))
-		r := run(ctx, s, dir, generate, e)
+		r := Result{Experiment: e, Enough: enough(results, e.Workload)}
+		r.run(ctx, s, dir, generate)
 		for n := 1; n < attempts && r.provesNothing(); n++ {
 			fmt.Fprintf(os.Stderr, "         %s: again\n", strings.Join(r.Reasons(), "; "))
-			r = run(ctx, s, dir, generate, e)
+			r.run(ctx, s, dir, generate)
 		}
 		if ctx.Err() != nil {
 			return nil, errors.Join(errors.New("interrupted"), context.Cause(ctx))
@@ -91,13 +92,12 @@ func conclude(ctx context.Context, s *rig.Stack, name string, results []Result) 
 	return rig.Proven(p.Pass)
 }
 
-// run runs e on a sale of its own.
-func run(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator, e Experiment) Result {
-	r := Result{Experiment: e}
+// run runs the experiment on a sale of its own, and replaces what r has measured.
+func (r *Result) run(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) {
+	*r = Result{Experiment: r.Experiment, Enough: r.Enough}
 	if _, r.Failure = rig.EmptyDir(dir); r.Failure == nil {
 		r.Failure = r.execute(ctx, s, dir, generate)
 	}
-	return r
 }
 
 func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) (err error) {

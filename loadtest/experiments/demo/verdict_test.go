@@ -219,3 +219,36 @@ func TestRunsOfAProofHaveUniqueNames(t *testing.T) {
 		seen[name] = true
 	}
 }
+
+// Where a control of the same bursts has broken with fewer claims in flight, so many
+// are enough to show that a row holds.
+func TestAsManyContendersAreEnoughAsBrokeAControl(t *testing.T) {
+	t.Parallel()
+	broke := control()
+	broke.Spans = apart(broke.Spans, 6)
+	held := asShipped()
+	held.Spans = apart(held.Spans, 6)
+	if v := held.Verdict(); v != verdict.Void {
+		t.Errorf("with 6 contenders: %s", v)
+	}
+	held.Enough = enough([]Result{broke}, held.Workload)
+	if v := held.Verdict(); held.Enough != 6 || v != verdict.Held {
+		t.Errorf("with 6 contenders, of which %d broke a control: %s", held.Enough, v)
+	}
+	held.Spans = apart(held.Spans, 5)
+	if v := held.Verdict(); v != verdict.Void {
+		t.Errorf("with 5 contenders, where 6 broke a control: %s", v)
+	}
+	if n := enough([]Result{broke, held}, rig.OneUser); n != 0 {
+		t.Errorf("%d of other bursts", n)
+	}
+}
+
+// apart returns spans of which n at a time overlap, until all have been sent.
+func apart(spans []rig.Span, n int) (moved []rig.Span) {
+	for i := range spans {
+		sent := spans[0].Sent.Add(time.Duration(i/n) * time.Microsecond)
+		moved = append(moved, rig.Span{Sent: sent, Received: sent.Add(500 * time.Nanosecond)})
+	}
+	return moved
+}

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ func (w withoutOwner) Acquire(ctx context.Context, key string, lease, wait time.
 func setNX(ctx context.Context, rdb redis.UniversalClient, key string, lease, wait time.Duration) error {
 	for end := time.Now().Add(wait); ; time.Sleep(retryPause) {
 		err := rdb.SetArgs(ctx, key, 1, redis.SetArgs{Mode: "NX", TTL: lease}).Err()
-		if err == nil || err != redis.Nil {
+		if !errors.Is(err, redis.Nil) {
 			return err
 		}
 		if time.Now().After(end) {

@@ -43,8 +43,9 @@ type seen struct {
 
 const (
 	firstWait = leaseTime
-	// secondWait is longer than any fault.
-	secondWait = 6 * leaseTime
+	// secondWait, in leases, is longer than any fault.
+	waitedLeases = 6
+	secondWait   = waitedLeases * leaseTime
 	// answerLimit is how long after its wait a holder may take to say that it is
 	// over.
 	answerLimit = 2 * leaseTime
@@ -64,7 +65,7 @@ func (t *trial) wait() time.Duration {
 	if t.row.wait != 0 {
 		return t.row.wait
 	}
-	return secondWait / leaseTime * t.lease()
+	return waitedLeases * t.lease()
 }
 
 func (t *trial) a() *station { return t.holders[0] }

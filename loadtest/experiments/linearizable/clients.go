@@ -56,7 +56,7 @@ func (c client) restockAlways(ctx context.Context, random *rand.Rand, coupon int
 func (c client) claim(ctx context.Context, coupon, user int64) response {
 	return c.history.record(operation{Coupon: coupon, User: user}, func() (response, int64) {
 		got := c.claims.Claim(context.WithoutCancel(ctx), c.signer, user, coupon)
-		order, _ := strconv.ParseInt(got.Order, 10, 64) //nolint:errcheck // 0 is no order's id
+		order, _ := strconv.ParseInt(got.Order, 10, 64) // 0 is no order's id
 		return verdictOf(got), order
 	})
 }

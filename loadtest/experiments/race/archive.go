@@ -48,6 +48,6 @@ func (a archive) keep(r Race) error {
 
 // files returns the races' files, oldest first.
 func (a archive) files() []string {
-	files, _ := filepath.Glob(filepath.Join(string(a), "2*-*.json")) //nolint:errcheck // the pattern is right
+	files, _ := filepath.Glob(filepath.Join(string(a), "2*-*.json")) // the pattern is right
 	return slices.Sorted(slices.Values(files))
 }

@@ -33,7 +33,7 @@ func Run(ctx context.Context) error {
 
 func sizes() (sizes []int, err error) {
 	setting := cmp.Or(os.Getenv("CROWD"), "666,4000,8000,12000,20000")
-	for _, field := range strings.Split(setting, ",") {
+	for field := range strings.SplitSeq(setting, ",") {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 1 {
 			return nil, fmt.Errorf("CROWD=%s: want numbers of clients, separated by commas", setting)

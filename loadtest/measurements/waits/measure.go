@@ -87,7 +87,7 @@ func (c *contest) contend(ctx context.Context, w waiter, acquire acquire) error 
 		release, err := acquire(ctx, c.key)
 		switch {
 		case ctx.Err() != nil && err != nil:
-			return nil
+			return nil //nolint:nilerr // the contest is over
 		case errors.Is(err, lock.ErrLocked) && w.leaves:
 			c.refuse()
 		case err != nil:
