@@ -85,7 +85,7 @@ func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := l.Require(NetworkTools); err != nil {
+	if err := l.Require(); err != nil {
 		t.Fatal(err)
 	}
 	_, mysql := StartMySQL(l)
