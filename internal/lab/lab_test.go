@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 type resources struct {
 	Dir       string
 	Addresses [][2]string // network, address
+	FIFO      string      // has a reader, which does not listen
 }
 
 // runUntilKilled opens a lab, starts databases, a Redis and an nginx in it, prints
@@ -68,10 +70,36 @@ func runUntilKilled() error {
 		socket := strings.TrimSuffix(strings.TrimPrefix(db.DSN(""), "root@unix("), ")/")
 		left.Addresses = append(left.Addresses, [2]string{"unix", socket})
 	}
+	if left.FIFO, err = startDeaf(l); err != nil {
+		return err
+	}
 	if err := json.NewEncoder(os.Stdout).Encode(left); err != nil {
 		return err
 	}
 	select {}
+}
+
+// startDeaf starts a process that reads a FIFO and that no SIGTERM ends, as a MariaDB
+// that is starting.
+func startDeaf(l *lab.Lab) (fifo string, err error) {
+	dir, err := l.Dir("deaf")
+	if err != nil {
+		return "", err
+	}
+	fifo = filepath.Join(dir, "fifo")
+	_, err = l.Start(lab.Program{
+		Name: "deaf", Path: "/bin/sh", Dir: dir, Args: []string{"-c", `trap "" TERM; mkfifo fifo; read -r _ <>fifo`},
+		Ready: func(context.Context) error { return hasReader(fifo) },
+	})
+	return fifo, err
+}
+
+func hasReader(fifo string) error {
+	f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // startDatabases starts a MySQL, and a Galera cluster where there is one.
@@ -118,6 +146,7 @@ func TestKilledLabLeavesNothingBehind(t *testing.T) {
 	for _, address := range left.Addresses {
 		eventually(t, fmt.Sprintf("%v is free", address), func() bool { return !listening(address) })
 	}
+	eventually(t, "the deaf process has ended", func() bool { return hasReader(left.FIFO) != nil })
 	eventually(t, "the next lab removes the directory", func() bool {
 		next, err := lab.Open()
 		if err != nil {

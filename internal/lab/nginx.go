@@ -78,7 +78,8 @@ func startNginxOnPort(
 		Name: "nginx", Path: path, Dir: dir,
 		Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
 			globalDirectives()},
-		Ready: respondsWith(http.StatusNoContent, anyCertificate, url+readyPath),
+		Ready:       respondsWith(http.StatusNoContent, anyCertificate, url+readyPath),
+		DeathSignal: syscall.SIGTERM,
 	})
 	return &Nginx{Server: s, URL: url}, err
 }

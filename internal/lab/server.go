@@ -21,8 +21,10 @@ type Program struct {
 	Env  []string // KEY=value, added to the environment of this process
 	// Ready returns nil when the server serves requests. Start polls it.
 	Ready func(ctx context.Context) error
-	// StopSignal asks the process to shut down. The default is SIGTERM.
-	StopSignal syscall.Signal
+	// DeathSignal is sent to the process when this one ends without having stopped it.
+	// The default is SIGKILL, which none survives that is starting or suspended. A
+	// server with child processes needs one that it passes on.
+	DeathSignal syscall.Signal
 }
 
 // A Server is a child process that has been ready at least once.
@@ -37,11 +39,11 @@ type Server struct {
 
 func (p Program) log() string { return filepath.Join(p.Dir, p.Name+".log") }
 
-func (p Program) stopSignal() syscall.Signal {
-	if p.StopSignal != 0 {
-		return p.StopSignal
+func (p Program) deathSignal() syscall.Signal {
+	if p.DeathSignal != 0 {
+		return p.DeathSignal
 	}
-	return syscall.SIGTERM
+	return syscall.SIGKILL
 }
 
 const (
@@ -72,7 +74,7 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program.Path, s.program.Args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.program.Dir, log, log
 	cmd.Env = append(os.Environ(), s.program.Env...)
-	stopWatch, err := StartChild(cmd, s.program.stopSignal())
+	stopWatch, err := StartChild(cmd, s.program.deathSignal())
 	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", s.program.Name, err)
 	}
@@ -110,7 +112,7 @@ func (s *Server) awaitReady() error {
 // it kills the server and returns an error. Stopping a server that has ended
 // is no error.
 func (s *Server) Stop() error {
-	s.Signal(s.program.stopSignal())
+	s.Signal(syscall.SIGTERM)
 	s.Signal(syscall.SIGCONT) // a paused process does not handle the stop signal
 	select {
 	case <-s.Exited():
