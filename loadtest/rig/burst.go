@@ -2,6 +2,7 @@ package rig
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -93,29 +94,46 @@ func (b Burst) MaxInFlight() int { return maxInFlight(b.Spans) }
 // while the outcome of their round was open: until the last reply with an order. It
 // is that of the round with the fewest. A round has size claims.
 func (b Burst) Contenders(size int) int {
-	spans := slices.SortedFunc(slices.Values(b.Spans), func(x, y Span) int { return x.Sent.Compare(y.Sent) })
-	fewest := len(spans)
-	for round := range slices.Chunk(spans, size) {
-		end := slices.MaxFunc(round, func(x, y Span) int { return x.Received.Compare(y.Received) }).Received
-		last := b.lastAccepted(round[0].Sent, end)
+	fewest := len(b.Spans)
+	for round := range b.rounds(size) {
+		last := lastReply(round)
+		if replies := b.accepted(round); len(replies) > 0 {
+			last = slices.MaxFunc(replies, time.Time.Compare)
+		}
 		open := slices.DeleteFunc(round, func(s Span) bool { return !s.Sent.Before(last) })
 		fewest = min(fewest, maxInFlight(open))
 	}
 	return fewest
 }
 
-// lastAccepted returns when the last order was acknowledged in a time, or the end of
-// that time if none was.
-func (b Burst) lastAccepted(begin, end time.Time) (last time.Time) {
+// FewestAccepted returns how many claims of a round were accepted at least. A round
+// has size claims.
+func (b Burst) FewestAccepted(size int) int {
+	fewest := len(b.Spans)
+	for round := range b.rounds(size) {
+		fewest = min(fewest, len(b.accepted(round)))
+	}
+	return fewest
+}
+
+func (b Burst) rounds(size int) iter.Seq[[]Span] {
+	spans := slices.SortedFunc(slices.Values(b.Spans), func(x, y Span) int { return x.Sent.Compare(y.Sent) })
+	return slices.Chunk(spans, size)
+}
+
+func lastReply(round []Span) time.Time {
+	return slices.MaxFunc(round, func(x, y Span) int { return x.Received.Compare(y.Received) }).Received
+}
+
+// accepted returns when the orders of a round were acknowledged.
+func (b Burst) accepted(round []Span) (replies []time.Time) {
+	begin, end := round[0].Sent, lastReply(round)
 	for _, c := range b.Claims {
-		if c.Verdict == Accepted && c.Received.After(begin) && !c.Received.After(end) && c.Received.After(last) {
-			last = c.Received
+		if c.Verdict == Accepted && c.Received.After(begin) && !c.Received.After(end) {
+			replies = append(replies, c.Received)
 		}
 	}
-	if last.IsZero() {
-		return end
-	}
-	return last
+	return replies
 }
 
 func maxInFlight(spans []Span) int {

@@ -15,8 +15,8 @@ type Result struct {
 	// the service is not the rig's own: its totals are the service's own, and its instances may have any name
 	Remote  bool
 	Failure error // why the experiment did not finish
-	// Enough is how many claims in flight at one moment have broken a control of the same
-	// bursts in this run; 0 if none did
+	// Enough is how many claims in flight at one moment have broken each round of a
+	// control of the same bursts in this run; 0 if none did
 	Enough int
 }
 
@@ -99,8 +99,8 @@ func (r Result) unbroken() (held []string) {
 
 // minContenders is how many claims must have been in flight at one moment while the
 // outcome of their round was open. With that many, every control has been seen to
-// break; fewer are enough, but not fewer than leastContenders, if a control of the same
-// bursts broke with them in this run. k6 reaches nearly the whole burst; JMeter reaches
+// break; fewer are enough, but not fewer than leastContenders, if each round of a control
+// of the same bursts broke with them in this run. k6 reaches nearly the whole burst; JMeter reaches
 // six to fifty on two cores, because its threads send at one moment only if there are
 // cores for them.
 const (
@@ -116,11 +116,16 @@ func (r Result) contendersWanted() int {
 	return min(minContenders, max(leastContenders, r.Enough))
 }
 
-// enough returns with how few contenders a control of the bursts of w broke, or 0.
+// enough returns with how few contenders each round of a control of the bursts of w
+// broke, or 0. A round that sold more than is right broke; of one that sold as much to
+// fewer users the control does not know.
 func enough(results []Result, w rig.Workload) (least int) {
 	for _, r := range results {
-		n := r.Contenders(r.BurstSize())
-		if r.Times(w.Rounds) == w && r.Verdict() == verdict.Broke && (least == 0 || n < least) {
+		if r.Times(w.Rounds) != w || r.Verdict() != verdict.Broke ||
+			r.FewestAccepted(r.BurstSize()) <= min(r.Stock, r.Users) {
+			continue
+		}
+		if n := r.Contenders(r.BurstSize()); least == 0 || n < least {
 			least = n
 		}
 	}

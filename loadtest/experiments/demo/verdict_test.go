@@ -220,14 +220,13 @@ func TestRunsOfAProofHaveUniqueNames(t *testing.T) {
 	}
 }
 
-// Where a control of the same bursts has broken with fewer claims in flight, so many
-// are enough to show that a row holds.
+// Where each round of a control of the same bursts has broken with fewer claims in
+// flight, so many are enough to show that a row holds.
 func TestAsManyContendersAreEnoughAsBrokeAControl(t *testing.T) {
 	t.Parallel()
-	broke := control()
-	broke.Spans = apart(broke.Spans, 6)
-	held := asShipped()
-	held.Spans = apart(held.Spans, 6)
+	broke, held := control(), asShipped()
+	broke.Burst = inGroups(broke.Workload, 60, 6)
+	held.Burst = inGroups(held.Workload, 50, 6)
 	if v := held.Verdict(); v != verdict.Void {
 		t.Errorf("with 6 contenders: %s", v)
 	}
@@ -235,7 +234,7 @@ func TestAsManyContendersAreEnoughAsBrokeAControl(t *testing.T) {
 	if v := held.Verdict(); held.Enough != 6 || v != verdict.Held {
 		t.Errorf("with 6 contenders, of which %d broke a control: %s", held.Enough, v)
 	}
-	held.Spans = apart(held.Spans, 5)
+	held.Burst = inGroups(held.Workload, 50, 5)
 	if v := held.Verdict(); v != verdict.Void {
 		t.Errorf("with 5 contenders, where 6 broke a control: %s", v)
 	}
@@ -244,11 +243,33 @@ func TestAsManyContendersAreEnoughAsBrokeAControl(t *testing.T) {
 	}
 }
 
-// apart returns spans of which n at a time overlap, until all have been sent.
-func apart(spans []rig.Span, n int) (moved []rig.Span) {
-	for i := range spans {
-		sent := spans[0].Sent.Add(time.Duration(i/n) * time.Microsecond)
-		moved = append(moved, rig.Span{Sent: sent, Received: sent.Add(500 * time.Nanosecond)})
+// A control that broke in one round only does not say that its other rounds had
+// enough contenders.
+func TestContendersOfARoundThatDidNotBreakAreNotEnough(t *testing.T) {
+	t.Parallel()
+	r := control()
+	r.Workload = r.Times(2)
+	first, second := inGroups(rig.SevenEach, 60, 20), inGroups(rig.SevenEach, 50, 4)
+	for i := range second.Spans {
+		second.Spans[i].Sent = second.Spans[i].Sent.Add(time.Minute)
+		second.Spans[i].Received = second.Spans[i].Received.Add(time.Minute)
+		second.Claims[i].Received = second.Spans[i].Received
 	}
-	return moved
+	r.Spans, r.Claims = append(first.Spans, second.Spans...), append(first.Claims, second.Claims...)
+	if n := enough([]Result{r}, r.Workload); r.Verdict() != verdict.Broke || n != 0 {
+		t.Errorf("%s, and %d are enough", r.Verdict(), n)
+	}
+}
+
+// inGroups returns a burst of w of which n claims at a time overlap, until all have
+// been sent.
+func inGroups(w rig.Workload, accepted, n int) rig.Burst {
+	b := overlapping(w, accepted)
+	begin := b.Spans[0].Sent
+	for i := range b.Spans {
+		sent := begin.Add(time.Duration(i/n) * time.Millisecond)
+		b.Spans[i] = rig.Span{Sent: sent, Received: sent.Add(time.Millisecond / 2)}
+		b.Claims[i].Received = b.Spans[i].Received
+	}
+	return b
 }

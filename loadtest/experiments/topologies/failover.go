@@ -2,7 +2,6 @@ package topologies
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"example.com/flashsale/loadtest/history"
@@ -33,8 +32,8 @@ func killMaster(ctx context.Context, service *rig.Service) (died time.Time) {
 	return died
 }
 
-// noMaster is how long after a master's death there is none for certain: the lab's
-// sentinels and nodes take that long to notice it.
+// noMaster is how long after a master's death there is none yet: the lab's sentinels
+// and nodes need up to that long, or twice as long, to notice it, and then they vote.
 const noMaster = 500 * time.Millisecond
 
 // count counts what the clients were told. died is when the master was killed,
@@ -60,7 +59,9 @@ func (sale *Sale) countOutage(claims []rig.Claim, died time.Time) {
 	for _, c := range claims {
 		if c.Sent.Before(without) && c.Received.After(without) {
 			sale.Met++
-			recovered = slices.MaxFunc([]time.Time{recovered, c.Received}, time.Time.Compare)
+			if c.Received.After(recovered) {
+				recovered = c.Received
+			}
 		}
 	}
 	if !recovered.IsZero() {

@@ -56,7 +56,7 @@ func runSales(ctx context.Context, s *rig.Stack, steps *rig.Steps) (sales []Sale
 			steps.Next("claims, %s, failover %t", topology, failover)
 			sale, err := sell(ctx, s, topology, failover)
 			for n := 1; err == nil && sale.Verdict == verdict.Void && n < attempts; n++ {
-				fmt.Fprintln(os.Stderr, "         no claim met the failover: again")
+				fmt.Fprintln(os.Stderr, "         void, because no claim was accepted, or none met the failover: again")
 				sale, err = sell(ctx, s, topology, failover)
 			}
 			if err != nil {

@@ -99,7 +99,7 @@ func (f Figures) locksCharts() report.Section {
 func (f Figures) growthCharts() report.Section {
 	s := report.Section{Title: "Growth"}
 	for _, sizes := range growthSizes {
-		if len(sizes) == 1 {
+		if len(sizes) == 1 { // no curve
 			continue
 		}
 		what := sizes[0].kind.name
