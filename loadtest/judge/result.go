@@ -113,8 +113,8 @@ func (r Result) toBeRepeated() bool {
 	return r.Failure == nil && len(r.doubts()) == 0 && (r.Verdict() == verdict.Lucky || r.Verdict() == verdict.Void)
 }
 
-// minContenders is how many claims must have been in flight at one moment while units
-// were left, or a third of the burst if that is less.
+// minContenders is how many claims must have been in flight while the last order was
+// claimed, or a third of the burst if that is less.
 const minContenders = 16
 
 func (r Result) met() bool {
@@ -168,7 +168,7 @@ func (r Result) Reasons() []string {
 	case len(r.doubts()) > 0:
 		return r.doubts()
 	}
-	return []string{fmt.Sprintf("at most %d claims were in flight at once before the last order", r.Contenders(r.BurstSize()))}
+	return []string{fmt.Sprintf("only %d claims were in flight while the last order was claimed", r.Contenders(r.BurstSize()))}
 }
 
 func verdicts(results []Result) (all []verdict.Verdict) {

@@ -2,7 +2,6 @@ package rig
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
 
@@ -90,50 +89,45 @@ func (b Burst) Unexpected() int {
 // moment.
 func (b Burst) MaxInFlight() int { return maxInFlight(b.Spans) }
 
-// Contenders returns the largest number of claims that were in flight at one moment
-// while the outcome of their round was open: until the last reply with an order. It
-// is that of the round with the fewest. A round has size claims.
+// Contenders returns how many claims were in flight while the last order of their
+// round was claimed, the one that got it among them: with nothing between them, each
+// could have found the unit that was left, or no order of its user. More than half of
+// the rounds had so many. A round has size claims.
 func (b Burst) Contenders(size int) int {
-	fewest := len(b.Spans)
-	for round := range b.rounds(size) {
-		last := lastReply(round)
-		if replies := b.accepted(round); len(replies) > 0 {
-			last = slices.MaxFunc(replies, time.Time.Compare)
-		}
-		open := slices.DeleteFunc(round, func(s Span) bool { return !s.Sent.Before(last) })
-		fewest = min(fewest, maxInFlight(open))
-	}
-	return fewest
-}
-
-// FewestAccepted returns how many claims of a round were accepted at least. A round
-// has size claims.
-func (b Burst) FewestAccepted(size int) int {
-	fewest := len(b.Spans)
-	for round := range b.rounds(size) {
-		fewest = min(fewest, len(b.accepted(round)))
-	}
-	return fewest
-}
-
-func (b Burst) rounds(size int) iter.Seq[[]Span] {
 	spans := slices.SortedFunc(slices.Values(b.Spans), func(x, y Span) int { return x.Sent.Compare(y.Sent) })
-	return slices.Chunk(spans, size)
+	var rounds []int
+	for round := range slices.Chunk(spans, size) {
+		rounds = append(rounds, overlapping(round, b.lastOrder(round)))
+	}
+	if len(rounds) == 0 {
+		return 0
+	}
+	slices.Sort(rounds)
+	return rounds[(len(rounds)-1)/2]
 }
 
-func lastReply(round []Span) time.Time {
-	return slices.MaxFunc(round, func(x, y Span) int { return x.Received.Compare(y.Received) }).Received
+// lastOrder returns the claim of a round that got the last order, or the one that was
+// answered last if none did.
+func (b Burst) lastOrder(round []Span) Span {
+	accepted := map[int64]bool{}
+	for _, c := range b.Acknowledged() {
+		accepted[c.Received.UnixNano()] = true
+	}
+	orders := slices.DeleteFunc(slices.Clone(round), func(s Span) bool { return !accepted[s.Received.UnixNano()] })
+	if len(orders) == 0 {
+		orders = round
+	}
+	return slices.MaxFunc(orders, func(x, y Span) int { return x.Received.Compare(y.Received) })
 }
 
-// accepted returns when the orders of a round were acknowledged.
-func (b Burst) accepted(round []Span) (replies []time.Time) {
-	begin, end := round[0].Sent, lastReply(round)
-	for _, c := range b.Claims {
-		if c.Verdict == Accepted && c.Received.After(begin) && !c.Received.After(end) {
-			replies = append(replies, c.Received)
+// overlapping counts the spans that overlap one of them.
+func overlapping(spans []Span, one Span) (n int) {
+	for _, s := range spans {
+		if s.Sent.Before(one.Received) && s.Received.After(one.Sent) {
+			n++
 		}
 	}
-	return replies
+	return n
 }
 
 func maxInFlight(spans []Span) int {

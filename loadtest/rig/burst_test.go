@@ -2,6 +2,7 @@ package rig
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,4 +27,43 @@ func TestBurstCountsItsClaims(t *testing.T) {
 	if n := b.Unexpected(); n != 2 {
 		t.Errorf("%d unexpected, want 2", n)
 	}
+}
+
+// Claims that came one after the other may all have met the one that got the order;
+// those that came later have met nobody.
+func TestContendersHaveMetTheLastOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rounds [][]int // of each claim when it was sent and answered; the first got the order
+		want   int
+	}{
+		"all at once":            {[][]int{{0, 9, 0, 9, 0, 9, 0, 9}}, 4},
+		"one after the other":    {[][]int{{0, 2, 2, 4, 4, 6, 6, 8}}, 1},
+		"while one waits":        {[][]int{{0, 9, 1, 2, 3, 4, 5, 6}}, 4},
+		"when all was over":      {[][]int{{0, 2, 1, 3, 4, 6, 4, 6}}, 2},
+		"half of the rounds":     {[][]int{{0, 9, 0, 9}, {0, 1, 1, 9}, {0, 1, 1, 9}, {0, 9, 0, 9}}, 1},
+		"more than half of them": {[][]int{{0, 9, 0, 9}, {0, 1, 1, 9}, {0, 9, 0, 9}}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := burst(c.rounds).Contenders(len(c.rounds[0]) / 2); got != c.want {
+				t.Errorf("%d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func burst(rounds [][]int) (b Burst) {
+	for n, times := range rounds {
+		at := func(i int) time.Time { return time.Unix(int64(100*n+times[i]), 0) }
+		for i := 0; i < len(times); i += 2 {
+			verdict := Accepted
+			if i > 0 {
+				verdict = "already_claimed"
+			}
+			b.Spans = append(b.Spans, Span{Sent: at(i), Received: at(i + 1)})
+			b.Claims = append(b.Claims, Claim{Sent: at(i), Received: at(i + 1), Verdict: verdict})
+		}
+	}
+	return b
 }

@@ -60,7 +60,7 @@ func runAll(
 	for i, e := range experiments {
 		steps.Next("%s, lock %s, guards off: %s", e.Title(), e.lockTitle(), e.guardsOffTitle())
 		dir := filepath.Join(out, fmt.Sprintf("%02d", i+1))
-		r := Result{Experiment: e, Enough: enough(results, e.Workload)}
+		r := Result{Experiment: e}
 		r.run(ctx, s, dir, generate)
 		for n := 1; n < attempts && r.provesNothing(); n++ {
 			fmt.Fprintf(os.Stderr, "         %s: again\n", strings.Join(r.Reasons(), "; "))
@@ -94,7 +94,7 @@ func conclude(ctx context.Context, s *rig.Stack, name string, results []Result) 
 
 // run runs the experiment on a sale of its own, and replaces what r has measured.
 func (r *Result) run(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) {
-	*r = Result{Experiment: r.Experiment, Enough: r.Enough}
+	*r = Result{Experiment: r.Experiment}
 	if _, r.Failure = rig.EmptyDir(dir); r.Failure == nil {
 		r.Failure = r.execute(ctx, s, dir, generate)
 	}

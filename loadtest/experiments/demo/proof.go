@@ -32,7 +32,7 @@ type Record struct {
 	Instances   map[string]int  `json:"instances"`
 	P50         float64         `json:"p50_ms"`
 	P99         float64         `json:"p99_ms"`
-	Contenders  int             `json:"contenders"` // in flight at one moment before the last order of a round
+	Contenders  int             `json:"contenders"` // in flight with the claim that got the last order of a round
 	Verdict     verdict.Verdict `json:"verdict"`
 	Pass        bool            `json:"pass"`
 }
