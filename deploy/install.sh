@@ -32,7 +32,7 @@ has_chromium() {
 # has_java PROGRAM succeeds if the program runs: macOS has one that only says where
 # to get Java.
 has_java() {
-	has "$1" && "$1" -version >/dev/null 2>&1
+	[ -x "/opt/homebrew/opt/openjdk/bin/$1" ] || { has "$1" && "$1" -version >/dev/null 2>&1; }
 }
 
 debian="" mac="" # packages to install
@@ -165,7 +165,7 @@ debian_install() {
 
 # What is there already is checked before anything is installed.
 ! has go || check_go "$(PATH="$PATH:/opt/homebrew/bin" go env GOVERSION)"
-! has redis-server || has valkey-server || check_redis "$(PATH="$PATH:/opt/homebrew/bin" redis-server --version)"
+! has redis-server || check_redis "$(PATH="$PATH:/opt/homebrew/bin" redis-server --version)"
 
 if [ -n "$debian" ]; then
 	if has apt-get; then

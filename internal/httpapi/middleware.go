@@ -12,12 +12,6 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// These are shared by all responses, which Header.Set would allocate for each.
-var (
-	noSniff = []string{"nosniff"}
-	noStore = []string{"no-store"}
-)
-
 // middleware handles what all requests have in common: it names the instance,
 // sets the security headers, bounds the body, recovers from panics, counts
 // responses by status and logs a sample of them.
@@ -27,7 +21,8 @@ func (a *API) middleware(next http.Handler) http.Handler {
 		start := time.Now()
 		h := w.Header()
 		h.Set("X-Instance", a.cfg.Instance)
-		h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
 		if a.draining.Load() {
 			h.Set("Connection", "close")
 		}

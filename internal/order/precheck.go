@@ -33,8 +33,8 @@ func (c *Claims) findOpen(ctx context.Context, userID, couponID int64) (cp coupo
 	if err != nil {
 		return cp, now, err
 	}
-	gateCtx, span := c.tracer.Start(ctx, "gate")
-	err = c.precheck(gateCtx, cp, userID, now)
+	precheckCtx, span := c.tracer.Start(ctx, "gate")
+	err = c.precheck(precheckCtx, cp, userID, now)
 	endStep(span, err)
 	return cp, now, err
 }
