@@ -43,9 +43,22 @@ var colours = map[verdict.Verdict]string{
 	verdict.Held: "32", verdict.Broke: "36", verdict.Lucky: "33", verdict.Void: "33", verdict.Wrong: "1;31",
 }
 
+// targets are the verdicts that have the colours of what is said of a target.
+var targets = map[string]verdict.Verdict{
+	"met": verdict.Held, "missed": verdict.Wrong, "undecided": verdict.Lucky,
+}
+
+// verdictOf returns the verdict that a cell says, on a row or on a target.
+func verdictOf(cell string) (v verdict.Verdict, found bool) {
+	if v, found = targets[cell]; found {
+		return v, true
+	}
+	return verdict.Named(cell)
+}
+
 // paint returns text, a part of cell, in the colour of the verdict that cell says.
 func paint(cell, text string) string {
-	v, found := verdict.Named(cell)
+	v, found := verdictOf(cell)
 	if !found || strings.TrimSpace(text) == "" {
 		return text
 	}

@@ -1,10 +1,14 @@
 package faults
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
+
+	"example.com/flashsale/internal/lock/driver"
 )
 
 func TestLockWhoseHolderIsNotBuiltIsNotTried(t *testing.T) {
@@ -61,6 +65,19 @@ func TestCellsOfTheProtocolsPageExist(t *testing.T) {
 	for _, cell := range cells {
 		if _, err := rowsOf(string(cell[1])); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Every driver whose lock excludes other processes is tried.
+func TestEveryDriverHasAColumn(t *testing.T) {
+	t.Parallel()
+	called := map[string]string{"redis": "redislock", "mysql": "rows", "zk": "zookeeper", "memcache": "memcached"}
+	for _, name := range driver.Remote {
+		name = cmp.Or(called[name], name)
+		tries := func(c column) bool { return slices.Contains(c.env, "HOLDER="+name) }
+		if holders[name] == nil || !slices.ContainsFunc(columns, tries) {
+			t.Errorf("no column tries %s", name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -68,11 +69,15 @@ func verdictOf(c rig.Claim) response {
 		return placed
 	case c.Verdict == "already_claimed", c.Verdict == "sold_out":
 		return response(c.Verdict)
-	case c.Failed() && c.Verdict != rig.Overloaded:
-		return unknown
+	case slices.Contains(refusals, c.Verdict):
+		return noEffect
 	}
-	return noEffect
+	return unknown
 }
+
+// refusals are verdicts after which there is no order. One that is not known proves
+// nothing.
+var refusals = []string{rig.Overloaded, "claim_in_progress", "coupon_not_found", "not_started", "ended"}
 
 func (c client) restock(ctx context.Context, coupon int64, units int) {
 	c.history.record(operation{Coupon: coupon, Units: units}, func() (response, int64) {

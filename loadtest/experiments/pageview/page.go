@@ -37,10 +37,10 @@ func Section(title string, views []Views) report.Section {
 
 // Table is a table of trials.
 func Table(views []Views) report.Table {
-	t := report.Table{Header: []string{"", "article", "counted", "lost", "twice in a", "in b", "across", "1/s",
-		"wait p50", "wait p99", "verdict"}}
+	t := report.Table{Header: []string{"", "article", "counted", "lost", "twice in a", "in b", "across",
+		"in flight", "1/s", "wait p50", "wait p99", "verdict"}}
 	for _, v := range views {
-		t.Add(v.String(), v.Article(), v.Counted, v.Lost, v.WithinA, v.WithinB, v.Across,
+		t.Add(v.String(), v.Article(), v.Counted, v.Lost, v.WithinA, v.WithinB, v.Across, v.InFlight,
 			fmt.Sprintf("%.0f", v.PerSecond), fmt.Sprintf("%.0f ms", v.WaitP50), fmt.Sprintf("%.0f ms", v.WaitP99),
 			v.Verdict)
 	}

@@ -1,7 +1,7 @@
 // Package pageview compares the locks by a counter that only a lock protects, unless
-// one command increments it: 666 page views at once, under each lock driver, on two instances behind nginx.
-// It also stops a holder for longer than its lease, which only a fence makes
-// harmless.
+// one command increments it: 666 page views at once, under each lock driver, on two
+// instances behind nginx. It also stops a holder for longer than its lease, which only
+// a fence makes harmless.
 package pageview
 
 import (

@@ -13,8 +13,10 @@ func TestViewsAreJudgedByWhatWasCounted(t *testing.T) {
 		views Views
 		want  verdict.Verdict
 	}{
-		"all counted": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 333, OnB: 333},
-			verdict.Held},
+		"all counted": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 333, OnB: 333,
+			InFlight: 16}, verdict.Held},
+		"one after the other": {Views{Trial: Trial{Expect: "hold"}, Counted: 666, Answered: 666, OnA: 333, OnB: 333,
+			InFlight: 2}, verdict.Void},
 		"one lost": {Views{Trial: Trial{Expect: "hold"}, Counted: 665, Answered: 666, OnA: 333, OnB: 333},
 			verdict.Wrong},
 		"one refused": {Views{Trial: Trial{Expect: "hold"}, Counted: 665, Answered: 665, OnA: 333, OnB: 332},
@@ -24,7 +26,7 @@ func TestViewsAreJudgedByWhatWasCounted(t *testing.T) {
 		"control breaks": {Views{Trial: Trial{Expect: "break"}, Counted: 9, Answered: 666, OnA: 333, OnB: 333},
 			verdict.Broke},
 		"control loses nothing": {Views{Trial: Trial{Expect: "break"}, Counted: 666, Answered: 666, OnA: 333,
-			OnB: 333}, verdict.Lucky},
+			OnB: 333, InFlight: 16}, verdict.Lucky},
 		"control answers none": {Views{Trial: Trial{Expect: "break"}, OnA: 333, OnB: 333}, verdict.Void},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,6 +35,28 @@ func TestViewsAreJudgedByWhatWasCounted(t *testing.T) {
 				t.Errorf("%s, want %s", c.views.Verdict, c.want)
 			}
 		})
+	}
+}
+
+// If the view of the holder that was stopped is counted like all others, it had not
+// begun when the others came.
+func TestPauseIsJudgedByWhatWasOverwritten(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		expect  string
+		counted int64
+		want    verdict.Verdict
+	}{
+		"refused":                   {"hold", 4, verdict.Held},
+		"overwrites":                {"break", 2, verdict.Broke},
+		"overwrites beside a fence": {"hold", 2, verdict.Wrong},
+		"refused without a fence":   {"break", 4, verdict.Lucky},
+		"counted after the others":  {"break", 5, verdict.Void},
+	} {
+		p := Pauses{Expect: c.expect, Others: 3, Counted: c.counted}
+		if p.judge(3); p.Verdict != c.want {
+			t.Errorf("%s: %s, want %s", name, p.Verdict, c.want)
+		}
 	}
 }
 
@@ -49,7 +73,7 @@ func TestViewsAreReadFromResults(t *testing.T) {
 	}
 	var v Views
 	v.add(replies)
-	want := Views{Answered: 3, OnA: 1, OnB: 2, Across: 1, WaitP50: 30, WaitP99: 39.8, PerSecond: 6}
+	want := Views{Answered: 3, InFlight: 2, OnA: 1, OnB: 2, Across: 1, WaitP50: 30, WaitP99: 39.8, PerSecond: 6}
 	if v != want {
 		t.Errorf("%+v, want %+v", v, want)
 	}

@@ -79,10 +79,17 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	if p.Counted, err = service.Redis.Get(ctx, pageview.Key).Int64(); err != nil {
 		return err
 	}
-	if p.Verdict = verdict.Void; p.Others == views {
+	p.judge(views)
+	return nil
+}
+
+// judge sets Verdict. If all views were counted, a was stopped before it had read the
+// count, and nothing was tried.
+func (p *Pauses) judge(others int) {
+	tried := p.Others == others && p.Counted <= int64(1+p.Others)
+	if p.Verdict = verdict.Void; tried {
 		p.Verdict = verdict.Of(p.Expect == "break", p.overwritten(), true)
 	}
-	return nil
 }
 
 func pauseVerdicts(pauses []Pauses) (all []verdict.Verdict) {
@@ -94,7 +101,7 @@ func pauseVerdicts(pauses []Pauses) (all []verdict.Verdict) {
 
 // overwritten reports whether the stopped holder's write replaced the count of
 // the others.
-func (p Pauses) overwritten() bool { return p.Counted != int64(1+p.Others) }
+func (p Pauses) overwritten() bool { return p.Counted < int64(1+p.Others) }
 
 func view(ctx context.Context, i *lab.API, query string) (status int, err error) {
 	status, _, err = rig.Client{URL: i.URL(), HTTP: http.DefaultClient}.Do(ctx, http.MethodPost,

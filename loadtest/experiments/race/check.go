@@ -47,7 +47,7 @@ func (c *checker) workload(w Workload) {
 	c.between(w.PauseMS, 0, limits.PauseMS, "workload.pause_ms")
 	if len(c.wrong) == 0 {
 		c.require(w.Claims() <= limits.Claims, "workload.claims_per_user",
-			sentence("users × claims must be at most %[1]d, not %[2]d", "用户数 × 请求数最多 %[1]d，现在是 %[2]d",
+			sentence("users × claims must be at most %[1]d, not %[2]d", "用户数 × 每人请求数最多 %[1]d，现在是 %[2]d",
 				limits.Claims, w.Claims()))
 	}
 }
@@ -89,7 +89,7 @@ func (c *checker) turns(prefix string, s Settings, w Workload) {
 	queue := time.Duration(claims) * (turn + time.Duration(w.PauseMS)*time.Millisecond)
 	c.require(queue <= longestQueue, prefix+"lock_scope", sentence(
 		"under this lock %[1]d claims run one after the other, which takes some %[2]d s, and at most %[3]d s are possible; choose fewer claims or a shorter pause",
-		"在这把锁下 %[1]d 个请求逐个执行，大约需要 %[2]d 秒，最多 %[3]d 秒；请减少请求数或缩短停留时间",
+		"在这把锁下 %[1]d 个请求逐个执行，大约需要 %[2]d 秒，超过上限 %[3]d 秒；请减少请求数或缩短停留时间",
 		claims, int(queue.Seconds()), int(longestQueue.Seconds())))
 }
 

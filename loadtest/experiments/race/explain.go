@@ -12,7 +12,7 @@ import (
 type facts struct {
 	Counts
 	settings       Settings
-	struck         bool // by a fault
+	struck         bool // by a fault, while a section was running
 	commitDiffers  bool // from that of another side
 	workload       Workload
 	overlapsInside int // overlaps of sections of one instance
@@ -29,10 +29,10 @@ type explanation struct {
 
 // explain returns the first explanation that the facts meet. The settings alone
 // meet none: a lock explains a result only if no sections overlapped, a missing
-// one only if some did.
+// one only if some did, a fault only if it struck one.
 func (s *session) explain(side Side, all []Side, c Counts, w Workload) (*Sentence, *Source) {
 	f := facts{
-		Counts: c, settings: side.Settings, struck: side.Settings.Fault != noFault, workload: w, took: side.took(),
+		Counts: c, settings: side.Settings, struck: side.struck(), workload: w, took: side.took(),
 		commitDiffers: slices.ContainsFunc(all,
 			func(other Side) bool { return other.Settings.Commit != side.Settings.Commit }),
 		overlapsInside: overlaps(side.Sections, func(x Section) string { return x.Instance + " " + x.Key }),
@@ -63,7 +63,7 @@ func (f facts) unanswered() (addition Sentence) {
 		}
 	}
 	if n > 0 {
-		addition = sentence(" %[1]d claims got no verdict.", "有 %[1]d 个请求没有得到结论。", n)
+		addition = sentence(" %[1]d claims got no verdict.", "有 %[1]d 个请求结果未知。", n)
 	}
 	return addition
 }

@@ -38,6 +38,14 @@ var explanations = []explanation{
 		},
 		source: lockFunction,
 	},
+	{
+		holds: func(f facts) bool { return f.settings.Fault != noFault && !f.struck && f.intact() },
+		say: func(facts) Sentence {
+			return sentence("The fault met no claim in its section: the holder had left before it struck, or nothing was lost. This race shows nothing; run it again.",
+				"故障没有碰到临界区内的请求：持有者已先离开，或者什么也没有丢。这一场说明不了什么，请重来。")
+		},
+		source: lockFunction,
+	},
 	{ // a mutex of each instance
 		holds: func(f facts) bool {
 			return f.Duplicates > 0 && f.settings.Lock == "local" && f.Overlaps > 0 && f.overlapsInside == 0
@@ -80,7 +88,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("A lock per user does not guard the stock: claims of different users hold different locks, so %[1]d times one entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
-				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 件。",
+				"按用户加锁保护不了库存：不同用户持有不同的锁，有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 张。",
 				f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
@@ -89,7 +97,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Oversold > 0 },
 		say: func(f facts) Sentence {
 			return sentence("Check, then act: %[1]d times a claim entered while another was inside; those that read the stock before another had taken its unit sold %[2]d too many.",
-				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 件。", f.overlapsAcross, f.Oversold)
+				"先检查、后行动：有 %[1]d 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 %[2]d 张。", f.overlapsAcross, f.Oversold)
 		},
 		source: always(decrementUnguarded),
 	},
@@ -97,7 +105,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Missing+f.Undersold+f.Unsold > 0 },
 		say: func(f facts) Sentence {
 			return sentence("%[1]d acknowledged orders are missing, %[2]d units left the stock without an order, and %[3]d units that were wanted are unsold.",
-				"已确认的订单丢失 %[1]d 个，%[2]d 件库存被扣减却没有订单，还有 %[3]d 件有人要却没有卖出。", f.Missing, f.Undersold, f.Unsold)
+				"已确认的订单丢失 %[1]d 个，%[2]d 张库存被扣减却没有订单，还有 %[3]d 张有人要却没有卖出。", f.Missing, f.Undersold, f.Unsold)
 		},
 		source: func(f facts) function {
 			if f.settings.Commit == "grouped" {
@@ -119,7 +127,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return !f.stockGuarded() && f.excluded() && f.settings.LockScope == "coupon" },
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim of the coupon in at a time, so each read the stock that the one before had left: %[1]d sold and %[2]d refused as sold out, without a condition in the UPDATE, and one after the other.",
-				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 件，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders,
+				"锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 %[1]d 张，%[2]d 个被告知售罄；UPDATE 没有条件，代价是逐个排队。", f.Orders,
 				f.Codes["sold_out"])
 		},
 		source: lockFunction,
@@ -130,7 +138,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("The lock let one claim of each segment in at a time, and %[1]d times one entered while claims of other segments were inside: %[2]d sold and %[3]d refused as sold out, without a condition in the UPDATE, and not one after the other.",
-				"锁在每个分段里每次只放一个请求进入，有 %[1]d 次进入时其他分段的请求还在里面：卖出 %[2]d 件，%[3]d 个被告知售罄；UPDATE 没有条件，也不必逐个排队。",
+				"锁在每个分段里每次只放一个请求进入，有 %[1]d 次进入时其他分段的请求还在里面：卖出 %[2]d 张，%[3]d 个被告知售罄；UPDATE 没有条件，也不必逐个排队。",
 				f.overlapsAcross, f.Orders, f.Codes["sold_out"])
 		},
 		source: lockFunction,
@@ -152,7 +160,7 @@ var explanations = []explanation{
 		},
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out, %[4]d ms from the first claim to the last reply.",
-				"每件库存只卖出一次，靠的是%[5]s：卖出 %[2]d 件，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders,
+				"每张券只卖出一次，靠的是%[5]s：卖出 %[2]d 张，%[3]d 个被告知售罄，从第一个请求到最后一个应答用了 %[4]d 毫秒。", how(f).EN, f.Orders,
 				f.Codes["sold_out"], f.took.Milliseconds(), how(f).ZH)
 		},
 		source: decrementFunction,
@@ -161,7 +169,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
 			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every second order: %[2]d claims were told of the order that exists, %[3]d sold, none twice.",
-				"同一用户的请求有 %[1]d 次同时在临界区内，第二个订单一律被唯一索引拒绝：%[2]d 个请求得知已有订单，共卖出 %[3]d 件，无一重复。", f.Overlaps,
+				"同一用户的请求有 %[1]d 次同时在临界区内，第二个订单一律被唯一索引拒绝：%[2]d 个请求得知已有订单，共卖出 %[3]d 张，无一重复。", f.Overlaps,
 				f.Codes["already_claimed"], f.Orders)
 		},
 		source: uniqueKeyFunction,
@@ -170,7 +178,7 @@ var explanations = []explanation{
 		holds: func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock },
 		say: func(f facts) Sentence {
 			return sentence("Each unit was sold once, by %[1]s: %[2]d sold, %[3]d refused as sold out.",
-				"每件库存只卖出一次，靠的是%[4]s：卖出 %[2]d 件，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"],
+				"每张券只卖出一次，靠的是%[4]s：卖出 %[2]d 张，%[3]d 个被告知售罄。", how(f).EN, f.Orders, f.Codes["sold_out"],
 				how(f).ZH).with(f.keptAway())
 		},
 		source: decrementFunction,
@@ -188,7 +196,7 @@ var explanations = []explanation{
 		holds: func(facts) bool { return true },
 		say: func(f facts) Sentence {
 			return sentence("Every claim had its own user and there was enough for all: %[1]d sold. Such a race needs no protection.",
-				"每个请求来自不同的用户，库存也足够：卖出 %[1]d 件。这样的竞争不需要保护。", f.Orders)
+				"每个请求来自不同的用户，库存也足够：卖出 %[1]d 张。这样的竞争不需要保护。", f.Orders)
 		},
 		source: always(claimFunction),
 	},
@@ -216,12 +224,13 @@ func (f facts) keptAway() (addition Sentence) {
 // alsoOversold is what to add if duplicates were sold beyond the stock.
 func (f facts) alsoOversold() (addition Sentence) {
 	if f.Oversold > 0 {
-		addition = sentence(" %[1]d more were sold than there were.", "并且超卖 %[1]d 件。", f.Oversold)
+		addition = sentence(" %[1]d more were sold than there were.", "并且超卖 %[1]d 张。", f.Oversold)
 	}
 	return addition
 }
 
 // struckWithoutHarm reports whether a fault struck, and broke no promise.
-func (f facts) struckWithoutHarm() bool {
-	return f.struck && f.Duplicates+f.Oversold+f.Missing+f.Undersold == 0
-}
+func (f facts) struckWithoutHarm() bool { return f.struck && f.intact() }
+
+// intact reports whether no promise is broken.
+func (f facts) intact() bool { return f.Duplicates+f.Oversold+f.Missing+f.Undersold == 0 }

@@ -27,8 +27,8 @@ const (
 
 var faults = []string{noFault, suspended, emptied, lostReply}
 
-// A Struck is the fault of a side: when, and in which instance the first claim was
-// in its section.
+// A Struck is the fault of a side: from when to when, and in which instance the first
+// claim had been in its section.
 type Struck struct {
 	Instance string `json:"instance"`
 	From     int64  `json:"from"` // as all times of a side
@@ -47,6 +47,7 @@ type striker struct {
 	ended    sync.WaitGroup
 	instance string
 	from, to time.Time
+	lost     int // replies
 	err      error
 }
 
@@ -72,13 +73,13 @@ func (s *striker) of(instance int) fault.Fault {
 	p := s.proxies[instance]
 	return fault.Fault{Name: s.fault, Lasts: s.lease / 2,
 		Strike: func(context.Context) error { p.Inject(faultproxy.HangReply, "redis_lock:", 1); return nil },
-		Heal:   func() error { p.Heal(); return nil }}
+		Heal:   func() error { s.lost = p.Hits(); p.Heal(); return nil }}
 }
 
 // wait waits until the fault is healed, and returns it, or nil if none has struck.
 func (s *striker) wait(since func(int64) int64) (*Struck, error) {
 	s.ended.Wait()
-	if s.instance == "" || s.err != nil {
+	if s.instance == "" || s.err != nil || s.fault == lostReply && s.lost == 0 {
 		return nil, s.err
 	}
 	return &Struck{s.instance, since(s.from.UnixMicro()), since(s.to.UnixMicro())}, nil
@@ -112,7 +113,7 @@ func (c *checker) fault(prefix string, s Settings, w Workload) {
 	c.require(slices.Contains([]string{"redis", "redisson"}, s.Lock) && s.Redis == "single" ||
 		s.Fault == suspended && s.Lock != "none" && s.Lock != "local", prefix+"fault",
 		Sentence{"is possible only with the lock redis or redisson on a single Redis; an instance is suspended also with another lock of all instances",
-			"只能用于单机 Redis 上的 redis 或 redisson 锁；挂起实例也可用于其他分布式锁"})
+			"只能用于单机 Redis 上的 redis 或 redisson 锁；“持有者停顿”也可用于其他分布式锁"})
 	c.require(s.LeaseMS <= 5000, prefix+"lease_ms",
 		Sentence{"must be at most 5000 with a fault, which lasts for a part of it", "有故障时最多 5000，故障持续时间由它决定"})
 	c.require(w.PauseMS >= 100, "workload.pause_ms",

@@ -3,6 +3,8 @@ package race
 import (
 	"slices"
 	"testing"
+
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // A fault strikes while a claim is in its section: another one enters beside a holder
@@ -30,7 +32,7 @@ func TestFaultsStrikeHolders(t *testing.T) {
 		if overlaps := side.Counts.Overlaps > 0; overlaps != test.overlaps {
 			t.Errorf("%s, %s: %d overlaps", test.lock, test.fault, side.Counts.Overlaps)
 		}
-		if side.Struck == nil || !strikesASection(side) {
+		if !side.struck() {
 			t.Errorf("%s, %s: struck %+v", test.lock, test.fault, side.Struck)
 		}
 		if side.Counts.Duplicates+side.Counts.Oversold+side.Counts.Missing > 0 {
@@ -39,10 +41,27 @@ func TestFaultsStrikeHolders(t *testing.T) {
 	}
 }
 
-// strikesASection reports whether the fault struck while a section was running.
-func strikesASection(s Side) bool {
-	return slices.ContainsFunc(s.Sections,
-		func(x Section) bool { return x.Granted <= s.Struck.From && s.Struck.From <= x.Released })
+// A fault that comes when the holder has left shows nothing.
+func TestFaultThatStruckNothingIsVoid(t *testing.T) {
+	t.Parallel()
+	side := Side{Settings: suspendedHolder().Sides[0], Sections: []Section{{Granted: 10, Released: 20}}}
+	w := Workload{Users: 4, ClaimsPerUser: 2, Stock: 4}
+	counts := Counts{InitialStock: 4, Orders: 4, Accepted: 4, Codes: map[string]int{"already_claimed": 4}}
+	for name, c := range map[string]struct {
+		struck *Struck
+		void   bool
+	}{
+		"in a section":     {&Struck{From: 15}, false},
+		"between sections": {&Struck{From: 21}, true},
+		"never":            {nil, true},
+	} {
+		side.Struck = c.struck
+		for _, p := range promises(side, w, counts) {
+			if void := p.Verdict == verdict.Void; void != c.void {
+				t.Errorf("%s: %s is %s", name, p.ID, p.Verdict)
+			}
+		}
+	}
 }
 
 func TestFaultsAreRefusedThatCannotStrike(t *testing.T) {

@@ -14,16 +14,17 @@ import (
 )
 
 // judge audits a side in the database, asks the service for its own audit, and
-// says what happened.
-func (s *session) judge(ctx context.Context, race Race, i int, v *service) (r Result, err error) {
+// says what happened. struck is the fault that struck the side.
+func (s *session) judge(ctx context.Context, race Race, i int, v *service, struck *Struck) (r Result, err error) {
 	side, w := race.Sides[i], race.Workload
+	side.Struck, r.Struck = struck, struck
 	r.Side = i
 	r.Coupon = v.coupon
 	counts, err := count(ctx, side, w, v)
 	if err != nil {
 		return r, err
 	}
-	r.Counts, r.Promises = &counts, promises(side.Settings, w, counts)
+	r.Counts, r.Promises = &counts, promises(side, w, counts)
 	client := rig.NewClient(v.Nginx.URL)
 	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil,
 		http.StatusOK, &r.Audit); err != nil {
@@ -114,18 +115,26 @@ func overlaps(all []Section, key func(Section) string) int {
 // promises compares the counts with the three promises of a sale. One that nothing
 // keeps has to break. The stock is put to the test when it is exhausted, and one
 // order each when claims of a user have met: in their section, at the lock, or at the
-// order of an earlier one.
-func promises(s Settings, w Workload, c Counts) []Promise {
+// order of an earlier one. A fault that struck nothing has put nothing to the test.
+func promises(side Side, w Workload, c Counts) []Promise {
+	s := side.Settings
+	tried := s.Fault == noFault || side.struck()
 	lost := c.Missing + c.Undersold
 	if s.Fault == noFault { // else claims may fail, as their users are told
 		lost += c.Unsold
 	}
-	met := c.Overlaps+c.Codes["claim_in_progress"]+c.Codes["already_claimed"] > 0
+	met := tried && c.Overlaps+c.Codes["claim_in_progress"]+c.Codes["already_claimed"] > 0
 	return []Promise{
-		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, c.Orders >= c.InitialStock), c.Oversold},
+		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, tried && c.Orders >= c.InitialStock), c.Oversold},
 		{"one_each", verdict.Of(!s.keepsOneEach(), c.Duplicates > 0, w.ClaimsPerUser > 1 && met), c.Duplicates},
-		{"all_sold", verdict.Of(false, lost > 0, c.Accepted > 0), lost},
+		{"all_sold", verdict.Of(false, lost > 0, tried && c.Accepted > 0), lost},
 	}
+}
+
+// struck reports whether a fault struck the side while a claim was in its section.
+func (s Side) struck() bool {
+	return s.Struck != nil && slices.ContainsFunc(s.Sections,
+		func(x Section) bool { return x.Granted <= s.Struck.From && s.Struck.From <= x.Released })
 }
 
 // keepsOneEach reports whether the unique key or the lock keeps a user from having

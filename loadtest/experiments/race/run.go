@@ -55,11 +55,11 @@ func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error
 		return err
 	}
 	l.enter(Running, fmt.Sprintf("audit_%d", i))
-	result, err := s.judge(ctx, l.snapshot(), i, v)
+	result, err := s.judge(ctx, l.snapshot(), i, v, r.struck)
 	if err != nil {
 		return err
 	}
-	result.Barrier, result.Struck = r.barrier, r.struck
+	result.Barrier = r.barrier
 	l.finish(result)
 	return nil
 }

@@ -32,7 +32,8 @@ func TestPromisesAreJudgedByWhatMustHold(t *testing.T) {
 		{"redis", "segment", nil, met, [2]verdict.Verdict{held, lucky}},
 		{"none", "user", []string{"stock", "unique"}, met, [2]verdict.Verdict{held, held}},
 	} {
-		got := promises(Settings{c.lock, c.scope, c.guards, "each", 2, "single", defaultLease, noFault}, w, c.counts)
+		s := Settings{c.lock, c.scope, c.guards, "each", 2, "single", defaultLease, noFault}
+		got := promises(Side{Settings: s}, w, c.counts)
 		if got[0].Verdict != c.want[0] || got[1].Verdict != c.want[1] {
 			t.Errorf("%+v: %+v, want %s", c, got, c.want)
 		}

@@ -18,8 +18,8 @@ func (r Report) writePage() error {
 			len(r.claims), r.Seconds, len(r.Outages), r.Acknowledged, r.LongestGap, r.LongestWait),
 		Sections: []report.Section{
 			{Title: "Replies", Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)}, Problems: r.Violations,
-				Charts: r.charts()},
-			{Title: "Faults", Table: faultsTable(r.Outages)},
+				Table: r.repliesTable()},
+			{Title: "Faults", Table: faultsTable(r.Outages), Charts: r.charts()},
 			{Title: "Waits", Charts: []report.Chart{report.Curves{
 				Caption: "The time under which each share of the replies arrived, through all faults",
 				XName:   "percentile", YName: "ms", LogY: true, Percentiles: true,

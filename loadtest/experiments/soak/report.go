@@ -3,7 +3,6 @@ package soak
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -107,25 +106,30 @@ func judgeWaits(m *market, late []rig.Claim, pauses []pause) {
 }
 
 func (r Report) print() {
-	fmt.Printf("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms, longest time without a verdict %.1f s)\n",
+	report.Say("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms, longest time without a verdict %.1f s)",
 		len(r.claims), r.Seconds, r.Coupons, r.P50, r.P99, r.LongestGap)
-	fmt.Printf("the longest wait of a claim was %.1f s, of at most %.1f s; the time of suspended instances does not count\n",
+	report.Say("the longest wait of a claim was %.1f s, of at most %.1f s; the time of suspended instances does not count",
 		r.LongestWait, r.WaitLimit)
-	replies := report.Table{Header: []string{"verdict", "claims"}}
-	for _, verdict := range allowedVerdicts {
-		replies.Add(verdict, r.Verdicts[verdict])
-	}
-	replies.Add("orders", r.Orders)
-	replies.Add("acknowledged", r.Acknowledged)
-	replies.Print()
+	r.repliesTable().Print()
 	faultsTable(r.Outages).Print()
-	fmt.Printf("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user\n",
+	report.Say("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user",
 		r.Hostility.Quiet, r.Hostility.Hostile, maxSlowdown, r.Hostility.Control)
-	fmt.Printf("nginx took at most %.0f MB for hostile clients, of %d\n", r.Hostility.NginxMemory, maxNginxMemory)
+	report.Say("nginx took at most %.0f MB for hostile clients, of %d", r.Hostility.NginxMemory, maxNginxMemory)
 	for _, v := range r.Violations {
-		fmt.Println("NO:", v)
+		report.Say("NO: %s", v)
 	}
 	if r.Pass {
-		fmt.Println("I1 stock, I2 one each and I3 all sold held throughout and at the end, and every acknowledged order is there.")
+		report.Say("I1 stock, I2 one each and I3 all sold held throughout and at the end, and every acknowledged order is there.")
 	}
+}
+
+// repliesTable counts the replies and the orders.
+func (r Report) repliesTable() report.Table {
+	t := report.Table{Header: []string{"verdict", "claims"}}
+	for _, verdict := range allowedVerdicts {
+		t.Add(verdict, r.Verdicts[verdict])
+	}
+	t.Add("orders", r.Orders)
+	t.Add("acknowledged", r.Acknowledged)
+	return t
 }

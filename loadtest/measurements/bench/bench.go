@@ -22,6 +22,7 @@ type bench struct {
 	scale
 	Figures
 	headers   rig.Headers                // of all users
+	audited   int                        // acknowledged claims that were compared with the orders
 	latencies map[string][]time.Duration // of all repetitions in the open model
 	start     time.Time
 	progress  func(format string, args ...any)
@@ -51,7 +52,12 @@ func quick() bool { return os.Getenv("BENCH") == "quick" }
 // Run runs the sections that SECTIONS=claims,growth,… names, or all, prints the
 // report and writes out/bench/bench.json and out/bench/bench.md. BENCH=quick
 // makes fewer and shorter repetitions.
-func Run(ctx context.Context) error { return with(ctx, (*bench).run) }
+func Run(ctx context.Context) error {
+	if err := checkSections(os.Getenv("SECTIONS")); err != nil {
+		return err
+	}
+	return with(ctx, (*bench).run)
+}
 
 // with runs a job on a stack of its own.
 func with(ctx context.Context, job func(*bench, context.Context) error) error {

@@ -181,3 +181,45 @@ func TestServiceIsNormalAfterEnoughQuickClaims(t *testing.T) {
 		t.Errorf("never normal: %s, want all of the phase", got)
 	}
 }
+
+func TestUnknownSectionIsRefused(t *testing.T) {
+	t.Parallel()
+	for setting, valid := range map[string]bool{
+		"": true, "claims": true, "claims,growth": true, "typo": false, "claims,": false,
+	} {
+		if err := checkSections(setting); valid != (err == nil) {
+			t.Errorf("SECTIONS=%s: %v", setting, err)
+		}
+	}
+}
+
+// A strategy that is not measured would be missing from every table.
+func TestEveryStrategyIsMeasured(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, v := range strategies {
+		names = append(names, v.name)
+	}
+	slices.Sort(names)
+	if want := slices.Sorted(slices.Values(rig.Commits)); !slices.Equal(names, want) {
+		t.Errorf("%v are measured, want %v", names, want)
+	}
+}
+
+// What an instance made of a load that was not sent is no figure.
+func TestFigureOfAnUnsentLoadIsNotQuoted(t *testing.T) {
+	t.Parallel()
+	var all Figures
+	for o, sent := range map[offer]float64{fourfold: 100, {4, true}: 390} {
+		f := oneInstance.under(o)
+		all.add(measured{f.due(), 400}, measured{f.sent(), sent}, measured{f.madeOfPeak(), 0.9},
+			measured{f.madeMax(), 50})
+	}
+	r := Report{Figures: all}
+	if v := r.value("overload/direct 4x made max"); !math.IsNaN(v) {
+		t.Errorf("a quarter was sent, and the slowest success is quoted: %v", v)
+	}
+	if v := r.value("overload/direct 4x shared made max"); v != 50 {
+		t.Errorf("all was sent, and the slowest success is %v", v)
+	}
+}

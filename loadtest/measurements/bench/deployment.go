@@ -17,6 +17,7 @@ type deployment struct {
 	*rig.Fleet
 	sale    *rig.Sale
 	headers rig.Headers // of the users that claim
+	audited *int        // of the bench
 }
 
 const unlimitedStock = 100_000_000 // no run claims so many
@@ -77,7 +78,7 @@ func (b *bench) deployOn(
 	ctx context.Context, sale *rig.Sale, v variant, nginx rig.StartNginx, settings ...[]string,
 ) (d deployment, err error) {
 	b.progress("start %s", v.name)
-	d = deployment{variant: v, headers: b.headers, sale: sale}
+	d = deployment{variant: v, headers: b.headers, sale: sale, audited: &b.audited}
 	if d.Fleet, err = d.sale.StartFleet(v.program, nginx, settings...); err == nil {
 		_, err = d.claim(ctx, closed(defaultConns, time.Second), 1, 1)
 	}
@@ -113,6 +114,7 @@ func (d deployment) claim(ctx context.Context, l clients.Load, coupons, segments
 	if sent > userCount {
 		return o, fmt.Errorf("%d users are too few for this machine", userCount)
 	}
+	*d.audited += acknowledged
 	return o, d.sale.Check(ctx, l.Coupons, acknowledged, sent)
 }
 

@@ -92,8 +92,8 @@ func overloadRows() (rows []row) {
 			f := site.under(o)
 			rows = append(rows, row{label, []cell{
 				number(f.due()), number(f.sent()), number(f.made()), number(f.refused()), number(f.unanswered()),
-				f.ofPeak, number(f.coresLeft()), number(f.madeP50()), number(f.madeMax()), number(f.refusedP99()),
-				number(f.timeToNormal()), number(f.memory()),
+				f.ofPeak, number(f.coresLeft()), f.judged(offerFigures.madeP50), f.judged(offerFigures.madeMax),
+				f.judged(offerFigures.refusedP99), f.judged(offerFigures.timeToNormal), number(f.memory()),
 			}})
 		}
 	}
@@ -122,6 +122,36 @@ func (f offerFigures) valid(of func(offerFigures) figure) func(Figures) samples 
 		}
 		return values
 	}
+}
+
+// judged is the median of a figure, unless it is void.
+func (f offerFigures) judged(of func(offerFigures) figure) cell {
+	return func(all Figures) string {
+		if f.valid(of)(all).void() {
+			return void
+		}
+		return number(of(f))(all)
+	}
+}
+
+// judgedFigures say something only if the load was sent.
+var judgedFigures = []func(offerFigures) figure{
+	offerFigures.made, offerFigures.madeOfPeak, offerFigures.madeP50, offerFigures.madeMax, offerFigures.refusedP99,
+	offerFigures.timeToNormal,
+}
+
+// unsent reports whether a figure is of an offer that was not sent.
+func (all Figures) unsent(name string) bool {
+	for _, site := range []siteName{oneInstance, behindNginx} {
+		for _, o := range offers {
+			for _, of := range judgedFigures {
+				if f := site.under(o); of(f).name == name && f.valid(of)(all).void() {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // ofPeak is what was made of the peak.

@@ -50,7 +50,7 @@ func (r Report) quote(text string) (string, error) {
 		case number == "":
 			err = fmt.Errorf("no number follows <!-- %s -->", name)
 		case math.IsNaN(value):
-			err = fmt.Errorf("docs/benchmarks.json has no figure and no target %q", name)
+			err = fmt.Errorf("docs/benchmarks.json has no figure and no target %q, or it is void", name)
 		}
 		return "<!-- " + name + " -->" + report.Number(value)
 	})
@@ -58,8 +58,12 @@ func (r Report) quote(text string) (string, error) {
 }
 
 // value returns the value of a target, the median of a figure, or the ratio of
-// two figures. It returns NaN if there is no such name.
+// two figures. It returns NaN if there is no such name, or if the load of the figure
+// was not sent.
 func (r Report) value(name string) float64 {
+	if r.Figures.unsent(name) {
+		return math.NaN()
+	}
 	for _, t := range r.Targets {
 		if t.Name == name {
 			return t.value()

@@ -68,5 +68,5 @@ func (b *bench) report(ctx context.Context, failures []error) error {
 	if err := os.WriteFile(filepath.Join(outDir, "bench.md"), []byte(markdown), 0o644); err != nil {
 		return err
 	}
-	return writeHTML(r, b.latencies)
+	return writeHTML(r, b.latencies, b.audited)
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -23,6 +24,20 @@ type section struct {
 func (s section) selected() bool {
 	names := os.Getenv("SECTIONS")
 	return names == "" || slices.Contains(strings.Split(names, ","), s.name)
+}
+
+// checkSections returns an error if SECTIONS names what is no section.
+func checkSections(setting string) error {
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.name)
+	}
+	for name := range strings.SplitSeq(setting, ",") {
+		if setting != "" && !slices.Contains(names, name) {
+			return fmt.Errorf("SECTIONS=%s: %q is none of %s", setting, name, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 // sections are all sections in the order of their measurement.

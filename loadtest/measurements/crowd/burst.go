@@ -26,7 +26,8 @@ type Burst struct {
 	P99      float64        `json:"p99_ms"`
 	Max      float64        `json:"max_ms"`
 	Late503  float64        `json:"p99_503_ms"` // of the replies with 503; 0 without one
-	Memory   float64        `json:"memory_mb"`  // of the larger instance, at its peak
+	InFlight int            `json:"max_in_flight"`
+	Memory   float64        `json:"memory_mb"` // of the larger instance, at its peak
 	Broken   string         `json:"broken,omitempty"`
 }
 
@@ -62,8 +63,11 @@ func (s *site) burst(ctx context.Context, n int) (Burst, error) {
 func summarize(r clients.Result) Burst {
 	b := Burst{Verdicts: map[string]int{}}
 	var took, refused []time.Duration
+	var spans []rig.Span
+	moment := time.Now()
 	for _, c := range r.Claims {
 		b.Verdicts[c.Verdict]++
+		spans = append(spans, rig.Span{Sent: moment.Add(c.Sent), Received: moment.Add(c.Sent + c.Took())})
 		if c.Verdict != clients.NoReply {
 			took = append(took, c.Received)
 		}
@@ -73,6 +77,7 @@ func summarize(r clients.Result) Burst {
 	}
 	quantile := func(q float64) float64 { return rig.Milliseconds(stats.Quantile(took, q)) }
 	b.P50, b.P99, b.Max = quantile(0.5), quantile(0.99), quantile(1)
+	b.InFlight = rig.Burst{Spans: spans}.MaxInFlight()
 	b.Late503 = rig.Milliseconds(stats.Quantile(refused, 0.99))
 	return b
 }

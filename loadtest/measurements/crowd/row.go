@@ -33,6 +33,12 @@ func (r Row) passes() bool {
 	return answered == r.Clients*len(r.Bursts) && !broken && inTime
 }
 
+// met reports whether the clients of most bursts were a crowd: half of their claims
+// were in flight at one moment.
+func (r Row) met() bool { return stats.Quantile(r.all(inFlight), 0.5) >= float64(r.Clients)/2 }
+
+func (r Row) verdict() verdict.Verdict { return verdict.Of(false, !r.passes(), r.met()) }
+
 // count returns how many claims of all bursts got one of the verdicts.
 func (r Row) count(verdicts ...string) (n int) {
 	for _, b := range r.Bursts {
@@ -51,18 +57,19 @@ func (r Row) all(figure func(Burst) float64) (values []float64) {
 	return values
 }
 
-func p50(b Burst) float64     { return b.P50 }
-func p99(b Burst) float64     { return b.P99 }
-func late503(b Burst) float64 { return b.Late503 }
-func last(b Burst) float64    { return b.Max }
-func memory(b Burst) float64  { return b.Memory }
+func p50(b Burst) float64      { return b.P50 }
+func p99(b Burst) float64      { return b.P99 }
+func late503(b Burst) float64  { return b.Late503 }
+func last(b Burst) float64     { return b.Max }
+func inFlight(b Burst) float64 { return float64(b.InFlight) }
+func memory(b Burst) float64   { return b.Memory }
 
-// table is a table of rows: counts of all bursts, the medians of p50 and of both p99, and
-// the highest of the others.
+// table is a table of rows: counts of all bursts, the medians of those in flight, of p50
+// and of both p99, and the highest of the others.
 func table(rows []Row) report.Table {
 	t := report.Table{Header: []string{
 		"clients", "accepted", "refused", "503 service", "503 nginx", "no reply", "unexpected",
-		"p50 ms", "p99 ms", "worst p99", "p99 of 503", "max ms",
+		"in flight", "p50 ms", "p99 ms", "worst p99", "p99 of 503", "max ms",
 		"MB", "verdict",
 	}}
 	for _, r := range rows {
@@ -71,8 +78,8 @@ func table(rows []Row) report.Table {
 		}
 		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(clients.Service503),
 			r.count(clients.Nginx503), r.count(clients.NoReply),
-			r.count(rig.Unexpected), of(p50, 0.5), of(p99, 0.5), of(p99, 1), of(late503, 0.5), of(last, 1),
-			of(memory, 1), verdict.Passed(r.Pass, false))
+			r.count(rig.Unexpected), of(inFlight, 0.5), of(p50, 0.5), of(p99, 0.5), of(p99, 1),
+			of(late503, 0.5), of(last, 1), of(memory, 1), r.verdict())
 	}
 	return t
 }

@@ -59,6 +59,7 @@ function refresh() {
 }
 
 function showPhase() {
+  find('#phase').ariaLive = viewport.cursor === null ? 'polite' : 'off'; // not each moment of a playback
   find('#phase').textContent = phase();
   const bar = find('#progress');
   bar.hidden = !running;
@@ -160,8 +161,9 @@ async function ended(id, { error }) {
   if (!error && !matchMedia('(prefers-reduced-motion: reduce)').matches) playback.play();
 }
 
-const sidesSummary = () => sides.map(side => strings.chipText(side.letter, headlineOf(side, null).big) +
-  (side.outcome === 'lucky' ? strings.headline.lucky : '')).join(strings.semicolon);
+// sidesSummary says what had become of the sides at the moment that is shown.
+const sidesSummary = () => sides.map(side => strings.chipText(side.letter, headlineOf(side, viewport.cursor).big) +
+  (side.outcome === 'lucky' && viewport.cursor === null ? strings.headline.lucky : '')).join(strings.semicolon);
 
 async function showHistory() {
   history = await races();
@@ -253,7 +255,10 @@ function addButtons() {
   viewport.addEventListener('change', () => {
     find('#window').textContent = viewport.whole ? '' : `${duration(viewport.from)} – ${duration(viewport.to)}`;
   });
-  viewport.addEventListener('moment', () => numbersTable(find('#numbers-table'), sides, viewport.cursor));
+  viewport.addEventListener('moment', () => {
+    numbersTable(find('#numbers-table'), sides, viewport.cursor);
+    showPhase();
+  });
   whenThemeChanges(() => [...views, ...defects ? [defects] : []].forEach(view => view.setTheme()));
 }
 

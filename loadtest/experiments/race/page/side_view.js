@@ -85,6 +85,7 @@ export class SideView {
   #showOutcome() {
     const { side, viewport: { cursor } } = this;
     if (!side) return;
+    find('.sentence', this.root).classList.toggle('later', cursor !== null);
     const { big, small, outcome } = headlineOf(side, cursor);
     this.root.dataset.outcome = outcome;
     setText(find('.big', this.root), big);

@@ -240,7 +240,7 @@ const zh = {
   keys: '点击一条线，查看临界区内发生了什么。拖动选区放大，双击显示全部，Ctrl + 滚轮或双指缩放。键盘：+ − ← → Home End 0；↑ ↓ 逐个查看请求。',
   verdicts: {
     accepted: '成功', wrong: '不该成功', already_claimed: '已抢过', sold_out: '已售罄',
-    claim_in_progress: '被锁拒绝', refused: '无结论（503）', in_flight: '尚未应答',
+    claim_in_progress: '被锁拒绝', refused: '结果未知（503）', in_flight: '尚未应答',
   },
   section: '在临界区内', overlap: '多个同时在内',
   timeline: side => `${side} 方的临界区。数字见下方表格。`,
@@ -250,7 +250,7 @@ const zh = {
   claimCount: n => `${n} 个请求`,
   sections: '临界区',
   sectionsNote: (keys, overlapping) => `${keys} 个键，${overlapping === '0' ? '没有' : `${overlapping} 个`}重叠`,
-  openSections: '打开的临界区数',
+  openSections: '同时在临界区内的请求数',
   openNote: (keys, most) => `全部 ${keys} 个键，最多同时 ${most} 个`,
   key: (key, deepest) => deepest > 1 ? `${key}：同时 ${deepest} 个` : key,
   keysRange: (from, to, all) => `第 ${from}–${to} 个键，共 ${all} 个，重叠的在前`,
@@ -263,7 +263,7 @@ const zh = {
     duplicate: ({ user, first, second }, { looked, committed, inserted }) =>
       `用户 ${user}：请求 ${second} 在 ${looked} 查询，没有查到订单；请求 ${first} 在 ${committed} 提交了自己的订单；请求 ${second} 在 ${inserted} 又插入了一个订单。`,
     oversold: ({ first, second }, { read, stock, committed, updated }) =>
-      `请求 ${second} 在 ${read} 读到库存 ${stock}；请求 ${first} 在 ${committed} 提交，取走一件；请求 ${second} 在 ${updated} 仍按读到的库存再扣一件。`,
+      `请求 ${second} 在 ${read} 读到库存 ${stock}；请求 ${first} 在 ${committed} 提交，取走一张；请求 ${second} 在 ${updated} 仍按读到的库存再扣一张。`,
     index: ({ user, first, second }, { committed, inserted }) =>
       `用户 ${user}：请求 ${second} 在 ${inserted} 插入第二个订单，被唯一索引拒绝；请求 ${first} 在 ${committed} 提交。`,
     seen: ({ user, first, second }, { committed, entered, looked }) =>
@@ -282,8 +282,8 @@ const zh = {
   expectedOrders: n => `应有 ${n} 个订单`,
   headline: {
     duplicates: (n, served, users) => `${n} 个重复订单，${users} 个用户中 ${served} 个抢到`,
-    oversold: (n, stock) => `库存 ${stock} 件，超卖 ${n} 件`,
-    missing: (missing, unsold) => `丢失 ${missing} 个已确认的订单，${unsold} 件没有卖出`,
+    oversold: (n, stock) => `库存 ${stock} 张，超卖 ${n} 张`,
+    missing: (missing, unsold) => `丢失 ${missing} 个已确认的订单，${unsold} 张没有卖出`,
     soFar: (orders, sent) => `到此刻 ${orders}，已发出 ${sent} 个请求`,
     right: '正确',
     instead: (n, expected) => `一共 ${n} 个订单，正确的是 ${expected} 个`,
@@ -292,11 +292,11 @@ const zh = {
   },
   judged: { held: '守住', broke: '被打破，理应如此', lucky: '侥幸：有重叠而无损害，请重复', wrong: '被打破，本应守住', void: '没有受到考验' },
   with: (text, harm) => `${text}：${harm}`,
-  open_: '尚未审计', notYet: '到此刻',
+  open_: '尚未核对', notYet: '到此刻未被打破',
   promises: {
-    stock: ['绝不超卖', n => `超出库存 ${n} 件`],
-    one_each: ['每人一单', n => `重复 ${n} 单`],
-    all_sold: ['售完且不丢单', n => `丢失或未售 ${n} 件`],
+    stock: ['不超卖', n => `超出库存 ${n} 张`],
+    one_each: ['一人一单', n => `重复 ${n} 单`],
+    all_sold: ['不少卖、不丢单', n => `丢失或未售 ${n} 张`],
   },
   idle: (claims, users, each, stock) => `${claims} 个请求：${users} 个用户，每人同时 ${each} 个。库存 ${stock}。`,
   reconnecting: '连接中断，正在重新连接……',
@@ -306,14 +306,14 @@ const zh = {
   rows: {
     sent: '发出的请求', orders: '数据库中的订单', expected: '应有的订单数', duplicates: '重复订单', oversold: '超卖',
     undersold: '少卖', missing: '已确认但丢失的订单', keys: '键的数量', overlaps: '已有请求在内时又进入临界区的次数',
-    deepest: '同一临界区内最多同时', wait: '等待锁的最长时间', last: '最后一个应答',
-    auditOrders: '订单（服务自身的审计）', auditUsers: '有订单的用户（服务自身的审计）', auditMost: '单个用户的最多订单（服务自身的审计）', auditStock: '剩余库存（服务自身的审计）',
+    deepest: '同一临界区内同时最多的请求数', wait: '等待锁的最长时间', last: '到最后一个应答的用时',
+    auditOrders: '订单（服务自己的核对）', auditUsers: '有订单的用户（服务自己的核对）', auditMost: '单个用户的最多订单（服务自己的核对）', auditStock: '剩余库存（服务自己的核对）',
   },
   defects: '各代锁的缺陷',
   defectsHint: '文章里的各代锁，分别遇到使它出错的故障，旁边是守得住的实现：持有者停顿、迟到的释放、租约太短、主从切换、续期、fence。每次都用独立的 Redis 服务器；make generations 全部运行一遍。',
   runDefect: '注入故障',
-  faultText: (fault, names) => `故障：${fault}。参加者：${names}。`,
-  defect: text => zhDefects[text] ?? text, process: name => name.replace('process', '进程'),
+  faultText: (fault, names) => `故障：${fault}。受测的锁：${names}。`,
+  defect: text => zhDefects[text] ?? text, process: name => name === 'the fault' ? '故障' : name.replace('process', '进程'),
   history: '保留的竞争',
   historyHint: '保存在 out/race，最近 50 场。点击字母，把这一方放到那个位置，与其他任何一方并排。',
   states: { starting: '启动中', running: '进行中', ended: '已结束', failed: '失败' },
