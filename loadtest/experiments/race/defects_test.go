@@ -3,6 +3,9 @@ package race
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,20 +43,45 @@ func TestDefectIsShown(t *testing.T) {
 	}
 }
 
-// Chinese readers are told of every defect in Chinese.
-func TestEveryDefectHasAChineseName(t *testing.T) {
+// Chinese readers are told of every defect, and of what became of it, in Chinese.
+func TestDefectsAreToldInChinese(t *testing.T) {
 	t.Parallel()
-	texts, err := page.Files.ReadFile("strings.js")
+	texts := outcomes(t)
+	for _, d := range generations.Defects() {
+		texts = append(texts, d.Defect, d.Fault)
+	}
+	script, err := page.Files.ReadFile("defects_zh.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range generations.Defects() {
-		for _, text := range []string{d.Defect, d.Fault} {
-			if !strings.Contains(string(texts), `'`+text+`': '`) && !strings.Contains(string(texts), `"`+text+`": '`) {
-				t.Errorf("%q has no Chinese name", text)
-			}
+	for _, text := range texts {
+		if !strings.Contains(string(script), `'`+text+`': '`) && !strings.Contains(string(script), `"`+text+`": '`) {
+			t.Errorf("%q is not told in Chinese", text)
 		}
 	}
+}
+
+// outcomes returns the formats of the texts on trials.
+func outcomes(tb testing.TB) (formats []string) {
+	tb.Helper()
+	files, err := filepath.Glob("loadtest/experiments/generations/*.go")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text := regexp.MustCompile(`\b(?:held|broke|timeline\.fault)\((?:fmt\.Sprintf\()?"([^"]+)"`)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, match := range text.FindAllStringSubmatch(string(source), -1) {
+			formats = append(formats, match[1])
+		}
+	}
+	if len(formats) < 30 {
+		tb.Errorf("only %d texts are found: %q", len(formats), formats)
+	}
+	return formats
 }
 
 func TestDefectThatDoesNotExistIsNotFound(t *testing.T) {

@@ -28,7 +28,7 @@ export class Defects {
     select.replaceChildren(...this.list.map((d, i) => new Option(strings.defect(d.defect), i)));
     select.value = this.chosen;
     const { fault, generations } = this.list[this.chosen];
-    find('.fault', this.root).textContent = strings.faultText(strings.defect(fault), generations.join(' | '));
+    find('.fault', this.root).textContent = strings.faultText(strings.defect(fault), generations.map(strings.trial).join(' | '));
     this.#showTrials();
   }
 
@@ -61,9 +61,9 @@ export class Defects {
     const figures = this.#trials.map(trial => {
       const verdict = trial.broke ? trial.expect === 'break' ? 'broke' : 'wrong' : trial.expect === 'hold' ? 'held' : 'lucky';
       const lamp = element('span', { className: 'lamp', 'aria-hidden': 'true' }, trial.broke ? '✗' : verdict === 'held' ? '✓' : '?');
-      return element('figure', { className: `trial light ${verdict}` }, lamp, element('span', { className: 'promise' }, trial.generation),
-        element('span', { className: 'said' }, strings.with(strings.judged[verdict], trial.seen)),
-        element('canvas', { role: 'img', 'aria-label': `${trial.generation}: ${trial.seen}` }));
+      return element('figure', { className: `trial light ${verdict}` }, lamp, element('span', { className: 'promise' }, strings.trial(trial.generation)),
+        element('span', { className: 'said' }, strings.with(strings.judged[verdict], strings.trial(trial.seen))),
+        element('canvas', { role: 'img', 'aria-label': strings.with(strings.trial(trial.generation), strings.trial(trial.seen)) }));
     });
     find('.trials', this.root).replaceChildren(...figures);
     this.#timelines = this.#trials.map(({ lanes }, i) => timelineOf(find('canvas', figures[i]), lanes));
@@ -80,6 +80,6 @@ function timelineOf(canvas, lanes) {
   viewport.setEnd(to + span);
   viewport.show(from - span * 0.2, to + span * 0.05);
   const timeline = new Timeline(canvas, viewport);
-  timeline.setBands([new LanesBand({ title: '', lanes, nameOf: strings.process })]);
+  timeline.setBands([new LanesBand({ title: '', lanes, nameOf: strings.trial })]);
   return timeline;
 }

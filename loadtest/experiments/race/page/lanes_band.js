@@ -10,7 +10,7 @@ const rowHeight = 36;
 
 export class LanesBand {
   // lanes are {Name, Spans}; a span is {Name, Kind, From, To}, in milliseconds. The
-  // last lane is that of the faults. title is the text above, nameOf that of a lane.
+  // last lane is that of the faults. title is the text above, nameOf says a text in the reader's language.
   constructor({ title, lanes, nameOf }) {
     const rows = lanes.slice(0, -1).filter(lane => lane.Spans.length > 0);
     const holds = rows.flatMap(lane => lane.Spans.filter(s => s.Kind === 'hold'));
@@ -34,12 +34,13 @@ export class LanesBand {
     this.rows.forEach((lane, i) => this.#drawRow(ctx, lane, top(i), at, box, theme));
     let [free, line] = [-Infinity, 0]; // texts that would overlap take turns on two lines
     for (const fault of this.faults) {
+      const name = this.nameOf(fault.Name);
       ctx.fillStyle = theme.overlap;
       ctx.fillRect(at(fault.From), box.top + 14, 1.5, box.bottom - box.top - 14);
-      const left = Math.min(at(fault.From), box.right - ctx.measureText(fault.Name).width);
+      const left = Math.min(at(fault.From), box.right - ctx.measureText(name).width);
       line = left < free ? 1 - line : 0;
-      free = left + ctx.measureText(fault.Name).width + 8;
-      outlined(ctx, fault.Name, left, box.top + 4 + line * 13, theme.overlap, theme.card);
+      free = left + ctx.measureText(name).width + 8;
+      outlined(ctx, name, left, box.top + 4 + line * 13, theme.overlap, theme.card);
     }
   }
 
@@ -53,7 +54,7 @@ export class LanesBand {
     for (const span of lane.Spans.filter(s => s.Kind === 'call')) {
       ctx.fillStyle = theme.ink;
       ctx.fillRect(at(span.From), top, Math.max(2, at(span.To) - at(span.From)), 18);
-      const text = span.Name.replace(/^\w+: /, '');
+      const text = this.nameOf(span.Name.replace(/^\w+: /, ''));
       const left = Math.min(at(span.From), box.right - ctx.measureText(text).width);
       if (left < free) continue;
       outlined(ctx, text, left, top + 25, theme.muted, theme.card);

@@ -1,4 +1,5 @@
 // All texts of the page, in English and Chinese.
+import { zhDefect, zhTrial } from './defects_zh.js';
 
 const en = {
   otherLanguage: '中文',
@@ -122,7 +123,7 @@ const en = {
   defectsHint: 'The locks as articles print them, each under the fault that breaks it, and those that hold: a paused holder, a late release, a short lease, a failover, renewal, fences. On Redis servers of their own; make generations runs them all.',
   runDefect: 'Inject the fault',
   faultText: (fault, names) => `The fault: ${fault}. Under it: ${names}.`,
-  defect: text => text, process: name => name,
+  defect: text => text, trial: text => text,
   history: 'Races that are kept',
   historyHint: 'In out/race, the last 50. A letter puts a side into that place, beside any others.',
   states: { starting: 'starting', running: 'running', ended: 'ended', failed: 'failed' },
@@ -164,32 +165,6 @@ const en = {
 };
 
 const zhScopes = { user: '用户', coupon: '优惠券', segment: '分段' };
-
-// The defects and faults of package generations.
-const zhDefects = {
-  'the lock never expires': '锁永不过期', 'the process crashes between two commands of TryLock': '进程在 TryLock 的两条命令之间崩溃',
-  "unlock deletes another holder's lock": '解锁删掉了别人的锁', 'the holder pauses past its lease, then unlocks': '持有者停顿到租约过期，然后解锁',
-  'the same, between two commands': '同上，发生在两条命令之间', 'the holder pauses between two commands of Unlock': '持有者在 Unlock 的两条命令之间停顿',
-  'two processes have the same owner id': '两个进程的持有者标识相同', 'as above; both holders are thread 1 of their process': '同上；两个持有者都是各自进程的 1 号线程',
-  "unlock without a lock deletes the holder's": '没拿到锁却解锁，删掉了持有者的锁', 'a process is refused, and its finally unlocks': '进程被拒绝，它的 finally 仍然解锁',
-  'the lease is shorter than the work': '租约比业务短', 'the work takes three leases': '业务耗时为三个租约',
-  'one lost renewal ends the lease': '丢失一次续期，租约就结束', 'the next renewal is lost; the work takes three leases': '下一次续期丢失；业务耗时为三个租约',
-  'the holder is not told that renewals fail': '续期失败，持有者却不知道', 'the holder is cut off from the server': '持有者与服务器断开',
-  "a renewal prolongs another holder's lock": '续期延长了别人的锁', 'the lease ends, the next holder locks and crashes': '租约结束，下一个持有者加锁后崩溃',
-  'the inner unlock releases the outer lock': '里层解锁释放了外层的锁', 'locked twice, unlocked once': '加锁两次，解锁一次',
-  'stock and sales disagree': '库存与销量对不上', 'a second order comes while the first locks twice': '第一单重入加锁时，第二单到来',
-  'the second attempt succeeds without a lock': '没拿到锁，第二次尝试却成功', 'tries twice while another process holds the lock': '别的进程持有锁时尝试两次',
-  're-entry after the lease has expired': '租约过期后重入', 'the lease expires, another process locks, the first re-enters': '租约过期，另一进程加锁，前一个重入',
-  'unlock leaves its queue entry behind': '解锁后仍留在队列里', 'one process locks and unlocks, the next waits': '一个进程加锁又解锁，下一个等待',
-  'a crashed waiter blocks the queue': '崩溃的等待者堵住队列', 'a waiter crashes, then the holder unlocks': '一个等待者崩溃，然后持有者解锁',
-  'each release wakes every waiter': '每次释放都唤醒所有等待者', 'sixteen wait in ZooKeeper': '十六个在 ZooKeeper 中等待',
-  'a failover loses the lock': '主从切换丢失锁', 'the master crashes before its replica has the lock': '主节点在从节点收到锁之前崩溃',
-  'two failovers make three holders': '两次主从切换造成三个持有者', 'the master crashes, and then the replica in its place': '主节点崩溃，接替它的从节点又崩溃',
-  "the lease ends when the server's clock says so": '租约何时结束由服务器的时钟说了算', 'the clock of a server steps past the lease': '服务器的时钟跳过了租约',
-  'one hung node prevents locking': '一个卡住的节点使加锁失败', 'one of five nodes hangs': '五个节点中一个卡住',
-  'the holder counts its lease too long': '持有者把租约算得太长', 'one of five nodes replies late': '五个节点中一个应答迟到',
-  'a paused holder writes after its lease': '停顿的持有者在租约之后写入', 'the holder pauses past its lease, then writes': '持有者停顿到租约过期，然后写入',
-};
 
 const zh = {
   otherLanguage: 'English',
@@ -313,7 +288,7 @@ const zh = {
   defectsHint: '文章里的各代锁，分别遇到使它出错的故障，旁边是守得住的实现：持有者停顿、迟到的释放、租约太短、主从切换、续期、fence。每次都用独立的 Redis 服务器；make generations 全部运行一遍。',
   runDefect: '注入故障',
   faultText: (fault, names) => `故障：${fault}。受测的锁：${names}。`,
-  defect: text => zhDefects[text] ?? text, process: name => name === 'the fault' ? '故障' : name.replace('process', '进程'),
+  defect: zhDefect, trial: zhTrial,
   history: '保留的竞争',
   historyHint: '保存在 out/race，最近 50 场。点击字母，把这一方放到那个位置，与其他任何一方并排。',
   states: { starting: '启动中', running: '进行中', ended: '已结束', failed: '失败' },
