@@ -54,7 +54,7 @@ func zookeeperProgram(java, dir, address, config string) (Program, error) {
 		return Program{}, err
 	}
 	config = "dataDir=data\nclientPortAddress=" + host + "\nclientPort=" + port + "\n" + config +
-		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,wchs\n"
+		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,wchs,wchp\n"
 	return Program{
 		Name: "zookeeper", Path: java, Dir: dir,
 		Args: []string{
@@ -115,4 +115,10 @@ func (z *ZooKeeper) Watches(ctx context.Context) (n int, err error) {
 	_, count, _ := strings.Cut(reply, "Total watches:")
 	_, err = fmt.Sscan(count, &n)
 	return n, err
+}
+
+// Watched reports whether a client watches a node whose path begins with prefix.
+func (z *ZooKeeper) Watched(ctx context.Context, prefix string) (bool, error) {
+	reply, err := zookeeperCommand(ctx, z.Address, "wchp")
+	return strings.Contains("\n"+reply, "\n"+prefix), err
 }

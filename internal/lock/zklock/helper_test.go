@@ -87,3 +87,14 @@ func openThroughProxy(t *testing.T, server *lab.ZooKeeper, timeout time.Duration
 	t.Cleanup(l.Close)
 	return l, proxy
 }
+
+// awaitWatch waits until somebody watches a node of the key's queue: a waiter has read
+// the queue then.
+func awaitWatch(t *testing.T, server *lab.ZooKeeper, key string) {
+	t.Helper()
+	eventually(t, "the waiter's watch", func() bool {
+		watched, err := server.Watched(t.Context(), "/locks/"+key+"/")
+		noError(t, "wchp", err)
+		return watched
+	})
+}

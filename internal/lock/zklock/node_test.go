@@ -68,7 +68,7 @@ func TestCancelledLockDeletesTheNodeLater(t *testing.T) {
 		done <- err
 	}()
 	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	time.Sleep(50 * time.Millisecond) // let the waiter set its watch
+	awaitWatch(t, server, key)
 	proxy.Inject(faultproxy.LoseRequest, key, 1)
 	cancel()
 	if err := <-done; !errors.Is(err, lock.ErrLocked) {
@@ -122,7 +122,7 @@ func TestSilentServerIsNotTakenForAHolder(t *testing.T) {
 		ended <- err
 	}()
 	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	time.Sleep(50 * time.Millisecond) // let the waiter read the queue
+	awaitWatch(t, server, key)
 	proxy.Partition()
 	cancel()
 	err = <-ended

@@ -100,7 +100,7 @@ func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
 		got <- err
 	}()
 	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	time.Sleep(50 * time.Millisecond) // let the waiter set its watch
+	awaitWatch(t, server, key)
 	before := nodes(t, conn, key)
 	proxy.Disconnect()
 	time.Sleep(200 * time.Millisecond)
@@ -124,7 +124,7 @@ func TestChangedNodeOfTheHolderGrantsNothing(t *testing.T) {
 		got <- err
 	}()
 	eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	time.Sleep(50 * time.Millisecond) // let the waiter set its watch
+	awaitWatch(t, server, key)
 	names := nodes(t, conn, key)
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
 	_, err := conn.Set("/locks/"+key+"/"+names[0], []byte("__REVOKE__"), -1)
