@@ -25,9 +25,37 @@ interrupt() {
 	cat out/bare.txt
 }
 
+# request METHOD PATH BODY sends a request to the page of the race, which is served
+# last of all, and prints the response. A container that has nothing has no curl.
+request() {
+	local address
+	address=$(grep -o '127\.0\.0\.1:[0-9]*' out/bare.txt | tail -n 1)
+	exec 3<>"/dev/tcp/${address/:/\/}"
+	printf '%s %s HTTP/1.0\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s' \
+		"$1" "$2" "$address" "${#3}" "$3" >&3
+	cat <&3
+}
+
+# race_under runs a race under a lock, which its server has to be installed for.
+race_under() {
+	local side id
+	side='{"lock":"'$1'","lock_scope":"user","guards":["unique","stock"],"commit":"each","instances":2,"redis":"single"}'
+	id=$(request POST /races '{"workload":{"users":5,"claims_per_user":4,"stock":5,"segments":1},"sides":['"$side]}" |
+		grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+	until request GET "/races/$id" '' | grep -q '"state":"ended"'; do
+		if [ -z "$id" ] || request GET "/races/$id" '' | grep '"state":"failed"'; then exit 1; fi
+		sleep 1
+	done
+}
+
 case $1 in
-up | race)
-	serve "$1"
+up)
+	serve up
+	interrupt
+	;;
+race)
+	serve race
+	for lock in redis mysql zk etcd memcache; do race_under $lock; done
 	interrupt
 	;;
 load | judge)
