@@ -79,7 +79,7 @@ func Holder(ctx context.Context) error {
 		return err
 	}
 	if waiters, err := strconv.Atoi(os.Getenv("WAITERS")); err == nil {
-		l = holder.Crowd(l, waiters)
+		l = holder.Waiters(l, waiters)
 	}
 	return holder.Serve(ctx, os.Stdin, os.Stdout, l)
 }

@@ -29,7 +29,7 @@ type seen struct {
 	struck, healed  time.Duration // 0 without a fault
 	released        time.Duration // when the first holder was told to release; 0 if it was not
 	waited          time.Duration // when the second was told to acquire
-	crowd           holder.Line   // the second's answer to its release
+	others          holder.Line   // the second's answer to its release
 	requests        int           // of both holders to the servers; before the trial, those that came before it
 	freed           time.Duration // when the second was told to acquire again
 	leak            time.Duration // how long that took
@@ -213,7 +213,7 @@ func (t *trial) awaitSecond(ctx context.Context) {
 	rig.Sleep(ctx, leaseTime/3)
 	from := t.b().said()
 	t.b().release()
-	t.seen.crowd, _ = t.b().await(from, t.wait()+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+	t.seen.others, _ = t.b().await(from, t.wait()+answerLimit, holder.Released, holder.Lost, holder.Unknown)
 }
 
 // awaitFree measures how long the key is locked though nobody holds it.

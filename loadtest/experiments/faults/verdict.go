@@ -93,7 +93,7 @@ func (t *trial) judge() Verdict {
 		v.Told = milliseconds(a[0].told - b[0].from)
 	}
 	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()),
-		t.crowdGaveUp(entered))
+		t.waiterGaveUp(entered))
 	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keeps
 	v.WrongWord = t.wrongWord(a, b)
 	v.Took = entered && b[0].from < s.released && t.tookAway()
@@ -152,13 +152,13 @@ func (t *trial) next(until time.Duration) *float64 {
 	return milliseconds(until - s.released)
 }
 
-// crowdGaveUp returns what the second holder said if it had many waiters, and not each of
+// waiterGaveUp returns what the second holder said if it had many waiters, and not each of
 // them got the lock.
-func (t *trial) crowdGaveUp(entered bool) string {
-	if t.row.waiters == 0 || !entered || t.seen.crowd.Word == holder.Released {
+func (t *trial) waiterGaveUp(entered bool) string {
+	if t.row.waiters == 0 || !entered || t.seen.others.Word == holder.Released {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("of %d waiters: %s %s", t.row.waiters, t.seen.crowd.Word, t.seen.crowd.Text))
+	return strings.TrimSpace(fmt.Sprintf("of %d waiters: %s %s", t.row.waiters, t.seen.others.Word, t.seen.others.Text))
 }
 
 // gaveUp returns what a holder said that waited from begun on and neither acquired

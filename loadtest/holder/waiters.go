@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Crowd returns a lock of n waiters at a time. Acquire returns when the first of them
+// Waiters returns a lock of n waiters at a time. Acquire returns when the first of them
 // holds l. Release releases it and returns when each of the others has held l, too, and
 // released it; it returns an error, which is no verdict, if one of them got no lock, or
 // two held it at once.
-func Crowd(l Lock, n int) Lock { return crowd{l, n} }
+func Waiters(l Lock, n int) Lock { return waiters{l, n} }
 
-type crowd struct {
+type waiters struct {
 	lock Lock
 	n    int
 }
 
 // Acquire implements Lock.
-func (c crowd) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
-	h := &crowdHeld{waiting: c.n, arrivals: make(chan arrival, c.n)}
+func (c waiters) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
+	h := &heldByOne{waiting: c.n, arrivals: make(chan arrival, c.n)}
 	for range c.n {
 		go func() {
 			held, err := c.lock.Acquire(ctx, key, lease, wait)
@@ -42,8 +42,8 @@ type arrival struct {
 	err  error
 }
 
-// crowdHeld is a lock that one of a crowd holds.
-type crowdHeld struct {
+// heldByOne is a lock that one of many waiters holds.
+type heldByOne struct {
 	Held
 	waiting  int
 	arrivals chan arrival
@@ -52,21 +52,21 @@ type crowdHeld struct {
 
 var errTwoAtOnce = errors.New("two waiters held at once")
 
-func (h *crowdHeld) arrive(held Held, err error) arrival {
+func (h *heldByOne) arrive(held Held, err error) arrival {
 	if err == nil && h.holding.Add(1) > 1 {
 		err = errTwoAtOnce
 	}
 	return arrival{held, err}
 }
 
-func (h *crowdHeld) next() (Held, error) {
+func (h *heldByOne) next() (Held, error) {
 	h.waiting--
 	a := <-h.arrivals
 	return a.held, a.err
 }
 
 // Release implements Held.
-func (h *crowdHeld) Release(ctx context.Context) error {
+func (h *heldByOne) Release(ctx context.Context) error {
 	failed, last := 0, h.releaseOne(ctx, h.Held)
 	for h.waiting > 0 {
 		held, err := h.next()
@@ -78,12 +78,12 @@ func (h *crowdHeld) Release(ctx context.Context) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d waiters: %v", failed, last) //nolint:errorlint // one waiter's verdict is not the crowd's
+		return fmt.Errorf("%d waiters: %v", failed, last) //nolint:errorlint // one waiter's verdict is not that of all
 	}
 	return last
 }
 
-func (h *crowdHeld) releaseOne(ctx context.Context, held Held) error {
+func (h *heldByOne) releaseOne(ctx context.Context, held Held) error {
 	h.holding.Add(-1)
 	return held.Release(ctx)
 }

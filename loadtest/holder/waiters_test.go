@@ -10,11 +10,11 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-func TestEachWaiterOfACrowdHoldsOnce(t *testing.T) {
+func TestEachOfManyWaitersHoldsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &counted{Lock: FromClient(lock.New(lock.Local()))}
-		held, err := Crowd(c, 100).Acquire(t.Context(), "k", time.Second, time.Minute)
+		held, err := Waiters(c, 100).Acquire(t.Context(), "k", time.Second, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,10 +41,10 @@ func (c *counted) Acquire(ctx context.Context, key string, lease, wait time.Dura
 	return h, err
 }
 
-func TestCrowdFindsTwoAtOnce(t *testing.T) {
+func TestWaitersFindTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		held, err := Crowd(FromClient(lock.New(lock.None())), 2).Acquire(t.Context(), "k", time.Second, time.Minute)
+		held, err := Waiters(FromClient(lock.New(lock.None())), 2).Acquire(t.Context(), "k", time.Second, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
