@@ -17,7 +17,7 @@ const (
 	refreshInterval = 5 * time.Minute
 	fetchTimeout    = 10 * time.Second
 	// unknownKeyInterval is the shortest time between two fetches for tokens
-	// whose kid is unknown. Anybody can send such tokens.
+	// whose kid is unknown. Every client can send such tokens.
 	unknownKeyInterval = 10 * time.Second
 	// maxJWKS bounds the document. It has room for a thousand keys.
 	maxJWKS = 1 << 20

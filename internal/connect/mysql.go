@@ -120,7 +120,7 @@ const replyTimeout = 15 * time.Second
 //
 // The server closes the connection of a process whose host or network has failed
 // when it has been idle for some seconds, and so releases its named locks. By
-// default that takes hours, and nobody else can migrate the database meanwhile.
+// default that takes hours, and no other process can migrate the database meanwhile.
 func ForMigrations(s *settings) {
 	s.ReadTimeout = cmp.Or(s.ReadTimeout, replyTimeout)
 	s.shortIdle = true

@@ -24,7 +24,7 @@ func (c *Client) ReleaseAll(ctx context.Context, locks []*Lock) {
 	}
 }
 
-// releaseBatch releases those of locks that nobody else is releasing.
+// releaseBatch releases those of locks whose release has not begun.
 func (c *Client) releaseBatch(ctx context.Context, releaser BatchReleaser, locks []*Lock) {
 	batch, leases := make([]*Lock, 0, len(locks)), make([]Lease, 0, len(locks))
 	for _, l := range locks {

@@ -20,11 +20,11 @@ type waiters struct {
 }
 
 // Acquire implements Lock.
-func (c waiters) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
-	h := &heldByOne{waiting: c.n, arrivals: make(chan arrival, c.n)}
-	for range c.n {
+func (w waiters) Acquire(ctx context.Context, key string, lease, wait time.Duration) (Held, error) {
+	h := &heldByOne{waiting: w.n, arrivals: make(chan arrival, w.n)}
+	for range w.n {
 		go func() {
-			held, err := c.lock.Acquire(ctx, key, lease, wait)
+			held, err := w.lock.Acquire(ctx, key, lease, wait)
 			h.arrivals <- h.arrive(held, err)
 		}()
 	}

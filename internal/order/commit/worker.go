@@ -47,9 +47,8 @@ func (g *groupCommit) commitShared(b *batch) (err error) {
 	return g.settle(ctx, b, err)
 }
 
-// split commits the parts of a batch each in a transaction of its own. One of
-// their coupons may be locked by somebody else: the others do not wait for it
-// again.
+// split commits the parts of a batch each in a transaction of its own. One of their
+// coupons may be locked by another transaction: the others do not wait for it again.
 func (g *groupCommit) split(b *batch) {
 	for _, p := range b.parts {
 		alone := &batch{}

@@ -15,7 +15,7 @@ import (
 //
 // A scrape begins the audits if the last ones are old, and does not wait for
 // them. It shows what the last complete audits found, and nothing before the
-// first. So a service that nobody scrapes audits nothing. An audit reads all
+// first. So a service without scrapes audits nothing. An audit reads all
 // orders of its coupon by one index, one coupon at a time.
 type Promises struct {
 	store  *order.Store

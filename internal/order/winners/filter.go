@@ -64,20 +64,20 @@ const (
 )
 
 func newFilters(db *sqlx.DB, maxBytes int) *filters {
-	w := &filters{db: db, maxBytes: maxBytes, byCoupon: map[int64]*filter{}}
-	w.loadCtx, w.endLoads = context.WithCancel(context.Background())
-	return w
+	fs := &filters{db: db, maxBytes: maxBytes, byCoupon: map[int64]*filter{}}
+	fs.loadCtx, fs.endLoads = context.WithCancel(context.Background())
+	return fs
 }
 
 // exclude reports whether the filter of c, which was seen sold out, proves that
 // the user has no order. If c has no filter, exclude begins to load it and
 // returns false.
-func (w *filters) exclude(c coupon.Coupon, userID int64) bool {
-	w.mu.RLock()
-	f := w.byCoupon[c.ID]
-	w.mu.RUnlock()
+func (fs *filters) exclude(c coupon.Coupon, userID int64) bool {
+	fs.mu.RLock()
+	f := fs.byCoupon[c.ID]
+	fs.mu.RUnlock()
 	if f == nil || f.initialStock < c.InitialStock {
-		w.beginLoad(c)
+		fs.beginLoad(c)
 		return false
 	}
 	if !f.used.Load() { // storing always would make all cores write to one cache line
@@ -89,64 +89,64 @@ func (w *filters) exclude(c coupon.Coupon, userID int64) bool {
 
 // beginLoad loads the filter of c in the background, unless it has been begun or
 // does not fit.
-func (w *filters) beginLoad(c coupon.Coupon) {
+func (fs *filters) beginLoad(c coupon.Coupon) {
 	bits, hashes := bloom.EstimateParameters(uint(max(1, c.InitialStock)), falsePositives)
 	f := &filter{initialStock: c.InitialStock, bytes: int(bits/8) + filterOverhead}
 	f.used.Store(true)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before := w.byCoupon[c.ID]
-	if w.closed || before != nil && before.initialStock >= c.InitialStock {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	before := fs.byCoupon[c.ID]
+	if fs.closed || before != nil && before.initialStock >= c.InitialStock {
 		return
 	}
-	w.evict(c.ID)
-	if !w.makeRoom(f.bytes) {
+	fs.evict(c.ID)
+	if !fs.makeRoom(f.bytes) {
 		return
 	}
-	w.byCoupon[c.ID] = f
-	w.bytes += f.bytes
-	w.loads.Go(func() {
-		if err := w.load(c.ID, f, bits, hashes); err != nil {
-			w.abandon(c.ID, f)
+	fs.byCoupon[c.ID] = f
+	fs.bytes += f.bytes
+	fs.loads.Go(func() {
+		if err := fs.load(c.ID, f, bits, hashes); err != nil {
+			fs.abandon(c.ID, f)
 		}
 	})
 }
 
 // makeRoom reports whether n more bytes fit. It evicts filters that have not been
 // used for an interval.
-func (w *filters) makeRoom(n int) bool {
-	if n > w.maxBytes/2 {
+func (fs *filters) makeRoom(n int) bool {
+	if n > fs.maxBytes/2 {
 		return false
 	}
-	if w.bytes+n > w.maxBytes && time.Since(w.sweptAt) >= sweepInterval {
-		w.sweptAt = time.Now()
-		for id, f := range w.byCoupon {
+	if fs.bytes+n > fs.maxBytes && time.Since(fs.sweptAt) >= sweepInterval {
+		fs.sweptAt = time.Now()
+		for id, f := range fs.byCoupon {
 			if !f.used.Swap(false) {
-				w.evict(id)
+				fs.evict(id)
 			}
 		}
 	}
-	return w.bytes+n <= w.maxBytes
+	return fs.bytes+n <= fs.maxBytes
 }
 
-func (w *filters) evict(couponID int64) {
-	if f := w.byCoupon[couponID]; f != nil {
-		w.bytes -= f.bytes
-		delete(w.byCoupon, couponID)
+func (fs *filters) evict(couponID int64) {
+	if f := fs.byCoupon[couponID]; f != nil {
+		fs.bytes -= f.bytes
+		delete(fs.byCoupon, couponID)
 	}
 }
 
 // abandon removes a filter that could not be loaded, after a pause. A later
 // claim begins to load it again.
-func (w *filters) abandon(couponID int64, f *filter) {
+func (fs *filters) abandon(couponID int64, f *filter) {
 	select {
 	case <-time.After(loadPause):
-	case <-w.loadCtx.Done():
+	case <-fs.loadCtx.Done():
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.byCoupon[couponID] == f { // it may have been evicted
-		w.evict(couponID)
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.byCoupon[couponID] == f { // it may have been evicted
+		fs.evict(couponID)
 	}
 }
 
@@ -156,15 +156,15 @@ var errNotSoldOut = errors.New("the coupon has stock, or was restocked")
 // load reads the coupon's users into f. One statement reads the stock and the
 // orders: two could be answered by two replicas, and the orders of the one that
 // lags would be taken for complete.
-func (w *filters) load(couponID int64, f *filter, bits, hashes uint) error {
+func (fs *filters) load(couponID int64, f *filter, bits, hashes uint) error {
 	const q = `
 		SELECT o.user_id FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id
 		WHERE c.id = ? AND c.initial_stock = ? AND ` + coupon.StockColumn + ` < 1`
-	w.loadTurn.Lock()
-	defer w.loadTurn.Unlock()
-	ctx, cancel := context.WithTimeout(w.loadCtx, loadTimeout)
+	fs.loadTurn.Lock()
+	defer fs.loadTurn.Unlock()
+	ctx, cancel := context.WithTimeout(fs.loadCtx, loadTimeout)
 	defer cancel()
-	rows, err := w.db.QueryContext(ctx, q, couponID, f.initialStock)
+	rows, err := fs.db.QueryContext(ctx, q, couponID, f.initialStock)
 	if err != nil {
 		return fmt.Errorf("select users: %w", err)
 	}
@@ -192,10 +192,10 @@ func filterKey(userID int64) []byte {
 }
 
 // close ends all loads and returns when they have ended. No load begins later.
-func (w *filters) close() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.endLoads()
-	w.loads.Wait()
+func (fs *filters) close() {
+	fs.mu.Lock()
+	fs.closed = true
+	fs.mu.Unlock()
+	fs.endLoads()
+	fs.loads.Wait()
 }

@@ -29,22 +29,22 @@ func newRecentOrders(limit int) *recentOrders {
 
 func newGeneration() generation { return generation{coupons: map[int64]map[int64]int64{}} }
 
-func (c *recentOrders) find(couponID, userID int64) (orderID int64, found bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if orderID, found = c.young.coupons[couponID][userID]; !found {
-		orderID, found = c.old.coupons[couponID][userID]
+func (r *recentOrders) find(couponID, userID int64) (orderID int64, found bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if orderID, found = r.young.coupons[couponID][userID]; !found {
+		orderID, found = r.old.coupons[couponID][userID]
 	}
 	return orderID, found
 }
 
-func (c *recentOrders) add(couponID, userID, orderID int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.young.size >= c.half {
-		c.young, c.old = newGeneration(), c.young
+func (r *recentOrders) add(couponID, userID, orderID int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.young.size >= r.half {
+		r.young, r.old = newGeneration(), r.young
 	}
-	c.young.add(couponID, userID, orderID)
+	r.young.add(couponID, userID, orderID)
 }
 
 func (g *generation) add(couponID, userID, orderID int64) {
