@@ -63,13 +63,17 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 			_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (1)")
 			committed <- err
 		}()
+		patience := 20 * time.Second
+		if replica.waits {
+			patience = 500 * time.Millisecond
+		}
 		select {
 		case err := <-committed:
 			if replica.waits || err != nil {
 				t.Errorf("the commit has returned without the replica, want it to wait: %v; err %v",
 					replica.waits, err)
 			}
-		case <-time.After(500 * time.Millisecond):
+		case <-time.After(patience):
 			r.Replica.Resume()
 			if err := <-committed; !replica.waits || err != nil {
 				t.Errorf("the commit has waited for the replica, want it to wait: %v; err %v", replica.waits, err)
