@@ -158,7 +158,8 @@ func (t *trial) waiterGaveUp(entered bool) string {
 	if t.row.waiters == 0 || !entered || t.seen.others.Word == holder.Released {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("of %d waiters: %s %s", t.row.waiters, t.seen.others.Word, t.seen.others.Text))
+	others := t.seen.others
+	return strings.TrimSpace(fmt.Sprintf("of %d waiters: %s %s", t.row.waiters, others.Word, others.Text))
 }
 
 // gaveUp returns what a holder said that waited from begun on and neither acquired
