@@ -32,7 +32,7 @@ has_chromium() {
 # has_java PROGRAM succeeds if the program runs: macOS has one that only says where
 # to get Java.
 has_java() {
-	[ -x "/opt/homebrew/opt/openjdk/bin/$1" ] || { has "$1" && "$1" -version >/dev/null 2>&1; }
+	has "$1" && "$1" -version >/dev/null 2>&1
 }
 
 debian="" mac="" # packages to install

@@ -36,14 +36,18 @@ request() {
 	cat <&3
 }
 
-# race_under runs a race under a lock, which its server has to be installed for.
+# race_under LOCK runs a race under a lock, which its server has to be installed for.
 race_under() {
-	local side id
+	local side response id
 	side='{"lock":"'$1'","lock_scope":"user","guards":["unique","stock"],"commit":"each","instances":2,"redis":"single"}'
-	id=$(request POST /races '{"workload":{"users":5,"claims_per_user":4,"stock":5,"segments":1},"sides":['"$side]}" |
-		grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
-	until request GET "/races/$id" '' | grep -q '"state":"ended"'; do
-		if [ -z "$id" ] || request GET "/races/$id" '' | grep '"state":"failed"'; then exit 1; fi
+	response=$(request POST /races '{"workload":{"users":5,"claims_per_user":4,"stock":5,"segments":1},"sides":['"$side]}")
+	id=$(grep -o '"id":"[^"]*"' <<<"$response" | head -n 1 | cut -d '"' -f 4) || true
+	until response=$(request GET "/races/$id" '') && grep -q '"state":"ended"' <<<"$response"; do
+		if [ -z "$id" ] || grep -q '"state":"failed"' <<<"$response" || ! kill -0 $server 2>/dev/null; then
+			echo "the race under $1: $response"
+			interrupt
+			exit 1
+		fi
 		sleep 1
 	done
 }

@@ -28,9 +28,8 @@ var (
 
 	MemcachedServer = &Dependency{name: "memcached", group: "locks", executables: []string{"memcached"}}
 	EtcdServer      = &Dependency{name: "etcd", group: "locks", executables: []string{"etcd"}}
-	// The java that macOS brings installs nothing and fails; Homebrew's is not in PATH.
-	ZooKeeperServer = &Dependency{name: "ZooKeeper", group: "locks",
-		executables: []string{"/opt/homebrew/opt/openjdk/bin/java", "java"}, file: zookeeperJar}
+	ZooKeeperServer = &Dependency{name: "ZooKeeper", group: "locks", executables: []string{"java"},
+		file: zookeeperJar}
 	HAProxyServer    = &Dependency{name: "HAProxy", group: "network", executables: []string{"haproxy"}}
 	PrometheusServer = &Dependency{name: "Prometheus", group: "tests", executables: []string{"prometheus"}}
 	NetworkTools     = &Dependency{name: "ip of iproute2", group: "network", executables: []string{"ip"}, linux: true}

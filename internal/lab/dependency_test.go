@@ -64,8 +64,7 @@ func TestInstallerHasEveryDependencyInItsGroup(t *testing.T) {
 	for _, d := range dependencies {
 		group := regexp.MustCompile(`(?s)\n\t` + d.group + `\).*?;;`).Find(script)
 		for _, name := range append(slices.Clone(d.executables), d.file) {
-			elsewhere := strings.HasPrefix(name, "/Applications/") || strings.HasPrefix(name, "/opt/homebrew/")
-			if !elsewhere && !strings.Contains(string(group)+functions(script), name) {
+			if !strings.HasPrefix(name, "/Applications/") && !strings.Contains(string(group)+functions(script), name) {
 				t.Errorf("deploy/install.sh %s does not look for %s", d.group, name)
 			}
 		}

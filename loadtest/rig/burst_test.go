@@ -53,6 +53,18 @@ func TestContendersHaveMetTheLastOrder(t *testing.T) {
 	}
 }
 
+// Who met an earlier order has not met the last one.
+func TestContendersAreThoseOfTheLastOfManyOrders(t *testing.T) {
+	t.Parallel()
+	b := burst([][]int{{0, 2, 0, 2, 0, 2, 0, 2, 3, 5, 4, 6}})
+	for _, order := range []int{1, 4} {
+		b.Claims[order].Verdict = Accepted
+	}
+	if n := b.Contenders(6); n != 2 {
+		t.Errorf("%d, want the order and the claim beside it", n)
+	}
+}
+
 func burst(rounds [][]int) (b Burst) {
 	for n, times := range rounds {
 		at := func(i int) time.Time { return time.Unix(int64(100*n+times[i]), 0) }

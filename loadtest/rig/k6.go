@@ -131,18 +131,18 @@ func userOf(text string) int64 {
 	return id
 }
 
-// add adds what s says of a claim.
+// add adds what s says of a claim. k6 stamps http_req_duration a moment before, so that
+// times of the two are not comparable.
 func (b *Burst) add(s Sample) {
 	took := s.Took()
+	span := Span{Sent: s.Data.Time.Add(-took), Received: s.Data.Time}
 	tags := s.Data.Tags
-	switch {
-	case s.Metric == "http_req_duration" && tags["name"] == "claim":
-		b.Spans = append(b.Spans, Span{Sent: s.Data.Time.Add(-took), Received: s.Data.Time})
-	case s.Metric == "start_skew":
+	switch s.Metric {
+	case "start_skew":
 		b.Skews = append(b.Skews, took)
-	case s.Metric == "claim_wait":
-		b.Claims = append(b.Claims, Claim{Sent: s.Data.Time.Add(-took), Received: s.Data.Time,
-			Verdict: tags["verdict"], Order: tags["order"], Instance: tags["instance"], Detail: tags["detail"],
-			User: userOf(tags["user"])})
+	case "claim_wait":
+		b.Spans = append(b.Spans, span)
+		b.Claims = append(b.Claims, Claim{Sent: span.Sent, Received: span.Received, Verdict: tags["verdict"],
+			Order: tags["order"], Instance: tags["instance"], Detail: tags["detail"], User: userOf(tags["user"])})
 	}
 }

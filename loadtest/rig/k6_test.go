@@ -13,8 +13,8 @@ import (
 
 // samples are lines as k6 1.8 wrote them.
 const samples = `{"type":"Metric","data":{"name":"claims","type":"counter"},"metric":"claims"}
-{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":100,"tags":{"name":"claim","status":"201"}}}
-{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":50,"tags":{"name":"claim","status":"409"}}}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.0997Z","value":99.8,"tags":{"name":"claim","status":"201"}}}
+{"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.1497Z","value":49.8,"tags":{"name":"claim","status":"409"}}}
 {"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.050Z","value":50,"tags":{"name":"warm-up","status":"200"}}}
 {"metric":"claim_wait","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":100,"tags":{"verdict":"accepted","order":"77","instance":"a"}}}
 {"metric":"claim_wait","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":50,"tags":{"verdict":"sold_out","instance":"b"}}}
@@ -43,6 +43,9 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	}
 	if n := got.MaxInFlight(); n != 1 {
 		t.Errorf("in flight %d, want 1: a claim that is sent when another is answered does not overlap it", n)
+	}
+	if order := got.lastOrder(got.Spans); order != want.Spans[0] {
+		t.Errorf("the last order is that of %v, want the first claim's", order)
 	}
 	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond ||
 		got.Skew() != 7*time.Millisecond {

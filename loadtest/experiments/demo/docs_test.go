@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -15,8 +16,9 @@ func TestProofPageShowsEveryExperiment(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(b), "```text\n")
 	table, _, _ = strings.Cut(table, "```")
+	table = regexp.MustCompile(`(\S) {2,}`).ReplaceAllString(table, "$1 ")
 	for i, e := range experiments {
-		row := fmt.Sprintf("%2d  %-24s %-17s %-13s ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle())
+		row := fmt.Sprintf("\n%d %s %s %s ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle())
 		for _, text := range []string{row, "\n    " + e.Lesson + "\n", "(commit " + e.Commit + ", "} {
 			found := strings.Index(table, text)
 			if found < 0 {

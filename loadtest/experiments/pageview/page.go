@@ -64,8 +64,11 @@ func pausesTable(pauses []Pauses) report.Table {
 	}}
 	for _, p := range pauses {
 		write := "refused"
-		if p.overwritten() {
+		switch {
+		case p.overwritten():
 			write = "overwrites"
+		case p.Counted > int64(1+p.Others):
+			write = "counted"
 		}
 		t.Add(p.Lock, p.Expect, p.Status, write, p.Others, p.Answered, p.Counted,
 			p.Verdict)

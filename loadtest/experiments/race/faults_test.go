@@ -44,15 +44,16 @@ func TestFaultsStrikeHolders(t *testing.T) {
 // A fault that comes when the holder has left shows nothing.
 func TestFaultThatStruckNothingIsVoid(t *testing.T) {
 	t.Parallel()
-	side := Side{Settings: suspendedHolder().Sides[0], Sections: []Section{{Granted: 10, Released: 20}}}
+	side := Side{Settings: suspendedHolder().Sides[0], Sections: []Section{{Instance: "a", Granted: 10, Released: 20}}}
 	w := Workload{Users: 4, ClaimsPerUser: 2, Stock: 4}
 	counts := Counts{InitialStock: 4, Orders: 4, Accepted: 4, Codes: map[string]int{"already_claimed": 4}}
 	for name, c := range map[string]struct {
 		struck *Struck
 		void   bool
 	}{
-		"in a section":     {&Struck{From: 15}, false},
-		"between sections": {&Struck{From: 21}, true},
+		"in a section":     {&Struck{Instance: "a", From: 15}, false},
+		"other instance":   {&Struck{Instance: "b", From: 15}, true},
+		"between sections": {&Struck{Instance: "a", From: 21}, true},
 		"never":            {nil, true},
 	} {
 		side.Struck = c.struck

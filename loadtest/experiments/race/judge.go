@@ -131,10 +131,13 @@ func promises(side Side, w Workload, c Counts) []Promise {
 	}
 }
 
-// struck reports whether a fault struck the side while a claim was in its section.
+// struck reports whether a fault struck the side while a claim was in its section: if
+// an instance was suspended, in a section of that one.
 func (s Side) struck() bool {
-	return s.Struck != nil && slices.ContainsFunc(s.Sections,
-		func(x Section) bool { return x.Granted <= s.Struck.From && s.Struck.From <= x.Released })
+	return s.Struck != nil && slices.ContainsFunc(s.Sections, func(x Section) bool {
+		inside := x.Granted <= s.Struck.From && s.Struck.From <= x.Released
+		return inside && (s.Settings.Fault != suspended || x.Instance == s.Struck.Instance)
+	})
 }
 
 // keepsOneEach reports whether the unique key or the lock keeps a user from having

@@ -22,7 +22,7 @@ func writeHTML(r Report, latencies map[string][]time.Duration, audited int) erro
 		Sections: []report.Section{{Title: "Targets", Problems: r.Failures, Table: targetTable(r.Targets)}},
 	}
 	if page.Pass && audited > 0 {
-		page.Summary = fmt.Sprintf("%s claims were acknowledged, and the database had an order for each. ",
+		page.Summary = fmt.Sprintf("%s claims were acknowledged, and the database had no fewer orders. ",
 			report.Number(float64(audited))) + page.Summary
 	}
 	if claims.selected() {

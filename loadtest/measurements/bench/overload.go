@@ -77,6 +77,7 @@ func (f offerFigures) madeOfPeak() figure   { return f.with("made of peak", "") 
 func (f offerFigures) refused() figure      { return f.with("refused", "1/s") }
 func (f offerFigures) unanswered() figure   { return f.with("unanswered", "") }
 func (f offerFigures) madeP50() figure      { return f.with("made p50", "ms") }
+func (f offerFigures) madeP99() figure      { return f.with("made p99", "ms") }
 func (f offerFigures) madeMax() figure      { return f.with("made max", "ms") }
 func (f offerFigures) refusedP99() figure   { return f.with("refused p99", "ms") }
 func (f offerFigures) timeToNormal() figure { return f.with("time to normal", "ms") }
@@ -136,11 +137,11 @@ func (f offerFigures) judged(of func(offerFigures) figure) cell {
 
 // judgedFigures say something only if the load was sent.
 var judgedFigures = []func(offerFigures) figure{
-	offerFigures.made, offerFigures.madeOfPeak, offerFigures.madeP50, offerFigures.madeMax, offerFigures.refusedP99,
-	offerFigures.timeToNormal,
+	offerFigures.made, offerFigures.madeOfPeak, offerFigures.madeP50, offerFigures.madeP99, offerFigures.madeMax,
+	offerFigures.refusedP99, offerFigures.timeToNormal,
 }
 
-// unsent reports whether a figure is of an offer that was not sent.
+// unsent reports whether a figure is of an offer that is void.
 func (all Figures) unsent(name string) bool {
 	for _, site := range []siteName{oneInstance, behindNginx} {
 		for _, o := range offers {

@@ -58,18 +58,19 @@ func (r Report) quote(text string) (string, error) {
 }
 
 // value returns the value of a target, the median of a figure, or the ratio of
-// two figures. It returns NaN if there is no such name, or if the load of the figure
-// was not sent.
+// two figures. It returns NaN if there is no such name, or if a figure is void: that of
+// an offer that was not sent, or of which more was made than can be.
 func (r Report) value(name string) float64 {
-	if r.Figures.unsent(name) {
-		return math.NaN()
-	}
 	for _, t := range r.Targets {
 		if t.Name == name {
 			return t.value()
 		}
 	}
-	if dividend, divisor, isRatio := strings.Cut(name, " / "); isRatio {
+	dividend, divisor, isRatio := strings.Cut(name, " / ")
+	if r.Figures.unsent(dividend) || r.Figures.unsent(divisor) {
+		return math.NaN()
+	}
+	if isRatio {
 		_, median, _ := ratio(figure{name: dividend}, figure{name: divisor})(r.Figures).spread()
 		return median
 	}

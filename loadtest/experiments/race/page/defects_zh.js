@@ -69,7 +69,7 @@ const trials = {
   'the lease expires at the server': '租约在服务器上到期',
   "the server's clock steps past the lease": '服务器的时钟跳过了租约',
   'the master crashes, and its replica becomes master': '主节点崩溃，从节点成为主节点',
-  'the fault': '故障', 'process %s': '进程 %1',
+  'process %s': '进程 %1',
   'TryLock fails: %s': 'TryLock 失败：%1', 'TryLock succeeds': 'TryLock 成功', 'TryLock is refused': 'TryLock 被拒绝', Unlock: 'Unlock',
 
   'a thread renews every 20 of 30 s': '线程每 20 秒续一次 30 秒的锁', "Redisson's watchdog as printed": '文章贴出的 Redisson 看门狗',

@@ -13,6 +13,11 @@ export function element(tag, properties = {}, ...children) {
 
 export const find = (selector, root = document) => root.querySelector(selector);
 
+// setText sets a text that is another one: what is set again may be read again.
+export function setText(e, text) {
+  if (e.textContent !== text) e.textContent = text;
+}
+
 // drawing returns an SVG element of one path, 16 units wide and high.
 export function drawing(path, name) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');

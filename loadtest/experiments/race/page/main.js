@@ -2,7 +2,7 @@
 import { choiceIn, inAddress, setAddress } from './address.js';
 import { duration } from './axis.js';
 import { Defects } from './defects.js';
-import { drawing, element, find, offer } from './dom.js';
+import { drawing, element, find, offer, setText } from './dom.js';
 import { pageWith, raceIn } from './files.js';
 import { headlineOf } from './outcome.js';
 import { Playback } from './playback.js';
@@ -60,7 +60,7 @@ function refresh() {
 
 function showPhase() {
   find('#phase').ariaLive = viewport.cursor === null ? 'polite' : 'off'; // not each moment of a playback
-  find('#phase').textContent = phase();
+  setText(find('#phase'), phase());
   const bar = find('#progress');
   bar.hidden = !running;
   const all = sides.reduce((sum, s) => sum + s.workload.users * s.workload.claims_per_user, 0);

@@ -43,7 +43,7 @@ export class Side {
   }
 
   // outcome is the verdict on the whole side: the worst of its promises'.
-  get outcome() { return ['wrong', 'lucky', 'broke', 'held'].find(v => this.promises.some(p => p.verdict === v)) ?? 'open'; }
+  get outcome() { return ['wrong', 'lucky', 'broke', 'held', 'void'].find(v => this.promises.some(p => p.verdict === v)) ?? 'open'; }
 
   // ended tells whether the audit has been made.
   get ended() { return this.promises.length > 0; }

@@ -1,6 +1,6 @@
 // SideView shows one side of a race: its settings, lights, pictures and code.
 import { ClaimsBand } from './claims_band.js';
-import { element, find } from './dom.js';
+import { element, find, setText } from './dom.js';
 import { IncidentView } from './incident_view.js';
 import { LineChart } from './lines.js';
 import { chipsOf, commandsOf, keyName, nameOf } from './names.js';
@@ -228,11 +228,6 @@ export class SideView {
 }
 
 const keysShown = 5; // at once
-
-// setText changes a text only if it differs, so that it is not read out again.
-function setText(e, text) {
-  if (e.textContent !== text) e.textContent = text;
-}
 
 function sectionIn(side, item) {
   const n = typeof item.claim === 'object' ? item.claim.n : Number(item.claim);
