@@ -97,7 +97,11 @@ func (b Burst) Contenders(size int) int {
 	spans := slices.SortedFunc(slices.Values(b.Spans), func(x, y Span) int { return x.Sent.Compare(y.Sent) })
 	var rounds []int
 	for round := range slices.Chunk(spans, size) {
-		rounds = append(rounds, overlapping(round, b.lastOrder(round)))
+		met := 0 // nobody met an order that there is not
+		if last, found := b.lastOrder(round); found {
+			met = overlapping(round, last)
+		}
+		rounds = append(rounds, met)
 	}
 	if len(rounds) == 0 {
 		return 0
@@ -106,18 +110,18 @@ func (b Burst) Contenders(size int) int {
 	return rounds[(len(rounds)-1)/2]
 }
 
-// lastOrder returns the claim of a round that got the last order, or the one that was
-// answered last if none did.
-func (b Burst) lastOrder(round []Span) Span {
+// lastOrder returns the claim of a round that got the last order, or false if none did.
+func (b Burst) lastOrder(round []Span) (last Span, found bool) {
 	accepted := map[int64]bool{}
 	for _, c := range b.Acknowledged() {
 		accepted[c.Received.UnixNano()] = true
 	}
-	orders := slices.DeleteFunc(slices.Clone(round), func(s Span) bool { return !accepted[s.Received.UnixNano()] })
-	if len(orders) == 0 {
-		orders = round
+	for _, s := range round {
+		if accepted[s.Received.UnixNano()] && !s.Received.Before(last.Received) {
+			last, found = s, true
+		}
 	}
-	return slices.MaxFunc(orders, func(x, y Span) int { return x.Received.Compare(y.Received) })
+	return last, found
 }
 
 // overlapping counts the spans that overlap one of them.

@@ -65,6 +65,15 @@ func TestContendersAreThoseOfTheLastOfManyOrders(t *testing.T) {
 	}
 }
 
+func TestNobodyMeetsAnOrderThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	b := burst([][]int{{0, 9, 0, 9, 0, 9}})
+	b.Claims[0].Verdict = "sold_out"
+	if n := b.Contenders(3); n != 0 {
+		t.Errorf("%d claims met no order", n)
+	}
+}
+
 func burst(rounds [][]int) (b Burst) {
 	for n, times := range rounds {
 		at := func(i int) time.Time { return time.Unix(int64(100*n+times[i]), 0) }

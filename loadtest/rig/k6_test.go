@@ -44,8 +44,8 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	if n := got.MaxInFlight(); n != 1 {
 		t.Errorf("in flight %d, want 1: a claim that is sent when another is answered does not overlap it", n)
 	}
-	if order := got.lastOrder(got.Spans); order != want.Spans[0] {
-		t.Errorf("the last order is that of %v, want the first claim's", order)
+	if order, found := got.lastOrder(got.Spans); !found || order != want.Spans[0] {
+		t.Errorf("the last order is that of %v, %v; want the first claim's", order, found)
 	}
 	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond ||
 		got.Skew() != 7*time.Millisecond {
