@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // ErrUnreplicated reports that too few replicas had the lock in time. The driver
@@ -50,14 +52,15 @@ type replicatedSetter struct {
 }
 
 // Do sends "set key token …" and WAIT after it. The result of WAIT matters only
-// if the SET acquired the lock.
+// if the SET acquired the lock, or an earlier one did whose reply was lost.
 func (s replicatedSetter) Do(ctx context.Context, args ...any) *redis.Cmd {
 	pipe := s.client.Pipeline()
 	set := pipe.Do(ctx, args...)
 	wait := redis.NewIntCmd(ctx, "wait", s.replicas, s.timeout.Milliseconds())
 	_ = pipe.Process(ctx, wait)
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	switch acquired := errors.Is(set.Err(), redis.Nil) || set.Val() == args[2]; {
+	own := args[2].(*redisdriver.CountedString).Text
+	switch acquired := errors.Is(set.Err(), redis.Nil) || set.Val() == own; {
 	case !acquired:
 	case wait.Err() != nil:
 		set.SetErr(wait.Err())

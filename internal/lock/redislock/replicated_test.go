@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -48,6 +49,23 @@ func TestTooFewReplicasGrantNoLock(t *testing.T) {
 	}
 	if _, err := plain.TryLock(t.Context(), "k", time.Minute); err != nil {
 		t.Error(err)
+	}
+}
+
+// The SET that is repeated finds its own token.
+func TestLostReplyGrantsNoUnreplicatedLock(t *testing.T) {
+	t.Parallel()
+	top := labtest.Topology(t, "replicas")
+	proxy, err := faultproxy.New("tcp", top.Nodes[0].Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	three := newReplicated(t, "redis://"+proxy.Addr(), 3)
+	top.Nodes[3].Pause()
+	proxy.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", 1)
+	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, redislock.ErrUnreplicated) {
+		t.Errorf("TryLock with 2 of 3 replicas: %v, want ErrUnreplicated", err)
 	}
 }
 
