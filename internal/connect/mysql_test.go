@@ -12,7 +12,7 @@ import (
 // before. With clientFoundRows an existing order would be counted too.
 func TestUnchangedRowsDoNotCountAsAffected(t *testing.T) {
 	t.Parallel()
-	db := labtest.Open(t, labtest.DSN(t)+"?clientFoundRows=true")
+	db := labtest.Open(t, labtest.DSN(t)+"&clientFoundRows=true")
 	const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 1, 1, NOW()) ON DUPLICATE KEY UPDATE id = id`
 	for try, want := range []int64{1, 0} {
 		result, err := db.ExecContext(t.Context(), q)

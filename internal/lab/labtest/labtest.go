@@ -151,10 +151,11 @@ func EmptyDatabase(tb testing.TB, m *lab.MySQL) string {
 }
 
 // DSN creates a migrated database for this test alone in the test binary's
-// shared server, and returns its DSN.
+// shared server, and returns its DSN. On a busy machine a connection may take longer
+// than the service waits for one.
 func DSN(tb testing.TB) string {
 	tb.Helper()
-	dsn := EmptyDatabase(tb, SharedMySQL(tb))
+	dsn := EmptyDatabase(tb, SharedMySQL(tb)) + "?timeout=30s"
 	Migrate(tb, Open(tb, dsn))
 	return dsn
 }
