@@ -116,7 +116,7 @@ func (httpConns) Describe(out chan<- *prometheus.Desc) {
 func (c httpConns) Collect(out chan<- prometheus.Metric) {
 	s := c.queue.Stats()
 	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Busy), "busy")
-	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Open-s.Busy), "idle")
+	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Idle), "idle")
 	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Waiting), "waiting")
 	out <- prometheus.MustNewConstMetric(httpConnsRefused, prometheus.CounterValue, float64(s.Refused))
 	out <- prometheus.MustNewConstMetric(httpConnsWait, prometheus.GaugeValue, s.Wait.Seconds())

@@ -35,7 +35,7 @@ func (t Timeout) Work() time.Duration { return time.Duration(t) * 2 / 3 }
 
 // Waits returns how long a request may wait until the work begins.
 func (t Timeout) Waits() Limits {
-	return Limits{Burst: time.Duration(t) / 2, Standing: time.Duration(t) / 30}
+	return Limits{Burst: time.Duration(t) / 2, Standing: time.Duration(t) / 15}
 }
 
 // Write returns the time from the end of a request's header until its response is
@@ -53,18 +53,32 @@ func (a *Arrival) Set(t time.Time) { a.unixNano.Store(t.UnixNano()) }
 // Time returns the time of the last Set.
 func (a *Arrival) Time() time.Time { return time.Unix(0, a.unixNano.Load()) }
 
-type arrivalKey struct{}
-
-// WithArrival returns ctx for the requests of a connection.
-func WithArrival(ctx context.Context, a *Arrival) context.Context {
-	return context.WithValue(ctx, arrivalKey{}, a)
+// A Place is what a connection has while its server works on its latest request.
+type Place struct {
+	Arrival
+	Free func() // gives it to another connection, before the response; may be nil
 }
 
-// Arrived returns when the request of ctx arrived. Without WithArrival it is the
-// time of the call.
+type placeKey struct{}
+
+// WithPlace returns ctx for the requests of a connection.
+func WithPlace(ctx context.Context, p *Place) context.Context {
+	return context.WithValue(ctx, placeKey{}, p)
+}
+
+// Arrived returns when the request of ctx arrived. Without WithPlace it is the time
+// of the call.
 func Arrived(ctx context.Context) time.Time {
-	if a, ok := ctx.Value(arrivalKey{}).(*Arrival); ok {
-		return a.Time()
+	if p, ok := ctx.Value(placeKey{}).(*Place); ok {
+		return p.Time()
 	}
 	return time.Now()
+}
+
+// FreePlace is called by a request that will only wait, until its response. Another
+// one may be worked on instead.
+func FreePlace(ctx context.Context) {
+	if p, ok := ctx.Value(placeKey{}).(*Place); ok && p.Free != nil {
+		p.Free()
+	}
 }

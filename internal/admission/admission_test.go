@@ -25,9 +25,9 @@ func TestSharesOfTheTimeoutFitIntoEachOther(t *testing.T) {
 func TestArrivalIsThatOfTheLatestRequest(t *testing.T) {
 	t.Parallel()
 	first := time.Now().Add(-time.Minute).Truncate(time.Microsecond)
-	var a Arrival
+	var a Place
 	a.Set(first)
-	ctx := WithArrival(context.Background(), &a)
+	ctx := WithPlace(context.Background(), &a)
 	if got := Arrived(ctx); !got.Equal(first) {
 		t.Errorf("arrived at %s, want %s", got, first)
 	}

@@ -45,7 +45,7 @@ type Config struct {
 
 	Instance    string            // the value of X-Instance
 	Timeout     admission.Timeout // the longest time until a response
-	Connections int               // whose requests are worked on at a time
+	Connections int               // that stay open
 	Probes      []Probe           // what /readyz checks
 	Docs        bool              // serve /docs and /openapi.json
 

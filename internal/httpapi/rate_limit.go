@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
+
+	"example.com/flashsale/internal/admission"
 )
 
 // A refusal by a rate limit is delayed, by refusalDelay to twice as much: the
@@ -14,7 +16,7 @@ import (
 // together. A client that repeats its requests without a pause is thus slowed down
 // instead of occupying the CPU with refusals. At most maxDelayed refusals wait at a
 // time, and no more than half of Config.Connections, because each occupies a
-// connection.
+// connection. None keeps its place from other requests.
 const (
 	refusalDelay = time.Second
 	maxDelayed   = 1024
@@ -65,6 +67,7 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, limit string) {
 	a.metrics.refused.WithLabelValues(limit).Inc()
 	select {
 	case a.delayed <- struct{}{}:
+		admission.FreePlace(r.Context())
 		select {
 		case <-time.After(refusalDelay + rand.N(refusalDelay)):
 		case <-r.Context().Done():

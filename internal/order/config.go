@@ -68,8 +68,9 @@ type Config struct {
 }
 
 // MaxRunning is how many claims run at a time; half of it for one coupon. So many
-// fill two batches of a group commit and more.
-const MaxRunning = 1536
+// fill a batch of a group commit. Package listener works on hardly more requests, so
+// that few wait for a slot: those in its own queue need less memory.
+const MaxRunning = 1024
 
 // New returns Claims as configured, or an error if c lacks a dependency or
 // names an unknown Scope.

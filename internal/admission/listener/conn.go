@@ -3,6 +3,7 @@ package listener
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -20,26 +21,31 @@ import (
 // looks for clients that have hung up.
 type Conn struct {
 	net.Conn
-	raw syscall.RawConn // nil if there is none
+	listener *Listener
+	raw      syscall.RawConn // nil if there is none
 	// of the latest request; of the first one that has arrived while the connection waited, when it was accepted
-	arrival     admission.Arrival
+	place       admission.Place
 	unread      []byte // what has been received and Read has not returned yet
 	read, write deadline
 	skipsByte   atomic.Bool // the next read of one byte is that of net/http
 	hungUp      func()
+	idle        bool          // what Read returns next begins a request that has to be admitted
+	passed      bool          // the request has been admitted, and the server has not begun it
+	admitted    chan struct{} // by the Listener, after a wait
 
 	// Guarded by the Listener's mutex.
 	busy    bool
 	seen    bool // busy with this request when the Listener last looked
-	awaited bool // the server waits, or has waited, for the first byte of the next request
+	awaited bool // the next request has not been seen to arrive
 }
 
-func newConn(c net.Conn, now time.Time) *Conn {
-	conn := &Conn{Conn: c, hungUp: func() {}}
+func (l *Listener) newConn(c net.Conn, now time.Time) *Conn {
+	conn := &Conn{Conn: c, listener: l, hungUp: func() {}}
 	if s, ok := c.(syscall.Conn); ok {
 		conn.raw, _ = s.SyscallConn()
 	}
-	conn.arrival.Set(now)
+	conn.place.Set(now)
+	conn.place.Free = func() { l.free(conn) }
 	return conn
 }
 
@@ -49,11 +55,25 @@ func (c *Conn) Read(b []byte) (int, error) {
 		return 0, nil
 	}
 	if len(c.unread) == 0 {
-		return c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
+		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
+		if n > 0 && c.idle {
+			c.idle, c.passed = false, true
+			if !c.listener.admit(c, b[:n]) {
+				return 0, errors.Join(c.respond(c.listener.response), io.EOF)
+			}
+		}
+		return n, err
 	}
 	n := copy(b, c.unread)
 	c.unread = c.unread[n:]
 	return n, nil
+}
+
+// respond sends a response without a request's deadline.
+func (c *Conn) respond(response []byte) error {
+	_ = c.SetWriteDeadline(time.Now().Add(longestLinger))
+	_, err := c.Write(response)
+	return err
 }
 
 // Write implements net.Conn.
@@ -122,7 +142,7 @@ func (l *Listener) ConnContext(ctx context.Context, conn net.Conn) context.Conte
 		return ctx
 	}
 	ctx, c.hungUp = context.WithCancel(ctx)
-	return admission.WithArrival(ctx, &c.arrival)
+	return admission.WithPlace(ctx, &c.place)
 }
 
 // ConnState must be the server's http.Server.ConnState.
@@ -131,24 +151,36 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	if !ok {
 		return
 	}
+	c.skipsByte.Store(state == http.StateActive && c.raw != nil)
+	c.idle = state == http.StateIdle
+	if state == http.StateActive && c.passed {
+		c.passed = false
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.seen = false
-	c.skipsByte.Store(state == http.StateActive && c.raw != nil)
 	switch state {
-	case http.StateActive:
+	case http.StateActive: // of a connection's first request, or of one that came with the one before it
 		if c.awaited {
-			c.arrival.Set(time.Now())
+			c.place.Set(time.Now())
 		}
-		c.awaited = true
 		l.setBusy(c, true)
 	case http.StateIdle:
+		c.awaited = true
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
 		l.setBusy(c, false)
 		delete(l.open, c)
 		l.update()
 	}
+}
+
+// free gives the place of c to another connection.
+func (l *Listener) free(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.setBusy(c, false)
 }
 
 // setBusy notes whether c is busy.
@@ -162,6 +194,7 @@ func (l *Listener) setBusy(c *Conn, busy bool) {
 		return
 	}
 	l.busy--
+	l.admitNext()
 	if l.waiting.Len() > 0 || l.draining { // waking Accept costs each request a goroutine switch
 		l.changed.Broadcast()
 	}

@@ -29,7 +29,7 @@ func connect(t *testing.T, server *http.Server, handler http.HandlerFunc) peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := New(l, 8, admission.Limits{Burst: time.Minute, Standing: time.Minute}, []byte(refusalText))
+	q := New(l, 32, admission.Limits{Burst: time.Minute, Standing: time.Minute}, []byte(refusalText))
 	server.Handler, server.ConnState, server.ConnContext = q.Handler(handler), q.ConnState, q.ConnContext
 	go func() { _ = server.Serve(q) }()
 	t.Cleanup(func() { _ = server.Close() })

@@ -34,7 +34,7 @@ func TestDrainServesConnectionsThatAreNotAccepted(t *testing.T) {
 	for range 4 {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err == nil {
-			_, err = io.WriteString(conn, "GET /at-once HTTP/1.1\r\nHost: h\r\n\r\n")
+			_, err = io.WriteString(conn, atOnce)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,10 @@
 // connecting accepts too slowly: the kernel's accept queue overflows, and clients,
 // or the proxy before the server, connect again after a second. Each connection
 // that net/http serves also takes some 30 kB. A Listener therefore accepts every
-// connection at once. Those beyond its limit wait in a queue, and one that would
-// wait for too long gets a response that was written beforehand.
+// connection at once, and gives the server as many as may stay open. Of these it lets
+// as many requests through as the server may work on. Others wait: requests of open
+// connections, and further connections, of which one that would wait for too long gets
+// a response that was written beforehand.
 package listener
 
 import (
@@ -22,49 +24,54 @@ import (
 	"example.com/flashsale/internal/admission"
 )
 
-// A Listener accepts connections as they come. Its method Accept returns the one
-// that has waited longest, as soon as fewer than the limit are open. A connection
-// is busy while its server waits for its first request, or reads or handles a
-// request. Others do not wait for connections that are
+// A Listener accepts connections as they come. A connection is busy while its server
+// reads or handles a request. Requests of open connections and further connections
+// become busy in the order in which they came. Others do not wait for connections that
+// are
 //
-//   - idle: while fewer than half of the limit are busy, Accept returns more than
-//     the limit, and each response closes its connection until no more than the
-//     limit are open;
-//   - busy without end: while connections wait, one response in some closes its
-//     connection. Not each, because a new connection costs more than a claim.
+//   - idle: while few are busy, Accept returns more connections than may stay open, and
+//     each response closes its connection until no more are open;
+//   - busy without end: while connections wait and no more may be opened, one response
+//     in some closes its connection. Not each, because a new connection costs more than
+//     a claim.
 type Listener struct {
 	net.Listener
 	close    func() error // closes the net.Listener, once
-	limit    int
+	conns    int          // that may stay open
+	places   int          // for busy ones
 	limits   admission.Limits
 	response []byte
 
 	closeEvery atomic.Uint32 // 0: no response closes its connection, n: one response in n does
 	responses  atomic.Uint32 // while connections wait
 
-	mu       sync.Mutex
-	changed  *sync.Cond         // something that Accept or acceptAll waits for
-	open     map[*Conn]struct{} // those that Accept has returned and that are not closed
-	busy     int                // of these
-	probes   list.List          // of *Conn that ask for the server's health
-	waiting  list.List          // of *Conn, in order of arrival
-	forecast admission.Forecast
-	err      error // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
-	toRefuse []*refusal
-	refusals int // connections that are being refused, toRefuse included
-	refused  int // since the start
-	draining bool
+	mu        sync.Mutex
+	changed   *sync.Cond         // something that Accept or acceptAll waits for
+	open      map[*Conn]struct{} // those that Accept has returned and that are not closed
+	busy      int                // of these
+	probes    list.List          // of *Conn that ask for the server's health
+	waiting   list.List          // of *Conn, in order of arrival
+	forecast  admission.Forecast // of these
+	requests  list.List          // of *Conn that are open and not busy, and whose requests wait
+	requested admission.Forecast // of these
+	err       error              // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
+	toRefuse  []*refusal
+	refusals  int // connections that are being refused, toRefuse included
+	refused   int // since the start
+	draining  bool
 }
 
-// maxWaiting is how many connections may wait, and maxOpen how many may be open, in
-// terms of those that may be busy. Both take memory and open files.
-const maxWaiting, maxOpen = 4, 2
+// How many connections may be busy, wait, and be open while few are busy, in terms of
+// those that stay open. They take memory and open files: a busy one some 26 kB, another
+// open one 17, one that waits 1.
+const busyShare, maxWaiting = 4, 2
 
 // New returns a Listener on l for a server that calls ConnState and ConnContext and
-// whose handler is Handler's. A connection that would wait for longer than limits
-// allow gets the HTTP response and is closed.
-func New(l net.Listener, limit int, limits admission.Limits, response []byte) *Listener {
-	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limit: limit, limits: limits, response: response,
+// whose handler is Handler's. Conns is how many connections may stay open. One that
+// would wait for longer than limits allow gets the HTTP response and is closed.
+func New(l net.Listener, conns int, limits admission.Limits, response []byte) *Listener {
+	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limits: limits, response: response,
+		conns: conns, places: max(1, conns/busyShare),
 		open: map[*Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()
@@ -80,7 +87,7 @@ func (l *Listener) acceptAll() {
 		c, err := l.Listener.Accept()
 		l.mu.Lock()
 		if err == nil {
-			l.enqueue(newConn(c, time.Now()))
+			l.enqueue(l.newConn(c, time.Now()))
 		}
 		l.err = err
 		l.changed.Broadcast()
@@ -96,7 +103,7 @@ func (l *Listener) acceptAll() {
 
 // enqueue makes c wait, or refuses it.
 func (l *Listener) enqueue(c *Conn) {
-	if l.waiting.Len() >= maxWaiting*l.limit || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
+	if l.waiting.Len() >= maxWaiting*l.conns || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
 		l.refuse(c)
 		return
 	}
@@ -117,7 +124,7 @@ func (l *Listener) refuseLate() {
 	defer l.mu.Unlock()
 	for e := l.waiting.Front(); e != nil; e = l.waiting.Front() {
 		c := e.Value.(*Conn)
-		if left := l.longest() - time.Since(c.arrival.Time()); left > 0 {
+		if left := l.longest() - time.Since(c.place.Time()); left > 0 {
 			time.AfterFunc(left, l.refuseLate)
 			break
 		}
@@ -146,6 +153,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 	defer l.mu.Unlock()
 	l.draining = true
 	l.update()
+	// requests wait only for connections that are busy or wait
 	for ctx.Err() == nil && l.probes.Len()+l.waiting.Len()+l.refusals+l.busy > 0 {
 		l.changed.Wait()
 	}
@@ -169,41 +177,41 @@ func (l *Listener) Accept() (net.Conn, error) {
 			l.err = nil
 			l.changed.Broadcast()
 			return nil, err
-		case l.waiting.Len() > 0 && l.hasRoom():
+		case l.connectionIsNext():
 			l.forecast.Leave(time.Now())
-			c := l.take(&l.waiting)
-			c.awaited = c.silent()
-			return c, nil
+			return l.take(&l.waiting), nil
 		}
 		l.changed.Wait()
 	}
 }
 
-// take removes the first connection of a queue, which is busy from now on.
+// take opens the first connection of a queue. It is busy if its request has arrived.
 func (l *Listener) take(queue *list.List) *Conn {
 	c := queue.Remove(queue.Front()).(*Conn)
-	c.busy = true
-	l.busy++
 	l.open[c] = struct{}{}
+	c.idle = len(c.unread) == 0 && c.silent()
+	c.awaited = c.idle
+	l.setBusy(c, !c.idle)
 	l.update()
 	return c
 }
 
-// hasRoom reports whether one more connection may be open.
+// hasRoom reports whether one more connection may be open, and busy.
 func (l *Listener) hasRoom() bool {
-	return len(l.open) < l.limit || l.busy < (l.limit+1)/2 && len(l.open) < maxOpen*l.limit
+	return l.busy < l.places && len(l.open) < l.conns || l.busy < (l.places+1)/2 && len(l.open) < l.conns+l.places
 }
 
 // update notes which responses close their connection, and wakes Accept and Drain.
 func (l *Listener) update() {
 	switch {
-	case len(l.open) > l.limit, l.draining:
+	case len(l.open) > l.conns, l.draining:
 		l.closeEvery.Store(1)
-	case l.waiting.Len() > 0:
+	case l.waiting.Len() > 0 && len(l.open) == l.conns:
 		l.closeEvery.Store(handOver)
 	default:
 		l.closeEvery.Store(0)
 	}
+	l.admitNext()
 	l.changed.Broadcast()
 }
 
@@ -239,7 +247,7 @@ var connectionClose = []string{"close"}
 // Stats are counts of connections, and the wait that is predicted for the next
 // one. Refused is the number since the start.
 type Stats struct {
-	Open, Busy, Waiting, Refused int
+	Busy, Idle, Waiting, Refused int
 	Wait                         time.Duration
 }
 
@@ -247,9 +255,15 @@ type Stats struct {
 func (l *Listener) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Stats{Open: len(l.open), Busy: l.busy, Waiting: l.waiting.Len(), Refused: l.refused}
-	if s.Waiting > 0 {
-		s.Wait, _ = l.forecast.Wait(time.Now(), s.Waiting)
+	s := Stats{Busy: l.busy, Idle: len(l.open) - l.busy - l.requests.Len(),
+		Waiting: l.waiting.Len() + l.requests.Len(), Refused: l.refused}
+	for queue, forecast := range map[*list.List]*admission.Forecast{
+		&l.waiting: &l.forecast, &l.requests: &l.requested,
+	} {
+		if queue.Len() > 0 {
+			wait, _ := forecast.Wait(time.Now(), queue.Len())
+			s.Wait = max(s.Wait, wait)
+		}
 	}
 	return s
 }

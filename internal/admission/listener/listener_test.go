@@ -24,24 +24,25 @@ type site struct {
 	served chan error
 }
 
-// start starts a site where a connection waits for longest at most.
-func start(t *testing.T, limit int, longest time.Duration) *site {
+// start starts a site with places for that many busy connections, where one waits for
+// longest at most.
+func start(t *testing.T, places int, longest time.Duration) *site {
 	t.Helper()
-	return startWith(t, limit, admission.Limits{Burst: longest, Standing: longest})
+	return startWith(t, places, admission.Limits{Burst: longest, Standing: longest})
 }
 
-func startWith(t *testing.T, limit int, limits admission.Limits) *site {
+func startWith(t *testing.T, places int, limits admission.Limits) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startOn(t, l, limit, limits)
+	return startOn(t, l, places, limits)
 }
 
-func startOn(t *testing.T, l net.Listener, limit int, limits admission.Limits) *site {
+func startOn(t *testing.T, l net.Listener, places int, limits admission.Limits) *site {
 	t.Helper()
-	s := &site{queue: New(l, limit, limits, []byte(refusalText)), next: make(chan struct{}),
+	s := &site{queue: New(l, busyShare*places, limits, []byte(refusalText)), next: make(chan struct{}),
 		served: make(chan error, 1)}
 	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext,
 		Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
@@ -58,6 +59,10 @@ func (s *site) reply(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/":
 		<-s.next
+	case "/waits":
+		<-s.next
+		admission.FreePlace(r.Context())
+		<-s.next
 	case "/forever":
 		<-r.Context().Done()
 	}
@@ -70,7 +75,10 @@ func (s *site) send(t *testing.T) net.Conn {
 	return s.open(t, get)
 }
 
-const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+const (
+	get    = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+	atOnce = "GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n"
+)
 
 // open opens a connection and sends text on it. A read from it fails after ten
 // seconds.
@@ -149,7 +157,7 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	s := start(t, 2, time.Minute)
 	kept := 0
 	var last net.Conn
-	for range 6 {
+	for range 10 {
 		c := s.send(t)
 		s.next <- struct{}{}
 		resp := response(t, c)
@@ -161,8 +169,8 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 			last = c
 		}
 	}
-	if kept != 2 {
-		t.Errorf("%d connections stay open, want 2", kept)
+	if want := 2 * busyShare; kept != want {
+		t.Errorf("%d connections stay open, want %d", kept, want)
 	}
 	request(t, last)
 	s.next <- struct{}{}
@@ -267,7 +275,7 @@ func TestDrainWaitsUntilRefusalsAreSent(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if newConn(refused, time.Now()).silent() {
+		if new(Listener).newConn(refused, time.Now()).silent() {
 			t.Error("Drain or Serve returned before the refused client had got a response")
 		}
 	}
@@ -289,27 +297,32 @@ func TestListenerMayBeClosedAgain(t *testing.T) {
 // the response to the request that it has sent.
 func TestPlaceGoesToTheConnectionThatWaits(t *testing.T) {
 	t.Parallel()
+	const kept = 2 * busyShare
 	s := start(t, 2, time.Minute)
+	var idle net.Conn
+	for range kept - 1 {
+		idle = s.open(t, atOnce)
+		status(t, idle)
+	}
 	s.open(t, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n")
-	holder := s.send(t)
-	s.await(t, "two are busy", func(st Stats) bool { return st.Busy == 2 })
-	waiting := s.send(t)
-	s.await(t, "the third waits", func(st Stats) bool { return st.Waiting == 1 })
+	s.await(t, "all are open", func(st Stats) bool { return st.Busy+st.Idle == kept && st.Busy == 1 })
+	waiting := s.open(t, atOnce)
+	s.await(t, "one more waits", func(st Stats) bool { return st.Waiting == 1 })
 	for i := 1; ; i++ {
-		s.next <- struct{}{}
-		resp := response(t, holder)
+		if _, err := io.WriteString(idle, atOnce); err != nil {
+			t.Fatal(err)
+		}
+		resp := response(t, idle)
 		if resp.StatusCode != 200 {
 			t.Fatalf("status %d", resp.StatusCode)
 		}
 		if resp.Close {
 			break
 		}
-		if i > handOver { // the first one began before the other waited
+		if i == handOver {
 			t.Fatalf("%d responses, and none closes the connection", i)
 		}
-		request(t, holder)
 	}
-	s.next <- struct{}{}
 	if got := status(t, waiting); got != 200 {
 		t.Errorf("status %d", got)
 	}
@@ -341,7 +354,7 @@ func TestConnectionThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 func (s *site) formed() time.Time {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	return s.queue.waiting.Front().Value.(*Conn).arrival.Time()
+	return s.queue.waiting.Front().Value.(*Conn).place.Time()
 }
 
 // A request in several segments must not reset the connection before the client
@@ -354,7 +367,7 @@ func TestRefusalReachesAClientThatIsStillSending(t *testing.T) {
 	c := s.open(t, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300\r\n\r\n{")
 	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
 	// and the rest comes after it
-	s.await(t, "the response has arrived", func(Stats) bool { return !newConn(c, time.Now()).silent() })
+	s.await(t, "the response has arrived", func(Stats) bool { return !new(Listener).newConn(c, time.Now()).silent() })
 	for range 10 {
 		if _, err := io.WriteString(c, " "); err != nil {
 			t.Fatal(err)
@@ -386,11 +399,8 @@ func TestRequestIsReceivedWhenItsConnectionIsAccepted(t *testing.T) {
 	s.await(t, "waits", func(st Stats) bool { return st.Waiting == 1 })
 	accepted := time.Now()
 	time.Sleep(50 * time.Millisecond) // so that a later time would be seen
-	for range handOver {              // until a response closes the first one's connection
-		select {
-		case s.next <- struct{}{}:
-		case <-time.After(100 * time.Millisecond):
-		}
+	for range 2 {
+		s.next <- struct{}{}
 	}
 	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
 	if err != nil || received.Before(sent) || received.After(accepted) {
@@ -399,15 +409,18 @@ func TestRequestIsReceivedWhenItsConnectionIsAccepted(t *testing.T) {
 }
 
 // Browsers and pools connect before they have a request.
-func TestIdleTimeBeforeTheFirstRequestDoesNotCount(t *testing.T) {
+func TestConnectionWithoutARequestTakesNoPlace(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, time.Minute)
-	c := s.open(t, "")
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	early := s.open(t, "")
+	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
+	if got := status(t, s.open(t, atOnce)); got != 200 {
+		t.Errorf("another connection: status %d", got)
+	}
 	sent := time.Now()
-	request(t, c)
+	request(t, early)
 	s.next <- struct{}{}
-	received, err := time.Parse(time.RFC3339Nano, response(t, c).Header.Get("Received"))
+	received, err := time.Parse(time.RFC3339Nano, response(t, early).Header.Get("Received"))
 	if err != nil || received.Before(sent) {
 		t.Errorf("received at %s, %v; want after %s", received, err, sent)
 	}

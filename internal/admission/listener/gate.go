@@ -1,0 +1,77 @@
+package listener
+
+import (
+	"bytes"
+	"container/list"
+	"time"
+
+	"example.com/flashsale/internal/admission"
+)
+
+// admit returns when the server may work on the next request of c, which was idle and
+// of which received has been read. It is false if the request is refused, because it
+// would wait, or has waited, for too long.
+//
+// This queue may always be as long as that of a burst. It has at most one request of
+// each open connection, so it does not grow when requests come faster than they are
+// served.
+func (l *Listener) admit(c *Conn, received []byte) bool {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.place.Set(now)
+	c.awaited, c.seen = false, false
+	limits := admission.Limits{Burst: l.limits.Burst, Standing: l.limits.Burst}
+	switch {
+	case l.busy < l.places && l.requests.Len() == 0 && !l.connectionIsNext(), isProbe(received):
+		l.setBusy(c, true)
+		return true
+	case l.requested.Join(now, l.requests.Len(), limits, time.Time{}) && l.awaitPlace(c):
+		return true
+	case !bytes.HasSuffix(received, endOfRequest): // the connection would be reset if it were closed now
+		l.setBusy(c, true)
+		return true
+	}
+	l.refused++
+	return false
+}
+
+// awaitPlace makes the request of c wait, and reports whether the server works on it
+// then. It unlocks the mutex meanwhile.
+func (l *Listener) awaitPlace(c *Conn) bool {
+	c.admitted = make(chan struct{})
+	place := l.requests.PushBack(c)
+	late := time.NewTimer(l.longest())
+	l.mu.Unlock()
+	select {
+	case <-c.admitted:
+	case <-late.C:
+	}
+	late.Stop()
+	l.mu.Lock()
+	if !c.busy {
+		l.requests.Remove(place)
+	}
+	return c.busy
+}
+
+// admitNext gives the free places to the requests that wait, unless a connection that
+// waits has come before them.
+func (l *Listener) admitNext() {
+	for l.busy < l.places && l.requests.Len() > 0 && !l.connectionIsNext() {
+		c := l.requests.Remove(l.requests.Front()).(*Conn)
+		l.requested.Leave(time.Now())
+		l.setBusy(c, true)
+		close(c.admitted)
+	}
+}
+
+// connectionIsNext reports whether Accept may return the connection that has waited
+// longest: there is a place for it, and no request has waited for longer.
+func (l *Listener) connectionIsNext() bool {
+	return l.waiting.Len() > 0 && l.hasRoom() &&
+		(l.requests.Len() == 0 || !arrival(&l.requests).Before(arrival(&l.waiting)))
+}
+
+// arrival returns when the first of a queue arrived.
+func arrival(queue *list.List) time.Time { return queue.Front().Value.(*Conn).place.Time() }

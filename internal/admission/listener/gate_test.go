@@ -1,0 +1,210 @@
+package listener
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/admission"
+)
+
+// openIdle opens a connection that is idle after its first request.
+func (s *site) openIdle(t *testing.T) net.Conn {
+	t.Helper()
+	c := s.open(t, atOnce)
+	if got := status(t, c); got != 200 {
+		t.Fatalf("status %d", got)
+	}
+	s.await(t, "idle", func(st Stats) bool { return st.Idle > 0 && st.Busy == 0 })
+	return c
+}
+
+// full opens n idle connections, and keeps the only place busy afterwards.
+func full(t *testing.T, longest time.Duration, n int) (s *site, idle []net.Conn) {
+	t.Helper()
+	s = start(t, 1, longest)
+	for range n {
+		idle = append(idle, s.openIdle(t))
+	}
+	busy := s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	t.Cleanup(func() { _ = busy.Close() })
+	return s, idle
+}
+
+func TestRequestsAndConnectionsWaitInOneOrder(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string][]int{"the request came first": {0, 1}, "the connection came first": {1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, idle := full(t, time.Minute, 1)
+			var conns []net.Conn
+			for i, which := range order {
+				if which == 0 {
+					request(t, idle[0])
+					conns = append(conns, idle[0])
+				} else {
+					conns = append(conns, s.send(t))
+				}
+				s.await(t, "waits", func(st Stats) bool { return st.Waiting == i+1 && st.Busy == 1 })
+			}
+			s.next <- struct{}{}
+			for _, c := range conns {
+				s.next <- struct{}{}
+				if got := status(t, c); got != 200 { // one that is not next would reach its deadline
+					t.Errorf("status %d", got)
+				}
+			}
+		})
+	}
+}
+
+// Without a server, connections wait until the test accepts them.
+func TestRequestDoesNotOvertakeAConnectionThatIsNotAcceptedYet(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{queue: New(inner, 2*busyShare, admission.Limits{Burst: time.Minute, Standing: time.Minute}, nil)}
+	t.Cleanup(func() { _ = s.queue.Close() })
+	first := s.send(t)
+	s.await(t, "the connection waits", func(st Stats) bool { return st.Waiting == 1 })
+	later := s.queue.newConn(first, time.Now())
+	admitted := make(chan bool, 1)
+	go func() { admitted <- s.queue.admit(later, []byte(get)) }()
+	s.await(t, "the request waits, too", func(st Stats) bool { return st.Waiting == 2 && st.Busy == 0 })
+	if _, err := s.queue.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-admitted:
+	case <-time.After(10 * time.Second):
+		t.Error("the request still waits when both may be worked on")
+	}
+}
+
+// The deadline of the request before it is over after an idle time.
+func TestRefusalHasItsOwnDeadline(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	client := s.open(t, "")
+	c := s.queue.newConn(client, time.Now())
+	if err := c.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.respond([]byte(refusalText)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPipelinedRequestArrivesAfterTheOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := s.openIdle(t)
+	if _, err := io.WriteString(c, get+get); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	replied := time.Now()
+	s.next <- struct{}{}
+	replies := bufio.NewReader(c)
+	for i := range 2 {
+		resp, err := http.ReadResponse(replies, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		received, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Received"))
+		if err != nil || received.After(replied) != (i == 1) {
+			t.Errorf("request %d arrived at %s, %v; the first reply was sent after %s", i, received, err, replied)
+		}
+		if i == 0 {
+			s.next <- struct{}{}
+		}
+	}
+}
+
+func TestRequestThatWaitsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	const longest = 100 * time.Millisecond
+	s, idle := full(t, longest, 1)
+	begin := time.Now()
+	request(t, idle[0])
+	if resp := response(t, idle[0]); resp.StatusCode != 503 || !resp.Close {
+		t.Errorf("status %d, closes: %v", resp.StatusCode, resp.Close)
+	}
+	if took := time.Since(begin); took < longest {
+		t.Errorf("refused after %s", took)
+	}
+	if _, err := idle[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("after the response: %v, want the end", err)
+	}
+	s.await(t, "1 refused", func(st Stats) bool { return st.Refused == 1 && st.Waiting == 0 && st.Idle == 0 })
+}
+
+// A connection that is closed with unread data is reset, and its client may not read
+// the response.
+func TestRequestWithABodyIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	_, idle := full(t, 50*time.Millisecond, 1)
+	if _, err := io.WriteString(idle[0], "POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na"); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, idle[0]); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestProbeOnAnOpenConnectionDoesNotWait(t *testing.T) {
+	t.Parallel()
+	_, idle := full(t, time.Minute, 1)
+	if _, err := io.WriteString(idle[0], "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, idle[0]); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// Otherwise clients whose refusals are delayed would keep the others out.
+func TestRequestThatOnlyWaitsTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	waits := s.open(t, "GET /waits HTTP/1.1\r\nHost: x\r\n\r\n")
+	s.await(t, "it has a place", func(st Stats) bool { return st.Busy == 1 })
+	s.next <- struct{}{}
+	s.await(t, "it waits", func(st Stats) bool { return st.Idle == 1 && st.Busy == 0 })
+	if got := status(t, s.open(t, atOnce)); got != 200 {
+		t.Errorf("another connection: status %d", got)
+	}
+	s.next <- struct{}{}
+	if got := status(t, waits); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestDrainServesRequestsThatWait(t *testing.T) {
+	t.Parallel()
+	s, idle := full(t, time.Minute, 2)
+	for _, c := range idle {
+		request(t, c)
+	}
+	s.await(t, "both wait", func(st Stats) bool { return st.Waiting == 2 })
+	drained := make(chan error, 1)
+	go func() { drained <- errors.Join(s.queue.Drain(t.Context()), s.Shutdown(t.Context())) }()
+	for range 1 + len(idle) {
+		s.next <- struct{}{}
+	}
+	for _, c := range idle {
+		if got := status(t, c); got != 200 {
+			t.Errorf("status %d", got)
+		}
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
