@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -29,7 +30,7 @@ type Conn struct {
 	read, write deadline
 	skipsByte   atomic.Bool // the next read of one byte is that of net/http
 	hungUp      func()
-	idle        bool          // what Read returns next begins a request that has to be admitted
+	idle        bool          // the next request has to be admitted, once Read has its header
 	passed      bool          // the request has been admitted, and the server has not begun it
 	admitted    chan struct{} // by the Listener, after a wait
 
@@ -56,7 +57,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	if len(c.unread) == 0 {
 		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
-		if n > 0 && c.idle {
+		if c.idle && bytes.Contains(b[:max(0, n)], endOfRequest) { // a part of a header takes no place
 			c.idle, c.passed = false, true
 			if !c.listener.admit(c, b[:n]) {
 				return 0, errors.Join(c.respond(c.listener.response), io.EOF)
@@ -152,7 +153,6 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 		return
 	}
 	c.skipsByte.Store(state == http.StateActive && c.raw != nil)
-	c.idle = state == http.StateIdle
 	if state == http.StateActive && c.passed {
 		c.passed = false
 		return
@@ -161,13 +161,14 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	c.seen = false
 	switch state {
-	case http.StateActive: // of a connection's first request, or of one that came with the one before it
+	case http.StateActive: // of a request that did not have to be admitted
+		c.idle = false
 		if c.awaited {
 			c.place.Set(time.Now())
 		}
 		l.setBusy(c, true)
 	case http.StateIdle:
-		c.awaited = true
+		c.idle, c.awaited = true, true
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
 		l.setBusy(c, false)
@@ -195,7 +196,7 @@ func (l *Listener) setBusy(c *Conn, busy bool) {
 	}
 	l.busy--
 	l.admitNext()
-	if l.waiting.Len() > 0 || l.draining { // waking Accept costs each request a goroutine switch
+	if l.connectionIsNext() || l.draining { // waking Accept costs each request a goroutine switch
 		l.changed.Broadcast()
 	}
 }

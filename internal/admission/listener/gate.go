@@ -9,7 +9,7 @@ import (
 )
 
 // admit returns when the server may work on the next request of c, which was idle and
-// of which received has been read. It is false if the request is refused, because it
+// of whose header received is the end. It is false if the request is refused, because it
 // would wait, or has waited, for too long.
 //
 // This queue may always be as long as that of a burst. It has at most one request of

@@ -88,6 +88,61 @@ func TestRequestDoesNotOvertakeAConnectionThatIsNotAcceptedYet(t *testing.T) {
 	}
 }
 
+func TestFirstRequestOfASilentConnectionWaits(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	silent := s.open(t, "")
+	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	request(t, silent)
+	s.await(t, "it waits", func(st Stats) bool { return st.Waiting == 1 && st.Busy == 1 })
+	for range 2 {
+		s.next <- struct{}{}
+	}
+	if got := status(t, silent); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// Otherwise few clients that begin a request, and do not end it, would keep all others
+// out.
+func TestPartOfAHeaderTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	slow := s.openIdle(t)
+	for i := range len(atOnce) {
+		if _, err := io.WriteString(slow, atOnce[i:i+1]); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 0 {
+			if got := status(t, s.open(t, atOnce)); got != 200 {
+				t.Errorf("another connection: status %d", got)
+			}
+		}
+	}
+	if got := status(t, slow); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// A body that looks like the end of a header, of a request that came with another one.
+func TestBodyDoesNotWaitForAPlace(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1, time.Minute).openIdle(t)
+	replies := bufio.NewReader(c)
+	for i, text := range []string{
+		atOnce + "POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n", "\r\n\r\n" + atOnce, "",
+	} {
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := http.ReadResponse(replies, nil); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("response %d: %v", i, err)
+		}
+	}
+}
+
 // The deadline of the request before it is over after an idle time.
 func TestRefusalHasItsOwnDeadline(t *testing.T) {
 	t.Parallel()

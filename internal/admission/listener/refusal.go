@@ -91,7 +91,7 @@ func (l *Listener) finish(r *refusal, buf []byte) bool {
 	return true
 }
 
-// endOfRequest ends a request that has no body.
+// endOfRequest ends a header, and a request that has no body.
 var endOfRequest = []byte("\r\n\r\n")
 
 // receive returns what has arrived, if it fits into buf. The error is EAGAIN if
