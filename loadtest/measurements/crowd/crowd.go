@@ -78,7 +78,7 @@ func measure(ctx context.Context, s *site, sizes []int) (rows []Row, pass bool, 
 			}
 			row.Bursts = append(row.Bursts, b)
 		}
-		row.Pass = row.verdict().Pass()
+		row.Summary, row.Pass = row.summary(), row.verdict().Pass()
 		rows, pass = append(rows, row), pass && row.Pass
 	}
 	return rows, pass, nil

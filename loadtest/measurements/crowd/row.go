@@ -13,9 +13,30 @@ import (
 
 // A Row is the bursts of one size.
 type Row struct {
-	Clients int     `json:"clients"`
-	Bursts  []Burst `json:"bursts"`
-	Pass    bool    `json:"pass"`
+	Clients int `json:"clients"`
+	Summary
+	Bursts []Burst `json:"bursts"`
+	Pass   bool    `json:"pass"`
+}
+
+// A Summary has counts of all bursts, medians, and the highest of what is worst.
+type Summary struct {
+	Accepted   int     `json:"accepted"`
+	Service503 int     `json:"service_503"`
+	Nginx503   int     `json:"nginx_503"`
+	P50        float64 `json:"p50_s"`
+	P99        float64 `json:"p99_s"`
+	WorstP99   float64 `json:"worst_p99_s"`
+	Memory     float64 `json:"memory_mb"`
+}
+
+func (r Row) summary() Summary {
+	seconds := func(figure func(Burst) float64, q float64) float64 { return stats.Quantile(r.all(figure), q) / 1000 }
+	return Summary{
+		Accepted: r.count(rig.Accepted), Service503: r.count(clients.Service503), Nginx503: r.count(clients.Nginx503),
+		P50: seconds(p50, 0.5), P99: seconds(p99, 0.5), WorstP99: seconds(p99, 1),
+		Memory: stats.Quantile(r.all(memory), 1),
+	}
 }
 
 // maxP99 bounds the median p99 of the bursts of up to boundedClients.
