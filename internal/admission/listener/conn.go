@@ -36,7 +36,9 @@ type Conn struct {
 
 	// Guarded by the Listener's mutex.
 	busy    bool
-	seen    bool // busy with this request when the Listener last looked
+	freed   bool // works on a request without being busy
+	fresh   bool // accepted without a request, which has not come yet
+	seen    bool // worked on this request when the Listener last looked
 	awaited bool // the next request has not been seen to arrive
 }
 
@@ -57,10 +59,12 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	if len(c.unread) == 0 {
 		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
-		if c.idle && bytes.Contains(b[:max(0, n)], endOfRequest) { // a part of a header takes no place
+		if c.idle && endsHeader(b[:max(0, n)]) { // a part of a header takes no place
 			c.idle, c.passed = false, true
 			if !c.listener.admit(c, b[:n]) {
-				return 0, errors.Join(c.respond(c.listener.response), io.EOF)
+				_ = c.respond(c.listener.response) // the client may have left
+				_ = c.Close()                      // net/http ignores an end in the middle of a header
+				return 0, io.EOF
 			}
 		}
 		return n, err
@@ -117,22 +121,35 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	return c.raw, nil
 }
 
-// peek returns how much has arrived that was not read, at most 1. The error is EAGAIN
-// if nothing has; 0 without an error is the end.
-func (c *Conn) peek() (n int, err error) {
+// peek copies what has arrived and was not read into b. The error is EAGAIN if nothing
+// has; 0 without an error is the end.
+func (c *Conn) peek(b []byte) (n int, err error) {
 	if c.raw == nil {
 		return 0, errors.ErrUnsupported
 	}
 	failed := c.raw.Control(func(fd uintptr) {
-		n, _, err = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		n, _, err = syscall.Recvfrom(int(fd), b, syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	})
 	return n, errors.Join(failed, err)
 }
 
 // silent reports whether nothing has arrived that was not read.
 func (c *Conn) silent() bool {
-	n, err := c.peek()
+	n, err := c.peek(make([]byte, 1))
 	return n <= 0 && !errors.Is(err, errors.ErrUnsupported)
+}
+
+// hasHeader reports whether the header of a request has arrived, or may have.
+func (c *Conn) hasHeader() bool {
+	var b [4096]byte // as net/http reads
+	n, err := c.peek(b[:])
+	return len(c.unread) > 0 || errors.Is(err, errors.ErrUnsupported) || endsHeader(b[:max(0, n)])
+}
+
+// endsHeader reports whether a header ends in what has been received. The line breaks
+// that some clients send after a body end none.
+func endsHeader(received []byte) bool {
+	return bytes.Contains(bytes.TrimLeft(received, "\r\n"), endOfRequest)
 }
 
 // ConnContext must be the server's http.Server.ConnContext. The context ends when the
@@ -166,11 +183,16 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 		if c.awaited {
 			c.place.Set(time.Now())
 		}
-		l.setBusy(c, true)
+		if !c.busy && l.busy >= l.places {
+			l.awaitPlace(c)
+		}
+		l.begin(c)
 	case http.StateIdle:
-		c.idle, c.awaited = true, true
+		c.idle, c.awaited, c.freed = true, true, false
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
+		c.freed = false
+		l.noteFresh(c, false)
 		l.setBusy(c, false)
 		delete(l.open, c)
 		l.update()
@@ -181,7 +203,29 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 func (l *Listener) free(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	c.freed = true
 	l.setBusy(c, false)
+}
+
+// begin makes c busy, however many others are. A connection that could have been
+// accepted before may have to wait now, and requests behind it need not.
+func (l *Listener) begin(c *Conn) {
+	l.noteFresh(c, false)
+	l.setBusy(c, true)
+	l.admitNext()
+}
+
+// noteFresh notes whether c has been accepted without a request.
+func (l *Listener) noteFresh(c *Conn, fresh bool) {
+	if c.fresh == fresh {
+		return
+	}
+	c.fresh = fresh
+	if fresh {
+		l.fresh++
+	} else {
+		l.fresh--
+	}
 }
 
 // setBusy notes whether c is busy.

@@ -22,18 +22,16 @@ func (l *Listener) admit(c *Conn, received []byte) bool {
 	c.place.Set(now)
 	c.awaited, c.seen = false, false
 	limits := admission.Limits{Burst: l.limits.Burst, Standing: l.limits.Burst}
+	whole := bytes.HasSuffix(received, endOfRequest) // else the connection would be reset if it were closed now
 	switch {
 	case l.busy < l.places && l.requests.Len() == 0 && !l.connectionIsNext(), isProbe(received):
-		l.setBusy(c, true)
-		return true
-	case l.requested.Join(now, l.requests.Len(), limits, time.Time{}) && l.awaitPlace(c):
-		return true
-	case !bytes.HasSuffix(received, endOfRequest): // the connection would be reset if it were closed now
-		l.setBusy(c, true)
-		return true
+	case (l.requested.Join(now, l.requests.Len(), limits, time.Time{}) || !whole) && l.awaitPlace(c), !whole:
+	default:
+		l.refused++
+		return false
 	}
-	l.refused++
-	return false
+	l.begin(c)
+	return true
 }
 
 // awaitPlace makes the request of c wait, and reports whether the server works on it
@@ -69,7 +67,7 @@ func (l *Listener) admitNext() {
 // connectionIsNext reports whether Accept may return the connection that has waited
 // longest: there is a place for it, and no request has waited for longer.
 func (l *Listener) connectionIsNext() bool {
-	return l.waiting.Len() > 0 && l.hasRoom() &&
+	return l.waiting.Len() > 0 && !l.paused && l.hasRoom() &&
 		(l.requests.Len() == 0 || !arrival(&l.requests).Before(arrival(&l.waiting)))
 }
 

@@ -263,3 +263,138 @@ func TestDrainServesRequestsThatWait(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRefusedFirstRequestGetsOneResponse(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 50*time.Millisecond)
+	silent := s.open(t, "")
+	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	request(t, silent)
+	if got, err := io.ReadAll(silent); err != nil || string(got) != refusalText {
+		t.Errorf("received %q, %v", got, err)
+	}
+}
+
+// net/http takes an end in the middle of a header for nothing.
+func TestRefusedHeaderInPartsEndsItsConnection(t *testing.T) {
+	t.Parallel()
+	s, idle := full(t, 50*time.Millisecond, 1)
+	for _, part := range []string{"GET / HTTP/1.1\r\nHost: x\r\n", "A: b\r\n\r\n"} {
+		if _, err := io.WriteString(idle[0], part); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond) // so that the server reads them one by one
+	}
+	if got, err := io.ReadAll(idle[0]); err != nil || string(got) != refusalText {
+		t.Errorf("received %q, %v", got, err)
+	}
+	s.await(t, "closed", func(st Stats) bool { return st.Idle == 0 })
+}
+
+func TestPipelinedRequestDoesNotOvertake(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	first, second := s.openIdle(t), s.openIdle(t)
+	if _, err := io.WriteString(first, get+get); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	request(t, second)
+	s.await(t, "the other one waits", func(st Stats) bool { return st.Waiting == 1 })
+	for range 2 {
+		s.next <- struct{}{}
+	}
+	if got := status(t, second); got != 200 { // else it would reach its deadline
+		t.Errorf("status %d", got)
+	}
+	s.next <- struct{}{}
+	if got := status(t, first); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// nginx does not repeat a claim that it has sent.
+func TestDrainServesAConnectionWhoseRequestIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	silent := s.open(t, "")
+	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
+	drained := make(chan error, 1)
+	go func() { drained <- s.queue.Drain(t.Context()) }()
+	select {
+	case err := <-drained:
+		t.Fatalf("drained before the request: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if _, err := io.WriteString(silent, atOnce); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, silent); got != 200 {
+		t.Errorf("status %d", got)
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHangUpOfARequestThatOnlyWaitsIsSeen(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan struct{}), make(chan struct{})
+	p := connect(t, new(http.Server), func(_ http.ResponseWriter, r *http.Request) {
+		admission.FreePlace(r.Context())
+		close(begun)
+		<-r.Context().Done()
+		close(ended)
+	})
+	p.send(t, get)
+	<-begun
+	_ = p.Conn.Close()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the request goes on after 10 s")
+	}
+}
+
+// While net/http waits because of an error, it accepts nothing.
+func TestRequestsGoOnWhileAcceptPauses(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{queue: New(&failing{Listener: inner}, busyShare, admission.Limits{Burst: time.Minute}, nil)}
+	t.Cleanup(func() { _ = s.queue.Close() })
+	if _, err := s.queue.Accept(); err == nil {
+		t.Fatal("no error")
+	}
+	waits := s.send(t)
+	s.await(t, "a connection waits", func(st Stats) bool { return st.Waiting == 1 })
+	admitted := make(chan bool, 1)
+	go func() { admitted <- s.queue.admit(s.queue.newConn(waits, time.Now()), []byte(get)) }()
+	select {
+	case <-admitted:
+	case <-time.After(10 * time.Second):
+		t.Error("a request waits for a connection that is not accepted")
+	}
+}
+
+// net/http ignores them, as old clients send them after the body of a POST.
+func TestLineBreaksTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := s.open(t, "POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	status(t, c)
+	s.await(t, "idle", func(st Stats) bool { return st.Idle == 1 && st.Busy == 0 })
+	if _, err := io.WriteString(c, "\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := status(t, s.open(t, atOnce)); got != 200 {
+			t.Errorf("another connection: status %d", got)
+		}
+		time.Sleep(10 * time.Millisecond) // until they have been read
+	}
+}

@@ -29,16 +29,17 @@ func (l *Listener) watchHangUps() {
 	}
 }
 
-// seenTwice returns the connections that are busy with the request that they were busy
-// with at the last call. ended is true if there will be no more connections.
+// seenTwice returns the connections that work on the request that they worked on at the
+// last call. ended is true if there will be no more connections.
 func (l *Listener) seenTwice() (seen []*Conn, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.open {
-		if c.busy && c.seen {
+		works := c.busy || c.freed
+		if works && c.seen {
 			seen = append(seen, c)
 		}
-		c.seen = c.busy
+		c.seen = works
 	}
 	return seen, errors.Is(l.err, net.ErrClosed) && len(l.open)+l.waiting.Len()+l.refusals+l.probes.Len() == 0
 }
@@ -47,6 +48,6 @@ func (l *Listener) seenTwice() (seen []*Conn, ended bool) {
 // was read. As net/http does, it takes a client that only writes no more for one that
 // has left.
 func (c *Conn) hasEnded() bool {
-	n, err := c.peek()
+	n, err := c.peek(make([]byte, 1))
 	return n == 0 && err == nil || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

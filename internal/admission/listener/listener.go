@@ -49,6 +49,7 @@ type Listener struct {
 	changed   *sync.Cond         // something that Accept or acceptAll waits for
 	open      map[*Conn]struct{} // those that Accept has returned and that are not closed
 	busy      int                // of these
+	fresh     int                // of these
 	probes    list.List          // of *Conn that ask for the server's health
 	waiting   list.List          // of *Conn, in order of arrival
 	forecast  admission.Forecast // of these
@@ -56,8 +57,9 @@ type Listener struct {
 	requested admission.Forecast // of these
 	err       error              // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
 	toRefuse  []*refusal
-	refusals  int // connections that are being refused, toRefuse included
-	refused   int // since the start
+	refusals  int  // connections that are being refused, toRefuse included
+	refused   int  // since the start
+	paused    bool // the server has got an error from Accept, and will call it again after a while
 	draining  bool
 }
 
@@ -154,7 +156,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 	l.draining = true
 	l.update()
 	// requests wait only for connections that are busy or wait
-	for ctx.Err() == nil && l.probes.Len()+l.waiting.Len()+l.refusals+l.busy > 0 {
+	for ctx.Err() == nil && l.probes.Len()+l.waiting.Len()+l.refusals+l.busy+l.fresh > 0 {
 		l.changed.Wait()
 	}
 	return err
@@ -165,6 +167,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 func (l *Listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.paused = false
 	for {
 		closed := errors.Is(l.err, net.ErrClosed)
 		switch {
@@ -174,7 +177,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, l.err
 		case l.err != nil && !closed:
 			err := l.err
-			l.err = nil
+			l.err, l.paused = nil, true
+			l.admitNext()
 			l.changed.Broadcast()
 			return nil, err
 		case l.connectionIsNext():
@@ -189,8 +193,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) take(queue *list.List) *Conn {
 	c := queue.Remove(queue.Front()).(*Conn)
 	l.open[c] = struct{}{}
-	c.idle = len(c.unread) == 0 && c.silent()
+	c.idle = !c.hasHeader()
 	c.awaited = c.idle
+	l.noteFresh(c, c.idle)
 	l.setBusy(c, !c.idle)
 	l.update()
 	return c
