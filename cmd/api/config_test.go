@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/order"
 )
 
 func from(env map[string]string) func(string) string {
@@ -187,5 +189,15 @@ func TestClaimsPauseInTheLabOnly(t *testing.T) {
 	env["CLAIM_PAUSE"] = "11s"
 	if _, err := configFrom(from(env)); err == nil {
 		t.Error("a pause of 11s is accepted")
+	}
+}
+
+// Otherwise the claims of one locked coupon would occupy every connection.
+func TestFewerConnectionsRunFewerClaims(t *testing.T) {
+	t.Parallel()
+	for conns, want := range map[int]int{1: 1, 400: 100, 1 << 20: order.MaxRunning} {
+		if got := (config{HTTPConns: conns}).running(); got != want {
+			t.Errorf("HTTP_CONNS=%d: %d claims run at a time, want %d", conns, got, want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/listener"
+	"example.com/flashsale/internal/order"
 )
 
 // serve opens the service and serves requests until ctx ends and the last
@@ -100,6 +101,10 @@ func (s *service) drain(
 }
 
 func (c config) timeout() admission.Timeout { return admission.Timeout(c.ClaimTimeout) }
+
+// running returns how many claims run at a time. They are no more than the connections
+// that may be busy, of which a coupon whose row is locked must leave some to the others.
+func (c config) running() int { return min(order.MaxRunning, listener.Places(c.HTTPConns)) }
 
 // newServer returns a server with every limit that bounds what a slow or
 // malicious client can occupy. The write timeout includes the time to read the

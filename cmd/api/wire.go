@@ -91,7 +91,8 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(p.db), Committer: committer, IDs: idgen.New(p.rdb, "order"),
 		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Waits: cfg.timeout().Waits(), Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
+		Running: cfg.running(), Waits: cfg.timeout().Waits(),
+		Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
 	})
 	if err != nil {
 		return nil, err

@@ -68,12 +68,15 @@ type Listener struct {
 // open one 17, one that waits 1.
 const busyShare, maxWaiting = 4, 2
 
+// Places returns how many of the connections that may stay open may be busy.
+func Places(conns int) int { return max(1, conns/busyShare) }
+
 // New returns a Listener on l for a server that calls ConnState and ConnContext and
 // whose handler is Handler's. Conns is how many connections may stay open. One that
 // would wait for longer than limits allow gets the HTTP response and is closed.
 func New(l net.Listener, conns int, limits admission.Limits, response []byte) *Listener {
 	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limits: limits, response: response,
-		conns: conns, places: max(1, conns/busyShare),
+		conns: conns, places: Places(conns),
 		open: map[*Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()
