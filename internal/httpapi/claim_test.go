@@ -25,9 +25,11 @@ import (
 // wantMetric checks that /metrics soon has the line.
 func (f *fixture) wantMetric(tb testing.TB, line string) {
 	tb.Helper()
-	labtest.Eventually(tb, line, func() bool {
-		return strings.Contains(f.do("GET", "/metrics", "", "").Body.String(), line+"\n")
-	})
+	labtest.Eventually(tb, line, func() bool { return f.hasMetric(line) })
+}
+
+func (f *fixture) hasMetric(line string) bool {
+	return strings.Contains(f.do("GET", "/metrics", "", "").Body.String(), line+"\n")
 }
 
 // Each case takes one server down after the coupon has been read, so that the

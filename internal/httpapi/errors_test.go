@@ -51,8 +51,11 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 			return f.do("POST", "/coupons", adminToken(t),
 				`{"name":" ","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 		},
-		order.ErrNotFound:       func(f *fixture) response { return f.do("GET", "/orders/7", userToken(t, 42), "") },
-		admission.ErrOverloaded: func(f *fixture) response { return f.claim(f.overload(t), userToken(t, 42)) },
+		order.ErrNotFound: func(f *fixture) response { return f.do("GET", "/orders/7", userToken(t, 42), "") },
+		admission.ErrOverloaded: func(f *fixture) response {
+			couponID, _ := f.overload(t)
+			return f.claim(couponID, userToken(t, 42))
+		},
 		order.ErrUnavailable: func(f *fixture) response {
 			id := f.createCoupon(t, 1)
 			_ = f.db.Close() // the other reasons are in TestClaimWithoutAServerIsUnavailable
