@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"example.com/flashsale/loadtest/cores"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -62,6 +63,11 @@ func Serve(ctx context.Context) error {
 	var l Load
 	if err := in.Decode(&l); err != nil {
 		return err
+	}
+	if l.Core != 0 {
+		if _, err := cores.Confine(l.Core); err != nil {
+			return err
+		}
 	}
 	c, err := l.connect(ctx)
 	if err != nil {

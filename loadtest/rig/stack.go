@@ -82,14 +82,26 @@ func Start(databaseArgs ...string) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{Lab: l, Secret: rand.Text() + rand.Text()}
-	if s.MySQL, err = lab.StartMySQL(l, databaseArgs...); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	if s.Redis, err = lab.StartRedis(l, "--databases", strconv.Itoa(redisDatabases)); err != nil {
+	s, err := startIn(l, rand.Text()+rand.Text(), databaseArgs)
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return s, nil
+}
+
+// Another starts an empty stack in the lab of s, with the same secret. It is stopped
+// with s.
+func (s *Stack) Another(databaseArgs ...string) (*Stack, error) {
+	return startIn(s.Lab, s.Secret, databaseArgs)
+}
+
+func startIn(l *lab.Lab, secret string, databaseArgs []string) (s *Stack, err error) {
+	s = &Stack{Lab: l, Secret: secret}
+	if s.MySQL, err = lab.StartMySQL(l, databaseArgs...); err != nil {
+		return nil, err
+	}
+	s.Redis, err = lab.StartRedis(l, "--databases", strconv.Itoa(redisDatabases))
+	return s, err
 }
 
 // With runs job on a new stack and closes the stack afterwards.

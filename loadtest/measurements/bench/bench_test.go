@@ -210,7 +210,7 @@ func TestEveryStrategyIsMeasured(t *testing.T) {
 func TestFigureOfAnUnsentLoadIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	var all Figures
-	for o, sent := range map[offer]float64{fourfold: 100, {4, true}: 390} {
+	for o, sent := range map[offer]float64{fourfold: 100, double: 390} {
 		f := oneInstance.under(o)
 		all.add(measured{f.due(), 400}, measured{f.sent(), sent}, measured{f.madeOfPeak(), 0.9},
 			measured{f.madeMax(), 50})
@@ -219,7 +219,7 @@ func TestFigureOfAnUnsentLoadIsNotQuoted(t *testing.T) {
 	if v := r.value("overload/direct 4x made max"); !math.IsNaN(v) {
 		t.Errorf("a quarter was sent, and the slowest success is quoted: %v", v)
 	}
-	if v := r.value("overload/direct 4x shared made max"); v != 50 {
+	if v := r.value("overload/direct 2x made max"); v != 50 {
 		t.Errorf("all was sent, and the slowest success is %v", v)
 	}
 }

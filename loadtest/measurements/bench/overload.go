@@ -10,8 +10,8 @@ import (
 var overloads = section{
 	name: "overload", prepare: prepareOverload,
 	tables: []table{{"overload", []string{
-		"", "due/s", "sent/s", "made/s", "refused/s", "without a reply", "made / peak", "cores left", "p50, ms",
-		"slowest, ms", "p99 of a refusal, ms", "to normal, ms", "MB",
+		"", "due/s", "sent/s", "made/s", "refused/s", "without a reply", "made / peak", "p50, ms", "slowest, ms",
+		"p99 of a refusal, ms", "to normal, ms", "MB",
 	}, overloadRows()}},
 	limits: []limit{
 		{"claims made at 2 × the peak / at the peak, one instance",
@@ -30,26 +30,15 @@ var overloads = section{
 	},
 }
 
-// An offer is claims that arrive at a rate in terms of the peak. Their clients leave
-// the servers all the CPU time that they want, or share the cores with them.
-type offer struct {
-	rate   float64
-	shares bool
-}
+// An offer is claims that arrive at a rate, in terms of the peak.
+type offer float64
 
-var (
-	double, fourfold = offer{2, false}, offer{4, false}
+const double, fourfold offer = 2, 4
 
-	offers = []offer{{0.5, false}, {1, false}, double, fourfold, {2, true}, {4, true}}
-)
+var offers = []offer{0.5, 1, double, fourfold}
 
 // String is part of the names of figures.
-func (o offer) String() string {
-	if o.shares {
-		return fmt.Sprintf("%gx shared", o.rate)
-	}
-	return fmt.Sprintf("%gx", o.rate)
-}
+func (o offer) String() string { return fmt.Sprintf("%gx", float64(o)) }
 
 // A siteName is what takes the claims.
 type siteName struct{ name, label string }
@@ -69,7 +58,6 @@ func (s siteName) under(o offer) offerFigures {
 // offerFigures are what was made of an offer.
 type offerFigures struct{ figure }
 
-func (f offerFigures) coresLeft() figure    { return f.with("cores left", "cores") }
 func (f offerFigures) due() figure          { return f.with("due", "1/s") }
 func (f offerFigures) sent() figure         { return f.with("sent", "1/s") }
 func (f offerFigures) made() figure         { return f.with("made", "1/s") }
@@ -86,14 +74,10 @@ func (f offerFigures) memory() figure       { return f.with("memory", "MB") }
 func overloadRows() (rows []row) {
 	for _, site := range []siteName{oneInstance, behindNginx} {
 		for _, o := range offers {
-			label := fmt.Sprintf("%s, %g × the peak", site.label, o.rate)
-			if o.shares {
-				label += ", sharing the cores"
-			}
 			f := site.under(o)
-			rows = append(rows, row{label, []cell{
+			rows = append(rows, row{fmt.Sprintf("%s, %g × the peak", site.label, float64(o)), []cell{
 				number(f.due()), number(f.sent()), number(f.made()), number(f.refused()), number(f.unanswered()),
-				f.ofPeak, number(f.coresLeft()), f.judged(offerFigures.madeP50), f.judged(offerFigures.madeMax),
+				f.ofPeak, f.judged(offerFigures.madeP50), f.judged(offerFigures.madeMax),
 				f.judged(offerFigures.refusedP99), f.judged(offerFigures.timeToNormal), number(f.memory()),
 			}})
 		}
@@ -102,8 +86,8 @@ func overloadRows() (rows []row) {
 }
 
 const (
-	// leastSent is which share of an offer must have been sent. Clients that leave the
-	// servers all CPU time may not have enough left for more than the peak.
+	// leastSent is which share of an offer must have been sent. The core of the clients
+	// may not suffice for more.
 	leastSent = 0.9
 	// mostOfPeak is how much of the peak can be made. More means that the peak was
 	// measured in a bad moment.
@@ -163,8 +147,8 @@ func (f offerFigures) ofPeak(all Figures) string {
 	return spread(f.madeOfPeak())(all)
 }
 
-// overloaded is the highest value of the offers that are larger than the capacity,
-// leave the servers all CPU time, and were sent.
+// overloaded is the highest value of the offers that are larger than the capacity and
+// were sent.
 func overloaded(of func(offerFigures) figure) func(Figures) samples {
 	return func(all Figures) samples {
 		var values []samples

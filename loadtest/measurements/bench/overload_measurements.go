@@ -3,38 +3,43 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/cores"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
 const (
-	overloadRepetitions = 3
-	offerTime           = 5 * time.Second
-	afterTime           = 3 * time.Second
-	afterRate           = 200 // claims per second after an offer
+	offerTime = 5 * time.Second
+	afterTime = 3 * time.Second
+	afterRate = 200 // claims per second after an offer
 )
 
 // prepareOverload measures the peak of each site and then the offers, for each
 // repetition.
 func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
-	direct, err := b.startOne(ctx, grouped)
+	servers, clients, err := cores.Two()
 	if err != nil {
-		return nil, err
+		b.progress("overload is not measured: %s", err)
+		return nil, nil
 	}
-	pair, err := b.startPair(ctx, grouped, lab.StartCrowdNginx)
-	if err != nil {
-		return nil, err
-	}
+	direct := &overloadSite{siteName: oneInstance, core: clients}
+	pair := &overloadSite{siteName: behindNginx, core: clients}
+	err = b.onCore(servers, func(b *bench) (err error) {
+		if direct.deployment, err = b.startOne(ctx, grouped); err == nil {
+			pair.deployment, err = b.startPair(ctx, grouped, lab.StartCrowdNginx)
+		}
+		return err
+	})
 	var all []measurement
-	for _, site := range []*overloadSite{{siteName: oneInstance, deployment: direct},
-		{siteName: behindNginx, deployment: pair}} {
+	for _, site := range []*overloadSite{direct, pair} {
+		site.audited = &b.audited
 		all = append(all, measurement{site.siteName.name, site.measurePeak})
 		for _, o := range offers {
 			all = append(all, measurement{site.under(o).name, func(ctx context.Context) ([]measured, error) {
@@ -42,21 +47,39 @@ func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 			}})
 		}
 	}
-	return []turns{{min(overloadRepetitions, b.repetitions-1), all}}, nil // 1 if the run is quick
+	return []turns{{b.repetitions, all}}, err
+}
+
+// onCore runs start with a stack of its own. The servers of that stack, and those that
+// start starts, have one core.
+func (b *bench) onCore(core int, start func(*bench) error) error {
+	restore, err := cores.Confine(core)
+	if err != nil {
+		return err
+	}
+	confined := *b
+	if confined.Stack, err = b.Another(rig.LargeDatabase...); err == nil {
+		err = start(&confined)
+	}
+	return errors.Join(err, restore())
 }
 
 // An overloadSite is a deployment with the claims per second that it made last in a
-// closed model.
+// closed model. Its clients have a core of their own.
 type overloadSite struct {
 	siteName
 	deployment
+	core int
 	peak float64
 }
 
+// send claims in these phases.
+func (s *overloadSite) send(ctx context.Context, phases ...generator.Phase) (outcome, error) {
+	return s.claim(ctx, clients.Load{Apart: true, Core: s.core, Phases: phases}, 1, 1)
+}
+
 func (s *overloadSite) measurePeak(ctx context.Context) ([]measured, error) {
-	o, err := s.claim(ctx, clients.Load{Apart: true, LowPriority: true, Phases: []generator.Phase{
-		{Clients: defaultConns, Duration: offerTime},
-	}}, 1, 1)
+	o, err := s.send(ctx, generator.Phase{Clients: defaultConns, Duration: offerTime})
 	if err != nil {
 		return nil, err
 	}
@@ -82,27 +105,22 @@ func inTime(r clients.Result) float64 {
 }
 
 // measure measures what is made of an offer, and how soon claims are made as without
-// it after it has ended. What was made of the peak is what each core made that the
-// clients left to the servers.
+// it after it has ended.
 func (s *overloadSite) measure(ctx context.Context, offered offer) ([]measured, error) {
-	o, err := s.claim(ctx, clients.Load{Apart: true, LowPriority: !offered.shares, Phases: []generator.Phase{
-		{Rate: offered.rate * s.peak, Duration: offerTime}, {Rate: afterRate, Duration: afterTime},
-	}}, 1, 1)
+	due := float64(offered) * s.peak
+	o, err := s.send(ctx, generator.Phase{Rate: due, Duration: offerTime},
+		generator.Phase{Rate: afterRate, Duration: afterTime})
 	if err != nil {
 		return nil, err
 	}
 	to, r := s.under(offered), o.phases[0]
-	cores, coresLeft := float64(runtime.NumCPU()), float64(runtime.NumCPU())
-	if offered.shares {
-		coresLeft -= r.CPU.Seconds() / offerTime.Seconds()
-	}
 	refusals := []string{clients.Service503, clients.Nginx503}
 	lost := r.Replies(clients.NoReply, rig.Unexpected)
 	perSecond := func(n int) float64 { return float64(n) / offerTime.Seconds() }
 	made := r.Times(clients.Claim.Took, rig.Accepted)
 	return []measured{
-		{to.coresLeft(), coresLeft}, {to.due(), offered.rate * s.peak}, {to.sent(), perSecond(r.Count)},
-		{to.made(), inTime(r)}, {to.madeOfPeak(), inTime(r) / coresLeft / (s.peak / cores)},
+		{to.due(), due}, {to.sent(), perSecond(r.Count)},
+		{to.made(), inTime(r)}, {to.madeOfPeak(), inTime(r) / s.peak},
 		{to.refused(), perSecond(r.Replies(refusals...))}, {to.unanswered(), float64(lost + r.Unsent)},
 		{to.madeP50(), quantile(made, 0.5)}, {to.madeP99(), quantile(made, 0.99)},
 		{to.madeMax(), quantile(made, 1)},
