@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.com/flashsale/internal/lab/browser"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 const judged = `document.querySelectorAll(".light:not(.open)").length === 6 && !document.querySelector("#start").disabled`
@@ -101,9 +102,8 @@ func checkReload(p *tab, c *client, r Race) {
 	before, address := p.scene().Sides, evaluate[string](p, `location.href`)
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
 	p.wait(judged)
-	if !sameJSON(before, p.scene().Sides) {
-		p.Error("the page shows another race after a reload")
-	}
+	labtest.Eventually(p, "the page shows the same race after a reload",
+		func() bool { return sameJSON(before, p.scene().Sides) })
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(c.url+"/"))
 	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
 	evaluate[any](p, `document.querySelector("#history-table .places button").click()`) // nothing is shown before
