@@ -67,11 +67,14 @@ func (f *Forecast) Join(now time.Time, waiting int, limits Limits, deadline time
 	return joins
 }
 
+// Refuses reports whether a request has been refused within the last Patience.
+func (f *Forecast) Refuses(now time.Time) bool { return now.Sub(f.refused) < Patience }
+
 // form begins the forecast of a queue that is empty. If it is not idle, its rate is
 // known.
 func (f *Forecast) form(now time.Time) {
 	rate := f.rate(now)
-	if rate == 0 || now.Sub(f.refused) >= Patience {
+	if rate == 0 || !f.Refuses(now) {
 		*f = Forecast{formed: now, begin: now}
 		return
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strconv"
@@ -46,6 +47,21 @@ func (a *API) refusesClaims(r *http.Request) bool {
 	var couponID ID
 	err := couponID.UnmarshalText([]byte(chi.URLParam(r, "id")))
 	return err == nil && a.cfg.Claims.Overloaded(r.Context(), couponID.n)
+}
+
+// RefusesUnread reports whether a request whose header begins like this is a claim of a
+// coupon that has more claims than can be made. If so, it has counted the claim: reply
+// with Overloaded. A refusal that the server's HTTP code need not see costs a fourth.
+func (a *API) RefusesUnread(header []byte) bool {
+	path, isPost := bytes.CutPrefix(header, []byte("POST /coupons/"))
+	number, isClaim, _ := bytes.Cut(path, []byte("/"))
+	var couponID ID
+	if !isPost || !bytes.HasPrefix(isClaim, []byte("orders HTTP/1.1\r\n")) || !a.opened.Load() ||
+		couponID.UnmarshalText(number) != nil || !a.cfg.Claims.Overloaded(context.Background(), couponID.n) {
+		return false
+	}
+	a.metrics.claim(0, overloaded)
+	return true
 }
 
 // claimFor makes the claim that the user requests by r.

@@ -29,6 +29,8 @@ type Conn struct {
 	skipsByte   atomic.Bool // the next read of one byte is that of net/http
 	hungUp      func()
 	idle        bool          // the next request has to be admitted, once Read has its header
+	idleFor     time.Duration // at most; 0 is without end
+	begun       bool          // Read has returned a part of the request, or it is the first one
 	passed      bool          // the request has been admitted, and the server has not begun it
 	admitted    chan struct{} // by the Listener, after a wait
 
@@ -41,7 +43,7 @@ type Conn struct {
 }
 
 func (l *Listener) newConn(c net.Conn, now time.Time) *Conn {
-	conn := &Conn{Conn: c, listener: l, hungUp: func() {}}
+	conn := &Conn{Conn: c, listener: l, hungUp: func() {}, begun: true}
 	if s, ok := c.(syscall.Conn); ok {
 		conn.raw, _ = s.SyscallConn()
 	}
@@ -55,28 +57,62 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.skipsByte.CompareAndSwap(true, false) {
 		return 0, nil
 	}
-	if len(c.unread) == 0 {
-		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
-		if c.idle && endsHeader(b[:max(0, n)]) { // a part of a header takes no place
-			c.idle, c.passed = false, true
-			if !c.listener.admit(c, b[:n]) {
-				_ = c.respond(c.listener.response) // the client may have left
-				_ = c.Close()                      // net/http ignores an end in the middle of a header
-				return 0, io.EOF
-			}
-		}
-		return n, err
+	if len(c.unread) > 0 {
+		n := copy(b, c.unread)
+		c.unread = c.unread[n:]
+		return n, nil
 	}
-	n := copy(b, c.unread)
-	c.unread = c.unread[n:]
-	return n, nil
+	for {
+		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
+		if received := b[:max(0, n)]; !c.idle || !endsHeader(received) { // a part of a header takes no place
+			c.begun = true
+			return n, err
+		}
+		if c.begins(b[:n], !c.begun && len(b) == serverBuffer) {
+			return n, err
+		}
+		if !c.idle {
+			return 0, io.EOF
+		}
+	}
 }
 
-// respond sends a response without a request's deadline.
-func (c *Conn) respond(response []byte) error {
-	_ = c.SetWriteDeadline(time.Now().Add(longestLinger))
-	_, err := c.Write(response)
-	return err
+// serverBuffer is how much net/http reads at a time. It reads less if it has not taken
+// all of what it has read before.
+const serverBuffer = 4096
+
+// begins reports whether the server may begin the request of whose header received is
+// the end, or all of it. Otherwise the request has been refused: c is idle, and waits for
+// the next one, or is closed. It stays open only if the server has seen nothing of that
+// request.
+func (c *Conn) begins(received []byte, all bool) bool {
+	c.idle, c.passed = false, true
+	if !(all && c.listener.refuses(received)) && c.listener.admit(c, received) {
+		return true
+	}
+	c.passed = false
+	if all && isWhole(received) && !c.listener.closesAll() && c.respond(c.listener.refusal) {
+		c.idle = true
+		if c.idleFor > 0 {
+			_ = c.read.want(time.Now().Add(c.idleFor), c.Conn.SetReadDeadline) // Read will report it
+		}
+		return false
+	}
+	c.respond(c.listener.response)
+	_ = c.Close() // net/http ignores an end in the middle of a header
+	return false
+}
+
+// respond sends a response, which fits into the send buffer unless the client does not
+// read. It reports whether all was sent.
+func (c *Conn) respond(response []byte) bool {
+	if c.raw == nil {
+		n, _ := c.Conn.Write(response)
+		return n == len(response)
+	}
+	n := 0
+	_ = c.raw.Control(func(fd uintptr) { n, _ = syscall.Write(int(fd), response) })
+	return n == len(response)
 }
 
 // Write implements net.Conn.
@@ -91,6 +127,9 @@ var aLongTimeAgo = time.Unix(1, 0)
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	if c.skipsByte.Load() && t.Equal(aLongTimeAgo) {
 		return nil
+	}
+	if c.idle {
+		c.idleFor = max(0, time.Until(t))
 	}
 	return c.read.want(t, c.Conn.SetReadDeadline)
 }

@@ -11,27 +11,36 @@ import (
 // admit returns when the server may work on the next request of c, which was idle and
 // of whose header received is the end. It is false if the request is refused, because it
 // would wait, or has waited, for too long.
-//
-// This queue may always be as long as that of a burst. It has at most one request of
-// each open connection, so it does not grow when requests come faster than they are
-// served.
 func (l *Listener) admit(c *Conn, received []byte) bool {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.place.Set(now)
 	c.awaited, c.seen = false, false
-	limits := admission.Limits{Burst: l.limits.Burst, Standing: l.limits.Burst}
 	whole := bytes.HasSuffix(received, endOfRequest) // else the connection would be reset if it were closed now
 	switch {
 	case l.busy < l.places && l.requests.Len() == 0 && !l.connectionIsNext(), isProbe(received):
-	case (l.requested.Join(now, l.requests.Len(), limits, time.Time{}) || !whole) && l.awaitPlace(c), !whole:
+	case (l.requested.Join(now, l.requests.Len(), l.requestLimits(now), time.Time{}) || !whole) && l.awaitPlace(c), !whole:
 	default:
 		l.refused++
+		c.awaited = true
 		return false
 	}
 	l.begin(c)
 	return true
+}
+
+// refuses reports whether a request is refused although there may be a place for it.
+func (l *Listener) refuses(request []byte) bool { return l.Precheck != nil && l.Precheck(request) }
+
+// requestLimits are those of the queue of requests. While no connection has to wait, it
+// may always be as long as that of a burst: it has at most one request of each open
+// connection, so it does not grow when requests come faster than they are served.
+func (l *Listener) requestLimits(now time.Time) admission.Limits {
+	if l.waiting.Len() > 0 || l.forecast.Refuses(now) {
+		return l.limits
+	}
+	return admission.Limits{Burst: l.limits.Burst, Standing: l.limits.Burst}
 }
 
 // awaitPlace makes the request of c wait, and reports whether the server works on it

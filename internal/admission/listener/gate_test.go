@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -152,8 +153,8 @@ func TestRefusalHasItsOwnDeadline(t *testing.T) {
 	if err := c.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.respond([]byte(refusalText)); err != nil {
-		t.Error(err)
+	if !c.respond([]byte(refusalText)) {
+		t.Error("the response was not sent")
 	}
 }
 
@@ -189,16 +190,150 @@ func TestRequestThatWaitsTooLongIsRefused(t *testing.T) {
 	s, idle := full(t, longest, 1)
 	begin := time.Now()
 	request(t, idle[0])
-	if resp := response(t, idle[0]); resp.StatusCode != 503 || !resp.Close {
-		t.Errorf("status %d, closes: %v", resp.StatusCode, resp.Close)
+	if got := status(t, idle[0]); got != 503 {
+		t.Errorf("status %d", got)
 	}
 	if took := time.Since(begin); took < longest {
 		t.Errorf("refused after %s", took)
 	}
-	if _, err := idle[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("after the response: %v, want the end", err)
+	s.await(t, "1 refused", func(st Stats) bool { return st.Refused == 1 && st.Waiting == 0 && st.Idle == 1 })
+}
+
+// Connecting again would cost this machine more than the refusal does.
+func TestRefusalLeavesTheConnectionOpen(t *testing.T) {
+	t.Parallel()
+	s, idle := full(t, 50*time.Millisecond, 1)
+	for range 3 {
+		request(t, idle[0])
+		if resp := response(t, idle[0]); resp.StatusCode != 503 || resp.Close {
+			t.Fatalf("status %d, closes: %v", resp.StatusCode, resp.Close)
+		}
 	}
-	s.await(t, "1 refused", func(st Stats) bool { return st.Refused == 1 && st.Waiting == 0 && st.Idle == 0 })
+	s.next <- struct{}{}
+	s.await(t, "there is a place", func(st Stats) bool { return st.Busy == 0 })
+	sent := time.Now()
+	if _, err := io.WriteString(idle[0], atOnce); err != nil {
+		t.Fatal(err)
+	}
+	resp := response(t, idle[0])
+	if received, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Received")); err != nil || received.Before(sent) {
+		t.Errorf("status %d, received %s, %v; sent %s", resp.StatusCode, received, err, sent)
+	}
+}
+
+func TestRefusalBeginsANewIdleTime(t *testing.T) {
+	t.Parallel()
+	const longest = 10 * time.Millisecond
+	s := startWith(t, 1, admission.Limits{Burst: longest, Standing: longest},
+		func(s *site) { s.IdleTimeout = 300 * time.Millisecond })
+	c := s.openIdle(t)
+	busy := s.send(t)
+	defer busy.Close()
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	for begin := time.Now(); time.Since(begin) < 2*s.IdleTimeout; time.Sleep(s.IdleTimeout / 3) {
+		request(t, c)
+		if got := status(t, c); got != 503 {
+			t.Errorf("status %d", got)
+		}
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("an idle connection: %v, want the end", err)
+	}
+}
+
+// The server would take the next request for the rest of the refused one, which another
+// client of a proxy may have sent.
+func TestRefusalClosesTheConnectionOfAnOddRequest(t *testing.T) {
+	t.Parallel()
+	const header = "GET / HTTP/1.1\r\nHost: x\r\n"
+	for name, text := range map[string]string{
+		"in HTTP/1.0":        "GET / HTTP/1.0\r\n\r\n",
+		"the last one":       header + "Connection: close\r\n\r\n",
+		"with a body":        header + "Content-Length: 40\r\n\r\n",
+		"with chunks":        header + "Transfer-Encoding: chunked\r\n\r\n",
+		"with a space":       header + "Content-Length : 40\r\n\r\n",
+		"with a folded line": header + "A: b\r\n Content-Length: 40\r\n\r\n",
+		"two":                header + "\r\n" + get,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, idle := full(t, 10*time.Millisecond, 1)
+			if _, err := io.WriteString(idle[0], text); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(idle[0]); err != nil || string(got) != refusalText {
+				t.Errorf("received %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// The end of the refused header looks like a request.
+func TestRefusalClosesTheConnectionOfAHeaderInParts(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, 10*time.Millisecond)
+	c := s.open(t, "")
+	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	for _, part := range []string{"GET / HTTP/1.1\r\nHost: x\r\nA: ", get} {
+		if _, err := io.WriteString(c, part); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // so that the server reads them one by one
+	}
+	if got, err := io.ReadAll(c); err != nil || string(got) != refusalText {
+		t.Errorf("received %q, %v", got, err)
+	}
+}
+
+func TestPrecheckRefusesARequestForWhichThereIsAPlace(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+		s.queue.Precheck = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
+	})
+	c := s.openIdle(t)
+	for _, text := range []string{get, atOnce, get} {
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := status(t, c), map[string]int{get: 503, atOnce: 200}[text]; got != want {
+			t.Errorf("%q: status %d, want %d", text, got, want)
+		}
+	}
+	if st := s.queue.Stats(); st.Refused > 0 {
+		t.Errorf("%+v; who checks counts", st)
+	}
+}
+
+// Clients that claim without a pause make the queue of their requests no longer. Those
+// that open more connections do.
+func TestRequestsWaitBrieflyWhileConnectionsWait(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, c := range map[string]struct {
+		change   func(*Listener)
+		admitted bool
+	}{
+		"no connection waits":     {func(*Listener) {}, true},
+		"a connection waits":      {func(l *Listener) { l.waiting.PushBack(l.newConn(nil, now)) }, false},
+		"one was refused of late": {func(l *Listener) { refuseOne(&l.forecast, now) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := &Listener{limits: admission.Limits{Burst: time.Minute, Standing: time.Millisecond}}
+			c.change(l)
+			if got := l.requestLimits(now).Standing == l.limits.Burst; got != c.admitted {
+				t.Errorf("%+v", l.requestLimits(now))
+			}
+		})
+	}
+}
+
+// refuseOne makes f refuse a request.
+func refuseOne(f *admission.Forecast, now time.Time) {
+	f.Join(now.Add(-2*time.Second), 0, admission.Limits{}, time.Time{})
+	f.Join(now, 1, admission.Limits{Standing: time.Nanosecond}, time.Time{})
 }
 
 // A connection that is closed with unread data is reset, and its client may not read

@@ -12,6 +12,7 @@
 package listener
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"errors"
@@ -36,11 +37,17 @@ import (
 //     a claim.
 type Listener struct {
 	net.Listener
+	// Precheck, if it is not nil, reports whether the request that begins with these
+	// bytes gets the response at once. It must be set before Accept is called, and must
+	// not keep the bytes.
+	Precheck func(request []byte) bool
+
 	close    func() error // closes the net.Listener, once
 	conns    int          // that may stay open
 	places   int          // for busy ones
 	limits   admission.Limits
 	response []byte
+	refusal  []byte // the response, if the connection stays open
 
 	closeEvery atomic.Uint32 // 0: no response closes its connection, n: one response in n does
 	responses  atomic.Uint32 // while connections wait
@@ -76,7 +83,8 @@ func Places(conns int) int { return max(1, conns/busyShare) }
 // would wait for longer than limits allow gets the HTTP response and is closed.
 func New(l net.Listener, conns int, limits admission.Limits, response []byte) *Listener {
 	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limits: limits, response: response,
-		conns: conns, places: Places(conns),
+		refusal: bytes.Replace(response, []byte("Connection: close\r\n"), nil, 1),
+		conns:   conns, places: Places(conns),
 		open: map[*Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()
@@ -238,6 +246,9 @@ func (l *Listener) closes() bool {
 		return l.responses.Add(1)%n == 0
 	}
 }
+
+// closesAll reports whether each response closes its connection.
+func (l *Listener) closesAll() bool { return l.closeEvery.Load() == 1 }
 
 // Handler returns next for the server, with responses that close their connection
 // if others need its place.

@@ -31,21 +31,26 @@ func start(t *testing.T, places int, longest time.Duration) *site {
 	return startWith(t, places, admission.Limits{Burst: longest, Standing: longest})
 }
 
-func startWith(t *testing.T, places int, limits admission.Limits) *site {
+func startWith(t *testing.T, places int, limits admission.Limits, options ...func(*site)) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return startOn(t, l, places, limits)
+	return startOn(t, l, places, limits, options...)
 }
 
-func startOn(t *testing.T, l net.Listener, places int, limits admission.Limits) *site {
+func startOn(
+	t *testing.T, l net.Listener, places int, limits admission.Limits, options ...func(*site),
+) *site {
 	t.Helper()
 	s := &site{queue: New(l, busyShare*places, limits, []byte(refusalText)), next: make(chan struct{}),
 		served: make(chan error, 1)}
 	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext,
 		Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
+	for _, option := range options {
+		option(s)
+	}
 	go func() { s.served <- s.Serve(s.queue) }()
 	t.Cleanup(func() {
 		close(s.next)

@@ -105,14 +105,6 @@ func (r *refusal) receive(buf []byte) (received []byte, err error) {
 	return buf[:max(0, n)], errors.Join(failed, err)
 }
 
-// respond sends the response, which fits into the send buffer.
-func (r *refusal) respond(response []byte) {
-	_ = r.raw.Write(func(fd uintptr) bool {
-		_, _ = syscall.Write(int(fd), response) // the client may have left
-		return true
-	})
-}
-
 // probes begin the requests that are never refused. A refused probe would get the
 // instance restarted, and would hide the overload from monitoring.
 var probes = [][]byte{[]byte("GET /livez "), []byte("GET /readyz "), []byte("GET /metrics ")}
