@@ -216,7 +216,8 @@ func TestRefusalLeavesTheConnectionOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp := response(t, idle[0])
-	if received, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Received")); err != nil || received.Before(sent) {
+	received, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Received"))
+	if err != nil || received.Before(sent) {
 		t.Errorf("status %d, received %s, %v; sent %s", resp.StatusCode, received, err, sent)
 	}
 }
