@@ -20,7 +20,7 @@ func (l *Listener) admit(c *Conn, received []byte) bool {
 	whole := bytes.HasSuffix(received, endOfRequest) // else the connection would be reset if it were closed now
 	switch {
 	case l.busy < l.places && l.requests.Len() == 0 && !l.connectionIsNext(), isProbe(received):
-	case (l.requested.Join(now, l.requests.Len(), l.requestLimits(now), time.Time{}) || !whole) && l.awaitPlace(c), !whole:
+	case (l.mayWait(now) || !whole) && l.awaitPlace(c), !whole:
 	default:
 		l.refused++
 		c.awaited = true
@@ -32,6 +32,11 @@ func (l *Listener) admit(c *Conn, received []byte) bool {
 
 // refuses reports whether a request is refused although there may be a place for it.
 func (l *Listener) refuses(request []byte) bool { return l.Precheck != nil && l.Precheck(request) }
+
+// mayWait reports whether one more request may wait.
+func (l *Listener) mayWait(now time.Time) bool {
+	return l.requested.Join(now, l.requests.Len(), l.requestLimits(now), time.Time{})
+}
 
 // requestLimits are those of the queue of requests. While no connection has to wait, it
 // may always be as long as that of a burst: it has at most one request of each open
