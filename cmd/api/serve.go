@@ -81,6 +81,7 @@ func (s *service) drain(
 ) error {
 	s.log.Info("draining")
 	s.api.Drain()
+	queue.CloseConnections()
 	time.Sleep(cfg.DrainDelay)
 	s.shutdown()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)

@@ -29,8 +29,8 @@ type Conn struct {
 	skipsByte   atomic.Bool // the next read of one byte is that of net/http
 	hungUp      func()
 	idle        bool          // the next request has to be admitted, once Read has its header
-	idleFor     time.Duration // at most; 0 is without end
-	begun       bool          // Read has returned a part of the request, or it is the first one
+	idleFor     time.Duration // at most; 0 is without end, unknown until net/http has set it
+	begun       bool          // net/http has a part of the request, or it is the first one
 	passed      bool          // the request has been admitted, and the server has not begun it
 	admitted    chan struct{} // by the Listener, after a wait
 
@@ -41,6 +41,8 @@ type Conn struct {
 	seen    bool // worked on this request when the Listener last looked
 	awaited bool // the next request has not been seen to arrive
 }
+
+const unknown time.Duration = -1
 
 func (l *Listener) newConn(c net.Conn, now time.Time) *Conn {
 	conn := &Conn{Conn: c, listener: l, hungUp: func() {}, begun: true}
@@ -65,7 +67,6 @@ func (c *Conn) Read(b []byte) (int, error) {
 	for {
 		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
 		if received := b[:max(0, n)]; !c.idle || !endsHeader(received) { // a part of a header takes no place
-			c.begun = true
 			return n, err
 		}
 		if c.begins(b[:n], !c.begun && len(b) == serverBuffer) {
@@ -77,8 +78,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 }
 
-// serverBuffer is how much net/http reads at a time. It reads less if it has not taken
-// all of what it has read before.
+// serverBuffer is how much net/http reads at a time. It reads less while it has some
+// bytes of a request, but fewer than the four after which it begins.
 const serverBuffer = 4096
 
 // begins reports whether the server may begin the request of whose header received is
@@ -87,32 +88,35 @@ const serverBuffer = 4096
 // request.
 func (c *Conn) begins(received []byte, all bool) bool {
 	c.idle, c.passed = false, true
-	if !(all && c.listener.refuses(received)) && c.listener.admit(c, received) {
+	whole := all && isWhole(received)
+	if !(whole && c.listener.refuses(received)) && c.listener.admit(c, received) {
 		return true
 	}
 	c.passed = false
-	if all && isWhole(received) && !c.listener.closesAll() && c.respond(c.listener.refusal) {
+	if !whole || c.listener.closesAll() {
+		c.respond(c.listener.response)
+	} else if c.respond(c.listener.refusal) {
 		c.idle = true
 		if c.idleFor > 0 {
 			_ = c.read.want(time.Now().Add(c.idleFor), c.Conn.SetReadDeadline) // Read will report it
 		}
 		return false
 	}
-	c.respond(c.listener.response)
 	_ = c.Close() // net/http ignores an end in the middle of a header
 	return false
 }
 
 // respond sends a response, which fits into the send buffer unless the client does not
-// read. It reports whether all was sent.
+// read. It reports whether all of it was sent.
 func (c *Conn) respond(response []byte) bool {
-	if c.raw == nil {
-		n, _ := c.Conn.Write(response)
-		return n == len(response)
-	}
 	n := 0
-	_ = c.raw.Control(func(fd uintptr) { n, _ = syscall.Write(int(fd), response) })
-	return n == len(response)
+	if c.raw == nil {
+		_ = c.SetWriteDeadline(time.Now().Add(longestLinger))
+		n, _ = c.Write(response)
+	} else {
+		_ = c.raw.Control(func(fd uintptr) { n, _ = syscall.Write(int(fd), response) })
+	}
+	return n > 0 && n == len(response)
 }
 
 // Write implements net.Conn.
@@ -129,6 +133,8 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 		return nil
 	}
 	if c.idle {
+		// The second one while c is idle is for a request that net/http had already read in part.
+		c.begun = c.begun || c.idleFor != unknown
 		c.idleFor = max(0, time.Until(t))
 	}
 	return c.read.want(t, c.Conn.SetReadDeadline)

@@ -45,7 +45,8 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 		}
 		l.begin(c)
 	case http.StateIdle:
-		c.idle, c.awaited, c.freed, c.begun = true, true, false, false
+		c.idle, c.awaited, c.freed = true, true, false
+		c.begun, c.idleFor = false, unknown
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
 		c.freed = false

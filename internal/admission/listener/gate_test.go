@@ -212,8 +212,11 @@ func TestRefusalLeavesTheConnectionOpen(t *testing.T) {
 	s.next <- struct{}{}
 	s.await(t, "there is a place", func(st Stats) bool { return st.Busy == 0 })
 	sent := time.Now()
-	if _, err := io.WriteString(idle[0], atOnce); err != nil {
-		t.Fatal(err)
+	for _, part := range []string{atOnce[:len(atOnce)-1], "\n"} {
+		if _, err := io.WriteString(idle[0], part); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // so that the server reads them one by one
 	}
 	resp := response(t, idle[0])
 	received, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Received"))
@@ -248,13 +251,14 @@ func TestRefusalClosesTheConnectionOfAnOddRequest(t *testing.T) {
 	t.Parallel()
 	const header = "GET / HTTP/1.1\r\nHost: x\r\n"
 	for name, text := range map[string]string{
-		"in HTTP/1.0":        "GET / HTTP/1.0\r\n\r\n",
-		"the last one":       header + "Connection: close\r\n\r\n",
-		"with a body":        header + "Content-Length: 40\r\n\r\n",
-		"with chunks":        header + "Transfer-Encoding: chunked\r\n\r\n",
-		"with a space":       header + "Content-Length : 40\r\n\r\n",
-		"with a folded line": header + "A: b\r\n Content-Length: 40\r\n\r\n",
-		"two":                header + "\r\n" + get,
+		"without a body of its response": "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"in HTTP/1.0":                    "GET / HTTP/1.0\r\n\r\n",
+		"the last one":                   header + "Connection: close\r\n\r\n",
+		"with a body":                    header + "Content-Length: 40\r\n\r\n",
+		"with chunks":                    header + "Transfer-Encoding: chunked\r\n\r\n",
+		"with a space":                   header + "Content-Length : 40\r\n\r\n",
+		"with a folded line":             header + "A: b\r\n Content-Length: 40\r\n\r\n",
+		"two":                            header + "\r\n" + get,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -266,6 +270,83 @@ func TestRefusalClosesTheConnectionOfAnOddRequest(t *testing.T) {
 				t.Errorf("received %q, %v", got, err)
 			}
 		})
+	}
+}
+
+// net/http has read the begin of the refused request behind the one before it.
+func TestRefusalClosesTheConnectionOfAPipelinedPart(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+		s.queue.Precheck = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
+	})
+	c := s.openIdle(t)
+	if _, err := io.WriteString(c, atOnce+"POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, c); got != 200 {
+		t.Errorf("status %d", got)
+	}
+	time.Sleep(20 * time.Millisecond) // so that the server has read the part
+	request(t, c)
+	if got := status(t, c); got != 400 { // a header's field that is none
+		t.Errorf("status %d", got)
+	}
+}
+
+// Of a request's first bytes net/http may have too few to begin.
+func TestPrecheckLeavesARequestInPartsToTheServer(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string][]string{
+		"behind another one": {atOnce + atOnce[:2], atOnce[2:]},
+		"two bytes first":    {atOnce, atOnce[:2], atOnce[2:]},
+		"a line first":       {atOnce, atOnce[:30], atOnce[30:]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+				s.queue.Precheck = func(request []byte) bool { return !bytes.HasPrefix(request, []byte(atOnce)) }
+			})
+			c := s.openIdle(t)
+			for _, part := range parts {
+				if _, err := io.WriteString(c, part); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(20 * time.Millisecond) // so that the server reads them one by one
+			}
+			replies := bufio.NewReader(c)
+			for range 2 {
+				if resp, err := http.ReadResponse(replies, nil); err != nil || resp.StatusCode != 200 {
+					t.Fatalf("%+v, %v", resp, err)
+				}
+			}
+		})
+	}
+}
+
+func TestPrecheckLeavesARequestWithABodyToTheServer(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+		s.queue.Precheck = func([]byte) bool { return true }
+	})
+	c := s.openIdle(t)
+	for _, part := range []string{"POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", "a"} {
+		if _, err := io.WriteString(c, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := status(t, c); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// A load balancer that has been told of the end must not find an open connection closed.
+func TestRefusalClosesItsConnectionBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	s, idle := full(t, 10*time.Millisecond, 1)
+	s.queue.CloseConnections()
+	request(t, idle[0])
+	if got, err := io.ReadAll(idle[0]); err != nil || string(got) != refusalText {
+		t.Errorf("received %q, %v", got, err)
 	}
 }
 

@@ -151,6 +151,15 @@ func (l *Listener) refuseLate() {
 // closes a listener that is closed already.
 func (l *Listener) Close() error { return l.close() }
 
+// CloseConnections makes each response from now on close its connection, those of
+// refusals as well.
+func (l *Listener) CloseConnections() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.draining = true
+	l.update()
+}
+
 // Drain closes the listener, and returns when no connection waits or is busy, or
 // when ctx ends. Call it before http.Server.Shutdown, which drops connections whose
 // request has not been read.

@@ -2,14 +2,15 @@ package listener
 
 import "bytes"
 
-// isWhole reports whether received is one request without a body, after whose response
-// its connection may stay open. It is strict: what it does not know is no such request.
-// A request whose end it misjudged would let one client of a proxy write the next
-// one's.
+// isWhole reports whether received is one request without a body, after whose response,
+// which has one, its connection may stay open. It is strict: what it does not know is no
+// such request. A request whose end it misjudged would let one client of a proxy write
+// the next one's.
 func isWhole(received []byte) bool {
 	head, rest, ok := bytes.Cut(received, endOfRequest)
 	line, fields, _ := bytes.Cut(head, crlf)
-	if !ok || len(rest) > 0 || !bytes.HasSuffix(line, http11) || bytes.ContainsAny(line, "\r\n") {
+	if !ok || len(rest) > 0 || !bytes.HasSuffix(line, http11) || bytes.ContainsAny(line, "\r\n") ||
+		bytes.HasPrefix(line, []byte("HEAD ")) {
 		return false
 	}
 	for len(fields) > 0 && ok {
