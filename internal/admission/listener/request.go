@@ -9,8 +9,9 @@ import "bytes"
 func isWhole(received []byte) bool {
 	head, rest, ok := bytes.Cut(received, endOfRequest)
 	line, fields, _ := bytes.Cut(head, crlf)
-	if !ok || len(rest) > 0 || !bytes.HasSuffix(line, http11) || bytes.ContainsAny(line, "\r\n") ||
-		bytes.HasPrefix(line, []byte("HEAD ")) {
+	lines := bytes.Count(head, crlf)
+	if !ok || len(rest) > 0 || !bytes.HasSuffix(line, http11) || bytes.HasPrefix(line, []byte("HEAD ")) ||
+		bytes.Count(head, crlf[:1]) > lines || bytes.Count(head, crlf[1:]) > lines {
 		return false
 	}
 	for len(fields) > 0 && ok {
@@ -26,11 +27,11 @@ var crlf, http11 = []byte("\r\n"), []byte(" HTTP/1.1")
 // none, and nothing of the connection.
 func isPlain(field []byte) bool {
 	name, value, ok := bytes.Cut(field, []byte(":"))
-	if !ok || !isName(name) || bytes.ContainsAny(value, "\r\n") {
+	if !ok || !isName(name) {
 		return false
 	}
 	for _, f := range framing {
-		if bytes.EqualFold(name, f.name) {
+		if len(name) == len(f.name) && bytes.EqualFold(name, f.name) {
 			return f.value != nil && bytes.EqualFold(bytes.TrimSpace(value), f.value)
 		}
 	}
