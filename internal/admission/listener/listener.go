@@ -7,8 +7,8 @@
 // that net/http serves also takes some 30 kB. A Listener therefore accepts every
 // connection at once, and gives the server as many as may stay open. Of these it lets
 // as many requests through as the server may work on. Others wait: requests of open
-// connections, and further connections, of which one that would wait for too long gets
-// a response that was written beforehand.
+// connections, and further connections. What would wait for too long gets a response
+// that was written beforehand, after which an open connection may stay open.
 package listener
 
 import (
@@ -79,8 +79,9 @@ const busyShare, maxWaiting = 4, 2
 func Places(conns int) int { return max(1, conns/busyShare) }
 
 // New returns a Listener on l for a server that calls ConnState and ConnContext and
-// whose handler is Handler's. Conns is how many connections may stay open. One that
-// would wait for longer than limits allow gets the HTTP response and is closed.
+// whose handler is Handler's. Conns is how many connections may stay open. What would
+// wait for longer than limits allow gets the HTTP response, which has the field
+// "Connection: close". It is left out where an open connection stays open.
 func New(l net.Listener, conns int, limits admission.Limits, response []byte) *Listener {
 	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limits: limits, response: response,
 		refusal: bytes.Replace(response, []byte("Connection: close\r\n"), nil, 1),
