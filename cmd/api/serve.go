@@ -53,7 +53,7 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 // drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
 	queue := listener.New(l, cfg.HTTPConns, cfg.timeout().Waits(), s.api.Overloaded())
-	queue.Precheck = s.api.RefusesUnread
+	queue.RefusesUnread = s.api.RefusesUnread
 	server := newServer(cfg, queue.Handler(s.handler), s.log)
 	server.ConnState, server.ConnContext = queue.ConnState, queue.ConnContext
 	s.metrics.MustRegister(httpConns{queue})

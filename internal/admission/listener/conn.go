@@ -88,14 +88,14 @@ const serverBuffer = 4096
 // request.
 func (c *Conn) begins(received []byte, all bool) bool {
 	c.idle, c.passed = false, true
-	whole := all && isWhole(received)
-	if !(whole && c.listener.refuses(received)) && c.listener.admit(c, received) {
+	mayStay := all && isWhole(received)
+	if !(mayStay && c.listener.refuses(received)) && c.listener.admit(c, received) {
 		return true
 	}
 	c.passed = false
-	if !whole || c.listener.closesAll() {
+	if !mayStay || c.listener.closesAll() {
 		c.respond(c.listener.response)
-	} else if c.respond(c.listener.refusal) {
+	} else if c.respond(c.listener.stayOpen) {
 		c.idle = true
 		if c.idleFor > 0 {
 			_ = c.read.want(time.Now().Add(c.idleFor), c.Conn.SetReadDeadline) // Read will report it

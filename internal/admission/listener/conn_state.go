@@ -35,7 +35,7 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	c.seen = false
 	switch state {
-	case http.StateActive: // of a request that did not have to be admitted
+	case http.StateActive: // of a request that came with its connection, or behind the one before it
 		c.idle = false
 		if c.awaited {
 			c.place.Set(time.Now())

@@ -17,10 +17,10 @@ func (l *Listener) admit(c *Conn, received []byte) bool {
 	defer l.mu.Unlock()
 	c.place.Set(now)
 	c.awaited, c.seen = false, false
-	whole := bytes.HasSuffix(received, endOfRequest) // else the connection would be reset if it were closed now
+	atEnd := bytes.HasSuffix(received, endOfRequest) // else the connection would be reset if it were closed now
 	switch {
 	case l.busy < l.places && l.requests.Len() == 0 && !l.connectionIsNext(), isProbe(received):
-	case (l.mayWait(now) || !whole) && l.awaitPlace(c), !whole:
+	case (l.mayWait(now) || !atEnd) && l.awaitPlace(c), !atEnd:
 	default:
 		l.refused++
 		c.awaited = true
@@ -31,7 +31,9 @@ func (l *Listener) admit(c *Conn, received []byte) bool {
 }
 
 // refuses reports whether a request is refused although there may be a place for it.
-func (l *Listener) refuses(request []byte) bool { return l.Precheck != nil && l.Precheck(request) }
+func (l *Listener) refuses(request []byte) bool {
+	return l.RefusesUnread != nil && l.RefusesUnread(request)
+}
 
 // mayWait reports whether one more request may wait.
 func (l *Listener) mayWait(now time.Time) bool {
@@ -52,7 +54,7 @@ func (l *Listener) requestLimits(now time.Time) admission.Limits {
 // then. It unlocks the mutex meanwhile.
 func (l *Listener) awaitPlace(c *Conn) bool {
 	c.admitted = make(chan struct{})
-	place := l.requests.PushBack(c)
+	waiter := l.requests.PushBack(c)
 	late := time.NewTimer(l.longest())
 	l.mu.Unlock()
 	select {
@@ -62,7 +64,7 @@ func (l *Listener) awaitPlace(c *Conn) bool {
 	late.Stop()
 	l.mu.Lock()
 	if !c.busy {
-		l.requests.Remove(place)
+		l.requests.Remove(waiter)
 	}
 	return c.busy
 }

@@ -277,7 +277,7 @@ func TestRefusalClosesTheConnectionOfAnOddRequest(t *testing.T) {
 func TestRefusalClosesTheConnectionOfAPipelinedPart(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-		s.queue.Precheck = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
+		s.queue.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
 	})
 	c := s.openIdle(t)
 	if _, err := io.WriteString(c, atOnce+"POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n"); err != nil {
@@ -294,7 +294,7 @@ func TestRefusalClosesTheConnectionOfAPipelinedPart(t *testing.T) {
 }
 
 // Of a request's first bytes net/http may have too few to begin.
-func TestPrecheckLeavesARequestInPartsToTheServer(t *testing.T) {
+func TestRequestInPartsIsNotRefusedUnread(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{
 		"behind another one": {atOnce + atOnce[:2], atOnce[2:]},
@@ -304,7 +304,7 @@ func TestPrecheckLeavesARequestInPartsToTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-				s.queue.Precheck = func(request []byte) bool { return !bytes.HasPrefix(request, []byte(atOnce)) }
+				s.queue.RefusesUnread = func(request []byte) bool { return !bytes.HasPrefix(request, []byte(atOnce)) }
 			})
 			c := s.openIdle(t)
 			for _, part := range parts {
@@ -323,10 +323,10 @@ func TestPrecheckLeavesARequestInPartsToTheServer(t *testing.T) {
 	}
 }
 
-func TestPrecheckLeavesARequestWithABodyToTheServer(t *testing.T) {
+func TestRequestWithABodyIsNotRefusedUnread(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-		s.queue.Precheck = func([]byte) bool { return true }
+		s.queue.RefusesUnread = func([]byte) bool { return true }
 	})
 	c := s.openIdle(t)
 	for _, part := range []string{"POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", "a"} {
@@ -369,10 +369,10 @@ func TestRefusalClosesTheConnectionOfAHeaderInParts(t *testing.T) {
 	}
 }
 
-func TestPrecheckRefusesARequestForWhichThereIsAPlace(t *testing.T) {
+func TestRequestIsRefusedUnreadAlthoughThereIsAPlace(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-		s.queue.Precheck = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
+		s.queue.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
 	})
 	c := s.openIdle(t)
 	for _, text := range []string{get, atOnce, get} {

@@ -37,17 +37,17 @@ import (
 //     a claim.
 type Listener struct {
 	net.Listener
-	// Precheck, if it is not nil, reports whether the request that begins with these
+	// RefusesUnread, if it is not nil, reports whether the request that begins with these
 	// bytes gets the response at once. It must be set before Accept is called, and must
 	// not keep the bytes.
-	Precheck func(request []byte) bool
+	RefusesUnread func(request []byte) bool
 
 	close    func() error // closes the net.Listener, once
 	conns    int          // that may stay open
 	places   int          // for busy ones
 	limits   admission.Limits
 	response []byte
-	refusal  []byte // the response, if the connection stays open
+	stayOpen []byte // the response after which the connection stays open
 
 	closeEvery atomic.Uint32 // 0: no response closes its connection, n: one response in n does
 	responses  atomic.Uint32 // while connections wait
@@ -84,8 +84,8 @@ func Places(conns int) int { return max(1, conns/busyShare) }
 // "Connection: close". It is left out where an open connection stays open.
 func New(l net.Listener, conns int, limits admission.Limits, response []byte) *Listener {
 	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limits: limits, response: response,
-		refusal: bytes.Replace(response, []byte("Connection: close\r\n"), nil, 1),
-		conns:   conns, places: Places(conns),
+		stayOpen: bytes.Replace(response, []byte("Connection: close\r\n"), nil, 1),
+		conns:    conns, places: Places(conns),
 		open: map[*Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	go q.acceptAll()

@@ -61,7 +61,8 @@ func (b *bench) startPair(ctx context.Context, v variant, nginx rig.StartNginx) 
 	return b.deploy(ctx, v, nginx, nil, nil)
 }
 
-// deploy starts v on a sale of its own.
+// deploy starts v on a sale of its own: an instance for each of settings, which may be
+// nil, behind nginx unless that is nil.
 func (b *bench) deploy(
 	ctx context.Context, v variant, nginx rig.StartNginx, settings ...[]string,
 ) (deployment, error) {
