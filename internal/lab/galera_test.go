@@ -13,7 +13,7 @@ func TestGaleraNodeJoinsAgainAfterKill(t *testing.T) {
 	t.Parallel()
 	g := labtest.Galera(t, 3)
 	dsn := func(i int) string { // each statement sees what the whole cluster has committed before
-		return g.Nodes[i].DSN("mysql") + "?timeout=1s&readTimeout=9s&wsrep_sync_wait=15"
+		return g.Nodes[i].DSN("mysql") + "?timeout=9s&readTimeout=9s&wsrep_sync_wait=15"
 	}
 	first, third := labtest.Open(t, dsn(0)), labtest.Open(t, dsn(2))
 	first.MustExec(`CREATE TABLE t (id INT PRIMARY KEY) ENGINE=InnoDB`)
