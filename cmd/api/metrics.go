@@ -100,7 +100,7 @@ type httpConns struct{ queue *listener.Listener }
 var (
 	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state.", []string{"state"}, nil)
 	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total",
-		"Connections that would have waited for too long, or have.", nil, nil)
+		"Connections and requests that would have waited for too long, or have.", nil, nil)
 	httpConnsWait = prometheus.NewDesc("http_connections_wait_seconds",
 		"Predicted wait of the next connection or request.", nil, nil)
 )

@@ -44,13 +44,13 @@ func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
 					t.Fatalf("claim: %+v", claimed)
 				}
 				server.PartitionAfter("redis_lock:" + scope + "Id:")
-				r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 2, auth.RoleUser), "")
-				if r.status != 503 || r.took > claimTimeout+5*time.Second {
-					t.Errorf("claim: status %d after %s", r.status, r.took)
-				}
-				if !server.Partitioned() {
-					t.Error("the server was not asked for the lock")
-				}
+				eventually(t, func() bool { // on a busy machine a claim may end before it asks for the lock
+					r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 2, auth.RoleUser), "")
+					if r.status != 503 || r.took > claimTimeout+5*time.Second {
+						t.Errorf("claim: status %d after %s", r.status, r.took)
+					}
+					return server.Partitioned()
+				})
 			})
 		}
 	}
