@@ -33,9 +33,10 @@ func use(cores ...int) error {
 func setAll(set *unix.CPUSet) error {
 	threads, err := os.ReadDir("/proc/self/task")
 	for _, thread := range threads {
-		id, _ := strconv.Atoi(thread.Name())                                    // the kernel writes numbers
-		if set := unix.SchedSetaffinity(id, set); !errors.Is(set, unix.ESRCH) { // it has ended
-			err = errors.Join(err, set)
+		id, _ := strconv.Atoi(thread.Name()) // the kernel writes numbers
+		failed := unix.SchedSetaffinity(id, set)
+		if !errors.Is(failed, unix.ESRCH) { // it has ended
+			err = errors.Join(err, failed)
 		}
 	}
 	return err

@@ -184,7 +184,7 @@ func (c *Conn) silent() bool {
 
 // hasHeader reports whether the header of a request has arrived, or may have.
 func (c *Conn) hasHeader() bool {
-	var b [4096]byte // as net/http reads
+	var b [serverBuffer]byte
 	n, err := c.peek(b[:])
 	return len(c.unread) > 0 || errors.Is(err, errors.ErrUnsupported) || endsHeader(b[:max(0, n)])
 }

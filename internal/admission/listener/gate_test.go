@@ -37,6 +37,28 @@ func full(t *testing.T, longest time.Duration, n int) (s *site, idle []net.Conn)
 	return s, idle
 }
 
+// silentBesideBusy opens a connection without a request, and keeps the only place busy.
+func silentBesideBusy(t *testing.T, longest time.Duration) (s *site, silent net.Conn) {
+	t.Helper()
+	s = start(t, 1, longest)
+	silent = s.open(t, "")
+	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
+	s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	return s, silent
+}
+
+// write writes parts so that the server reads them one by one.
+func write(t *testing.T, c net.Conn, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if _, err := io.WriteString(c, part); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // the server does not tell that it has read
+	}
+}
+
 func TestRequestsAndConnectionsWaitInOneOrder(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string][]int{"the request came first": {0, 1}, "the connection came first": {1, 0}} {
@@ -91,11 +113,7 @@ func TestRequestDoesNotOvertakeAConnectionThatIsNotAcceptedYet(t *testing.T) {
 
 func TestFirstRequestOfASilentConnectionWaits(t *testing.T) {
 	t.Parallel()
-	s := start(t, 1, time.Minute)
-	silent := s.open(t, "")
-	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
-	s.send(t)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	s, silent := silentBesideBusy(t, time.Minute)
 	request(t, silent)
 	s.await(t, "it waits", func(st Stats) bool { return st.Waiting == 1 && st.Busy == 1 })
 	for range 2 {
@@ -212,12 +230,7 @@ func TestRefusalLeavesTheConnectionOpen(t *testing.T) {
 	s.next <- struct{}{}
 	s.await(t, "there is a place", func(st Stats) bool { return st.Busy == 0 })
 	sent := time.Now()
-	for _, part := range []string{atOnce[:len(atOnce)-1], "\n"} {
-		if _, err := io.WriteString(idle[0], part); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond) // so that the server reads them one by one
-	}
+	write(t, idle[0], atOnce[:len(atOnce)-1], "\n")
 	resp := response(t, idle[0])
 	received, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Received"))
 	if err != nil || received.Before(sent) {
@@ -307,12 +320,7 @@ func TestRequestInPartsIsNotRefusedUnread(t *testing.T) {
 				s.queue.RefusesUnread = func(request []byte) bool { return !bytes.HasPrefix(request, []byte(atOnce)) }
 			})
 			c := s.openIdle(t)
-			for _, part := range parts {
-				if _, err := io.WriteString(c, part); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(20 * time.Millisecond) // so that the server reads them one by one
-			}
+			write(t, c, parts...)
 			replies := bufio.NewReader(c)
 			for range 2 {
 				if resp, err := http.ReadResponse(replies, nil); err != nil || resp.StatusCode != 200 {
@@ -353,17 +361,8 @@ func TestRefusalClosesItsConnectionBeforeTheEnd(t *testing.T) {
 // The end of the refused header looks like a request.
 func TestRefusalClosesTheConnectionOfAHeaderInParts(t *testing.T) {
 	t.Parallel()
-	s := start(t, 1, 10*time.Millisecond)
-	c := s.open(t, "")
-	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
-	s.send(t)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	for _, part := range []string{"GET / HTTP/1.1\r\nHost: x\r\nA: ", get} {
-		if _, err := io.WriteString(c, part); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond) // so that the server reads them one by one
-	}
+	_, c := silentBesideBusy(t, 10*time.Millisecond)
+	write(t, c, "GET / HTTP/1.1\r\nHost: x\r\nA: ", get)
 	if got, err := io.ReadAll(c); err != nil || string(got) != refusalText {
 		t.Errorf("received %q, %v", got, err)
 	}
@@ -483,11 +482,7 @@ func TestDrainServesRequestsThatWait(t *testing.T) {
 
 func TestRefusedFirstRequestGetsOneResponse(t *testing.T) {
 	t.Parallel()
-	s := start(t, 1, 50*time.Millisecond)
-	silent := s.open(t, "")
-	s.await(t, "open", func(st Stats) bool { return st.Idle == 1 })
-	s.send(t)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	_, silent := silentBesideBusy(t, 50*time.Millisecond)
 	request(t, silent)
 	if got, err := io.ReadAll(silent); err != nil || string(got) != refusalText {
 		t.Errorf("received %q, %v", got, err)
@@ -498,12 +493,7 @@ func TestRefusedFirstRequestGetsOneResponse(t *testing.T) {
 func TestRefusedHeaderInPartsEndsItsConnection(t *testing.T) {
 	t.Parallel()
 	s, idle := full(t, 50*time.Millisecond, 1)
-	for _, part := range []string{"GET / HTTP/1.1\r\nHost: x\r\n", "A: b\r\n\r\n"} {
-		if _, err := io.WriteString(idle[0], part); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Millisecond) // so that the server reads them one by one
-	}
+	write(t, idle[0], "GET / HTTP/1.1\r\nHost: x\r\n", "A: b\r\n\r\n")
 	if got, err := io.ReadAll(idle[0]); err != nil || string(got) != refusalText {
 		t.Errorf("received %q, %v", got, err)
 	}

@@ -24,14 +24,14 @@ const (
 // prepareOverload measures the peak of each site and then the offers, for each
 // repetition.
 func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
-	servers, clients, err := cores.Two()
+	serverCore, clientCore, err := cores.Two()
 	if err != nil {
 		b.progress("overload is not measured: %s", err)
 		return nil, nil
 	}
-	direct := &overloadSite{siteName: oneInstance, core: clients}
-	pair := &overloadSite{siteName: behindNginx, core: clients}
-	err = b.onCore(servers, func(b *bench) (err error) {
+	direct := &overloadSite{siteName: oneInstance, core: clientCore}
+	pair := &overloadSite{siteName: behindNginx, core: clientCore}
+	err = b.onCore(serverCore, func(b *bench) (err error) {
 		if direct.deployment, err = b.startOne(ctx, grouped); err == nil {
 			pair.deployment, err = b.startPair(ctx, grouped, lab.StartCrowdNginx)
 		}
