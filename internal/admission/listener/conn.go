@@ -182,10 +182,10 @@ func (c *Conn) silent() bool {
 	return n <= 0 && !errors.Is(err, errors.ErrUnsupported)
 }
 
-// hasHeader reports whether the header of a request has arrived, or may have.
-func (c *Conn) hasHeader() bool {
-	var b [serverBuffer]byte
-	n, err := c.peek(b[:])
+// hasHeader reports whether the header of a request has arrived, or may have. It looks
+// for it in b.
+func (c *Conn) hasHeader(b []byte) bool {
+	n, err := c.peek(b)
 	return len(c.unread) > 0 || errors.Is(err, errors.ErrUnsupported) || endsHeader(b[:max(0, n)])
 }
 

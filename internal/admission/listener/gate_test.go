@@ -86,6 +86,40 @@ func TestRequestsAndConnectionsWaitInOneOrder(t *testing.T) {
 	}
 }
 
+// Few come in while open connections are wanted, so the others would wait in vain.
+func TestFewConnectionsWaitWhileOpenOnesAreWanted(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2, time.Minute)
+	var idle, conns []net.Conn
+	for range 5 {
+		idle = append(idle, s.openIdle(t))
+	}
+	for range 2 {
+		s.send(t)
+	}
+	s.await(t, "one more may be open", func(st Stats) bool { return st.Busy == 2 && st.Idle == 5 })
+	request(t, idle[0])
+	s.await(t, "a request waits", func(st Stats) bool { return st.Waiting == 1 })
+	for i := range 3 {
+		conns = append(conns, s.send(t))
+		s.await(t, "connections wait behind it", func(st Stats) bool { return st.Waiting == 2+i })
+	}
+	for _, c := range idle[1:] {
+		request(t, c)
+	}
+	s.await(t, "requests wait behind them", func(st Stats) bool { return st.Waiting == 8 && st.Refused == 0 })
+	for range 2 { // the second response lets the first connection in
+		s.next <- struct{}{}
+	}
+	if got := status(t, conns[2]); got != 503 {
+		t.Errorf("the connection that came last: status %d", got)
+	}
+	if got := status(t, s.send(t)); got != 503 {
+		t.Errorf("one that comes now: status %d", got)
+	}
+	s.await(t, "the others wait", func(st Stats) bool { return st.Waiting == 5 && st.Refused == 2 })
+}
+
 // Without a server, connections wait until the test accepts them.
 func TestRequestDoesNotOvertakeAConnectionThatIsNotAcceptedYet(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ import (
 //     each response closes its connection until no more are open;
 //   - busy without end: while connections wait and no more may be opened, one response
 //     in some closes its connection. Not each, because a new connection costs more than
-//     a claim.
+//     a claim. Few may wait then, and the others are refused at once.
 type Listener struct {
 	net.Listener
 	// RefusesUnread, if it is not nil, reports whether the request that begins with these
@@ -64,8 +64,9 @@ type Listener struct {
 	requested admission.Forecast // of these
 	err       error              // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
 	toRefuse  []*refusal
-	refusals  int  // connections that are being refused, toRefuse included
-	refused   int  // since the start
+	refusals  int // connections that are being refused, toRefuse included
+	refused   int // since the start
+	peeked    [serverBuffer]byte
 	paused    bool // the server has got an error from Accept, and will call it again after a while
 	draining  bool
 }
@@ -73,7 +74,7 @@ type Listener struct {
 // How many connections may be busy, wait, and be open while few are busy, in terms of
 // those that stay open. They take memory and open files: a busy one some 26 kB, another
 // open one 17, one that waits 1.
-const busyShare, maxWaiting = 4, 2
+const busyShare, waitingShare = 4, 2
 
 // Places returns how many of the connections that may stay open may be busy.
 func Places(conns int) int { return max(1, conns/busyShare) }
@@ -117,7 +118,7 @@ func (l *Listener) acceptAll() {
 
 // enqueue makes c wait, or refuses it.
 func (l *Listener) enqueue(c *Conn) {
-	if l.waiting.Len() >= maxWaiting*l.conns || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
+	if l.waiting.Len() >= l.maxWaiting() || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
 		l.refuse(c)
 		return
 	}
@@ -126,6 +127,24 @@ func (l *Listener) enqueue(c *Conn) {
 	}
 	l.waiting.PushBack(c)
 	l.update()
+}
+
+// maxWaiting returns how many connections may wait. While requests wait on half of the
+// open connections and no more may be opened, others come in only as one response in
+// handOver closes its connection: as many may wait as come in while each open one gets a
+// response.
+func (l *Listener) maxWaiting() int {
+	if len(l.open) >= l.conns && l.requests.Len() >= l.conns/2 && !l.draining {
+		return max(1, l.conns/handOver)
+	}
+	return waitingShare * l.conns
+}
+
+// shed refuses the connections that came last, if more wait than may.
+func (l *Listener) shed() {
+	for l.waiting.Len() > l.maxWaiting() {
+		l.refuse(l.waiting.Remove(l.waiting.Back()).(*Conn))
+	}
 }
 
 // longest returns how long a connection waits at most.
@@ -214,7 +233,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) take(queue *list.List) *Conn {
 	c := queue.Remove(queue.Front()).(*Conn)
 	l.open[c] = struct{}{}
-	c.idle = !c.hasHeader()
+	c.idle = !c.hasHeader(l.peeked[:])
 	c.awaited = c.idle
 	l.noteFresh(c, c.idle)
 	l.setBusy(c, !c.idle)
@@ -227,8 +246,10 @@ func (l *Listener) hasRoom() bool {
 	return l.busy < l.places && len(l.open) < l.conns || l.busy < (l.places+1)/2 && len(l.open) < l.conns+l.places
 }
 
-// update notes which responses close their connection, and wakes Accept and Drain.
+// update refuses connections for which there is no room any more, notes which responses
+// close their connection, and wakes Accept and Drain.
 func (l *Listener) update() {
+	l.shed()
 	switch {
 	case len(l.open) > l.conns, l.draining:
 		l.closeEvery.Store(1)
