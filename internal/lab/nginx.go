@@ -31,14 +31,26 @@ func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return startEditedNginx(l, conf, upstreams, removeLimits)
 }
 
+// StartBusyNginx returns StartCrowdNginx with another limit of the claims in progress.
+func StartBusyNginx(claims int) func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
+	return func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
+		return startEditedNginx(l, conf, upstreams, func(dir string) error {
+			return errors.Join(prepareForCrowd(dir), replaceOnce(dir, "site/claims.conf",
+				"limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)))
+		})
+	}
+}
+
 // StartCrowdNginx is StartNginx for 20,000 clients that connect before they claim at
 // one moment: with enough workers, if a process here may open fewer files than
 // nginx.conf asks for, and with the time that a busy machine needs until that moment.
 func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return startEditedNginx(l, conf, upstreams, func(dir string) error {
-		return errors.Join(removeLimits(dir), addWorkers(dir),
-			replaceOnce(dir, "client_header_timeout 10s", "client_header_timeout 60s"))
-	})
+	return startEditedNginx(l, conf, upstreams, prepareForCrowd)
+}
+
+func prepareForCrowd(dir string) error {
+	return errors.Join(removeLimits(dir), addWorkers(dir),
+		replaceOnce(dir, "nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"))
 }
 
 // StartLimitedNginx is StartNginx with the limits of conf.
@@ -104,18 +116,18 @@ func addWorkers(dir string) error {
 		return err
 	}
 	workers := max(runtime.NumCPU(), int(crowdFiles/limit.Max)+1)
-	return replaceOnce(dir, "worker_processes auto", fmt.Sprintf("worker_processes %d", workers))
+	return replaceOnce(dir, "nginx.conf", "worker_processes auto", fmt.Sprintf("worker_processes %d", workers))
 }
 
-// replaceOnce replaces a directive of nginx.conf, which must be there.
-func replaceOnce(dir, before, after string) error {
-	path := filepath.Join(dir, "nginx.conf")
+// replaceOnce replaces a directive of a file in dir, which must be there.
+func replaceOnce(dir, file, before, after string) error {
+	path := filepath.Join(dir, file)
 	conf, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if n := bytes.Count(conf, []byte(before)); n != 1 {
-		return fmt.Errorf("lab: nginx.conf has %q %d times", before, n)
+		return fmt.Errorf("lab: %s has %q %d times", file, before, n)
 	}
 	return os.WriteFile(path, bytes.Replace(conf, []byte(before), []byte(after), 1), 0o644)
 }

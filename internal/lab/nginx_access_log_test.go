@@ -18,10 +18,7 @@ import (
 // access log on, for all requests, with the file at path.
 func logAll(t *testing.T, path string) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		t.Fatal(err)
-	}
+	dir = copyOfConf(t)
 	replace(t, filepath.Join(dir, "site", "access_log.conf"),
 		"\naccess_log off;", "", "#access_log /dev/stdout", "access_log "+path, "1% 1;", "100% 1;")
 	return dir

@@ -31,10 +31,7 @@ func startLimitedNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 // startNginxWithLimits is startLimitedNginx with limits that change has changed.
 func startNginxWithLimits(t *testing.T, change func(limits string) string, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		t.Fatal(err)
-	}
+	dir := copyOfConf(t)
 	edit(t, filepath.Join(dir, "site", "listen.conf"), func(conf string) string {
 		return conf + "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n" +
 			"location = /client { return 200 \"$client|$site\"; }\n"
@@ -238,6 +235,52 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 			hold(t, client{n, "2001:db8:1:3::1", path + "other"}) // from another network
 			<-started
 		})
+	}
+}
+
+// The claim that is refused was not passed on. Other requests are not counted.
+func TestNginxLimitsClaimsInProgress(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	started := make(chan struct{}, 3)
+	addr, _ := startInstance(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" {
+			started <- struct{}{}
+			<-release
+		}
+	})
+	dir := copyOfConf(t)
+	replace(t, filepath.Join(dir, "site", "claims.conf"), "limit_conn claims 12000;", "limit_conn claims 2;")
+	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	const claim = "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"
+	var inProgress []net.Conn
+	for range 2 {
+		inProgress = append(inProgress, connect(t, n))
+		if _, err := io.WriteString(inProgress[len(inProgress)-1], claim); err != nil {
+			t.Fatal(err)
+		}
+		<-started
+	}
+	resp, body := send(t, n, claim)
+	wantProblem(t, resp, body, 503, "overloaded")
+	if resp.Header.Get("Retry-After") != "1" || len(started) > 0 {
+		t.Errorf("Retry-After %q, %d passed on", resp.Header.Get("Retry-After"), len(started))
+	}
+	if resp, _ := (client{n, "", "/coupons/1/orders"}).get(t); resp.StatusCode != 200 {
+		t.Errorf("another request: %s", resp.Status)
+	}
+	close(release)
+	for _, conn := range inProgress {
+		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if resp, _ := send(t, n, claim); resp.StatusCode != 200 {
+		t.Errorf("after the others: %s", resp.Status)
 	}
 }
 

@@ -68,10 +68,7 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 // startVerboseNginx starts an nginx that also logs warnings.
 func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		t.Fatal(err)
-	}
+	dir := copyOfConf(t)
 	replace(t, filepath.Join(dir, "nginx.conf"), "error_log stderr crit", "error_log stderr warn")
 	n, err := lab.StartNginx(labtest.Lab(t), dir, upstreams...)
 	if err != nil {
@@ -79,6 +76,16 @@ func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	}
 	t.Cleanup(n.Kill)
 	return n
+}
+
+// copyOfConf copies conf for a test that changes it.
+func copyOfConf(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func post(t *testing.T, url string, header http.Header) *http.Response {
@@ -191,10 +198,7 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		t.Fatal(err)
-	}
+	dir := copyOfConf(t)
 	file := filepath.Join(dir, "site", "upstream.conf")
 	b, err := os.ReadFile(file)
 	if err != nil {

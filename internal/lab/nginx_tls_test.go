@@ -66,10 +66,7 @@ func startTLS(t *testing.T, upstream string) (*lab.Nginx, *http.Client) {
 func startTLSWith(t *testing.T, upstream, secrets string) (*lab.Nginx, *http.Client) {
 	t.Helper()
 	labtest.NeedServers(t)
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		t.Fatal(err)
-	}
+	dir := copyOfConf(t)
 	if err := os.Rename(filepath.Join(dir, "tls", "listen.conf"),
 		filepath.Join(dir, "site", "listen.conf")); err != nil {
 		t.Fatal(err)
