@@ -118,7 +118,7 @@ func (l *Listener) acceptAll() {
 
 // enqueue makes c wait, or refuses it.
 func (l *Listener) enqueue(c *Conn) {
-	if l.waiting.Len() >= l.maxWaiting() || !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
+	if !l.forecast.Join(time.Now(), l.waiting.Len(), l.limits, time.Time{}) {
 		l.refuse(c)
 		return
 	}
@@ -126,7 +126,7 @@ func (l *Listener) enqueue(c *Conn) {
 		time.AfterFunc(l.longest(), l.refuseLate)
 	}
 	l.waiting.PushBack(c)
-	l.update()
+	l.update() // which refuses c if too many wait
 }
 
 // maxWaiting returns how many connections may wait. While requests wait on half of the
@@ -134,7 +134,7 @@ func (l *Listener) enqueue(c *Conn) {
 // handOver closes its connection: as many may wait as come in while each open one gets a
 // response.
 func (l *Listener) maxWaiting() int {
-	if len(l.open) >= l.conns && l.requests.Len() >= l.conns/2 && !l.draining {
+	if len(l.open) >= l.conns && l.requests.Len() >= max(1, l.conns/2) && !l.draining {
 		return max(1, l.conns/handOver)
 	}
 	return waitingShare * l.conns
