@@ -27,11 +27,12 @@ type Claim struct {
 	Order               string // the id of the acknowledged order; empty unless accepted
 }
 
-// The verdicts of claims that were neither accepted nor refused with a code.
+// The verdicts of claims that were neither accepted nor refused for what they are.
 const (
-	Service503 = "503 service" // the service's own, with Retry-After
-	Nginx503   = "503 nginx"   // nginx's, on behalf of the instances
-	NoReply    = "no reply"
+	Service503      = "503 service"          // the service's own, with Retry-After
+	NginxOverloaded = "503 nginx overloaded" // nginx's, which has not passed the claim on
+	Nginx503        = "503 nginx"            // nginx's, on behalf of the instances
+	NoReply         = "no reply"
 )
 
 // Took returns the time from the first byte of the claim to its reply.
@@ -86,6 +87,8 @@ func verdict(r generator.Reply) string {
 		return rig.Accepted
 	case r.Status == http.StatusConflict && r.Code != "":
 		return r.Code
+	case r.Status == http.StatusServiceUnavailable && r.Instance == "" && r.Code == "overloaded":
+		return NginxOverloaded
 	case r.Status == http.StatusServiceUnavailable && r.Instance == "":
 		return Nginx503
 	case r.Status == http.StatusServiceUnavailable && r.RetryAfter:

@@ -38,7 +38,7 @@ type scale struct {
 }
 
 var (
-	full      = scale{5, 3 * time.Second, 2 * time.Second, 700 * time.Millisecond, 10_000_000}
+	full      = scale{5, 2500 * time.Millisecond, 1600 * time.Millisecond, 500 * time.Millisecond, 10_000_000}
 	shortened = scale{2, time.Second, time.Second, 300 * time.Millisecond, 1_000_000}
 )
 

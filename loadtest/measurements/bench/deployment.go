@@ -17,6 +17,7 @@ type deployment struct {
 	*rig.Fleet
 	sale    *rig.Sale
 	headers rig.Headers // of the users that claim
+	others  []int       // processes whose CPU time is measured beside that of the instances
 	audited *int        // of the bench
 }
 
@@ -123,9 +124,9 @@ func (d deployment) claim(ctx context.Context, l clients.Load, coupons, segments
 func (d deployment) send(ctx context.Context, l clients.Load) (o outcome, err error) {
 	l.Address, l.Headers = d.Address(), d.headers
 	stopSampling := rig.SampleMemory(d.PIDs()...)
-	before := cpuTime(d.PIDs()...)
+	before, othersBefore := cpuTime(d.PIDs()...), cpuTime(d.others...)
 	o.phases, err = l.Run(ctx)
-	o.cpu = cpuTime(d.PIDs()...) - before
+	o.cpu, o.others = cpuTime(d.PIDs()...)-before, cpuTime(d.others...)-othersBefore
 	memory, memoryErr := stopSampling()
 	o.memory = memory
 	return o, errors.Join(err, memoryErr)

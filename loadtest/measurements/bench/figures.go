@@ -23,10 +23,11 @@ func rateOf(format string, args ...any) rate {
 	return rate{figure{fmt.Sprintf(format, args...), "1/s"}}
 }
 
-func (r rate) p99() figure     { return r.with("p99", "ms") }
-func (r rate) cpu() figure     { return r.with("CPU", "µs") } // of the service, per request
-func (r rate) refused() figure { return r.with("refused", "%") }
-func (r rate) memory() figure  { return r.with("memory", "MB") } // of the service
+func (r rate) p99() figure        { return r.with("p99", "ms") }
+func (r rate) cpu() figure        { return r.with("CPU", "µs") } // of the service, per request
+func (r rate) machineCPU() figure { return r.with("CPU of all processes", "µs") }
+func (r rate) refused() figure    { return r.with("refused", "%") }
+func (r rate) memory() figure     { return r.with("memory", "MB") } // of the service
 
 // A Figure is one figure with the values measured in each repetition.
 type Figure struct {

@@ -23,6 +23,8 @@ var growth = section{
 		{"claims with 10^6 orders / with 10^4", ratio(orders1M.rate().figure, orders10k.rate().figure), 0.85, atLeast},
 		{"10 coupons on sale / one", ratio(coupons10.rate().figure, coupons1.rate().figure), 0.9, atLeast},
 		{"1,000 coupons on sale / one", ratio(coupons1000.rate().figure, coupons1.rate().figure), 0.8, atLeast},
+		{"claims on 4,096 connections / on 256", ratio(conns4096.rate().figure, conns256.rate().figure), 0.8, atLeast},
+		{"claims refused on 4,096 connections (%)", of(conns4096.rate().refused()), 1, atMost},
 		{"service memory at 4,096 connections (MB)", of(conns4096.rate().memory()), 200, atMost},
 	},
 }
@@ -44,12 +46,12 @@ var (
 
 	orders10k, orders1M              = size{10_000, orders}, size{1_000_000, orders}
 	coupons1, coupons10, coupons1000 = size{1, coupons}, size{10, coupons}, size{1000, coupons}
-	conns4096                        = size{4096, conns}
+	conns256, conns4096              = size{defaultConns, conns}, size{4096, conns}
 
 	growthSizes = [][]size{
 		{orders10k, {100_000, orders}, orders1M, {10_000_000, orders}},
-		{coupons1, coupons10, coupons1000},
-		{{64, conns}, {defaultConns, conns}, {1024, conns}, conns4096},
+		{coupons1, coupons10, coupons1000, {10_000, coupons}},
+		{{64, conns}, conns256, {1024, conns}, conns4096},
 		{{defaultConns, overTCP}},
 		{{1, instances}, {2, instances}, {3, instances}},
 	}

@@ -15,6 +15,7 @@ import (
 type outcome struct {
 	phases []clients.Result
 	cpu    time.Duration // that the instances used; 0 on a system without /proc
+	others time.Duration // that the others of the deployment used
 	memory float64       // MB, of the larger instance, at its peak
 }
 
@@ -36,9 +37,17 @@ func (o outcome) rates(to rate, verdict string) ([]measured, error) {
 		{to.memory(), o.memory},
 	}
 	if o.cpu > 0 {
-		values = append(values, measured{to.cpu(), float64(o.cpu.Microseconds()) / float64(len(r.Claims))})
+		values = append(values, measured{to.cpu(), perClaim(o.cpu, r)})
+	}
+	if o.cpu > 0 && o.others > 0 {
+		values = append(values, measured{to.machineCPU(), perClaim(o.cpu+o.others, r)})
 	}
 	return values, nil
+}
+
+// perClaim returns microseconds.
+func perClaim(cpu time.Duration, r clients.Result) float64 {
+	return float64(cpu.Microseconds()) / float64(len(r.Claims))
 }
 
 // quantile returns a quantile in milliseconds.

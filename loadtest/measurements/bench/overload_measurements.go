@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	offerTime = 5 * time.Second
-	afterTime = 3 * time.Second
+	offerTime = 4 * time.Second
+	afterTime = 2 * time.Second
 	afterRate = 200 // claims per second after an offer
 )
 
@@ -33,7 +33,7 @@ func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 	pair := &overloadSite{siteName: behindNginx, core: clientCore}
 	err = b.onCore(serverCore, func(b *bench) (err error) {
 		if direct.deployment, err = b.startOne(ctx, grouped); err == nil {
-			pair.deployment, err = b.startPair(ctx, grouped, lab.StartCrowdNginx)
+			pair.deployment, err = b.startPair(ctx, grouped, lab.StartBusyNginx(claimsAtOnce))
 		}
 		return err
 	})
@@ -114,14 +114,14 @@ func (s *overloadSite) measure(ctx context.Context, offered offer) ([]measured, 
 		return nil, err
 	}
 	to, r := s.under(offered), o.phases[0]
-	refusals := []string{clients.Service503, clients.Nginx503}
-	lost := r.Replies(clients.NoReply, rig.Unexpected)
+	refusals := []string{clients.Service503, clients.NginxOverloaded}
 	perSecond := func(n int) float64 { return float64(n) / offerTime.Seconds() }
 	made := r.Times(clients.Claim.Took, rig.Accepted)
 	return []measured{
-		{to.due(), due}, {to.sent(), perSecond(r.Count)},
+		{to.due(), due}, {to.sent(), perSecond(r.Count - r.Unsent)},
 		{to.made(), inTime(r)}, {to.madeOfPeak(), inTime(r) / s.peak},
-		{to.refused(), perSecond(r.Replies(refusals...))}, {to.unanswered(), float64(lost + r.Unsent)},
+		{to.refused(), perSecond(r.Replies(refusals...))},
+		{to.noVerdict(), float64(r.Replies(clients.NoReply, rig.Unexpected, clients.Nginx503))},
 		{to.madeP50(), quantile(made, 0.5)}, {to.madeP99(), quantile(made, 0.99)},
 		{to.madeMax(), quantile(made, 1)},
 		{to.refusedP99(), quantile(r.Times(clients.Claim.Took, refusals...), 0.99)},

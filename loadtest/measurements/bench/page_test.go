@@ -20,7 +20,7 @@ func TestPageShowsWhatWasMeasured(t *testing.T) {
 		Repetitions: 3, Figures: f, Targets: targets(f),
 	}
 	for _, want := range []string{
-		"| **`grouped`** | – | – | 20,000 (19,000–21,000) | 23.4 ms | – | – |\n",
+		"| **`grouped`** | – | – | – | 20,000 (19,000–21,000) | 23.4 ms | – | – |\n",
 		"- Commit: `abc`\n", "- CPU: a CPU, 2 cores\n", "- Versions: go 1, redis 7\n",
 		"| grouped / empty handler, one instance | – | ≥ 0.38 | **not measured** |\n",
 		"median of 3 repetitions",

@@ -71,7 +71,7 @@ func summarize(r clients.Result) Burst {
 		if c.Verdict != clients.NoReply {
 			took = append(took, c.Received)
 		}
-		if c.Verdict == clients.Service503 {
+		if c.Verdict == clients.Service503 || c.Verdict == clients.NginxOverloaded {
 			refused = append(refused, c.Received)
 		}
 	}

@@ -26,3 +26,13 @@ func TestRowIsJudgedByWhoWasInFlight(t *testing.T) {
 		}
 	}
 }
+
+func TestNginxMayOnlyRefuseALargerCrowd(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]verdict.Verdict{boundedClients: verdict.Wrong, boundedClients + 1: verdict.Held} {
+		verdicts := map[string]int{rig.Accepted: n - 1, clients.NginxOverloaded: 1}
+		if got := (Row{Clients: n, Bursts: []Burst{{InFlight: n, Verdicts: verdicts}}}).verdict(); got != want {
+			t.Errorf("%d clients: %s, want %s", n, got, want)
+		}
+	}
+}
