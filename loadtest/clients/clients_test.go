@@ -16,7 +16,8 @@ func TestVerdictOfAReply(t *testing.T) {
 	}{
 		{generator.Reply{Status: 201, Instance: "a"}, rig.Accepted},
 		{generator.Reply{Status: 409, Code: "sold_out", Instance: "a"}, "sold_out"},
-		{generator.Reply{Status: 503, RetryAfter: true, Instance: "a"}, Service503},
+		{generator.Reply{Status: 503, RetryAfter: true, Code: "overloaded", Instance: "a"}, Service503},
+		{generator.Reply{Status: 503, RetryAfter: true, Code: "unavailable", Instance: "a"}, Unavailable503},
 		{generator.Reply{Status: 503, RetryAfter: true, Code: "unavailable"}, Nginx503},
 		{generator.Reply{Status: 503, RetryAfter: true, Code: "overloaded"}, NginxOverloaded},
 		{generator.Reply{Status: 503, Instance: "a"}, rig.Unexpected},

@@ -29,7 +29,8 @@ type Claim struct {
 
 // The verdicts of claims that were neither accepted nor refused for what they are.
 const (
-	Service503      = "503 service"          // the service's own, with Retry-After
+	Service503      = "503 service"          // the service's own, which has not made the claim
+	Unavailable503  = "503 unavailable"      // the service's own: the outcome is unknown
 	NginxOverloaded = "503 nginx overloaded" // nginx's, which has not passed the claim on
 	Nginx503        = "503 nginx"            // nginx's, on behalf of the instances
 	NoReply         = "no reply"
@@ -91,8 +92,10 @@ func verdict(r generator.Reply) string {
 		return NginxOverloaded
 	case r.Status == http.StatusServiceUnavailable && r.Instance == "":
 		return Nginx503
-	case r.Status == http.StatusServiceUnavailable && r.RetryAfter:
+	case r.Status == http.StatusServiceUnavailable && r.RetryAfter && r.Code == "overloaded":
 		return Service503
+	case r.Status == http.StatusServiceUnavailable && r.RetryAfter:
+		return Unavailable503
 	}
 	return rig.Unexpected
 }

@@ -83,7 +83,8 @@ func (o *overloader) offer(ctx context.Context, address string, coupon int64) (c
 // judge adds what the instance's replies violate.
 func (o *overloader) judge(r clients.Result) {
 	m := o.market
-	made, refused := r.Times(clients.Claim.Took, rig.Accepted), r.Times(clients.Claim.Took, clients.Service503)
+	made := r.Times(clients.Claim.Took, rig.Accepted)
+	refused := r.Times(clients.Claim.Took, clients.Service503, clients.Unavailable503)
 	slowest := stats.Quantile(made, 1)
 	m.log("overload: of %d claims %d were made, the slowest in %.1f s, and %d refused, 99 %% of them within %d ms",
 		r.Count, len(made), slowest.Seconds(), len(refused), stats.Quantile(refused, 0.99).Milliseconds())

@@ -115,13 +115,14 @@ func (s *overloadSite) measure(ctx context.Context, offered offer) ([]measured, 
 	}
 	to, r := s.under(offered), o.phases[0]
 	refusals := []string{clients.Service503, clients.NginxOverloaded}
+	unknown := []string{clients.NoReply, rig.Unexpected, clients.Unavailable503, clients.Nginx503}
 	perSecond := func(n int) float64 { return float64(n) / offerTime.Seconds() }
 	made := r.Times(clients.Claim.Took, rig.Accepted)
 	return []measured{
 		{to.due(), due}, {to.sent(), perSecond(r.Count - r.Unsent)},
 		{to.made(), inTime(r)}, {to.madeOfPeak(), inTime(r) / s.peak},
 		{to.refused(), perSecond(r.Replies(refusals...))},
-		{to.noVerdict(), float64(r.Replies(clients.NoReply, rig.Unexpected, clients.Nginx503))},
+		{to.noVerdict(), float64(r.Replies(unknown...))},
 		{to.madeP50(), quantile(made, 0.5)}, {to.madeP99(), quantile(made, 0.99)},
 		{to.madeMax(), quantile(made, 1)},
 		{to.refusedP99(), quantile(r.Times(clients.Claim.Took, refusals...), 0.99)},

@@ -33,7 +33,7 @@ type Summary struct {
 func (r Row) summary() Summary {
 	seconds := func(figure func(Burst) float64, q float64) float64 { return stats.Quantile(r.all(figure), q) / 1000 }
 	return Summary{
-		Accepted: r.count(rig.Accepted), Service503: r.count(clients.Service503), Nginx503: r.count(nginx503...),
+		Accepted: r.count(rig.Accepted), Service503: r.count(service503...), Nginx503: r.count(nginx503...),
 		P50: seconds(p50, 0.5), P99: seconds(p99, 0.5), WorstP99: seconds(p99, 1),
 		Memory: stats.Quantile(r.all(memory), 1),
 	}
@@ -46,13 +46,16 @@ const (
 	boundedClients = 12_000
 )
 
-var nginx503 = []string{clients.NginxOverloaded, clients.Nginx503}
+var (
+	service503 = []string{clients.Service503, clients.Unavailable503}
+	nginx503   = []string{clients.NginxOverloaded, clients.Nginx503}
+)
 
 // passes reports whether every client got a verdict or the service's own 503, in time,
 // and all promises were kept. Of more clients than that, nginx may refuse to pass on some
 // claims.
 func (r Row) passes() bool {
-	verdicts := append([]string{rig.Accepted, clients.Service503}, rig.Refusals...)
+	verdicts := slices.Concat([]string{rig.Accepted}, service503, rig.Refusals)
 	if r.Clients > boundedClients {
 		verdicts = append(verdicts, clients.NginxOverloaded)
 	}
@@ -104,7 +107,7 @@ func table(rows []Row) report.Table {
 		of := func(figure func(Burst) float64, q float64) string {
 			return fmt.Sprintf("%.0f", stats.Quantile(r.all(figure), q))
 		}
-		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(clients.Service503),
+		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(service503...),
 			r.count(nginx503...), r.count(clients.NoReply),
 			r.count(rig.Unexpected), of(inFlight, 0.5), of(p50, 0.5), of(p99, 0.5), of(p99, 1),
 			of(late503, 0.5), of(last, 1), of(memory, 1), r.verdict())
