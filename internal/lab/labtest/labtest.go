@@ -174,17 +174,6 @@ func DB(tb testing.TB) *sqlx.DB {
 	return Open(tb, DSN(tb))
 }
 
-// Open returns a connection pool that is closed when the test ends.
-func Open(tb testing.TB, dsn string, options ...connect.Option) *sqlx.DB {
-	tb.Helper()
-	db, err := connect.MySQL(dsn, 32, options...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 // Name returns a name of at most 40 bytes, unique in the test binary. It serves
 // as a lock key.
 func Name(tb testing.TB) string {

@@ -13,7 +13,7 @@ import (
 
 // Servers that the tests of a test binary share.
 var (
-	mysql     = once(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
+	database  = once(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
 	memcached = once(lab.StartMemcached)
 	etcd      = once(lab.StartEtcd)
 	zookeeper = once(lab.StartZooKeeper)
@@ -30,7 +30,7 @@ func once[S any](start func(*lab.Lab) (S, error)) func() (S, error) {
 func SharedMySQL(tb testing.TB) *lab.MySQL {
 	tb.Helper()
 	Lab(tb)
-	return mustStart(tb, mysql)
+	return mustStart(tb, database)
 }
 
 // SharedMemcached returns the test binary's memcached. Tests must not stop or
