@@ -52,10 +52,14 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 // serve serves requests on l and prepares the database meanwhile. It
 // drains when ctx ends, and returns early if either part fails.
 func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
-	queue := listener.New(l, cfg.HTTPConns, cfg.timeout().Waits(), s.api.Overloaded())
-	queue.RefusesUnread = s.api.RefusesUnread
-	server := newServer(cfg, queue.Handler(s.handler), s.log)
-	server.ConnState, server.ConnContext = queue.ConnState, queue.ConnContext
+	server := newServer(cfg, s.handler, s.log)
+	queue, err := listener.New(l, server, listener.Config{
+		Conns: cfg.HTTPConns, Limits: cfg.timeout().Waits(),
+		Response: s.api.Overloaded(), RefusesUnread: s.api.RefusesUnread,
+	})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	s.metrics.MustRegister(httpConns{queue})
 	running, fail := context.WithCancelCause(ctx)
 	prepared := make(chan struct{})

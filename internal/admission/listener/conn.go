@@ -2,7 +2,9 @@ package listener
 
 import (
 	"bytes"
+	"container/list"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
@@ -21,37 +23,48 @@ import (
 type Conn struct {
 	net.Conn
 	listener *Listener
-	raw      syscall.RawConn // nil if there is none
-	// of the latest request; of the first one that has arrived while the connection waited, when it was accepted
-	place       admission.Place
-	unread      []byte // what has been received and Read has not returned yet
-	read, write deadline
-	skipsByte   atomic.Bool // the next read of one byte is that of net/http
-	hungUp      func()
-	idle        bool          // the next request has to be admitted, once Read has its header
-	idleFor     time.Duration // at most; 0 is without end, unknown until net/http has set it
-	begun       bool          // net/http has a part of the request, or it is the first one
-	passed      bool          // the request has been admitted, and the server has not begun it
-	admitted    chan struct{} // by the Listener, after a wait
+	raw      syscall.RawConn
+	fd       int32
+	place    admission.Place // of the latest request
+	unread   []byte          // what has been received and the server has not read yet
+	read     deadline
+	write    deadline
+
+	skipsByte atomic.Bool // the next read of one byte is that of net/http
+	hungUp    func()
+	idle      bool        // the next request has to be admitted, once its header has arrived
+	bounded   bool        // net/http has set the deadline of an idle connection
+	begun     bool        // net/http has a part of the request
+	passed    bool        // the request has been admitted, and the server has not begun it
+	surplus   bool        // the connection leaves the server if it has no request
+	leaves    atomic.Bool // the server closes the connection, and the Listener keeps it
+	refused   bool        // and ends it
+	lingers   bool        // once the client has sent the rest of its request
+	settled   chan bool   // whether a request that waited is admitted
 
 	// Guarded by the Listener's mutex.
-	busy    bool
-	freed   bool // works on a request without being busy
-	fresh   bool // accepted without a request, which has not come yet
-	seen    bool // worked on this request when the Listener last looked
-	awaited bool // the next request has not been seen to arrive
+	served bool // the server has it
+	busy   bool
+	freed  bool // works on a request without being busy
+	fresh  bool // the first request has not arrived
+	seen   bool // worked on this request when the Listener last looked
+	parked *list.Element
+	queue  *list.List // in which it is, or was, parked
+	since  time.Time  // when it was parked
 }
 
-const unknown time.Duration = -1
-
-func (l *Listener) newConn(c net.Conn, now time.Time) *Conn {
-	conn := &Conn{Conn: c, listener: l, hungUp: func() {}, begun: true}
-	if s, ok := c.(syscall.Conn); ok {
-		conn.raw, _ = s.SyscallConn()
+func (l *Listener) newConn(c net.Conn) (*Conn, error) {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return nil, fmt.Errorf("listener: a %T has no file descriptor", c)
 	}
-	conn.place.Set(now)
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	conn := &Conn{Conn: c, listener: l, raw: raw, hungUp: func() {}, settled: make(chan bool, 1)}
 	conn.place.Free = func() { l.free(conn) }
-	return conn
+	return conn, raw.Control(func(fd uintptr) { conn.fd = int32(fd) })
 }
 
 // Read implements net.Conn.
@@ -64,64 +77,129 @@ func (c *Conn) Read(b []byte) (int, error) {
 		c.unread = c.unread[n:]
 		return n, nil
 	}
+	if c.leaves.Load() { // net/http takes the first end in the middle of a header for nothing
+		return 0, io.EOF
+	}
+	unbegun := c.idle && !c.begun && len(b) == serverBuffer // the server has nothing of the request
+	if unbegun && c.surplus {
+		return c.leave()
+	}
 	for {
 		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
-		if received := b[:max(0, n)]; !c.idle || !endsHeader(received) { // a part of a header takes no place
+		received := b[:max(0, n)]
+		if !c.idle || !endsHeader(received) { // a part of a header takes no place
 			return n, err
 		}
-		if c.begins(b[:n], !c.begun && len(b) == serverBuffer) {
+		whole := unbegun && isWhole(received)
+		if c.begins(received, whole) {
 			return n, err
 		}
-		if !c.idle {
-			return 0, io.EOF
+		if !c.refuse(received, whole) {
+			c.refused = true
+			return c.leave()
+		}
+		if err := c.expectRequest(); err != nil {
+			return 0, err
 		}
 	}
+}
+
+// leave makes the server close c, which remains open.
+func (c *Conn) leave() (int, error) {
+	c.leaves.Store(true)
+	return 0, io.EOF
+}
+
+// expectRequest bounds the wait for the next request, as net/http does after a response.
+func (c *Conn) expectRequest() error {
+	deadline := time.Time{}
+	if d := c.listener.idleTime(); d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	return c.read.want(deadline, c.Conn.SetReadDeadline)
 }
 
 // serverBuffer is how much net/http reads at a time. It reads less while it has some
 // bytes of a request, but fewer than the four after which it begins.
 const serverBuffer = 4096
 
-// begins reports whether the server may begin the request of whose header received is
-// the end, or all of it. Otherwise the request has been refused: c is idle, and waits for
-// the next one, or is closed. It stays open only if the server has seen nothing of that
-// request.
-func (c *Conn) begins(received []byte, all bool) bool {
-	c.idle, c.passed = false, true
-	mayStay := all && isWhole(received)
-	if !(mayStay && c.listener.refuses(received)) && c.listener.admit(c, received) {
-		return true
-	}
-	c.passed = false
-	if !mayStay || c.listener.closesAll() {
-		c.respond(c.listener.response)
-	} else if c.respond(c.listener.stayOpen) {
-		c.idle = true
-		if c.idleFor > 0 {
-			_ = c.read.want(time.Now().Add(c.idleFor), c.Conn.SetReadDeadline) // Read will report it
-		}
+// begins reports whether the server may begin the request of whose header received is the
+// end, or all of it, if it is whole. It waits for a place. Otherwise the request is to be
+// refused.
+func (c *Conn) begins(received []byte, whole bool) bool {
+	if whole && c.listener.refuses(received) {
 		return false
 	}
-	_ = c.Close() // net/http ignores an end in the middle of a header
+	switch c.listener.arrive(c, received) {
+	case waits:
+		if !<-c.settled {
+			c.listener.countRefusal()
+			return false
+		}
+	case refused:
+		return false
+	}
+	c.idle, c.passed = false, true
+	return true
+}
+
+// refuse responds to a request that does not begin, and reports whether c waits for the
+// next one. It does only if the server has seen nothing of that request.
+func (c *Conn) refuse(received []byte, whole bool) bool {
+	if whole && !c.listener.draining.Load() {
+		return c.respond(c.listener.stayOpen)
+	}
+	c.respond(c.listener.Response)
+	c.lingers = !bytes.HasSuffix(received, endOfRequest) // it would be reset if it were closed now
 	return false
+}
+
+// receive reads what has arrived into b. The error is EAGAIN if nothing has; 0 without an
+// error is the end.
+func (c *Conn) receive(b []byte) (n int, err error) {
+	err = control(c.raw, func(fd int) error {
+		n, err = syscall.Read(fd, b)
+		for errors.Is(err, syscall.EINTR) {
+			n, err = syscall.Read(fd, b)
+		}
+		return err
+	})
+	return max(0, n), err
+}
+
+// control calls use with the file descriptor of conn.
+func control(conn syscall.RawConn, use func(fd int) error) (err error) {
+	if closed := conn.Control(func(fd uintptr) { err = use(int(fd)) }); closed != nil {
+		return closed
+	}
+	return err
 }
 
 // respond sends a response, which fits into the send buffer unless the client does not
 // read. It reports whether all of it was sent.
 func (c *Conn) respond(response []byte) bool {
 	n := 0
-	if c.raw == nil {
-		_ = c.SetWriteDeadline(time.Now().Add(longestLinger))
-		n, _ = c.Write(response)
-	} else {
-		_ = c.raw.Control(func(fd uintptr) { n, _ = syscall.Write(int(fd), response) })
-	}
+	_ = control(c.raw, func(fd int) (err error) {
+		n, err = syscall.Write(fd, response)
+		return err
+	})
 	return n > 0 && n == len(response)
 }
 
 // Write implements net.Conn.
 func (c *Conn) Write(b []byte) (int, error) {
+	if c.leaves.Load() { // net/http would respond to a part of a header
+		return 0, net.ErrClosed
+	}
 	return c.write.retry(c.Conn.Write, c.Conn.SetWriteDeadline, b)
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	if c.leaves.Load() {
+		return nil
+	}
+	return c.Conn.Close()
 }
 
 // aLongTimeAgo is the deadline with which net/http ends its read of one byte.
@@ -134,8 +212,7 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	}
 	if c.idle {
 		// The second one while c is idle is for a request that net/http had already read in part.
-		c.begun = c.begun || c.idleFor != unknown
-		c.idleFor = max(0, time.Until(t))
+		c.begun, c.bounded = c.begun || c.bounded, true
 	}
 	return c.read.want(t, c.Conn.SetReadDeadline)
 }
@@ -157,36 +234,16 @@ func (c *Conn) CloseWrite() error {
 }
 
 // SyscallConn implements syscall.Conn.
-func (c *Conn) SyscallConn() (syscall.RawConn, error) {
-	if c.raw == nil {
-		return nil, errors.ErrUnsupported
-	}
-	return c.raw, nil
-}
+func (c *Conn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
 
 // peek copies what has arrived and was not read into b. The error is EAGAIN if nothing
 // has; 0 without an error is the end.
 func (c *Conn) peek(b []byte) (n int, err error) {
-	if c.raw == nil {
-		return 0, errors.ErrUnsupported
-	}
-	failed := c.raw.Control(func(fd uintptr) {
-		n, _, err = syscall.Recvfrom(int(fd), b, syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	err = control(c.raw, func(fd int) error {
+		n, _, err = syscall.Recvfrom(fd, b, syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return err
 	})
-	return n, errors.Join(failed, err)
-}
-
-// silent reports whether nothing has arrived that was not read.
-func (c *Conn) silent() bool {
-	n, err := c.peek(make([]byte, 1))
-	return n <= 0 && !errors.Is(err, errors.ErrUnsupported)
-}
-
-// hasHeader reports whether the header of a request has arrived, or may have. It looks
-// for it in b.
-func (c *Conn) hasHeader(b []byte) bool {
-	n, err := c.peek(b)
-	return len(c.unread) > 0 || errors.Is(err, errors.ErrUnsupported) || endsHeader(b[:max(0, n)])
+	return n, err
 }
 
 // endsHeader reports whether a header ends in what has been received. The line breaks

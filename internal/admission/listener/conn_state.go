@@ -9,9 +9,9 @@ import (
 	"example.com/flashsale/internal/admission"
 )
 
-// ConnContext must be the server's http.Server.ConnContext. The context ends when the
-// client hangs up.
-func (l *Listener) ConnContext(ctx context.Context, conn net.Conn) context.Context {
+// connContext is the server's http.Server.ConnContext. The context ends when the client
+// hangs up.
+func (l *Listener) connContext(ctx context.Context, conn net.Conn) context.Context {
 	c, ok := conn.(*Conn)
 	if !ok {
 		return ctx
@@ -20,14 +20,14 @@ func (l *Listener) ConnContext(ctx context.Context, conn net.Conn) context.Conte
 	return admission.WithPlace(ctx, &c.place)
 }
 
-// ConnState must be the server's http.Server.ConnState.
-func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
+// connState is the server's http.Server.ConnState.
+func (l *Listener) connState(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*Conn)
 	if !ok {
 		return
 	}
-	c.skipsByte.Store(state == http.StateActive && c.raw != nil)
-	if state == http.StateActive && c.passed {
+	c.skipsByte.Store(state == http.StateActive)
+	if state == http.StateActive && (c.passed || c.leaves.Load()) {
 		c.passed = false
 		return
 	}
@@ -35,25 +35,42 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	defer l.mu.Unlock()
 	c.seen = false
 	switch state {
-	case http.StateActive: // of a request that came with its connection, or behind the one before it
+	case http.StateActive: // of a request behind the one before it
 		c.idle = false
-		if c.awaited {
-			c.place.Set(time.Now())
-		}
-		if !c.busy && l.busy >= l.places {
+		c.place.Set(time.Now())
+		if l.busy >= l.places {
 			l.awaitPlace(c)
 		}
-		l.begin(c)
+		l.setBusy(c, true)
 	case http.StateIdle:
-		c.idle, c.awaited, c.freed = true, true, false
-		c.begun, c.idleFor = false, unknown
+		c.idle, c.begun, c.bounded, c.freed = true, false, false, false
+		c.surplus = l.open > l.Conns && len(l.served) > l.Conns/servedShare
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
-		c.freed = false
-		l.noteFresh(c, false)
+		c.freed, c.served = false, false
 		l.setBusy(c, false)
-		delete(l.open, c)
-		l.update()
+		delete(l.served, c)
+		l.keep(c)
+	}
+}
+
+// awaitPlace returns when a place has been given to c, or when it has waited for longest.
+func (l *Listener) awaitPlace(c *Conn) {
+	l.requests.PushBack(c)
+	l.mu.Unlock()
+	<-c.settled
+	l.mu.Lock()
+}
+
+// keep parks a connection that the server has closed and that remains open.
+func (l *Listener) keep(c *Conn) {
+	switch {
+	case !c.leaves.Swap(false):
+		l.forget(c)
+	case c.refused:
+		l.drop(c)
+	default:
+		l.parkIdle(c)
 	}
 }
 
@@ -65,15 +82,7 @@ func (l *Listener) free(c *Conn) {
 	l.setBusy(c, false)
 }
 
-// begin makes c busy, however many others are. A connection that could have been
-// accepted before may have to wait now, and requests behind it need not.
-func (l *Listener) begin(c *Conn) {
-	l.noteFresh(c, false)
-	l.setBusy(c, true)
-	l.admitNext()
-}
-
-// noteFresh notes whether c has been accepted without a request.
+// noteFresh notes whether the first request of c has not arrived.
 func (l *Listener) noteFresh(c *Conn, fresh bool) {
 	if c.fresh == fresh {
 		return
@@ -98,7 +107,7 @@ func (l *Listener) setBusy(c *Conn, busy bool) {
 	}
 	l.busy--
 	l.admitNext()
-	if l.connectionIsNext() || l.draining { // waking Accept costs each request a goroutine switch
+	if l.draining.Load() {
 		l.changed.Broadcast()
 	}
 }

@@ -29,8 +29,12 @@ func connect(t *testing.T, server *http.Server, handler http.HandlerFunc) peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := New(l, 32, admission.Limits{Burst: time.Minute, Standing: time.Minute}, []byte(refusalText))
-	server.Handler, server.ConnState, server.ConnContext = q.Handler(handler), q.ConnState, q.ConnContext
+	server.Handler = handler
+	q, err := New(l, server, Config{Conns: 32, Limits: admission.Limits{Burst: time.Minute, Standing: time.Minute},
+		Response: []byte(refusalText)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() { _ = server.Serve(q) }()
 	t.Cleanup(func() { _ = server.Close() })
 	conn, err := net.Dial("tcp", l.Addr().String())
@@ -111,12 +115,12 @@ func TestRequestEndsWhenItsClientHangsUp(t *testing.T) {
 
 func TestRequestGoesOnWhileItsClientWaits(t *testing.T) {
 	t.Parallel()
-	p := connect(t, &http.Server{ReadHeaderTimeout: hangUpInterval, ReadTimeout: 2 * hangUpInterval},
+	p := connect(t, &http.Server{ReadHeaderTimeout: watchInterval, ReadTimeout: 2 * watchInterval},
 		func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-r.Context().Done():
 				_, _ = io.WriteString(w, "cancelled")
-			case <-time.After(5 * hangUpInterval):
+			case <-time.After(5 * watchInterval):
 			}
 		})
 	for range 2 {
@@ -181,7 +185,7 @@ func TestHijackedConnectionIsPlain(t *testing.T) {
 			}
 			_, _ = conn.Write(b)
 		}
-		time.AfterFunc(hangUpInterval, func() { _ = conn.SetReadDeadline(time.Now()) })
+		time.AfterFunc(watchInterval, func() { _ = conn.SetReadDeadline(time.Now()) })
 		if n, err := conn.Read(b); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("after the deadline: %d, %v", n, err)
 		}

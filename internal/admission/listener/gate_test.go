@@ -86,65 +86,6 @@ func TestRequestsAndConnectionsWaitInOneOrder(t *testing.T) {
 	}
 }
 
-// Few come in while open connections are wanted, so the others would wait in vain.
-func TestFewConnectionsWaitWhileOpenOnesAreWanted(t *testing.T) {
-	t.Parallel()
-	s := start(t, 2, time.Minute)
-	var idle, conns []net.Conn
-	for range 5 {
-		idle = append(idle, s.openIdle(t))
-	}
-	for range 2 {
-		s.send(t)
-	}
-	s.await(t, "one more may be open", func(st Stats) bool { return st.Busy == 2 && st.Idle == 5 })
-	request(t, idle[0])
-	s.await(t, "a request waits", func(st Stats) bool { return st.Waiting == 1 })
-	for i := range 3 {
-		conns = append(conns, s.send(t))
-		s.await(t, "connections wait behind it", func(st Stats) bool { return st.Waiting == 2+i })
-	}
-	for _, c := range idle[1:] {
-		request(t, c)
-	}
-	s.await(t, "requests wait behind them", func(st Stats) bool { return st.Waiting == 8 && st.Refused == 0 })
-	for range 2 { // the second response lets the first connection in
-		s.next <- struct{}{}
-	}
-	if got := status(t, conns[2]); got != 503 {
-		t.Errorf("the connection that came last: status %d", got)
-	}
-	if got := status(t, s.send(t)); got != 503 {
-		t.Errorf("one that comes now: status %d", got)
-	}
-	s.await(t, "the others wait", func(st Stats) bool { return st.Waiting == 5 && st.Refused == 2 })
-}
-
-// Without a server, connections wait until the test accepts them.
-func TestRequestDoesNotOvertakeAConnectionThatIsNotAcceptedYet(t *testing.T) {
-	t.Parallel()
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{queue: New(inner, 2*busyShare, admission.Limits{Burst: time.Minute, Standing: time.Minute}, nil)}
-	t.Cleanup(func() { _ = s.queue.Close() })
-	first := s.send(t)
-	s.await(t, "the connection waits", func(st Stats) bool { return st.Waiting == 1 })
-	later := s.queue.newConn(first, time.Now())
-	admitted := make(chan bool, 1)
-	go func() { admitted <- s.queue.admit(later, []byte(get)) }()
-	s.await(t, "the request waits, too", func(st Stats) bool { return st.Waiting == 2 && st.Busy == 0 })
-	if _, err := s.queue.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-admitted:
-	case <-time.After(10 * time.Second):
-		t.Error("the request still waits when both may be worked on")
-	}
-}
-
 func TestFirstRequestOfASilentConnectionWaits(t *testing.T) {
 	t.Parallel()
 	s, silent := silentBesideBusy(t, time.Minute)
@@ -201,7 +142,10 @@ func TestRefusalHasItsOwnDeadline(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, time.Minute)
 	client := s.open(t, "")
-	c := s.queue.newConn(client, time.Now())
+	c, err := s.queue.newConn(client)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := c.SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +268,7 @@ func TestRefusalClosesTheConnectionOfAnOddRequest(t *testing.T) {
 func TestRefusalClosesTheConnectionOfAPipelinedPart(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-		s.queue.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
+		s.cfg.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
 	})
 	c := s.openIdle(t)
 	if _, err := io.WriteString(c, atOnce+"POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n"); err != nil {
@@ -351,7 +295,7 @@ func TestRequestInPartsIsNotRefusedUnread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-				s.queue.RefusesUnread = func(request []byte) bool { return !bytes.HasPrefix(request, []byte(atOnce)) }
+				s.cfg.RefusesUnread = func(request []byte) bool { return !bytes.HasPrefix(request, []byte(atOnce)) }
 			})
 			c := s.openIdle(t)
 			write(t, c, parts...)
@@ -362,22 +306,6 @@ func TestRequestInPartsIsNotRefusedUnread(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestRequestWithABodyIsNotRefusedUnread(t *testing.T) {
-	t.Parallel()
-	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-		s.queue.RefusesUnread = func([]byte) bool { return true }
-	})
-	c := s.openIdle(t)
-	for _, part := range []string{"POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", "a"} {
-		if _, err := io.WriteString(c, part); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := status(t, c); got != 200 {
-		t.Errorf("status %d", got)
 	}
 }
 
@@ -392,20 +320,10 @@ func TestRefusalClosesItsConnectionBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// The end of the refused header looks like a request.
-func TestRefusalClosesTheConnectionOfAHeaderInParts(t *testing.T) {
-	t.Parallel()
-	_, c := silentBesideBusy(t, 10*time.Millisecond)
-	write(t, c, "GET / HTTP/1.1\r\nHost: x\r\nA: ", get)
-	if got, err := io.ReadAll(c); err != nil || string(got) != refusalText {
-		t.Errorf("received %q, %v", got, err)
-	}
-}
-
 func TestRequestIsRefusedUnreadAlthoughThereIsAPlace(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
-		s.queue.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
+		s.cfg.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("GET / ")) }
 	})
 	c := s.openIdle(t)
 	for _, text := range []string{get, atOnce, get} {
@@ -418,49 +336,6 @@ func TestRequestIsRefusedUnreadAlthoughThereIsAPlace(t *testing.T) {
 	}
 	if st := s.queue.Stats(); st.Refused > 0 {
 		t.Errorf("%+v; who checks counts", st)
-	}
-}
-
-// Clients that claim without a pause make the queue of their requests no longer. Those
-// that open more connections do.
-func TestRequestsWaitBrieflyWhileConnectionsWait(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for name, c := range map[string]struct {
-		change   func(*Listener)
-		admitted bool
-	}{
-		"no connection waits":     {func(*Listener) {}, true},
-		"a connection waits":      {func(l *Listener) { l.waiting.PushBack(l.newConn(nil, now)) }, false},
-		"one was refused of late": {func(l *Listener) { refuseOne(&l.forecast, now) }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := &Listener{limits: admission.Limits{Burst: time.Minute, Standing: time.Millisecond}}
-			c.change(l)
-			if got := l.requestLimits(now).Standing == l.limits.Burst; got != c.admitted {
-				t.Errorf("%+v", l.requestLimits(now))
-			}
-		})
-	}
-}
-
-// refuseOne makes f refuse a request.
-func refuseOne(f *admission.Forecast, now time.Time) {
-	f.Join(now.Add(-2*time.Second), 0, admission.Limits{}, time.Time{})
-	f.Join(now, 1, admission.Limits{Standing: time.Nanosecond}, time.Time{})
-}
-
-// A connection that is closed with unread data is reset, and its client may not read
-// the response.
-func TestRequestWithABodyIsNotCutOff(t *testing.T) {
-	t.Parallel()
-	_, idle := full(t, 50*time.Millisecond, 1)
-	if _, err := io.WriteString(idle[0], "POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na"); err != nil {
-		t.Fatal(err)
-	}
-	if got := status(t, idle[0]); got != 200 {
-		t.Errorf("status %d", got)
 	}
 }
 
@@ -511,15 +386,6 @@ func TestDrainServesRequestsThatWait(t *testing.T) {
 	}
 	if err := <-drained; err != nil {
 		t.Error(err)
-	}
-}
-
-func TestRefusedFirstRequestGetsOneResponse(t *testing.T) {
-	t.Parallel()
-	_, silent := silentBesideBusy(t, 50*time.Millisecond)
-	request(t, silent)
-	if got, err := io.ReadAll(silent); err != nil || string(got) != refusalText {
-		t.Errorf("received %q, %v", got, err)
 	}
 }
 
@@ -599,29 +465,6 @@ func TestHangUpOfARequestThatOnlyWaitsIsSeen(t *testing.T) {
 	}
 }
 
-// While net/http waits because of an error, it accepts nothing.
-func TestRequestsGoOnWhileAcceptPauses(t *testing.T) {
-	t.Parallel()
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{queue: New(&failing{Listener: inner}, busyShare, admission.Limits{Burst: time.Minute}, nil)}
-	t.Cleanup(func() { _ = s.queue.Close() })
-	if _, err := s.queue.Accept(); err == nil {
-		t.Fatal("no error")
-	}
-	waits := s.send(t)
-	s.await(t, "a connection waits", func(st Stats) bool { return st.Waiting == 1 })
-	admitted := make(chan bool, 1)
-	go func() { admitted <- s.queue.admit(s.queue.newConn(waits, time.Now()), []byte(get)) }()
-	select {
-	case <-admitted:
-	case <-time.After(10 * time.Second):
-		t.Error("a request waits for a connection that is not accepted")
-	}
-}
-
 // net/http ignores them, as old clients send them after the body of a POST.
 func TestLineBreaksTakeNoPlace(t *testing.T) {
 	t.Parallel()
@@ -637,5 +480,77 @@ func TestLineBreaksTakeNoPlace(t *testing.T) {
 			t.Errorf("another connection: status %d", got)
 		}
 		time.Sleep(10 * time.Millisecond) // until they have been read
+	}
+}
+
+// A connection that is closed with unread data is reset, and its client may not read
+// the response.
+func TestRefusedRequestWithABodyGetsItsResponse(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T, *site, net.Conn) net.Conn{
+		"served": func(_ *testing.T, _ *site, idle net.Conn) net.Conn { return idle },
+		"parked": func(t *testing.T, s *site, _ net.Conn) net.Conn { return s.open(t, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, idle := full(t, 50*time.Millisecond, 1)
+			c := open(t, s, idle[0])
+			write(t, c, "POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na", "b")
+			if got, err := io.ReadAll(c); err != nil || string(got) != refusalText {
+				t.Errorf("received %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// The header may end where its body has to be read.
+func TestRequestWithABodyIsNotRefusedUnread(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+		s.cfg.RefusesUnread = func(request []byte) bool { return bytes.HasPrefix(request, []byte("POST ")) }
+	})
+	for name, c := range map[string]net.Conn{"served": s.openIdle(t), "parked": s.open(t, "")} {
+		write(t, c, "POST /at-once HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", "a")
+		if got := status(t, c); got != 200 {
+			t.Errorf("%s: status %d", name, got)
+		}
+	}
+}
+
+// Clients that send a request after each response do not make the queue grow. Those that
+// open more connections do.
+func TestFewConnectionsMayAlwaysWait(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for open, want := range map[int]bool{4: true, 5: false} {
+		limits := admission.Limits{Burst: time.Minute, Standing: time.Millisecond}
+		l := &Listener{Config: Config{Conns: 4, Limits: limits}}
+		serveSlowly(l, now)
+		l.open = open
+		if got := l.mayWait(now); got != want {
+			t.Errorf("%d connections are open, a request may wait: %v", open, got)
+		}
+	}
+}
+
+// serveSlowly makes one request wait in l for long, of a queue that one in 0.2 s leaves.
+func serveSlowly(l *Listener, now time.Time) {
+	l.forecast.Join(now.Add(-2*time.Second), 0, admission.Limits{}, time.Time{})
+	for age := 2 * time.Second; age > 0; age -= 200 * time.Millisecond {
+		l.forecast.Leave(now.Add(-age))
+	}
+	l.requests.PushBack(&Conn{})
+}
+
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	s, _ := full(t, time.Minute, 0)
+	const longest = waitingShare * busyShare
+	for i := range longest {
+		s.send(t)
+		s.await(t, "waits", func(st Stats) bool { return st.Waiting == i+1 })
+	}
+	if got := status(t, s.send(t)); got != 503 {
+		t.Errorf("status %d, want 503", got)
 	}
 }

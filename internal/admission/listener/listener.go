@@ -1,14 +1,14 @@
-// Package listener bounds how many connections an HTTP server works on at a time,
-// and refuses those that would wait for too long.
+// Package listener bounds what an HTTP server works on at a time, and refuses what would
+// wait for too long.
 //
-// A server that handles the requests of many clients while others are still
-// connecting accepts too slowly: the kernel's accept queue overflows, and clients,
-// or the proxy before the server, connect again after a second. Each connection
-// that net/http serves also takes some 30 kB. A Listener therefore accepts every
-// connection at once, and gives the server as many as may stay open. Of these it lets
-// as many requests through as the server may work on. Others wait: requests of open
-// connections, and further connections. What would wait for too long gets a response
-// that was written beforehand, after which an open connection may stay open.
+// A server that handles the requests of many clients while others are still connecting
+// accepts too slowly: the kernel's accept queue overflows, and clients, or the proxy
+// before the server, connect again after a second. Each connection that net/http serves
+// also takes some 17 kB, and 26 while it handles a request. A Listener therefore accepts
+// every connection at once and keeps it itself, in 1 kB, until the header of a request has
+// arrived. It lets as many requests through as the server may work on. Others wait in one
+// queue. What would wait for too long gets a response that was written beforehand, after
+// which the connection may stay open.
 package listener
 
 import (
@@ -16,225 +16,217 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"example.com/flashsale/internal/admission"
 )
 
-// A Listener accepts connections as they come. A connection is busy while its server
-// reads or handles a request. Requests of open connections and further connections
-// become busy in the order in which they came. Others do not wait for connections that
-// are
-//
-//   - idle: while few are busy, Accept returns more connections than may stay open, and
-//     each response closes its connection until no more are open;
-//   - busy without end: while connections wait and no more may be opened, one response
-//     in some closes its connection. Not each, because a new connection costs more than
-//     a claim. Few may wait then, and the others are refused at once.
+// A Listener accepts connections as they come. A connection is served while net/http has
+// it, and parked otherwise. One that is served is busy while the server reads or handles a
+// request, and idle otherwise. It remains served until too many are. Requests of both kinds
+// of connections become busy in the order in which their headers arrived.
 type Listener struct {
 	net.Listener
-	// RefusesUnread, if it is not nil, reports whether the request that begins with these
-	// bytes gets the response at once. It must be set before Accept is called, and must
-	// not keep the bytes.
-	RefusesUnread func(request []byte) bool
+	Config
 
+	server   *http.Server
+	poller   *poller
 	close    func() error // closes the net.Listener, once
-	conns    int          // that may stay open
-	places   int          // for busy ones
-	limits   admission.Limits
-	response []byte
-	stayOpen []byte // the response after which the connection stays open
-
-	closeEvery atomic.Uint32 // 0: no response closes its connection, n: one response in n does
-	responses  atomic.Uint32 // while connections wait
+	places   int          // for busy connections
+	stayOpen []byte       // the Response after which the connection stays open
 
 	mu        sync.Mutex
-	changed   *sync.Cond         // something that Accept or acceptAll waits for
-	open      map[*Conn]struct{} // those that Accept has returned and that are not closed
-	busy      int                // of these
-	fresh     int                // of these
-	probes    list.List          // of *Conn that ask for the server's health
-	waiting   list.List          // of *Conn, in order of arrival
-	forecast  admission.Forecast // of these
-	requests  list.List          // of *Conn that are open and not busy, and whose requests wait
-	requested admission.Forecast // of these
-	err       error              // of the listener; Accept has not returned it yet, unless it is net.ErrClosed
+	changed   *sync.Cond         // something that Accept or Drain waits for
+	open      int                // connections
+	served    map[*Conn]struct{} // of these
+	busy      int                // of these, and of those that are ready
+	fresh     int                // connections whose first request has not arrived
+	ready     list.List          // of *Conn, for Accept
+	requests  list.List          // of *Conn, that wait
+	forecast  admission.Forecast // of their waits
+	idle      list.List          // of parked *Conn without a part of a request
+	beginning list.List          // of other parked *Conn
+	err       error              // of the listener
 	toRefuse  []*refusal
 	refusals  int // connections that are being refused, toRefuse included
 	refused   int // since the start
-	peeked    [serverBuffer]byte
-	paused    bool // the server has got an error from Accept, and will call it again after a while
-	draining  bool
+	closed    bool
+
+	draining atomic.Bool // each response closes its connection
 }
 
-// How many connections may be busy, wait, and be open while few are busy, in terms of
-// those that stay open. They take memory and open files: a busy one some 26 kB, another
-// open one 17, one that waits 1.
-const busyShare, waitingShare = 4, 2
+// A Config is that of a Listener.
+type Config struct {
+	// Conns is how many connections may be open before any leaves the server. A quarter of
+	// as many requests are worked on at a time, twice as many may wait, and four times as
+	// many connections may be open.
+	Conns int
+	// Limits bound how long requests wait.
+	Limits admission.Limits
+	// Response is what a refused request gets. It has the field "Connection: close", which
+	// is left out where the connection stays open.
+	Response []byte
+	// RefusesUnread, if it is not nil, reports whether the request that begins with these
+	// bytes is refused although there may be a place for it. It must not keep the bytes.
+	RefusesUnread func(request []byte) bool
+}
 
-// Places returns how many of the connections that may stay open may be busy.
+// How many requests are worked on, how many connections remain served when more than Conns
+// are open, how many requests may wait, and how many connections may be open, in terms of
+// Conns. A connection takes 26 kB while its request is worked on, 17 while it is served
+// and 1 while it is parked.
+const busyShare, servedShare, waitingShare, openShare = 4, 2, 2, 4
+
+// Places returns how many requests are worked on at a time.
 func Places(conns int) int { return max(1, conns/busyShare) }
 
-// New returns a Listener on l for a server that calls ConnState and ConnContext and
-// whose handler is Handler's. Conns is how many connections may stay open. What would
-// wait for longer than limits allow gets the HTTP response, which has the field
-// "Connection: close". It is left out where an open connection stays open.
-func New(l net.Listener, conns int, limits admission.Limits, response []byte) *Listener {
-	q := &Listener{Listener: l, close: sync.OnceValue(l.Close), limits: limits, response: response,
-		stayOpen: bytes.Replace(response, []byte("Connection: close\r\n"), nil, 1),
-		conns:    conns, places: Places(conns),
-		open: map[*Conn]struct{}{}}
+// New returns a Listener on l for server, which must have a Handler. It wraps that, and sets
+// ConnState and ConnContext. The connections of l must be syscall.Conns.
+func New(l net.Listener, server *http.Server, cfg Config) (*Listener, error) {
+	q := &Listener{Listener: l, Config: cfg, server: server, close: sync.OnceValue(l.Close),
+		stayOpen: bytes.Replace(cfg.Response, []byte("Connection: close\r\n"), nil, 1),
+		places:   Places(cfg.Conns), served: map[*Conn]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
+	var err error
+	if q.poller, err = newPoller(); err != nil {
+		return nil, err
+	}
+	server.Handler, server.ConnState, server.ConnContext = q.handler(server.Handler), q.connState, q.connContext
 	go q.acceptAll()
-	go q.watchHangUps()
-	return q
+	go q.receiveAll()
+	go q.watch()
+	return q, nil
 }
 
-// acceptAll accepts until the listener is closed. After another error it pauses
-// until Accept has returned the error, because net/http waits before it tries
-// again.
+// acceptAll accepts until the listener is closed or fails for good.
 func (l *Listener) acceptAll() {
+	buf := make([]byte, serverBuffer)
 	for {
-		c, err := l.Listener.Accept()
-		l.mu.Lock()
-		if err == nil {
-			l.enqueue(l.newConn(c, time.Now()))
-		}
-		l.err = err
-		l.changed.Broadcast()
-		for l.err != nil && !errors.Is(l.err, net.ErrClosed) {
-			l.changed.Wait()
-		}
-		l.mu.Unlock()
-		if errors.Is(err, net.ErrClosed) {
+		conn, err := l.Listener.Accept()
+		switch {
+		case err == nil:
+			if c := l.take(conn); c != nil {
+				l.receive(c, buf) // a client seldom waits before it sends its request
+			}
+		case isTemporary(err):
+			l.log(err)
+			time.Sleep(acceptPause)
+		default:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.err = err
+			l.changed.Broadcast()
 			return
 		}
 	}
 }
 
-// Close implements net.Listener. After Drain it does nothing: http.Server.Shutdown
-// closes a listener that is closed already.
-func (l *Listener) Close() error { return l.close() }
+// acceptPause is how long the Listener waits after an error of accept, which is mostly for
+// want of open files.
+const acceptPause = 100 * time.Millisecond
+
+// log logs an error where the server logs its own.
+func (l *Listener) log(err error) {
+	if l.server.ErrorLog != nil {
+		l.server.ErrorLog.Print(err)
+	} else {
+		log.Print(err)
+	}
+}
+
+func isTemporary(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && errno.Temporary()
+}
+
+// take makes a connection of one that has just been accepted. It is nil if the connection
+// is refused, because too many are open and none of them is idle.
+func (l *Listener) take(conn net.Conn) *Conn {
+	c, err := l.newConn(conn)
+	if err != nil {
+		l.log(err)
+		_ = conn.Close()
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= openShare*l.Conns && !l.evict() {
+		l.refuse(c)
+		return nil
+	}
+	l.open++
+	l.noteFresh(c, true)
+	return c
+}
+
+// Close implements net.Listener, and closes idle connections. After Drain it does nothing:
+// http.Server.Shutdown closes a listener that is closed already.
+func (l *Listener) Close() error {
+	err := l.close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, queue := range []*list.List{&l.idle, &l.beginning} {
+		for e := queue.Front(); e != nil; e = queue.Front() {
+			l.drop(e.Value.(*Conn))
+		}
+	}
+	return err
+}
 
 // CloseConnections makes each response from now on close its connection, those of
 // refusals as well.
-func (l *Listener) CloseConnections() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.draining = true
-	l.update()
-}
+func (l *Listener) CloseConnections() { l.draining.Store(true) }
 
-// Drain closes the listener, and returns when no connection waits or is busy, or
-// when ctx ends. Call it before http.Server.Shutdown, which drops connections whose
-// request has not been read.
+// Drain closes the listener, and returns when no request waits or is worked on, and no
+// connection is without its first request, or when ctx ends. It closes idle connections
+// then. Call it before http.Server.Shutdown, which drops connections whose request has not
+// been read.
 func (l *Listener) Drain(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.changed.Broadcast()
 	})()
+	l.CloseConnections()
 	awaitHandshakes(ctx, l.Listener)
-	err := l.Close()
+	err := l.close()
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.draining = true
-	l.update()
-	// requests wait only for connections that are busy or wait
-	for ctx.Err() == nil && l.probes.Len()+l.waiting.Len()+l.refusals+l.busy+l.fresh > 0 {
+	for ctx.Err() == nil && (l.err == nil || l.fresh+l.requests.Len()+l.busy+l.refusals > 0) {
 		l.changed.Wait()
 	}
-	return err
+	l.mu.Unlock()
+	return errors.Join(err, l.Close())
 }
 
-// Accept implements net.Listener. After Close it first returns the connections
-// that are waiting.
+// Accept implements net.Listener. After Close it first returns the connections whose
+// requests wait.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.paused = false
 	for {
-		closed := errors.Is(l.err, net.ErrClosed)
 		switch {
-		case l.probes.Len() > 0:
-			return l.take(&l.probes), nil
-		case closed && l.waiting.Len()+l.refusals == 0:
+		case l.ready.Len() > 0:
+			c := l.ready.Remove(l.ready.Front()).(*Conn)
+			l.served[c], c.served = struct{}{}, true
+			return c, nil
+		case l.err != nil && l.requests.Len()+l.refusals+l.fresh == 0:
 			return nil, l.err
-		case l.err != nil && !closed:
-			err := l.err
-			l.err, l.paused = nil, true
-			l.admitNext()
-			l.changed.Broadcast()
-			return nil, err
-		case l.connectionIsNext():
-			l.forecast.Leave(time.Now())
-			return l.take(&l.waiting), nil
 		}
 		l.changed.Wait()
 	}
 }
 
-// take opens the first connection of a queue. It is busy if its request has arrived.
-func (l *Listener) take(queue *list.List) *Conn {
-	c := queue.Remove(queue.Front()).(*Conn)
-	l.open[c] = struct{}{}
-	c.idle = !c.hasHeader(l.peeked[:])
-	c.awaited = c.idle
-	l.noteFresh(c, c.idle)
-	l.setBusy(c, !c.idle)
-	l.update()
-	return c
-}
-
-// hasRoom reports whether one more connection may be open, and busy.
-func (l *Listener) hasRoom() bool {
-	return l.busy < l.places && len(l.open) < l.conns || l.busy < (l.places+1)/2 && len(l.open) < l.conns+l.places
-}
-
-// update refuses connections for which there is no room any more, notes which responses
-// close their connection, and wakes Accept and Drain.
-func (l *Listener) update() {
-	l.shed()
-	switch {
-	case len(l.open) > l.conns, l.draining:
-		l.closeEvery.Store(1)
-	case l.waiting.Len() > 0 && len(l.open) == l.conns:
-		l.closeEvery.Store(handOver)
-	default:
-		l.closeEvery.Store(0)
-	}
-	l.admitNext()
-	l.changed.Broadcast()
-}
-
-// handOver is how many responses there are for each that closes its connection
-// because others wait.
-const handOver = 8
-
-// closes reports whether a response closes its connection.
-func (l *Listener) closes() bool {
-	switch n := l.closeEvery.Load(); n {
-	case 0:
-		return false
-	case 1:
-		return true
-	default:
-		return l.responses.Add(1)%n == 0
-	}
-}
-
-// closesAll reports whether each response closes its connection.
-func (l *Listener) closesAll() bool { return l.closeEvery.Load() == 1 }
-
-// Handler returns next for the server, with responses that close their connection
-// if others need its place.
-func (l *Listener) Handler(next http.Handler) http.Handler {
+// handler returns next with responses that close their connection after CloseConnections.
+func (l *Listener) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if l.closes() {
+		if l.draining.Load() {
 			w.Header()["Connection"] = connectionClose
 		}
 		next.ServeHTTP(w, r)
@@ -254,15 +246,9 @@ type Stats struct {
 func (l *Listener) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Stats{Busy: l.busy, Idle: len(l.open) - l.busy - l.requests.Len(),
-		Waiting: l.waiting.Len() + l.requests.Len(), Refused: l.refused}
-	for queue, forecast := range map[*list.List]*admission.Forecast{
-		&l.waiting: &l.forecast, &l.requests: &l.requested,
-	} {
-		if queue.Len() > 0 {
-			wait, _ := forecast.Wait(time.Now(), queue.Len())
-			s.Wait = max(s.Wait, wait)
-		}
+	s := Stats{Busy: l.busy, Idle: l.open - l.busy - l.requests.Len(), Waiting: l.requests.Len(), Refused: l.refused}
+	if s.Waiting > 0 {
+		s.Wait, _ = l.forecast.Wait(time.Now(), s.Waiting)
 	}
 	return s
 }

@@ -19,6 +19,7 @@ const refusalText = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCo
 // A site is a server whose handler replies when it gets a value from next.
 type site struct {
 	*http.Server
+	cfg    Config
 	queue  *Listener
 	next   chan struct{}
 	served chan error
@@ -44,12 +45,15 @@ func startOn(
 	t *testing.T, l net.Listener, places int, limits admission.Limits, options ...func(*site),
 ) *site {
 	t.Helper()
-	s := &site{queue: New(l, busyShare*places, limits, []byte(refusalText)), next: make(chan struct{}),
-		served: make(chan error, 1)}
-	s.Server = &http.Server{ConnState: s.queue.ConnState, ConnContext: s.queue.ConnContext,
-		Handler: s.queue.Handler(http.HandlerFunc(s.reply))}
+	s := &site{next: make(chan struct{}), served: make(chan error, 1),
+		cfg: Config{Conns: busyShare * places, Limits: limits, Response: []byte(refusalText)}}
+	s.Server = &http.Server{Handler: http.HandlerFunc(s.reply)}
 	for _, option := range options {
 		option(s)
+	}
+	var err error
+	if s.queue, err = New(l, s.Server, s.cfg); err != nil {
+		t.Fatal(err)
 	}
 	go func() { s.served <- s.Serve(s.queue) }()
 	t.Cleanup(func() {
@@ -155,35 +159,6 @@ func TestConnectionsBeyondTheLimitWaitInOrder(t *testing.T) {
 	s.await(t, "all idle", func(st Stats) bool { return st.Busy+st.Waiting+st.Refused == 0 })
 }
 
-// Otherwise clients that keep connections open would keep the others out, or take
-// the memory.
-func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
-	t.Parallel()
-	s := start(t, 2, time.Minute)
-	kept := 0
-	var last net.Conn
-	for range 10 {
-		c := s.send(t)
-		s.next <- struct{}{}
-		resp := response(t, c)
-		if resp.StatusCode != 200 {
-			t.Fatalf("status %d", resp.StatusCode)
-		}
-		if !resp.Close {
-			kept++
-			last = c
-		}
-	}
-	if want := 2 * busyShare; kept != want {
-		t.Errorf("%d connections stay open, want %d", kept, want)
-	}
-	request(t, last)
-	s.next <- struct{}{}
-	if got := status(t, last); got != 200 {
-		t.Errorf("an idle connection's next request: status %d", got)
-	}
-}
-
 func TestConnectionThatWaitsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, 100*time.Millisecond)
@@ -202,33 +177,7 @@ func TestConnectionThatWaitsTooLongIsRefused(t *testing.T) {
 	if got := status(t, busy); got != 200 {
 		t.Errorf("the busy connection: status %d", got)
 	}
-	s.await(t, "3 refused", func(st Stats) bool { return st.Refused == 3 && st.Waiting == 0 })
-}
-
-// A connection that was opened before its request is refused after the request, and
-// one that sends nothing does not delay the refusal of the next.
-func TestSilentConnectionWaitsOnceMore(t *testing.T) {
-	t.Parallel()
-	s := start(t, 1, 50*time.Millisecond)
-	s.send(t)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	var silent []net.Conn
-	for range 20 {
-		c, err := net.Dial("tcp", s.queue.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		silent = append(silent, c)
-	}
-	if got := status(t, s.send(t)); got != 503 {
-		t.Errorf("status %d, want 503", got)
-	}
-	request(t, silent[0])
-	if got := status(t, silent[0]); got != 503 {
-		t.Errorf("a request that came late: status %d, want 503", got)
-	}
-	s.await(t, "all refused", func(st Stats) bool { return st.Waiting == 0 && st.Refused == 21 })
+	s.await(t, "3 refused", func(st Stats) bool { return st.Refused == 3 && st.Waiting == 0 && st.Idle == 4 })
 }
 
 func TestDrainServesWaitingConnections(t *testing.T) {
@@ -257,79 +206,12 @@ func TestDrainServesWaitingConnections(t *testing.T) {
 	}
 }
 
-// A process that ends after Drain must not cut off a client that it refuses. This
-// one sends nothing, so it gets its response after longestSilence.
-func TestDrainWaitsUntilRefusalsAreSent(t *testing.T) {
-	t.Parallel()
-	s := start(t, 1, 50*time.Millisecond)
-	s.send(t)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	refused := s.open(t, "")
-	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
-	drained := make(chan error, 1)
-	go func() { drained <- s.queue.Drain(t.Context()) }()
-	s.next <- struct{}{}
-	for range 2 {
-		select {
-		case err := <-drained:
-			if err != nil {
-				t.Error(err)
-			}
-		case err := <-s.served:
-			if !errors.Is(err, net.ErrClosed) {
-				t.Error(err)
-			}
-		}
-		if new(Listener).newConn(refused, time.Now()).silent() {
-			t.Error("Drain or Serve returned before the refused client had got a response")
-		}
-	}
-	if got := status(t, refused); got != 503 {
-		t.Errorf("status %d, want 503", got)
-	}
-}
-
 // http.Server.Shutdown closes the listener again if Serve has not returned yet.
 func TestListenerMayBeClosedAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, time.Minute)
 	if err := errors.Join(s.queue.Drain(t.Context()), s.queue.Close(), s.Shutdown(t.Context())); err != nil {
 		t.Error(err)
-	}
-}
-
-// A client that sends its next request at once must not keep others out. It gets
-// the response to the request that it has sent.
-func TestPlaceGoesToTheConnectionThatWaits(t *testing.T) {
-	t.Parallel()
-	const kept = 2 * busyShare
-	s := start(t, 2, time.Minute)
-	var idle net.Conn
-	for range kept - 1 {
-		idle = s.open(t, atOnce)
-		status(t, idle)
-	}
-	s.open(t, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n")
-	s.await(t, "all are open", func(st Stats) bool { return st.Busy+st.Idle == kept && st.Busy == 1 })
-	waiting := s.open(t, atOnce)
-	s.await(t, "one more waits", func(st Stats) bool { return st.Waiting == 1 })
-	for i := 1; ; i++ {
-		if _, err := io.WriteString(idle, atOnce); err != nil {
-			t.Fatal(err)
-		}
-		resp := response(t, idle)
-		if resp.StatusCode != 200 {
-			t.Fatalf("status %d", resp.StatusCode)
-		}
-		if resp.Close {
-			break
-		}
-		if i == handOver {
-			t.Fatalf("%d responses, and none closes the connection", i)
-		}
-	}
-	if got := status(t, waiting); got != 200 {
-		t.Errorf("status %d", got)
 	}
 }
 
@@ -349,17 +231,14 @@ func TestConnectionThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 		if got := status(t, c); got != 503 { // a connection that waited would reach its deadline of 10 s
 			t.Errorf("status %d, want 503", got)
 		}
-		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("after the response: %v, want the end", err)
-		}
 	}
 }
 
-// formed returns when the first waiting connection was accepted.
+// formed returns when the first waiting request arrived.
 func (s *site) formed() time.Time {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	return s.queue.waiting.Front().Value.(*Conn).place.Time()
+	return s.queue.requests.Front().Value.(*Conn).place.Time()
 }
 
 // A request in several segments must not reset the connection before the client
@@ -372,7 +251,7 @@ func TestRefusalReachesAClientThatIsStillSending(t *testing.T) {
 	c := s.open(t, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300\r\n\r\n{")
 	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
 	// and the rest comes after it
-	s.await(t, "the response has arrived", func(Stats) bool { return !new(Listener).newConn(c, time.Now()).silent() })
+	s.await(t, "the response has arrived", func(Stats) bool { return !isSilent(t, c) })
 	for range 10 {
 		if _, err := io.WriteString(c, " "); err != nil {
 			t.Fatal(err)
@@ -380,17 +259,6 @@ func TestRefusalReachesAClientThatIsStillSending(t *testing.T) {
 	}
 	if got := status(t, c); got != 503 {
 		t.Errorf("status %d, want 503", got)
-	}
-}
-
-// Whoever is refused at /livez takes the instance for dead.
-func TestProbesAreNotRefused(t *testing.T) {
-	t.Parallel()
-	s := start(t, 1, 50*time.Millisecond)
-	s.send(t)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	if got := status(t, s.open(t, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")); got != 200 {
-		t.Errorf("status %d, want 200", got)
 	}
 }
 
@@ -451,8 +319,11 @@ func TestServerGoesOnAfterATemporaryError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := New(&failing{Listener: l}, 1, admission.Limits{Burst: time.Minute}, nil)
-	server := &http.Server{ConnState: q.ConnState, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.NotFoundHandler()}
+	q, err := New(&failing{Listener: l}, server, Config{Conns: 1, Limits: admission.Limits{Burst: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() { _ = server.Serve(q) }()
 	t.Cleanup(func() { _ = server.Close() })
 	resp, err := http.Get("http://" + l.Addr().String())

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// A refusal is a connection that is being refused. It gets the response once its
-// request has arrived: the kernel resets a connection that is closed with unread
+// A refusal is a connection that is being refused without being open. It gets the response
+// once its request has arrived: the kernel resets a connection that is closed with unread
 // data, or that gets data afterwards, and the client might not read the response
 // then. If there may be more data to come, the client closes the connection first.
 type refusal struct {
 	*Conn
-	raw       syscall.RawConn
 	since     time.Time // when it was refused, or got the response
 	responded bool
 	pause     time.Duration // until next
@@ -29,14 +28,19 @@ const (
 
 // refuse has refuseAll refuse c.
 func (l *Listener) refuse(c *Conn) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		_ = c.Close()
-		return
-	}
 	l.refused++
+	l.end(&refusal{Conn: c, since: time.Now()})
+}
+
+// linger has refuseAll close c, which has got the response.
+func (l *Listener) linger(c *Conn) {
+	_ = c.CloseWrite()
+	l.end(&refusal{Conn: c, since: time.Now(), responded: true})
+}
+
+func (l *Listener) end(r *refusal) {
 	l.refusals++
-	l.toRefuse = append(l.toRefuse, &refusal{Conn: c, raw: raw, since: time.Now()})
+	l.toRefuse = append(l.toRefuse, r)
 	if l.refusals == 1 {
 		go l.refuseAll()
 	}
@@ -66,7 +70,8 @@ func (l *Listener) refuseAll() {
 // finish does what can be done for r without waiting, and reports whether that was
 // all.
 func (l *Listener) finish(r *refusal, buf []byte) bool {
-	received, err := r.receive(buf)
+	n, err := r.receive(buf)
+	received := buf[:n]
 	silent := errors.Is(err, syscall.EAGAIN)
 	switch {
 	case !r.responded && isProbe(received):
@@ -74,9 +79,9 @@ func (l *Listener) finish(r *refusal, buf []byte) bool {
 		l.serveProbe(r.Conn)
 		return true
 	case !r.responded && bytes.HasSuffix(received, endOfRequest):
-		r.respond(l.response)
+		r.respond(l.Response)
 	case !r.responded && (len(received) > 0 || silent && time.Since(r.since) > longestSilence):
-		r.respond(l.response)
+		r.respond(l.Response)
 		_ = r.CloseWrite()
 		r.responded, r.since, r.pause = true, time.Now(), 0
 		return false
@@ -87,23 +92,12 @@ func (l *Listener) finish(r *refusal, buf []byte) bool {
 		r.next = time.Now().Add(r.pause)
 		return false
 	}
-	_ = r.Close()
+	_ = r.Conn.Close()
 	return true
 }
 
 // endOfRequest ends a header, and a request that has no body.
 var endOfRequest = []byte("\r\n\r\n")
-
-// receive returns what has arrived, if it fits into buf. The error is EAGAIN if
-// nothing has.
-func (r *refusal) receive(buf []byte) (received []byte, err error) {
-	n := 0
-	failed := r.raw.Read(func(fd uintptr) bool {
-		n, err = syscall.Read(int(fd), buf)
-		return true // not to wait for more
-	})
-	return buf[:max(0, n)], errors.Join(failed, err)
-}
 
 // probes begin the requests that are never refused. A refused probe would get the
 // instance restarted, and would hide the overload from monitoring.
@@ -118,6 +112,15 @@ func (l *Listener) serveProbe(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused--
-	l.probes.PushBack(c)
-	l.changed.Broadcast()
+	l.open++
+	c.place.Set(time.Now())
+	l.setBusy(c, true)
+	l.pass(c)
+}
+
+// countRefusal counts a request that has waited in vain.
+func (l *Listener) countRefusal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused++
 }

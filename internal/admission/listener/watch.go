@@ -2,20 +2,22 @@ package listener
 
 import (
 	"errors"
-	"net"
 	"syscall"
 	"time"
 )
 
-// hangUpInterval is how often the Listener looks for clients that have hung up. It
-// looks at a request that it has seen before, so most claims end without a look.
-const hangUpInterval = 100 * time.Millisecond
+// watchInterval is how often the Listener looks for connections that have waited for too
+// long and for clients that have hung up. It looks at a request that it has seen before, so
+// most claims end without a look.
+const watchInterval = 100 * time.Millisecond
 
-// watchHangUps ends the contexts of requests whose clients have hung up, until the
-// last connection of a closed listener is closed.
-func (l *Listener) watchHangUps() {
-	for tick := time.NewTicker(hangUpInterval); ; {
+// watch looks until the last connection of a closed listener is closed. It ends the contexts
+// of requests whose clients have hung up.
+func (l *Listener) watch() {
+	for tick := time.NewTicker(watchInterval); ; {
 		<-tick.C
+		l.refuseLate()
+		l.dropSilent()
 		seen, ended := l.seenTwice()
 		for _, c := range seen {
 			if c.hasEnded() {
@@ -24,6 +26,7 @@ func (l *Listener) watchHangUps() {
 		}
 		if ended {
 			tick.Stop()
+			l.poller.close()
 			return
 		}
 	}
@@ -34,14 +37,14 @@ func (l *Listener) watchHangUps() {
 func (l *Listener) seenTwice() (seen []*Conn, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.open {
+	for c := range l.served {
 		works := c.busy || c.freed
 		if works && c.seen {
 			seen = append(seen, c)
 		}
 		c.seen = works
 	}
-	return seen, errors.Is(l.err, net.ErrClosed) && len(l.open)+l.waiting.Len()+l.refusals+l.probes.Len() == 0
+	return seen, l.err != nil && l.open+l.refusals == 0
 }
 
 // hasEnded reports whether the client has closed its side, and all that it has sent

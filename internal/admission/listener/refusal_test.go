@@ -1,0 +1,121 @@
+package listener
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// crowded starts a site with as many open connections as there may be.
+func crowded(t *testing.T) (s *site, open []net.Conn) {
+	t.Helper()
+	s = start(t, 1, time.Minute)
+	for range openShare * busyShare {
+		open = append(open, s.open(t, ""))
+	}
+	s.await(t, "open", func(st Stats) bool { return st.Idle == len(open) })
+	return s, open
+}
+
+func TestConnectionBeyondThoseThatMayBeOpenIsRefused(t *testing.T) {
+	t.Parallel()
+	s, _ := crowded(t)
+	if got := response(t, s.send(t)); got.StatusCode != 503 || !got.Close {
+		t.Errorf("status %d, closes: %v", got.StatusCode, got.Close)
+	}
+}
+
+// One that sends nothing does not delay the refusal of the next.
+func TestSilentConnectionIsRefusedLater(t *testing.T) {
+	t.Parallel()
+	s, _ := crowded(t)
+	silent := s.open(t, "")
+	if got := status(t, s.send(t)); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+	request(t, silent)
+	if got := status(t, silent); got != 503 {
+		t.Errorf("a request that came late: status %d, want 503", got)
+	}
+	if st := s.queue.Stats(); st.Refused != 2 {
+		t.Errorf("%+v, want 2 refused", st)
+	}
+}
+
+// Otherwise clients that keep connections open would keep the others out.
+func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	s, open := crowded(t)
+	time.Sleep(shortestIdle)
+	for range 2 {
+		if got := status(t, s.open(t, atOnce)); got != 200 {
+			t.Errorf("status %d", got)
+		}
+	}
+	for i, c := range open {
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		if _, err := c.Read(make([]byte, 1)); errors.Is(err, io.EOF) != (i < 2) {
+			t.Errorf("connection %d of those that were idle: %v", i, err)
+		}
+	}
+}
+
+// A process that ends after Drain must not cut off a client that it refuses. This
+// one sends nothing, so it gets its response after longestSilence.
+func TestDrainWaitsUntilRefusalsAreSent(t *testing.T) {
+	t.Parallel()
+	s, open := crowded(t)
+	refused := s.open(t, "")
+	s.await(t, "refused", func(st Stats) bool { return st.Refused == 1 })
+	for _, c := range open {
+		_ = c.Close()
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- s.queue.Drain(t.Context()) }()
+	for range 2 {
+		select {
+		case err := <-drained:
+			if err != nil {
+				t.Error(err)
+			}
+		case err := <-s.served:
+			if !errors.Is(err, net.ErrClosed) {
+				t.Error(err)
+			}
+		}
+		if isSilent(t, refused) {
+			t.Error("Drain or Serve returned before the refused client had got a response")
+		}
+	}
+	if got := status(t, refused); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+}
+
+// Whoever is refused at /livez takes the instance for dead.
+func TestProbesAreNotRefused(t *testing.T) {
+	t.Parallel()
+	const probe = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+	s, _ := crowded(t)
+	if got := status(t, s.open(t, probe)); got != 200 {
+		t.Errorf("a connection that is refused: status %d, want 200", got)
+	}
+	s, _ = full(t, 50*time.Millisecond, 0)
+	if got := status(t, s.open(t, probe)); got != 200 {
+		t.Errorf("no place is free: status %d, want 200", got)
+	}
+}
+
+// isSilent reports whether nothing has arrived at c.
+func isSilent(t *testing.T, c net.Conn) bool {
+	t.Helper()
+	conn, err := new(Listener).newConn(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.peek(make([]byte, 1))
+	return errors.Is(err, syscall.EAGAIN)
+}
