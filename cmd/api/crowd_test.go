@@ -50,7 +50,8 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 		verdicts[c.Verdict]++
 	}
 	t.Log(verdicts)
-	if n := verdicts[rig.Accepted] + verdicts[clients.Service503] + verdicts[clients.Unavailable503]; n != clientCount {
+	n := verdicts[rig.Accepted] + verdicts[clients.Service503] + verdicts[clients.Unavailable503]
+	if n != clientCount {
 		t.Errorf("%d of %d were answered by an instance: %v; %s", n, clientCount, verdicts, r.Detail)
 	}
 	if verdicts[rig.Accepted] < clientCount/10 {

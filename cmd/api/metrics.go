@@ -102,7 +102,7 @@ var (
 	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total",
 		"Connections and requests that would have waited for too long, or have.", nil, nil)
 	httpConnsWait = prometheus.NewDesc("http_connections_wait_seconds",
-		"Predicted wait of the next connection or request.", nil, nil)
+		"Predicted wait of the next request.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
