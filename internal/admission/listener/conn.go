@@ -31,19 +31,19 @@ type Conn struct {
 	write    deadline
 
 	skipsByte atomic.Bool // the next read of one byte is that of net/http
-	hungUp    func()
 	idle      bool        // the next request has to be admitted, once its header has arrived
 	bounded   bool        // net/http has set the deadline of an idle connection
 	begun     bool        // net/http has a part of the request
 	passed    bool        // the request has been admitted, and the server has not begun it
 	surplus   bool        // the connection leaves the server if it has no request
 	leaves    atomic.Bool // the server closes the connection, and the Listener keeps it
-	refused   bool        // and ends it
+	ends      bool        // or ends it, because it has been refused
 	lingers   bool        // once the client has sent the rest of its request
 	settled   chan bool   // whether a request that waited is admitted
 
 	// Guarded by the Listener's mutex.
 	served bool // the server has it
+	hungUp func()
 	busy   bool
 	freed  bool // works on a request without being busy
 	fresh  bool // the first request has not arrived
@@ -62,7 +62,7 @@ func (l *Listener) newConn(c net.Conn) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := &Conn{Conn: c, listener: l, raw: raw, hungUp: func() {}, settled: make(chan bool, 1)}
+	conn := &Conn{Conn: c, listener: l, raw: raw, settled: make(chan bool, 1)}
 	conn.place.Free = func() { l.free(conn) }
 	return conn, raw.Control(func(fd uintptr) { conn.fd = int32(fd) })
 }
@@ -74,7 +74,9 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	if len(c.unread) > 0 {
 		n := copy(b, c.unread)
-		c.unread = c.unread[n:]
+		if c.unread = c.unread[n:]; len(c.unread) == 0 {
+			c.unread = nil
+		}
 		return n, nil
 	}
 	if c.leaves.Load() { // net/http takes the first end in the middle of a header for nothing
@@ -95,7 +97,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 			return n, err
 		}
 		if !c.refuse(received, whole) {
-			c.refused = true
+			c.ends = true
 			return c.leave()
 		}
 		if err := c.expectRequest(); err != nil {
@@ -154,38 +156,6 @@ func (c *Conn) refuse(received []byte, whole bool) bool {
 	return false
 }
 
-// receive reads what has arrived into b. The error is EAGAIN if nothing has; 0 without an
-// error is the end.
-func (c *Conn) receive(b []byte) (n int, err error) {
-	err = control(c.raw, func(fd int) error {
-		n, err = syscall.Read(fd, b)
-		for errors.Is(err, syscall.EINTR) {
-			n, err = syscall.Read(fd, b)
-		}
-		return err
-	})
-	return max(0, n), err
-}
-
-// control calls use with the file descriptor of conn.
-func control(conn syscall.RawConn, use func(fd int) error) (err error) {
-	if closed := conn.Control(func(fd uintptr) { err = use(int(fd)) }); closed != nil {
-		return closed
-	}
-	return err
-}
-
-// respond sends a response, which fits into the send buffer unless the client does not
-// read. It reports whether all of it was sent.
-func (c *Conn) respond(response []byte) bool {
-	n := 0
-	_ = control(c.raw, func(fd int) (err error) {
-		n, err = syscall.Write(fd, response)
-		return err
-	})
-	return n > 0 && n == len(response)
-}
-
 // Write implements net.Conn.
 func (c *Conn) Write(b []byte) (int, error) {
 	if c.leaves.Load() { // net/http would respond to a part of a header
@@ -235,19 +205,3 @@ func (c *Conn) CloseWrite() error {
 
 // SyscallConn implements syscall.Conn.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
-
-// peek copies what has arrived and was not read into b. The error is EAGAIN if nothing
-// has; 0 without an error is the end.
-func (c *Conn) peek(b []byte) (n int, err error) {
-	err = control(c.raw, func(fd int) error {
-		n, _, err = syscall.Recvfrom(fd, b, syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		return err
-	})
-	return n, err
-}
-
-// endsHeader reports whether a header ends in what has been received. The line breaks
-// that some clients send after a body end none.
-func endsHeader(received []byte) bool {
-	return bytes.Contains(bytes.TrimLeft(received, "\r\n"), endOfRequest)
-}

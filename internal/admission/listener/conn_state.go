@@ -16,7 +16,10 @@ func (l *Listener) connContext(ctx context.Context, conn net.Conn) context.Conte
 	if !ok {
 		return ctx
 	}
-	ctx, c.hungUp = context.WithCancel(ctx)
+	ctx, hungUp := context.WithCancel(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.hungUp = hungUp
 	return admission.WithPlace(ctx, &c.place)
 }
 
@@ -67,7 +70,7 @@ func (l *Listener) keep(c *Conn) {
 	switch {
 	case !c.leaves.Swap(false):
 		l.forget(c)
-	case c.refused:
+	case c.ends:
 		l.drop(c)
 	default:
 		l.parkIdle(c)

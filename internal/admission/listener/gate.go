@@ -82,6 +82,10 @@ func (l *Listener) settle(c *Conn, admitted bool) {
 		l.pass(c)
 	default:
 		l.refused++
-		go l.refuseParked(c, isWhole(c.unread))
+		l.inHand++
+		go func() {
+			l.refuseParked(c, isWhole(c.unread))
+			l.handBack()
+		}()
 	}
 }

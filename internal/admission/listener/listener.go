@@ -14,14 +14,10 @@ package listener
 import (
 	"bytes"
 	"container/list"
-	"context"
-	"errors"
-	"log"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"example.com/flashsale/internal/admission"
@@ -47,11 +43,13 @@ type Listener struct {
 	served    map[*Conn]struct{} // of these
 	busy      int                // of these, and of those that are ready
 	fresh     int                // connections whose first request has not arrived
+	inHand    int                // parked connections that are being worked on here
 	ready     list.List          // of *Conn, for Accept
 	requests  list.List          // of *Conn, that wait
 	forecast  admission.Forecast // of their waits
 	idle      list.List          // of parked *Conn without a part of a request
 	beginning list.List          // of other parked *Conn
+	held      int                // bytes of the requests that begin
 	err       error              // of the listener
 	toRefuse  []*refusal
 	refusals  int // connections that are being refused, toRefuse included
@@ -104,109 +102,8 @@ func New(l net.Listener, server *http.Server, cfg Config) (*Listener, error) {
 	return q, nil
 }
 
-// acceptAll accepts until the listener is closed or fails for good.
-func (l *Listener) acceptAll() {
-	buf := make([]byte, serverBuffer)
-	for {
-		conn, err := l.Listener.Accept()
-		switch {
-		case err == nil:
-			if c := l.take(conn); c != nil {
-				l.receive(c, buf) // a client seldom waits before it sends its request
-			}
-		case isTemporary(err):
-			l.log(err)
-			time.Sleep(acceptPause)
-		default:
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.err = err
-			l.changed.Broadcast()
-			return
-		}
-	}
-}
-
-// acceptPause is how long the Listener waits after an error of accept, which is mostly for
-// want of open files.
-const acceptPause = 100 * time.Millisecond
-
-// log logs an error where the server logs its own.
-func (l *Listener) log(err error) {
-	if l.server.ErrorLog != nil {
-		l.server.ErrorLog.Print(err)
-	} else {
-		log.Print(err)
-	}
-}
-
-func isTemporary(err error) bool {
-	var errno syscall.Errno
-	return errors.As(err, &errno) && errno.Temporary()
-}
-
-// take makes a connection of one that has just been accepted. It is nil if the connection
-// is refused, because too many are open and none of them is idle.
-func (l *Listener) take(conn net.Conn) *Conn {
-	c, err := l.newConn(conn)
-	if err != nil {
-		l.log(err)
-		_ = conn.Close()
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open >= openShare*l.Conns && !l.evict() {
-		l.refuse(c)
-		return nil
-	}
-	l.open++
-	l.noteFresh(c, true)
-	return c
-}
-
-// Close implements net.Listener, and closes idle connections. After Drain it does nothing:
-// http.Server.Shutdown closes a listener that is closed already.
-func (l *Listener) Close() error {
-	err := l.close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	for _, queue := range []*list.List{&l.idle, &l.beginning} {
-		for e := queue.Front(); e != nil; e = queue.Front() {
-			l.drop(e.Value.(*Conn))
-		}
-	}
-	return err
-}
-
-// CloseConnections makes each response from now on close its connection, those of
-// refusals as well.
-func (l *Listener) CloseConnections() { l.draining.Store(true) }
-
-// Drain closes the listener, and returns when no request waits or is worked on, and no
-// connection is without its first request, or when ctx ends. It closes idle connections
-// then. Call it before http.Server.Shutdown, which drops connections whose request has not
-// been read.
-func (l *Listener) Drain(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.changed.Broadcast()
-	})()
-	l.CloseConnections()
-	awaitHandshakes(ctx, l.Listener)
-	err := l.close()
-	l.mu.Lock()
-	for ctx.Err() == nil && (l.err == nil || l.fresh+l.requests.Len()+l.busy+l.refusals > 0) {
-		l.changed.Wait()
-	}
-	l.mu.Unlock()
-	return errors.Join(err, l.Close())
-}
-
-// Accept implements net.Listener. After Close it first returns the connections whose
-// requests wait.
+// Accept implements net.Listener. While Drain waits, it goes on to return the connections
+// whose requests are admitted.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -216,7 +113,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			c := l.ready.Remove(l.ready.Front()).(*Conn)
 			l.served[c], c.served = struct{}{}, true
 			return c, nil
-		case l.err != nil && l.requests.Len()+l.refusals+l.fresh == 0:
+		case l.err != nil && (l.closed || !l.draining.Load()):
 			return nil, l.err
 		}
 		l.changed.Wait()

@@ -1,10 +1,9 @@
 package listener
 
 import (
-	"cmp"
+	"bytes"
 	"container/list"
 	"errors"
-	"net/http"
 	"syscall"
 	"time"
 )
@@ -16,24 +15,50 @@ import (
 // parkIdle parks c until its next request.
 func (l *Listener) parkIdle(c *Conn) {
 	c.idle, c.begun, c.unread = true, false, c.unread[:0]
+	if cap(c.unread) > usualHeader {
+		c.unread = nil
+	}
 	c.since = time.Now()
 	l.park(c, &l.idle)
 }
 
-// parkBeginning parks c until the rest of its header.
+// usualHeader is how many bytes an idle connection may keep for its next header.
+const usualHeader = 1024
+
+// parkBeginning parks c until the rest of its header. It refuses the request if too much has
+// been received of headers that have not ended.
 func (l *Listener) parkBeginning(c *Conn) {
 	if c.queue != &l.beginning {
 		c.since = time.Now()
+	}
+	if l.held+cap(c.unread) > l.Conns*serverBuffer {
+		l.refused++
+		c.refuse(c.unread, false)
+		l.drop(c)
+		return
 	}
 	l.park(c, &l.beginning)
 }
 
 func (l *Listener) park(c *Conn, queue *list.List) {
-	if l.closed || l.poller.await(c) != nil {
+	if l.closed {
+		l.drop(c)
+		return
+	}
+	if err := l.poller.await(c); err != nil {
+		l.log(err)
 		l.drop(c)
 		return
 	}
 	c.queue, c.parked = queue, queue.PushBack(c)
+	l.hold(c, cap(c.unread))
+}
+
+// hold notes that a connection that begins holds more bytes.
+func (l *Listener) hold(c *Conn, more int) {
+	if c.queue == &l.beginning {
+		l.held += more
+	}
 }
 
 // unpark reports whether c was parked.
@@ -42,6 +67,7 @@ func (l *Listener) unpark(c *Conn) bool {
 	if parked {
 		c.queue.Remove(c.parked)
 		c.parked = nil
+		l.hold(c, -cap(c.unread))
 	}
 	return parked
 }
@@ -51,13 +77,33 @@ func (l *Listener) unpark(c *Conn) bool {
 func (l *Listener) receiveAll() {
 	buf := make([]byte, serverBuffer)
 	l.poller.each(func(c *Conn) {
-		l.mu.Lock()
-		parked := l.unpark(c)
-		l.mu.Unlock()
-		if parked {
+		if l.takeInHand(c) {
 			l.receive(c, buf)
+			l.handBack()
 		}
 	})
+}
+
+// takeInHand reports whether c was parked. Drain waits until handBack is called then. The
+// caller does not have the mutex.
+func (l *Listener) takeInHand(c *Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	parked := l.unpark(c)
+	if parked {
+		l.inHand++
+	}
+	return parked
+}
+
+// handBack is called after takeInHand, without the mutex.
+func (l *Listener) handBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inHand--
+	if l.draining.Load() {
+		l.changed.Broadcast()
+	}
 }
 
 // receive reads what has arrived at c, and decides on its request if that is all of its
@@ -65,6 +111,9 @@ func (l *Listener) receiveAll() {
 func (l *Listener) receive(c *Conn, buf []byte) {
 	n, err := c.receive(buf)
 	c.unread = append(c.unread, buf[:n]...)
+	if !c.fresh { // line breaks behind the body of a POST
+		c.unread = bytes.TrimLeft(c.unread, "\r\n")
+	}
 	if n > 0 && (endsHeader(c.unread) || len(c.unread) > l.longestHeader()) {
 		l.decide(c)
 		return
@@ -72,6 +121,8 @@ func (l *Listener) receive(c *Conn, buf []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
+	case n > 0 && len(c.unread) == 0:
+		l.parkIdle(c)
 	case n > 0 || c.fresh && errors.Is(err, syscall.EAGAIN):
 		l.parkBeginning(c)
 	case errors.Is(err, syscall.EAGAIN):
@@ -103,6 +154,7 @@ func (l *Listener) refuseParked(c *Conn, whole bool) {
 	stays := c.refuse(c.unread, whole)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.noteFresh(c, false)
 	if stays {
 		l.parkIdle(c)
 	} else {
@@ -134,54 +186,4 @@ func (l *Listener) forget(c *Conn) {
 	l.noteFresh(c, false)
 	l.poller.forget(c)
 	l.changed.Broadcast()
-}
-
-// evict drops the connection that has been parked for longest, if that is a while.
-func (l *Listener) evict() bool {
-	for _, queue := range []*list.List{&l.idle, &l.beginning} {
-		if front := queue.Front(); front != nil && time.Since(front.Value.(*Conn).since) > shortestIdle {
-			l.drop(front.Value.(*Conn))
-			return true
-		}
-	}
-	return false
-}
-
-// shortestIdle is how long a connection is parked at least before another one takes its
-// place. A client that has just got a response may be sending its next request.
-const shortestIdle = time.Second
-
-// dropSilent drops the connections that have been parked for too long. The caller does not
-// have the mutex.
-func (l *Listener) dropSilent() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for e := l.idle.Front(); e != nil && l.waitedFor(e, l.idleTime()); e = l.idle.Front() {
-		l.drop(e.Value.(*Conn))
-	}
-	var next *list.Element
-	for e := l.beginning.Front(); e != nil; e = next { // a client that sends byte by byte is last again
-		if next = e.Next(); l.waitedFor(e, l.headerTime()) {
-			l.drop(e.Value.(*Conn))
-		}
-	}
-}
-
-func (l *Listener) waitedFor(e *list.Element, longest time.Duration) bool {
-	return longest > 0 && time.Since(e.Value.(*Conn).since) > longest
-}
-
-// idleTime and headerTime return how long the server waits for a request, and for all of
-// its header; 0 is without end.
-func (l *Listener) idleTime() time.Duration {
-	return cmp.Or(l.server.IdleTimeout, l.server.ReadTimeout)
-}
-
-func (l *Listener) headerTime() time.Duration {
-	return cmp.Or(l.server.ReadHeaderTimeout, l.server.ReadTimeout)
-}
-
-// longestHeader returns how many bytes net/http reads of a header at most.
-func (l *Listener) longestHeader() int {
-	return cmp.Or(max(0, l.server.MaxHeaderBytes), http.DefaultMaxHeaderBytes) + serverBuffer
 }

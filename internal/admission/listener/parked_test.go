@@ -2,12 +2,14 @@ package listener
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,8 +48,8 @@ func TestManyConnectionsAreParked(t *testing.T) {
 	s.await(t, "all idle", func(st Stats) bool { return st.Idle == len(idle) })
 }
 
-// parkIdle returns an idle connection that the server does not have.
-func parkIdle(t *testing.T, s *site) net.Conn {
+// openParked returns an idle connection that the server does not have.
+func openParked(t *testing.T, s *site) net.Conn {
 	t.Helper()
 	for range busyShare + 1 { // more than Conns
 		s.openIdle(t)
@@ -64,8 +66,8 @@ func TestSilentParkedConnectionsEnd(t *testing.T) {
 		sends        string
 	}{
 		"without a request": {func(t *testing.T, s *site) net.Conn { return s.open(t, "") }, time.Minute, limit, ""},
-		"after a request":   {parkIdle, limit, time.Minute, ""},
-		"in a header":       {parkIdle, time.Minute, limit, strings.Repeat("GET /", 1000)},
+		"after a request":   {openParked, limit, time.Minute, ""},
+		"in a header":       {openParked, time.Minute, limit, strings.Repeat("GET /", 1000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +108,7 @@ func TestHangUpOfAParkedConnectionIsSeen(t *testing.T) {
 func TestLongHeaderIsReadWhole(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]int{3 * serverBuffer: 200, 8 * serverBuffer: 431} {
-		s := startWith(t, 1, admission.Limits{Burst: time.Minute},
+		s := startWith(t, 10, admission.Limits{Burst: time.Minute},
 			func(s *site) { s.MaxHeaderBytes = 4 * serverBuffer })
 		text := fmt.Sprintf("GET /at-once HTTP/1.1\r\nHost: x\r\nA: %s\r\n\r\n", strings.Repeat("a", length))
 		if got := status(t, s.open(t, text)); got != want {
@@ -118,7 +120,7 @@ func TestLongHeaderIsReadWhole(t *testing.T) {
 func TestPipelinedRequestsOfAParkedConnectionAreServed(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, time.Minute)
-	c := parkIdle(t, s)
+	c := openParked(t, s)
 	for _, text := range []string{atOnce + atOnce + atOnce[:30], atOnce[30:]} {
 		write(t, c, text)
 	}
@@ -139,7 +141,7 @@ func TestCloseEndsParkedConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, 1, time.Minute)
-			c := parkIdle(t, s)
+			c := openParked(t, s)
 			if err := end(t, s); err != nil {
 				t.Error(err)
 			}
@@ -147,5 +149,169 @@ func TestCloseEndsParkedConnections(t *testing.T) {
 				t.Errorf("%v, want the end", err)
 			}
 		})
+	}
+}
+
+// Otherwise few clients would take the memory that the requests of the others need.
+func TestBeginningsOfHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	refused := 0
+	for range openShare * busyShare {
+		c := s.open(t, "GET / HTTP/1.1\r\nHost: x\r\nA: "+strings.Repeat("a", serverBuffer/2))
+		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if n, err := io.ReadFull(c, make([]byte, len(refusalText))); n > 0 && err == nil {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("all headers may go on")
+	}
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	if s.queue.held > busyShare*serverBuffer {
+		t.Errorf("%d bytes are held, want %d at most", s.queue.held, busyShare*serverBuffer)
+	}
+}
+
+func TestIdleConnectionKeepsNoLongHeader(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 10, admission.Limits{Burst: time.Minute}, func(s *site) {
+		s.cfg.RefusesUnread = func([]byte) bool { return true }
+	})
+	c := s.open(t, fmt.Sprintf("GET / HTTP/1.1\r\nHost: x\r\nA: %s\r\n\r\n", strings.Repeat("a", 3*serverBuffer)))
+	if got := status(t, c); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+	s.await(t, "parked", func(Stats) bool {
+		s.queue.mu.Lock()
+		defer s.queue.mu.Unlock()
+		return s.queue.idle.Len() == 1
+	})
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	if kept := cap(s.queue.idle.Front().Value.(*Conn).unread); kept > usualHeader {
+		t.Errorf("%d bytes are kept", kept)
+	}
+}
+
+// net/http takes them, as RFC 9112, section 2.2 allows.
+func TestLinesMayEndWithoutACarriageReturn(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	for _, end := range []string{"\n", "\r\n"} {
+		if got := status(t, s.open(t, "GET /at-once HTTP/1.1\nHost: x\n"+end)); got != 200 {
+			t.Errorf("status %d", got)
+		}
+	}
+}
+
+// Old clients send them after the body of a POST.
+func TestParkedConnectionIgnoresLineBreaks(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := openParked(t, s)
+	write(t, c, "\r\n", "\r\n"+atOnce)
+	if got := status(t, c); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestDrainServesParkedConnections(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := openParked(t, s)
+	busy := s.send(t)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	drained := make(chan error, 1)
+	go func() { drained <- errors.Join(s.queue.Drain(t.Context()), s.Shutdown(t.Context())) }()
+	time.Sleep(50 * time.Millisecond) // that Drain waits is not to be seen
+	request(t, c)
+	for range 2 {
+		s.next <- struct{}{}
+	}
+	for _, c := range []net.Conn{busy, c} {
+		if got := status(t, c); got != 200 {
+			t.Errorf("status %d", got)
+		}
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
+// While the Listener reads it, a request is neither parked nor waiting.
+func TestDrainServesARequestThatIsBeingRead(t *testing.T) {
+	t.Parallel()
+	var stops atomic.Bool
+	reading, goOn := make(chan struct{}), make(chan struct{})
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+		s.cfg.RefusesUnread = func([]byte) bool {
+			if stops.Load() {
+				close(reading)
+				<-goOn
+			}
+			return false
+		}
+	})
+	c := openParked(t, s)
+	stops.Store(true)
+	write(t, c, atOnce)
+	<-reading
+	drained := make(chan error, 1)
+	go func() { drained <- s.queue.Drain(t.Context()) }()
+	select {
+	case <-drained:
+		t.Error("Drain has not waited")
+	case <-time.After(100 * time.Millisecond):
+	}
+	stops.Store(false)
+	close(goOn)
+	if got := status(t, c); got != 200 {
+		t.Errorf("status %d", got)
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDrainDoesNotWaitForConnectionsThatWereRefused(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute, Standing: time.Minute}, func(s *site) {
+		s.cfg.RefusesUnread = func([]byte) bool { return true }
+	})
+	if got := status(t, s.send(t)); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.queue.Drain(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// The request that a look has found may have ended by then, and the next one begun.
+func TestLookForHangUpsIsOfOneRequest(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	c := openParked(t, s)
+	request(t, c)
+	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
+	var seen map[*Conn]func()
+	for len(seen) == 0 {
+		seen, _ = s.queue.seenTwice()
+	}
+	s.next <- struct{}{}
+	status(t, c)
+	if _, err := io.WriteString(c, "GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.next <- struct{}{} // the handler has begun
+	for _, hungUp := range seen {
+		hungUp()
+	}
+	s.next <- struct{}{}
+	if got := status(t, c); got != 200 {
+		t.Errorf("status %d", got)
 	}
 }

@@ -23,11 +23,12 @@ type refusal struct {
 const (
 	refusalInterval = 5 * time.Millisecond
 	longestSilence  = time.Second            // until a connection without a request gets the response
-	longestLinger   = 250 * time.Millisecond // until this side closes a connection that has got it
+	longestLinger   = 250 * time.Millisecond // until this side closes a connection that has got it,
+	longestEnd      = 2 * time.Second        // or does so even though the client sends more
 )
 
-// refuse has refuseAll refuse c.
-func (l *Listener) refuse(c *Conn) {
+// refuseNew has refuseAll refuse c, which has been accepted.
+func (l *Listener) refuseNew(c *Conn) {
 	l.refused++
 	l.end(&refusal{Conn: c, since: time.Now()})
 }
@@ -71,29 +72,43 @@ func (l *Listener) refuseAll() {
 // all.
 func (l *Listener) finish(r *refusal, buf []byte) bool {
 	n, err := r.receive(buf)
-	received := buf[:n]
-	silent := errors.Is(err, syscall.EAGAIN)
+	waits, took := errors.Is(err, syscall.EAGAIN), time.Since(r.since)
+	if r.responded {
+		if ends := n == 0 && !waits || waits && took > longestLinger || took > longestEnd; !ends {
+			return r.look(n == 0)
+		}
+		_ = r.Conn.Close()
+		return true
+	}
+	r.unread = append(r.unread, buf[:n]...)
 	switch {
-	case !r.responded && isProbe(received):
-		r.unread = bytes.Clone(received)
+	case n == 0 && !waits:
+		_ = r.Conn.Close()
+		return true
+	case !endsHeader(r.unread) && len(r.unread) < serverBuffer && took < longestSilence:
+		return r.look(n == 0)
+	case endsHeader(r.unread) && isProbe(r.unread):
 		l.serveProbe(r.Conn)
 		return true
-	case !r.responded && bytes.HasSuffix(received, endOfRequest):
-		r.respond(l.Response)
-	case !r.responded && (len(received) > 0 || silent && time.Since(r.since) > longestSilence):
-		r.respond(l.Response)
-		_ = r.CloseWrite()
-		r.responded, r.since, r.pause = true, time.Now(), 0
-		return false
-	case len(received) > 0:
-		return false
-	case silent && !(r.responded && time.Since(r.since) > longestLinger):
+	}
+	r.respond(l.Response)
+	if bytes.HasSuffix(r.unread, endOfRequest) {
+		_ = r.Conn.Close()
+		return true
+	}
+	_ = r.CloseWrite()
+	r.responded, r.since, r.pause = true, time.Now(), 0
+	return false
+}
+
+// look makes refuseAll look at r again, later each time that nothing has arrived. It
+// returns false.
+func (r *refusal) look(silent bool) bool {
+	if silent {
 		r.pause = 2*r.pause + refusalInterval
 		r.next = time.Now().Add(r.pause)
-		return false
 	}
-	_ = r.Conn.Close()
-	return true
+	return false
 }
 
 // endOfRequest ends a header, and a request that has no body.

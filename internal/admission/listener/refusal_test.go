@@ -109,6 +109,57 @@ func TestProbesAreNotRefused(t *testing.T) {
 	}
 }
 
+func TestPartOfAProbeIsNotServed(t *testing.T) {
+	t.Parallel()
+	s, open := crowded(t)
+	part := s.open(t, "GET /livez ")
+	time.Sleep(20 * time.Millisecond) // until it has been read
+	if st := s.queue.Stats(); st.Busy > 0 || st.Idle > len(open) {
+		t.Errorf("%+v", st)
+	}
+	if _, err := io.WriteString(part, "HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, part); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// Otherwise one client could keep the process from ending.
+func TestRefusedClientMayNotSendForever(t *testing.T) {
+	t.Parallel()
+	s, _ := full(t, 50*time.Millisecond, 0)
+	c := s.open(t, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nx")
+	if got := status(t, c); got != 503 {
+		t.Fatalf("status %d, want 503", got)
+	}
+	for begin := time.Now(); ; time.Sleep(longestLinger / 10) {
+		if _, err := io.WriteString(c, "x"); err != nil {
+			break
+		}
+		if time.Since(begin) > 5*longestEnd {
+			t.Fatal("the connection stays open")
+		}
+	}
+}
+
+// A client that sends its header byte by byte is as old as its first byte.
+func TestOldBeginningsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	s, open := crowded(t)
+	_ = open[0].Close()
+	s.await(t, "one less", func(st Stats) bool { return st.Idle == len(open)-1 })
+	time.Sleep(shortestIdle)
+	s.open(t, "")
+	s.await(t, "a young one", func(st Stats) bool { return st.Idle == len(open) })
+	for _, c := range open[1:] {
+		write(t, c, "G")
+	}
+	if got := status(t, s.open(t, atOnce)); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
 // isSilent reports whether nothing has arrived at c.
 func isSilent(t *testing.T, c net.Conn) bool {
 	t.Helper()

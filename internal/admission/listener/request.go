@@ -53,3 +53,11 @@ func isName(name []byte) bool {
 	}
 	return len(name) > 0
 }
+
+// endsHeader reports whether a header ends in what has been received. Its lines may end as
+// net/http accepts them, with "\n" alone. The line breaks that some clients send after a body
+// end none.
+func endsHeader(received []byte) bool {
+	received = bytes.TrimLeft(received, "\r\n")
+	return bytes.Contains(received, []byte("\n\r\n")) || bytes.Contains(received, []byte("\n\n"))
+}

@@ -19,9 +19,9 @@ func (l *Listener) watch() {
 		l.refuseLate()
 		l.dropSilent()
 		seen, ended := l.seenTwice()
-		for _, c := range seen {
+		for c, hungUp := range seen {
 			if c.hasEnded() {
-				c.hungUp()
+				hungUp()
 			}
 		}
 		if ended {
@@ -33,14 +33,15 @@ func (l *Listener) watch() {
 }
 
 // seenTwice returns the connections that work on the request that they worked on at the
-// last call. ended is true if there will be no more connections.
-func (l *Listener) seenTwice() (seen []*Conn, ended bool) {
+// last call, with what ends its context. ended is true if there will be no more connections.
+func (l *Listener) seenTwice() (seen map[*Conn]func(), ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	seen = map[*Conn]func(){}
 	for c := range l.served {
 		works := c.busy || c.freed
 		if works && c.seen {
-			seen = append(seen, c)
+			seen[c] = c.hungUp
 		}
 		c.seen = works
 	}
