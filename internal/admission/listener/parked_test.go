@@ -261,8 +261,8 @@ func TestDrainServesARequestThatIsBeingRead(t *testing.T) {
 	drained := make(chan error, 1)
 	go func() { drained <- s.queue.Drain(t.Context()) }()
 	select {
-	case <-drained:
-		t.Error("Drain has not waited")
+	case err := <-drained:
+		t.Errorf("Drain has not waited: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	stops.Store(false)

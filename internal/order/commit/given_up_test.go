@@ -71,7 +71,8 @@ func TestClaimsThatOnlyWaitedForAConnectionAreOverloaded(t *testing.T) {
 			claims := s.Instance(ordertest.WithStrategy(strategy))
 			id := s.Coupon(1, 100)
 			unblock := s.Block(id)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			// long enough for all to reach the pool, and less than a statement waits for a row lock
+			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 			defer cancel()
 			var results []<-chan error
 			for user := range int64(40) {
