@@ -55,7 +55,7 @@ func (p *tab) downloaded(name string) string {
 	p.Helper()
 	file := filepath.Join(p.downloads, name)
 	for ctx := p.page.Context; ctx.Err() == nil; p.drawn() {
-		if _, err := os.Stat(file); err == nil {
+		if info, err := os.Stat(file); err == nil && info.Size() > 0 { // the browser reserves the name at first
 			return file
 		}
 	}
