@@ -107,12 +107,20 @@ func TestHangUpOfAParkedConnectionIsSeen(t *testing.T) {
 
 func TestLongHeaderIsReadWhole(t *testing.T) {
 	t.Parallel()
-	for length, want := range map[int]int{3 * serverBuffer: 200, 8 * serverBuffer: 431} {
+	for name, c := range map[string]struct {
+		length int
+		end    string
+		want   int
+	}{
+		"longer than the server reads at a time": {3 * serverBuffer, "\r\n\r\n", 200},
+		"too long":                               {8 * serverBuffer, "\r\n\r\n", 431},
+		"too long, and without an end":           {8 * serverBuffer, "", 431},
+	} {
 		s := startWith(t, 10, admission.Limits{Burst: time.Minute},
 			func(s *site) { s.MaxHeaderBytes = 4 * serverBuffer })
-		text := fmt.Sprintf("GET /at-once HTTP/1.1\r\nHost: x\r\nA: %s\r\n\r\n", strings.Repeat("a", length))
-		if got := status(t, s.open(t, text)); got != want {
-			t.Errorf("a header of %d bytes: status %d, want %d", length, got, want)
+		text := "GET /at-once HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", c.length) + c.end
+		if got := status(t, s.open(t, text)); got != c.want {
+			t.Errorf("%s: status %d, want %d", name, got, c.want)
 		}
 	}
 }
@@ -303,15 +311,15 @@ func TestLookForHangUpsIsOfOneRequest(t *testing.T) {
 	}
 	s.next <- struct{}{}
 	status(t, c)
-	if _, err := io.WriteString(c, "GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	s.next <- struct{}{} // the handler has begun
+	s.await(t, "the next one has begun", func(st Stats) bool { return st.Busy == 1 })
 	for _, hungUp := range seen {
 		hungUp()
 	}
-	s.next <- struct{}{}
-	if got := status(t, c); got != 200 {
-		t.Errorf("status %d", got)
+	time.Sleep(50 * time.Millisecond) // in which it would end
+	if st := s.queue.Stats(); st.Busy != 1 {
+		t.Errorf("%+v: the next request has ended", st)
 	}
 }
