@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"example.com/flashsale/internal/admission"
 )
 
 // A Conn is a connection that a Listener has accepted.
@@ -25,8 +23,8 @@ type Conn struct {
 	listener *Listener
 	raw      syscall.RawConn
 	fd       int32
-	place    admission.Place // of the latest request
-	unread   []byte          // what has been received and the server has not read yet
+	address  string // that of the client, or empty
+	unread   []byte // what has been received and the server has not read yet
 	read     deadline
 	write    deadline
 
@@ -42,15 +40,17 @@ type Conn struct {
 	settled   chan bool   // whether a request that waited is admitted
 
 	// Guarded by the Listener's mutex.
-	served bool // the server has it
-	hungUp func()
-	busy   bool
-	freed  bool // works on a request without being busy
-	fresh  bool // the first request has not arrived
-	seen   bool // worked on this request when the Listener last looked
-	parked *list.Element
-	queue  *list.List // in which it is, or was, parked
-	since  time.Time  // when it was parked
+	served  bool      // a lane has it
+	arrived time.Time // the latest request
+	busy    bool
+	freed   bool // works on a request without being busy
+	waited  bool // the request that has been admitted
+	fresh   bool // the first request has not arrived
+	seen    bool // worked on this request when the Listener last looked
+	parked  *list.Element
+	queue   *list.List // in which it is, or was, parked
+	since   time.Time  // when it was parked
+	awaited bool       // by the poller
 }
 
 func (l *Listener) newConn(c net.Conn) (*Conn, error) {
@@ -63,7 +63,6 @@ func (l *Listener) newConn(c net.Conn) (*Conn, error) {
 		return nil, err
 	}
 	conn := &Conn{Conn: c, listener: l, raw: raw, settled: make(chan bool, 1)}
-	conn.place.Free = func() { l.free(conn) }
 	return conn, raw.Control(func(fd uintptr) { conn.fd = int32(fd) })
 }
 
@@ -82,10 +81,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if c.leaves.Load() { // net/http takes the first end in the middle of a header for nothing
 		return 0, io.EOF
 	}
-	unbegun := c.idle && !c.begun && len(b) == serverBuffer // the server has nothing of the request
-	if unbegun && c.surplus {
-		return c.leave()
-	}
+	unbegun := c.isUnbegun(b)
 	for {
 		n, err := c.read.retry(c.Conn.Read, c.Conn.SetReadDeadline, b)
 		received := b[:max(0, n)]
@@ -105,6 +101,9 @@ func (c *Conn) Read(b []byte) (int, error) {
 		}
 	}
 }
+
+// isUnbegun reports whether the server, which reads into b, has nothing of the next request.
+func (c *Conn) isUnbegun(b []byte) bool { return c.idle && !c.begun && len(b) == serverBuffer }
 
 // leave makes the server close c, which remains open.
 func (c *Conn) leave() (int, error) {

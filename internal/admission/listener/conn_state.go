@@ -5,33 +5,27 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"example.com/flashsale/internal/admission"
 )
 
-// connContext is the server's http.Server.ConnContext. The context ends when the client
-// hangs up.
+// connContext is the server's http.Server.ConnContext.
 func (l *Listener) connContext(ctx context.Context, conn net.Conn) context.Context {
-	c, ok := conn.(*Conn)
-	if !ok {
-		return ctx
+	if n, ok := conn.(*lane); ok {
+		return n.context(ctx)
 	}
-	ctx, hungUp := context.WithCancel(ctx)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c.hungUp = hungUp
-	return admission.WithPlace(ctx, &c.place)
+	return ctx
 }
 
 // connState is the server's http.Server.ConnState.
 func (l *Listener) connState(conn net.Conn, state http.ConnState) {
-	c, ok := conn.(*Conn)
+	n, ok := conn.(*lane)
 	if !ok {
 		return
 	}
+	c := n.Conn
 	c.skipsByte.Store(state == http.StateActive)
 	if state == http.StateActive && (c.passed || c.leaves.Load()) {
 		c.passed = false
+		n.place.Set(c.arrived)
 		return
 	}
 	l.mu.Lock()
@@ -40,19 +34,20 @@ func (l *Listener) connState(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive: // of a request behind the one before it
 		c.idle = false
-		c.place.Set(time.Now())
+		c.arrived = time.Now()
+		n.place.Set(c.arrived)
 		if l.busy >= l.places {
 			l.awaitPlace(c)
 		}
 		l.setBusy(c, true)
 	case http.StateIdle:
 		c.idle, c.begun, c.bounded, c.freed = true, false, false, false
-		c.surplus = l.open > l.Conns && len(l.served) > l.Conns/servedShare
+		c.surplus = l.open > l.Conns && len(l.lanes) > l.Conns/servedShare
 		l.setBusy(c, false)
 	case http.StateClosed, http.StateHijacked:
 		c.freed, c.served = false, false
 		l.setBusy(c, false)
-		delete(l.served, c)
+		delete(l.lanes, n)
 		l.keep(c)
 	}
 }
@@ -77,12 +72,12 @@ func (l *Listener) keep(c *Conn) {
 	}
 }
 
-// free gives the place of c to another connection.
-func (l *Listener) free(c *Conn) {
+// free gives the place of n's connection to another one.
+func (l *Listener) free(n *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.freed = true
-	l.setBusy(c, false)
+	n.freed = true
+	l.setBusy(n.Conn, false)
 }
 
 // noteFresh notes whether the first request of c has not arrived.

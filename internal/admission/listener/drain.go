@@ -12,17 +12,16 @@ import (
 func (l *Listener) Close() error {
 	err := l.close()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
-	for e := l.requests.Front(); e != nil; e = l.requests.Front() {
-		l.settle(l.requests.Remove(e).(*Conn), false)
-	}
+	late := l.takeLate(0)
 	for _, queue := range []*list.List{&l.idle, &l.beginning} {
 		for e := queue.Front(); e != nil; e = queue.Front() {
 			l.drop(e.Value.(*Conn))
 		}
 	}
 	l.changed.Broadcast()
+	l.mu.Unlock()
+	l.refuseTaken(late)
 	return err
 }
 

@@ -7,7 +7,7 @@ type verdict int
 
 const (
 	admitted verdict = iota
-	waits            // settle will say more
+	waits            // for a place, or for its refusal
 	refused
 )
 
@@ -16,7 +16,7 @@ func (l *Listener) arrive(c *Conn, received []byte) verdict {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.place.Set(now)
+	c.arrived = now
 	c.seen = false
 	l.noteFresh(c, false)
 	switch {
@@ -45,7 +45,7 @@ func (l *Listener) mayWait(now time.Time) bool {
 	if l.open <= l.Conns {
 		limits.Standing = limits.Burst
 	}
-	return n < waitingShare*l.Conns && l.forecast.Join(now, n, limits, time.Time{})
+	return n < l.Conns+l.places && l.forecast.Join(now, n, limits, time.Time{})
 }
 
 // admitNext gives the free places to the requests that wait.
@@ -54,38 +54,48 @@ func (l *Listener) admitNext() {
 		c := l.requests.Remove(l.requests.Front()).(*Conn)
 		l.forecast.Leave(time.Now())
 		l.setBusy(c, true)
-		l.settle(c, true)
+		if c.served {
+			c.settled <- true
+		} else {
+			c.waited = true
+			l.pass(c)
+		}
 	}
 }
 
-// refuseLate refuses the requests that have waited for the longest time.
+// refuseLate refuses the requests that have waited for the longest time. The caller does not
+// have the mutex.
 func (l *Listener) refuseLate() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	longest := max(l.Limits.Burst, l.Limits.Standing)
-	for e := l.requests.Front(); e != nil; e = l.requests.Front() {
-		c := e.Value.(*Conn)
-		if time.Since(c.place.Time()) < longest {
-			return
-		}
-		l.requests.Remove(e)
-		l.settle(c, false)
-	}
+	late := l.takeLate(max(l.Limits.Burst, l.Limits.Standing))
+	l.mu.Unlock()
+	l.refuseTaken(late)
 }
 
-// settle says what becomes of the request of c, which has waited.
-func (l *Listener) settle(c *Conn, admitted bool) {
-	switch {
-	case c.served:
-		c.settled <- admitted
-	case admitted:
-		l.pass(c)
-	default:
+// takeLate takes the requests that have waited for so long, for refuseTaken. It settles those
+// of connections that are served.
+func (l *Listener) takeLate(longest time.Duration) (late []*Conn) {
+	for e := l.requests.Front(); e != nil; e = l.requests.Front() {
+		c := e.Value.(*Conn)
+		if time.Since(c.arrived) < longest {
+			break
+		}
+		l.requests.Remove(e)
+		if c.served {
+			c.settled <- false
+			continue
+		}
 		l.refused++
 		l.inHand++
-		go func() {
-			l.refuseParked(c, isWhole(c.unread))
-			l.handBack()
-		}()
+		late = append(late, c)
+	}
+	return late
+}
+
+// refuseTaken is called without the mutex.
+func (l *Listener) refuseTaken(late []*Conn) {
+	for _, c := range late {
+		l.refuseParked(c, isWhole(c.unread))
+		l.handBack(c)
 	}
 }

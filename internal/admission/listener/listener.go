@@ -40,8 +40,8 @@ type Listener struct {
 	mu        sync.Mutex
 	changed   *sync.Cond         // something that Accept or Drain waits for
 	open      int                // connections
-	served    map[*Conn]struct{} // of these
-	busy      int                // of these, and of those that are ready
+	lanes     map[*lane]struct{} // that serve one of these each
+	busy      int                // of these connections, and of those that are ready
 	fresh     int                // connections whose first request has not arrived
 	inHand    int                // parked connections that are being worked on here
 	ready     list.List          // of *Conn, for Accept
@@ -62,8 +62,8 @@ type Listener struct {
 // A Config is that of a Listener.
 type Config struct {
 	// Conns is how many connections may be open before any leaves the server. A quarter of
-	// as many requests are worked on at a time, twice as many may wait, and four times as
-	// many connections may be open.
+	// as many requests are worked on at a time, one and a quarter times as many may wait, and
+	// four times as many connections may be open.
 	Conns int
 	// Limits bound how long requests wait.
 	Limits admission.Limits
@@ -76,10 +76,10 @@ type Config struct {
 }
 
 // How many requests are worked on, how many connections remain served when more than Conns
-// are open, how many requests may wait, and how many connections may be open, in terms of
-// Conns. A connection takes 26 kB while its request is worked on, 17 while it is served
-// and 1 while it is parked.
-const busyShare, servedShare, waitingShare, openShare = 4, 2, 2, 4
+// are open, and how many connections may be open, in terms of Conns. A connection takes 26 kB
+// while its request is worked on, 17 while it is served and 1 while it is parked. More waiting
+// requests than Conns and the places would be refused late where a crowd does not end.
+const busyShare, servedShare, openShare = 4, 2, 4
 
 // Places returns how many requests are worked on at a time.
 func Places(conns int) int { return max(1, conns/busyShare) }
@@ -89,7 +89,7 @@ func Places(conns int) int { return max(1, conns/busyShare) }
 func New(l net.Listener, server *http.Server, cfg Config) (*Listener, error) {
 	q := &Listener{Listener: l, Config: cfg, server: server, close: sync.OnceValue(l.Close),
 		stayOpen: bytes.Replace(cfg.Response, []byte("Connection: close\r\n"), nil, 1),
-		places:   Places(cfg.Conns), served: map[*Conn]struct{}{}}
+		places:   Places(cfg.Conns), lanes: map[*lane]struct{}{}}
 	q.changed = sync.NewCond(&q.mu)
 	var err error
 	if q.poller, err = newPoller(); err != nil {
@@ -110,9 +110,10 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		switch {
 		case l.ready.Len() > 0:
-			c := l.ready.Remove(l.ready.Front()).(*Conn)
-			l.served[c], c.served = struct{}{}, true
-			return c, nil
+			if c := l.nextReady(); c != nil {
+				return l.newLane(c), nil
+			}
+			continue
 		case l.err != nil && (l.closed || !l.draining.Load()):
 			return nil, l.err
 		}
@@ -120,12 +121,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// handler returns next with responses that close their connection after CloseConnections.
+// handler returns next for requests with the address of their client, and with responses
+// that close their connection after CloseConnections.
 func (l *Listener) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.draining.Load() {
 			w.Header()["Connection"] = connectionClose
 		}
+		correctAddress(r)
 		next.ServeHTTP(w, r)
 	})
 }

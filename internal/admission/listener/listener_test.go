@@ -63,7 +63,7 @@ func startOn(
 	return s
 }
 
-// reply replies with when the request was received.
+// reply replies with when the request was received, and from whom.
 func (s *site) reply(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/":
@@ -75,6 +75,7 @@ func (s *site) reply(w http.ResponseWriter, r *http.Request) {
 	case "/forever":
 		<-r.Context().Done()
 	}
+	w.Header().Set("Client", r.RemoteAddr)
 	w.Header().Set("Received", admission.Arrived(r.Context()).Format(time.RFC3339Nano))
 }
 
@@ -238,7 +239,7 @@ func TestConnectionThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 func (s *site) formed() time.Time {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	return s.queue.requests.Front().Value.(*Conn).place.Time()
+	return s.queue.requests.Front().Value.(*Conn).arrived
 }
 
 // A request in several segments must not reset the connection before the client

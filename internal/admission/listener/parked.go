@@ -14,7 +14,7 @@ import (
 
 // parkIdle parks c until its next request.
 func (l *Listener) parkIdle(c *Conn) {
-	c.idle, c.begun, c.unread = true, false, c.unread[:0]
+	c.idle, c.begun, c.waited, c.unread = true, false, false, c.unread[:0]
 	if cap(c.unread) > usualHeader {
 		c.unread = nil
 	}
@@ -79,7 +79,7 @@ func (l *Listener) receiveAll() {
 	l.poller.each(func(c *Conn) {
 		if l.takeInHand(c) {
 			l.receive(c, buf)
-			l.handBack()
+			l.handBack(c)
 		}
 	})
 }
@@ -97,10 +97,13 @@ func (l *Listener) takeInHand(c *Conn) bool {
 }
 
 // handBack is called after takeInHand, without the mutex.
-func (l *Listener) handBack() {
+func (l *Listener) handBack(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inHand--
+	if c.parked == nil {
+		l.poller.ignore(c)
+	}
 	if l.draining.Load() {
 		l.changed.Broadcast()
 	}

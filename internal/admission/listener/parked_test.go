@@ -20,7 +20,7 @@ import (
 func (s *site) countServed() int {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	return len(s.queue.served)
+	return len(s.queue.lanes)
 }
 
 // Each takes 17 kB in the server.
@@ -295,31 +295,5 @@ func TestDrainDoesNotWaitForConnectionsThatWereRefused(t *testing.T) {
 	defer cancel()
 	if err := s.queue.Drain(ctx); err != nil {
 		t.Error(err)
-	}
-}
-
-// The request that a look has found may have ended by then, and the next one begun.
-func TestLookForHangUpsIsOfOneRequest(t *testing.T) {
-	t.Parallel()
-	s := start(t, 1, time.Minute)
-	c := openParked(t, s)
-	request(t, c)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	var seen map[*Conn]func()
-	for len(seen) == 0 {
-		seen, _ = s.queue.seenTwice()
-	}
-	s.next <- struct{}{}
-	status(t, c)
-	if _, err := io.WriteString(c, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	s.await(t, "the next one has begun", func(st Stats) bool { return st.Busy == 1 })
-	for _, hungUp := range seen {
-		hungUp()
-	}
-	time.Sleep(50 * time.Millisecond) // in which it would end
-	if st := s.queue.Stats(); st.Busy != 1 {
-		t.Errorf("%+v: the next request has ended", st)
 	}
 }

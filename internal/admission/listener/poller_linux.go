@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,10 +34,28 @@ func newPoller() (*poller, error) {
 	return p, err
 }
 
-// await makes each call its handler for c once, when something has arrived there or it has ended.
+// await makes each call its handler for c while something has arrived there, or c has ended,
+// until ignore. A connection that is refused and parked again need not ask again. The caller
+// has the Listener's mutex.
 func (p *poller) await(c *Conn) error {
+	if c.awaited {
+		return nil
+	}
+	c.awaited = true
+	return p.control(c, unix.EPOLLIN|unix.EPOLLRDHUP)
+}
+
+// ignore undoes await. The caller has the Listener's mutex.
+func (p *poller) ignore(c *Conn) {
+	if c.awaited {
+		c.awaited = false
+		_ = p.control(c, unix.EPOLLONESHOT) // what cannot be left out is told once; an error says that c is closed
+	}
+}
+
+func (p *poller) control(c *Conn, events uint32) error {
 	return control(c.raw, func(fd int) error {
-		event := &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT, Fd: c.fd}
+		event := &unix.EpollEvent{Events: events, Fd: c.fd}
 		op := unix.EPOLL_CTL_MOD
 		if p.add(c) {
 			op = unix.EPOLL_CTL_ADD
@@ -64,17 +83,24 @@ func (p *poller) forget(c *Conn) {
 }
 
 // each calls handle for the connections at which something may have arrived, until p is
-// closed. Whenever it has seen all of them it lets other goroutines run: while one never
-// stops, the runtime looks for replies of databases every 10 ms only.
+// closed. Whenever it has seen all of them it lets other goroutines run, and in between for a
+// fifth of the time: while one never stops, the runtime looks for replies of databases every
+// 10 ms only, and claims take a second.
 func (p *poller) each(handle func(*Conn)) {
 	_ = p.epoll.Read(func(epoll uintptr) bool {
-		for n := len(p.events); n == len(p.events); {
-			n, _ = unix.EpollWait(int(epoll), p.events[:], 0)
+		for {
+			begin := time.Now()
+			n, _ := unix.EpollWait(int(epoll), p.events[:], 0)
 			for _, c := range p.ready(p.events[:max(0, n)]) {
 				handle(c)
 			}
+			switch {
+			case n <= 0: // the runtime is only told of what arrives from now on
+				return false
+			case n == len(p.events):
+				time.Sleep(time.Since(begin) / 4)
+			}
 		}
-		return false
 	})
 }
 

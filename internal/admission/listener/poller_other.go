@@ -51,6 +51,8 @@ func (p *poller) each(handle func(*Conn)) {
 	}
 }
 
+func (p *poller) ignore(*Conn) {}
+
 func (p *poller) forget(*Conn) {}
 
 func (p *poller) close() { close(p.closed) }

@@ -128,7 +128,7 @@ func (l *Listener) serveProbe(c *Conn) {
 	defer l.mu.Unlock()
 	l.refused--
 	l.open++
-	c.place.Set(time.Now())
+	c.arrived = time.Now()
 	l.setBusy(c, true)
 	l.pass(c)
 }

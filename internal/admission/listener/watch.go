@@ -19,9 +19,9 @@ func (l *Listener) watch() {
 		l.refuseLate()
 		l.dropSilent()
 		seen, ended := l.seenTwice()
-		for c, hungUp := range seen {
+		for n, c := range seen {
 			if c.hasEnded() {
-				hungUp()
+				l.hangUp(n, c)
 			}
 		}
 		if ended {
@@ -32,18 +32,28 @@ func (l *Listener) watch() {
 	}
 }
 
-// seenTwice returns the connections that work on the request that they worked on at the
-// last call, with what ends its context. ended is true if there will be no more connections.
-func (l *Listener) seenTwice() (seen map[*Conn]func(), ended bool) {
+// hangUp ends the context of n's request, if it is still one of c.
+func (l *Listener) hangUp(n *lane, c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen = map[*Conn]func(){}
-	for c := range l.served {
-		works := c.busy || c.freed
-		if works && c.seen {
-			seen[c] = c.hungUp
+	if n.Conn == c && n.hungUp != nil {
+		n.hungUp()
+		n.ended = true
+	}
+}
+
+// seenTwice returns the connections that work on the request that they worked on at the
+// last call, by their lanes. ended is true if there will be no more connections.
+func (l *Listener) seenTwice() (seen map[*lane]*Conn, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seen = map[*lane]*Conn{}
+	for n := range l.lanes {
+		works := n.busy || n.freed
+		if works && n.seen {
+			seen[n] = n.Conn
 		}
-		c.seen = works
+		n.seen = works
 	}
 	return seen, l.err != nil && l.open+l.refusals == 0
 }
