@@ -77,10 +77,13 @@ func (s *Sections) enter(ctx context.Context, entered order.Section) (leave func
 }
 
 func (s *Sections) add(ctx context.Context, ended order.Section, released time.Time) {
-	claim, steps := claimFrom(ctx).stepsSince(ended.Granted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--
+	if len(s.readers) == 0 {
+		return
+	}
+	claim, steps := claimFrom(ctx).stepsSince(ended.Granted)
 	for r := range s.readers {
 		r.pending = append(r.pending, section{
 			claim, ended.Key, strconv.FormatInt(ended.UserID, 10),

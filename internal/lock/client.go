@@ -106,8 +106,9 @@ func (c *Client) Acquire(ctx context.Context, key string, o Options) (*Lock, err
 	if err := errors.Join(checkKey(key), o.check()); err != nil {
 		return nil, err
 	}
-	if outer := carriedGrant(ctx, c, key); outer != nil {
-		return outer.reenter(ctx, o)
+	carried := chainOf(ctx)
+	if outer := carried.find(c, key); outer != nil {
+		return outer.reenter(ctx, carried, o)
 	}
 	start := time.Now()
 	g := &grant{client: c, key: key, options: o, references: 1}
@@ -116,7 +117,7 @@ func (c *Client) Acquire(ctx context.Context, key string, o Options) (*Lock, err
 		return nil, err
 	}
 	g.report(Event{Kind: EventAcquired, Wait: time.Since(start)})
-	return &Lock{grant: g, parent: ctx}, nil
+	return &Lock{grant: g, parent: ctx, carried: carried}, nil
 }
 
 // Do runs fn while it holds the lock of key, which it takes as Acquire does.

@@ -14,8 +14,9 @@ var ErrReleased = errors.New("lock: released")
 // A Lock is a lock that this process holds, until Release or its loss. It is
 // safe for concurrent use.
 type Lock struct {
-	grant  *grant
-	parent context.Context // of Acquire
+	grant   *grant
+	parent  context.Context // of Acquire
+	carried *grantChain     // by parent
 
 	mu       sync.Mutex
 	ctx      context.Context // nil until Context is called
@@ -69,7 +70,8 @@ func (l *Lock) Context() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ctx == nil {
-		l.ctx, l.cancel = context.WithCancelCause(carry(l.parent, l.grant))
+		l.ctx, l.cancel = context.WithCancelCause(
+			context.WithValue(l.parent, grantChainKey{}, &grantChain{l.grant, l.carried}))
 		if l.released {
 			l.cancel(ErrReleased)
 		} else {

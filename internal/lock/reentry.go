@@ -14,17 +14,17 @@ type grantChain struct {
 
 type grantChainKey struct{}
 
-func carry(ctx context.Context, g *grant) context.Context {
-	outer, _ := ctx.Value(grantChainKey{}).(*grantChain)
-	return context.WithValue(ctx, grantChainKey{}, &grantChain{g, outer})
+// chainOf returns the grants that ctx carries; nil if there are none.
+func chainOf(ctx context.Context) *grantChain {
+	chain, _ := ctx.Value(grantChainKey{}).(*grantChain)
+	return chain
 }
 
-// carriedGrant returns the innermost grant of key by c in ctx, or nil.
-func carriedGrant(ctx context.Context, c *Client, key string) *grant {
-	chain, _ := ctx.Value(grantChainKey{}).(*grantChain)
-	for ; chain != nil; chain = chain.outer {
-		if chain.grant.key == key && chain.grant.client == c {
-			return chain.grant
+// find returns the innermost grant of key by client, or nil.
+func (c *grantChain) find(client *Client, key string) *grant {
+	for ; c != nil; c = c.outer {
+		if c.grant.key == key && c.grant.client == client {
+			return c.grant
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func carriedGrant(ctx context.Context, c *Client, key string) *grant {
 
 // reenter shares the grant, without a request to the server. Like Err it compares
 // the clock with the deadline first.
-func (g *grant) reenter(ctx context.Context, o Options) (*Lock, error) {
+func (g *grant) reenter(ctx context.Context, carried *grantChain, o Options) (*Lock, error) {
 	_ = g.check()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,5 +44,5 @@ func (g *grant) reenter(ctx context.Context, o Options) (*Lock, error) {
 	}
 	g.references++
 	g.client.observe(Event{Kind: EventReentered, Class: o.Class})
-	return &Lock{grant: g, parent: ctx}, nil
+	return &Lock{grant: g, parent: ctx, carried: carried}, nil
 }
