@@ -3,6 +3,7 @@ package listener
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	"example.com/flashsale/internal/admission"
 )
@@ -13,15 +14,18 @@ import (
 // buffers for each such request, and their end, would cost a fifth of a claim.
 //
 // Only the server's goroutine changes the connection, in Read, where nothing of a request
-// before has been left: a response has been sent before it reads on, and its buffer is empty.
+// before has been left: a response has been sent before it reads on, and neither the server
+// nor the connection has a part of the next request. The address of the client is corrected
+// in each request; http.LocalAddrContextKey stays that of the first connection.
 type lane struct {
 	*Conn // changed with the Listener's mutex
 	place admission.Place
 	moved bool // has served another connection before
 
-	// Guarded by the Listener's mutex.
-	hungUp func() // ends the context of the lane's requests, and of all that would come
-	ended  bool   // has been hung up: takes no other connection
+	// The context of all requests of the lane has ended, because a client has hung up or sent
+	// half a body: the lane takes no more.
+	ended  atomic.Bool
+	hungUp func() // ends it; guarded by the Listener's mutex
 }
 
 // newLane returns the lane that serves c.
@@ -34,10 +38,14 @@ func (l *Listener) newLane(c *Conn) *lane {
 
 // Read implements net.Conn.
 func (n *lane) Read(b []byte) (int, error) {
-	if n.surplus && n.isUnbegun(b) && !n.listener.moveOn(n) {
+	if n.surplus && len(n.unread) == 0 && n.isUnbegun(b) && !n.listener.moveOn(n) {
 		return n.leave()
 	}
-	return n.Conn.Read(b)
+	received, err := n.Conn.Read(b)
+	if err != nil {
+		n.ended.Store(true)
+	}
+	return received, err
 }
 
 // Close implements net.Conn. http.Server.Close and Shutdown call it at any time.
@@ -49,39 +57,36 @@ func (n *lane) Close() error {
 
 // moveOn parks the connection of n, and makes n serve the next one whose request has been
 // admitted. It returns false, and does nothing, if there is none or if n is to end.
-func (l *Listener) moveOn(n *lane) bool {
+func (l *Listener) moveOn(n *lane) (moves bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n.ended {
-		return false
+	var late []*Conn
+	if !n.ended.Load() {
+		var next *Conn
+		if next, late = l.nextReady(); next != nil {
+			n.served, moves = false, true
+			l.parkIdle(n.Conn)
+			n.Conn, n.moved = next, true
+		}
 	}
-	next := l.nextReady()
-	if next == nil {
-		return false
-	}
-	n.served = false
-	l.parkIdle(n.Conn)
-	n.Conn, n.moved = next, true
-	return true
+	l.mu.Unlock()
+	l.refuseTaken(late)
+	return moves
 }
 
-// nextReady takes the next connection whose request has been admitted, or returns nil. It
-// refuses what cannot be made any more, after the wait.
-func (l *Listener) nextReady() *Conn {
+// nextReady takes the next connection whose request has been admitted; nil if there is none.
+// Those before it whose request cannot be made any more, after its wait, are for refuseTaken.
+func (l *Listener) nextReady() (next *Conn, late []*Conn) {
 	for l.ready.Len() > 0 {
 		c := l.ready.Remove(l.ready.Front()).(*Conn)
 		if !c.waited || !isWhole(c.unread) || !l.refuses(c.unread) {
 			c.served = true
-			return c
+			return c, late
 		}
 		l.inHand++
+		late = append(late, c)
 		l.setBusy(c, false)
-		l.mu.Unlock()
-		l.refuseParked(c, true)
-		l.handBack(c)
-		l.mu.Lock()
 	}
-	return nil
+	return nil, late
 }
 
 type laneKey struct{}

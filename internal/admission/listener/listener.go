@@ -71,7 +71,8 @@ type Config struct {
 	// is left out where the connection stays open.
 	Response []byte
 	// RefusesUnread, if it is not nil, reports whether the request that begins with these
-	// bytes is refused although there may be a place for it. It must not keep the bytes.
+	// bytes is refused although there may be a place for it, when it has arrived, and again
+	// when it has waited. It must not keep the bytes or call the Listener.
 	RefusesUnread func(request []byte) bool
 }
 
@@ -110,8 +111,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		switch {
 		case l.ready.Len() > 0:
-			if c := l.nextReady(); c != nil {
-				return l.newLane(c), nil
+			next, late := l.nextReady()
+			l.mu.Unlock()
+			l.refuseTaken(late)
+			l.mu.Lock()
+			if next != nil {
+				return l.newLane(next), nil
 			}
 			continue
 		case l.err != nil && (l.closed || !l.draining.Load()):

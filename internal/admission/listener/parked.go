@@ -187,6 +187,7 @@ func (l *Listener) forget(c *Conn) {
 	l.open--
 	l.unpark(c)
 	l.noteFresh(c, false)
+	l.poller.ignore(c) // it may go on elsewhere: hijacked, or refused and not closed yet
 	l.poller.forget(c)
 	l.changed.Broadcast()
 }

@@ -15,7 +15,7 @@ import (
 // tellsOf returns how many of its events tell of a connection, if it tells at once.
 func (p *poller) tellsOf() (n int) {
 	_ = control(p.epoll, func(epoll int) error {
-		n, _ = unix.EpollWait(epoll, p.events[:], 0)
+		n, _ = unix.EpollWait(epoll, make([]unix.EpollEvent, 10), 0)
 		return nil
 	})
 	return n
@@ -94,4 +94,37 @@ func TestServedConnectionIsIgnored(t *testing.T) {
 	})
 	s.next <- struct{}{}
 	status(t, c)
+}
+
+// It would take a core until its client has gone.
+func TestRefusedConnectionThatLingersIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute})
+	c := openParked(t, s)
+	for i := range busyShare + 2 { // the place and the queue
+		s.send(t)
+		s.await(t, "busy, or waits", func(st Stats) bool { return st.Busy+st.Waiting == i+1 })
+	}
+	write(t, c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nbegins")
+	if got := status(t, c); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+	_ = c.(*net.TCPConn).CloseWrite()
+	s.await(t, "told", func(Stats) bool {
+		s.queue.mu.Lock()
+		defer s.queue.mu.Unlock()
+		return s.queue.inHand == 0
+	})
+	p := s.queue.poller
+	p.tellsOf() // once, of the end of both sides
+	if n := p.tellsOf(); n > 0 {
+		t.Errorf("the poller tells of %d connections", n)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		if c.lingers {
+			t.Error("the poller keeps the connection")
+		}
+	}
 }

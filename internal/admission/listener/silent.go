@@ -57,7 +57,8 @@ func (l *Listener) headerTime() time.Duration {
 	return cmp.Or(l.server.ReadHeaderTimeout, l.server.ReadTimeout)
 }
 
-// longestHeader returns how many bytes net/http reads of a header at most.
+// longestHeader returns how many bytes net/http reads of a header at most: on a lane that has
+// moved on, one buffer more than its limit, which has one.
 func (l *Listener) longestHeader() int {
-	return cmp.Or(max(0, l.server.MaxHeaderBytes), http.DefaultMaxHeaderBytes) + serverBuffer
+	return cmp.Or(max(0, l.server.MaxHeaderBytes), http.DefaultMaxHeaderBytes) + 2*serverBuffer
 }

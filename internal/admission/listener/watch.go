@@ -37,8 +37,8 @@ func (l *Listener) hangUp(n *lane, c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n.Conn == c && n.hungUp != nil {
+		n.ended.Store(true)
 		n.hungUp()
-		n.ended = true
 	}
 }
 
