@@ -29,7 +29,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 // that parks most of them and refuses some.
 func TestEachClientGetsItsOwnResponses(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, 4, admission.Limits{Burst: 50 * time.Millisecond, Standing: 50 * time.Millisecond}, func(s *site) {
+	const longest = 50 * time.Millisecond
+	s := startWith(t, 4, admission.Limits{Burst: longest, Standing: longest}, func(s *site) {
 		s.Handler = http.HandlerFunc(echo)
 		s.cfg.RefusesUnread = func([]byte) bool { return rand.IntN(10) == 0 }
 	})
