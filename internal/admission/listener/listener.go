@@ -76,11 +76,11 @@ type Config struct {
 	RefusesUnread func(request []byte) bool
 }
 
-// How many requests are worked on, how many connections remain served when more than Conns
-// are open, and how many connections may be open, in terms of Conns. A connection takes 26 kB
-// while its request is worked on, 17 while it is served and 1 while it is parked. More waiting
-// requests than Conns and the places would be refused late where a crowd does not end.
-const busyShare, servedShare, openShare = 4, 2, 4
+// How many requests are worked on, and how many connections may be open, in terms of Conns. A
+// connection takes 26 kB while its request is worked on, 17 while it is served and 1 while it
+// is parked. More waiting requests than Conns and the places would be refused late where a
+// crowd does not end.
+const busyShare, openShare = 4, 4
 
 // Places returns how many requests are worked on at a time.
 func Places(conns int) int { return max(1, conns/busyShare) }
