@@ -58,7 +58,7 @@ func (l *Listener) isDrained() bool {
 		return false
 	}
 	for e := l.idle.Front(); e != nil; e = e.Next() {
-		if n, _ := e.Value.(*Conn).peek(make([]byte, 1)); n > 0 {
+		if e.Value.(*Conn).hasArrived() {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"container/list"
 	"errors"
 	"io"
 	"net"
@@ -59,6 +60,37 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 		_ = c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 		if _, err := c.Read(make([]byte, 1)); errors.Is(err, io.EOF) != (i < 2) {
 			t.Errorf("connection %d of those that were idle: %v", i, err)
+		}
+	}
+}
+
+// While there is much to refuse the poller is late, and a close would reset the connection.
+func TestConnectionWhoseRequestHasArrivedIsNotIdle(t *testing.T) {
+	t.Parallel()
+	s, fresh := crowded(t)
+	time.Sleep(shortestIdle)
+	s.openIdle(t) // is served
+	again := s.openIdle(t)
+	time.Sleep(shortestIdle)
+	s.queue.mu.Lock()                            // which keeps the poller from reading
+	for _, c := range append(fresh[2:], again) { // the first two have made place
+		write(t, c, atOnce)
+	}
+	for _, queue := range []*list.List{&s.queue.idle, &s.queue.beginning} {
+		for e := queue.Front(); e != nil; e = e.Next() {
+			for !e.Value.(*Conn).hasArrived() {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	evicted := s.queue.evict()
+	s.queue.mu.Unlock()
+	if evicted {
+		t.Error("a connection is evicted")
+	}
+	for i, c := range append(fresh[2:], again) {
+		if got := status(t, c); got != 200 && got != 503 { // more than may wait
+			t.Errorf("connection %d: status %d", i, got)
 		}
 	}
 }

@@ -8,20 +8,33 @@ import (
 )
 
 // evict drops a connection that has been parked for a while: the one that has been idle for
-// longest, or else one whose header has not ended.
+// longest, or else one whose header has not ended. It looks at each before, because the poller
+// may not have told yet of what has arrived there.
 func (l *Listener) evict() bool {
-	if front := l.idle.Front(); front != nil && l.waitedFor(front, shortestIdle) {
-		l.drop(front.Value.(*Conn))
-		return true
+	for range mostLooks {
+		front := l.idle.Front()
+		if front == nil || !l.waitedFor(front, shortestIdle) {
+			break
+		}
+		c := front.Value.(*Conn)
+		if !c.hasArrived() {
+			l.drop(c)
+			return true
+		}
+		c.since = time.Now() // it is idle no more
+		l.idle.MoveToBack(front)
 	}
 	for e := l.beginning.Front(); e != nil; e = e.Next() { // not in the order of their age
-		if l.waitedFor(e, shortestIdle) {
-			l.drop(e.Value.(*Conn))
+		if c := e.Value.(*Conn); l.waitedFor(e, shortestIdle) && !c.hasArrived() {
+			l.drop(c)
 			return true
 		}
 	}
 	return false
 }
+
+// mostLooks bounds how many idle connections are looked at for a new one.
+const mostLooks = 100
 
 // shortestIdle is how long a connection is parked at least before another one takes its
 // place. A client that has just got a response may be sending its next request.

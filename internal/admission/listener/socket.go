@@ -36,6 +36,12 @@ func (c *Conn) peek(b []byte) (n int, err error) {
 	return n, err
 }
 
+// hasArrived reports whether something has arrived and was not read.
+func (c *Conn) hasArrived() bool {
+	n, _ := c.peek(make([]byte, 1))
+	return n > 0
+}
+
 // respond sends a response, which fits into the send buffer unless the client does not
 // read. It reports whether all of it was sent.
 func (c *Conn) respond(response []byte) bool {
