@@ -10,8 +10,8 @@ import (
 
 // A lane is what net/http takes for a connection. It serves one until that is surplus and has
 // no request: then it parks it and goes on with the next request that waits, of another
-// connection. To net/http that is one more request of the same client. A goroutine and
-// buffers for each such request, and their end, would cost a fifth of a claim.
+// connection. To net/http that is one more request of the same client. To end a goroutine of
+// net/http and to start one for each such request costs some 8 µs.
 //
 // Only the server's goroutine changes the connection, in Read, where nothing of a request
 // before has been left: a response has been sent before it reads on, and neither the server

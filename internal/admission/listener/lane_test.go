@@ -187,10 +187,9 @@ func TestHeaderWithoutAnEndIsRefusedOnALaneThatMovesOn(t *testing.T) {
 func TestLaneEndsAfterAHangUp(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1, time.Minute)
-	c := openParked(t, s)
+	c, next := openParked(t, s), s.openIdle(t)
 	write(t, c, "GET /forever HTTP/1.1\r\nHost: x\r\n\r\n")
 	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	next := s.openIdleBeside(t)
 	request(t, next)
 	s.await(t, "the next one waits", func(st Stats) bool { return st.Waiting == 1 })
 	_ = c.Close()
@@ -201,15 +200,6 @@ func TestLaneEndsAfterAHangUp(t *testing.T) {
 	if s.moved() > 0 {
 		t.Error("a lane whose context has ended goes on")
 	}
-}
-
-// openIdleBeside opens a connection that sends nothing yet.
-func (s *site) openIdleBeside(t *testing.T) net.Conn {
-	t.Helper()
-	open := s.queue.Stats().Idle
-	c := s.open(t, "")
-	s.await(t, "open", func(st Stats) bool { return st.Idle == open+1 })
-	return c
 }
 
 // What could be made when it arrived may be sold out, or have too many before it, now.

@@ -44,7 +44,7 @@ type Listener struct {
 	busy      int                // of these connections, and of those that are ready
 	fresh     int                // connections whose first request has not arrived
 	inHand    int                // parked connections that are being worked on here
-	ready     list.List          // of *Conn, for Accept
+	ready     list.List          // of *Conn, for Accept or a lane
 	requests  list.List          // of *Conn, that wait
 	forecast  admission.Forecast // of their waits
 	idle      list.List          // of parked *Conn without a part of a request
