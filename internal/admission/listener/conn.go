@@ -33,7 +33,6 @@ type Conn struct {
 	bounded   bool        // net/http has set the deadline of an idle connection
 	begun     bool        // net/http has a part of the request
 	passed    bool        // the request has been admitted, and the server has not begun it
-	surplus   bool        // the connection leaves the server if it has no request
 	leaves    atomic.Bool // the server closes the connection, and the Listener keeps it
 	ends      bool        // or ends it, because it has been refused
 	lingers   bool        // once the client has sent the rest of its request
@@ -50,7 +49,7 @@ type Conn struct {
 	parked  *list.Element
 	queue   *list.List // in which it is, or was, parked
 	since   time.Time  // when it was parked
-	awaited bool       // by the poller
+	missed  bool       // the poller has told, and something may not have been read
 }
 
 func (l *Listener) newConn(c net.Conn) (*Conn, error) {

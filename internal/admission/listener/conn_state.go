@@ -42,8 +42,8 @@ func (l *Listener) connState(conn net.Conn, state http.ConnState) {
 		l.setBusy(c, true)
 	case http.StateIdle:
 		c.idle, c.begun, c.bounded, c.freed = true, false, false, false
-		c.surplus = l.open > l.Conns && len(l.lanes) > l.places
 		l.setBusy(c, false)
+		n.mayMove = len(l.lanes) >= l.places && l.isCrowded()
 	case http.StateClosed, http.StateHijacked:
 		c.freed, c.served = false, false
 		l.setBusy(c, false)

@@ -8,19 +8,21 @@ import (
 	"example.com/flashsale/internal/admission"
 )
 
-// A lane is what net/http takes for a connection. It serves one until that is surplus and has
-// no request: then it parks it and goes on with the next request that waits, of another
-// connection. To net/http that is one more request of the same client. To end a goroutine of
-// net/http and to start one for each such request costs some 8 µs.
+// A lane is what net/http takes for a connection. It serves one while there is a place for
+// each. In a crowd it parks it between two requests and goes on with the next request that
+// waits, of another connection. To net/http that is one more request of the same client. So
+// there are hardly more lanes than places. To end a goroutine of net/http and to start one for
+// each such request costs some 8 µs.
 //
 // Only the server's goroutine changes the connection, in Read, where nothing of a request
 // before has been left: a response has been sent before it reads on, and neither the server
 // nor the connection has a part of the next request. The address of the client is corrected
 // in each request; http.LocalAddrContextKey stays that of the first connection.
 type lane struct {
-	*Conn // changed with the Listener's mutex
-	place admission.Place
-	moved bool // has served another connection before
+	*Conn   // changed with the Listener's mutex
+	place   admission.Place
+	moved   bool // has served another connection before
+	mayMove bool // before the next request
 
 	// The context of all requests of the lane has ended, because a client has hung up or sent
 	// half a body: the lane takes no more.
@@ -38,7 +40,7 @@ func (l *Listener) newLane(c *Conn) *lane {
 
 // Read implements net.Conn.
 func (n *lane) Read(b []byte) (int, error) {
-	if n.surplus && len(n.unread) == 0 && n.isUnbegun(b) && !n.listener.moveOn(n) {
+	if n.mayMove && len(n.unread) == 0 && n.isUnbegun(b) && !n.listener.moveOn(n) {
 		return n.leave()
 	}
 	received, err := n.Conn.Read(b)
@@ -56,22 +58,28 @@ func (n *lane) Close() error {
 }
 
 // moveOn parks the connection of n, and makes n serve the next one whose request has been
-// admitted. It returns false, and does nothing, if there is none or if n is to end.
-func (l *Listener) moveOn(n *lane) (moves bool) {
+// admitted. If there is none, or n has ended, it does nothing, and returns false if n is surplus.
+func (l *Listener) moveOn(n *lane) (goesOn bool) {
 	l.mu.Lock()
+	var next *Conn
 	var late []*Conn
 	if !n.ended.Load() {
-		var next *Conn
-		if next, late = l.nextReady(); next != nil {
-			n.served, moves = false, true
-			l.parkIdle(n.Conn)
-			n.Conn, n.moved = next, true
-		}
+		next, late = l.nextReady()
 	}
+	if next != nil {
+		n.served = false
+		l.parkIdle(n.Conn)
+		n.Conn, n.moved = next, true
+	}
+	goesOn = next != nil || len(l.lanes) <= l.places || !l.isCrowded()
 	l.mu.Unlock()
 	l.refuseTaken(late)
-	return moves
+	return goesOn
 }
+
+// isCrowded reports whether the lanes should serve those connections whose requests wait, instead
+// of one connection each.
+func (l *Listener) isCrowded() bool { return l.busy >= l.places || l.open > l.Conns }
 
 // nextReady takes the next connection whose request has been admitted; nil if there is none.
 // Those before it whose request cannot be made any more, after its wait, are for refuseTaken.

@@ -82,6 +82,30 @@ func TestLaneGoesOnWithTheNextRequest(t *testing.T) {
 	}
 }
 
+// One each would take memory, which the collector has to look at.
+func TestConnectionsThatWaitForAPlaceShareLanes(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	conns := []net.Conn{s.open(t, ""), s.open(t, "")}
+	for range 3 {
+		s.requestAll(t, conns)
+		s.next <- struct{}{}
+		if got := status(t, conns[0]); got != 200 {
+			t.Errorf("status %d", got)
+		}
+		s.await(t, "one lane, with the other request", func(st Stats) bool {
+			s.queue.mu.Lock()
+			defer s.queue.mu.Unlock()
+			return st.Busy == 1 && len(s.queue.lanes) == 1
+		})
+		s.next <- struct{}{}
+		if got := status(t, conns[1]); got != 200 {
+			t.Errorf("status %d", got)
+		}
+		s.await(t, "all idle", func(st Stats) bool { return st.Busy == 0 })
+	}
+}
+
 // What a look has found is no longer so when the lane has gone on.
 func TestHangUpEndsNoRequestOfAnotherClient(t *testing.T) {
 	t.Parallel()

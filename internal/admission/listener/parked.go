@@ -76,23 +76,24 @@ func (l *Listener) unpark(c *Conn) bool {
 // caller does not have the mutex.
 func (l *Listener) receiveAll() {
 	buf := make([]byte, serverBuffer)
-	l.poller.each(func(c *Conn) {
-		if l.takeInHand(c) {
+	l.poller.each(func(c *Conn, ended bool) {
+		if l.takeInHand(c, ended) {
 			l.receive(c, buf)
 			l.handBack(c)
 		}
 	})
 }
 
-// takeInHand reports whether c was parked. Drain waits until handBack is called then. The
-// caller does not have the mutex.
-func (l *Listener) takeInHand(c *Conn) bool {
+// takeInHand reports whether c, of which the poller has told, was parked. Drain waits until
+// handBack is called then. The caller does not have the mutex.
+func (l *Listener) takeInHand(c *Conn, ended bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	parked := l.unpark(c)
 	if parked {
 		l.inHand++
 	}
+	c.missed = c.missed || ended || !parked // the end is behind what is read next
 	return parked
 }
 
@@ -101,9 +102,6 @@ func (l *Listener) handBack(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inHand--
-	if c.parked == nil {
-		l.poller.ignore(c)
-	}
 	if l.draining.Load() {
 		l.changed.Broadcast()
 	}
@@ -113,6 +111,7 @@ func (l *Listener) handBack(c *Conn) {
 // header. The caller does not have the mutex.
 func (l *Listener) receive(c *Conn, buf []byte) {
 	n, err := c.receive(buf)
+	c.missed = c.missed || n == len(buf) // there may be more
 	c.unread = append(c.unread, buf[:n]...)
 	if !c.fresh { // line breaks behind the body of a POST
 		c.unread = bytes.TrimLeft(c.unread, "\r\n")
@@ -187,7 +186,6 @@ func (l *Listener) forget(c *Conn) {
 	l.open--
 	l.unpark(c)
 	l.noteFresh(c, false)
-	l.poller.ignore(c) // it may go on elsewhere: hijacked, or refused and not closed yet
 	l.poller.forget(c)
 	l.changed.Broadcast()
 }

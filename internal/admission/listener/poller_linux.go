@@ -34,32 +34,20 @@ func newPoller() (*poller, error) {
 	return p, err
 }
 
-// await makes each call its handler for c while something has arrived there, or c has ended,
-// until ignore. A connection that is refused and parked again need not ask again. The caller
-// has the Listener's mutex.
+// await makes each call its handler for c when more has arrived there, or c has ended; also of
+// what had arrived before, if c has not been awaited yet or has missed it. So a connection that
+// is parked again and again costs no system call here. The caller has the Listener's mutex.
 func (p *poller) await(c *Conn) error {
-	if c.awaited {
+	op := unix.EPOLL_CTL_MOD // which tells again
+	switch {
+	case p.add(c):
+		op = unix.EPOLL_CTL_ADD
+	case !c.missed:
 		return nil
 	}
-	c.awaited = true
-	return p.control(c, unix.EPOLLIN|unix.EPOLLRDHUP)
-}
-
-// ignore undoes await. The caller has the Listener's mutex.
-func (p *poller) ignore(c *Conn) {
-	if c.awaited {
-		c.awaited = false
-		_ = p.control(c, unix.EPOLLONESHOT) // what cannot be left out is told once; an error says that c is closed
-	}
-}
-
-func (p *poller) control(c *Conn, events uint32) error {
+	c.missed = false
 	return control(c.raw, func(fd int) error {
-		event := &unix.EpollEvent{Events: events, Fd: c.fd}
-		op := unix.EPOLL_CTL_MOD
-		if p.add(c) {
-			op = unix.EPOLL_CTL_ADD
-		}
+		event := &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: c.fd}
 		return control(p.epoll, func(epoll int) error { return unix.EpollCtl(epoll, op, fd, event) })
 	})
 }
@@ -82,17 +70,17 @@ func (p *poller) forget(c *Conn) {
 	}
 }
 
-// each calls handle for the connections at which something may have arrived, until p is
-// closed. Whenever it has seen all of them it lets other goroutines run, and in between for a
+// each calls handle for the connections at which something may have arrived, and says whether
+// the client has ended them, until p is closed. Whenever it has seen all of them it lets other goroutines run, and in between for a
 // fifth of the time: while one never stops, the runtime looks for replies of databases every
 // 10 ms only, and claims take a second.
-func (p *poller) each(handle func(*Conn)) {
+func (p *poller) each(handle func(c *Conn, ended bool)) {
 	_ = p.epoll.Read(func(epoll uintptr) bool {
 		for {
 			begin := time.Now()
 			n, _ := unix.EpollWait(int(epoll), p.events[:], 0)
-			for _, c := range p.ready(p.events[:max(0, n)]) {
-				handle(c)
+			for _, a := range p.ready(p.events[:max(0, n)]) {
+				handle(a.Conn, a.ended)
 			}
 			switch {
 			case n <= 0: // the runtime is only told of what arrives from now on
@@ -104,15 +92,21 @@ func (p *poller) each(handle func(*Conn)) {
 	})
 }
 
-func (p *poller) ready(events []unix.EpollEvent) (conns []*Conn) {
+// An arrival is at a connection, whose client may have ended it.
+type arrival struct {
+	*Conn
+	ended bool
+}
+
+func (p *poller) ready(events []unix.EpollEvent) (arrivals []arrival) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, event := range events {
 		if c := p.conns[event.Fd]; c != nil {
-			conns = append(conns, c)
+			arrivals = append(arrivals, arrival{c, event.Events&^unix.EPOLLIN != 0})
 		}
 	}
-	return conns
+	return arrivals
 }
 
 func (p *poller) close() { _ = p.file.Close() }

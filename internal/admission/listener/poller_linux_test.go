@@ -21,8 +21,7 @@ func (p *poller) tellsOf() (n int) {
 	return n
 }
 
-// The server has it then: the poller would tell without end, and take a core.
-func TestPollerIgnoresWhatIsNotParked(t *testing.T) {
+func TestPollerTellsAgainOnlyOfWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,56 +46,62 @@ func TestPollerIgnoresWhatIsNotParked(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
-	if err := p.await(c); err != nil {
-		t.Fatal(err)
+	told := func(when string, want int) {
+		t.Helper()
+		if err := p.await(c); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.tellsOf(); got != want {
+			t.Errorf("%s: it tells %d times, want %d", when, got, want)
+		}
 	}
+	told("before anything has arrived", 0)
 	write(t, client, "GET ")
 	received := make([]byte, 1)
 	for _, err := c.peek(received); errors.Is(err, syscall.EAGAIN); _, err = c.peek(received) {
 		time.Sleep(time.Millisecond)
 	}
-	for range 2 {
-		if p.tellsOf() != 1 {
-			t.Error("it does not tell of what has arrived, until that is read")
-		}
-	}
-	p.ignore(c)
-	if p.tellsOf() != 0 {
-		t.Error("it tells of what it is to ignore")
-	}
+	told("it has arrived", 1)
+	told("it has been told of", 0)
+	c.missed = true
+	told("it has been missed", 1)
 	_, _ = c.receive(make([]byte, 16))
+	c.missed = true
+	told("it was read after all", 0)
 	_ = client.(*net.TCPConn).SetLinger(0) // its end is a reset
 	_ = client.Close()
 	for !c.hasEnded() {
 		time.Sleep(time.Millisecond)
 	}
-	if p.tellsOf() > 1 || p.tellsOf() != 0 {
-		t.Error("it tells of a reset more than once")
+	if p.tellsOf() != 1 || p.tellsOf() != 0 {
+		t.Error("it does not tell of a reset once")
 	}
 }
 
-// The server reads on in a connection that was parked.
-func TestServedConnectionIsIgnored(t *testing.T) {
+// It is behind a request, and the lane goes on with another connection.
+func TestWhatArrivesWhileItsConnectionIsServedIsNotLost(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, 1, admission.Limits{Burst: time.Minute})
-	c := openParked(t, s)
+	s := start(t, 1, time.Minute)
+	c, next := openParked(t, s), s.openIdle(t)
+	s.requestAll(t, []net.Conn{c, next})
 	request(t, c)
-	s.await(t, "busy", func(st Stats) bool { return st.Busy == 1 })
-	s.await(t, "ignored", func(Stats) bool {
+	s.await(t, "told", func(Stats) bool {
 		s.queue.mu.Lock()
 		defer s.queue.mu.Unlock()
 		for n := range s.queue.lanes {
-			if n.busy && n.awaited {
-				return false
-			}
+			return n.missed
 		}
-		return true
+		return false
 	})
-	s.next <- struct{}{}
-	status(t, c)
+	for i, c := range []net.Conn{c, next, c} {
+		s.next <- struct{}{}
+		if got := status(t, c); got != 200 {
+			t.Errorf("request %d: status %d", i, got)
+		}
+	}
 }
 
-// It would take a core until its client has gone.
+// A poller that told of it would take a core until its client has gone.
 func TestRefusedConnectionThatLingersIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, 1, admission.Limits{Burst: time.Minute})

@@ -39,19 +39,18 @@ func (c *Conn) awaitBytes([]byte) (int, error) {
 	})
 }
 
-// each calls handle for the connections at which something has arrived, until p is closed.
-func (p *poller) each(handle func(*Conn)) {
+// each calls handle for the connections at which something has arrived, until p is closed. It
+// does not know which of them have ended: await tells of that.
+func (p *poller) each(handle func(c *Conn, ended bool)) {
 	for {
 		select {
 		case c := <-p.ready:
-			handle(c)
+			handle(c, false)
 		case <-p.closed:
 			return
 		}
 	}
 }
-
-func (p *poller) ignore(*Conn) {}
 
 func (p *poller) forget(*Conn) {}
 
