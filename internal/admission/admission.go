@@ -16,6 +16,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -23,6 +24,16 @@ import (
 // ErrOverloaded says that a request was refused, because it would have had to wait
 // for too long behind others.
 var ErrOverloaded = errors.New("admission: overloaded")
+
+// WaitedInVain returns the error of an operation that has done nothing yet, and whose wait
+// has ended with err. At its deadline that is ErrOverloaded, because its outcome is known.
+// One whose client has gone needs no verdict.
+func WaitedInVain(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrOverloaded, err)
+	}
+	return err
+}
 
 // Timeout is the longest time from the arrival of a request until its response,
 // CLAIM_TIMEOUT. Its methods are its shares.

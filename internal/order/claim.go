@@ -69,7 +69,9 @@ func (c *Claims) decide(ctx context.Context, userID, couponID int64) (Order, err
 
 func (c *Claims) awaitSlot(ctx context.Context, couponID int64) (waited bool, err error) {
 	_, span := c.tracer.Start(ctx, "slot")
-	waited, err = c.slots.Acquire(ctx, couponID)
+	if waited, err = c.slots.Acquire(ctx, couponID); err != nil {
+		err = admission.WaitedInVain(ctx, err)
+	}
 	tracing.End(span, err)
 	return waited, err
 }

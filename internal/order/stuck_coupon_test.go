@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -94,6 +95,25 @@ func TestRefusalNeedsNoSlot(t *testing.T) {
 	}
 	if n := claims.Slots().Waiting; n != 1 {
 		t.Errorf("%d claims wait for a slot, want 1", n)
+	}
+	unblock()
+	ordertest.Expect(t, "the claim with the slot", first, nil)
+}
+
+// It has done nothing, so its outcome is known.
+func TestClaimThatOnlyWaitedForASlotIsOverloaded(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance(running(2)) // one for the coupon
+	id := s.Coupon(1, 10)
+	unblock := s.Block(id)
+	first := ordertest.Claim(t.Context(), claims, 1, id)
+	labtest.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := claims.Claim(ctx, 2, id)
+	if !errors.Is(err, admission.ErrOverloaded) || errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("%v, want it to be overloaded", err)
 	}
 	unblock()
 	ordertest.Expect(t, "the claim with the slot", first, nil)

@@ -60,6 +60,30 @@ func TestQueueHoldsNoClaimThatHasGivenUp(t *testing.T) {
 	ordertest.Expect(t, "first batch", first, nil)
 }
 
+// Claims that no batch has taken until their deadline have sent nothing, either.
+func TestClaimsThatOnlyWaitedForABatchAreOverloaded(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	b := block(s, s.Instance(), s.Coupon(1, 100))
+	first := b.first(1)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	var results []<-chan error
+	for user := range int64(10) {
+		results = append(results, b.claim(ctx, user+2))
+	}
+	for _, result := range results {
+		if err := <-result; !errors.Is(err, admission.ErrOverloaded) || errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("a queued claim: %v, want it to be overloaded", err)
+		}
+	}
+	b.lift()
+	ordertest.Expect(t, "first batch", first, nil)
+	if orders := s.Audit(1).Orders; orders != 1 {
+		t.Errorf("%d orders, want that of the first batch", orders)
+	}
+}
+
 // Claims that got no connection until their deadline have sent nothing: their
 // outcome is known, unlike that of those whose statement waits for the row.
 func TestClaimsThatOnlyWaitedForAConnectionAreOverloaded(t *testing.T) {

@@ -50,6 +50,7 @@ type pending struct {
 	order.Order
 	segment order.Segment
 	ctx     context.Context
+	taken   bool       // by a batch; guarded by groupCommit.mu
 	result  chan error // buffered: sending does not block if the caller has returned
 }
 
@@ -86,8 +87,11 @@ func (g *groupCommit) Commit(ctx context.Context, s order.Segment, o order.Order
 	case err := <-p.result:
 		return err
 	case <-ctx.Done():
-		g.dequeue(p)
-		return fmt.Errorf("waiting for the commit: %w", context.Cause(ctx))
+		err := fmt.Errorf("waiting for the commit: %w", context.Cause(ctx))
+		if g.dequeue(p) {
+			return admission.WaitedInVain(ctx, err)
+		}
+		return err
 	}
 }
 

@@ -31,21 +31,12 @@ func newPerClaim(c Config, decrement decrementFunc) *perClaim {
 
 func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {
 	if _, err := p.slots.Acquire(ctx, o.CouponID); err != nil {
-		return unsent(ctx, err)
+		return admission.WaitedInVain(ctx, err)
 	}
 	defer p.slots.Release(o.CouponID)
 	start := time.Now()
 	err := p.commit(ctx, s, o)
 	p.ended(single(start, err))
-	return err
-}
-
-// unsent returns the error of a claim that got no connection until ctx ended: it has
-// sent nothing, so its outcome is known. One whose client has gone needs no verdict.
-func unsent(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", admission.ErrOverloaded, err)
-	}
 	return err
 }
 

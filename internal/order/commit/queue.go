@@ -29,9 +29,10 @@ func (g *groupCommit) enqueue(p *pending) bool {
 	return true
 }
 
-// dequeue removes p if it is still queued. While a coupon's batch waits for a
-// lock, its queue would otherwise grow with each caller that gives up.
-func (g *groupCommit) dequeue(p *pending) {
+// dequeue removes p if it is still queued, and reports whether no batch has taken it. While
+// a coupon's batch waits for a lock, its queue would otherwise grow with each caller that
+// gives up.
+func (g *groupCommit) dequeue(p *pending) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q := g.queues[p.CouponID]; q != nil {
@@ -39,6 +40,7 @@ func (g *groupCommit) dequeue(p *pending) {
 			q.orders = slices.Delete(q.orders, i, i+1)
 		}
 	}
+	return !p.taken
 }
 
 // next takes the next batch. It returns nil, and counts the worker as ended, if
@@ -99,6 +101,7 @@ func (g *groupCommit) move(q *queue, b *batch) {
 	var orders []*pending
 	for ; n < len(q.orders) && len(orders) < room; n++ {
 		if q.orders[n].ctx.Err() == nil {
+			q.orders[n].taken = true
 			orders = append(orders, q.orders[n])
 		}
 	}

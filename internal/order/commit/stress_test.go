@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -110,7 +111,8 @@ func (s *stress) claimOf(ctx context.Context, userID, couponID int64) error {
 		s.note(o.ID, couponID, userID)
 	case duplicate:
 		s.note(claimed.OrderID, couponID, userID)
-	case !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrUnavailable):
+	case !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrUnavailable) &&
+		!errors.Is(err, admission.ErrOverloaded):
 		s.T.Errorf("user %d, coupon %d: %v", userID, couponID, err)
 	}
 	return err
