@@ -71,9 +71,9 @@ func (p *poller) forget(c *Conn) {
 }
 
 // each calls handle for the connections at which something may have arrived, and says whether
-// the client has ended them, until p is closed. Whenever it has seen all of them it lets other goroutines run, and in between for a
-// fifth of the time: while one never stops, the runtime looks for replies of databases every
-// 10 ms only, and claims take a second.
+// the client has ended them, until p is closed. Whenever it has seen all of them it lets other
+// goroutines run, and in between for a fifth of the time: while one never stops, the runtime
+// looks for replies of databases every 10 ms only, and claims take a second.
 func (p *poller) each(handle func(c *Conn, ended bool)) {
 	_ = p.epoll.Read(func(epoll uintptr) bool {
 		for {
