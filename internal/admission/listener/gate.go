@@ -20,6 +20,9 @@ func (l *Listener) arrive(c *Conn, received []byte) verdict {
 	c.seen = false
 	l.noteFresh(c, false)
 	switch {
+	case l.closed: // Accept returns nothing any more
+		l.refused++
+		return refused
 	case l.busy < l.places && l.requests.Len() == 0, isProbe(received):
 		l.setBusy(c, true)
 		return admitted

@@ -19,10 +19,11 @@ import (
 // nor the connection has a part of the next request. The address of the client is corrected
 // in each request; http.LocalAddrContextKey stays that of the first connection.
 type lane struct {
-	*Conn   // changed with the Listener's mutex
-	place   admission.Place
-	moved   bool // has served another connection before
-	mayMove bool // before the next request
+	*Conn    // changed with the mutex of
+	listener *Listener
+	place    admission.Place
+	moved    bool // has served another connection before
+	mayMove  bool // before the next request
 
 	// The context of all requests of the lane has ended, because a client has hung up or sent
 	// half a body: the lane takes no more.
@@ -32,7 +33,7 @@ type lane struct {
 
 // newLane returns the lane that serves c.
 func (l *Listener) newLane(c *Conn) *lane {
-	n := &lane{Conn: c}
+	n := &lane{Conn: c, listener: l}
 	n.place.Free = func() { l.free(n) }
 	l.lanes[n] = struct{}{}
 	return n

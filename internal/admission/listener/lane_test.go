@@ -106,6 +106,23 @@ func TestConnectionsThatWaitForAPlaceShareLanes(t *testing.T) {
 	}
 }
 
+// http.Server.Close does so at any time; for the race detector.
+func TestLaneIsClosedWhileItMovesOn(t *testing.T) {
+	t.Parallel()
+	for range rounds {
+		s := start(t, 1, time.Minute)
+		conns := openWaiting(t, s, 2)
+		s.queue.mu.Lock()
+		var n *lane
+		for n = range s.queue.lanes {
+		}
+		s.queue.mu.Unlock()
+		s.next <- struct{}{}
+		status(t, conns[0])
+		_ = n.Close()
+	}
+}
+
 // What a look has found is no longer so when the lane has gone on.
 func TestHangUpEndsNoRequestOfAnotherClient(t *testing.T) {
 	t.Parallel()

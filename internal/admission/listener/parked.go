@@ -76,8 +76,8 @@ func (l *Listener) unpark(c *Conn) bool {
 // caller does not have the mutex.
 func (l *Listener) receiveAll() {
 	buf := make([]byte, serverBuffer)
-	l.poller.each(func(c *Conn, ended bool) {
-		if l.takeInHand(c, ended) {
+	l.poller.each(func(c *Conn, stops bool) {
+		if l.takeInHand(c, stops) {
 			l.receive(c, buf)
 			l.handBack(c)
 		}
@@ -85,15 +85,16 @@ func (l *Listener) receiveAll() {
 }
 
 // takeInHand reports whether c, of which the poller has told, was parked. Drain waits until
-// handBack is called then. The caller does not have the mutex.
-func (l *Listener) takeInHand(c *Conn, ended bool) bool {
+// handBack is called then. stops is whether the next read may stop before all that has arrived.
+// The caller does not have the mutex.
+func (l *Listener) takeInHand(c *Conn, stops bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	parked := l.unpark(c)
 	if parked {
 		l.inHand++
 	}
-	c.missed = c.missed || ended || !parked // the end is behind what is read next
+	c.missed = c.missed || stops || !parked
 	return parked
 }
 

@@ -2,6 +2,7 @@ package listener
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -296,4 +297,29 @@ func TestDrainDoesNotWaitForConnectionsThatWereRefused(t *testing.T) {
 	if err := s.queue.Drain(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// Accept returns nothing any more.
+func TestRequestInHandIsRefusedAfterClose(t *testing.T) {
+	t.Parallel()
+	reads, closed := make(chan struct{}), make(chan struct{})
+	s := startWith(t, 1, admission.Limits{Burst: time.Minute}, func(s *site) {
+		s.cfg.RefusesUnread = func(request []byte) bool {
+			if bytes.HasPrefix(request, []byte("GET /last ")) {
+				close(reads)
+				<-closed
+			}
+			return false
+		}
+	})
+	c := openParked(t, s)
+	write(t, c, "GET /last HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-reads
+	_ = s.Server.Close()
+	<-s.served
+	close(closed)
+	if got := status(t, c); got != 503 {
+		t.Errorf("status %d, want 503", got)
+	}
+	s.await(t, "all closed", func(st Stats) bool { return st.Busy+st.Idle+st.Waiting == 0 })
 }

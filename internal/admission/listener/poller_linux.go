@@ -47,10 +47,14 @@ func (p *poller) await(c *Conn) error {
 	}
 	c.missed = false
 	return control(c.raw, func(fd int) error {
-		event := &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET, Fd: c.fd}
+		event := &unix.EpollEvent{Events: arrivals, Fd: c.fd}
 		return control(p.epoll, func(epoll int) error { return unix.EpollCtl(epoll, op, fd, event) })
 	})
 }
+
+// arrivals are the events that are told, each time that one comes. Besides bytes these are the
+// end, an error and urgent data: a read stops before all of them, with or without bytes.
+const arrivals = unix.EPOLLIN | unix.EPOLLPRI | unix.EPOLLRDHUP | unix.EPOLLET
 
 // add reports whether p has not known c.
 func (p *poller) add(c *Conn) bool {
@@ -71,16 +75,16 @@ func (p *poller) forget(c *Conn) {
 }
 
 // each calls handle for the connections at which something may have arrived, and says whether
-// the client has ended them, until p is closed. Whenever it has seen all of them it lets other
+// a read may stop before all of it, until p is closed. Whenever it has seen all of them it lets other
 // goroutines run, and in between for a fifth of the time: while one never stops, the runtime
 // looks for replies of databases every 10 ms only, and claims take a second.
-func (p *poller) each(handle func(c *Conn, ended bool)) {
+func (p *poller) each(handle func(c *Conn, stops bool)) {
 	_ = p.epoll.Read(func(epoll uintptr) bool {
 		for {
 			begin := time.Now()
 			n, _ := unix.EpollWait(int(epoll), p.events[:], 0)
 			for _, a := range p.ready(p.events[:max(0, n)]) {
-				handle(a.Conn, a.ended)
+				handle(a.Conn, a.stops)
 			}
 			switch {
 			case n <= 0: // the runtime is only told of what arrives from now on
@@ -92,21 +96,21 @@ func (p *poller) each(handle func(c *Conn, ended bool)) {
 	})
 }
 
-// An arrival is at a connection, whose client may have ended it.
+// An arrival is at a connection. A read may stop before all of it.
 type arrival struct {
 	*Conn
-	ended bool
+	stops bool
 }
 
-func (p *poller) ready(events []unix.EpollEvent) (arrivals []arrival) {
+func (p *poller) ready(events []unix.EpollEvent) (all []arrival) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, event := range events {
 		if c := p.conns[event.Fd]; c != nil {
-			arrivals = append(arrivals, arrival{c, event.Events&^unix.EPOLLIN != 0})
+			all = append(all, arrival{c, event.Events&^unix.EPOLLIN != 0})
 		}
 	}
-	return arrivals
+	return all
 }
 
 func (p *poller) close() { _ = p.file.Close() }

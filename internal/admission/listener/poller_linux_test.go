@@ -101,6 +101,30 @@ func TestWhatArrivesWhileItsConnectionIsServedIsNotLost(t *testing.T) {
 	}
 }
 
+// A read stops before it, and all has arrived by then.
+func TestWhatIsBehindUrgentDataIsNotLost(t *testing.T) {
+	t.Parallel()
+	s := start(t, 1, time.Minute)
+	other := s.open(t, "")
+	c := openParked(t, s)
+	s.queue.mu.Lock() // for which the poller waits in the other one
+	write(t, other, "G")
+	time.Sleep(20 * time.Millisecond)
+	write(t, c, atOnce[:20])
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err == nil {
+		err = control(raw, func(fd int) error { return unix.Sendto(fd, []byte("!"), unix.MSG_OOB, nil) })
+	}
+	write(t, c, atOnce[20:])
+	s.queue.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, c); got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
 // A poller that told of it would take a core until its client has gone.
 func TestRefusedConnectionThatLingersIsIgnored(t *testing.T) {
 	t.Parallel()

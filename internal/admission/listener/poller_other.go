@@ -39,9 +39,9 @@ func (c *Conn) awaitBytes([]byte) (int, error) {
 	})
 }
 
-// each calls handle for the connections at which something has arrived, until p is closed. It
-// does not know which of them have ended: await tells of that.
-func (p *poller) each(handle func(c *Conn, ended bool)) {
+// each calls handle for the connections at which something has arrived, until p is closed.
+// await tells of what a read leaves.
+func (p *poller) each(handle func(c *Conn, stops bool)) {
 	for {
 		select {
 		case c := <-p.ready:
