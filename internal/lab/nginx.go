@@ -31,14 +31,25 @@ func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return startEditedNginx(l, conf, upstreams, removeLimits)
 }
 
-// StartBusyNginx returns StartCrowdNginx with another limit of the claims in progress.
+// StartBusyNginx returns StartCrowdNginx for a site that is offered more than it can serve: with
+// another limit of the claims in progress, and under root with priority over the instances.
 func StartBusyNginx(claims int) func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 		return startEditedNginx(l, conf, upstreams, func(dir string) error {
-			return errors.Join(prepareForCrowd(dir), replaceOnce(dir, "site/claims.conf",
+			return errors.Join(prepareForCrowd(dir), prioritize(dir), replaceOnce(dir, "site/claims.conf",
 				"limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)))
 		})
 	}
+}
+
+// prioritize has the workers refuse at once what is too much, although the instances would take
+// all of the cores that they share.
+func prioritize(dir string) error {
+	if !isRoot() {
+		return nil
+	}
+	const files = "worker_rlimit_nofile 131072;"
+	return replaceOnce(dir, "nginx.conf", files, files+"\nworker_priority -5;")
 }
 
 // StartCrowdNginx is StartNginx for 20,000 clients that connect before they claim at
