@@ -19,8 +19,8 @@ import (
 // nor the connection has a part of the next request. The address of the client is corrected
 // in each request; http.LocalAddrContextKey stays that of the first connection.
 type lane struct {
-	*Conn    // changed with the mutex of
-	listener *Listener
+	*Conn              // changed with the Listener's mutex
+	listener *Listener // that of each Conn, for those who do not have the mutex
 	place    admission.Place
 	moved    bool // has served another connection before
 	mayMove  bool // before the next request

@@ -112,11 +112,17 @@ func TestLaneIsClosedWhileItMovesOn(t *testing.T) {
 	for range rounds {
 		s := start(t, 1, time.Minute)
 		conns := openWaiting(t, s, 2)
-		s.queue.mu.Lock()
 		var n *lane
-		for n = range s.queue.lanes {
-		}
-		s.queue.mu.Unlock()
+		s.await(t, "served", func(Stats) bool {
+			s.queue.mu.Lock()
+			defer s.queue.mu.Unlock()
+			for served := range s.queue.lanes {
+				if served.busy {
+					n = served
+				}
+			}
+			return n != nil
+		})
 		s.next <- struct{}{}
 		status(t, conns[0])
 		_ = n.Close()

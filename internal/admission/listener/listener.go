@@ -25,8 +25,9 @@ import (
 
 // A Listener accepts connections as they come. A connection is served while net/http has
 // it, and parked otherwise. One that is served is busy while the server reads or handles a
-// request, and idle otherwise. It remains served until too many are. Requests of both kinds
-// of connections become busy in the order in which their headers arrived.
+// request, and idle otherwise. It remains served until too many are open, or all places are
+// taken. Requests of both kinds of connections become busy in the order in which their headers
+// arrived.
 type Listener struct {
 	net.Listener
 	Config
