@@ -6,10 +6,11 @@ import (
 	"errors"
 )
 
-// Close implements net.Listener. It refuses the requests that wait and closes connections
-// that are parked. After Drain it does nothing: http.Server.Shutdown closes a listener that
-// is closed already.
+// Close implements net.Listener. It refuses the requests that wait, with responses that close
+// their connection, and closes the connections that are parked. After Drain it does nothing:
+// http.Server.Shutdown closes a listener that is closed already.
 func (l *Listener) Close() error {
+	l.CloseConnections()
 	err := l.close()
 	l.mu.Lock()
 	l.closed = true

@@ -318,8 +318,8 @@ func TestRequestInHandIsRefusedAfterClose(t *testing.T) {
 	_ = s.Server.Close()
 	<-s.served
 	close(closed)
-	if got := status(t, c); got != 503 {
-		t.Errorf("status %d, want 503", got)
+	if got, err := io.ReadAll(c); err != nil || string(got) != refusalText {
+		t.Errorf("received %q, %v", got, err)
 	}
 	s.await(t, "all closed", func(st Stats) bool { return st.Busy+st.Idle+st.Waiting == 0 })
 }
