@@ -84,15 +84,17 @@ func (o *overloader) offer(ctx context.Context, address string, coupon int64) (c
 func (o *overloader) judge(r clients.Result) {
 	m := o.market
 	made := r.Times(clients.Claim.Took, rig.Accepted)
-	refused := r.Times(clients.Claim.Took, clients.Service503, clients.Unavailable503)
+	refused := r.Times(clients.Claim.Took, clients.Service503)
+	unknown := r.Replies(clients.Unavailable503)
 	slowest := stats.Quantile(made, 1)
-	m.log("overload: of %d claims %d were made, the slowest in %.1f s, and %d refused, 99 %% of them within %d ms",
-		r.Count, len(made), slowest.Seconds(), len(refused), stats.Quantile(refused, 0.99).Milliseconds())
+	m.log("overload: of %d claims %d were made, the slowest in %.1f s, %d refused, 99 %% of them within %d ms, "+
+		"and %d have an unknown outcome", r.Count, len(made), slowest.Seconds(), len(refused),
+		stats.Quantile(refused, 0.99).Milliseconds(), unknown)
 	if slowest > claimTimeout {
 		m.violations.Add("overload: a claim was made after %s", slowest)
 	}
-	if lost := len(r.Claims) - len(made) - len(refused); lost > 0 {
-		m.violations.Add("overload: %d of %d claims got neither an order nor a refusal: %s", lost, r.Count, r.Detail)
+	if lost := len(r.Claims) - len(made) - len(refused) - unknown; lost > 0 {
+		m.violations.Add("overload: %d of %d claims got no reply of the service: %s", lost, r.Count, r.Detail)
 	}
 	if len(made) == 0 {
 		m.violations.Add("overload: no claim was made")
