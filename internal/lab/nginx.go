@@ -31,25 +31,28 @@ func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return startEditedNginx(l, conf, upstreams, removeLimits)
 }
 
-// StartBusyNginx returns StartCrowdNginx for a site that is offered more than it can serve: with
-// another limit of the claims in progress, and under root with priority over the instances.
+// StartBusyNginx returns StartNginx for a site on one core that is offered more than it can serve:
+// with one worker, another limit of the claims in progress, and under root with priority over the
+// instances.
 func StartBusyNginx(claims int) func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 		return startEditedNginx(l, conf, upstreams, func(dir string) error {
-			return errors.Join(prepareForCrowd(dir), prioritize(dir), replaceOnce(dir, "site/claims.conf",
-				"limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)))
+			return errors.Join(removeLimits(dir),
+				replaceOnce(dir, "nginx.conf", "worker_processes auto;", "worker_processes 1;"), prioritize(dir),
+				replaceOnce(dir, "site/claims.conf", "limit_conn claims 12000;",
+					fmt.Sprintf("limit_conn claims %d;", claims)))
 		})
 	}
 }
 
-// prioritize has the workers refuse at once what is too much, although the instances would take
-// all of the cores that they share.
+// prioritize has the worker refuse at once what is too much, although the instances would take
+// all of the core that they share.
 func prioritize(dir string) error {
 	if !isRoot() {
 		return nil
 	}
 	const files = "worker_rlimit_nofile 131072;"
-	return replaceOnce(dir, "nginx.conf", files, files+"\nworker_priority -5;")
+	return replaceOnce(dir, "nginx.conf", files, files+"\nworker_priority -10;")
 }
 
 // StartCrowdNginx is StartNginx for 20,000 clients that connect before they claim at

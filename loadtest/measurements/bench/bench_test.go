@@ -95,6 +95,22 @@ func TestOverloadIsVoidIfItWasNotSentOrCannotBe(t *testing.T) {
 	}
 }
 
+// At four times a peak of 10,000, an nginx that needs 10 µs for a refusal leaves 0.6 / 0.9 of
+// the peak; at four times 30,000, nothing.
+func TestOverloadIsJudgedByWhatRefusalsLeave(t *testing.T) {
+	t.Parallel()
+	for peak, want := range map[float64]float64{10_000: 0.75, 30_000: math.NaN()} {
+		to := oneInstance.under(fourfold)
+		var f Figures
+		f.add(measured{to.due(), 4 * peak}, measured{to.sent(), 4 * peak}, measured{to.madeOfPeak(), 0.5},
+			measured{oneInstance.peak(), peak}, measured{refusal, 10})
+		got := oneInstance.ofCore(fourfold)(f)
+		if len(got) != 1 || got.void() != math.IsNaN(want) || math.Abs(got[0]-want) > 1e-9 {
+			t.Errorf("peak %v: %v, want %v", peak, got, want)
+		}
+	}
+}
+
 // Ctrl-C before the first section measured nothing, and nothing is not a success.
 func TestInterruptedRunFails(t *testing.T) {
 	t.Parallel()

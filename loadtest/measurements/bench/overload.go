@@ -10,8 +10,8 @@ import (
 var overloads = section{
 	name: "overload", prepare: prepareOverload,
 	tables: []table{{"overload", []string{
-		"", "due/s", "sent/s", "made/s", "refused/s", "without a verdict", "made / peak", "p50, ms", "slowest, ms",
-		"p99 of a refusal, ms", "to normal, ms", "MB",
+		"", "due/s", "sent/s", "made/s", "refused/s", "without a verdict", "made / peak", "of what refusals leave",
+		"p50, ms", "slowest, ms", "p99 of a refusal, ms", "to normal, ms", "MB",
 	}, overloadRows()}},
 	limits: []limit{
 		madeOfPeak(oneInstance, single, 0.95), madeOfPeak(oneInstance, double, 0.8),
@@ -53,7 +53,7 @@ var (
 
 // claimsAtOnce are the claims in progress that nginx passes on, as deploy/nginx says for
 // a site that is offered more than it can serve.
-const claimsAtOnce = 1000
+const claimsAtOnce = 400
 
 func (s siteName) peak() figure { return figure{s.name + " peak", "1/s"} }
 
@@ -84,7 +84,7 @@ func overloadRows() (rows []row) {
 			f := site.under(o)
 			rows = append(rows, row{fmt.Sprintf("%s, %g × the peak", site.label, float64(o)), []cell{
 				number(f.due()), number(f.sent()), number(f.made()), number(f.refused()), number(f.noVerdict()),
-				f.ofPeak, f.judged(offerFigures.madeP50), f.judged(offerFigures.madeMax),
+				f.ofPeak, site.ofCoreCell(o), f.judged(offerFigures.madeP50), f.judged(offerFigures.madeMax),
 				f.judged(offerFigures.refusedP99), f.judged(offerFigures.timeToNormal), number(f.memory()),
 			}})
 		}

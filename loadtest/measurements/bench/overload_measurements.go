@@ -31,9 +31,13 @@ func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 	}
 	direct := &overloadSite{siteName: oneInstance, core: clientCore}
 	pair := &overloadSite{siteName: behindNginx, core: clientCore}
+	var refuser *lab.Nginx
 	err = b.onCore(serverCore, func(b *bench) (err error) {
-		if direct.deployment, err = b.startOne(ctx, grouped); err == nil {
-			pair.deployment, err = b.startPair(ctx, grouped, lab.StartBusyNginx(claimsAtOnce))
+		if direct.deployment, err = b.startOne(ctx, grouped); err != nil {
+			return err
+		}
+		if pair.deployment, err = b.startPair(ctx, grouped, lab.StartBusyNginx(claimsAtOnce)); err == nil {
+			refuser, err = b.startRefuser()
 		}
 		return err
 	})
@@ -47,6 +51,9 @@ func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 			}})
 		}
 	}
+	all = append(all, measurement{refusal.name, func(ctx context.Context) ([]measured, error) {
+		return direct.measureRefusal(ctx, refuser)
+	}})
 	return []turns{{b.repetitions, all}}, err
 }
 
