@@ -15,9 +15,9 @@ var overloads = section{
 	}, overloadRows()}},
 	limits: []limit{
 		madeOfPeak(oneInstance, single, 0.95), madeOfPeak(oneInstance, double, 0.8),
-		madeOfPeak(oneInstance, fourfold, 0.8),
+		madeOfCore(oneInstance, fourfold, 0.8),
 		madeOfPeak(behindNginx, single, 0.95), madeOfPeak(behindNginx, double, 0.8),
-		madeOfPeak(behindNginx, fourfold, 0.8),
+		madeOfCore(behindNginx, fourfold, 0.8),
 		{"slowest success under overload (ms)", overloaded(offerFigures.madeMax), 3000, atMost},
 		{"p99 of a refusal under overload (ms)", overloaded(offerFigures.refusedP99), 250, atMost},
 		{"claims without a verdict under overload", overloaded(offerFigures.noVerdict), 0, atMost},
@@ -29,6 +29,12 @@ var overloads = section{
 func madeOfPeak(site siteName, o offer, least float64) limit {
 	name := fmt.Sprintf("claims made at %g × the peak / at the peak, %s", float64(o), site.label)
 	return limit{name, site.under(o).valid(offerFigures.madeOfPeak), least, atLeast}
+}
+
+// madeOfCore is for an offer that leaves less than 0.8 of a core to whoever refuses most of it.
+func madeOfCore(site siteName, o offer, least float64) limit {
+	name := fmt.Sprintf("claims made at %g × the peak / what refusals leave, %s", float64(o), site.label)
+	return limit{name, site.ofCore(o), least, atLeast}
 }
 
 // An offer is claims that arrive at a rate, in terms of the peak.
