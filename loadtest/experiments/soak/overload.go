@@ -94,7 +94,7 @@ func (o *overloader) judge(r clients.Result) {
 		m.violations.Add("overload: a claim was made after %s", slowest)
 	}
 	if lost := len(r.Claims) - len(made) - len(refused) - unknown; lost > 0 {
-		m.violations.Add("overload: %d of %d claims got no reply of the service: %s", lost, r.Count, r.Detail)
+		m.violations.Add("overload: %d of %d claims got no order, no refusal and no unknown outcome: %s", lost, r.Count, r.Detail)
 	}
 	if len(made) == 0 {
 		m.violations.Add("overload: no claim was made")

@@ -96,17 +96,22 @@ func TestOverloadIsVoidIfItWasNotSentOrCannotBe(t *testing.T) {
 }
 
 // At four times a peak of 10,000, an nginx that needs 10 µs for a refusal leaves 0.6 / 0.9 of
-// the peak; at four times 30,000, nothing.
+// the peak; at four times 30,000, nothing. No more can be made than is left.
 func TestOverloadIsJudgedByWhatRefusalsLeave(t *testing.T) {
 	t.Parallel()
-	for peak, want := range map[float64]float64{10_000: 0.75, 30_000: math.NaN()} {
+	for _, c := range []struct{ peak, ofPeak, want float64 }{
+		{10_000, 0.5, 0.75}, {10_000, 0.9, math.NaN()}, {30_000, 0.5, math.NaN()},
+	} {
 		to := oneInstance.under(fourfold)
 		var f Figures
-		f.add(measured{to.due(), 4 * peak}, measured{to.sent(), 4 * peak}, measured{to.madeOfPeak(), 0.5},
-			measured{oneInstance.peak(), peak}, measured{refusal, 10})
+		f.add(measured{to.due(), 4 * c.peak}, measured{to.sent(), 4 * c.peak}, measured{to.madeOfPeak(), c.ofPeak},
+			measured{oneInstance.peak(), c.peak}, measured{refusal, 10})
 		got := oneInstance.ofCore(fourfold)(f)
-		if len(got) != 1 || got.void() != math.IsNaN(want) || math.Abs(got[0]-want) > 1e-9 {
-			t.Errorf("peak %v: %v, want %v", peak, got, want)
+		if len(got) != 1 || got.void() != math.IsNaN(c.want) || math.Abs(got[0]-c.want) > 1e-9 {
+			t.Errorf("%v of a peak of %v: %v, want %v", c.ofPeak, c.peak, got, c.want)
+		}
+		if text := oneInstance.ofCoreCell(fourfold)(f); (text == void) != math.IsNaN(c.want) {
+			t.Errorf("%v of a peak of %v: the table says %s", c.ofPeak, c.peak, text)
 		}
 	}
 }

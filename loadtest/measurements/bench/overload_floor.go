@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"syscall"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
@@ -16,8 +17,18 @@ import (
 // refuses for much less on this machine: it has to read the claim and to send the reply.
 var refusal = figure{"overload/refusal of an nginx", "µs"}
 
-// startRefuser starts that nginx.
+// startRefuser starts that nginx, which has as many open files as this process may have: with
+// one process it ignores worker_rlimit_nofile. Go raises the limit for itself only, unless it
+// is set.
 func (b *bench) startRefuser() (*lab.Nginx, error) {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return nil, err
+	}
+	files.Cur = files.Max
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return nil, err
+	}
 	return lab.StartLimitedNginx(b.Lab, filepath.Join("loadtest", "measurements", "bench", "refusing"))
 }
 
@@ -40,30 +51,37 @@ func (s *overloadSite) measureRefusal(ctx context.Context, n *lab.Nginx) ([]meas
 }
 
 // ofCore is what was made of an offer, of what the core can make beside its refusals if
-// each costs what it costs that nginx. It is void if they leave nothing of the core.
+// each costs what it costs that nginx. It is void where they leave nothing of the core, and
+// where more was made than can be.
 //
 // At the peak p a claim takes 1/p of the core. Of an offer of k times the peak, m claims are
 // made and k·p − m refused, at a cost of c each: m/p + (k·p − m)·c = 1. So m/p is
 // (1 − k·c·p) / (1 − c·p) at most.
 func (s siteName) ofCore(o offer) func(Figures) samples {
-	return func(all Figures) samples {
+	return func(all Figures) (ratios samples) {
+		costs, peaks, sent := all.samples(refusal), all.samples(s.peak()), all.samples(s.under(o).sent())
 		made := s.under(o).valid(offerFigures.madeOfPeak)(all)
-		cost, peak := all.samples(refusal), all.samples(s.peak())
-		var left samples
-		for i := range min(len(cost), len(peak)) {
-			f := cost[i] / 1e6 * peak[i]
-			left = append(left, (1-float64(o)*f)/(1-f))
-			if left[i] <= 0 {
-				left[i] = math.NaN()
+		for i := range min(len(costs), len(made)) {
+			f, k := costs[i]/1e6*peaks[i], sent[i]/peaks[i]
+			ratio := made[i] * (1 - f) / (1 - k*f)
+			if k*f >= 1 || ratio > mostOfPeak {
+				ratio = math.NaN()
 			}
+			ratios = append(ratios, ratio)
 		}
-		return made.over(left)
+		return ratios
 	}
 }
 
-// ofCoreCell is the median of ofCore.
+// ofCoreCell is ofCore, unless it is void.
 func (s siteName) ofCoreCell(o offer) cell {
-	return func(all Figures) string { return inRange(s.ofCore(o)(all).spread()) }
+	return func(all Figures) string {
+		ratios := s.ofCore(o)(all)
+		if ratios.void() {
+			return void
+		}
+		return inRange(ratios.spread())
+	}
 }
 
 // Refusal is the cost of such a refusal.
