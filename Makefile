@@ -35,7 +35,7 @@ up: install bin/api bin/loadtest ## run the service in the foreground, with one 
 test-unit: go ## run the tests that need no server, within a minute
 	@mkdir -p out
 	@go test -short -v ./... >out/test-unit.txt 2>&1 || { grep -vE '^(=== |PASS|ok )|no test files|--- (PASS|SKIP)|-short excludes' out/test-unit.txt; exit 1; }
-	@echo "$$(grep -c '^--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
+	@echo "$$(grep -c '^ *--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
 test: go bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
 	@deploy/install.sh servers locks clock network tests cluster

@@ -50,7 +50,7 @@ type config struct {
 	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket; several separated by commas share the keys"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" limits:"0s..1m" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
-	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time from the first byte of a request until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
+	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time from when the header of a request has been read until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
 
 	UserRate       float64        `env:"USER_RATE" envDefault:"20" limits:"0..1000000" doc:"requests a second that this instance serves each user on average; 0 for no limit"`
 	UserBurst      int            `env:"USER_BURST" envDefault:"100" limits:"1..1000000" doc:"requests that a user may send at once"`

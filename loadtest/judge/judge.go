@@ -51,7 +51,7 @@ func judge(ctx context.Context, path, names string) error {
 	}
 	results, err := Judge(ctx, s, out, workloads)
 	if err != nil {
-		return err
+		return fmt.Errorf("the shop of %s: %w", path, err)
 	}
 	return conclude(ctx, s, results)
 }

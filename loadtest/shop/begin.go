@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strconv"
+	"time"
 
 	_ "github.com/go-sql-driver/mysql" // sql.Open
 )
@@ -57,7 +60,8 @@ func (s *Sale) Close() error {
 // values are what stands for the placeholders of all requests but claims.
 func (s *Sale) values() Values { return Values{"coupon": s.Coupon, "admin": s.admin} }
 
-// Restart begins again, with stock units.
+// Restart begins again, with stock units. It runs the SQL only while the shop's address accepts
+// connections: where no shop is, the data may be somebody else's.
 func (s *Sale) Restart(ctx context.Context, stock int) error {
 	v := s.values()
 	v["stock"] = strconv.Itoa(stock)
@@ -66,6 +70,9 @@ func (s *Sale) Restart(ctx context.Context, stock int) error {
 			return fmt.Errorf("begin: %w", err)
 		}
 	}
+	if err := s.sqlMayRun(ctx); err != nil {
+		return err
+	}
 	for _, statement := range s.Begin.SQL {
 		query, args := statement.bind(v)
 		if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
@@ -73,6 +80,21 @@ func (s *Sale) Restart(ctx context.Context, stock int) error {
 		}
 	}
 	return s.request(ctx, v)
+}
+
+func (s *Sale) sqlMayRun(ctx context.Context) error {
+	if len(s.Begin.SQL) == 0 {
+		return nil
+	}
+	address, err := url.Parse(string(s.URL))
+	if err != nil {
+		return err
+	}
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address.Host)
+	if err != nil {
+		return fmt.Errorf("begin: no shop at %s, so its data are left alone: %w", s.URL, err)
+	}
+	return conn.Close()
 }
 
 // request sends the requests with which a sale begins.

@@ -213,3 +213,12 @@ func TestCommandDoesNotWaitForWhatItStarts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file that is tried before its shop runs must not delete the orders of another one.
+func TestDataAreLeftAloneWhereNoShopRuns(t *testing.T) {
+	t.Parallel()
+	s := parse(t, minimal+"mysql: root@tcp(127.0.0.1:1)/shop\nbegin: {sql: [DELETE FROM orders]}\n")
+	if err := (&Sale{Shop: s}).Restart(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "left alone") {
+		t.Errorf("%v, want that the data are left alone", err)
+	}
+}

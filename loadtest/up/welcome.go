@@ -34,7 +34,8 @@ To repeat an experiment by hand, without a guard or with another lock: LAB=true 
 const laboratory = `
 !!! LAB, not the service as shipped: %[3]s; no rate limits. Never in production. !!!
 
-The demo's claims, from another terminal, with k6 and with JMeter. A row that breaks a promise says NO:
+The demo's claims, from another terminal, with k6 and with JMeter. A row that breaks a promise says NO; one says
+void if its claims hardly met, so that it shows nothing:
 
   BASE_URL=%[1]s %[2]s make load
   BASE_URL=%[1]s %[2]s make demo-jmeter

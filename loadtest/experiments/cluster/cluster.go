@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"example.com/flashsale/internal/lab"
@@ -20,11 +19,12 @@ import (
 // Run prints the tables and writes out/cluster/cluster.json. CLUSTER=quick is
 // shorter.
 func Run(ctx context.Context) error {
-	if mode := os.Getenv("CLUSTER"); mode != "" && mode != "quick" {
-		return fmt.Errorf("CLUSTER=%s: want quick, or nothing", mode)
+	quick, err := rig.Quick("CLUSTER")
+	if err != nil {
+		return err
 	}
 	return rig.With(func(s *rig.Stack) error {
-		r := run{stack: s, quick: os.Getenv("CLUSTER") == "quick", result: Result{Pass: true}}
+		r := run{stack: s, quick: quick, result: Result{Pass: true}}
 		return r.run(ctx)
 	}, rig.LargeDatabase...)
 }

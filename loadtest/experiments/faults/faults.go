@@ -76,8 +76,12 @@ func Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	quick, err := rig.Quick("FAULTS")
+	if err != nil {
+		return err
+	}
 	trials := fullTrials
-	if os.Getenv("FAULTS") == "quick" {
+	if quick {
 		trials = 1
 	}
 	if _, err := rig.EmptyDir("out", "faults"); err != nil {

@@ -47,8 +47,6 @@ const (
 	userCount    = 1_000_000 // users with a token
 )
 
-func quick() bool { return os.Getenv("BENCH") == "quick" }
-
 // Run runs the sections that SECTIONS=claims,growth,… names, or all, prints the
 // report and writes out/bench/bench.json and out/bench/bench.md. BENCH=quick
 // makes fewer and shorter repetitions.
@@ -61,6 +59,10 @@ func Run(ctx context.Context) error {
 
 // with runs a job on a stack of its own.
 func with(ctx context.Context, job func(*bench, context.Context) error) error {
+	quick, err := rig.Quick("BENCH")
+	if err != nil {
+		return err
+	}
 	return rig.With(func(s *rig.Stack) error {
 		headers, err := s.Headers(userCount)
 		if err != nil {
@@ -68,7 +70,7 @@ func with(ctx context.Context, job func(*bench, context.Context) error) error {
 		}
 		b := &bench{Stack: s, scale: full, headers: headers, latencies: map[string][]time.Duration{},
 			start: time.Now(), progress: rig.Progress()}
-		if quick() {
+		if quick {
 			b.scale = shortened
 		}
 		return job(b, ctx)

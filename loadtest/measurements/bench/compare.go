@@ -88,7 +88,7 @@ func (b *bench) reportComparison(ctx context.Context) error {
 	}
 	t.Print()
 	return rig.WriteJSON(filepath.Join("out", "compare", "compare.json"), Report{
-		Environment: environment, Quick: quick(), Repetitions: b.repetitions, Figures: b.Figures,
+		Environment: environment, Quick: b.scale == shortened, Repetitions: b.repetitions, Figures: b.Figures,
 	})
 }
 

@@ -42,7 +42,7 @@ func (b *bench) report(ctx context.Context, failures []error) error {
 		return err
 	}
 	r := Report{
-		Environment: environment, Quick: quick(), Repetitions: b.repetitions,
+		Environment: environment, Quick: b.scale == shortened, Repetitions: b.repetitions,
 		Seconds: time.Since(b.start).Seconds(), Figures: b.Figures, Targets: targets(b.Figures),
 	}
 	for _, err := range failures {
