@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"syscall"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
@@ -17,18 +16,8 @@ import (
 // refuses for much less on this machine: it has to read the claim and to send the reply.
 var refusal = figure{"overload/refusal of an nginx", "µs"}
 
-// startRefuser starts that nginx, which has as many open files as this process may have: with
-// one process it ignores worker_rlimit_nofile. Go raises the limit for itself only, unless it
-// is set.
+// startRefuser starts that nginx.
 func (b *bench) startRefuser() (*lab.Nginx, error) {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return nil, err
-	}
-	files.Cur = files.Max
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return nil, err
-	}
 	return lab.StartLimitedNginx(b.Lab, filepath.Join("loadtest", "measurements", "bench", "refusing"))
 }
 

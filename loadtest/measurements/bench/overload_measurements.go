@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"example.com/flashsale/internal/lab"
@@ -33,6 +34,9 @@ func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 	pair := &overloadSite{siteName: behindNginx, core: clientCore}
 	var refuser *lab.Nginx
 	err = b.onCore(serverCore, func(b *bench) (err error) {
+		if err := shareOpenFiles(); err != nil {
+			return err
+		}
 		if direct.deployment, err = b.startOne(ctx, grouped); err != nil {
 			return err
 		}
@@ -55,6 +59,17 @@ func prepareOverload(ctx context.Context, b *bench) ([]turns, error) {
 		return direct.measureRefusal(ctx, refuser)
 	}})
 	return []turns{{b.repetitions, all}}, err
+}
+
+// shareOpenFiles gives the programs that this process starts as many open files as it may have
+// itself: Go raises that limit for its own process only, unless it is set.
+func shareOpenFiles() error {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return err
+	}
+	files.Cur = files.Max
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files)
 }
 
 // onCore runs start with a stack of its own. The servers of that stack, and those that
