@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -36,7 +37,11 @@ func (s *overloadSite) measureRefusal(ctx context.Context, n *lab.Nginx) ([]meas
 	if n := r.Replies(clients.NginxOverloaded); n < len(r.Claims) || n == 0 {
 		return nil, fmt.Errorf("of %d claims %d were refused: %s", len(r.Claims), n, r.Detail)
 	}
-	return []measured{{refusal, perClaim(cpuTime(n.PID())-before, r)}}, nil
+	cost := perClaim(cpuTime(n.PID())-before, r)
+	if cost <= 0 { // or all that is made would be compared with a whole core
+		return nil, errors.New("the CPU time of the nginx that refuses is not known")
+	}
+	return []measured{{refusal, cost}}, nil
 }
 
 // ofCore is what was made of an offer, of what the core can make beside its refusals if
