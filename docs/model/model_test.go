@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	update    = flag.Bool("update", false, "write the counter-examples into docs/locks.md")
+	update    = flag.Bool("update", false, "write counter-examples.md")
 	wanted    = os.Getenv("MODEL") != ""
 	clauses   = regexp.MustCompile(`WITHOUT_[A-Z_]+[A-Z]`)
 	steps     = regexp.MustCompile(`(?m)^(A|B|(?:clock of|instance) [aAbB]|clock|server|resource|node|network|database|audit): .*$`)
@@ -50,10 +50,10 @@ func TestEveryClauseIsNeeded(t *testing.T) {
 	}
 }
 
-// The counter-examples in docs/locks.md are those that Spin finds.
+// The counter-examples in counter-examples.md are those that Spin finds.
 func TestDocumentedCounterExamples(t *testing.T) {
 	requireSpin(t)
-	const path = "../locks.md"
+	const path = "counter-examples.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package holder is the protocol between an experiment and the holders of a
-// lock, which docs/lock-protocol.md specifies. A holder is a program in any
+// lock, which docs/locks.md specifies. A holder is a program in any
 // language that takes one lock, writes while it believes that it holds it, and
 // says what its lock has told it.
 //

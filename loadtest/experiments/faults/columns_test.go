@@ -54,7 +54,7 @@ func cellsOf(c column) (cells []Cell) {
 
 func TestCellsOfTheProtocolsPageExist(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/lock-protocol.md")
+	page, err := os.ReadFile("../../../docs/locks.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ What locks do when a reply is lost, a server stops or a holder is paused: measur
 page. Each cell is %d trials of two holders, processes of their own behind proxies of their own, with leases of %g s:
 the first acquires, the second waits, the fault strikes and is healed. Where these differ there are %d trials; with leases
 of 30 s, with 1,000 waiters and where faults strike at random while both holders take turns, there is one. [How a holder is judged, and how
-to have your own lock judged](lock-protocol.md).
+to have your own lock judged](locks.md#have-your-own-lock-judged).
 
 Ours have to keep their contract in every cell; three controls have to fail, or a clean row beside them would say nothing;
 libraries of others are used as their documentation says, with their own defaults, and only measured. What a lease cannot

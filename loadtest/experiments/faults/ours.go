@@ -31,7 +31,7 @@ import (
 const conns = 4
 
 // holders opens the lock of a holder of this repository, by its name. The servers
-// are in the environment, as docs/lock-protocol.md says.
+// are in the environment, as docs/locks.md says.
 var holders = map[string]func(ctx context.Context) (holder.Lock, error){
 	"redislock":         overRedis(func(rdb redis.UniversalClient) lock.Locker { return redislock.New(rdb) }),
 	"redislock-batched": overRedis(func(rdb redis.UniversalClient) lock.Locker { return redislock.Batched(rdb) }),
@@ -143,7 +143,7 @@ func openRedlock(context.Context) (holder.Lock, error) {
 	return fromLocker(redlock.New(nodes...), nil)
 }
 
-// dsn is the database of docs/lock-protocol.md.
+// dsn is the database of docs/locks.md.
 func dsn() string { return fmt.Sprintf("root@tcp(%s)/locks", os.Getenv("MYSQL_ADDR")) }
 
 func openRows(context.Context) (holder.Lock, error) {

@@ -14,7 +14,7 @@ import (
 // A race of 10,000 claims a side must stay fluid while it is zoomed and moved.
 // The test bounds the work of a drawing, which does not depend on how busy the
 // machine is: claims that share a row of pixels are one line. The times are
-// logged; docs/proof.md has those of a quiet machine.
+// logged.
 func TestTenThousandClaimsStayFluid(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

@@ -6,7 +6,7 @@
 //	bench-peers pairs   LOCK DURATION GOROUTINES           acquire and release, one key for each goroutine
 //	bench-peers contend LOCK DURATION PROCESSES WAITERS    all waiters for one key
 //	bench-peers hold    LOCK DURATION LEASES TTL           hold many locks while the library renews them, in seconds
-//	bench-peers holder                              a holder for make faults: see docs/lock-protocol.md
+//	bench-peers holder                              a holder for make faults: see docs/locks.md
 //
 // REDIS_URL is the server, ETCD_ADDR that of the etcd locks. Each command prints one line of JSON.
 package main
