@@ -215,7 +215,7 @@ func TestReadmesNameEveryPackage(t *testing.T) {
 }
 
 // longest is how many lines a page may have.
-var longest = map[string]int{"README.md": 150, "README.zh-CN.md": 150, "docs/operations.md": 250, "CHANGELOG.md": 25}
+var longest = map[string]int{"README.md": 150, "README.zh-CN.md": 150, "docs/operations.md": 250, "CHANGELOG.md": 60}
 
 func TestPagesAreShort(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -28,9 +29,9 @@ func migrate(ctx context.Context, args []string, getenv func(string) string, std
 	case len(args) > 1 || len(args) == 1 && args[0] != "up":
 		return errors.New("usage: api migrate [up|down]")
 	}
-	dsn, problem := secretFrom(getenv, "MYSQL_DSN")
-	if problem != "" {
-		return settingError{"MYSQL_DSN", problem}
+	dsn, err := settingFrom(getenv, "MYSQL_DSN")
+	if err != nil {
+		return err
 	}
 	db, err := connect.MySQL(dsn, 1, connect.ForMigrations)
 	if err != nil {
@@ -93,10 +94,11 @@ func explainID(args []string, stdout io.Writer) error {
 // health requests /readyz, and returns an error unless the service is ready. It
 // is the container's health check: the image has neither a shell nor curl.
 func health(ctx context.Context, getenv func(string) string) error {
-	address := getenv("HTTP_ADDR")
-	if address == "" {
-		address = "127.0.0.1:8080"
+	address, err := settingFrom(getenv, "HTTP_ADDR")
+	if err != nil {
+		return err
 	}
+	address = cmp.Or(address, "127.0.0.1:8080")
 	network := "tcp"
 	if path, unix := strings.CutPrefix(address, "unix:"); unix {
 		network, address = "unix", path

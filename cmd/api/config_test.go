@@ -57,20 +57,17 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 
 func TestBadSettingsSayWhy(t *testing.T) {
 	t.Parallel()
-	blanks, long := strings.Repeat(" ", 40), strings.Repeat("s", 32)
+	long := strings.Repeat("s", 32)
 	for _, test := range []struct{ name, value, want string }{
-		{"JWT_SECRET", blanks, "not counting blanks"},
-		{"JWT_SECRET", "short" + blanks, "not counting blanks"},
+		{"JWT_SECRET", "short", "must have at least 32 bytes"},
 		{"JWT_SECRETS", long, "must be kid=secret"},
 		{"JWT_SECRETS", "=" + long, "must be kid=secret"},
 		{"JWT_SECRETS", "a=" + long + ",", "must be kid=secret"},
-		{"JWT_SECRETS", "a=" + long + ", b=" + long, "must be kid=secret"},
 		{"JWT_SECRETS", "a=" + long + ",a=" + long, "the kid a twice"},
 		{"REDIS_URL", "http://redis", "not a Redis URL"},
 		{"REDIS_URL", "rediss://r?client_cert=/missing.pem&client_key=/k.pem", "/missing.pem: no such file"},
 		{"REDIS_URL", "redis://r?client_cert=/c.pem&client_key=/k.pem", "need the scheme rediss"},
 		{"JWT_JWKS", "http://login.example.com/keys", "must be an https URL"},
-		{"JWT_SECRETS", "a=" + blanks, "the secret a must have"},
 		{"JWT_SECRETS", "a=" + long + ",b=short", "the secret b must have"},
 	} {
 		env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", test.name: test.value}

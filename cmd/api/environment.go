@@ -2,31 +2,47 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"reflect"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // environment returns the settings that are set, by name, and an error for each
-// that is in a file and cannot be read. An empty value counts as not set, as in
-// most programs.
+// that cannot be read or is not as it was meant. An empty value counts as not set,
+// as in most programs.
 func environment(getenv func(string) string) (map[string]string, []settingError) {
 	set, broken := map[string]string{}, []settingError(nil)
 	for f := range reflect.TypeFor[config]().Fields() {
 		name := settingName(f)
-		value := getenv(name)
+		value, problem := trimmed(getenv(name))
 		if f.Tag.Get("secret") != "" {
-			var problem string
-			if value, problem = secretFrom(getenv, name); problem != "" {
-				broken = append(broken, settingError{name, problem})
-			}
+			value, problem = secretFrom(getenv, name)
 		}
-		if value != "" {
+		if problem == "" {
+			problem = mispasted(name, value, f.Type.Kind() == reflect.Slice)
+		}
+		if problem != "" {
+			broken = append(broken, settingError{name, problem})
+		} else if value != "" {
 			set[name] = value
 		}
 	}
 	return set, broken
+}
+
+// settingFrom returns the value of one setting, empty if it is not set.
+func settingFrom(getenv func(string) string, name string) (string, error) {
+	set, broken := environment(getenv)
+	for _, e := range broken {
+		if e.name == name {
+			return "", e
+		}
+	}
+	return set[name], nil
 }
 
 func settingName(f reflect.StructField) string {
@@ -34,17 +50,73 @@ func settingName(f reflect.StructField) string {
 	return name
 }
 
+// trimmed returns the one line of text without a byte-order mark and the line's end,
+// which no value has, or what is wrong with it.
+func trimmed(text string) (value, problem string) {
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return "", "is not text in UTF-8"
+	}
+	value = strings.TrimRight(strings.TrimPrefix(text, "\ufeff"), "\r\n")
+	if strings.ContainsAny(value, "\r\n") {
+		return "", "has more than one line"
+	}
+	return value, ""
+}
+
+// quotes are what surrounds a value in files whose readers remove it.
+const quotes = "\"'`“”„‘’«»"
+
+// mispasted returns what a value has that may be meant or not: what is around it in a
+// file, or what cannot be seen. The service would go on without the user or the key
+// that was meant. The elements of a list are looked at one by one. It does not quote
+// the value.
+func mispasted(name, value string, list bool) (problem string) {
+	for _, r := range value {
+		if !unicode.IsPrint(r) {
+			return fmt.Sprintf("has a character that cannot be seen, %U", r)
+		}
+	}
+	if strings.HasPrefix(value, name+"=") {
+		return "begins with its own name"
+	}
+	parts := []string{value}
+	if list {
+		for element := range strings.SplitSeq(value, ",") {
+			_, key, _ := strings.Cut(element, "=") // of kid=secret
+			parts = append(parts, element, key)
+		}
+	}
+	for _, part := range parts {
+		first, _ := utf8.DecodeRuneInString(part)
+		last, _ := utf8.DecodeLastRuneInString(part)
+		switch {
+		case part != strings.TrimSpace(part):
+			return "has a blank at an end"
+		case strings.ContainsRune(quotes, first) && strings.ContainsRune(quotes, last):
+			return "is in quotes"
+		}
+	}
+	return ""
+}
+
 // secretFrom returns the value of the secret that is called name, or what is
 // wrong with it. The value is in the variable of that name, or in the file whose
-// path is in name_FILE, without the line's end. The path is not quoted: it may be
-// the secret itself, by mistake.
+// path is in name_FILE. The path is not quoted: it may be the secret itself, by
+// mistake.
 func secretFrom(getenv func(string) string, name string) (value, problem string) {
-	value, path := getenv(name), getenv(name+"_FILE")
-	if path == "" {
-		return value, ""
+	value, problem = trimmed(getenv(name))
+	path, pathProblem := trimmed(getenv(name + "_FILE"))
+	if path == "" && pathProblem == "" {
+		return value, problem
 	}
-	if value != "" {
+	if value != "" || problem != "" {
 		return "", name + "_FILE is set as well; set one of them"
+	}
+	if pathProblem == "" {
+		pathProblem = mispasted(name+"_FILE", path, false)
+	}
+	if pathProblem != "" {
+		return "", "the path in " + name + "_FILE " + pathProblem
 	}
 	value, problem = readSecret(path)
 	if problem != "" {
@@ -64,11 +136,8 @@ func readSecret(path string) (value, problem string) {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return "", "cannot be read: " + failed.Err.Error()
 	}
-	switch value = strings.TrimRight(string(content), "\r\n"); {
-	case value == "":
+	if value, problem = trimmed(string(content)); value == "" && problem == "" {
 		return "", "is empty"
-	case strings.ContainsAny(value, "\r\n"):
-		return "", "has more than one line"
 	}
-	return value, ""
+	return value, problem
 }
