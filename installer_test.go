@@ -1,6 +1,8 @@
 package flashsale_test
 
 import (
+	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -90,6 +92,72 @@ func TestInstallerRefusesWhatIsTooOldBeforeItInstalls(t *testing.T) {
 	if out, err := installed.install("servers").CombinedOutput(); err == nil ||
 		!strings.Contains(string(out), "Redis 6.0 is too old") {
 		t.Errorf("an installed Redis that is too old: %v\n%s", err, out)
+	}
+}
+
+// The lock is held as another apt-get holds it, and the messages are of the machine's
+// own apt-get. The first lock is of the lists, the second of dpkg.
+func TestInstallerWaitsForAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	apt, err := exec.LookPath("apt-get")
+	if err != nil {
+		t.Skip("there is no apt-get")
+	}
+	for path, command := range map[string]string{"lists/lock": "update", "dpkg/lock-frontend": "install"} {
+		n := newNewcomer(t, "", current)
+		dir := t.TempDir()
+		for name := range strings.FieldsSeq("lists/partial dpkg/updates archives/partial") {
+			if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "dpkg/status"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n.program(t, "apt-get", `case $1 in `+command+`) exec `+apt+` -o Dir::Etc::sourcelist=/dev/null `+
+			`-o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists=`+dir+`/lists -o Dir::State::status=`+dir+
+			`/dpkg/status -o Dir::Cache::archives=`+dir+`/archives -o Dpkg::Lock::Timeout=0 -qq `+command+` ;; esac`)
+		lock, err := os.Create(filepath.Join(dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lock.Close()
+		if err := syscall.FcntlFlock(lock.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK}); err != nil {
+			t.Fatal(err)
+		}
+		cmd := n.install("go")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if said += lines.Text(); strings.Contains(lines.Text(), "waits for") {
+				_ = lock.Close() // the other installation ends
+			}
+		}
+		if err := cmd.Wait(); err != nil || !strings.Contains(said, fmt.Sprint("held by process ", os.Getpid())) {
+			t.Errorf("%s: %v\n%s", path, err, said)
+		}
+	}
+}
+
+func TestInstallerDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	n := newNewcomer(t, `echo "E: Could not get lock /l. It is held by process 7 (apt)" >&2; exit 100`, current)
+	cmd := n.install("go")
+	cmd.Env = append(cmd.Env, "LOCK_TIMEOUT=2")
+	if out, err := cmd.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "waited for 2 seconds: E: Could not get lock /l") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	n.program(t, "apt-get", `echo "E: Unable to locate package golang-go" >&2; exit 100`)
+	if out, err := n.install("go").CombinedOutput(); err == nil || strings.Contains(string(out), "waits") ||
+		!strings.Contains(string(out), "Unable to locate package golang-go") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

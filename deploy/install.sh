@@ -126,6 +126,25 @@ as_root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# patiently COMMAND... runs a package manager, and again while another one holds a lock
+# that it needs, as on a new cloud machine. It says who holds it. apt-get's own option
+# DPkg::Lock::Timeout does not wait for the lock of its lists.
+patiently() {
+	said="" waited=0
+	until problem=$("$@" 2>&1 >&3); do
+		held=$(echo "$problem" | grep -i -m 1 "could not get lock\|locked by another process\|already locked\|already in progress") || fail "$problem"
+		[ "$waited" -lt "${LOCK_TIMEOUT:-1200}" ] || fail "waited for $waited seconds: $held"
+		[ "$held" = "$said" ] || echo "waits for another installation to end: $held"
+		said=$held waited=$((waited + 1))
+		sleep 1
+	done 3>&1
+	[ -z "$problem" ] || echo "$problem" >&2
+}
+
+apt_get() {
+	patiently as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@"
+}
+
 # candidate PACKAGE prints the version that apt-get would install.
 candidate() {
 	apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}//p'
@@ -136,7 +155,7 @@ candidate() {
 debian_install() {
 	echo "will install with apt-get:$debian"
 	[ "$(id -u)" -eq 0 ] || has sudo || fail "there is no sudo: run as root: apt-get install$debian"
-	as_root apt-get update -qq
+	apt_get update -qq
 	for package in $debian; do
 		case $package in
 		golang-go) check_go "$(candidate golang-go)" ;;
@@ -153,7 +172,7 @@ debian_install() {
 		as_root chmod 755 "$policy"
 	fi
 	# shellcheck disable=SC2086 # several packages
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $debian
+	apt_get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
 		service=${package%-light}
 		case $service in redis-server | nginx | memcached | haproxy | etcd-server | prometheus)
@@ -173,7 +192,7 @@ if [ -n "$debian" ]; then
 	elif has brew; then
 		echo "will install with brew:$mac"
 		# shellcheck disable=SC2086 # several packages
-		brew install -q $mac
+		patiently brew install -q $mac
 	else
 		fail "missing, by Debian package name:$debian; install them, $alternative"
 	fi
