@@ -38,10 +38,13 @@ func migrate(ctx context.Context, args []string, getenv func(string) string, std
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}
 	defer db.Close()
-	if err := step(ctx, db.DB); err != nil {
+	if err := step(ctx, db.DB); err != nil || len(args) == 1 && args[0] == "down" {
 		return err
 	}
-	return warnNewer(ctx, slog.New(slog.NewJSONHandler(stderr, nil)), db)
+	if err := warnNewer(ctx, slog.New(slog.NewJSONHandler(stderr, nil)), db); err != nil {
+		return err
+	}
+	return migrations.CheckGuards(ctx, db.DB)
 }
 
 // token prints a bearer token that is signed with a secret of the settings.

@@ -10,13 +10,6 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-func dropUniqueKey(tb testing.TB, dsn string) {
-	tb.Helper()
-	if _, err := labtest.Open(tb, dsn).Exec("ALTER TABLE coupon_orders DROP KEY one_each"); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 func TestMigrateGoesUpAndDown(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -28,6 +26,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 		err := s.prepareSchema(ctx, cfg, db)
 		if err == nil {
 			s.api.Open()
+			s.guards.watch(func(ctx context.Context) { s.api.Ready(ctx) }) // which logs what has changed
 			return s.awaitReady(ctx)
 		}
 		if !connect.IsUnavailable(err) {
@@ -65,7 +64,7 @@ func (s *service) prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) er
 	if err := warnNewer(ctx, s.log, db); err != nil {
 		return err
 	}
-	return checkUniqueKey(ctx, cfg, db)
+	return migrations.CheckGuards(ctx, db.DB, cfg.keysOff()...)
 }
 
 // warnNewer logs that the schema is newer than this binary and marked as compatible
@@ -78,22 +77,4 @@ func warnNewer(ctx context.Context, log *slog.Logger, db *sqlx.DB) error {
 			"schema", version)
 	}
 	return err
-}
-
-var errNoUniqueKey = errors.New("the table coupon_orders lacks the unique key one_each (coupon_id, user_id), so a user could get two orders for a coupon; the command \"api migrate\" creates it")
-
-// checkUniqueKey returns errNoUniqueKey if the database lacks the key that
-// limits a user to one order per coupon, unless GUARDS_OFF removes it.
-func checkUniqueKey(ctx context.Context, cfg config, db *sqlx.DB) error {
-	const q = `SELECT COUNT(*) FROM information_schema.statistics
-		WHERE table_schema = DATABASE() AND table_name = 'coupon_orders'
-		  AND index_name = 'one_each' AND non_unique = 0 AND column_name IN ('coupon_id', 'user_id')`
-	var columns int
-	if err := db.GetContext(ctx, &columns, q); err != nil {
-		return fmt.Errorf("schema: %w", err)
-	}
-	if columns != 2 && !slices.Contains(cfg.GuardsOff, "unique") {
-		return errNoUniqueKey
-	}
-	return nil
 }

@@ -32,6 +32,7 @@ type service struct {
 	log     *slog.Logger
 	claims  *order.Claims
 	api     *httpapi.API
+	guards  *guards
 	metrics *prometheus.Registry
 	handler http.Handler // api, with the lab-only routes if LAB is on
 	// shutdown ends the responses that do not end by themselves.
@@ -88,9 +89,12 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	guards := newGuards(cfg, p.probeDB)
+	opened.add(guards.close)
 	claims, err := order.New(order.Config{
-		Coupons: cache, Winners: winners.New(p.db), Committer: committer, IDs: idgen.New(p.rdb, "order"),
-		Locks: locks, Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
+		Coupons: cache, Winners: winners.New(p.db), Committer: guarded{committer, guards},
+		IDs: idgen.New(p.rdb, "order"), Locks: locks,
+		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Running: cfg.running(), Waits: cfg.timeout().Waits(),
 		Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
 	})
@@ -107,15 +111,17 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
 		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
-		Probes: append(p.probes(), probe...), Docs: cfg.Docs,
+		Probes: append(p.probes(guards), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, opened)
 	if err != nil {
 		return nil, err
 	}
-	return &service{log: log, claims: claims, api: api, metrics: metrics, handler: handler, shutdown: sections.Close},
-		nil
+	return &service{
+		log: log, claims: claims, api: api, guards: guards, metrics: metrics, handler: handler,
+		shutdown: sections.Close,
+	}, nil
 }
 
 // siteNetworks is how many networks of an IPv6 site (/48) may use up their limits
@@ -154,8 +160,9 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 	return p, errors.Join(errs[:]...)
 }
 
-func (p pools) probes() []httpapi.Probe {
+func (p pools) probes(guards *guards) []httpapi.Probe {
 	return []httpapi.Probe{
+		{Name: "guards", Check: guards.check},
 		{Name: "mysql", Check: coupon.NewStore(p.probeDB).CheckWritable},
 		{Name: "redis", Check: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Probe checks one server that the service needs. Check returns an error if
-// the server is unavailable.
+// A Probe checks one thing that the service needs, such as a server. Check returns an
+// error if it is unavailable.
 type Probe struct {
 	Name  string
 	Check func(context.Context) error

@@ -1,0 +1,36 @@
+package migrations
+
+// A table is what the service needs of a table.
+type table struct {
+	name    string
+	columns map[string]string // their types, of which the database may have wider ones; none is nullable
+	keys    map[string]string // the columns of the unique keys
+}
+
+// tables is the schema that the migrations make, without what only makes it fast.
+// A migration that adds a table, a column or a unique key adds it here.
+var tables = []table{
+	{"coupons", map[string]string{
+		"id": "bigint", "name": "varchar(100)", "begin_time": "datetime(3)", "end_time": "datetime(3)",
+		"initial_stock": "int", "stock": "int", "version": "bigint", "created_at": "datetime(3)",
+	}, map[string]string{"PRIMARY": "id"}},
+	{"coupon_orders", map[string]string{
+		"id": "bigint", "coupon_id": "bigint", "user_id": "bigint", "created_at": "datetime(3)",
+	}, map[string]string{"PRIMARY": "id", "one_each": "coupon_id,user_id"}},
+	{"locks", map[string]string{
+		"name": "varchar(64)", "owner": "varchar(26)", "fence": "bigint unsigned", "expires_at": "datetime(6)",
+	}, map[string]string{"PRIMARY": "name"}},
+	{"coupon_changes", map[string]string{
+		"id": "bigint", "coupon_id": "bigint", "admin_id": "bigint", "action": "varchar(16)",
+		"initial_stock_from": "int", "initial_stock_to": "int", "stock_from": "int", "stock_to": "int",
+		"created_at": "datetime(3)",
+	}, map[string]string{"PRIMARY": "id"}},
+	{"coupon_segments", map[string]string{
+		"coupon_id": "bigint", "segment": "smallint", "stock": "int", "version": "bigint",
+	}, map[string]string{"PRIMARY": "coupon_id,segment"}},
+	{"coupon_updates", map[string]string{
+		"change_id": "bigint", "name_from": "varchar(100)", "name_to": "varchar(100)",
+		"begin_time_from": "datetime(3)", "begin_time_to": "datetime(3)",
+		"end_time_from": "datetime(3)", "end_time_to": "datetime(3)",
+	}, map[string]string{"PRIMARY": "change_id"}},
+}
