@@ -24,6 +24,7 @@ const (
 	EventReleased                        // Hold is the time the lock was held
 	EventReleaseUnknown                  // the outcome of the release is unknown; Hold, Err
 	EventLost                            // Hold, Err
+	EventUnnotified                      // after EventReleased: the service refused to notify the waiters
 )
 
 // An Event is something to count. It has the class of the lock and never the

@@ -118,6 +118,9 @@ func (g *grant) released(err error) error {
 		err = fmt.Errorf("lock %s: release: %w", g.key, err)
 	}
 	g.report(e)
+	if err == nil && IsUnnotified(g.lease) {
+		g.report(Event{Kind: EventUnnotified})
+	}
 	return err
 }
 

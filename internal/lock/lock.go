@@ -158,6 +158,19 @@ type WatchedLease interface {
 	Lost() <-chan struct{}
 }
 
+// A NotifyingLease knows whether the service refused to notify the waiters of its
+// release. They poll then.
+type NotifyingLease interface {
+	Lease
+	Unnotified() bool
+}
+
+// IsUnnotified reports whether l is a NotifyingLease and Unnotified.
+func IsUnnotified(l Lease) bool {
+	n, ok := l.(NotifyingLease)
+	return ok && n.Unnotified()
+}
+
 // MaxKey is the length of the longest key that every driver accepts. memcached
 // and GET_LOCK set the limit.
 const MaxKey = 64

@@ -17,6 +17,8 @@ type Metrics struct {
 	wait     *prometheus.HistogramVec
 	hold     *prometheus.HistogramVec
 	waiters  *prometheus.GaugeVec
+
+	unnotified *prometheus.CounterVec
 }
 
 // New registers the metrics of a driver with r, and returns the error of r if
@@ -43,8 +45,12 @@ func New(r prometheus.Registerer, driver string, classes ...string) (*Metrics, e
 		waiters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lock_waiters", Help: "Calls that wait for a lock now.",
 		}, []string{"class"}),
+		unnotified: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lock_unnotified_total",
+			Help: "Releases of which the service refused to notify the waiters, which poll then; in Redis the user lacks a channel (ACL &…).",
+		}, []string{"class"}),
 	}
-	for _, c := range []prometheus.Collector{m.acquires, m.ends, m.renewals, m.wait, m.hold, m.waiters} {
+	for _, c := range []prometheus.Collector{m.acquires, m.ends, m.renewals, m.wait, m.hold, m.waiters, m.unnotified} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -66,6 +72,7 @@ func (m *Metrics) begin(class string) {
 		}
 	}
 	m.waiters.WithLabelValues(class)
+	m.unnotified.WithLabelValues(class)
 }
 
 // Observe counts an event. Pass it to lock.WithObserver.
@@ -98,6 +105,8 @@ func (m *Metrics) Observe(e lock.Event) {
 		m.end(e, "unknown")
 	case lock.EventLost:
 		m.end(e, "lost")
+	case lock.EventUnnotified:
+		m.unnotified.WithLabelValues(e.Class).Inc()
 	}
 }
 

@@ -56,12 +56,13 @@ func TestEveryOutcomeIsCountedByClass(t *testing.T) {
 	<-lost
 	_ = expiring.Release(t.Context())
 	m.Observe(lock.Event{Kind: lock.EventRetried, Class: "claim"})
+	m.Observe(lock.Event{Kind: lock.EventUnnotified, Class: "claim"})
 	want := map[string]float64{
 		"lock_acquires_total claim local retried":  1,
 		"lock_acquires_total claim local acquired": 2, "lock_acquires_total claim local refused": 1,
 		"lock_acquires_total claim local reentered": 1, "lock_acquires_total claim local unknown": 1,
 		"lock_holds_total claim local released": 1, "lock_holds_total claim local lost": 1,
-		"lock_wait_seconds claim local": 2, "lock_hold_seconds claim local": 2,
+		"lock_unnotified_total claim local": 1, "lock_wait_seconds claim local": 2, "lock_hold_seconds claim local": 2,
 	}
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
 		t.Error(diff)

@@ -96,12 +96,14 @@ type request struct {
 }
 
 // A batchCall is the requests of one script, and its reply: one character for
-// each request, and for each 0 among them the time that the lock has left. Or err.
+// each request, for each 0 among them the time that the lock has left, and for each
+// e its error. Or err.
 type batchCall struct {
 	requests []request
 	attempts redisdriver.Attempts
 	results  string
 	left     []time.Duration
+	errors   []string
 	err      error
 }
 
@@ -143,6 +145,7 @@ func (b *batcher) remove(ctx context.Context, leases ...*lease) []removal {
 		call, n := batch.call(first + i)
 		l.releases.Add(max(1, call.attempts.Count()))
 		removals[i].found, removals[i].err = call.result(n)
+		l.unnotified.Store(call.err == nil && call.results[n] == '2')
 	}
 	return removals
 }
@@ -240,12 +243,14 @@ func (c *batchCall) script(publish string) *redisdriver.ScriptCall {
 func (c *batchCall) parse(reply string) error {
 	n := min(len(c.requests), len(reply))
 	c.results = reply[:n]
-	refusals := strings.Count(c.results, "0")
-	if refusals == 0 && len(reply) == len(c.requests) {
+	refusals, failures := strings.Count(c.results, "0"), strings.Count(c.results, "e")
+	if refusals+failures == 0 && len(reply) == len(c.requests) {
 		return nil
 	}
-	left := strings.Split(reply[n:], " ")
-	if n < len(c.requests) || len(left) != refusals+1 || left[0] != "" {
+	lines := strings.Split(reply[n:], "\n")
+	c.errors = lines[1:]
+	left := strings.Split(lines[0], " ")
+	if n < len(c.requests) || len(left) != refusals+1 || left[0] != "" || len(c.errors) != failures {
 		return fmt.Errorf("unexpected reply %.40q to %d requests", reply, len(c.requests))
 	}
 	for _, text := range left[1:] {
@@ -263,11 +268,15 @@ func (c *batchCall) result(index int) (bool, error) {
 	if c.err != nil {
 		return false, c.err
 	}
-	switch c.results[index] {
+	switch result := c.results[index]; result {
 	case '0', '1':
-		return c.results[index] == '1', nil
-	case 'x':
-		return false, redisdriver.ErrWrongType
+		return result == '1', nil
+	case '2':
+		if c.requests[index].ttl == 0 {
+			return true, nil
+		}
+	case 'e':
+		return false, redisdriver.Error(c.errors[strings.Count(c.results[:index], "e")])
 	}
 	return false, fmt.Errorf("unexpected result %.40q", c.results)
 }

@@ -18,7 +18,8 @@ import (
 // The replies that mean success, wherever they are in what the server sends.
 var (
 	nullReply     = regexp.MustCompile(`(?m)^(\$-1|\*-1|_)\r$`)
-	oneReply      = regexp.MustCompile(`(?m)^:\+?0*1\r$`)
+	releasedReply = regexp.MustCompile(`(?m)^:\+?0*[12]\r$`)
+	textReleased  = regexp.MustCompile(`(?ms)^(\+[12]\r$|\$\+?0*1\r\n[12]|=\+?0*5\r\n...:[12])`)
 	arrayOfOne    = regexp.MustCompile(`(?m)^[*~>]\+?0*1\r\n:\+?0*1\r$`)
 	positiveReply = regexp.MustCompile(`(?m)^:\+?0*[1-9][0-9]*\r$`)
 	textOne       = regexp.MustCompile(`(?ms)^(\+1\r$|\$\+?0*1\r\n1|=\+?0*5\r\n...:1)`)
@@ -34,7 +35,9 @@ func FuzzReply(f *testing.F) {
 	for _, reply := range []string{
 		"$-1\r\n", "_\r\n", "*-1\r\n", ":1\r\n", ":0\r\n", ":-1\r\n", ":9223372036854775807\r\n", "*1\r\n:1\r\n",
 		"*1\r\n:0\r\n", "*1\r\n:2\r\n", "*0\r\n",
-		"+1\r\n", "$1\r\n1\r\n", "$1\r\n0\r\n", "$1\r\nx\r\n", "$1\r\n2\r\n", "$2\r\n11\r\n", "$0\r\n\r\n",
+		"+1\r\n", "$1\r\n1\r\n", "$1\r\n0\r\n", "$1\r\ne\r\n", "$5\r\ne\nOOM\r\n", ":2\r\n",
+		"$1\r\n2\r\n", "$2\r\n11\r\n",
+		"$0\r\n\r\n",
 		"=5\r\ntxt:1\r\n", "#t\r\n", ",1\r\n", "(1\r\n",
 		"-ERR no\r\n", "-NOSCRIPT no\r\n", "-LOADING no\r\n", "*1\r\n*1\r\n:1\r\n", "%1\r\n+a\r\n:1\r\n",
 		"*2\r\n:1\r\n:1\r\n", "|1\r\n+a\r\n:1\r\n:1\r\n", "", "\r\n", "$9\r\n1",
@@ -52,9 +55,9 @@ func FuzzReply(f *testing.F) {
 			acquired, refused *regexp.Regexp
 			released, gone    *regexp.Regexp
 		}{
-			{"New", New(rdb), nullReply, nil, oneReply, zeroReply},
-			{"Fenced", Fenced(rdb), positiveReply, refusingReply, oneReply, zeroReply},
-			{"Batched", Batched(rdb), textOne, textZero, textOne, textZero},
+			{"New", New(rdb), nullReply, nil, releasedReply, zeroReply},
+			{"Fenced", Fenced(rdb), positiveReply, refusingReply, releasedReply, zeroReply},
+			{"Batched", Batched(rdb), textOne, textZero, textReleased, textZero},
 		} {
 			l, err := c.locker.TryLock(t.Context(), "key", time.Minute)
 			wantVerdict(t, c.name+" acquire", text, err, lock.ErrLocked, c.acquired, c.refused)

@@ -3,6 +3,7 @@ package redislock
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/lock"
@@ -18,7 +19,12 @@ type lease struct {
 	fence    uint64
 	expiry   driver.Expiry
 	releases redisdriver.Attempts
+
+	unnotified atomic.Bool
 }
+
+// Unnotified implements lock.NotifyingLease.
+func (l *lease) Unnotified() bool { return l.unnotified.Load() }
 
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return l.fence }
@@ -69,7 +75,9 @@ func (l *lease) remove(ctx context.Context) (bool, error) {
 	}
 	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token.Text, l.locker.publish, &l.releases}}
 	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)
-	return redisdriver.Flag(call.Reply)
+	released, unnotified, err := redisdriver.Released(call.Reply)
+	l.unnotified.Store(unnotified)
+	return released, err
 }
 
 // discard removes what a request with an unknown outcome may have acquired. It

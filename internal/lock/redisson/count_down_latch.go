@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	latchSetCountScript  = script("latch_set_count.lua")
-	latchCountDownScript = script("latch_count_down.lua")
+	latchSetCountScript  = script("notify.lua", "latch_set_count.lua")
+	latchCountDownScript = freeing("notify.lua", "latch_count_down.lua")
 )
 
 // An RCountDownLatch is Redisson's RCountDownLatch: goroutines wait until its

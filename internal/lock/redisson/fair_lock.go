@@ -16,8 +16,8 @@ import (
 const heartbeat = time.Second
 
 var fairLockType = lockType{
-	acquire: script("fair_queue.lua", "fair_acquire.lua"),
-	release: script("fair_queue.lua", "fair_release.lua"),
+	acquire: script("notify.lua", "fair_queue.lua", "fair_acquire.lua"),
+	release: script("notify.lua", "fair_queue.lua", "fair_release.lua"),
 	extend:  rlockType.extend,
 	keys: func(name, _ string) []string {
 		return []string{name, prefixed("redisson_lock_queue", name), prefixed("redisson_lock_timeout", name)}

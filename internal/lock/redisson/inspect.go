@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	forceUnlockScript       = script("force_unlock.lua")
-	fairForceUnlockScript   = script("fair_queue.lua", "fair_force_unlock.lua")
-	permitForceUnlockScript = script("permit_force_unlock.lua")
+	forceUnlockScript       = script("notify.lua", "force_unlock.lua")
+	fairForceUnlockScript   = script("notify.lua", "fair_queue.lua", "fair_force_unlock.lua")
+	permitForceUnlockScript = script("notify.lua", "permit_force_unlock.lua")
 )
 
 // Info is the state of a lock at one moment.

@@ -20,7 +20,12 @@ type lease struct {
 	expiry  driver.Expiry
 	noReply atomic.Bool // a release was sent and its reply was lost
 	twice   bool        // the lock was requested more than once
+
+	unnotified atomic.Bool
 }
+
+// Unnotified implements lock.NotifyingLease.
+func (l *lease) Unnotified() bool { return l.unnotified.Load() }
 
 // Fence implements lock.Lease. Only fenced locks have one.
 func (l *lease) Fence() uint64 { return l.fence }
@@ -66,9 +71,11 @@ func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	}
 	const attempts = 3
 	for range attempts {
-		found, err = redisdriver.Flag(typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(), l.Owner(), publish,
-			typ.channel(l.key)))
+		var unnotified bool
+		found, unnotified, err = redisdriver.Released(typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(),
+			l.Owner(), publish, typ.channel(l.key)))
 		if err == nil {
+			l.unnotified.Store(unnotified)
 			return found, nil
 		}
 		l.noReply.Store(true)

@@ -107,6 +107,9 @@ type multiLease struct{ parts []lock.Lease }
 // Fence implements lock.Lease: there is none.
 func (*multiLease) Fence() uint64 { return 0 }
 
+// Unnotified implements lock.NotifyingLease.
+func (m *multiLease) Unnotified() bool { return slices.ContainsFunc(m.parts, lock.IsUnnotified) }
+
 // Extend implements lock.Lease.
 func (m *multiLease) Extend(ctx context.Context, ttl time.Duration) error {
 	return m.each(func(part lock.Lease) error { return part.Extend(ctx, ttl) })

@@ -13,15 +13,15 @@ import (
 )
 
 var permitType = lockType{
-	acquire: script("permit_acquire.lua"),
-	release: script("permit_release.lua"),
+	acquire: script("notify.lua", "permit_acquire.lua"),
+	release: script("notify.lua", "permit_release.lua"),
 	extend:  script("permit_extend.lua"),
 	keys:    func(name, _ string) []string { return []string{name, suffixed(name, "timeout")} },
 	channel: semaphoreChannel,
 	member:  permitID,
 }
 
-var permitSetPermitsScript = script("permit_set_permits.lua")
+var permitSetPermitsScript = script("notify.lua", "permit_set_permits.lua")
 
 // permitID returns the id of a permit in Redis: 16 bytes, which Redisson shows
 // as 32 hex digits. The owner of a permit is a UUID made by newID.

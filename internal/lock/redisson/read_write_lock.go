@@ -13,7 +13,7 @@ import (
 
 var readLockType = lockType{
 	acquire: script("read_holds.lua", "read_acquire.lua"),
-	release: script("read_holds.lua", "read_release.lua"),
+	release: script("notify.lua", "read_holds.lua", "read_release.lua"),
 	extend:  script("read_extend.lua"),
 	keys: func(name, owner string) []string {
 		return []string{name, suffixed(name, owner+":rwlock_timeout:1"), writerWaitsKey(name)}
@@ -24,14 +24,14 @@ var readLockType = lockType{
 
 var writeLockType = lockType{
 	acquire: script("read_holds.lua", "write_acquire.lua"),
-	release: script("write_release.lua"),
+	release: script("notify.lua", "write_release.lua"),
 	extend:  rlockType.extend,
 	keys:    func(name, _ string) []string { return []string{name, writerWaitsKey(name)} },
 	channel: rwChannel,
 	member:  func(owner string) string { return owner + ":write" },
 }
 
-var downgradeScript = script("write_downgrade.lua")
+var downgradeScript = script("notify.lua", "write_downgrade.lua")
 
 func rwChannel(name string) string { return prefixed("redisson_rwlock", name) }
 

@@ -4,7 +4,7 @@ import "context"
 
 var rlockType = lockType{
 	acquire: script("rlock_acquire.lua"),
-	release: script("rlock_release.lua"),
+	release: script("notify.lua", "rlock_release.lua"),
 	extend:  script("rlock_extend.lua"),
 	keys:    func(name, _ string) []string { return []string{name} },
 	channel: lockChannel,

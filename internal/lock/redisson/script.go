@@ -12,8 +12,12 @@ var scriptFiles embed.FS
 
 // script concatenates files to one script. All files but the last only define
 // functions.
-func script(files ...string) *redis.Script {
-	var source string
+func script(files ...string) *redis.Script { return scriptAfter("", files...) }
+
+// freeing returns a script that the server also runs when its memory is full.
+func freeing(files ...string) *redis.Script { return scriptAfter("#!lua flags=allow-oom\n", files...) }
+
+func scriptAfter(source string, files ...string) *redis.Script {
 	for _, file := range files {
 		text, err := scriptFiles.ReadFile("lua/" + file)
 		if err != nil {

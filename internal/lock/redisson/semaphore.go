@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	semaphoreSetPermitsScript = script("semaphore_set_permits.lua")
+	semaphoreSetPermitsScript = script("notify.lua", "semaphore_set_permits.lua")
 	semaphoreAcquireScript    = script("semaphore_acquire.lua")
-	semaphoreReleaseScript    = script("semaphore_release.lua")
+	semaphoreReleaseScript    = freeing("notify.lua", "semaphore_release.lua")
 )
 
 func semaphoreChannel(name string) string { return prefixed("redisson_sc", name) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/lock"
@@ -19,7 +20,12 @@ type lease struct {
 	mu         sync.Mutex
 	nodeLeases []lock.Lease // by node; nil where there is none
 	ended      bool
+
+	unnotified atomic.Bool
 }
+
+// Unnotified implements lock.NotifyingLease, of any node that has replied.
+func (l *lease) Unnotified() bool { return l.unnotified.Load() }
 
 // Fence implements lock.Lease. It returns 0: the lease has no fence.
 func (l *lease) Fence() uint64 { return 0 }
@@ -56,7 +62,11 @@ func (l *lease) Release(ctx context.Context) error {
 		if nodeLeases[node] == nil {
 			return lock.ErrLost
 		}
-		return nodeLeases[node].Release(ctx)
+		err := nodeLeases[node].Release(ctx)
+		if lock.IsUnnotified(nodeLeases[node]) {
+			l.unnotified.Store(true)
+		}
+		return err
 	})
 	switch {
 	case r.granted >= l.locker.quorum():

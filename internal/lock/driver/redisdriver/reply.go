@@ -11,14 +11,20 @@ import (
 // that there is none to remove: the key has another type, or the client is
 // closed and cannot know. Otherwise it returns err.
 func Discarded(err error) error {
-	if errors.Is(err, redis.ErrClosed) || redis.HasErrorPrefix(err, "WRONGTYPE") || errors.Is(err, ErrWrongType) {
+	if errors.Is(err, redis.ErrClosed) || redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return nil
 	}
 	return err
 }
 
-// ErrWrongType reports a key that holds another type of value.
-var ErrWrongType = errors.New("the key holds the wrong type of value")
+// Error is an error reply of the server that a script has returned as text.
+type Error string
+
+// Error implements error.
+func (e Error) Error() string { return string(e) }
+
+// RedisError implements redis.Error.
+func (Error) RedisError() {}
 
 // Integer returns the integer that a script has returned. A reply of another
 // type is an error: go-redis would convert it, and so turn a reply that is not
@@ -43,6 +49,16 @@ func Flag(reply *redis.Cmd) (bool, error) {
 		return false, err
 	}
 	return flag(n)
+}
+
+// Released returns whether a script has released a lock, and whether it could not
+// notify the waiters: its reply is 1, 2 (released without a message) or 0.
+func Released(reply *redis.Cmd) (released, unnotified bool, err error) {
+	n, err := Integer(reply)
+	if err == nil && (n < 0 || n > 2) {
+		err = fmt.Errorf("unexpected reply %d", n)
+	}
+	return n > 0, n == 2, err
 }
 
 // flags returns the flags that a script has returned in an array.

@@ -15,7 +15,7 @@ if ttl == -2 and (not first or first == owner) or redis.call('hexists', KEYS[1],
 	return 0
 end
 if ttl == -2 and removed then
-	redis.call(ARGV[3], ARGV[4] .. ':' .. first, '0') -- no release will notify the new head
+	notify(ARGV[3], ARGV[4] .. ':' .. first, '0') -- no release will notify the new head
 end
 if ARGV[5] == '1' then
 	if not redis.call('zscore', KEYS[3], owner) then

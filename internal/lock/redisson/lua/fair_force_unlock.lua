@@ -4,7 +4,7 @@
 if redis.call('del', KEYS[1]) == 1 then
 	local first = head()
 	if first then
-		redis.call(ARGV[1], ARGV[2] .. ':' .. first, '0')
+		notify(ARGV[1], ARGV[2] .. ':' .. first, '0')
 	end
 end
 return 1

@@ -7,6 +7,6 @@ if count <= 0 then
 	redis.call('del', KEYS[1])
 end
 if count == 0 then
-	redis.call(ARGV[1], ARGV[2], '0')
+	notify(ARGV[1], ARGV[2], '0')
 end
 return 1

@@ -5,5 +5,5 @@
 if not redis.call('set', KEYS[1], ARGV[3], 'nx') then
 	return 0
 end
-redis.call(ARGV[1], ARGV[2], '1')
+notify(ARGV[1], ARGV[2], '1')
 return 1

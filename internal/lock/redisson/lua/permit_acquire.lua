@@ -12,7 +12,7 @@ if not redis.call('zscore', KEYS[2], ARGV[2]) then
 	local free = tonumber(redis.call('get', KEYS[1]) or 0)
 	if expired > 0 then
 		free = redis.call('incrby', KEYS[1], expired)
-		redis.call(ARGV[3], ARGV[4], free)
+		notify(ARGV[3], ARGV[4], free)
 	end
 	if free < 1 then
 		local next = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]

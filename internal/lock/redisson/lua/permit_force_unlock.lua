@@ -4,6 +4,6 @@
 local acquired = redis.call('zcard', KEYS[2])
 redis.call('del', KEYS[2])
 if acquired > 0 then
-	redis.call(ARGV[1], ARGV[2], redis.call('incrby', KEYS[1], acquired))
+	notify(ARGV[1], ARGV[2], redis.call('incrby', KEYS[1], acquired))
 end
 return 1

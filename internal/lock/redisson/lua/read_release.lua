@@ -2,7 +2,7 @@
 -- notify its waiters.
 -- KEYS[1] the lock, KEYS[2] the hold, KEYS[3] exists while a Go writer waits
 -- ARGV[1] owner, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
--- Returns 1 if released, 0 if the owner had no hold.
+-- Returns 1 if released (2: without the message), 0 if the owner had no hold.
 local was_reader = redis.call('hdel', KEYS[1], ARGV[1])
 local released = redis.call('del', KEYS[2])
 if was_reader == 0 then
@@ -14,7 +14,7 @@ if redis.call('hget', KEYS[1], 'mode') == 'read' then
 		redis.call('pexpire', KEYS[1], ttl)
 	else
 		redis.call('del', KEYS[1])
-		redis.call(ARGV[2], ARGV[3], '0')
+		return released * notify(ARGV[2], ARGV[3], '0')
 	end
 end
 return released

@@ -5,5 +5,5 @@
 if not redis.call('set', KEYS[1], ARGV[1], 'nx') then
 	return 0
 end
-redis.call(ARGV[2], ARGV[3], ARGV[1])
+notify(ARGV[2], ARGV[3], ARGV[1])
 return 1

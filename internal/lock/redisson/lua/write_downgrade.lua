@@ -9,5 +9,5 @@ end
 redis.call('hset', KEYS[1], 'mode', 'read', ARGV[2], 1)
 redis.call('set', KEYS[2], 1, 'px', ARGV[1])
 redis.call('pexpire', KEYS[1], ARGV[1])
-redis.call(ARGV[3], ARGV[4], '1')
+notify(ARGV[3], ARGV[4], '1')
 return 1

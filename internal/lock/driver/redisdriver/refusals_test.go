@@ -1,0 +1,196 @@
+package redisdriver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/lock/redisson"
+	"example.com/flashsale/internal/lock/redlock"
+)
+
+// lockers are all drivers of Redis, each with one server.
+var lockers = map[string]func(redis.UniversalClient) lock.Locker{
+	"redislock":          func(c redis.UniversalClient) lock.Locker { return redislock.New(c) },
+	"redislock, batched": func(c redis.UniversalClient) lock.Locker { return redislock.Batched(c) },
+	"redislock, fenced":  func(c redis.UniversalClient) lock.Locker { return redislock.Fenced(c) },
+	"redlock":            func(c redis.UniversalClient) lock.Locker { return redlock.New(redislock.New(c)) },
+	"Lock":               func(c redis.UniversalClient) lock.Locker { return client(c).Lock() },
+	"FencedLock":         func(c redis.UniversalClient) lock.Locker { return client(c).FencedLock() },
+	"FairLock":           func(c redis.UniversalClient) lock.Locker { return client(c).FairLock() },
+	"ReadLock":           func(c redis.UniversalClient) lock.Locker { return client(c).ReadLock() },
+	"WriteLock":          func(c redis.UniversalClient) lock.Locker { return client(c).WriteLock() },
+	"permit":             openPermit,
+	"MultiLock": func(c redis.UniversalClient) lock.Locker {
+		return redisson.NewMultiLock(redisson.Part{Locker: client(c).Lock()})
+	},
+}
+
+func client(c redis.UniversalClient) *redisson.Client { return redisson.New(c, redisson.Auto) }
+
+// openPermit returns a semaphore whose key k has one permit.
+func openPermit(c redis.UniversalClient) lock.Locker {
+	p := client(c).PermitExpirableSemaphore()
+	if err := p.SetPermits(context.Background(), "k", 1); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// asUser returns the URL for a new user of the server, which has rules.
+func asUser(tb testing.TB, url string, rules ...any) string {
+	tb.Helper()
+	args := append([]any{"acl", "setuser", "app", "on", ">pw"}, rules...)
+	if err := labtest.DialURL(tb, url).Do(tb.Context(), args...).Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return strings.Replace(url, "unix://", "unix://app:pw@", 1)
+}
+
+// ACL SETUSER gives a user of Redis 7 no channel.
+func TestUserWithoutChannelsReleasesAndWaits(t *testing.T) {
+	t.Parallel()
+	for name, open := range lockers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rdb := labtest.DialURL(t, asUser(t, labtest.Redis(t).URL, "~*", "+@all"))
+			var released, unnotified atomic.Int32
+			c := lock.New(open(rdb), lock.WithObserver(func(e lock.Event) {
+				switch e.Kind {
+				case lock.EventReleased:
+					released.Add(1)
+				case lock.EventUnnotified:
+					unnotified.Add(1)
+				}
+			}))
+			const holders = 3
+			var group sync.WaitGroup
+			for range holders {
+				group.Go(func() {
+					held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: time.Hour, Wait: time.Minute})
+					if err != nil {
+						t.Error(err)
+					} else if err := held.Release(t.Context()); err != nil {
+						t.Errorf("Release: %v", err)
+					}
+				})
+			}
+			group.Wait()
+			if n := released.Load(); n != holders {
+				t.Errorf("%d locks were released, want %d", n, holders)
+			}
+			if n := unnotified.Load(); n == 0 && name != "FairLock" { // it notifies only whom it knows
+				t.Error("no release was counted as unnotified")
+			}
+		})
+	}
+}
+
+// fill makes the server refuse what needs memory until the returned function is called.
+func fill(tb testing.TB, rdb redis.UniversalClient) (empty func()) {
+	tb.Helper()
+	set := func(limit string) {
+		if err := rdb.ConfigSet(tb.Context(), "maxmemory", limit).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	set("1")
+	return func() { set("0") }
+}
+
+func TestFullServerExtendsAndReleases(t *testing.T) {
+	t.Parallel()
+	for name, open := range lockers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rdb := labtest.Dial(t, labtest.Redis(t))
+			l := open(rdb)
+			lease, err := l.TryLock(t.Context(), "k", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			empty := fill(t, rdb)
+			_, err = l.TryLock(t.Context(), "other", time.Minute)
+			if errors.Is(err, lock.ErrLocked) && name != "permit" { // which has none of this key
+				t.Errorf("TryLock: %v, want an unknown outcome", err)
+			}
+			if err := lease.Extend(t.Context(), time.Hour); err != nil && name != "permit" {
+				t.Errorf("Extend: %v", err)
+			}
+			if err := lease.Release(t.Context()); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+			empty()
+			if _, err := l.TryLock(t.Context(), "k", time.Minute); err != nil {
+				t.Errorf("TryLock after Release: %v", err)
+			}
+		})
+	}
+}
+
+// The batches hold acquisitions beside releases.
+func TestFullServerRefusesNoReleaseOfABatch(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	l := redislock.Batched(rdb)
+	leases := make([]lock.Lease, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			var err error
+			if leases[i], err = l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	fill(t, rdb)
+	for i := range n {
+		group.Go(func() { _, _ = l.TryLock(t.Context(), fmt.Sprint("other", i), time.Minute) })
+		group.Go(func() {
+			if err := leases[i].Release(t.Context()); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestSemaphoreAndLatchNeedNeitherChannelNorMemory(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	c := redisson.New(labtest.DialURL(t, asUser(t, server.URL, "~*", "+@all")), redisson.Auto)
+	s, latch := c.Semaphore("s"), c.CountDownLatch("l")
+	for what, try := range map[string]func(context.Context, int) (bool, error){
+		"the semaphore": s.TrySetPermits, "the latch": latch.TrySetCount,
+	} {
+		if set, err := try(t.Context(), 2); !set || err != nil {
+			t.Fatalf("create %s: %t, %v", what, set, err)
+		}
+	}
+	if err := s.Acquire(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, labtest.Dial(t, server))
+	err := errors.Join(s.Release(t.Context(), 2), latch.CountDown(t.Context()), latch.CountDown(t.Context()))
+	if err != nil {
+		t.Error(err)
+	}
+	if n, err := s.AvailablePermits(t.Context()); n != 2 || err != nil {
+		t.Errorf("%d permits, %v, want 2", n, err)
+	}
+	if err := latch.Await(t.Context()); err != nil {
+		t.Errorf("Await: %v", err)
+	}
+}
