@@ -3,9 +3,9 @@ package commit
 // A batch is the orders that share a transaction.
 type batch struct {
 	parts   []part
-	orders  []*pending      // of all parts; those of a coupon in order of arrival
-	placed  []*pending      // are durable once the transaction is committed
-	refused map[int64]error // the verdicts on the others, by order id
+	orders  []*pending         // of all parts; those of a coupon in order of arrival
+	placed  []*pending         // are durable once the transaction is committed
+	refused map[*pending]error // the verdicts on the others
 }
 
 // A part is the orders of one coupon in a batch.

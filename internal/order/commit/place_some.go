@@ -23,7 +23,7 @@ var errNonePlaced = errors.New("no order placed")
 // inserts the orders, then decrements the stocks. All instances contend for the
 // coupons' rows; in this order they are locked only until the commit.
 func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
-	b.placed, b.refused = nil, map[int64]error{}
+	b.placed, b.refused = nil, map[*pending]error{}
 	inserted, err := b.insertOrders(ctx, conn)
 	if err != nil {
 		return err
@@ -58,18 +58,19 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
 	type key struct{ couponID, userID int64 }
-	orderIDs := make(map[key]int64, len(stored))
+	orders := make(map[key]order.Order, len(stored))
 	for _, o := range stored {
-		orderIDs[key{o.CouponID, o.UserID}] = o.ID
+		orders[key{o.CouponID, o.UserID}] = o
 	}
+	own := map[int64]bool{} // an id may have been given twice, in this batch or before it
 	for _, p := range b.orders {
-		switch id, found := orderIDs[key{p.CouponID, p.UserID}]; {
+		switch o, found := orders[key{p.CouponID, p.UserID}]; {
 		case !found:
-			b.refused[p.ID] = order.ErrIDTaken
-		case id != p.ID:
-			b.refused[p.ID] = &order.AlreadyClaimedError{OrderID: id}
+			b.refused[p] = order.ErrIDTaken
+		case o.ID != p.ID || !o.CreatedAt.Equal(p.CreatedAt) || own[o.ID]:
+			b.refused[p] = &order.AlreadyClaimedError{OrderID: o.ID}
 		default:
-			inserted = append(inserted, p)
+			inserted, own[o.ID] = append(inserted, p), true
 		}
 	}
 	return inserted, nil
@@ -142,11 +143,11 @@ func lockStocks(ctx context.Context, conn *sqlx.Conn, orders []*pending) (map[or
 func (b *batch) refuse(late []*pending) {
 	deleted := make(map[int64]bool, len(late))
 	for _, p := range late {
-		b.refused[p.ID], deleted[p.ID] = coupon.ErrSoldOut, true
+		b.refused[p], deleted[p.ID] = coupon.ErrSoldOut, true
 	}
-	for id, err := range b.refused {
+	for p, err := range b.refused {
 		if duplicate, ok := errors.AsType[*order.AlreadyClaimedError](err); ok && deleted[duplicate.OrderID] {
-			b.refused[id] = coupon.ErrSoldOut
+			b.refused[p] = coupon.ErrSoldOut
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (g *groupCommit) reply(b *batch, start time.Time, err error) {
 		if err != nil {
 			p.result <- err // the refusals were read in a transaction that was not committed
 		} else {
-			p.result <- b.refused[p.ID]
+			p.result <- b.refused[p]
 		}
 	}
 	g.ended(t)

@@ -1,0 +1,65 @@
+package commit_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+// All claims of a batch, two of each user, have the same id, which also an earlier
+// order of the first user has in the second case.
+func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]int{"fresh id": 0, "id of an earlier order": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const id, couponID, users, stock = 7, 1, 6, 20
+			s := ordertest.NewSale(t)
+			s.Coupon(couponID, stock)
+			i := s.Instance()
+			segment := order.Segment{CouponID: couponID}
+			claim := func(userID int64, age time.Duration) error {
+				created := time.Now().UTC().Truncate(time.Millisecond).Add(-age)
+				return i.Committer.Commit(t.Context(), segment,
+					order.Order{ID: id, CouponID: couponID, UserID: userID, CreatedAt: created})
+			}
+			if before == 1 {
+				if err := claim(1, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := block(s, i, couponID)
+			first := b.first(99)
+			var group sync.WaitGroup
+			errs := make([]error, 2*users)
+			for n := range errs {
+				group.Go(func() { errs[n] = claim(int64(n%users)+1, time.Duration(n)*time.Second) })
+			}
+			labtest.Eventually(t, "all are queued", func() bool {
+				_, orders := commit.Queued(i.Committer)
+				return orders == len(errs)
+			})
+			b.lift()
+			group.Wait()
+			ordertest.Expect(t, "the first batch", first, nil)
+			accepted := 0
+			for n, err := range errs {
+				switch {
+				case err == nil:
+					accepted++
+				case !errors.Is(err, order.ErrIDTaken) && !errors.Is(err, order.ErrAlreadyClaimed):
+					t.Errorf("claim %d: %v", n, err)
+				}
+			}
+			if a := s.Audit(couponID); accepted+before != 1 || a.Orders != 2 || a.Stock != stock-2 {
+				t.Errorf("%d of the claims accepted, %d orders, stock %d", accepted, a.Orders, a.Stock)
+			}
+		})
+	}
+}
