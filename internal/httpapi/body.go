@@ -30,6 +30,16 @@ func requireJSON(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
+// requireNoBody passes on requests without a body. While one is awaited, a request
+// holds a place that others need, although nobody knows yet who sent it.
+func requireNoBody(ctx huma.Context, next func(huma.Context)) {
+	if r, w := humachi.Unwrap(ctx); r.ContentLength != 0 {
+		noBody.write(w)
+		return
+	}
+	next(ctx)
+}
+
 // isPlainJSON reports whether the header describes a JSON body. A body without a
 // type is taken for JSON.
 func isPlainJSON(h http.Header) bool {

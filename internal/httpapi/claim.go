@@ -18,6 +18,10 @@ const claimRoute = "POST /coupons/{id}/orders"
 // outputs at run time. That saves 1.7 µs of a claim's 55 to 60
 // (BenchmarkClaimRoute).
 func (a *API) serveClaim(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		noBody.write(w)
+		return
+	}
 	if !a.opened.Load() {
 		unavailable.write(w)
 		return

@@ -63,6 +63,7 @@ var (
 	bodyTooSlow = newProblem(408, "body_too_slow", "The request body did not arrive in time.")
 	tooLarge    = newProblem(413, "body_too_large",
 		fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
+	noBody           = newProblem(413, tooLarge.Code, "This operation has no body. Send none, or Content-Length: 0.")
 	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type",
 		"The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
 

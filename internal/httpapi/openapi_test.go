@@ -29,7 +29,8 @@ type specOperation struct {
 		Name   string
 		Schema specSchema
 	}
-	Responses map[string]struct {
+	RequestBody *struct{}
+	Responses   map[string]struct {
 		Headers map[string]struct{ Required bool }
 		Content map[string]struct{ Schema specSchema }
 	}

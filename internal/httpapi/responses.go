@@ -13,10 +13,10 @@ import (
 // everyBody those of operations that read a body.
 var (
 	everyOperation = []*Problem{
-		badRequest, unauthorized, invalidToken, tooLarge, rateLimited, headersTooLarge,
+		badRequest, unauthorized, invalidToken, rateLimited, headersTooLarge,
 		internal, notImplemented, unavailable, overloaded, wrongVersion,
 	}
-	everyBody = []*Problem{invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
+	everyBody = []*Problem{tooLarge, invalidJSON, incompleteBody, bodyTooSlow, unsupportedMedia}
 )
 
 // everyProblem lists the problems that clients can see.

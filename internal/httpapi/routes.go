@@ -60,14 +60,16 @@ func (a *API) routes() http.Handler {
 func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string,
 	serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
 	op := operation(role, route, summary)
-	op.Middlewares = huma.Middlewares{a.authorize(role)}
+	op.Middlewares = huma.Middlewares{requireNoBody, a.authorize(role)}
 	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)
 	if role == auth.RoleAdmin {
 		verdicts = append(verdicts, forbidden)
 	}
 	if hasField[I]("Body") {
-		op.Middlewares = append(op.Middlewares, requireJSON)
+		op.Middlewares = huma.Middlewares{a.authorize(role), requireJSON}
 		verdicts = append(verdicts, everyBody...)
+	} else {
+		verdicts = append(verdicts, noBody)
 	}
 	if hasField[O]("Location") {
 		op.DefaultStatus = http.StatusCreated

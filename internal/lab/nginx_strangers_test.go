@@ -1,0 +1,120 @@
+package lab_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// strangersPlaces is how many claims may be in progress for the tests of who takes their places.
+const strangersPlaces = 100
+
+// startFewClaims starts nginx with the deployed limits, but for fewer claims in progress.
+func startFewClaims(t *testing.T, upstream string) *lab.Nginx {
+	t.Helper()
+	dir := copyOfConf(t)
+	replace(t, filepath.Join(dir, "site", "claims.conf"), "limit_conn claims 12000;",
+		fmt.Sprintf("limit_conn claims %d;", strangersPlaces))
+	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	return n
+}
+
+// A body is awaited for as long as its client sends a byte now and then, and nginx knows no token. So no
+// request with a needless body may hold what others need: it is refused at once.
+func TestUnfinishedBodiesTakeNoPlaceOfAClaim(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })
+	n := startFewClaims(t, addr)
+	for _, framing := range []string{"Content-Length: 1000\r\n\r\n{", "Content-Length: 01\r\n\r\n", chunked(1000, "x"),
+		"Transfer-Encoding: chunked\r\n\r\n"} {
+		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
+			var strangers []net.Conn
+			for range strangersPlaces + 20 {
+				conn := connect(t, n)
+				_, _ = io.WriteString(conn, "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\n"+expect+framing)
+				strangers = append(strangers, conn)
+			}
+			for range 40 {
+				if resp, body := send(t, n, emptyClaim); resp.StatusCode != 201 {
+					t.Fatalf("%q: %s beside bodies that do not end: %s", framing, resp.Status, body)
+				}
+			}
+			for _, conn := range strangers {
+				wantRefusedBody(t, conn)
+			}
+		}
+	}
+}
+
+const emptyClaim = "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"
+
+// wantRefusedBody checks that the request got a 413, and that its connection ends.
+func wantRefusedBody(t *testing.T, conn net.Conn) {
+	t.Helper()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	wantProblem(t, resp, string(body), 413, "body_too_large")
+	if _, err := r.ReadByte(); err == nil {
+		t.Error("more than one response")
+	} else if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // as net returns it
+		t.Error("nginx keeps the connection")
+	}
+}
+
+func TestConnectionOfARefusedBodyEnds(t *testing.T) {
+	t.Parallel()
+	n := startFewClaims(t, "127.0.0.1:1")
+	conn := connect(t, n)
+	_, _ = io.WriteString(conn, "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n")
+	go func() {
+		for err := error(nil); err == nil; time.Sleep(100 * time.Millisecond) {
+			_, err = io.WriteString(conn, "x")
+		}
+	}()
+	wantRefusedBody(t, conn)
+}
+
+// A response that its client does not read keeps the request in progress.
+func TestUnreadResponsesKeepNoPlaceOfAClaim(t *testing.T) {
+	t.Parallel()
+	addr, _ := startInstance(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+		}
+	})
+	n := startFewClaims(t, addr)
+	for range strangersPlaces {
+		conn := connect(t, n)
+		_, _ = io.WriteString(conn, emptyClaim)
+		if _, err := conn.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	honest := strings.Replace(emptyClaim, "\r\n\r\n", "\r\nAuthorization: x\r\n\r\n", 1)
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if resp, _ := send(t, n, honest); resp.StatusCode == 200 {
+			return
+		}
+		if time.Since(begin) > 8*time.Second { // send_timeout of other requests is 10 s
+			t.Fatal("clients that do not read keep all places")
+		}
+	}
+}
