@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/admission/listener"
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/ordermetrics"
 )
@@ -46,6 +47,14 @@ func registerClaims(r prometheus.Registerer, claims *order.Claims, orders *order
 	promises := ordermetrics.NewPromises(orders)
 	opened.add(promises.Close)
 	r.MustRegister(ordermetrics.Slots{Claims: claims}, promises)
+}
+
+// registerClock registers the skew of the instance's clock.
+func registerClock(r prometheus.Registerer, clock *connect.Clock) {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "flashsale_clock_skew_seconds",
+		Help: "How much the instance's clock is ahead of the database's, which decides on windows and tokens.",
+	}, func() float64 { return clock.Skew().Seconds() }))
 }
 
 // registerJWKSFailures registers the counter of failed fetches, which is 0 without

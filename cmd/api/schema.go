@@ -25,6 +25,10 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := s.prepareSchema(ctx, cfg, db)
 		if err == nil {
+			err = s.clock.Measure(ctx)
+		}
+		if err == nil {
+			go s.clock.Follow(ctx, s.log)
 			s.api.Open()
 			s.guards.watch(func(ctx context.Context) { s.api.Ready(ctx) }) // which logs what has changed
 			return s.awaitReady(ctx)

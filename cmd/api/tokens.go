@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,8 +15,11 @@ import (
 
 // openVerifier returns the verifier of the service's tokens. It fetches the JWKS,
 // because a service without keys would refuse every user.
-func openVerifier(cfg config, log *slog.Logger, failures prometheus.Counter, opened *closers) (*auth.Verifier, error) {
+func openVerifier(
+	cfg config, now func() time.Time, log *slog.Logger, failures prometheus.Counter, opened *closers,
+) (*auth.Verifier, error) {
 	tokens := cfg.tokens()
+	tokens.Now = now
 	if cfg.JWTJWKS == "" {
 		return auth.NewVerifier(tokens), nil
 	}

@@ -33,6 +33,7 @@ type service struct {
 	claims  *order.Claims
 	api     *httpapi.API
 	guards  *guards
+	clock   *connect.Clock
 	metrics *prometheus.Registry
 	handler http.Handler // api, with the lab-only routes if LAB is on
 	// shutdown ends the responses that do not end by themselves.
@@ -69,7 +70,9 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		return nil, err
 	}
 	metrics := registry(p)
-	verifier, err := openVerifier(cfg, log, registerJWKSFailures(metrics), opened)
+	clock := connect.NewClock(p.probeDB)
+	registerClock(metrics, clock)
+	verifier, err := openVerifier(cfg, clock.Now, log, registerJWKSFailures(metrics), opened)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +99,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		IDs: idgen.New(p.rdb, "order"), Locks: locks,
 		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Running: cfg.running(), Waits: cfg.timeout().Waits(),
-		Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
+		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
 	})
 	if err != nil {
 		return nil, err
@@ -106,6 +109,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims,
 		Orders:         order.NewStore(p.db),
 		Verifier:       verifier,
+		Now:            clock.Now,
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
@@ -119,7 +123,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		return nil, err
 	}
 	return &service{
-		log: log, claims: claims, api: api, guards: guards, metrics: metrics, handler: handler,
+		log: log, claims: claims, api: api, guards: guards, clock: clock, metrics: metrics, handler: handler,
 		shutdown: sections.Close,
 	}, nil
 }

@@ -21,6 +21,8 @@ type Config struct {
 	// Issuer and Audience, unless they are empty, are required of tokens: iss is
 	// the issuer, and aud contains the audience.
 	Issuer, Audience string
+	// Now is the clock of exp and nbf; nil means the instance's own.
+	Now func() time.Time
 }
 
 // A Verifier verifies tokens. It is safe for concurrent use.
@@ -64,6 +66,9 @@ func (c Config) options() []jwt.ParserOption {
 	}
 	options := []jwt.ParserOption{jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(),
 		jwt.WithExpirationRequired(), jwt.WithLeeway(leeway)}
+	if c.Now != nil {
+		options = append(options, jwt.WithTimeFunc(c.Now))
+	}
 	if c.Issuer != "" {
 		options = append(options, jwt.WithIssuer(c.Issuer))
 	}

@@ -56,7 +56,7 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 		return nil, fmt.Errorf("coupon id: %w", err)
 	}
 	b := in.Body
-	c, err := coupon.New(id, string(b.Name), b.BeginTime.Time, b.EndTime.Time, int(b.Stock), time.Now())
+	c, err := coupon.New(id, string(b.Name), b.BeginTime.Time, b.EndTime.Time, int(b.Stock), a.cfg.Now())
 	if err == nil {
 		c, err = c.Split(int(b.Segments))
 	}

@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
@@ -42,6 +43,9 @@ type Config struct {
 	Sites     *ratelimit.Limiter[netip.Prefix] // of those, by the first 48 bits of an IPv6 address; nil for no limit
 	// of the proxies whose X-Real-IP is the client's address; may be empty
 	TrustedProxies []netip.Prefix
+
+	// Now is the clock of what is created; nil means the instance's own.
+	Now func() time.Time
 
 	Instance    string            // the value of X-Instance
 	Timeout     admission.Timeout // the longest time until a response
@@ -72,6 +76,9 @@ type API struct {
 
 // New returns an API that is not open.
 func New(c Config) *API {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
 		clientIP: clientIP(c.TrustedProxies)}
 	c.Metrics.MustRegister(stateCollector{a})

@@ -81,6 +81,7 @@ type Audit struct {
 	Oversold      int `json:"oversold" doc:"Orders beyond the initial stock"`
 	Duplicates    int `json:"duplicates" doc:"Orders beyond one for each user"`
 	Undersold     int `json:"undersold" doc:"Units that left the stock without an order"`
+	OutsideWindow int `json:"outside_window" doc:"Orders made at a time that was in no window that the coupon has had"`
 }
 
 type auditOutput struct {
@@ -96,5 +97,6 @@ func (a *API) audit(ctx context.Context, in *couponPath) (*auditOutput, error) {
 		CouponID: ID{found.CouponID}, InitialStock: found.InitialStock, Stock: found.Stock,
 		Orders: found.Orders, DistinctUsers: found.DistinctUsers, MostPerUser: found.MostPerUser,
 		Oversold: found.Oversold(), Duplicates: found.Duplicates(), Undersold: found.Undersold(),
+		OutsideWindow: found.OutsideWindow,
 	}}, nil
 }

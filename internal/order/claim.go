@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
@@ -27,6 +28,7 @@ type Claims struct {
 	enter     func(context.Context, Section) (leave func()) // nil outside the lab
 	releaser  releaser
 	refused   func(Precheck)
+	now       func() time.Time
 	tracer    tracing.Tracer
 }
 

@@ -58,6 +58,9 @@ type Config struct {
 	// Waits bounds how long a claim may wait until it runs.
 	Waits admission.Limits
 
+	// Now is the clock of windows and orders; nil means the instance's own.
+	Now func() time.Time
+
 	Refused func(Precheck) // optional; called for each claim that a precheck refuses, by several goroutines at once
 	Tracer  tracing.Tracer
 
@@ -81,6 +84,9 @@ func New(c Config) (*Claims, error) {
 	if c.Refused == nil {
 		c.Refused = func(Precheck) {}
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Running == 0 {
 		c.Running = MaxRunning
 	}
@@ -89,6 +95,7 @@ func New(c Config) (*Claims, error) {
 		slots:    slots.New(c.Running, c.Waits),
 		releaser: releaser{locks: c.Locks},
 		refused:  c.Refused,
+		now:      c.Now,
 		tracer:   c.Tracer,
 		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
 		enter:    c.Enter,

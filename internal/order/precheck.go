@@ -26,7 +26,7 @@ var Prechecks = []Precheck{PrecheckWindow, PrecheckOrder, PrecheckFilter, Preche
 // findOpen returns the coupon, and the time at which the prechecks have passed, or
 // the verdict that needs no transaction.
 func (c *Claims) findOpen(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
-	now = time.Now().UTC().Truncate(time.Millisecond)
+	now = c.now().UTC().Truncate(time.Millisecond)
 	couponCtx, span := c.tracer.Start(ctx, "coupon")
 	cp, err = c.coupons.Find(couponCtx, couponID)
 	endStep(span, err)

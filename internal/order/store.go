@@ -57,6 +57,7 @@ type Audit struct {
 	Orders        int   `db:"orders"`
 	DistinctUsers int   `db:"distinct_users"`
 	MostPerUser   int   `db:"most_per_user"`
+	OutsideWindow int   `db:"outside_window"` // orders at times that were in no window that the coupon has had
 }
 
 // Oversold returns the number of orders beyond the initial stock. It is 0 if I1
@@ -76,9 +77,19 @@ func (a Audit) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-a.
 func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
 	const q = `
 		SELECT c.id AS coupon_id, c.initial_stock, ` + coupon.StockColumn + ` AS stock,
-		       COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS distinct_users, COALESCE(MAX(u.n), 0) AS most_per_user
+		       COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS distinct_users, COALESCE(MAX(u.n), 0) AS most_per_user,
+		       COALESCE(SUM(u.outside), 0) AS outside_window
 		FROM coupons c
-		LEFT JOIN (SELECT COUNT(*) AS n FROM coupon_orders WHERE coupon_id = ? GROUP BY user_id) u ON TRUE
+		LEFT JOIN (
+			SELECT COUNT(*) AS n, SUM(NOT EXISTS (
+				SELECT 1 FROM coupons w
+				WHERE w.id = o.coupon_id AND o.created_at BETWEEN w.begin_time AND w.end_time
+			) AND NOT EXISTS (
+				SELECT 1 FROM coupon_changes h JOIN coupon_updates w ON w.change_id = h.id
+				WHERE h.coupon_id = o.coupon_id AND o.created_at BETWEEN w.begin_time_from AND w.end_time_from
+			)) AS outside
+			FROM coupon_orders o WHERE coupon_id = ? GROUP BY user_id
+		) u ON TRUE
 		WHERE c.id = ?
 		GROUP BY c.id, c.initial_stock, c.stock`
 	var a Audit
@@ -93,11 +104,13 @@ func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
 }
 
 // AuditAll audits, one after the other, the coupons whose sale has started and
-// has not ended before endedAfter.
-func (s *Store) AuditAll(ctx context.Context, endedAfter time.Time) ([]Audit, error) {
-	const q = `SELECT id FROM coupons WHERE begin_time <= ? AND end_time > ?`
+// has not ended for longer than afterEnd.
+func (s *Store) AuditAll(ctx context.Context, afterEnd time.Duration) ([]Audit, error) {
+	const q = `
+		SELECT id FROM coupons
+		WHERE begin_time <= UTC_TIMESTAMP(3) AND end_time > UTC_TIMESTAMP(3) - INTERVAL ? SECOND`
 	var ids []int64
-	if err := s.db.SelectContext(ctx, &ids, q, time.Now().UTC(), endedAfter.UTC()); err != nil {
+	if err := s.db.SelectContext(ctx, &ids, q, int(afterEnd.Seconds())); err != nil {
 		return nil, fmt.Errorf("coupons to audit: %w", err)
 	}
 	audits := make([]Audit, 0, len(ids))

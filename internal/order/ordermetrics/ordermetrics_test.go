@@ -29,8 +29,9 @@ func TestScrapesShowBrokenPromises(t *testing.T) {
 			id+1, o[0], o[1])
 	}
 	db.MustExec(`UPDATE coupons SET stock = stock - 4 WHERE id = 2`)
+	db.MustExec(`UPDATE coupon_orders SET created_at = created_at - INTERVAL 9 DAY WHERE coupon_id = 1 AND user_id = 7`)
 	r := scrapedPromises(t, db)
-	for name, want := range map[string]float64{"oversold": 2, "duplicates": 1, "undersold": 4} {
+	for name, want := range map[string]float64{"oversold": 2, "duplicates": 1, "undersold": 4, "outside_window": 1} {
 		if got := r["flashsale_broken_promises "+name]; got != want {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
@@ -42,7 +43,7 @@ func TestScrapesShowThatPromisesHold(t *testing.T) {
 	db := labtest.DB(t)
 	createCoupon(t, db, 1, 1, time.Hour)
 	r := scrapedPromises(t, db)
-	for _, name := range []string{"oversold", "duplicates", "undersold"} {
+	for _, name := range []string{"oversold", "duplicates", "undersold", "outside_window"} {
 		if got, found := r["flashsale_broken_promises "+name]; got != 0 || !found {
 			t.Errorf("%s = %v, found: %v", name, got, found)
 		}

@@ -33,6 +33,7 @@ type Promises struct {
 type promises struct {
 	at                              time.Time // zero before the first audits
 	oversold, duplicates, undersold int
+	outsideWindow                   int
 }
 
 const (
@@ -56,7 +57,7 @@ func NewPromises(store *order.Store) *Promises {
 
 var (
 	broken = prometheus.NewDesc("flashsale_broken_promises",
-		"Orders that break a promise, of all audited coupons: oversold, duplicates, undersold.",
+		"Orders that break a promise, of all audited coupons: oversold, duplicates, undersold, outside_window.",
 		[]string{"promise"}, nil)
 	audited = prometheus.NewDesc("flashsale_audit_timestamp_seconds", "When the last complete audits began.", nil, nil)
 )
@@ -74,7 +75,7 @@ func (p *Promises) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for name, n := range map[string]int{"oversold": found.oversold, "duplicates": found.duplicates,
-		"undersold": found.undersold} {
+		"undersold": found.undersold, "outside_window": found.outsideWindow} {
 		out <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(n), name)
 	}
 	out <- prometheus.MustNewConstMetric(audited, prometheus.GaugeValue, float64(found.at.UnixMilli())/1000)
@@ -97,7 +98,7 @@ func (p *Promises) audit() {
 	ctx, cancel := context.WithTimeout(p.ctx, auditTimeout)
 	defer cancel()
 	start := time.Now()
-	all, err := p.store.AuditAll(ctx, start.Add(-auditAfterEnd))
+	all, err := p.store.AuditAll(ctx, auditAfterEnd)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = false
@@ -113,6 +114,7 @@ func sum(at time.Time, audits []order.Audit) promises {
 		total.oversold += a.Oversold()
 		total.duplicates += a.Duplicates()
 		total.undersold += a.Undersold()
+		total.outsideWindow += a.OutsideWindow
 	}
 	return total
 }
