@@ -42,7 +42,7 @@ func newer(ctx context.Context, conn *sql.Conn) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	version, err := number(ctx, conn, `SELECT version FROM schema_migrations LIMIT 1`)
+	version, err := number(ctx, conn, `SELECT version FROM `+versionTable+` LIMIT 1`)
 	if err != nil || version <= own {
 		return 0, err
 	}
@@ -85,6 +85,10 @@ func mark(ctx context.Context, conn *sql.Conn) error {
 	if err != nil || marked == oldest {
 		return err
 	}
+	return markAs(ctx, conn, own, oldest)
+}
+
+func markAs(ctx context.Context, conn *sql.Conn, version, oldest int) error {
 	const create = `CREATE TABLE IF NOT EXISTS schema_compatibility (
 		version BIGINT NOT NULL,
 		oldest  BIGINT NOT NULL,
@@ -93,7 +97,7 @@ func mark(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, create); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, `REPLACE INTO schema_compatibility (version, oldest) VALUES (?, ?)`, own, oldest)
+	_, err := conn.ExecContext(ctx, `REPLACE INTO schema_compatibility (version, oldest) VALUES (?, ?)`, version, oldest)
 	return err
 }
 

@@ -16,11 +16,11 @@ import (
 func migrateFurther(t *testing.T, db *sqlx.DB, oldest string) (version int) {
 	t.Helper()
 	mustUp(t, db)
-	if err := db.Get(&version, `SELECT version + 1 FROM schema_migrations`); err != nil {
+	if err := db.Get(&version, `SELECT version + 1 FROM flashsale_migrations`); err != nil {
 		t.Fatal(err)
 	}
-	db.MustExec(`REPLACE INTO schema_compatibility SELECT version + 1, ` + oldest + ` FROM schema_migrations`)
-	db.MustExec(`UPDATE schema_migrations SET version = ?`, version)
+	db.MustExec(`REPLACE INTO schema_compatibility SELECT version + 1, ` + oldest + ` FROM flashsale_migrations`)
+	db.MustExec(`UPDATE flashsale_migrations SET version = ?`, version)
 	return version
 }
 
@@ -29,13 +29,13 @@ func TestNewerSchemaThatIsMarkedCompatibleIsUsed(t *testing.T) {
 	for _, dirty := range []bool{false, true} { // true: the newer binary was interrupted
 		db := emptyDatabase(t)
 		version := migrateFurther(t, db, "version")
-		db.MustExec(`UPDATE schema_migrations SET dirty = ?`, dirty)
+		db.MustExec(`UPDATE flashsale_migrations SET dirty = ?`, dirty)
 		mustUp(t, db)
 		if newer, err := migrations.Newer(t.Context(), db.DB); newer != version || err != nil {
 			t.Errorf("dirty %t: Newer returned %d, %v; the schema has version %d", dirty, newer, err, version)
 		}
 		var after int
-		if err := db.Get(&after, `SELECT version FROM schema_migrations`); err != nil || after != version {
+		if err := db.Get(&after, `SELECT version FROM flashsale_migrations`); err != nil || after != version {
 			t.Errorf("dirty %t: the old binary left version %d, %v", dirty, after, err)
 		}
 		if err := migrations.Down(t.Context(), db.DB); err == nil {
@@ -50,7 +50,7 @@ func TestNewerSchemaThatIsNotMarkedCompatibleIsRefused(t *testing.T) {
 		"not compatible with this binary": `UPDATE schema_compatibility SET oldest = version`,
 		"not marked":                      `DELETE FROM schema_compatibility`,
 		"from before marks":               `DROP TABLE schema_compatibility`,
-		"beyond the mark":                 `UPDATE schema_migrations SET version = 999999`,
+		"beyond the mark":                 `UPDATE flashsale_migrations SET version = 999999`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +86,7 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	db := emptyDatabase(t)
 	mustUp(t, db)
 	db.MustExec(`DELETE FROM schema_compatibility`)
-	db.MustExec(`UPDATE schema_migrations SET dirty = TRUE`)
+	db.MustExec(`UPDATE flashsale_migrations SET dirty = TRUE`)
 	other, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)

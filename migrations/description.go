@@ -14,6 +14,8 @@ type description map[[2]string]map[string]string
 
 func (d description) of(kind, table string) map[string]string { return d[[2]string{kind, table}] }
 
+func (d description) has(table string) bool { return d.of("kind", table) != nil }
+
 // questions are the statements that describe a table, by kind. They select a name, a
 // text, and the position of a part of the text. MariaDB looks at one table only if its
 // name is compared with =, and it skips the comments for MySQL, as MySQL those for MariaDB.
@@ -35,8 +37,12 @@ var questions = []struct{ kind, statement string }{
 		  AND NOT (update_rule IN ('RESTRICT', 'NO ACTION') AND delete_rule IN ('RESTRICT', 'NO ACTION'))`},
 }
 
+type beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}
+
 // describe describes the tables of this package.
-func describe(ctx context.Context, db *sql.DB) (description, error) {
+func describe(ctx context.Context, db beginner) (description, error) {
 	tx, err := db.BeginTx(ctx, nil) // a proxy sends a transaction to the server that accepts writes
 	if err != nil {
 		return nil, err

@@ -42,17 +42,13 @@ func (t table) differences(found description, without []string) (all []string) {
 	}
 	switch kind, exists := found.of("kind", t.name)[""]; {
 	case !exists:
-		differ(`is missing; the command "api migrate" creates it`)
+		differ(`is missing: has "api migrate" run?`)
 		return all
 	case kind != "BASE TABLE InnoDB":
 		differ("is a %s, not a BASE TABLE InnoDB", kind)
 	}
-	columns, keys, changers := found.of("column", t.name), found.of("key", t.name), found.of("changer", t.name)
-	for _, name := range slices.Sorted(maps.Keys(t.columns)) {
-		if !isWide(columns[name], t.columns[name]) {
-			differ("has the column %s %s, not %s", name, orNone(columns[name]), t.columns[name])
-		}
-	}
+	all = append(all, t.columnDifferences(found)...)
+	keys, changers := found.of("key", t.name), found.of("changer", t.name)
 	for _, name := range slices.Sorted(maps.Keys(t.keys)) {
 		if keys[name] != t.keys[name] && !slices.Contains(without, name) {
 			differ("has the unique key %s (%s), not (%s)", name, orNone(keys[name]), t.keys[name])
@@ -60,6 +56,17 @@ func (t table) differences(found description, without []string) (all []string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(changers)) {
 		differ("has the %s %s", changers[name], name)
+	}
+	return all
+}
+
+func (t table) columnDifferences(found description) (all []string) {
+	columns := found.of("column", t.name)
+	for _, name := range slices.Sorted(maps.Keys(t.columns)) {
+		if !isWide(columns[name], t.columns[name]) {
+			all = append(all, fmt.Sprintf("the table %s has the column %s %s, not %s",
+				t.name, name, orNone(columns[name]), t.columns[name]))
+		}
 	}
 	return all
 }

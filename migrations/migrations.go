@@ -21,7 +21,6 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/database"
-	"github.com/golang-migrate/migrate/v4/database/mysql"
 	"github.com/golang-migrate/migrate/v4/source"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 
@@ -40,7 +39,8 @@ var files embed.FS
 // for a reply.
 //
 // A schema that is newer than this binary and marked as compatible with it remains
-// as it is; otherwise the error wraps ErrTooNew.
+// as it is; otherwise the error wraps ErrTooNew. It wraps ErrForeign if the database has
+// another program's table by the name of one of the service's, and then nothing is written.
 //
 // Processes on different nodes of a cluster do not wait for each other. A
 // migration that fails because another node has run it is repeated, too.
@@ -48,7 +48,8 @@ func Up(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, 1)
 }
 
-// Down reverts all migrations, like Up. All data is lost.
+// Down reverts all migrations, like Up. All data is lost. It returns ErrForeign if there
+// are tables but no record that this package has made them: after Up there is.
 func Down(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, -1)
 }
@@ -114,9 +115,12 @@ func lock(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// migrateLocked applies one migration after the other. Golang-migrate's own way to
-// stop between two (GracefulStop) is a data race in version 4.20.
+// migrateLocked migrates a schema that is this binary's to migrate.
 func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
+	own, err := ownTables(ctx, conn)
+	if err != nil {
+		return err
+	}
 	switch version, err := newer(ctx, conn); {
 	case err != nil:
 		return err
@@ -125,19 +129,33 @@ func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
 	case version > 0:
 		return nil
 	}
+	adopted, err := adopt(ctx, conn, own) // before the marks, which prove it
+	if err != nil {
+		return err
+	}
+	if step < 0 && !adopted {
+		if err := refuseDown(ctx, conn, own); err != nil {
+			return err
+		}
+	}
+	target, err := openVersions(ctx, conn, adopted)
+	if err != nil {
+		return err
+	}
 	if err := mark(ctx, conn); err != nil {
 		return err
 	}
+	return apply(ctx, target, step)
+}
+
+// apply applies one migration after the other. Golang-migrate's own way to stop between
+// two (GracefulStop) is a data race in version 4.20.
+func apply(ctx context.Context, target database.Driver, step int) error {
 	source, err := iofs.New(files, ".")
 	if err != nil {
 		return err
 	}
-	// Unlike WithInstance, WithConnection does not close the pool.
-	target, err := mysql.WithConnection(ctx, conn, &mysql.Config{})
-	if err != nil {
-		return err
-	}
-	m, err := migrate.NewWithInstance("embed", source, "mysql", versions{target, conn})
+	m, err := migrate.NewWithInstance("embed", source, "mysql", target)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func TestInterruptedMigrationIsRepeated(t *testing.T) {
 						db.MustExec("DROP TABLE " + table)
 					}
 				}
-				db.MustExec("UPDATE schema_migrations SET version = ?, dirty = TRUE", version+1)
+				db.MustExec("UPDATE flashsale_migrations SET version = ?, dirty = TRUE", version+1)
 				mustUp(t, db)
 				for _, table := range tables {
 					if _, err := db.Exec("SELECT 1 FROM " + table); err != nil {
@@ -53,7 +53,7 @@ func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 	db := emptyDatabase(t)
 	mustUp(t, db)
 	db.MustExec("DROP TABLE coupon_updates")
-	db.MustExec("UPDATE schema_migrations SET version = 6, dirty = TRUE")
+	db.MustExec("UPDATE flashsale_migrations SET version = 6, dirty = TRUE")
 	if err := migrations.Down(t.Context(), db.DB); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
 		if applied {
 			db.MustExec("DROP TABLE coupons")
 		}
-		db.MustExec("UPDATE schema_migrations SET version = -1, dirty = TRUE")
+		db.MustExec("UPDATE flashsale_migrations SET version = -1, dirty = TRUE")
 		mustUp(t, db)
 	}
 }
@@ -112,8 +112,8 @@ func TestUpGoesOnAfterAMigrationOfAnotherNode(t *testing.T) {
 	var other sync.WaitGroup
 	other.Go(func() {
 		for ctx.Err() == nil {
-			_, _ = db.Exec("UPDATE schema_migrations SET dirty = TRUE") // may conflict
-			_, _ = db.Exec("UPDATE schema_migrations SET dirty = FALSE")
+			_, _ = db.Exec("UPDATE flashsale_migrations SET dirty = TRUE") // may conflict
+			_, _ = db.Exec("UPDATE flashsale_migrations SET dirty = FALSE")
 		}
 	})
 	for range 5 {
@@ -152,7 +152,7 @@ func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 	db := labtest.Open(t, dsn)
 	mustUp(t, db)
-	db.MustExec("UPDATE schema_migrations SET dirty = TRUE")
+	db.MustExec("UPDATE flashsale_migrations SET dirty = TRUE")
 	other, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func newerSchema(t *testing.T, oldest string) string {
 	if err := migrations.Up(t.Context(), db.DB); err != nil {
 		t.Fatal(err)
 	}
-	db.MustExec(fmt.Sprintf(`REPLACE INTO schema_compatibility SELECT version + 1, %s FROM schema_migrations`, oldest))
-	db.MustExec(`UPDATE schema_migrations SET version = version + 1`)
+	db.MustExec(fmt.Sprintf(`REPLACE INTO schema_compatibility SELECT version + 1, %s FROM flashsale_migrations`, oldest))
+	db.MustExec(`UPDATE flashsale_migrations SET version = version + 1`)
 	return dsn
 }

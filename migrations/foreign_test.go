@@ -1,0 +1,172 @@
+package migrations_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/migrations"
+)
+
+const golangMigrate = `CREATE TABLE schema_migrations (version BIGINT NOT NULL PRIMARY KEY, dirty BOOLEAN NOT NULL)`
+
+// The database of another program remains as it is, whatever it holds.
+func TestVersionsOfAnotherProgramAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, statements := range map[string][]string{
+		"none":         {golangMigrate},
+		"clean":        {golangMigrate, `INSERT INTO schema_migrations VALUES (2, FALSE)`},
+		"dirty":        {golangMigrate, `INSERT INTO schema_migrations VALUES (3, TRUE)`},
+		"first, dirty": {golangMigrate, `INSERT INTO schema_migrations VALUES (1, TRUE)`},
+		"as ours":      {golangMigrate, `INSERT INTO schema_migrations VALUES (6, FALSE)`},
+		"a time stamp": {golangMigrate, `INSERT INTO schema_migrations VALUES (20261111000000, FALSE)`},
+		"of Rails": {`CREATE TABLE schema_migrations (version VARCHAR(255) NOT NULL PRIMARY KEY)`,
+			`INSERT INTO schema_migrations VALUES ('20261111000000'), ('20261112000000')`},
+		"a view": {`CREATE VIEW schema_migrations AS SELECT 6 AS version, 0 AS dirty`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := emptyDatabase(t)
+			for _, statement := range statements {
+				db.MustExec(statement)
+			}
+			const all = `SELECT GROUP_CONCAT(version), 0, COUNT(*) FROM schema_migrations HAVING COUNT(*) > 0`
+			before := texts(t, db, all)
+			for range 2 {
+				mustUp(t, db)
+				if err := migrations.CheckGuards(t.Context(), db.DB); err != nil {
+					t.Error(err)
+				}
+				if newer, err := migrations.Newer(t.Context(), db.DB); newer != 0 || err != nil {
+					t.Errorf("the schema is newer: %d, %v", newer, err)
+				}
+				mustDown(t, db)
+			}
+			if diff := cmp.Diff(before, texts(t, db, all)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Nothing is written, by Up or by Down, and the table is named.
+func TestTableOfAnotherProgramIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	for statement, name := range map[string]string{
+		`CREATE TABLE coupons (id BIGINT UNSIGNED PRIMARY KEY, code VARCHAR(9), created_at TIMESTAMP)`: "coupons",
+		`CREATE TABLE locks (id INT PRIMARY KEY)`:                                                      "locks",
+		`CREATE VIEW coupon_orders AS SELECT 1 AS id, 2 AS coupon_id, 3 AS user_id, 4 AS created_at`:   "coupon_orders",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := emptyDatabase(t)
+			db.MustExec(golangMigrate)
+			db.MustExec(statement)
+			before := tableNames(t, db)
+			for _, err := range []error{
+				migrations.Up(t.Context(), db.DB), migrations.Down(t.Context(), db.DB),
+				migrations.CheckGuards(t.Context(), db.DB),
+			} {
+				if err == nil || !strings.Contains(err.Error(), "the table "+name+" ") {
+					t.Error(err)
+				}
+			}
+			if err := migrations.Up(t.Context(), db.DB); !errors.Is(err, migrations.ErrForeign) {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(before, tableNames(t, db)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDownDropsNoTableThatNothingShowsToBeTheService(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	mustUp(t, db)
+	db.MustExec(`DROP TABLE flashsale_migrations`)
+	before := tableNames(t, db)
+	if err := migrations.Down(t.Context(), db.DB); !errors.Is(err, migrations.ErrForeign) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(before, tableNames(t, db)); diff != "" {
+		t.Error(diff)
+	}
+	mustUp(t, db)
+	mustDown(t, db)
+	if n := len(tableNames(t, db)); n != 2 {
+		t.Errorf("%d tables are left, not the version and the marks", n)
+	}
+}
+
+// Older binaries have only schema_migrations: it goes on telling them the version, and
+// what they write there counts, even after a crash.
+func TestVersionsOfOlderBinariesAreAdopted(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"all done":         `DO 0`,
+		"interrupted":      `UPDATE schema_migrations SET version = 3, dirty = TRUE`,
+		"adoption crashed": `REPLACE INTO schema_compatibility VALUES (0, 0)`,
+		"crashed later":    strings.Replace(golangMigrate, "schema", "flashsale", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := emptyDatabase(t)
+			olderSchema(t, db)
+			if name == "crashed later" {
+				db.MustExec(`REPLACE INTO schema_compatibility VALUES (0, 0)`)
+			}
+			db.MustExec(change)
+			mustUp(t, db)
+			wantVersions(t, db)
+			db.MustExec(`UPDATE schema_migrations SET version = 6, dirty = TRUE`) // an older binary, interrupted
+			mustUp(t, db)
+			wantVersions(t, db)
+			mustDown(t, db)
+			mustUp(t, db)
+			wantVersions(t, db)
+		})
+	}
+}
+
+// olderSchema makes what a binary from before flashsale_migrations has made.
+func olderSchema(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	mustUp(t, db)
+	db.MustExec(golangMigrate)
+	db.MustExec(`INSERT INTO schema_migrations VALUES (6, FALSE)`)
+	db.MustExec(`DELETE FROM schema_compatibility`)
+	db.MustExec(`INSERT INTO schema_compatibility VALUES (6, 1)`)
+	db.MustExec(`DROP TABLE flashsale_migrations`)
+}
+
+// wantVersions fails unless both tables hold the version of the schema.
+func wantVersions(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	own := texts(t, db, `SELECT version, dirty, '' FROM flashsale_migrations`)
+	older := texts(t, db, `SELECT version, dirty, '' FROM schema_migrations`)
+	if diff := cmp.Diff(own, older); diff != "" || len(own) != 1 || own[0][1] != "0" {
+		t.Error(fmt.Sprint(own), diff)
+	}
+	if err := migrations.CheckGuards(t.Context(), db.DB); err != nil {
+		t.Error(err)
+	}
+}
+
+func mustDown(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	if err := migrations.Down(t.Context(), db.DB); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tableNames(t *testing.T, db *sqlx.DB) [][3]string {
+	t.Helper()
+	return texts(t, db, `SELECT table_name, table_type, '' FROM information_schema.tables
+		WHERE table_schema = DATABASE() ORDER BY table_name`)
+}
