@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,6 +18,8 @@ type Table struct {
 	Rows   [][]string
 	Text   bool // the cells are words, not numbers
 	Matrix bool // many columns of one verdict each, with upright headers
+
+	details []bool // of each column: left out where there is no room
 }
 
 // Add adds a row of values.
@@ -53,15 +57,17 @@ func (t Table) Print() {
 const columnGap = 2
 
 // Write writes the table as text of at most so many columns. Cells that do not
-// fit are wrapped between words. If their longest words do not fit either, a row
-// becomes a list of its cells with their headers.
+// fit are wrapped between words. If their longest words do not fit either, the
+// details are left out, and then words are broken.
 func (t Table) Write(w io.Writer, width int) {
 	widths := t.widths(width)
-	total := sum(widths) + columnGap*(len(widths)-1)
-	if total > width {
-		t.writeLists(w, width)
-		return
+	if total(widths) > width {
+		t = t.withoutDetails()
+		widths = t.widths(width)
 	}
+	for ; total(widths) > width && slices.Max(widths) > 1; widths = narrowed(widths) {
+	}
+	total := total(widths)
 	t.writeRow(w, widths, t.Header)
 	rule := strings.Repeat("-", total)
 	fmt.Fprintln(w, rule)
@@ -79,18 +85,30 @@ func (t Table) Write(w io.Writer, width int) {
 	}
 }
 
-func (t Table) writeLists(w io.Writer, width int) {
-	for _, cells := range t.Rows {
-		lines := Wrap(cells[0], width)
-		var list []string
-		for i, cell := range cells[1:] {
-			list = append(list, t.Header[i+1]+": "+cell)
+// withoutDetails returns the table without the columns that are details.
+func (t Table) withoutDetails() Table {
+	main := func(cells []string) (kept []string) {
+		for i, cell := range cells {
+			if len(cells) < len(t.Header) || len(t.details) == 0 || !t.details[i] {
+				kept = append(kept, cell)
+			}
 		}
-		for _, line := range append(lines, Wrap("    "+strings.Join(list, "; "), width)...) {
-			fmt.Fprintln(w, line)
-		}
+		return kept
 	}
+	short := Table{Header: main(t.Header), Text: t.Text, Matrix: t.Matrix}
+	for _, cells := range t.Rows {
+		short.Rows = append(short.Rows, main(cells))
+	}
+	return short
 }
+
+// narrowed returns widths with the widest less by one.
+func narrowed(widths []int) []int {
+	widths[slices.Index(widths, slices.Max(widths))]--
+	return widths
+}
+
+func total(widths []int) int { return sum(widths) + columnGap*(len(widths)-1) }
 
 // widths returns the width of each column: as its longest cell, or less, where the
 // widest columns give way first, but none less than its longest word.
@@ -109,7 +127,7 @@ func (t Table) widths(width int) []int {
 			}
 		}
 	}
-	for total := sum(widths) + columnGap*(len(widths)-1); total > width; total-- {
+	for total := total(widths); total > width; total-- {
 		widest := -1
 		for i := range widths {
 			if widths[i] > words[i] && (widest < 0 || widths[i] > widths[widest]) {
@@ -155,12 +173,13 @@ func (t Table) writeRow(w io.Writer, widths []int, cells []string) {
 	}
 }
 
-// Wrap breaks text between words. A continuation has the indent of its line.
+// Wrap breaks text between words, and a word that is longer than a line within it. A
+// continuation has the indent of its line.
 func Wrap(text string, width int) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		current, words := indent, 0
-		for word := range strings.FieldsSeq(line) {
+		for word := range wordsOf(line, width-utf8.RuneCountInString(indent)) {
 			if words > 0 && utf8.RuneCountInString(current)+1+utf8.RuneCountInString(word) > width {
 				lines = append(lines, current)
 				current, words = indent, 0
@@ -173,6 +192,19 @@ func Wrap(text string, width int) (lines []string) {
 		lines = append(lines, current)
 	}
 	return lines
+}
+
+// wordsOf returns the words of a line in parts of at most width.
+func wordsOf(line string, width int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsSeq(line) {
+			for part := range slices.Chunk([]rune(word), max(1, width)) {
+				if !yield(string(part)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func sum(numbers []int) (total int) {

@@ -29,14 +29,23 @@ func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
 	}
 }
 
-func TestTableWhoseWordsDoNotFitBecomesLists(t *testing.T) {
+func TestTableWhoseWordsDoNotFitHasNoDetails(t *testing.T) {
 	t.Parallel()
-	table := Table{Header: []string{"", "acknowledged", "unanswered", "undersold"}}
-	table.Add("one", 1, 2, 3)
-	var b strings.Builder
-	table.Write(&b, 30)
-	if want := "one\n    acknowledged: 1;\n    unanswered: 2; undersold:\n    3\n"; b.String() != want {
-		t.Errorf("got\n%s, want\n%s", b.String(), want)
+	table := Columns[int]{
+		Main("", func(i int) int { return i }), Detail("acknowledged", func(i int) int { return 2 * i }),
+		Detail("unanswered", func(i int) int { return 3 * i }), Main("undersold", func(i int) int { return 4 * i }),
+	}.Table([]int{1}, func(int) []string { return []string{"a note"} })
+	for width, want := range map[int]string{
+		40: "   acknowledged  unanswered  undersold\n" + strings.Repeat("-", 38) + "\n" +
+			"1             2           3          4\n    a note\n",
+		30: "   undersold\n------------\n1          4\n    a note\n",
+		8:  "   under\n    sold\n--------\n1      4\n    a\n    note\n",
+	} {
+		var b strings.Builder
+		table.Write(&b, width)
+		if b.String() != want {
+			t.Errorf("%d columns: got\n%s, want\n%s", width, b.String(), want)
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func (r Result) print() {
 	}{
 		{"The primary is killed in mid-sale and its replica promoted:", promotionsTable(r.Promotions), len(r.Promotions)},
 		{"Claims of one coupon, by three instances:", ratesTable(r.Rates), len(r.Rates)},
-		{"Members and HAProxy fail in mid-sale:", disruptionsTable(r.Disruptions), len(r.Disruptions)},
+		{"Members and HAProxy fail in mid-sale:", disruptionColumns.Table(r.Disruptions), len(r.Disruptions)},
 	} {
 		if t.rows > 0 {
 			fmt.Println("\n" + t.title)

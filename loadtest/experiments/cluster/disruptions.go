@@ -87,22 +87,36 @@ func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Dis
 	return result, err
 }
 
-func disruptionsTable(disruptions []Disruption) report.Table {
-	t := report.Table{Header: []string{
-		"cluster", "fault", "routing", "lasted", "accepted", "503s", "lost", "503s for", "gap", "resumed", "normal",
-		"orders", "missing", "verdict",
-	}}
-	for _, d := range disruptions {
-		var orders []string
-		missing := 0
-		for _, a := range d.Audits {
-			orders = append(orders, strconv.Itoa(a.Orders))
-			missing = max(missing, a.Missing)
-		}
-		o := d.Outage
-		t.Add(d.Cluster, d.Fault, d.Routing, seconds(o.Lasted), o.Accepted, o.Unavailable, o.Lost,
-			seconds(o.FailedTime), seconds(o.Gap), seconds(o.Resumed), seconds(o.Normal),
-			strings.Join(slices.Compact(orders), " / "), missing, d.Verdict)
+var disruptionColumns = report.Columns[Disruption]{
+	report.Main("cluster", func(d Disruption) string { return d.Cluster }),
+	report.Main("fault", func(d Disruption) string { return d.Fault }),
+	report.Main("routing", func(d Disruption) string { return d.Routing }),
+	report.Detail("lasted", func(d Disruption) string { return seconds(d.Outage.Lasted) }),
+	report.Detail("accepted", func(d Disruption) int { return d.Outage.Accepted }),
+	report.Main("503s", func(d Disruption) int { return d.Outage.Unavailable }),
+	report.Detail("lost", func(d Disruption) int { return d.Outage.Lost }),
+	report.Detail("503s for", func(d Disruption) string { return seconds(d.Outage.FailedTime) }),
+	report.Main("gap", func(d Disruption) string { return seconds(d.Outage.Gap) }),
+	report.Detail("resumed", func(d Disruption) string { return seconds(d.Outage.Resumed) }),
+	report.Detail("normal", func(d Disruption) string { return seconds(d.Outage.Normal) }),
+	report.Detail("orders", Disruption.orders),
+	report.Main("missing", Disruption.missing),
+	report.Main("verdict", func(d Disruption) verdict.Verdict { return d.Verdict }),
+}
+
+// orders returns how many each member has, or the one number that all have.
+func (d Disruption) orders() string {
+	var all []string
+	for _, a := range d.Audits {
+		all = append(all, strconv.Itoa(a.Orders))
 	}
-	return t
+	return strings.Join(slices.Compact(all), " / ")
+}
+
+// missing returns how many acknowledged orders one member lacks at most.
+func (d Disruption) missing() (most int) {
+	for _, a := range d.Audits {
+		most = max(most, a.Missing)
+	}
+	return most
 }

@@ -58,7 +58,7 @@ func (r Result) ratesSection() report.Section {
 }
 
 func (r Result) disruptionsSection() report.Section {
-	s := report.Section{Title: "Members and HAProxy fail", Table: disruptionsTable(r.Disruptions)}
+	s := report.Section{Title: "Members and HAProxy fail", Table: disruptionColumns.Table(r.Disruptions)}
 	for _, d := range r.Disruptions {
 		s.Charts = append(s.Charts, report.Curves{
 			Caption: fmt.Sprintf("%s: %s, %s", d.Cluster, d.Fault, d.Routing),

@@ -33,7 +33,8 @@ func (r Result) section(name, directory string, number int) report.Section {
 	s := report.Section{
 		Title: fmt.Sprintf("%d. %s, lock: %s, guards off: %s", number, r.Title(), r.lockTitle(),
 			r.guardsOffTitle()),
-		Verdicts: []verdict.Verdict{r.Verdict()}, Text: r.Lesson, Problems: r.Reasons(), Table: r.table(),
+		Verdicts: []verdict.Verdict{r.Verdict()}, Text: fmt.Sprintf("%s (%s)", r.Lesson, r.replies()),
+		Problems: r.Reasons(), Table: columns.Table([]numbered{{r, number}}),
 	}
 	s.Files = report.Existing(name,
 		report.File{Path: path.Join(directory, rig.K6Report), Text: "k6's own report"},
@@ -45,16 +46,6 @@ func (r Result) section(name, directory string, number int) report.Section {
 		}}
 	}
 	return s
-}
-
-func (r Result) table() report.Table {
-	t := report.Table{
-		Header: []string{"", "commit", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold", "in flight",
-			"p50", "p99"},
-	}
-	t.Add("", r.Commit, len(r.Acknowledged()), r.Orders, r.promise(Stock), r.promise(OneEach), r.promise(AllSold),
-		r.Contenders(r.BurstSize()), milliseconds(r.Latency(0.5)), milliseconds(r.Latency(0.99)))
-	return t
 }
 
 // firstRound returns the claims that were sent first, as many as a round has.

@@ -7,26 +7,46 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
-// Table returns the results: what each experiment did, whether each promise held,
-// the verdict, and what the experiment teaches.
+// A numbered is a result with its row's number.
+type numbered struct {
+	Result
+	n int
+}
+
+func promiseColumn(p Promise, name string) report.Column[numbered] {
+	return report.Detail(name, func(r numbered) string { return r.promise(p) })
+}
+
+var columns = report.Columns[numbered]{
+	report.Main("#", func(r numbered) int { return r.n }),
+	report.Main("claims at once", func(r numbered) string { return r.Title() }),
+	report.Main("lock", func(r numbered) string { return r.lockTitle() }),
+	report.Main("guards off", func(r numbered) string { return r.guardsOffTitle() }),
+	report.Detail("201s", func(r numbered) int { return len(r.Acknowledged()) }),
+	report.Main("orders", func(r numbered) int { return r.Orders }),
+	promiseColumn(Stock, "I1 stock"), promiseColumn(OneEach, "I2 one each"), promiseColumn(AllSold, "I3 all sold"),
+	report.Detail("in flight", func(r numbered) int { return r.Contenders(r.BurstSize()) }),
+	report.Detail("p50", func(r numbered) string { return milliseconds(r.Latency(0.5)) }),
+	report.Detail("p99", func(r numbered) string { return milliseconds(r.Latency(0.99)) }),
+	report.Main("verdict", func(r numbered) verdict.Verdict { return r.Verdict() }),
+}
+
+// Table returns the results: what each experiment did, whether each promise held, the
+// verdict, and the reasons of a verdict that fails the demo.
 func Table(results []Result) report.Table {
-	t := report.Table{Header: []string{
-		"#", "claims at once", "lock", "guards off", "201s", "orders", "I1 stock", "I2 one each", "I3 all sold",
-		"in flight", "p99", "verdict",
-	}}
+	var rows []numbered
 	for i, r := range results {
-		t.Add(i+1, r.Title(), r.lockTitle(), r.guardsOffTitle(), len(r.Acknowledged()), r.Orders,
-			r.promise(Stock), r.promise(OneEach), r.promise(AllSold), r.Contenders(r.BurstSize()),
-			milliseconds(r.Latency(0.99)), r.Verdict())
-		t.Add(r.Lesson)
-		t.Add(fmt.Sprintf("(%s; last claim sent %s after the first moment)", r.replies(), milliseconds(r.Skew())))
-		for _, reason := range r.Reasons() {
-			t.Add(fmt.Sprintf("%s: %s", r.Verdict(), reason))
-		}
+		rows = append(rows, numbered{r, i + 1})
 	}
-	return t
+	return columns.Table(rows, func(r numbered) (notes []string) {
+		for _, reason := range r.Reasons() {
+			notes = append(notes, fmt.Sprintf("%s: %s", r.Verdict(), reason))
+		}
+		return notes
+	})
 }
 
 func (e Experiment) lockTitle() string {
@@ -58,7 +78,7 @@ func (r Result) promise(p Promise) string {
 
 // replies counts the refusals by code and the replies by instance.
 func (r Result) replies() string {
-	parts := []string{"commit " + r.Commit}
+	parts := []string{"commit " + r.Commit, "last claim sent after " + milliseconds(r.Skew())}
 	verdicts, instances := r.Verdicts(), r.Instances()
 	for _, code := range rig.Refusals {
 		if n := verdicts[code]; n > 0 {

@@ -144,11 +144,11 @@ func oneByOne(r *Result) {
 func TestTableGivesReasonsAndFits(t *testing.T) {
 	t.Parallel()
 	bad := control()
-	bad.Totals, bad.Lesson = rig.Totals{Orders: 50}, "What it teaches."
+	bad.Totals = rig.Totals{Orders: 50}
 	var text strings.Builder
 	Table([]Result{asShipped(), bad}).Write(&text, 80)
 	out := strings.Join(strings.Fields(text.String()), " ")
-	for _, want := range []string{"held", "What it teaches.", "lucky: repeat: I1 stock had to break and did not"} {
+	for _, want := range []string{"lock guards off orders verdict", "held", "lucky: repeat: I1 stock had to break and did not"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
 		}

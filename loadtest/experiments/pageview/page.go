@@ -5,6 +5,7 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // writePage writes out/pview/report.html.
@@ -35,17 +36,22 @@ func Section(title string, views []Views) report.Section {
 	}
 }
 
-// Table is a table of trials.
-func Table(views []Views) report.Table {
-	t := report.Table{Header: []string{"", "article", "counted", "lost", "twice in a", "in b", "across",
-		"in flight", "1/s", "wait p50", "wait p99", "verdict"}}
-	for _, v := range views {
-		t.Add(v.String(), v.Article(), v.Counted, v.Lost, v.WithinA, v.WithinB, v.Across, v.InFlight,
-			fmt.Sprintf("%.0f", v.PerSecond), fmt.Sprintf("%.0f ms", v.WaitP50), fmt.Sprintf("%.0f ms", v.WaitP99),
-			v.Verdict)
-	}
-	return t
+var columns = report.Columns[Views]{
+	report.Main("", Views.String), report.Detail("article", Views.Article),
+	report.Main("counted", func(v Views) int64 { return v.Counted }),
+	report.Main("lost", func(v Views) int64 { return v.Lost }),
+	report.Detail("twice in a", func(v Views) int64 { return v.WithinA }),
+	report.Detail("in b", func(v Views) int64 { return v.WithinB }),
+	report.Detail("across", func(v Views) int64 { return v.Across }),
+	report.Detail("in flight", func(v Views) int { return v.InFlight }),
+	report.Main("1/s", func(v Views) string { return fmt.Sprintf("%.0f", v.PerSecond) }),
+	report.Detail("wait p50", func(v Views) string { return fmt.Sprintf("%.0f ms", v.WaitP50) }),
+	report.Main("wait p99", func(v Views) string { return fmt.Sprintf("%.0f ms", v.WaitP99) }),
+	report.Main("verdict", func(v Views) verdict.Verdict { return v.Verdict }),
 }
+
+// Table is a table of trials.
+func Table(views []Views) report.Table { return columns.Table(views) }
 
 func pausesSection(pauses []Pauses) report.Section {
 	return report.Section{

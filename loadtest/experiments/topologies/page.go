@@ -26,7 +26,7 @@ func salesSection(sales []Sale) report.Section {
 		}
 	}
 	return report.Section{
-		Title: "Claims", Verdicts: verdicts(sales), Charts: []report.Chart{down}, Table: salesTable(sales),
+		Title: "Claims", Verdicts: verdicts(sales), Charts: []report.Chart{down}, Table: salesColumns.Table(sales),
 	}
 }
 
@@ -44,18 +44,26 @@ func (sale Sale) name() string {
 	return sale.Topology
 }
 
-func salesTable(sales []Sale) report.Table {
-	t := report.Table{Header: []string{
-		"", "rounds", "sold out", "accepted", "orders", "over", "twice", "under", "acked missing", "503s",
-		"met it", "outage", "verdict",
-	}}
-	for _, s := range sales {
-		met, outage := "–", "–"
-		if s.Failover {
-			met, outage = fmt.Sprint(s.Met), fmt.Sprintf("%.1f s", s.Unavailable)
-		}
-		t.Add(s.name(), s.Rounds, s.SoldOut, s.Accepted, s.Orders, s.Oversold, s.Duplicates, s.Undersold,
-			s.AckedMissing, s.Failed, met, outage, s.Verdict)
+var salesColumns = report.Columns[Sale]{
+	report.Main("", Sale.name),
+	report.Detail("rounds", func(s Sale) int { return s.Rounds }),
+	report.Detail("sold out", func(s Sale) int { return s.SoldOut }),
+	report.Detail("accepted", func(s Sale) int { return s.Accepted }),
+	report.Main("orders", func(s Sale) int { return s.Orders }),
+	report.Main("over", func(s Sale) int { return s.Oversold }),
+	report.Main("twice", func(s Sale) int { return s.Duplicates }),
+	report.Main("under", func(s Sale) int { return s.Undersold }),
+	report.Main("acked missing", func(s Sale) int { return s.AckedMissing }),
+	report.Main("503s", func(s Sale) int { return s.Failed }),
+	report.Detail("met it", func(s Sale) string { return s.inFailover(fmt.Sprint(s.Met)) }),
+	report.Main("outage", func(s Sale) string { return s.inFailover(fmt.Sprintf("%.1f s", s.Unavailable)) }),
+	report.Main("verdict", func(s Sale) verdict.Verdict { return s.Verdict }),
+}
+
+// inFailover returns text, unless nothing failed over.
+func (sale Sale) inFailover(text string) string {
+	if sale.Failover {
+		return text
 	}
-	return t
+	return "–"
 }

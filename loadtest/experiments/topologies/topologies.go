@@ -34,7 +34,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 	}
 	rows := Rows{sales, views}
 	fmt.Println("100 users claim 7 times each, stock 50, as shipped:")
-	salesTable(sales).Print()
+	salesColumns.Table(sales).Print()
 	fmt.Println("\n666 page views at once:")
 	pageview.Table(views).Print()
 	return s.Conclude(ctx, "topologies", rows,

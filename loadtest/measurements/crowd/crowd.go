@@ -61,7 +61,7 @@ func run(ctx context.Context, s *rig.Stack, sizes []int) error {
 		return err
 	}
 	fmt.Printf("Claims sent at one moment, through nginx to two instances over TCP, %d times each:\n", runs)
-	table(rows).Print()
+	columns.Table(rows).Print()
 	return s.Conclude(ctx, "crowd", rows, pass, nil)
 }
 

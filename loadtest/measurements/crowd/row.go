@@ -95,22 +95,26 @@ func last(b Burst) float64     { return b.Max }
 func inFlight(b Burst) float64 { return float64(b.InFlight) }
 func memory(b Burst) float64   { return b.Memory }
 
-// table is a table of rows: counts of all bursts, the medians of those in flight, of p50
-// and of both p99, and the highest of the others.
-func table(rows []Row) report.Table {
-	t := report.Table{Header: []string{
-		"clients", "accepted", "refused", "503 service", "503 nginx", "no reply", "unexpected",
-		"in flight", "p50 ms", "p99 ms", "worst p99", "p99 of 503", "max ms",
-		"MB", "verdict",
-	}}
-	for _, r := range rows {
-		of := func(figure func(Burst) float64, q float64) string {
-			return fmt.Sprintf("%.0f", stats.Quantile(r.all(figure), q))
-		}
-		t.Add(r.Clients, r.count(rig.Accepted), r.count(rig.Refusals...), r.count(service503...),
-			r.count(nginx503...), r.count(clients.NoReply),
-			r.count(rig.Unexpected), of(inFlight, 0.5), of(p50, 0.5), of(p99, 0.5), of(p99, 1),
-			of(late503, 0.5), of(last, 1), of(memory, 1), r.verdict())
-	}
-	return t
+// counted is a column of the replies with the given verdicts.
+func counted(name string, verdicts ...string) report.Column[Row] {
+	return report.Detail(name, func(r Row) int { return r.count(verdicts...) })
+}
+
+// quantile returns the quantile of a figure of each burst.
+func quantile(figure func(Burst) float64, q float64) func(Row) string {
+	return func(r Row) string { return fmt.Sprintf("%.0f", stats.Quantile(r.all(figure), q)) }
+}
+
+// columns are counts of all bursts, the medians of those in flight, of p50 and of both
+// p99, and the highest of the others.
+var columns = report.Columns[Row]{
+	report.Main("clients", func(r Row) int { return r.Clients }),
+	report.Main("accepted", func(r Row) int { return r.count(rig.Accepted) }),
+	counted("refused", rig.Refusals...), counted("503 service", service503...), counted("503 nginx", nginx503...),
+	report.Main("no reply", func(r Row) int { return r.count(clients.NoReply) }),
+	counted("unexpected", rig.Unexpected),
+	report.Detail("in flight", quantile(inFlight, 0.5)), report.Main("p50 ms", quantile(p50, 0.5)),
+	report.Main("p99 ms", quantile(p99, 0.5)), report.Detail("worst p99", quantile(p99, 1)),
+	report.Detail("p99 of 503", quantile(late503, 0.5)), report.Main("max ms", quantile(last, 1)),
+	report.Main("MB", quantile(memory, 1)), report.Main("verdict", Row.verdict),
 }
