@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,10 +28,11 @@ type config struct {
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" doc:"host:port, or unix:/path"`
 	Instance string `env:"INSTANCE" doc:"value of the header X-Instance; the host name if empty"`
 
-	MySQLDSN   string `env:"MYSQL_DSN,required" secret:"true" doc:"user:password@tcp(host:3306)/database"`
-	MySQLConns int    `env:"MYSQL_CONNS" envDefault:"24" limits:"1..1000" doc:"size of the connection pool; COMMIT=grouped has a second pool of this size for its batches; idle connections are kept"`
-	RedisURL   string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
-	RedisConns int    `env:"REDIS_CONNS" envDefault:"32" limits:"1..1000" doc:"size of the connection pool"`
+	MySQLDSN    string `env:"MYSQL_DSN,required" secret:"true" doc:"user:password@tcp(host:3306)/database"`
+	MySQLConns  int    `env:"MYSQL_CONNS" envDefault:"24" limits:"1..1000" doc:"size of the connection pool; COMMIT=grouped has a second pool of this size for its batches; idle connections are kept"`
+	RedisURL    string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
+	RedisConns  int    `env:"REDIS_CONNS" envDefault:"32" limits:"1..1000" doc:"size of the connection pool"`
+	RedisPrefix string `env:"REDIS_PREFIX" envDefault:"flashsale:" doc:"begins the name of every key that is this service's alone: the counters of the ids and, with LOCK=redis or redlock, the locks; at most 14 printable characters, no braces. The names of LOCK=redisson, shared with Java, have none"`
 
 	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS and JWT_JWKS"`
 	JWTSecrets  []string `env:"JWT_SECRETS" secret:"true" doc:"kid=secret, several separated by commas: verify tokens (HS256) by their kid; api token signs with the first"`
@@ -159,6 +161,7 @@ func (c config) check() []settingError {
 	require(c.MySQLDSN == "" || canOpen(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN",
 		"must be user:password@tcp(host:3306)/database")
 	broken = append(broken, c.checkRedis()...)
+	require(isPrefix.MatchString(c.RedisPrefix), "REDIS_PREFIX", "must have at most 14 printable characters, no braces")
 	broken = append(broken, c.checkLimits()...)
 	broken = append(broken, c.checkTokens()...)
 	broken = append(broken, c.checkLock()...)
@@ -181,6 +184,18 @@ func (c config) check() []settingError {
 	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")
 	require(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with COMMIT=each")
 	return broken
+}
+
+// isPrefix leaves 50 bytes for the longest key of a lock (see lock.MaxKey). A brace
+// would begin a hash tag.
+var isPrefix = regexp.MustCompile(`^[!-z|~]{0,14}$`)
+
+// lockPrefix returns the prefix of the locks: none where other programs share them.
+func (c config) lockPrefix() string {
+	if c.Lock == "redis" || c.Lock == "redlock" {
+		return c.RedisPrefix
+	}
+	return ""
 }
 
 // checkRedis tells a wrong URL from a client certificate that cannot be sent.

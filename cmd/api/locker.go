@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
-	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -60,8 +59,7 @@ func openLocker(cfg config, p pools, opened *closers) (lock.Locker, []httpapi.Pr
 
 // openRedlock opens a lock over the servers of REDLOCK_URLS.
 func openRedlock(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
-	var nodes []lock.Locker
-	var probed []redis.UniversalClient
+	var nodes, probed []lock.Locker
 	for _, url := range cfg.RedlockURLs {
 		rdb, err := opened.redis(url, cfg.RedisConns)
 		if err != nil {
@@ -71,23 +69,24 @@ func openRedlock(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, err
 		if err != nil {
 			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", err)
 		}
-		nodes, probed = append(nodes, redislock.New(rdb)), append(probed, probeRDB)
+		nodes, probed = append(nodes, redislock.New(rdb)), append(probed, redislock.New(probeRDB))
 	}
-	check := func(ctx context.Context) error { return pingMajority(ctx, probed) }
+	key := cfg.probeKey()
+	check := func(ctx context.Context) error { return lockMajority(ctx, key, probed) }
 	return redlock.New(nodes...), []httpapi.Probe{{Name: "redlock", Check: check}}, nil
 }
 
-// pingMajority returns nil as soon as a majority of the servers has replied.
-func pingMajority(ctx context.Context, servers []redis.UniversalClient) error {
+// lockMajority returns nil as soon as a majority of the servers has locked key.
+func lockMajority(ctx context.Context, key string, servers []lock.Locker) error {
 	results := make(chan error, len(servers))
-	for _, rdb := range servers {
-		go func() { results <- rdb.Ping(ctx).Err() }()
+	for _, l := range servers {
+		go func() { results <- explained(tryLock(ctx, l, key)) }()
 	}
-	replied, errs := 0, []error(nil)
+	locked, errs := 0, []error(nil)
 	for range servers {
 		if err := <-results; err != nil {
 			errs = append(errs, err)
-		} else if replied++; replied > len(servers)/2 {
+		} else if locked++; locked > len(servers)/2 {
 			return nil
 		}
 	}

@@ -24,7 +24,7 @@ func TestLocksInRedisLeaveNoKeyForAUser(t *testing.T) {
 			eventually(t, func() bool {
 				left = nil
 				for _, key := range rdb.Keys(t.Context(), "*").Val() {
-					if !strings.HasPrefix(key, "icr:") { // the id counters, one a day
+					if !strings.HasPrefix(key, "flashsale:icr:") { // the id counters, one a day
 						left = append(left, key)
 					}
 				}

@@ -19,7 +19,7 @@ func TestRefusalNamesTheRestOfADeadInstancesLock(t *testing.T) {
 		id := i.createCoupon(t, 10)
 		rdb := labtest.DialURL(t, env["REDIS_URL"])
 		for left, want := range map[time.Duration][2]int{29 * time.Second: {1, 1}, 15 * time.Second: {12, 15}} {
-			const key = "redis_lock:userId:42"
+			key := (config{Lock: lock, RedisPrefix: "flashsale:"}).lockPrefix() + "redis_lock:userId:42"
 			rdb.Del(t.Context(), key)
 			if lock == "redis" {
 				rdb.Set(t.Context(), key, "the dead instance's token", left)

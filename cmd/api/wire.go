@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -96,7 +95,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	opened.add(guards.close)
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(p.db), Committer: guarded{committer, guards},
-		IDs: idgen.New(p.rdb, "order"), Locks: locks,
+		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.lockPrefix(),
 		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Running: cfg.running(), Waits: cfg.timeout().Waits(),
 		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
@@ -106,7 +105,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	}
 	registerClaims(metrics, claims, order.NewStore(p.db), opened)
 	api := httpapi.New(httpapi.Config{
-		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, "coupon"), Claims: claims,
+		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, cfg.RedisPrefix+"icr:coupon"), Claims: claims,
 		Orders:         order.NewStore(p.db),
 		Verifier:       verifier,
 		Now:            clock.Now,
@@ -115,7 +114,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies,
 		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
-		Probes: append(p.probes(guards), probe...), Docs: cfg.Docs,
+		Probes: append(p.probes(cfg, guards, log), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
 	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, opened)
@@ -164,11 +163,11 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 	return p, errors.Join(errs[:]...)
 }
 
-func (p pools) probes(guards *guards) []httpapi.Probe {
+func (p pools) probes(cfg config, guards *guards, log *slog.Logger) []httpapi.Probe {
 	return []httpapi.Probe{
 		{Name: "guards", Check: guards.check},
 		{Name: "mysql", Check: coupon.NewStore(p.probeDB).CheckWritable},
-		{Name: "redis", Check: func(ctx context.Context) error { return p.probeRDB.Ping(ctx).Err() }},
+		{Name: "redis", Check: newRedisProbe(cfg, p.probeRDB, log).check},
 	}
 }
 

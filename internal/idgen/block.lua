@@ -16,7 +16,8 @@ local function stored(field)
   return text and number
 end
 
-local now, day = tonumber(redis.call('TIME')[1]), tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now, day = tonumber(time[1]), tonumber(ARGV[2])
 local last = stored('s')
 local second
 if last then
@@ -28,7 +29,9 @@ if second < day or second >= day + 86400 then
   local today = now >= day and now < day + 86400
   return {0, today and second or now}
 end
-local n = (stored('n') or 0) + tonumber(ARGV[1])
+-- A block is a thousand numbers at most and takes more than a microsecond: a counter
+-- that begins later in a second begins above all numbers of one that was lost in it.
+local n = (stored('n') or 2147483648 + tonumber(time[2]) * 1000) + tonumber(ARGV[1])
 if n > 4294967295 then
   return {-1, second}
 end

@@ -76,7 +76,7 @@ func FuzzStoredCounter(f *testing.F) {
 		if err := rdb.FlushAll(ctx).Err(); err != nil {
 			t.Fatal(err)
 		}
-		key := "icr:order:" + time.Now().UTC().Format("2006:01:02")
+		key := "order:" + time.Now().UTC().Format("2006:01:02")
 		if err := rdb.HSet(ctx, key, "n", n, "s", second).Err(); err != nil {
 			t.Fatal(err)
 		}

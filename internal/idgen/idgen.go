@@ -5,20 +5,22 @@
 //
 // Ids are positive, increase from second to second across all instances, and
 // fit a BIGINT. They exceed 2^53, so JSON must carry them as strings. The
-// seconds last until 2094, the numbers for 4.29 billion ids a day.
+// seconds last until 2094, the numbers for a billion ids a day: a day's counter
+// begins above 2^31, a thousand numbers higher for each microsecond of its second.
 //
 // Redis alone makes ids unique: one script returns both number and second, so
 // the clocks of the instances do not matter. No id is given twice
 //   - by any number of instances;
 //   - when Redis's clock steps back by up to two days, the lifetime of a day's
 //     counter: the second never falls below the last one used;
-//   - when Redis loses its data: a new counter starts with the next second,
-//     which no lost counter has used.
+//   - when Redis loses its data, or evicts the counter, however often: a new
+//     counter starts with the next second, and above the numbers of every other
+//     counter that was lost in this second;
+//   - by an instance of a version whose counters began at 1.
 //
-// An id may be given twice if Redis loses its data twice within one second,
-// loses it while its clock steps back, or promotes a replica within a second of
-// writes that the replica did not receive. The table's primary key guards
-// against these cases.
+// An id may be given twice if Redis loses its data while its clock steps back, or
+// promotes a replica within a second of writes that the replica did not receive.
+// The table's primary key guards against these cases.
 //
 // Ids may have gaps, and ids of one second are not ordered between instances.
 package idgen
@@ -87,7 +89,7 @@ type block struct {
 	expiresAt time.Time
 }
 
-// New returns a worker whose counters are the keys icr:name:yyyy:MM:dd.
+// New returns a worker whose counters are the keys name:yyyy:MM:dd.
 func New(rdb redis.Scripter, name string) *Worker {
 	w := &Worker{rdb: rdb, name: name, script: redis.NewScript(blockLua), mutex: make(chan struct{}, 1)}
 	w.mutex <- struct{}{}
@@ -140,12 +142,21 @@ func (w *Worker) refill(ctx context.Context) error {
 	return errUnexpected
 }
 
+// Check does what Next asks of Redis, and takes no number: it returns the error that
+// Next would.
+func (w *Worker) Check(ctx context.Context) error {
+	if _, _, err := w.reserve(ctx, 0, time.Now().UTC().Truncate(day)); err != nil {
+		return fmt.Errorf("idgen: %w", err)
+	}
+	return nil
+}
+
 // reserve runs block.lua for one day.
 func (w *Worker) reserve(ctx context.Context, size int64, today time.Time) (last, second int64, err error) {
-	key := "icr:" + w.name + ":" + today.Format("2006:01:02")
+	key := w.name + ":" + today.Format("2006:01:02")
 	reply, err := w.script.Run(ctx, w.rdb, []string{key}, size, today.Unix(), int64(counterTTL.Seconds())).Int64Slice()
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("%s: %w", key, err)
 	}
 	if len(reply) != 2 || reply[0] > maxSequence || reply[0] > 0 && reply[0] < size {
 		return 0, 0, errUnexpected

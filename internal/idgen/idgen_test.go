@@ -15,6 +15,9 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
+// start is before the first number of a counter that begins with a second.
+const start = 1 << 31
+
 // withClock makes w's script read the time from the Redis key "clock". It
 // replaces TIME and leaves the rest of the script unchanged.
 func withClock(w *Worker) *Worker {
@@ -153,6 +156,52 @@ func TestLossOfRedisDataGivesNoIDTwice(t *testing.T) {
 	}
 }
 
+// Redis loses or evicts the counter between the blocks of two instances, many times
+// in a second.
+func TestEvictionsOfTheCounterGiveNoIDTwice(t *testing.T) {
+	t.Parallel()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	workers := []*Worker{New(rdb, "order"), New(rdb, "order")}
+	seen := map[int64]bool{}
+	for n := range 3000 {
+		w := workers[n%2]
+		id := mustNext(t, w)
+		if seen[id] {
+			t.Fatalf("id %d (%+v) was given twice, after %d ids", id, mustParse(t, id), n)
+		}
+		seen[id] = true
+		if n%3 == 0 {
+			if err := rdb.FlushAll(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			dropBlock(workers[0])
+			dropBlock(workers[1])
+		}
+	}
+}
+
+// The counter of an older version, in a key of its own, began at 1.
+func TestOlderVersionGivesOtherIDs(t *testing.T) {
+	t.Parallel()
+	rdb := labtest.Dial(t, labtest.Redis(t))
+	for _, day := range []time.Time{time.Now(), time.Now().Add(day)} {
+		key := "old:" + day.UTC().Format("2006:01:02")
+		if err := rdb.HSet(t.Context(), key, "n", 0, "s", time.Now().Unix()+1).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, old, renewed := map[int64]bool{}, New(rdb, "old"), New(rdb, "order")
+	for range 20_000 {
+		for _, w := range []*Worker{old, renewed} {
+			id := mustNext(t, w)
+			if seen[id] {
+				t.Fatalf("id %d (%+v) was given twice", id, mustParse(t, id))
+			}
+			seen[id] = true
+		}
+	}
+}
+
 func TestNumbersRestartEachDay(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
@@ -165,16 +214,16 @@ func TestNumbersRestartEachDay(t *testing.T) {
 	}
 	setClock(t, rdb, midnight.Add(-time.Second))
 	before := mustParse(t, mustNext(t, w))
-	if before.Sequence != 6 || !before.Time.Equal(midnight.Add(-time.Second)) {
+	if before.Sequence != start+6 || !before.Time.Equal(midnight.Add(-time.Second)) {
 		t.Errorf("last id of the day: %+v", before)
 	}
 	dropBlock(w)
 	setClock(t, rdb, midnight)
 	after := mustParse(t, mustNext(t, w))
-	if after.Sequence != 1 || !after.Time.Equal(midnight.Add(time.Second)) {
+	if after.Sequence != start+1 || !after.Time.Equal(midnight.Add(time.Second)) {
 		t.Errorf("first id of the next day: %+v", after)
 	}
-	ttl, err := rdb.TTL(t.Context(), "icr:order:2027:05:01").Result()
+	ttl, err := rdb.TTL(t.Context(), "order:2027:05:01").Result()
 	if err != nil || ttl < 47*time.Hour || ttl > counterTTL {
 		t.Errorf("TTL of yesterday's counter: %v, %v; want two days", ttl, err)
 	}
@@ -189,13 +238,13 @@ func TestNewCounterBeforeMidnightBelongsToTheNextDay(t *testing.T) {
 	setClock(t, rdb, midnight.Add(-time.Second))
 	w := withClock(New(rdb, "order"))
 	first := mustParse(t, mustNext(t, w))
-	if !first.Time.Equal(midnight) || first.Sequence != 1 {
-		t.Errorf("first id: %+v, want number 1 of %s", first, midnight)
+	if !first.Time.Equal(midnight) || first.Sequence != start+1 {
+		t.Errorf("first id: %+v, want number 2^31+1 of %s", first, midnight)
 	}
 	setClock(t, rdb, midnight)
 	dropBlock(w)
-	if second := mustParse(t, mustNext(t, w)); !second.Time.Equal(midnight) || second.Sequence != 2 {
-		t.Errorf("second id: %+v, want number 2 of %s", second, midnight)
+	if second := mustParse(t, mustNext(t, w)); !second.Time.Equal(midnight) || second.Sequence != start+2 {
+		t.Errorf("second id: %+v, want number 2^31+2 of %s", second, midnight)
 	}
 }
 
@@ -215,7 +264,7 @@ func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
 	w := withClock(New(rdb, "order"))
 	now := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 	setClock(t, rdb, now)
-	if err := rdb.HSet(t.Context(), "icr:order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err(); err != nil {
+	if err := rdb.HSet(t.Context(), "order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if p := mustParse(t, mustNext(t, w)); p.Sequence != maxSequence || !p.Time.Equal(now) {
@@ -258,7 +307,9 @@ func TestNextFailsWithoutRedis(t *testing.T) {
 func TestIdleWorkerLeavesNoGaps(t *testing.T) {
 	t.Parallel()
 	w := New(labtest.Dial(t, labtest.Redis(t)), "order")
-	for n := int64(1); n < 10; n++ {
+	first := mustParse(t, mustNext(t, w)).Sequence
+	w.block.expiresAt = time.Time{}
+	for n := first + 1; n < first+10; n++ {
 		if got := mustParse(t, mustNext(t, w)).Sequence; got != n {
 			t.Errorf("number %d, want %d", got, n)
 		}

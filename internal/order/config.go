@@ -52,6 +52,8 @@ type Config struct {
 	Scope    Scope         // what a claim locks
 	LockTTL  time.Duration // after which the lock of a crashed instance expires
 	LockWait time.Duration // longest wait for the lock with PerCoupon and PerSegment
+	// LockPrefix begins the key of every lock. With it a key has up to 50 bytes more.
+	LockPrefix string
 
 	// Running bounds the claims that run at a time; 0 means MaxRunning.
 	Running int
@@ -100,15 +102,13 @@ func New(c Config) (*Claims, error) {
 		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
 		enter:    c.Enter,
 	}
-	switch c.Scope {
-	case PerUser:
-		claims.key = userKey
-	case PerCoupon:
-		claims.key, claims.options.Wait = couponKey, c.LockWait
-	case PerSegment:
-		claims.key, claims.options.Wait = segmentKey, c.LockWait
-	default:
+	key, known := keys[c.Scope]
+	if !known {
 		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
+	}
+	claims.key = func(userID int64, s Segment) string { return c.LockPrefix + key(userID, s) }
+	if c.Scope != PerUser {
+		claims.options.Wait = c.LockWait
 	}
 	return claims, nil
 }

@@ -24,6 +24,11 @@ const (
 // LockClass is the class of a claim's lock.
 const LockClass = "claim"
 
+// keys returns the key of a claim's lock.
+var keys = map[Scope]func(userID int64, s Segment) string{
+	PerUser: userKey, PerCoupon: couponKey, PerSegment: segmentKey,
+}
+
 func userKey(userID int64, _ Segment) string {
 	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)
 }

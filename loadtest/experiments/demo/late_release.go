@@ -17,7 +17,7 @@ import (
 
 // oneUserLock is the key that the service locks for the user of the one-user
 // workload.
-const oneUserLock = "redis_lock:userId:1"
+const oneUserLock = "flashsale:redis_lock:userId:1"
 
 // lateReleases stands for holders that were paused beyond the end of their
 // leases. Each releases its expired lease while another holder has the lock.

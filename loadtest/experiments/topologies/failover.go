@@ -23,7 +23,7 @@ func killMaster(ctx context.Context, service *rig.Service) (died time.Time) {
 		}
 	}
 	time.Sleep(beforeNext)
-	master, err := service.Topology.Master(ctx, "icr:order:"+time.Now().UTC().Format("2006:01:02"))
+	master, err := service.Topology.Master(ctx, "flashsale:icr:order:"+time.Now().UTC().Format("2006:01:02"))
 	if err != nil {
 		return died
 	}

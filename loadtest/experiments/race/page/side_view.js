@@ -71,7 +71,7 @@ export class SideView {
     find('.letter', this.root).textContent = this.letter;
     find('.name', this.root).textContent = nameOf(settings);
     find('.chips', this.root).replaceChildren(...chipsOf(settings, this.others.map(other => other.settings)).map(chip));
-    const key = { user: 'redis_lock:userId:1', coupon: `redis_lock:couponId:${coupon || 1}`, segment: `redis_lock:couponId:${coupon || 1}:segment:0` }[settings.lock_scope];
+    const key = { user: 'redis_lock:userId:1', coupon: `redis_lock:couponId:${coupon || 1}`, segment: `redis_lock:couponId:${coupon || 1}:segment:0` }[settings.lock_scope].replace(/^/, ['redis', 'redlock'].includes(settings.lock) ? 'flashsale:' : '');
     const commands = commandsOf(settings, key);
     find('.commands', this.root).replaceChildren(...commands.length > 0
       ? commands.map((text, i) => element('div', {}, element('span', {}, [strings.acquire, strings.release][i]), element('code', { title: text }, text)))

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/lock/redisson"
+)
+
+// A redisProbe does in Redis what a claim does: it counts, and locks by the locker of
+// claims. So it fails if the server is full, read-only, paused or without replicas, and
+// if the user lacks a right.
+type redisProbe struct {
+	rdb    redis.UniversalClient
+	ids    *idgen.Worker
+	locker lock.Locker // nil if claims lock elsewhere
+	key    string
+	log    *slog.Logger
+	told   atomic.Bool // of the eviction policy
+}
+
+func newRedisProbe(cfg config, rdb redis.UniversalClient, log *slog.Logger) *redisProbe {
+	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: cfg.probeKey(), log: log}
+	switch cfg.Lock {
+	case "redis":
+		p.locker = redislock.Batched(rdb)
+	case "redisson":
+		p.locker = redisson.New(rdb, redisson.Auto).Lock()
+	}
+	return p
+}
+
+// orderIDs returns the worker of the orders' ids.
+func orderIDs(cfg config, rdb redis.UniversalClient) *idgen.Worker {
+	return idgen.New(rdb, cfg.RedisPrefix+"icr:order")
+}
+
+// probeKey returns the key of a lock that nobody else requests.
+func (c config) probeKey() string { return c.lockPrefix() + "redis_lock:probe:" + rand.Text()[:16] }
+
+// check is the Check of a httpapi.Probe.
+func (p *redisProbe) check(ctx context.Context) error {
+	err := p.ids.Check(ctx)
+	if err == nil && p.locker != nil {
+		err = tryLock(ctx, p.locker, p.key)
+	}
+	if err == nil {
+		p.warnOfEviction(ctx)
+	}
+	return explained(err)
+}
+
+// tryLock acquires and releases key.
+func tryLock(ctx context.Context, l lock.Locker, key string) error {
+	const ttl = 2 * time.Second // it ends by itself if the instance dies
+	lease, err := l.TryLock(ctx, key, ttl)
+	switch {
+	case errors.Is(err, lock.ErrLocked): // by a probe whose release was refused
+		return nil
+	case err != nil:
+		return err
+	}
+	return lease.Release(ctx)
+}
+
+// warnOfEviction warns once if the server may evict locks and counters. It needs the
+// right to INFO, and says nothing without.
+func (p *redisProbe) warnOfEviction(ctx context.Context) {
+	info, err := p.rdb.Info(ctx, "memory").Result()
+	if err != nil || p.told.Swap(true) {
+		return
+	}
+	_, policy, _ := strings.Cut(info, "maxmemory_policy:")
+	if policy, _, _ = strings.Cut(policy, "\r\n"); policy != "" && policy != "noeviction" {
+		p.log.Warn("Redis may evict locks that are held: set maxmemory-policy noeviction", "policy", policy)
+	}
+}
+
+// explained adds to an error of the server what to do about it.
+func explained(err error) error {
+	if err == nil {
+		return nil
+	}
+	for text, advice := range map[string]string{
+		"NOPERM":             "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER",
+		"The user executing": "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER",
+		"WRONGTYPE":          "another program uses this key: set REDIS_PREFIX",
+		"OOM":                "the memory of Redis is full: raise maxmemory",
+	} {
+		if strings.Contains(err.Error(), text) {
+			return fmt.Errorf("%s: %w", advice, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// redisUser makes a user by a command of ACL SETUSER, and returns the URL for it and a
+// client that may do everything.
+func redisUser(t *testing.T, command string) (url string, admin redis.UniversalClient) {
+	t.Helper()
+	server := labtest.Redis(t)
+	admin = labtest.Dial(t, server)
+	mustDo(t, admin, command)
+	return strings.Replace(server.URL, "unix://", "unix://flashsale:PASSWORD@", 1), admin
+}
+
+func mustDo(t *testing.T, rdb redis.UniversalClient, command string) {
+	t.Helper()
+	var args []any
+	for field := range strings.FieldsSeq(strings.ReplaceAll(command, "'", "")) {
+		args = append(args, field)
+	}
+	if err := rdb.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+}
+
+// documentedUser returns the command of docs/install.md.
+func documentedUser(t *testing.T) string {
+	t.Helper()
+	return regexp.MustCompile(`ACL SETUSER flashsale .*`).FindString(readFile(t, "../../docs/install.md"))
+}
+
+// A user that may do everything has no channel in Redis 7.
+func TestSaleNeedsNoMoreRightsThanDocumented(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"documented": documentedUser(t), "no channels": "ACL SETUSER flashsale on >PASSWORD ~* +@all",
+	} {
+		for _, lock := range []string{"redis", "redisson", "redlock"} {
+			t.Run(name+", "+lock, func(t *testing.T) {
+				t.Parallel()
+				url, admin := redisUser(t, command)
+				env := map[string]string{"REDIS_URL": url, "LOCK": lock}
+				if lock == "redlock" {
+					env["REDLOCK_URLS"] = url
+				}
+				i := start(t, settings(t, env)).ready(t)
+				const stock, users = 20, 40
+				path, sold := "/coupons/"+i.createCoupon(t, stock)+"/orders", 0
+				for user := range int64(users) {
+					switch r := i.post(t, path, tokenFor(t, user+1, auth.RoleUser), ""); r.status {
+					case 201:
+						sold++
+					case 409:
+					default:
+						t.Errorf("claim: %+v", r)
+					}
+				}
+				if sold != stock {
+					t.Errorf("%d sold, want %d", sold, stock)
+				}
+				eventually(t, func() bool { return len(admin.Keys(t.Context(), "*redis_lock:userId:*").Val()) == 0 })
+			})
+		}
+	}
+}
+
+func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
+	t.Parallel()
+	const user = "ACL SETUSER flashsale "
+	today := time.Now().UTC().Format("2006:01:02")
+	for name, c := range map[string]struct{ refuse, allow, says string }{
+		"full":        {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "raise maxmemory"},
+		"read-only":   {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY"},
+		"no replicas": {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "NOREPLICAS"},
+		"paused":      {"CLIENT PAUSE 60000 WRITE", "CLIENT UNPAUSE", "deadline exceeded"},
+		"no scripts":  {user + "-eval -evalsha", user + "+eval +evalsha", "ACL SETUSER"},
+		"no TIME":     {user + "-time", user + "+time", "ACL SETUSER"},
+		"no ids": {user + "resetkeys ~flashsale:redis_lock:*", user + "~flashsale:*",
+			"ACL SETUSER"},
+		"no locks": {user + "resetkeys ~flashsale:icr:*", user + "~flashsale:*", "ACL SETUSER"},
+		"neighbour": {"SET flashsale:icr:order:" + today + " 7", "DEL flashsale:icr:order:" + today,
+			"set REDIS_PREFIX: idgen: flashsale:icr:order:" + today},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, admin := redisUser(t, documentedUser(t))
+			i := start(t, settings(t, map[string]string{"REDIS_URL": url})).ready(t)
+			if name == "neighbour" {
+				mustDo(t, admin, c.allow)
+			}
+			mustDo(t, admin, c.refuse)
+			eventually(t, func() bool { return i.get(t, "/readyz", "").status == 503 })
+			if !strings.Contains(i.log.String(), c.says) {
+				t.Errorf("the log does not say %q: %s", c.says, i.log)
+			}
+			mustDo(t, admin, c.allow)
+			i.ready(t)
+		})
+	}
+}
+
+// The articles' own worker counts in a string.
+func TestNeighboursInRedisDisturbNobody(t *testing.T) {
+	t.Parallel()
+	env := settings(t, nil)
+	rdb := labtest.DialURL(t, env["REDIS_URL"])
+	key := "icr:order:" + time.Now().UTC().Format("2006:01:02")
+	for n := range 2 {
+		if got, err := rdb.Incr(t.Context(), key).Result(); err != nil || got != int64(n+1) {
+			t.Errorf("INCR %s: %d, %v", key, got, err)
+		}
+		mustDo(t, rdb, "HSET redis_lock:userId:"+strconv.Itoa(n+1)+" someone 1")
+		i := start(t, maps.Clone(env)).ready(t)
+		path := "/coupons/" + i.createCoupon(t, 1) + "/orders"
+		if r := i.post(t, path, tokenFor(t, int64(n+1), auth.RoleUser), ""); r.status != 201 {
+			t.Errorf("claim: %+v", r)
+		}
+	}
+}
+
+func TestEvictionIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	url, admin := redisUser(t, documentedUser(t))
+	mustDo(t, admin, "CONFIG SET maxmemory-policy volatile-lru")
+	i := start(t, settings(t, map[string]string{"REDIS_URL": url})).ready(t)
+	eventually(t, func() bool { return strings.Contains(i.log.String(), "maxmemory-policy noeviction") })
+}
