@@ -92,11 +92,13 @@ func explained(err error) error {
 	if err == nil {
 		return nil
 	}
+	const rights = "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER"
 	for text, advice := range map[string]string{
-		"NOPERM":             "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER",
-		"The user executing": "the Redis user lacks a right: give it those of docs/install.md by ACL SETUSER",
-		"WRONGTYPE":          "another program uses this key: set REDIS_PREFIX",
-		"OOM":                "the memory of Redis is full: raise maxmemory",
+		"NOPERM":                 rights,
+		"ACL failure in script":  rights, // Redis 7.2 and later
+		"The user executing the": rights, // before
+		"WRONGTYPE":              "another program uses this key: set REDIS_PREFIX",
+		"OOM":                    "the memory of Redis is full: raise maxmemory",
 	} {
 		if strings.Contains(err.Error(), text) {
 			return fmt.Errorf("%s: %w", advice, err)
