@@ -14,7 +14,7 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.c' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
-.PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop model schemathesis manifests vuln compose-test install go
+.PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop mutants model schemathesis manifests vuln compose-test install go
 
 help: ## show this list
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -148,6 +148,10 @@ interop: go bin/api $(K6) ## share locks with the real Redisson and the real Cur
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestDemo' ./loadtest/experiments/demo/
+
+mutants: install ## break the service in one place after the other, and see a test fail for each
+	@deploy/install.sh locks tests
+	@go test -tags mutants -count=1 -timeout 120m -run '^TestMutantsDie$$' -v .
 
 model: go ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
 	@deploy/install.sh model

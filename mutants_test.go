@@ -1,0 +1,106 @@
+//go:build mutants
+
+package flashsale_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutants are the program with one defect each, and the tests of a package of which one
+// must fail.
+var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
+	{"the unique key is none", "migrations/000002_coupon_orders.up.sql",
+		"UNIQUE KEY one_each", "KEY one_each",
+		"TestClaimOncePerUser", "./internal/order"},
+	{"a unit is taken from an empty stock", "internal/order/commit/stock.go",
+		"` AND stock >= 1`, args...)", "``, args...)",
+		"TestClaimNeverOversells", "./internal/order"},
+	{"a batch does not look whether the stock sufficed", "internal/order/commit/place_all.go",
+		"q+checkRows+`; COMMIT`", "q+`; SELECT ?; COMMIT`", "TestClaimNeverOversells|TestBatchLarger", "./internal/order/..."},
+	{"an unknown commit is acknowledged", "internal/order/commit/read_back.go",
+		"found, err := isCommitted(ctx, db, o)\n", "found, err := true, error(nil)\n", "LostReply|ReadBack", "./internal/order/commit"},
+	{"a sold-out mark is kept for too long", "internal/coupon/cache.go", "e.coupon.Stock = 0\n",
+		"e.coupon.Stock, e.expiresAt = 0, e.expiresAt.Add(time.Hour)\n", "TestMark|SoldOut|TestCache", "./internal/coupon"},
+	{"an older read replaces a change", "internal/coupon/cache.go",
+		"return a.Revision > b.Revision", "return false",
+		"Test", "./internal/coupon"},
+	{"the window has no end", "internal/coupon/coupon.go",
+		"case now.After(c.EndTime):", "case false:", "Test", "./internal/coupon"},
+	{"the window has no begin", "internal/coupon/coupon.go",
+		"case now.Before(c.BeginTime):", "case false:", "Test", "./internal/coupon"},
+	{"a release does not look for its owner", "internal/lock/redislock/release.lua",
+		`if redis.call("GET", KEYS[1]) ~= ARGV[1] then`, "if false then", "Test", "./internal/lock/redislock"},
+	{"a lease is taken for held until its very end", "internal/lock/watchdog.go",
+		"return ttl - ttl/100 - min(2*time.Millisecond, ttl/10)", "return ttl + time.Hour", "Test", "./internal/lock"},
+	{"no lease is watched", "internal/lock/watchdog.go",
+		"	heap.Push(&w.grants, g)\n", "", "Test", "./internal/lock"},
+	{"the audit is blind to duplicates", "internal/order/store.go",
+		"return a.Orders - a.DistinctUsers", "return 0",
+		"Promises|Broken|Guard", "./internal/order/..."},
+	{"the audit is blind to overselling", "internal/order/store.go",
+		"return max(0, a.Orders-a.InitialStock)", "return 0",
+		"Promises|Broken|Guard", "./internal/order/..."},
+	{"the audit is blind to lost units", "internal/order/store.go",
+		"return max(0, a.InitialStock-max(0, a.Stock)-a.Orders)",
+		"return 0", "Promises|Broken|Scale", "./internal/order/..."},
+	{"the audit is blind to the window", "internal/order/store.go",
+		"SUM(NOT EXISTS (", "SUM(0 AND NOT EXISTS (",
+		"TestAudit", "./internal/order"},
+	{"the instance's clock decides", "internal/connect/clock.go",
+		"if m == nil {", "if true {", "TestDatabasesClock", "./cmd/api"},
+	{"tokens do not expire", "internal/auth/verifier.go",
+		"jwt.WithExpirationRequired(), jwt.WithLeeway(leeway)",
+		"jwt.WithLeeway(1<<62)", "Test", "./internal/auth"},
+	{"every user is an administrator", "internal/httpapi/identity.go",
+		"case id.Role < role:", "case false:", "Test", "./internal/httpapi"},
+	{"a verdict that must break passes without", "loadtest/verdict/verdict.go",
+		"case control:\n		return Lucky", "case control:\n		return Broke", "Test", "./loadtest/verdict"},
+	{"a check always passes", "loadtest/verdict/verdict.go",
+		"return v == Held || v == Broke", "return true",
+		"Test", "./loadtest/verdict"},
+	{"a rate limit never refuses", "internal/admission/ratelimit/ratelimit.go",
+		"if next-now > l.ahead {", "if false {",
+		"Test", "./internal/admission/ratelimit"},
+	{"slots never refuse", "internal/admission/slots/slots.go",
+		"if !s.mayWait(ctx, c) {", "if false {", "Test",
+		"./internal/admission/slots"},
+	{"a coupon takes all slots", "internal/admission/slots/slots.go",
+		"c.waiters.Len() == 0 && c.held < s.free",
+		"c.waiters.Len() == 0 && s.free > 0", "Test", "./internal/admission/slots"},
+	{"quotes are a part of a secret", "cmd/api/environment.go",
+		`return "is in quotes"`, `return ""`, "Pasted", "./cmd/api"},
+}
+
+// Each mutant must die: what the tests do not see, they do not keep.
+func TestMutantsDie(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(strings.ReplaceAll(m.defect, " ", "_"), func(t *testing.T) {
+			source := read(t, m.file)
+			if n := strings.Count(source, m.text); n != 1 {
+				t.Fatalf("%s: found %q %d times, want once", m.file, m.text, n)
+			}
+			dir := t.TempDir()
+			changed, overlay := filepath.Join(dir, "changed"), filepath.Join(dir, "overlay.json")
+			original, _ := filepath.Abs(m.file)
+			replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+			for file, content := range map[string][]byte{
+				changed: []byte(strings.Replace(source, m.text, m.wrong, 1)), overlay: replace,
+			} {
+				if err := os.WriteFile(file, content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-failfast", "-timeout=5m",
+				"-overlay", overlay, "-run", m.tests, m.pkg).CombinedOutput()
+			if err == nil || !bytes.Contains(out, []byte("--- FAIL")) {
+				t.Errorf("it lives: %v\n%s", err, out)
+			}
+		})
+	}
+}
