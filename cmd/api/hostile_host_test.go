@@ -1,0 +1,64 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// A cache would give what names the Host of one client to others. So no response does, whoever of
+// nginx and the service made it, and each has the headers that docs/capacity.md promises.
+func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
+	t.Parallel()
+	i := start(t, settings(t, nil)).ready(t)
+	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nginx.Kill)
+	paths := []string{"/", "/docs", "/docs?x", "/docs/", "/docs/init.js", "//docs", "/docs/..", "/livez", "/readyz", "/metrics",
+		"/debug", "/debug/", "/openapi.json", "/openapi-3.0.yaml", "/nothing", "/coupons/", "//evil.example/.."}
+	document, _ := i.get(t, "/openapi.json", "").body["paths"].(map[string]any)
+	for path := range maps.Keys(document) {
+		paths = append(paths, strings.ReplaceAll(path, "{id}", "7"))
+	}
+	for _, path := range slices.Sorted(slices.Values(paths)) {
+		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "OPTIONS", "TRACE"} {
+			wantOwnResponse(t, method, nginx.URL+path)
+		}
+	}
+}
+
+func wantOwnResponse(t *testing.T, method, url string) {
+	t.Helper()
+	const hostile = "evil.example"
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = hostile
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	location := resp.Header.Get("Location")
+	for name, values := range resp.Header {
+		if strings.Contains(strings.Join(values, " "), hostile) {
+			t.Errorf("%s %s: %s: %s", method, url, name, values)
+		}
+	}
+	if strings.Contains(string(body), hostile) || strings.Contains(location, ":") {
+		t.Errorf("%s %s: Location %q, %s", method, url, location, body)
+	}
+	if h := resp.Header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") == "" {
+		t.Errorf("%s %s: %s, headers %v", method, url, resp.Status, h)
+	}
+}
