@@ -46,6 +46,7 @@ type Identity struct {
 // wraps ErrInvalidToken if the token does not verify.
 func (v *Verifier) Authenticate(header string) (Identity, error) {
 	scheme, token, _ := strings.Cut(header, " ")
+	token = strings.TrimLeft(token, " ") // RFC 9110 allows several
 	if !strings.EqualFold(scheme, "bearer") || token == "" {
 		return Identity{}, ErrNoToken
 	}

@@ -38,7 +38,7 @@ func TestSignedTokenStatesItsIdentity(t *testing.T) {
 	t.Parallel()
 	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 	for _, want := range []Identity{{42, RoleUser}, {1, RoleAdmin}, {1<<63 - 1, RoleUser}} {
-		for _, scheme := range []string{"Bearer", "bearer"} {
+		for _, scheme := range []string{"Bearer", "bearer", "BEARER  "} {
 			if got, err := v.Authenticate(scheme + " " + sign(t, want)); err != nil || got != want {
 				t.Errorf("%s: got %+v, %v; want %+v", scheme, got, err, want)
 			}
@@ -49,7 +49,7 @@ func TestSignedTokenStatesItsIdentity(t *testing.T) {
 func TestHeaderWithoutTokenIsErrNoToken(t *testing.T) {
 	t.Parallel()
 	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
-	for _, header := range []string{"", "Bearer", "Bearer ", "Basic dTpw", sign(t, Identity{UserID: 42})} {
+	for _, header := range []string{"", "Bearer", "Bearer ", "Bearer   ", "Basic dTpw", sign(t, Identity{UserID: 42})} {
 		if _, err := v.Authenticate(header); !errors.Is(err, ErrNoToken) {
 			t.Errorf("%q: %v, want %v", header, err, ErrNoToken)
 		}
