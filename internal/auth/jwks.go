@@ -21,6 +21,10 @@ import (
 // a fetch.
 const unknownKeyTimeout = 2 * time.Second
 
+// maxWaiting is how many tokens wait for a fetch at a time. Every client can send such
+// tokens, and each that waits holds what other requests need.
+const maxWaiting = 64
+
 // A JWKS is a set of public keys (RFC 7517) at a URL or in a file. It is fetched
 // every five minutes, and when a token names an unknown key, but then at most
 // once in ten seconds. If fetching fails, the previous keys remain. It is safe
@@ -28,6 +32,7 @@ const unknownKeyTimeout = 2 * time.Second
 type JWKS struct {
 	fetcher *fetcher
 	keyfunc keyfunc.Keyfunc
+	waiting chan struct{} // one element for each token that waits
 }
 
 var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
@@ -70,25 +75,36 @@ func openFetcher(ctx context.Context, f *fetcher) (*JWKS, error) {
 		return nil, err
 	}
 	go f.run(ctx)
-	return &JWKS{f, keys}, nil
+	return &JWKS{f, keys, make(chan struct{}, maxWaiting)}, nil
 }
 
 // key returns the key that a token names. A token that names an unknown key waits
-// for the next fetch, if that begins soon; the fetch goes on after that.
+// for the next fetch, if that begins soon and few wait; the fetch goes on after that.
 func (j *JWKS) key(token *jwt.Token, id string) (any, error) {
 	if id == "" {
 		return nil, errors.New("the token names no key")
 	}
 	if _, err := j.fetcher.keys.KeyRead(context.Background(), id); err != nil {
-		ended, begin := j.fetcher.ask()
-		if time.Until(begin) < unknownKeyTimeout {
-			select {
-			case <-ended:
-			case <-time.After(unknownKeyTimeout):
-			}
-		}
+		j.awaitFetch()
 	}
 	return j.keyfunc.Keyfunc(token)
+}
+
+func (j *JWKS) awaitFetch() {
+	ended, begin := j.fetcher.ask()
+	if time.Until(begin) >= unknownKeyTimeout {
+		return
+	}
+	select {
+	case j.waiting <- struct{}{}:
+		defer func() { <-j.waiting }()
+	default:
+		return
+	}
+	select {
+	case <-ended:
+	case <-time.After(unknownKeyTimeout):
+	}
 }
 
 // publicKeys holds the keys that can verify tokens.

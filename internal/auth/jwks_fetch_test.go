@@ -114,3 +114,28 @@ func TestFailedFetchDoesNotQuoteTheQuery(t *testing.T) {
 		}
 	}
 }
+
+// Anybody can name an unknown key, and holds a place of other requests while the token waits.
+func TestFewTokensWaitForAFetch(t *testing.T) {
+	t.Parallel()
+	p, other := authtest.NewProvider(t), authtest.NewProvider(t)
+	p.Add(t, "1", "EdDSA")
+	other.Add(t, "unknown", "EdDSA")
+	synctest.Test(t, func(t *testing.T) {
+		v := openSlow(t, p, 9*time.Second)
+		token := other.Sign(t, "unknown", jwt.MapClaims{"sub": "42", "exp": time.Now().Add(time.Hour).Unix()})
+		var waiting atomic.Int64
+		for range 10 * maxWaiting {
+			go func() {
+				waiting.Add(1)
+				_, _ = v.Verify(token)
+				waiting.Add(-1)
+			}()
+		}
+		synctest.Wait()
+		if n := waiting.Load(); n != maxWaiting {
+			t.Errorf("%d tokens wait, want %d", n, maxWaiting)
+		}
+		time.Sleep(unknownKeyInterval + unknownKeyTimeout)
+	})
+}

@@ -49,7 +49,7 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (auth.Identit
 	case err != nil:
 		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
 	case !a.cfg.Users.Allow(id.UserID):
-		a.refuse(w, r, "user")
+		a.refuseUser(w, r)
 	default:
 		return id, true
 	}

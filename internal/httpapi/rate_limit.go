@@ -11,12 +11,13 @@ import (
 	"example.com/flashsale/internal/admission"
 )
 
-// A refusal by a rate limit is delayed, by refusalDelay to twice as much: the
+// A refusal of a user is delayed, by refusalDelay to twice as much: the
 // requests of many connections that were refused together would come back
 // together. A client that repeats its requests without a pause is thus slowed down
 // instead of occupying the CPU with refusals. At most maxDelayed refusals wait at a
 // time, and no more than half of Config.Connections, because each occupies a
-// connection. None keeps its place from other requests.
+// connection, and at nginx the place of a claim. None keeps its place from other
+// requests. Strangers are refused at once: what they have proven is nothing.
 const (
 	refusalDelay = time.Second
 	maxDelayed   = 1024
@@ -32,7 +33,8 @@ func (a *API) limitAddress(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a.refuse(w, r, "address")
+		a.metrics.refused.WithLabelValues("address").Inc()
+		rateLimited.write(w)
 	}))
 }
 
@@ -62,9 +64,9 @@ func (a *API) allowAddress(ip netip.Addr) bool {
 	return a.cfg.Addresses.Allow(network) && a.cfg.Sites.Allow(site)
 }
 
-// refuse replies that a limit is exceeded, after a delay.
-func (a *API) refuse(w http.ResponseWriter, r *http.Request, limit string) {
-	a.metrics.refused.WithLabelValues(limit).Inc()
+// refuseUser replies that a user's limit is exceeded, after a delay.
+func (a *API) refuseUser(w http.ResponseWriter, r *http.Request) {
+	a.metrics.refused.WithLabelValues("user").Inc()
 	select {
 	case a.delayed <- struct{}{}:
 		admission.FreePlace(r.Context())

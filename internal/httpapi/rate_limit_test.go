@@ -7,11 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/admission/ratelimit"
+	"example.com/flashsale/internal/auth"
 )
 
 // limited returns an open API that allows each user and each address burst
@@ -187,6 +189,23 @@ func TestFewRefusalsWaitAtATime(t *testing.T) {
 	if took := time.Since(begin); took > refusalDelay {
 		t.Errorf("the refusal took %s", took)
 	}
+}
+
+// A refusal that waits holds a place of a claim at nginx.
+func TestStrangersWaitForNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := New(Config{Connections: 100, Metrics: prometheus.NewRegistry(), Verifier: auth.NewVerifier(auth.Config{}),
+			Addresses: ratelimit.New[netip.Prefix](0.001, 1)})
+		a.Open()
+		begin := time.Now()
+		for range 3 {
+			a.ServeHTTP(httptest.NewRecorder(), request("GET", "/orders", "", "", ""))
+		}
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("the refusals took %s", took)
+		}
+	})
 }
 
 // Refusals that wait must leave connections for claims.
