@@ -49,7 +49,8 @@ func TestSignedTokenStatesItsIdentity(t *testing.T) {
 func TestHeaderWithoutTokenIsErrNoToken(t *testing.T) {
 	t.Parallel()
 	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
-	for _, header := range []string{"", "Bearer", "Bearer ", "Bearer   ", "Basic dTpw", sign(t, Identity{UserID: 42})} {
+	for _, header := range []string{"", "Bearer", "Bearer ", "Bearer   ", "Basic dTpw",
+		sign(t, Identity{UserID: 42})} {
 		if _, err := v.Authenticate(header); !errors.Is(err, ErrNoToken) {
 			t.Errorf("%q: %v, want %v", header, err, ErrNoToken)
 		}
