@@ -108,3 +108,14 @@ func TestWaiterLeavesNoWatchOnAPredecessorThatHasGone(t *testing.T) {
 		t.Errorf("%d watches, %v, want none", n, err)
 	}
 }
+
+// ZooKeeper's counter goes from 2^31-1 to -2^31.
+func TestQueueIsInOrderWhenItsCounterWrapsAround(t *testing.T) {
+	t.Parallel()
+	want := queue{"lock-2147483646", "_c_a-lock-2147483647", "lock--2147483648", "_c_b-lock--2147483647"}
+	got := queue{want[2], want[0], want[3], want[1]}
+	slices.SortFunc(got, bySequence)
+	if !slices.Equal(got, want) {
+		t.Errorf("the queue is %v, want %v", got, want)
+	}
+}

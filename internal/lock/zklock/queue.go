@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/go-zookeeper/zk"
 
@@ -15,7 +16,8 @@ import (
 // A queue is the names of the holder and its waiters, in sequence.
 type queue []string
 
-// readQueue returns the queue of the lease's lock.
+// readQueue returns the queue of the lease's lock. Other nodes in its directory are
+// nobody's place.
 func (l *lease) readQueue(ctx context.Context) (queue, error) {
 	names, err := repeat(ctx, l.locker, func() ([]string, error) {
 		names, _, err := l.locker.conn.Children(l.dir)
@@ -24,14 +26,32 @@ func (l *lease) readQueue(ctx context.Context) (queue, error) {
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(sequence(a), sequence(b)) })
+	names = slices.DeleteFunc(names, func(name string) bool { _, ok := sequence(name); return !ok })
+	slices.SortFunc(names, bySequence)
 	return names, err
 }
 
-// sequence is the counter that ZooKeeper has appended to name.
-func sequence(name string) string {
-	const prefix = "lock-"
-	return name[strings.LastIndex(name, prefix)+len(prefix):]
+// lockNode matches the nodes of Curator's locks, and of clients that write no id
+// before the lock's own name.
+var lockNode = regexp.MustCompile(`^(?:_c_.+-)?(?:lock-|__READ__|__WRIT__)(-?[0-9]{9,10})$`)
+
+// sequence returns the counter that ZooKeeper has appended to the name of a lock's
+// node, or false if the node is none.
+func sequence(name string) (int32, bool) {
+	match := lockNode.FindStringSubmatch(name)
+	if match == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(match[1], 10, 32)
+	return int32(n), err == nil
+}
+
+// bySequence compares two counters, which wrap around after 2^31-1: the later one is
+// less than 2^31 steps ahead.
+func bySequence(a, b string) int {
+	m, _ := sequence(a)
+	n, _ := sequence(b)
+	return cmp.Compare(m-n, 0)
 }
 
 // tryLock joins the queue if it is empty, and has the lock if it is first.

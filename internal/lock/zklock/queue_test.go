@@ -3,10 +3,13 @@ package zklock_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -136,4 +139,51 @@ func TestChangedNodeOfTheHolderGrantsNothing(t *testing.T) {
 	}
 	noError(t, "Release", held.Release(t.Context()))
 	noError(t, "Lock", <-got)
+}
+
+// Other programs keep nodes of their own in the directory: a lock that counts them has
+// no holder, and one that relies on their names panics.
+func TestNodesThatAreNoLocksHoldNothing(t *testing.T) {
+	t.Parallel()
+	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
+	conn, l := connect(t, server), open(t, server, time.Minute)
+	createDirectory(t, conn, key)
+	for _, name := range []string{"42", "item", "items", "lock-", "lock", "lock-1", "lock-x", "lock-99999999999",
+		"lock-9999999999", "other-lock-0000000000", "0000000000", "_c_", "-lock-0000000000", "__LEASE__0000000000"} {
+		_, err := conn.Create("/locks/"+key+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))
+		noError(t, "create "+name, err)
+	}
+	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context()))
+	lease, err := l.Lock(t.Context(), key, ttl)
+	noError(t, "Lock", err)
+	wantLocked(t, open(t, server, time.Minute), key)
+	noError(t, "Release", lease.Release(t.Context()))
+}
+
+// A Java client's nodes, and those whose counter has wrapped around, are places in the
+// queue.
+func TestEveryLockNodeIsAPlaceInTheQueue(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedZooKeeper(t)
+	conn, l := connect(t, server), open(t, server, time.Minute)
+	for _, name := range []string{"lock-0000000000", "lock--2147483648", "lock--000000001",
+		"_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000000",
+		"_c_01234567-89ab-4def-8123-456789abcdef-__READ__0000000000", "__WRIT__0000000000"} {
+		key := labtest.Name(t)
+		createDirectory(t, conn, key)
+		_, err := conn.Create("/locks/"+key+"/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		noError(t, "create "+name, err)
+		wantLocked(t, l, key)
+	}
+}
+
+// createDirectory creates a lock's directory, which ZooKeeper will not delete.
+func createDirectory(t *testing.T, conn *zk.Conn, key string) {
+	t.Helper()
+	if _, err := conn.CreateContainer("/locks", nil, zk.FlagContainer, zk.WorldACL(zk.PermAll)); err != nil &&
+		!errors.Is(err, zk.ErrNodeExists) {
+		t.Fatal(err)
+	}
+	_, err := conn.Create("/locks/"+key, nil, 0, zk.WorldACL(zk.PermAll))
+	noError(t, "create the directory", err)
 }
