@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -87,7 +88,13 @@ type batch struct {
 }
 
 // call returns the call with the reply to request i, and its index there.
-func (b *batch) call(i int) (*batchCall, int) { return b.calls[i/b.size], i % b.size }
+func (b *batch) call(i int) (*batchCall, int) {
+	call, i := b.calls[i/b.size], i%b.size
+	if call.alone != nil {
+		return call.alone[i], 0
+	}
+	return call, i
+}
 
 // A request acquires or releases a lock.
 type request struct {
@@ -97,7 +104,8 @@ type request struct {
 
 // A batchCall is the requests of one script, and its reply: one character for
 // each request, for each 0 among them the time that the lock has left, and for each
-// e its error. Or err.
+// e its error. Or err. Or alone, a call for each request, if the
+// server has refused them together.
 type batchCall struct {
 	requests []request
 	attempts redisdriver.Attempts
@@ -105,11 +113,12 @@ type batchCall struct {
 	left     []time.Duration
 	errors   []string
 	err      error
+	alone    []*batchCall
 }
 
 // acquire requests the key of l. It returns lock.ErrLocked if another holds it.
 func (b *batcher) acquire(ctx context.Context, l *lease, ttl time.Duration) error {
-	batch, i, err := b.do(ctx, request{l.key, l.token.Text, ttl.Milliseconds()})
+	batch, i, err := b.do(ctx, request{l.key, l.token.Text, driver.Milliseconds(ttl)})
 	if err != nil {
 		return err
 	}
@@ -213,20 +222,30 @@ func (b *batcher) takeNext() *batch {
 // send makes the round trip. A batch of several requests is bounded by the
 // client's own timeouts only, because its callers have different deadlines.
 func (b *batcher) send(ctx context.Context, batch *batch) {
+	batch.calls = b.call(ctx, batch.requests, b.size)
+	for _, call := range batch.calls {
+		if len(call.requests) > 1 && redisdriver.Divisible(call.err) {
+			call.alone = b.call(ctx, call.requests, 1)
+		}
+	}
+}
+
+// call sends requests, size of them in one script.
+func (b *batcher) call(ctx context.Context, requests []request, size int) (calls []*batchCall) {
 	var scripts []*redisdriver.ScriptCall
-	for requests := range slices.Chunk(batch.requests, b.size) {
+	for requests := range slices.Chunk(requests, size) {
 		call := &batchCall{requests: requests}
-		batch.calls = append(batch.calls, call)
-		scripts = append(scripts, call.script(b.publish))
+		calls, scripts = append(calls, call), append(scripts, call.script(b.publish))
 	}
 	redisdriver.Call(ctx, b.rdb, batchScript, scripts...)
-	for i, call := range batch.calls {
+	for i, call := range calls {
 		reply, err := scripts[i].Reply.Text()
 		if err == nil {
 			err = call.parse(reply)
 		}
 		call.err = err
 	}
+	return calls
 }
 
 // script returns the call of the batch script.

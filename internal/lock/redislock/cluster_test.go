@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,26 +46,89 @@ func TestWaiterIsNotifiedAfterItsSlotHasMoved(t *testing.T) {
 	mustReceive(t, wake, "of the release")
 }
 
+// Of two leases whose keys are in one slot, one is at the new node already.
+func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
+	t.Parallel()
+	const moved, stays, slot = "{foo}1", "{foo}2", 12182
+	top := labtest.Topology(t, "cluster")
+	rdb := labtest.DialURL(t, top.URL)
+	for _, l := range []*redislock.Locker{redislock.New(rdb), redislock.Batched(rdb)} {
+		leases := []lock.Lease{mustTryLock(t, l, moved), mustTryLock(t, l, stays)}
+		beginMove(t, slot, moved, top.Nodes[2], top.Nodes[0])
+		for i, err := range l.ExtendAll(t.Context(), time.Minute, leases) {
+			if err != nil {
+				t.Errorf("extension of lease %d of 2: %v", i, err)
+			}
+		}
+		for i, err := range l.ReleaseAll(t.Context(), leases) {
+			if err != nil {
+				t.Errorf("release of lease %d of 2: %v", i, err)
+			}
+		}
+		endMove(t, top, slot, top.Nodes[2])
+	}
+}
+
+// The client is none of a cluster, and its one server is: it refuses a script with keys
+// of several slots.
+func TestBatchesWorkAtTheOneNodeOfACluster(t *testing.T) {
+	t.Parallel()
+	port, err := lab.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := lab.StartRedisTCP(labtest.Lab(t), "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Kill)
+	do(t, server, "cluster", "addslotsrange", 0, 16383)
+	l := redislock.Batched(labtest.Dial(t, server))
+	complete := func() bool {
+		info := labtest.Dial(t, server).(*redis.Client).ClusterInfo(t.Context()).Val()
+		return strings.Contains(info, "cluster_state:ok")
+	}
+	for !complete() {
+		time.Sleep(time.Millisecond)
+	}
+	leases := lockAll(t, l, 500)
+	for _, errs := range [][]error{l.ExtendAll(t.Context(), time.Minute, leases), l.ReleaseAll(t.Context(), leases)} {
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // moveSlot moves a slot with one key between masters, in the steps that the
 // documentation of CLUSTER SETSLOT describes.
 func moveSlot(t *testing.T, top *lab.Topology, slot int, key string, from, to *lab.Redis) {
+	t.Helper()
+	beginMove(t, slot, key, from, to)
+	endMove(t, top, slot, to)
+}
+
+func beginMove(t *testing.T, slot int, key string, from, to *lab.Redis) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(to.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromID, toID := nodeID(t, from), nodeID(t, to)
-	do := func(node *lab.Redis, args ...any) {
-		t.Helper()
-		if err := labtest.Dial(t, node).Do(t.Context(), args...).Err(); err != nil {
-			t.Fatalf("%v: %v", args, err)
-		}
+	do(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
+	do(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
+	do(t, from, "migrate", host, port, key, 0, 5000)
+}
+
+func endMove(t *testing.T, top *lab.Topology, slot int, to *lab.Redis) {
+	t.Helper()
+	for _, master := range top.Nodes[:3] {
+		do(t, master, "cluster", "setslot", slot, "node", nodeID(t, to))
 	}
-	do(to, "cluster", "setslot", slot, "importing", fromID)
-	do(from, "cluster", "setslot", slot, "migrating", toID)
-	do(from, "migrate", host, port, key, 0, 5000)
-	for _, master := range []*lab.Redis{to, from, top.Nodes[1]} {
-		do(master, "cluster", "setslot", slot, "node", toID)
+}
+
+func do(t *testing.T, node *lab.Redis, args ...any) {
+	t.Helper()
+	if err := labtest.Dial(t, node).Do(t.Context(), args...).Err(); err != nil {
+		t.Fatalf("%v: %v", args, err)
 	}
 }
 

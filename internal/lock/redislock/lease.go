@@ -29,8 +29,8 @@ func (l *lease) Unnotified() bool { return l.unnotified.Load() }
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Keys implements redisdriver.ScriptLease.
-func (l *lease) Keys() []string { return []string{l.key} }
+// Extended implements redisdriver.ScriptLease.
+func (l *lease) Extended() []string { return []string{l.key} }
 
 // Owner implements redisdriver.ScriptLease.
 func (l *lease) Owner() string { return l.token.Text }

@@ -116,7 +116,7 @@ func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) e
 		b := batcher{rdb: l.rdb, publish: l.publish, size: 1}
 		return b.acquire(ctx, lease, ttl)
 	}
-	holder, err := l.set.Do(ctx, "set", lease.key, &lease.token, "nx", "get", "px", ttl.Milliseconds()).Text()
+	holder, err := l.set.Do(ctx, "set", lease.key, &lease.token, "nx", "get", "px", driver.Milliseconds(ttl)).Text()
 	switch {
 	case errors.Is(err, redis.Nil): // there was no holder
 		return nil
@@ -139,7 +139,7 @@ func (l *Locker) locked(ctx context.Context, key string) error {
 func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
 	call := &redisdriver.ScriptCall{
 		Keys: []string{lease.key, FenceKey(lease.key)},
-		Args: []any{&lease.token, ttl.Milliseconds(), fenceMemory.Milliseconds()},
+		Args: []any{&lease.token, driver.Milliseconds(ttl), fenceMemory.Milliseconds()},
 	}
 	redisdriver.Call(ctx, l.rdb, acquireScript, call)
 	fence, err := redisdriver.Integer(call.Reply)

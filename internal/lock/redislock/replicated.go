@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -56,7 +57,7 @@ type replicatedSetter struct {
 func (s replicatedSetter) Do(ctx context.Context, args ...any) *redis.Cmd {
 	pipe := s.client.Pipeline()
 	set := pipe.Do(ctx, args...)
-	wait := redis.NewIntCmd(ctx, "wait", s.replicas, s.timeout.Milliseconds())
+	wait := redis.NewIntCmd(ctx, "wait", s.replicas, driver.Milliseconds(s.timeout))
 	_ = pipe.Process(ctx, wait)
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	own := args[2].(*redisdriver.CountedString).Text

@@ -158,3 +158,42 @@ func TestClientSubscribesAgainAfterASlotHasMoved(t *testing.T) {
 	noError(t, mustTryLock(t, other.Lock(), key, longTTL).Release(t.Context()))
 	wantWake(t, "after a release on the other node", wake)
 }
+
+// While a slot is being moved, a call with keys of both nodes is refused. The keys of
+// half of the leases are at the new node already.
+func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
+	t.Parallel()
+	const tag, slot = "{foo}", 12182 // a slot of the second node
+	addresses, nodes := startCluster(t)
+	c := dialCluster(t, addresses, redisson.Auto)
+	types, leases := lockTypes(c), map[string][]lock.Lease{}
+	for name, l := range types {
+		leases[name] = lockTen(t, l, tag+name)
+	}
+	var ids [2]string
+	for i, node := range nodes {
+		var err error
+		ids[i], err = node.ClusterMyID(t.Context()).Result()
+		noError(t, err)
+	}
+	noError(t, nodes[0].Do(t.Context(), "cluster", "setslot", slot, "importing", ids[1]).Err())
+	noError(t, nodes[1].Do(t.Context(), "cluster", "setslot", slot, "migrating", ids[0]).Err())
+	host, port, err := net.SplitHostPort(addresses[0])
+	noError(t, err)
+	migrate := []any{"migrate", host, port, "", 0, 5000, "keys"}
+	for name := range types {
+		for i := range 5 {
+			for _, key := range nodes[1].Keys(t.Context(), fmt.Sprint("*", tag, name, i, "*")).Val() {
+				migrate = append(migrate, key)
+			}
+		}
+	}
+	noError(t, nodes[1].Do(t.Context(), migrate...).Err())
+	for name, l := range types {
+		for i, err := range l.ExtendAll(t.Context(), longTTL, leases[name]) {
+			if err != nil {
+				t.Errorf("extension of %s%d: %v", name, i, err)
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redisson"
 )
 
 // A scriptCounter counts the scripts that a server has run since
@@ -63,15 +64,54 @@ func TestOneScriptExtendsHundredLeases(t *testing.T) {
 func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	l := newClient(t, server).Lock()
-	leases := make([]lock.Lease, 10)
-	for i := range leases {
-		leases[i] = mustTryLock(t, l, fmt.Sprint("k", i), longTTL)
-	}
-	noError(t, labtest.Dial(t, server).Set(t.Context(), "k7", "", 0).Err())
-	for i, err := range l.ExtendAll(t.Context(), longTTL, leases) {
-		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
-			t.Errorf("extension of k%d = %v", i, err)
+	for name, l := range lockTypes(newClient(t, server)) {
+		leases := lockTen(t, l, name)
+		key := name + "7"
+		if name == "permit" {
+			key = "{permit7}:timeout"
+		}
+		noError(t, labtest.Dial(t, server).Set(t.Context(), key, "", 0).Err())
+		for i, err := range l.ExtendAll(t.Context(), longTTL, leases) {
+			if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
+				t.Errorf("extension of %s%d = %v", name, i, err)
+			}
 		}
 	}
+}
+
+// A server without memory refuses what may grow. An extension does not.
+func TestFullServerExtendsLeases(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	leases := map[string][]lock.Lease{}
+	types := lockTypes(newClient(t, server))
+	for name, l := range types {
+		leases[name] = lockTen(t, l, name)
+	}
+	rdb := labtest.Dial(t, server)
+	noError(t, rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	if err := rdb.Set(t.Context(), "k", "", 0).Err(); !redis.HasErrorPrefix(err, "OOM") {
+		t.Fatalf("SET: %v, want a full server", err)
+	}
+	for name, l := range types {
+		noError(t, errors.Join(l.ExtendAll(t.Context(), longTTL, leases[name])...))
+	}
+}
+
+func lockTypes(c *redisson.Client) map[string]lock.BatchExtender {
+	return map[string]lock.BatchExtender{"lock": c.Lock(), "fair": c.FairLock(), "fenced": c.FencedLock(),
+		"read": c.ReadLock(), "write": c.WriteLock(), "permit": c.PermitExpirableSemaphore()}
+}
+
+// lockTen locks ten keys: name and a number.
+func lockTen(t *testing.T, l lock.BatchExtender, name string) (leases []lock.Lease) {
+	t.Helper()
+	for i := range 10 {
+		key := fmt.Sprint(name, i)
+		if permits, ok := l.(redisson.RPermitExpirableSemaphore); ok {
+			noError(t, permits.SetPermits(t.Context(), key, 1))
+		}
+		leases = append(leases, mustTryLock(t, l, key, longTTL))
+	}
+	return leases
 }

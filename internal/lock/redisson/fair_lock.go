@@ -22,6 +22,7 @@ var fairLockType = lockType{
 	keys: func(name, _ string) []string {
 		return []string{name, prefixed("redisson_lock_queue", name), prefixed("redisson_lock_timeout", name)}
 	},
+	needed:  nameOnly,
 	channel: lockChannel, // a waiter's channel is this, a colon and its owner
 	member:  identity,
 }

@@ -7,6 +7,7 @@ var fencedLockType = lockType{
 	keys: func(name, _ string) []string {
 		return []string{name, prefixed("redisson_lock_token", name)}
 	},
+	needed:  nameOnly,
 	channel: lockChannel,
 	member:  identity,
 }

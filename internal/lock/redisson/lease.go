@@ -30,8 +30,11 @@ func (l *lease) Unnotified() bool { return l.unnotified.Load() }
 // Fence implements lock.Lease. Only fenced locks have one.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Keys implements redisdriver.ScriptLease.
-func (l *lease) Keys() []string { return l.locker.typ.keys(l.key, l.owner) }
+// keys returns all keys of the lock.
+func (l *lease) keys() []string { return l.locker.typ.keys(l.key, l.owner) }
+
+// Extended implements redisdriver.ScriptLease.
+func (l *lease) Extended() []string { return l.locker.typ.needed(l.key, l.owner) }
 
 // Owner implements redisdriver.ScriptLease: the member of the lock's hash.
 func (l *lease) Owner() string { return l.locker.typ.member(l.owner) }
@@ -72,7 +75,7 @@ func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	const attempts = 3
 	for range attempts {
 		var unnotified bool
-		found, unnotified, err = redisdriver.Released(typ.release.Run(ctx, noRetryClient{client.rdb}, l.Keys(),
+		found, unnotified, err = redisdriver.Released(typ.release.Run(ctx, noRetryClient{client.rdb}, l.keys(),
 			l.Owner(), publish, typ.channel(l.key)))
 		if err == nil {
 			l.unnotified.Store(unnotified)

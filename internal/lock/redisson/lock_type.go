@@ -17,7 +17,7 @@ import (
 //	         to try again at the latest (-1: not known)
 //	release  KEYS as above  ARGV member, PUBLISH command, channel
 //	         returns 1 if released, 0 if the owner did not hold the lock
-//	extend   KEYS of all leases  ARGV ttl in ms, the member of each
+//	extend   KEYS needed(name, owner) of all leases  ARGV ttl in ms, the member of each
 //	         returns an array with 1 (extended) or 0 (no longer held) for each
 //
 // Only the fair lock and the write lock use the argument wait: see
@@ -26,6 +26,7 @@ type lockType struct {
 	acquire, release, extend *redis.Script
 
 	keys    func(name, owner string) []string
+	needed  func(name, owner string) []string // a lock whose slot is moved is extended without the others
 	channel func(name string) string
 	member  func(owner string) string // the form in which the lock stores its owner
 }

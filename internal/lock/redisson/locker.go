@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -58,7 +59,7 @@ func (l locker) acquire(
 ) (int64, error) {
 	member := redisdriver.CountedString{Text: lease.Owner()}
 	call := &redisdriver.ScriptCall{
-		Keys: lease.Keys(), Args: []any{ttl.Milliseconds(), &member, publish, l.typ.channel(lease.key), wait},
+		Keys: lease.keys(), Args: []any{driver.Milliseconds(ttl), &member, publish, l.typ.channel(lease.key), wait},
 	}
 	redisdriver.Call(ctx, l.c.rdb, l.typ.acquire, call)
 	reply, err := redisdriver.Integer(call.Reply)

@@ -17,6 +17,7 @@ var permitType = lockType{
 	release: script("notify.lua", "permit_release.lua"),
 	extend:  script("permit_extend.lua"),
 	keys:    func(name, _ string) []string { return []string{name, suffixed(name, "timeout")} },
+	needed:  func(name, _ string) []string { return []string{suffixed(name, "timeout")} },
 	channel: semaphoreChannel,
 	member:  permitID,
 }

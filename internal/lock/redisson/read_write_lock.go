@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
@@ -18,6 +19,9 @@ var readLockType = lockType{
 	keys: func(name, owner string) []string {
 		return []string{name, suffixed(name, owner+":rwlock_timeout:1"), writerWaitsKey(name)}
 	},
+	needed: func(name, owner string) []string {
+		return []string{name, suffixed(name, owner+":rwlock_timeout:1")}
+	},
 	channel: rwChannel,
 	member:  identity,
 }
@@ -27,6 +31,7 @@ var writeLockType = lockType{
 	release: script("notify.lua", "write_release.lua"),
 	extend:  rlockType.extend,
 	keys:    func(name, _ string) []string { return []string{name, writerWaitsKey(name)} },
+	needed:  nameOnly,
 	channel: rwChannel,
 	member:  func(owner string) string { return owner + ":write" },
 }
@@ -105,7 +110,7 @@ func (w RWriteLock) Downgrade(ctx context.Context, write lock.Lease, ttl time.Du
 	read := &lease{locker: w.c.ReadLock().locker, key: own.key, owner: own.owner}
 	read.expiry.Begin(time.Now().Add(ttl))
 	done, err := redisdriver.Flag(downgradeScript.Run(ctx, w.c.rdb, readLockType.keys(own.key, own.owner),
-		ttl.Milliseconds(), own.owner, publish, rwChannel(own.key)))
+		driver.Milliseconds(ttl), own.owner, publish, rwChannel(own.key)))
 	if err != nil {
 		return nil, fmt.Errorf("redisson: downgrade %s: %w", own.key, err)
 	}

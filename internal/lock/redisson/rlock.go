@@ -6,10 +6,13 @@ var rlockType = lockType{
 	acquire: script("rlock_acquire.lua"),
 	release: script("notify.lua", "rlock_release.lua"),
 	extend:  script("rlock_extend.lua"),
-	keys:    func(name, _ string) []string { return []string{name} },
+	keys:    nameOnly,
+	needed:  nameOnly,
 	channel: lockChannel,
 	member:  identity,
 }
+
+func nameOnly(name, _ string) []string { return []string{name} }
 
 func lockChannel(name string) string { return prefixed("redisson_lock__channel", name) }
 

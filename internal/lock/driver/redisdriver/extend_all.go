@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 // A ScriptLease is a lease in Redis that a script extends.
 type ScriptLease interface {
 	lock.Lease
-	// Keys returns the keys of the lease, all in one slot of a cluster.
-	Keys() []string
+	// Extended returns the keys that the script needs, all in one slot of a cluster.
+	Extended() []string
 	// Owner returns what the server stores to identify the owner.
 	Owner() string
 	// State returns the lease's driver.Expiry.
@@ -41,6 +42,9 @@ var (
 // ExtendAll returns when ctx ends, also if rdb does not. A node that has not
 // replied by then changes the results of its own leases only.
 //
+// A call that the server refuses because of one of its keys, or because they are not
+// all at one node while their slot is moved, is repeated for each lease by itself.
+//
 // The script gets the keys of all leases as KEYS, the ttl in milliseconds as
 // ARGV[1] and their owners after it. It returns an array with 1 for each
 // extended lease and 0 for each that its owner has no longer.
@@ -61,7 +65,7 @@ func ExtendAll[L ScriptLease](ctx context.Context, rdb redis.UniversalClient, sc
 	}
 	for i, err := range extendNodes(ctx, rdb, script, ttl, held) {
 		if err != nil && !errors.Is(err, lock.ErrLost) {
-			err = fmt.Errorf("extend %s: %w", held[i].Keys()[0], err)
+			err = fmt.Errorf("extend %s: %w", held[i].Extended()[0], err)
 		}
 		errs[indexes[i]] = err
 	}
@@ -100,7 +104,7 @@ func byNode(ctx context.Context, cluster *redis.ClusterClient, leases []ScriptLe
 	for i, l := range leases {
 		var node *redis.Client // nil also if the node is not known
 		if cluster != nil {
-			node, _ = cluster.MasterForKey(ctx, l.Keys()[0])
+			node, _ = cluster.MasterForKey(ctx, l.Extended()[0])
 		}
 		nodes[node] = append(nodes[node], i)
 	}
@@ -114,22 +118,30 @@ func extend(ctx context.Context, rdb redis.UniversalClient, script *redis.Script
 	calls := make([]*ScriptCall, len(batches))
 	end := time.Now().Add(ttl)
 	for i, batch := range batches {
-		calls[i] = &ScriptCall{Args: []any{ttl.Milliseconds()}}
+		calls[i] = &ScriptCall{Args: []any{driver.Milliseconds(ttl)}}
 		for _, n := range batch {
 			leases[n].State().Extending(end)
-			calls[i].Keys = append(calls[i].Keys, leases[n].Keys()...)
+			calls[i].Keys = append(calls[i].Keys, leases[n].Extended()...)
 			calls[i].Args = append(calls[i].Args, leases[n].Owner())
 		}
 	}
 	Call(ctx, rdb, script, calls...)
 	errs := map[int]error{}
+	var alone [][]int
 	for i, batch := range batches {
+		if len(batch) > 1 && Divisible(calls[i].Reply.Err()) {
+			alone = slices.AppendSeq(alone, slices.Chunk(batch, 1))
+			continue
+		}
 		extended, err := flags(calls[i].Reply, len(batch))
 		for j, n := range batch {
 			if errs[n] = err; err == nil {
 				errs[n] = leases[n].State().Extended(extended[j], end)
 			}
 		}
+	}
+	if len(alone) > 0 {
+		maps.Copy(errs, extend(ctx, rdb, script, ttl, leases, alone))
 	}
 	return errs
 }
@@ -140,7 +152,7 @@ func batches(leases []ScriptLease, indexes []int, cluster bool) (all [][]int) {
 	for _, i := range indexes {
 		slot := 0
 		if cluster {
-			slot = Slot(leases[i].Keys()[0])
+			slot = Slot(leases[i].Extended()[0])
 		}
 		bySlot[slot] = append(bySlot[slot], i)
 	}

@@ -26,6 +26,14 @@ func (e Error) Error() string { return string(e) }
 // RedisError implements redis.Error.
 func (Error) RedisError() {}
 
+// Divisible reports whether the server has refused a call, and done nothing, for what
+// need not be true of a call with fewer keys: they are not in one slot, or that slot is
+// being moved, or this user may not use one of them.
+func Divisible(err error) bool {
+	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "CROSSSLOT") ||
+		redis.HasErrorPrefix(err, "NOPERM")
+}
+
 // Integer returns the integer that a script has returned. A reply of another
 // type is an error: go-redis would convert it, and so turn a reply that is not
 // the script's into a verdict.

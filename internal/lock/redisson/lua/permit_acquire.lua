@@ -20,7 +20,7 @@ if not redis.call('zscore', KEYS[2], ARGV[2]) then
 	end
 	redis.call('decr', KEYS[1])
 end
-redis.call('zadd', KEYS[2], now + ARGV[1], ARGV[2])
+redis.call('zadd', KEYS[2], math.ceil(time[1] * 1000 + time[2] / 1000) + ARGV[1], ARGV[2])
 local ttl = redis.call('pttl', KEYS[1])
 if ttl > 0 then
 	redis.call('pexpire', KEYS[2], ttl)
