@@ -3,6 +3,7 @@ package lock
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type queues struct {
 type queue struct {
 	waiters list.List     // of chan struct{}; closed when the waiter comes first
 	wake    chan struct{} // receives when the key may be free
+	listens atomic.Bool   // the driver sends notifications on wake
 
 	// The first waiter uses these.
 	stop  func()    // stops the notifications; nil before they are started
@@ -83,15 +85,12 @@ func (q *queue) lastOutcome() error {
 	return q.outcome
 }
 
-// wakeNext wakes this process's next waiter after a release where the service
-// sends no notifications.
+// wakeNext wakes this process's next waiter after a release, unless it listens to
+// notifications: a second request would be superfluous then.
 func (qs *queues) wakeNext(g *grant) {
-	if _, ok := g.client.locker.(Notifier); ok {
-		return // the notification wakes it; a second request would be superfluous
-	}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	if q := qs.byKey[g.key]; q != nil {
+	if q := qs.byKey[g.key]; q != nil && !q.listens.Load() {
 		notify(q.wake)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -578,10 +579,39 @@ func (p discreetLocker) TryLock(ctx context.Context, key string, ttl time.Durati
 	return lease, nil
 }
 
+// The times of a wait and a hold overflow when anything is added to them.
+func TestLongestWaitAndHoldHaveNoEnd(t *testing.T) {
+	t.Parallel()
+	for _, l := range []Locker{Local(), pollingLocker{Local()}} {
+		for _, longest := range []time.Duration{math.MaxInt64, math.MaxInt64 - 250*time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				c, o := New(l), Options{Wait: longest, MaxHold: longest, TTL: maxDuration}
+				first := mustAcquire(t, c, t.Context(), o)
+				time.AfterFunc(time.Hour, func() { _ = first.Release(context.Background()) })
+				second := mustAcquire(t, c, t.Context(), o)
+				if err := second.Err(); err != nil {
+					t.Error(err)
+				}
+				_ = second.Release(t.Context())
+			})
+		}
+	}
+}
+
+// A silentKeys is a Notifier of which no key notifies.
+type silentKeys struct{ Locker }
+
+func (silentKeys) Notify(string, chan<- struct{}) (func(), error) { return nil, errors.New("silent") }
+
 func TestReleaseWakesTheNextWaiterOfAPollingDriver(t *testing.T) {
 	t.Parallel()
+	t.Run("NoNotifier", func(t *testing.T) { releaseWakesTheNextWaiter(t, pollingLocker{Local()}) })
+	t.Run("SilentKey", func(t *testing.T) { releaseWakesTheNextWaiter(t, silentKeys{pollingLocker{Local()}}) })
+}
+
+func releaseWakesTheNextWaiter(t *testing.T, l Locker) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(pollingLocker{Local()})
+		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{TTL: time.Hour})
 		acquired := make(chan time.Time)
 		go func() {

@@ -145,6 +145,7 @@ func (q *queue) listen(g *grant) bool {
 		return false
 	}
 	q.stop = stop
+	q.listens.Store(true)
 	return true
 }
 
@@ -168,8 +169,8 @@ func (q *queue) pause(ctx context.Context, outcome error, d time.Duration) error
 
 // beforeLeaseEnds shortens a pause that would outlast the holder's lease.
 func (q *queue) beforeLeaseEnds(pause time.Duration) time.Duration {
-	if left := time.Until(q.endAt); left > 0 {
-		return min(pause, left+rand.N(spread))
+	if left := time.Until(q.endAt); left > 0 && left < pause {
+		return left + rand.N(spread)
 	}
 	return pause
 }

@@ -76,7 +76,10 @@ func (m *RMultiLock) Drain(ctx context.Context) {
 	}
 }
 
-// Notify implements lock.Notifier for the parts that implement it.
+// errSilentPart reports a part whose release is not notified.
+var errSilentPart = errors.New("redisson: a part of the lock does not notify")
+
+// Notify implements lock.Notifier, if all of the parts do. Otherwise a waiter polls.
 func (m *RMultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err error) {
 	var stops []func()
 	stopAll := func() {
@@ -85,11 +88,10 @@ func (m *RMultiLock) Notify(key string, wake chan<- struct{}) (stop func(), err 
 		}
 	}
 	for _, part := range m.parts {
-		notifier, ok := part.Locker.(lock.Notifier)
-		if !ok {
-			continue
+		err := errSilentPart
+		if notifier, ok := part.Locker.(lock.Notifier); ok {
+			stop, err = notifier.Notify(part.key(key), wake)
 		}
-		stop, err := notifier.Notify(part.key(key), wake)
 		if err != nil {
 			stopAll()
 			return nil, err
