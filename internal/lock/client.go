@@ -45,7 +45,7 @@ func New(locker Locker, options ...Option) *Client {
 // Options say how to take a lock and how to keep it.
 type Options struct {
 	// TTL is the length of the lease: how long the lock outlives a holder that
-	// died. Zero means 30 seconds.
+	// died: a millisecond to 100 years, less for some drivers. Zero means 30 seconds.
 	TTL time.Duration
 	// Wait is how long to wait for another holder, and for a service that does
 	// not reply. Zero makes one request; a negative value waits until the
@@ -66,15 +66,20 @@ type Options struct {
 const (
 	defaultTTL = 30 * time.Second
 	minTTL     = time.Millisecond // a shorter lease would end before its owner has the reply
+	// maxDuration leaves room for sums: the largest time.Duration is 292 years.
+	maxDuration = 100 * 365 * 24 * time.Hour
 )
 
+// check refuses a TTL that no server counts to the end. A wait or a hold that is as
+// long has no end that anyone could notice.
 func (o *Options) check() error {
 	if o.TTL == 0 {
 		o.TTL = defaultTTL
 	}
-	if o.TTL < minTTL {
-		return fmt.Errorf("%w: ttl of %s, want at least %s", ErrInvalid, o.TTL, minTTL)
+	if o.TTL < minTTL || o.TTL > maxDuration {
+		return fmt.Errorf("%w: ttl of %s, want %s to 100 years", ErrInvalid, o.TTL, minTTL)
 	}
+	o.Wait, o.MaxHold = min(o.Wait, maxDuration), min(o.MaxHold, maxDuration)
 	return nil
 }
 

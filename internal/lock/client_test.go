@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -340,7 +341,7 @@ func TestInvalidKeyOrTTLIsRefusedBeforeTheDriver(t *testing.T) {
 			t.Errorf("key %q: %v, want ErrInvalid", key, err)
 		}
 	}
-	for _, ttl := range []time.Duration{-time.Second, time.Microsecond} {
+	for _, ttl := range []time.Duration{-time.Second, time.Microsecond, math.MaxInt64} {
 		if _, err := c.Acquire(t.Context(), "k", Options{TTL: ttl}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("ttl %s: %v, want ErrInvalid", ttl, err)
 		}

@@ -97,7 +97,8 @@ type Notifier interface {
 	// Notify sends on wake whenever key may have become free, once when it
 	// begins to listen, and once after each interruption, until stop is
 	// called. It never blocks, neither on wake nor on the network. A
-	// notification may be missing or superfluous.
+	// notification may be missing or superfluous. An error says that there are
+	// none of this key.
 	Notify(key string, wake chan<- struct{}) (stop func(), err error)
 }
 

@@ -66,7 +66,7 @@ func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (lock.
 // acquire gets an etcd lease and takes the lock with it by method.
 func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	method func(*lease, context.Context) error) (lock.Lease, error) {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(checkTTL(ttl), ctx.Err()); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -120,4 +120,14 @@ func (l *Locker) keepAlive(ctx context.Context, id clientv3.LeaseID) error {
 	return err
 }
 
-func seconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
+func seconds(ttl time.Duration) int64 { return driver.Units(ttl, time.Second) }
+
+// maxTTL is etcd's.
+const maxTTL = 9_000_000_000 * time.Second
+
+func checkTTL(ttl time.Duration) error {
+	if ttl > maxTTL {
+		return fmt.Errorf("%w: ttl of %s, etcd keeps at most %s", lock.ErrInvalid, ttl, maxTTL)
+	}
+	return nil
+}

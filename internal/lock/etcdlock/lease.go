@@ -51,6 +51,9 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if l.expiry.Ended() {
 		return lock.ErrLost
 	}
+	if err := checkTTL(ttl); err != nil {
+		return err
+	}
 	end := time.Now().Add(ttl)
 	l.expiry.Extending(end)
 	extend := l.keepAlive

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -77,6 +78,52 @@ func (s suite) extendedLeaseOutlivesItsFirstTTL(t *testing.T) {
 	}
 	noError(t, "Release after the first ttl", lease.Release(t.Context()))
 	mustTryLock(t, b, key, longTTL)
+}
+
+// leaseIsNotCutToTheServersUnit leaves a lease just less than a unit. A driver that
+// cuts it frees the key early, and some of many rounds are fast enough to see that.
+func (s suite) leaseIsNotCutToTheServersUnit(t *testing.T) {
+	t.Parallel()
+	if !s.promises.Exclusive || !s.promises.Expires || s.promises.Tick > 100*time.Millisecond {
+		t.Skip("no key is free soon")
+	}
+	a, b := s.open(t), s.open(t)
+	const ttl = 4*time.Millisecond - time.Nanosecond
+	for i := range 100 {
+		key, start := newKey(), time.Now()
+		lease := mustTryLock(t, a, key, ttl)
+		if i%2 == 1 {
+			start = time.Now()
+			if lease.Extend(t.Context(), ttl) != nil {
+				continue // it was too late
+			}
+		}
+		for refused := true; refused; {
+			_, err := b.TryLock(t.Context(), key, longTTL)
+			refused = errors.Is(err, lock.ErrLocked)
+		}
+		if took := time.Since(start); took < ttl {
+			t.Fatalf("the key was free after %s, before the ttl of %s", took, ttl)
+		}
+	}
+}
+
+func (s suite) longestTTLIsKeptOrRefused(t *testing.T) {
+	t.Parallel()
+	key := newKey()
+	for _, ttl := range []time.Duration{math.MaxInt64, 100 * 365 * 24 * time.Hour} {
+		lease, err := s.open(t).TryLock(t.Context(), key, ttl)
+		if errors.Is(err, lock.ErrInvalid) {
+			continue
+		}
+		noError(t, "TryLock", err)
+		time.Sleep(s.shortTTL() + 2*s.promises.Tick)
+		if s.promises.Exclusive {
+			wantLocked(t, s.open(t), key)
+		}
+		noError(t, "Extend", lease.Extend(t.Context(), ttl))
+		noError(t, "Release", lease.Release(t.Context()))
+	}
 }
 
 // expiredAndNext returns a lease that has expired, and the one that followed it.

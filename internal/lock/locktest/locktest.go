@@ -12,6 +12,8 @@
 //	release without a notification                NotifySendsAfterRelease, among others
 //	a repeated release that returns ErrLost       LoseReplyOnce/Release, HangReplyOnce/Release
 //	a refused extension ends the lease            ReleaseBesideAnExtensionSucceeds
+//	a ttl cut to whole milliseconds               LeaseIsNotCutToTheServersUnit
+//	a ttl that overflows                          LongestTTLIsKeptOrRefused
 //	a fence that may repeat                       FenceRisesFromLeaseToLease, HistoryIsLinearizable
 package locktest
 
@@ -62,6 +64,8 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)
 	t.Run("LeaseExpiresAfterItsTTL", s.leaseExpiresAfterItsTTL)
 	t.Run("ExtendedLeaseOutlivesItsFirstTTL", s.extendedLeaseOutlivesItsFirstTTL)
+	t.Run("LeaseIsNotCutToTheServersUnit", s.leaseIsNotCutToTheServersUnit)
+	t.Run("LongestTTLIsKeptOrRefused", s.longestTTLIsKeptOrRefused)
 	t.Run("LateReleaseKeepsTheNextLease", s.lateReleaseKeepsTheNextLease)
 	t.Run("LateExtendKeepsTheNextLease", s.lateExtendKeepsTheNextLease)
 	t.Run("FenceRisesFromLeaseToLease", s.fenceRisesFromLeaseToLease)

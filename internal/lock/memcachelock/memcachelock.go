@@ -139,5 +139,5 @@ func expiration(ttl time.Duration) (int32, error) {
 	if ttl > maxTTL-time.Second {
 		return 0, fmt.Errorf("%w: ttl of %s, memcached keeps less than %s", lock.ErrInvalid, ttl, maxTTL)
 	}
-	return int32((ttl+time.Second-1)/time.Second) + 1, nil
+	return int32(driver.Units(ttl, time.Second)) + 1, nil
 }

@@ -53,7 +53,7 @@ func (l *rowLease) acquire(ctx context.Context, ttl time.Duration) error {
 					fence + 0 * LAST_INSERT_ID(? + TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires_at)))),
 			owner = IF(owner = '' OR expires_at <= UTC_TIMESTAMP(6), ?, owner),
 			expires_at = IF(owner = ?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, expires_at)`
-	us := ttl.Microseconds()
+	us := driver.Units(ttl, time.Microsecond)
 	s := statement{query: q, args: []any{l.key, l.owner, us, l.owner, refusal, l.owner, l.owner, us}}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), acquireTimeout)
 	defer cancel()
@@ -111,7 +111,7 @@ func (l *rowLease) Extend(ctx context.Context, ttl time.Duration) error {
 	}
 	end := time.Now().Add(ttl)
 	l.expiry.Extending(end)
-	s := statement{query: q, args: []any{ttl.Microseconds(), l.key, l.owner}}
+	s := statement{query: q, args: []any{driver.Units(ttl, time.Microsecond), l.key, l.owner}}
 	found, err := s.update(ctx, l.rows.db)
 	if err != nil {
 		return fmt.Errorf("mysqllock: extend %s: %w", l.key, err)

@@ -277,7 +277,7 @@ func (c *batchCall) parse(reply string) error {
 		if err != nil {
 			return fmt.Errorf("unexpected reply %.40q to %d requests", reply, len(c.requests))
 		}
-		c.left = append(c.left, time.Duration(ms)*time.Millisecond)
+		c.left = append(c.left, redisdriver.TimeLeft(ms))
 	}
 	return nil
 }

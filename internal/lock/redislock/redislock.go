@@ -147,7 +147,7 @@ func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Durat
 	case err != nil:
 		return err
 	case fence <= 0:
-		return lock.Locked(time.Duration(-fence) * time.Millisecond)
+		return lock.Locked(redisdriver.TimeLeft(-fence))
 	}
 	lease.fence = uint64(fence)
 	return nil

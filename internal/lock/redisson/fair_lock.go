@@ -8,6 +8,7 @@ import (
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // heartbeat is how often a waiter moves its deadline in the queue, which is 3 s
@@ -75,7 +76,7 @@ func (f RFairLock) Lock(ctx context.Context, key string, ttl time.Duration) (loc
 		}
 		select {
 		case <-wake:
-		case <-time.After(min(time.Duration(-reply)*time.Millisecond, heartbeat)):
+		case <-time.After(min(redisdriver.TimeLeft(-reply), heartbeat)):
 		case <-ctx.Done():
 			return nil, f.leaveQueue(ctx, key, owner)
 		}

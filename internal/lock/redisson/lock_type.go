@@ -1,11 +1,10 @@
 package redisson
 
 import (
-	"time"
-
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
 
 // A lockType is the format of one of Redisson's locks: the keys that hold its
@@ -41,7 +40,7 @@ func (t *lockType) locked(reply int64) error {
 	if reply == notTold || t == &fairLockType {
 		return lock.ErrLocked
 	}
-	return lock.Locked(time.Duration(-reply) * time.Millisecond)
+	return lock.Locked(redisdriver.TimeLeft(-reply))
 }
 
 func identity(owner string) string { return owner }

@@ -15,7 +15,7 @@ import (
 var permitType = lockType{
 	acquire: script("notify.lua", "permit_acquire.lua"),
 	release: script("notify.lua", "permit_release.lua"),
-	extend:  script("permit_extend.lua"),
+	extend:  freeing("permit_extend.lua"),
 	keys:    func(name, _ string) []string { return []string{name, suffixed(name, "timeout")} },
 	needed:  func(name, _ string) []string { return []string{suffixed(name, "timeout")} },
 	channel: semaphoreChannel,

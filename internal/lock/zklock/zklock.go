@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"sync"
@@ -37,11 +38,17 @@ type Locker struct {
 	closeOnce sync.Once
 }
 
+// maxTimeout is the longest session timeout that a client can ask for.
+const maxTimeout = math.MaxInt32 * time.Millisecond
+
 // Open starts a session with an ensemble. The ensemble limits the session
 // timeout, by default to between 2 and 20 of its ticks of 2 seconds. Open does
 // not wait for a server; the locker keeps connecting until Close.
 func Open(servers []string, timeout time.Duration) (*Locker, error) {
-	timeout = (timeout + time.Millisecond - 1).Truncate(time.Millisecond) // as the client sends it
+	if timeout < time.Millisecond || timeout > maxTimeout {
+		return nil, fmt.Errorf("zklock: %w: session timeout of %s, want 1ms to %s", lock.ErrInvalid, timeout, maxTimeout)
+	}
+	timeout = time.Duration(driver.Milliseconds(timeout)) * time.Millisecond // as the client sends it
 	l := &Locker{
 		asked: timeout, session: newSession(timeout),
 		requests: make(chan struct{}, maxRequests), closed: make(chan struct{}),

@@ -3,6 +3,8 @@ package redisdriver
 import (
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -32,6 +34,12 @@ func (Error) RedisError() {}
 func Divisible(err error) bool {
 	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "CROSSSLOT") ||
 		redis.HasErrorPrefix(err, "NOPERM")
+}
+
+// TimeLeft returns the milliseconds that a script has returned. Another client's key may
+// have more of them left than fit in a time.Duration.
+func TimeLeft(ms int64) time.Duration {
+	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 // Integer returns the integer that a script has returned. A reply of another

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Set the end of every permit that has not expired. Nothing grows, so a full server
 -- does it as it extends any other lock.
 -- KEYS the acquired permits of each permit's semaphore
