@@ -141,8 +141,8 @@ func openEtcd(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error)
 // openMemcache resolves the names of the servers, once: the client would go on
 // without any server if that failed.
 func openMemcache(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
-	servers := new(memcache.ServerList)
-	if err := servers.SetServers(strings.Split(cfg.MemcacheAddr, ",")...); err != nil {
+	servers, err := memcachelock.Servers(strings.Split(cfg.MemcacheAddr, ",")...)
+	if err != nil {
 		return nil, nil, fmt.Errorf("MEMCACHE_ADDR: %w", err)
 	}
 	client := memcache.NewFromSelector(servers)

@@ -10,6 +10,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -22,6 +24,24 @@ import (
 type Locker struct {
 	mc        *memcache.Client
 	abandoned driver.Abandoned
+}
+
+// Servers returns the servers of the addresses, host:port or a path, for a client. Each
+// key is at one of them, chosen by its place in the list. So that clients agree, the
+// order of the addresses does not matter, nor do one that is repeated and capitals in a
+// host. All clients must have the same servers, and write each as the others do: one
+// more, or a name here and its number there, gives a key two holders.
+func Servers(addresses ...string) (*memcache.ServerList, error) {
+	var sorted []string
+	for _, address := range addresses {
+		if !strings.Contains(address, "/") {
+			address = strings.ToLower(address)
+		}
+		sorted = append(sorted, address)
+	}
+	slices.Sort(sorted)
+	servers := new(memcache.ServerList)
+	return servers, servers.SetServers(slices.Compact(sorted)...)
 }
 
 // New returns a locker that uses mc. The Timeout of mc bounds every request.

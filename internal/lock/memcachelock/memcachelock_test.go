@@ -55,6 +55,28 @@ func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lo
 	return lease
 }
 
+func TestOrderOfTheServersDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	a, b := labtest.SharedMemcached(t).Address, labtest.Memcached(t).Address
+	open := func(addresses ...string) lock.Locker {
+		servers, err := memcachelock.Servers(addresses...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return memcachelock.New(memcache.NewFromSelector(servers))
+	}
+	lockers := []lock.Locker{open(a, b), open(b, a), open(b, a, b)}
+	for i := range 30 {
+		key := fmt.Sprint(labtest.Name(t), i)
+		mustTryLock(t, lockers[0], key, time.Minute)
+		for _, l := range lockers {
+			if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
+				t.Fatalf("%s has a second holder: %v", key, err)
+			}
+		}
+	}
+}
+
 // An eviction has the same effect as the restart here: the key is missing.
 func TestLeaseIsLostWhenMemcachedForgetsTheKey(t *testing.T) {
 	t.Parallel()

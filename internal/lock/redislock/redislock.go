@@ -13,7 +13,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -168,13 +167,6 @@ func (l *Locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock
 	})
 }
 
-// FenceKey returns the key that stores the last fence of key, in the same slot
-// of a cluster. For a key with an opening brace but no hash tag there is no such
-// key; fenced locks on it fail in a cluster.
-func FenceKey(key string) string {
-	_, tag, ok := strings.Cut(key, "{")
-	if ok && strings.IndexByte(tag, '}') > 0 {
-		return key + ":fence"
-	}
-	return "{" + key + "}:fence"
-}
+// FenceKey returns the key that stores the last fence of key, in the same slot of a
+// cluster. It has spaces, so that no lock can have it.
+func FenceKey(key string) string { return "{" + redisdriver.HashTag(key) + "} fence " + key }

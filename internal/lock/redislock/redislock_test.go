@@ -11,6 +11,7 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/driver/redisdriver"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 )
@@ -93,4 +94,25 @@ func TestFencedFaults(t *testing.T) {
 	locktest.RunFaults(t, p, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
 		return redislock.Fenced(shortTimeoutClient(tb, "redis://"+hostport))
 	})
+}
+
+func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
+	t.Parallel()
+	keys := []string{"x", "{x}", "a{b}c", "{}x", "a{b", "}{", "a}b", "{}", "}", "{", "a}{b}", "{}{x}", "{{x}}"}
+	fences := map[string]bool{}
+	for _, key := range keys {
+		fence := redislock.FenceKey(key)
+		if redisdriver.Slot(fence) != redisdriver.Slot(key) || fences[fence] {
+			t.Errorf("the fence of %s is stored in %s: not its slot, or that of another key", key, fence)
+		}
+		fences[fence] = true
+		_, err := lock.New(lock.Local()).Acquire(t.Context(), fence, lock.Options{})
+		if !errors.Is(err, lock.ErrInvalid) {
+			t.Errorf("lock of %s: %v, want ErrInvalid", fence, err)
+		}
+	}
+	l := redislock.Fenced(labtest.DialURL(t, labtest.Topology(t, "cluster").URL))
+	for _, key := range keys {
+		mustTryLock(t, l, key)
+	}
 }

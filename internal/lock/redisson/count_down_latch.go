@@ -37,8 +37,11 @@ func (l RCountDownLatch) channel() string {
 }
 
 // TrySetCount sets the count to n. It reports false, and changes nothing, if
-// the count is not zero.
+// the count is not zero. An n below 1, or that is no int in Java, is lock.ErrInvalid.
 func (l RCountDownLatch) TrySetCount(ctx context.Context, n int) (bool, error) {
+	if err := checkNumber(n, 1); err != nil {
+		return false, l.wrap("set count", err)
+	}
 	set, err := redisdriver.Flag(l.run(ctx, latchSetCountScript, n))
 	return set, l.wrap("set count", err)
 }

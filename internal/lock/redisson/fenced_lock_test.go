@@ -1,9 +1,11 @@
 package redisson_test
 
 import (
+	"errors"
 	"testing"
 
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 )
 
 // A fence is at least the server's time in microseconds.
@@ -22,4 +24,16 @@ func TestFenceRisesAfterALossOfAllData(t *testing.T) {
 	if fence := mustTryLock(t, l, "k", longTTL).Fence(); fence != 1<<52+1 {
 		t.Errorf("fence %d, want the counter, which is later than the clock, plus 1", fence)
 	}
+}
+
+func TestSideKeysOfOtherLocksAreInvalid(t *testing.T) {
+	t.Parallel()
+	l := newClient(t, labtest.Redis(t)).Lock()
+	for _, key := range []string{"redisson_lock_token:{x}", "redisson_lock_queue:{x}", "redisson_lock_timeout:a{x}",
+		"{x}:timeout", "a{x}:timeout", "{x}:uuid:1:rwlock_timeout:1"} {
+		if _, err := l.TryLock(t.Context(), key, longTTL); !errors.Is(err, lock.ErrInvalid) {
+			t.Errorf("TryLock of %s: %v, want ErrInvalid", key, err)
+		}
+	}
+	mustTryLock(t, l, "timeout", longTTL)
 }

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +33,7 @@ func (l locker) TryLock(ctx context.Context, key string, ttl time.Duration) (loc
 // try sends the acquire script once. With lock.ErrLocked it also returns the
 // script's reply.
 func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, wait any) (*lease, int64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(checkName(key), ctx.Err()); err != nil {
 		return nil, 0, err
 	}
 	publish, err := l.c.publishCommand(ctx)

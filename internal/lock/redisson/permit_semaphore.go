@@ -3,6 +3,7 @@ package redisson
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -58,8 +59,8 @@ func (p RPermitExpirableSemaphore) TryLock(ctx context.Context, key string, ttl 
 // When more than n are acquired, the number of free permits becomes negative.
 func (p RPermitExpirableSemaphore) SetPermits(ctx context.Context, key string, n int) error {
 	publish, err := p.c.publishCommand(ctx)
-	if err != nil {
-		return err
+	if err = errors.Join(checkNumber(n, 0), err); err != nil {
+		return fmt.Errorf("redisson: set permits of %s: %w", key, err)
 	}
 	err = permitSetPermitsScript.Run(ctx, p.c.rdb, permitType.keys(key, ""), n, publish, semaphoreChannel(key)).Err()
 	if err != nil {

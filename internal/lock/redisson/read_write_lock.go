@@ -42,7 +42,7 @@ func rwChannel(name string) string { return prefixed("redisson_rwlock", name) }
 
 // writerWaitsKey returns a key that Redisson does not have. It exists while a
 // Go writer waits for readers.
-func writerWaitsKey(name string) string { return suffixed(name, "rwlock_writer_waits") }
+func writerWaitsKey(name string) string { return suffixed(name, " rwlock_writer_waits") }
 
 // writerWaitsTTL is how long new Go readers are refused after a waiting writer
 // was refused. The writer's next attempt starts the time again.

@@ -34,11 +34,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
@@ -136,6 +138,18 @@ func isUnsupported(err error) bool {
 // Redisson's rule: the lock's name becomes their hash tag, unless it has one.
 func prefixed(prefix, name string) string { return prefix + ":" + tagged(name) }
 func suffixed(name, suffix string) string { return tagged(name) + ":" + suffix }
+
+// sideKey matches what Redisson's rule for side keys can make of a name.
+var sideKey = regexp.MustCompile(`^redisson_lock_(queue|timeout|token):|\{.*:(timeout$|rwlock_timeout:)`)
+
+// checkName refuses a name that is, or may be, another lock's side key. Waiting writers
+// are ours alone: their key is one that no lock can have.
+func checkName(name string) error {
+	if sideKey.MatchString(name) {
+		return fmt.Errorf("%w: %s is a key that Redisson writes beside its locks", lock.ErrInvalid, name)
+	}
+	return nil
+}
 
 func tagged(name string) string {
 	if strings.Contains(name, "{") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/redis/go-redis/v9"
 
@@ -25,7 +26,8 @@ func semaphoreChannel(name string) string { return prefixed("redisson_sc", name)
 // problem.
 //
 // The changes are not idempotent, so each is sent only once. After an error
-// other than lock.ErrLocked the change may or may not have happened.
+// other than lock.ErrLocked the change may or may not have happened. A negative
+// number, or one that is no int in Java, is lock.ErrInvalid.
 type RSemaphore struct {
 	c    *Client
 	name string
@@ -38,7 +40,7 @@ func (c *Client) Semaphore(name string) RSemaphore { return RSemaphore{c, name} 
 // TrySetPermits creates the semaphore with n permits. It reports false, and
 // changes nothing, if the semaphore exists.
 func (s RSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
-	set, err := redisdriver.Flag(s.run(ctx, semaphoreSetPermitsScript, n))
+	set, err := redisdriver.Flag(s.run(ctx, semaphoreSetPermitsScript, 0, n))
 	return set, s.wrap("set permits", err)
 }
 
@@ -58,7 +60,7 @@ func (s RSemaphore) TryAcquire(ctx context.Context, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	acquired, err := redisdriver.Flag(s.run(ctx, semaphoreAcquireScript, n))
+	acquired, err := redisdriver.Flag(s.run(ctx, semaphoreAcquireScript, 0, n))
 	if err == nil && !acquired {
 		return lock.ErrLocked
 	}
@@ -78,24 +80,34 @@ func (s RSemaphore) Acquire(ctx context.Context, n int) error {
 }
 
 // Release returns n permits. It creates the semaphore if it does not exist.
-func (s RSemaphore) Release(ctx context.Context, n int) error {
-	return s.wrap("release", s.run(ctx, semaphoreReleaseScript, n).Err())
+func (s RSemaphore) Release(ctx context.Context, n int) error { return s.add(ctx, 0, n) }
+
+func (s RSemaphore) add(ctx context.Context, least, n int) error {
+	return s.wrap("release", s.run(ctx, semaphoreReleaseScript, least, n).Err())
 }
 
 // AddPermits changes the number of free permits by n. The number can become
 // negative.
 func (s RSemaphore) AddPermits(ctx context.Context, n int) error {
-	return s.Release(ctx, n)
+	return s.add(ctx, -math.MaxInt32, n)
 }
 
-func (s RSemaphore) run(ctx context.Context, script *redis.Script, n int) *redis.Cmd {
+func (s RSemaphore) run(ctx context.Context, script *redis.Script, least, n int) *redis.Cmd {
 	publish, err := s.c.publishCommand(ctx)
-	if err != nil {
+	if err = errors.Join(checkNumber(n, least), err); err != nil {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(err)
 		return cmd
 	}
 	return script.Run(ctx, noRetryClient{s.c.rdb}, []string{s.name}, n, publish, semaphoreChannel(s.name))
+}
+
+// checkNumber accepts what is at least least and an int in Java.
+func checkNumber(n, least int) error {
+	if n < least || n > math.MaxInt32 {
+		return fmt.Errorf("%w: number %d, want %d to %d", lock.ErrInvalid, n, least, math.MaxInt32)
+	}
+	return nil
 }
 
 func (s RSemaphore) wrap(operation string, err error) error {

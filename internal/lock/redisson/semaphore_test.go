@@ -3,6 +3,7 @@ package redisson_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,32 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
+
+// A negative number would make permits, and one beyond Java's int none that Java reads.
+func TestNumbersThatJavaRefusesAreInvalid(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, labtest.Redis(t))
+	s, permits, latch := c.Semaphore("s"), c.PermitExpirableSemaphore(), c.CountDownLatch("l")
+	noError(t, s.Release(t.Context(), 1))
+	for _, n := range []int{-5, -1, math.MinInt, math.MaxInt32 + 1, math.MaxInt} {
+		_, setPermits := s.TrySetPermits(t.Context(), n)
+		_, setCount := latch.TrySetCount(t.Context(), n)
+		for what, err := range map[string]error{
+			"TryAcquire": s.TryAcquire(t.Context(), n), "Acquire": s.Acquire(t.Context(), n),
+			"Release": s.Release(t.Context(), n), "TrySetPermits": setPermits, "TrySetCount": setCount,
+			"SetPermits": permits.SetPermits(t.Context(), "p", n),
+		} {
+			if !errors.Is(err, lock.ErrInvalid) {
+				t.Errorf("%s of %d: %v, want ErrInvalid", what, n, err)
+			}
+		}
+	}
+	if n, err := s.AvailablePermits(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d permits, %v, want the one of before", n, err)
+	}
+	noError(t, s.TryAcquire(t.Context(), 0))
+	noError(t, s.AddPermits(t.Context(), -2))
+}
 
 func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
 	t.Parallel()

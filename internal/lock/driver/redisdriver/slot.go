@@ -1,14 +1,40 @@
 package redisdriver
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
+
+// HashTag returns a text that is in the slot of key when braces are around it: its
+// hash tag, or key itself. A key without a tag that has a closing brace cannot be one;
+// then it is the first number in that slot.
+func HashTag(key string) string {
+	if tag, ok := hashTag(key); ok {
+		return tag
+	}
+	if !strings.Contains(key, "}") {
+		return key
+	}
+	for slot, n := Slot(key), 0; ; n++ {
+		if tag := strconv.Itoa(n); Slot(tag) == slot {
+			return tag
+		}
+	}
+}
+
+// hashTag returns the text between the first opening brace of key and the next
+// closing one, unless it is empty.
+func hashTag(key string) (tag string, ok bool) {
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, ok = strings.Cut(rest, "}")
+	return tag, ok && tag != "" && strings.Contains(key, "{")
+}
 
 // Slot returns the slot of key in Redis Cluster: CRC-16/XMODEM of the hash tag,
 // or of the whole key if it has none, modulo 16384.
 func Slot(key string) int {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			key = tag
-		}
+	if tag, ok := hashTag(key); ok {
+		key = tag
 	}
 	var crc uint16
 	for i := range len(key) {
