@@ -91,7 +91,7 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.ExecContext(t.Context(), `LOCK TABLES coupon_updates WRITE`); err != nil {
+	if _, err := other.ExecContext(t.Context(), `LOCK TABLES coupon_change_keys WRITE`); err != nil {
 		t.Fatal(err)
 	}
 	migrated := make(chan error, 1)

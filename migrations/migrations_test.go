@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary
 func TestInterruptedMigrationIsRepeated(t *testing.T) {
 	t.Parallel()
 	tables := []string{"coupons", "coupon_orders", "locks", "coupon_changes", "coupon_segments",
-		"coupon_updates"}
+		"coupon_updates", "coupon_change_keys"}
 	for version := range len(tables) {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("version %d, applied %t", version+1, applied), func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	db := emptyDatabase(t)
 	mustUp(t, db)
-	db.MustExec("DROP TABLE coupon_updates")
-	db.MustExec("UPDATE flashsale_migrations SET version = 6, dirty = TRUE")
+	db.MustExec("DROP TABLE coupon_change_keys")
+	db.MustExec("UPDATE flashsale_migrations SET version = 7, dirty = TRUE")
 	if err := migrations.Down(t.Context(), db.DB); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		db := emptyDatabase(t)
 		mustUp(t, db)
-		db.MustExec("DROP TABLE coupon_updates, coupon_segments, coupon_changes, locks, coupon_orders")
+		db.MustExec("DROP TABLE coupon_change_keys, coupon_updates, coupon_segments, coupon_changes, locks, coupon_orders")
 		if applied {
 			db.MustExec("DROP TABLE coupons")
 		}
@@ -157,7 +157,7 @@ func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_updates WRITE"); err != nil {
+	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_change_keys WRITE"); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := mysql.ParseDSN(dsn)

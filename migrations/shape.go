@@ -33,4 +33,8 @@ var tables = []table{
 		"begin_time_from": "datetime(3)", "begin_time_to": "datetime(3)",
 		"end_time_from": "datetime(3)", "end_time_to": "datetime(3)",
 	}, map[string]string{"PRIMARY": "change_id"}},
+	{"coupon_change_keys", map[string]string{
+		"admin_id": "bigint", "key_hash": "varbinary(32)", "request": "varbinary(32)", "result": "blob",
+		"created_at": "datetime(3)",
+	}, map[string]string{"PRIMARY": "admin_id,key_hash"}},
 }

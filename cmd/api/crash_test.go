@@ -149,7 +149,7 @@ func (d *deployment) createCoupon(stock int) *sqlx.DB {
 	now := time.Now()
 	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), stock, now)
 	if err == nil {
-		err = coupon.NewStore(db).Create(d.t.Context(), c, 1)
+		_, err = coupon.NewStore(db).Create(d.t.Context(), c, 1)
 	}
 	if err != nil {
 		d.t.Fatal(err)

@@ -25,7 +25,7 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := coupon.NewStore(labtest.Open(t, d.dsn)).Create(t.Context(), c, 1); err != nil {
+	if _, err := coupon.NewStore(labtest.Open(t, d.dsn)).Create(t.Context(), c, 1); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "headers")

@@ -21,7 +21,7 @@ func mustSplit(t *testing.T, s *coupon.Store, id int64, stock, segments int) cou
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Create(t.Context(), c, admin); err != nil {
+	if _, err := s.Create(t.Context(), c, admin); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -5,39 +5,47 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/transaction"
 )
 
-// A Store keeps coupons in MySQL.
-type Store struct{ db *sqlx.DB }
+// A Store keeps coupons in MySQL. Changes that it cannot tell to be committed or not
+// end with ErrUnknown.
+type Store struct {
+	db  *sqlx.DB
+	key string // of a change; see Once
+}
 
 // NewStore returns a Store in db's table coupons.
-func NewStore(db *sqlx.DB) *Store { return &Store{db} }
+func NewStore(db *sqlx.DB) *Store { return &Store{db: db} }
 
-// Create inserts c, which the administrator adminID creates, and records the
-// change. It is an error if a coupon has the id already.
-func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) error {
+// Create inserts c, which the administrator adminID creates, records the change, and
+// returns the coupon. It is an error if a coupon has the id already.
+func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, error) {
 	const q = `
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`
-	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
+	wanted := c
+	wanted.ID, wanted.CreatedAt = 0, time.Time{} // a repeated request has others
+	created, err := s.once(ctx, adminID, []any{ActionCreate, wanted}, func(conn *sqlx.Conn) (after Coupon, err error) {
 		if _, err := conn.ExecContext(ctx, q, c.ID, c.Name, c.BeginTime, c.EndTime, c.InitialStock,
 			c.share(c.Stock, 0), c.CreatedAt); err != nil {
-			return err
+			return Coupon{}, err
 		}
 		if err := insertSegments(ctx, conn, c); err != nil {
-			return err
+			return Coupon{}, err
 		}
-		_, err := recordChange(ctx, conn, adminID, ActionCreate, Coupon{}, c)
-		return err
+		after = c
+		after.Revision, err = recordChange(ctx, conn, adminID, ActionCreate, Coupon{}, c)
+		return after, err
 	})
 	if err != nil {
-		return fmt.Errorf("coupon %d: create: %w", c.ID, err)
+		return Coupon{}, fmt.Errorf("coupon %d: create: %w", c.ID, err)
 	}
-	return nil
+	return created, nil
 }
 
 const selectCoupons = `
@@ -113,7 +121,7 @@ func (s *Store) Restock(ctx context.Context, id int64, add int, adminID int64) (
 	if add < 1 || add > MaxStock {
 		return Coupon{}, &InvalidError{"add", fmt.Sprintf("must be 1 to %d", MaxStock)}
 	}
-	return s.change(ctx, id, adminID, ActionRestock, func(conn *sqlx.Conn, before Coupon) (Coupon, error) {
+	return s.change(ctx, id, adminID, ActionRestock, add, func(conn *sqlx.Conn, before Coupon) (Coupon, error) {
 		return restock(ctx, conn, before, add)
 	})
 }
@@ -140,18 +148,19 @@ func restock(ctx context.Context, conn *sqlx.Conn, c Coupon, add int) (after Cou
 // change does to a coupon what the administrator adminID wants, records it, and
 // returns the coupon afterwards. The coupon's rows are locked, so that no claim
 // changes the stock between the states that are recorded.
-func (s *Store) change(ctx context.Context, id, adminID int64, action string,
-	do func(conn *sqlx.Conn, before Coupon) (after Coupon, err error)) (after Coupon, err error) {
-	err = s.inTx(ctx, func(conn *sqlx.Conn) error {
+func (s *Store) change(ctx context.Context, id, adminID int64, action string, wanted any,
+	do func(conn *sqlx.Conn, before Coupon) (after Coupon, err error)) (Coupon, error) {
+	request := []any{action, id, wanted}
+	after, err := s.once(ctx, adminID, request, func(conn *sqlx.Conn) (after Coupon, err error) {
 		before, err := lockCoupon(ctx, conn, id)
 		if err != nil {
-			return err
+			return Coupon{}, err
 		}
 		if after, err = do(conn, before); err != nil {
-			return err
+			return Coupon{}, err
 		}
 		after.Revision, err = recordChange(ctx, conn, adminID, action, before, after)
-		return err
+		return after, err
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

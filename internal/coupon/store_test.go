@@ -17,7 +17,7 @@ const admin = 7
 func mustCreate(t *testing.T, s *coupon.Store, id int64, stock int) coupon.Coupon {
 	t.Helper()
 	c := mustNew(t, id, stock)
-	if err := s.Create(t.Context(), c, admin); err != nil {
+	if _, err := s.Create(t.Context(), c, admin); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -38,7 +38,7 @@ func TestStoreReturnsCouponsAsCreated(t *testing.T) {
 	if _, err := s.Find(t.Context(), 2); !errors.Is(err, coupon.ErrNotFound) {
 		t.Errorf("unknown coupon: %v", err)
 	}
-	if err := s.Create(t.Context(), c, admin); err == nil {
+	if _, err := s.Create(t.Context(), c, admin); err == nil {
 		t.Error("the same id was created twice")
 	}
 }

@@ -23,7 +23,7 @@ type Update struct {
 // The window may be any: a coupon whose end is past is on sale again if the end
 // is moved, with the stock that is left and the orders that it has.
 func (s *Store) Update(ctx context.Context, id int64, u Update, adminID int64) (Coupon, error) {
-	return s.change(ctx, id, adminID, ActionUpdate, func(conn *sqlx.Conn, before Coupon) (Coupon, error) {
+	return s.change(ctx, id, adminID, ActionUpdate, u, func(conn *sqlx.Conn, before Coupon) (Coupon, error) {
 		const q = `UPDATE coupons SET name = ?, begin_time = ?, end_time = ? WHERE id = ?`
 		after, err := before.with(u)
 		if err == nil {

@@ -41,6 +41,7 @@ type (
 )
 
 type createInput struct {
+	Repeatable
 	Body struct {
 		Name      name      `json:"name" example:"100 off"`
 		BeginTime timestamp `json:"begin_time" example:"2026-11-11T00:00:00+08:00"`
@@ -63,10 +64,10 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	if err != nil {
 		return nil, err
 	}
-	if err := a.cfg.Coupons.Create(ctx, c, identityFrom(ctx).UserID); err != nil {
+	if c, err = a.changes(in.Repeatable).Create(ctx, c, identityFrom(ctx).UserID); err != nil {
 		return nil, err
 	}
-	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", id), newCoupon(c)}, nil
+	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", c.ID), newCoupon(c)}, nil
 }
 
 func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponOutput, error) {
@@ -78,6 +79,7 @@ func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponOutput, er
 }
 
 type restockInput struct {
+	Repeatable
 	ID   ID `path:"id"`
 	Body struct {
 		Add units `json:"add" minimum:"1" maximum:"1000000000" example:"50"`
@@ -85,7 +87,7 @@ type restockInput struct {
 }
 
 func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, error) {
-	c, err := a.cfg.Coupons.Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID)
+	c, err := a.changes(in.Repeatable).Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID)
 	if err != nil {
 		return nil, err
 	}

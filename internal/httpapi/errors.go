@@ -17,8 +17,8 @@ import (
 )
 
 // problems is the one table that maps the errors of other packages to problems.
-// An error that is not in it is unavailable if connect says so, and internal
-// otherwise: its cause is logged but not sent.
+// An error that is not in it is unavailable if connect says so, because what may have
+// had an effect is in it, and internal otherwise: its cause is logged but not sent.
 var problems = []struct {
 	err     error
 	problem *Problem
@@ -33,14 +33,21 @@ var problems = []struct {
 	{coupon.ErrNotFound, couponNotFound},
 	{coupon.ErrStockLimit, stockLimit},
 	{coupon.ErrInvalid, invalidInput},
+	{coupon.ErrKeyReused, keyReused},
+	{coupon.ErrKeyInProgress, keyInProgress},
+	{coupon.ErrUnknown, changeUnknown},
+	{coupon.ErrUnknownWithKey, changeUnknownWithKey},
 	{order.ErrNotFound, orderNotFound},
 	{admission.ErrOverloaded, overloaded},
-	{order.ErrUnavailable, unavailable},
+	{order.ErrUnavailable, claimUnknown},
 }
 
 // claimVerdicts are the refusals of a claim. Other problems say that it was not
-// processed, or that its outcome is unknown.
-var claimVerdicts = []*Problem{couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended}
+// processed, or that its outcome is unknown. changeProblems are those of every change.
+var (
+	claimVerdicts  = []*Problem{couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended}
+	changeProblems = []*Problem{keyReused, keyInProgress, changeUnknown, changeUnknownWithKey}
+)
 
 // All problems. The OpenAPI document lists them with the operations that reply
 // with them.
@@ -81,8 +88,20 @@ var (
 	forbidden   = newProblem(403, "forbidden", "This operation requires the admin role.")
 	noRoute     = newProblem(404, "route_not_found", "There is nothing at this path.")
 	wrongMethod = newProblem(405, "method_not_allowed", "This path does not support this method.")
+
+	// one code, and what is true of the operation: deploy/nginx/problems.conf says the same
 	unavailable = withRetry(newProblem(503, "unavailable",
-		"The service is temporarily unavailable. A claim may have succeeded; it is safe to repeat it."))
+		"The service is temporarily unavailable. Nothing was changed; repeat the request."))
+	claimUnknown = withRetry(newProblem(503, "unavailable",
+		"The service is temporarily unavailable. The claim may have succeeded; it is safe to repeat it."))
+	changeUnknown = newProblem(503, "unavailable", "The service is temporarily unavailable. "+
+		"The change may have been made: look at GET /changes before you repeat it.")
+	changeUnknownWithKey = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. "+
+		"The change may have been made; it is safe to repeat it with the same Idempotency-Key."))
+	keyReused     = newProblem(422, "idempotency_key_reused", "This Idempotency-Key was sent with another request.")
+	keyInProgress = withRetry(newProblem(409, "idempotency_key_in_progress",
+		"A request with this Idempotency-Key is in progress. Repeat this one later."))
+
 	overloaded = withRetry(newProblem(503, "overloaded",
 		"The service has too many requests. It did not process this one; try again."))
 	internal = newProblem(500, "internal", "Internal error.")
@@ -105,9 +124,9 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	}
 	p := problemOf(err)
 	switch {
-	case p == unavailable && errors.Is(ctx.Err(), context.Canceled):
+	case p.Code == unavailable.Code && errors.Is(ctx.Err(), context.Canceled):
 		return cancelled
-	case p == unavailable:
+	case p.Code == unavailable.Code:
 		a.logUnavailable(ctx, route, err)
 	case p == internal:
 		a.cfg.Log.ErrorContext(ctx, "unexpected error", "route", route, "error", err.Error())

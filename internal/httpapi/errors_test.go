@@ -51,7 +51,14 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 			return f.do("POST", "/coupons", adminToken(t),
 				`{"name":" ","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 		},
-		order.ErrNotFound: func(f *fixture) response { return f.do("GET", "/orders/7", userToken(t, 42), "") },
+		coupon.ErrKeyReused: func(f *fixture) response {
+			f.createOnce(t, "k", 1)
+			return f.createOnce(t, "k", 2)
+		},
+		coupon.ErrKeyInProgress:  func(f *fixture) response { return f.createWhileHeld(t) },
+		coupon.ErrUnknown:        func(f *fixture) response { return f.createUnknown(t, "") },
+		coupon.ErrUnknownWithKey: func(f *fixture) response { return f.createUnknown(t, "k") },
+		order.ErrNotFound:        func(f *fixture) response { return f.do("GET", "/orders/7", userToken(t, 42), "") },
 		admission.ErrOverloaded: func(f *fixture) response {
 			couponID, _ := f.overload(t)
 			return f.claim(couponID, userToken(t, 42))

@@ -24,7 +24,7 @@ type Problem struct {
 
 // A BadField says what is wrong with one part of the request.
 type BadField struct {
-	In      string `json:"in" example:"body" doc:"body, path or query"`
+	In      string `json:"in" example:"body" doc:"body, path, query or header"`
 	Field   string `json:"field,omitempty" example:"stock" doc:"Absent if the message is about the whole part"`
 	Message string `json:"message"`
 }

@@ -20,7 +20,7 @@ var (
 )
 
 // everyProblem lists the problems that clients can see.
-var everyProblem = slices.Concat(everyOperation, everyBody, claimVerdicts, []*Problem{
+var everyProblem = slices.Concat(everyOperation, everyBody, claimVerdicts, changeProblems, []*Problem{
 	stockLimit, orderNotFound, invalidInput, forbidden, noRoute, wrongMethod,
 })
 
@@ -32,7 +32,9 @@ func (Problem) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 
 func codes(problems []*Problem) (codes []any) {
 	for _, p := range problems {
-		codes = append(codes, p.Code)
+		if !slices.Contains(codes, any(p.Code)) { // several have the same
+			codes = append(codes, p.Code)
+		}
 	}
 	return codes
 }

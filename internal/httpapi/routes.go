@@ -36,7 +36,8 @@ func (a *API) routes() http.Handler {
 		routeDocument(public, sale.OpenAPI())
 	}
 	// documents the route; the next line serves it
-	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim, claimVerdicts...)
+	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim,
+		slices.Concat(claimVerdicts, []*Problem{claimUnknown})...)
 	r.Post("/coupons/{id}/orders", a.serveClaim)
 	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
 	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon, couponNotFound)
@@ -70,6 +71,9 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		verdicts = append(verdicts, everyBody...)
 	} else {
 		verdicts = append(verdicts, noBody)
+	}
+	if hasField[I]("Repeatable") {
+		verdicts = append(verdicts, changeProblems...)
 	}
 	if hasField[O]("Location") {
 		op.DefaultStatus = http.StatusCreated

@@ -11,6 +11,7 @@ import (
 )
 
 type updateInput struct {
+	Repeatable
 	ID   ID `path:"id"`
 	Body couponUpdate
 }
@@ -57,7 +58,7 @@ func timeOf(o optional[timestamp]) *time.Time {
 }
 
 func (a *API) updateCoupon(ctx context.Context, in *updateInput) (*couponOutput, error) {
-	c, err := a.cfg.Coupons.Update(ctx, in.ID.n, in.Body.update(), identityFrom(ctx).UserID)
+	c, err := a.changes(in.Repeatable).Update(ctx, in.ID.n, in.Body.update(), identityFrom(ctx).UserID)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,8 @@ func ExampleClaims_Claim() {
 	now := time.Now()
 	c, err := coupon.New(1, "100 off", now, now.Add(time.Hour), 1, now)
 	must(err)
-	must(store.Create(ctx, c, 1))
+	c, err = store.Create(ctx, c, 1)
+	must(err)
 
 	placed, err := claims.Claim(ctx, 42, c.ID)
 	fmt.Println("user 42:", err)

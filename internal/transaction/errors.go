@@ -32,6 +32,7 @@ const (
 	ServerLost         = 2013 // a proxy has lost the server
 	StatementTimeout   = 3024 // MySQL
 	RolledBack         = 3101 // MySQL Group Replication: another node's transaction conflicts
+	LockNotAvailable   = 3572 // MySQL; MariaDB says LockWaitTimeout
 	IdleTimeout        = 4031 // MySQL: the connection was idle for too long
 	NoMultiStatement   = 8130 // TiDB
 )
@@ -76,6 +77,7 @@ var meanings = map[uint16]meaning{
 	ServerLost:         {unknown, true},
 	StatementTimeout:   {unknown, true},
 	RolledBack:         {conflict, false},
+	LockNotAvailable:   {unknown, false}, // replies to NOWAIT
 	IdleTimeout:        {unknown, true},
 	NoMultiStatement:   {refused, false},
 }

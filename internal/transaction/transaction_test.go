@@ -47,6 +47,7 @@ var proofs = map[uint16]string{
 	transaction.ServerLost:       "nothing",
 	transaction.StatementTimeout: "nothing",
 	transaction.RolledBack:       "conflict",
+	transaction.LockNotAvailable: "nothing",
 	transaction.IdleTimeout:      "nothing",
 	transaction.NoMultiStatement: "refused",
 }

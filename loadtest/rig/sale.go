@@ -106,7 +106,8 @@ func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	return c.ID, coupon.NewStore(s.DB).Create(ctx, c, 1)
+	_, err = coupon.NewStore(s.DB).Create(ctx, c, 1)
+	return c.ID, err
 }
 
 // AddOrders inserts an order of the coupon for each of UserID(0) to

@@ -117,7 +117,7 @@ func createCoupon(t *testing.T, db *sqlx.DB, id int64, stock int, end time.Durat
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
+	if _, err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -145,7 +145,7 @@ func (s *Sale) newCoupon(id int64, begin, end time.Duration, stock int) coupon.C
 
 func (s *Sale) create(c coupon.Coupon) {
 	s.T.Helper()
-	if err := s.Coupons.Create(s.T.Context(), c, 1); err != nil {
+	if _, err := s.Coupons.Create(s.T.Context(), c, 1); err != nil {
 		s.T.Fatal(err)
 	}
 }

@@ -79,7 +79,7 @@ func soldOut(b *testing.B) (*sqlx.DB, coupon.Coupon) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := coupon.NewStore(db).Create(b.Context(), c, 1); err != nil {
+	if _, err := coupon.NewStore(db).Create(b.Context(), c, 1); err != nil {
 		b.Fatal(err)
 	}
 	db.MustExec(`INSERT INTO coupon_orders (`+order.Columns+`) VALUES (1, 1, ?, NOW())`, winner)

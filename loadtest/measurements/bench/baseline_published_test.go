@@ -62,7 +62,7 @@ func onSale(t *testing.T, technique string, stock int) *baseline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
+	if _, err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
 		t.Fatal(err)
 	}
 	b := &baseline{techniques: []string{interpolate, technique}}
