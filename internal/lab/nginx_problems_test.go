@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,10 +124,52 @@ func TestUnavailableInstancesAreAProblemDocument(t *testing.T) {
 	addr, kill := startInstance(t, func(http.ResponseWriter, *http.Request) {})
 	n := startNginx(t, addr)
 	kill()
-	resp, body := send(t, n, "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
-	wantProblem(t, resp, body, 503, "unavailable")
-	if resp.Header.Get("Retry-After") != "1" {
-		t.Errorf("Retry-After: %q", resp.Header.Get("Retry-After"))
+	const key = "Idempotency-Key: k\r\n"
+	for _, c := range []struct{ request, header, detail, retryAfter string }{
+		{"POST /coupons/1/orders", "", "The claim may have succeeded; it is safe to repeat it.", "1"},
+		{"POST /coupons/1/orders?x=1", key, "The claim may have succeeded; it is safe to repeat it.", "1"},
+		{"GET /coupons", "", "Nothing was changed; repeat the request.", "1"},
+		{"POST /coupons", "", "look at GET /changes before you repeat it.", ""},
+		{"POST /coupons/1/stock?x=/coupons/1/orders", "", "look at GET /changes before you repeat it.", ""},
+		{"PATCH /coupons/1", "", "look at GET /changes before you repeat it.", ""},
+		{"POST /coupons", key, "it is safe to repeat it with the same Idempotency-Key.", "1"},
+		{"PATCH /coupons/1", key, "it is safe to repeat it with the same Idempotency-Key.", "1"},
+	} {
+		resp, body := send(t, n, c.request+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"+c.header+"\r\n")
+		wantProblem(t, resp, body, 503, "unavailable")
+		if !strings.Contains(body, c.detail+`"`) || resp.Header.Get("Retry-After") != c.retryAfter {
+			t.Errorf("%s %s: Retry-After %q, %s", c.request, c.header, resp.Header.Get("Retry-After"), body)
+		}
+	}
+}
+
+// What an instance may have received is not sent to another one, whether the client
+// has a key or not.
+func TestNginxSendsAChangeOnce(t *testing.T) {
+	t.Parallel()
+	var received, keys atomic.Int64
+	lose := func(_ http.ResponseWriter, r *http.Request) {
+		received.Add(1)
+		if r.Header.Get("Idempotency-Key") == "k" {
+			keys.Add(1)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	a, _ := startInstance(t, lose)
+	b, _ := startInstance(t, lose)
+	n := startNginx(t, a, b)
+	for i, route := range []string{"POST /coupons", "POST /coupons/1/stock", "PATCH /coupons/1"} {
+		for _, header := range []string{"", "Idempotency-Key: k\r\n"} {
+			received.Store(0)
+			resp, body := send(t, n, route+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"+header+"\r\n")
+			wantProblem(t, resp, body, 503, "unavailable")
+			if received.Load() != 1 {
+				t.Errorf("%s %s: sent %d times", route, header, received.Load())
+			}
+		}
+		if keys.Load() != int64(i+1) {
+			t.Errorf("%s: the instances received %d keys", route, keys.Load())
+		}
 	}
 }
 
