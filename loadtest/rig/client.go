@@ -14,11 +14,12 @@ import (
 type Client struct {
 	URL  string // without a trailing slash
 	HTTP *http.Client
+	Key  string // the Idempotency-Key of its requests; empty: none
 }
 
 // NewClient returns a client of the service at url, which has no trailing slash.
 func NewClient(url string) Client {
-	return Client{url, &http.Client{Timeout: 30 * time.Second}}
+	return Client{URL: url, HTTP: &http.Client{Timeout: 30 * time.Second}}
 }
 
 // Do sends body, if it is not nil, as JSON, with token as the bearer token, and
@@ -39,6 +40,9 @@ func (c Client) Do(ctx context.Context, method, path, token string, body any) (s
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if c.Key != "" {
+		req.Header.Set("Idempotency-Key", c.Key)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -101,14 +102,17 @@ func (m *market) newUser() int64 { return rig.UserID(users + 1<<20 + int(m.newUs
 
 // post sends an administrator's request through nginx until the reply has the
 // status want, because the service may be unavailable, or until ctx ends. It
-// returns the reply.
+// returns the reply. All attempts make one change: they have one key.
 func (m *market) post(ctx context.Context, path string, body any, want int) []byte {
+	api := m.nginx.api
+	api.Key = rand.Text()
 	for {
-		status, reply, err := m.nginx.api.Do(ctx, http.MethodPost, path, m.signer.Admin(), body)
+		status, reply, err := api.Do(ctx, http.MethodPost, path, m.signer.Admin(), body)
 		if err == nil && status == want {
 			return reply
 		}
-		if err == nil && status < http.StatusInternalServerError && ctx.Err() == nil {
+		inProgress := status == http.StatusConflict
+		if err == nil && status < http.StatusInternalServerError && !inProgress && ctx.Err() == nil {
 			m.violations.Add("POST %s: unexpected reply %d %s", path, status, reply)
 		}
 		if !rig.Sleep(ctx, 100*time.Millisecond) {
