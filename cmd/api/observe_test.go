@@ -143,7 +143,7 @@ func (p prometheusServer) returnsData(t *testing.T, expr string) bool {
 // Without these, the expression of a silent alert has the data that the alert is
 // about. An "or" or "and" then has data if its operands have.
 var (
-	comparison = regexp.MustCompile(`\s*(==|>|<)\s*[0-9.]+`)
+	comparison = regexp.MustCompile(`\s*(==|>|<=?)\s*[0-9.]+`)
 	operator   = regexp.MustCompile(` (?:or|and on \(instance\)) `)
 )
 
