@@ -158,9 +158,7 @@ func (c config) check() []settingError {
 	_, _, addrErr := net.SplitHostPort(c.HTTPAddr)
 	path, unix := strings.CutPrefix(c.HTTPAddr, "unix:")
 	require(addrErr == nil && !unix || unix && path != "", "HTTP_ADDR", "must be host:port or unix:/path")
-	require(c.MySQLDSN == "" || canOpen(connect.MySQL(c.MySQLDSN, 1)), "MYSQL_DSN",
-		"must be user:password@tcp(host:3306)/database")
-	broken = append(broken, c.checkRedis()...)
+	broken = append(broken, c.checkServers()...)
 	require(isPrefix.MatchString(c.RedisPrefix), "REDIS_PREFIX", "must have at most 14 printable characters, no braces")
 	broken = append(broken, c.checkLimits()...)
 	broken = append(broken, c.checkTokens()...)
@@ -198,17 +196,22 @@ func (c config) lockPrefix() string {
 	return ""
 }
 
-// checkRedis tells a wrong URL from a client certificate that cannot be sent.
-func (c config) checkRedis() []settingError {
-	if c.RedisURL == "" {
-		return nil
+// checkServers tells what is wrong with a DSN or URL. Opening a pool does not connect it.
+func (c config) checkServers() (broken []settingError) {
+	check := func(name, value string, pool io.Closer, err error) {
+		switch {
+		case value == "": // reported as missing
+		case err != nil:
+			broken = append(broken, settingError{name, err.Error()})
+		default:
+			_ = pool.Close()
+		}
 	}
+	db, err := connect.MySQL(c.MySQLDSN, 1)
+	check("MYSQL_DSN", c.MySQLDSN, db, err)
 	rdb, err := connect.Redis(c.RedisURL, 1)
-	if err != nil {
-		return []settingError{{"REDIS_URL", err.Error()}}
-	}
-	_ = rdb.Close()
-	return nil
+	check("REDIS_URL", c.RedisURL, rdb, err)
+	return broken
 }
 
 // isHTTP reports whether address is empty or a URL of http or https.

@@ -42,13 +42,13 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// prepare sets the isolation level by a statement: the variable that the DSN
-// could set is named differently in MySQL and in MariaDB 10.
+// prepare gives conn the session that the statements of the service need, whatever the
+// server, its init_connect or the DSN made of it.
 func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) error {
-	if err := setVariables(ctx, conn); err != nil {
-		return err
+	err := setVariables(ctx, conn)
+	if err == nil {
+		err = verifyVariables(ctx, conn.(driver.QueryerContext))
 	}
-	_, err := conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
 	switch {
 	case err != nil:
 		return err

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -20,42 +19,33 @@ import (
 // database/sql keeps two by default, and a burst would spend its time dialling.
 //
 // It overrides these settings of dsn:
-//   - times are UTC;
+//   - times are UTC, and are not truncated;
 //   - arguments are interpolated: one round trip per statement instead of two;
 //   - transactions read committed rows. The claim is guarded by conditional
 //     updates and a unique key, which need no snapshot, and gap locks on the
 //     unique key would only add deadlocks;
-//   - session variables that break the statements of the service have the values
-//     that it needs, whatever the server's defaults are: see sessionVariables;
 //   - rows that a statement leaves unchanged do not count as affected;
+//   - a connection is looked at before it is used again, and the server alone limits
+//     how long a statement is;
 //   - a connection to a server that has become read-only is closed, so that the
 //     pool reaches the new master as soon as the address leads to it.
+//
+// Every connection has the character set utf8mb4 and the session variables that the
+// statements of the service need, whatever the server's defaults are: they are set, and
+// read back. An error names the parameter of dsn that contradicts them: see checkParameters.
 //
 // The parameter timeout of dsn bounds the whole of opening a connection, not
 // only dialling. It is 2 s by default.
 //
 // An error does not quote dsn, which may hold a password.
 func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
-	parsed, err := mysql.ParseDSN(dsn)
+	parsed, err := parseDSN(dsn)
 	if err != nil {
-		return nil, errors.New("not a MySQL DSN (user:password@tcp(host:3306)/database)")
-	}
-	if parsed.DBName == "" {
-		return nil, errors.New("the MySQL DSN names no database")
+		return nil, err
 	}
 	cfg := &settings{Config: parsed, open: sql.OpenDB}
-	cfg.ParseTime, cfg.Loc, cfg.InterpolateParams = true, time.UTC, true
-	cfg.ClientFoundRows, cfg.MultiStatements, cfg.RejectReadOnly = false, false, true
-	if cfg.Params == nil {
-		cfg.Params = map[string]string{}
-	}
-	cfg.Params["time_zone"] = "'+00:00'"
 	for _, option := range options {
 		option(cfg)
-	}
-	cfg.Logger = &mysql.NopLogger{} // it would print errors that are also returned
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 2 * time.Second
 	}
 	base, err := mysql.NewConnector(cfg.Config)
 	if err != nil {

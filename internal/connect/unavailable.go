@@ -22,7 +22,7 @@ import (
 func IsUnavailable(err error) bool {
 	for _, target := range []error{
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
-		driver.ErrBadConn, sql.ErrConnDone, mysql.ErrInvalidConn, mysql.ErrMalformPkt,
+		driver.ErrBadConn, sql.ErrConnDone, mysql.ErrInvalidConn, mysql.ErrMalformPkt, errSession,
 		redis.ErrClosed, redis.ErrPoolTimeout, redis.ErrPoolExhausted,
 	} {
 		if errors.Is(err, target) {

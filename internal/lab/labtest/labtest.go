@@ -130,11 +130,12 @@ func DialURL(tb testing.TB, url string) redis.UniversalClient {
 	return rdb
 }
 
-// MySQL starts a database server for this test alone. Only tests that stop or
-// pause the server need it; the others share one server by DSN or DB.
-func MySQL(tb testing.TB) *lab.MySQL {
+// MySQL starts a database server for this test alone, with args added to its command
+// line. Only tests that stop or change the server need it; the others share one server
+// by DSN or DB.
+func MySQL(tb testing.TB, args ...string) *lab.MySQL {
 	tb.Helper()
-	return startFor(tb, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
+	return startFor(tb, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l, args...) })
 }
 
 // EmptyDatabase creates a database without tables in m and returns its DSN.
