@@ -48,9 +48,15 @@ type instance struct {
 	done chan error
 }
 
-// start runs the command serve with env and returns once it listens. The
-// instance stops at the end of the test.
+// start runs the command serve with env and returns once it listens, which it does when
+// it is ready. The instance stops at the end of the test.
 func start(tb testing.TB, env map[string]string) *instance {
+	tb.Helper()
+	return begin(tb, env).listening(tb)
+}
+
+// begin is start without the wait.
+func begin(tb testing.TB, env map[string]string) *instance {
 	tb.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	i := &instance{log: new(logBuffer), stop: stop, done: make(chan error, 1)}
@@ -69,11 +75,29 @@ func start(tb testing.TB, env map[string]string) *instance {
 			tb.Logf("log:\n%s", i.log)
 		}
 	})
+	return i
+}
+
+// listening waits until the instance listens.
+func (i *instance) listening(tb testing.TB) *instance {
+	tb.Helper()
 	eventually(tb, func() bool {
 		i.url = "http://" + i.log.find("listening", "address")
 		return i.url != "http://"
 	})
 	return i
+}
+
+// waitsFor checks that the instance does not listen, and says what it waits for.
+func (i *instance) waitsFor(tb testing.TB, name string) {
+	tb.Helper()
+	eventually(tb, func() bool {
+		return i.log.find("dependency unavailable", "dependency") == name ||
+			name == "mysql" && i.log.find("waiting for MySQL", "error") != ""
+	})
+	if address := i.log.find("listening", "address"); address != "" {
+		tb.Errorf("it listens at %s", address)
+	}
 }
 
 // ready waits until the instance is ready.

@@ -25,7 +25,6 @@ func BenchmarkClaim(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(s.close)
-	s.api.Open()
 	path := "/coupons/" + start(b, env).ready(b).createCoupon(b, 1_000_000) + "/orders"
 	tokens := make([]string, b.N)
 	for i := range tokens {

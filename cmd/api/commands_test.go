@@ -42,10 +42,10 @@ func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
 	env := settings(t, nil)
 	instances := make([]*instance, 4)
 	for i := range instances {
-		instances[i] = start(t, env)
+		instances[i] = begin(t, env)
 	}
 	for _, i := range instances {
-		i.ready(t)
+		i.listening(t)
 	}
 }
 

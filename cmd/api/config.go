@@ -60,7 +60,7 @@ type config struct {
 	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" limits:"1..1000000" doc:"requests without a valid token that an address may send at once"`
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
 
-	HTTPConns int `env:"HTTP_CONNS" envDefault:"4352" limits:"1..1000000" doc:"connections that this instance serves side by side; it works on the requests of a quarter of them at a time, lets one and a quarter times as many wait, and keeps four times as many connections open; what is more, or would wait for too long, gets 503"`
+	HTTPConns int `env:"HTTP_CONNS" envDefault:"1024" limits:"1..1000000" doc:"connections that this instance has open; further ones wait until others close, for CLAIM_TIMEOUT at most, and then get 503; while any wait, each response closes its connection"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" limits:"0s..10m" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" limits:"1ms..10m" doc:"longest wait at shutdown for requests and transactions in flight"`

@@ -196,10 +196,9 @@ func TestClaimsPauseInTheLabOnly(t *testing.T) {
 	}
 }
 
-// Otherwise the claims of one locked coupon would occupy every connection.
 func TestFewerConnectionsRunFewerClaims(t *testing.T) {
 	t.Parallel()
-	for conns, want := range map[int]int{1: 1, 400: 100, 1 << 20: order.MaxRunning} {
+	for conns, want := range map[int]int{1: 1, 400: 400, 1 << 20: order.MaxRunning} {
 		if got := (config{HTTPConns: conns}).running(); got != want {
 			t.Errorf("HTTP_CONNS=%d: %d claims run at a time, want %d", conns, got, want)
 		}

@@ -49,7 +49,7 @@ func TestInstancesThatFindAGuardGoneStopSellingUntilItIsBack(t *testing.T) {
 			if r := i.eventuallyPost(t, path, token, ""); i == instances[0] && r.status != 201 {
 				t.Errorf("with the guard back, a claim: %d %s", r.status, r.text)
 			}
-			if n := strings.Count(i.log.String(), "dependency unavailable"); n != round+1 {
+			if n := strings.Count(i.log.String(), `"dependency":"guards","error"`); n != round+1 {
 				t.Errorf("the log says %d times that a guard is missing", n)
 			}
 		}

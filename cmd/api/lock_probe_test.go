@@ -62,7 +62,7 @@ func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
 	i.ready(t)
 }
 
-// The instance starts, because a server may come later, but is not ready.
+// The instance waits, because a server may come later.
 func TestUnreachableLockServerIsNotReady(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]map[string]string{
@@ -74,7 +74,7 @@ func TestUnreachableLockServerIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change["LOCK"] = name
-			start(t, settings(t, change)).wantUnavailable(t, name)
+			begin(t, settings(t, change)).waitsFor(t, name)
 		})
 	}
 }
@@ -84,11 +84,10 @@ func TestUnreachableLockServerIsNotReady(t *testing.T) {
 func TestSessionTimeoutBelowTheTTLIsNotReady(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"LOCK": "zk", "ZK_ADDR": labtest.SharedZooKeeper(t).Address, "LOCK_TTL": "61s"}
-	start(t, settings(t, env)).wantUnavailable(t, "zk")
+	begin(t, settings(t, env)).waitsFor(t, "zk")
 }
 
-// wantUnavailable waits until the schema is in place, and checks that only the named
-// server keeps the instance from being ready.
+// wantUnavailable checks that only the named server keeps the instance from being ready.
 func (i *instance) wantUnavailable(tb testing.TB, name string) {
 	tb.Helper()
 	var r response

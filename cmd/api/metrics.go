@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/admission/listener"
+	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/ordermetrics"
@@ -104,29 +104,24 @@ func (p redisPool) Collect(out chan<- prometheus.Metric) {
 }
 
 // httpConns collects the statistics of the HTTP connections.
-type httpConns struct{ queue *listener.Listener }
+type httpConns struct{ *admission.Listener }
 
 var (
 	httpConnections  = prometheus.NewDesc("http_connections", "Connections by state.", []string{"state"}, nil)
 	httpConnsRefused = prometheus.NewDesc("http_connections_refused_total",
-		"Connections and requests that would have waited for too long, or have.", nil, nil)
-	httpConnsWait = prometheus.NewDesc("http_connections_wait_seconds",
-		"Predicted wait of the next request.", nil, nil)
+		"Connections that would have waited for too long, or have.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (httpConns) Describe(out chan<- *prometheus.Desc) {
 	out <- httpConnections
 	out <- httpConnsRefused
-	out <- httpConnsWait
 }
 
 // Collect implements prometheus.Collector.
 func (c httpConns) Collect(out chan<- prometheus.Metric) {
-	s := c.queue.Stats()
-	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Busy), "busy")
-	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Idle), "idle")
-	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(s.Waiting), "waiting")
-	out <- prometheus.MustNewConstMetric(httpConnsRefused, prometheus.CounterValue, float64(s.Refused))
-	out <- prometheus.MustNewConstMetric(httpConnsWait, prometheus.GaugeValue, s.Wait.Seconds())
+	n := c.Conns()
+	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(n.Open), "open")
+	out <- prometheus.MustNewConstMetric(httpConnections, prometheus.GaugeValue, float64(n.Waiting), "waiting")
+	out <- prometheus.MustNewConstMetric(httpConnsRefused, prometheus.CounterValue, float64(n.Refused))
 }

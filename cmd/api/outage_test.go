@@ -42,7 +42,7 @@ func (o *outageTest) restart(tb testing.TB) {
 	if err := <-o.done; err != nil {
 		tb.Fatal(err)
 	}
-	o.instance = start(tb, maps.Clone(o.env))
+	o.instance = begin(tb, maps.Clone(o.env))
 }
 
 func (o *outageTest) claim(tb testing.TB, user int64) response {
@@ -105,10 +105,11 @@ func TestServiceRecoversFromOutages(t *testing.T) {
 
 			s.Kill()
 			o.restart(t)
-			o.wantUnavailable(t, name)
+			o.waitsFor(t, name)
 			if err := s.Restart(); err != nil {
 				t.Fatal(err)
 			}
+			o.listening(t)
 			o.wantRecovered(t)
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,9 +14,27 @@ import (
 	"example.com/flashsale/migrations"
 )
 
-// prepare migrates and checks the schema, opens the API, and waits until it is
-// ready. While MySQL is
-// unavailable it retries until ctx ends; it returns any other error.
+// awaitPrepared returns when the service can serve. If ctx ends before, it waits for a
+// migration that is running.
+func (s *service) awaitPrepared(ctx context.Context, cfg config) error {
+	prepared := make(chan error, 1)
+	go func() { prepared <- s.prepare(ctx, cfg) }()
+	select {
+	case err := <-prepared:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case <-prepared:
+		return nil
+	case <-time.After(cfg.DrainTimeout):
+		return errors.New("drain: a migration is still running; the next start repeats it")
+	}
+}
+
+// prepare migrates and checks the schema, and waits until all servers that claims need
+// are available. While MySQL is unavailable it retries until ctx ends; it returns any
+// other error.
 func (s *service) prepare(ctx context.Context, cfg config) error {
 	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
 	if err != nil {
@@ -29,7 +48,6 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 		}
 		if err == nil {
 			go s.clock.Follow(ctx, s.log)
-			s.api.Open()
 			s.guards.watch(func(ctx context.Context) { s.api.Ready(ctx) }) // which logs what has changed
 			return s.awaitReady(ctx)
 		}
@@ -45,21 +63,22 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 	}
 }
 
-// awaitReady logs when the instance becomes ready for the first time. The probes
-// log what it waits for.
+// awaitReady returns when the probes succeed. They log what it waits for.
 func (s *service) awaitReady(ctx context.Context) error {
 	for !s.api.Ready(ctx) {
 		if err := transaction.Pause(ctx, 500*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	s.log.Info("ready")
 	return nil
 }
 
 func (s *service) prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	defer time.AfterFunc(2*time.Second, func() {
+		s.log.Warn("waiting for the schema: MySQL is silent, or a migration is running or locked, here or elsewhere")
+	}).Stop()
 	if cfg.Migrate {
 		if err := migrations.Up(ctx, db.DB); err != nil {
 			return err

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/admission"
-	"example.com/flashsale/internal/admission/listener"
 	"example.com/flashsale/internal/order"
 )
 
@@ -26,18 +25,22 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 		return fmt.Errorf("settings:\n%w", err)
 	}
 	log := newLog(cfg, stderr)
+	log.Info("starting", "version", version, "settings", cfg)
+	cfg.warn(log)
+	warnMistyped(log, os.Environ())
 	s, err := open(cfg, log)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	if err := s.awaitPrepared(ctx, cfg); err != nil || ctx.Err() != nil {
+		return err
+	}
 	l, err := listen(cfg.HTTPAddr)
 	if err != nil {
 		return fmt.Errorf("HTTP_ADDR: %w", err)
 	}
-	log.Info("listening", "version", version, "address", l.Addr().String(), "settings", cfg)
-	cfg.warn(log)
-	warnMistyped(log, os.Environ())
+	log.Info("listening", "address", l.Addr().String())
 	return s.serve(ctx, cfg, l)
 }
 
@@ -49,68 +52,56 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 	return slog.New(handler).With("instance", cfg.Instance)
 }
 
-// serve serves requests on l and prepares the database meanwhile. It
-// drains when ctx ends, and returns early if either part fails.
+// serve serves requests on l. It drains when ctx ends, and returns early if it fails.
 func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
-	server := newServer(cfg, s.handler, s.log)
-	queue, err := listener.New(l, server, listener.Config{
-		Conns: cfg.HTTPConns, Limits: cfg.timeout().Waits(),
-		Response: s.api.Overloaded(), RefusesUnread: s.api.RefusesUnread,
-	})
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	s.metrics.MustRegister(httpConns{queue})
+	bounded := admission.Bound(l, cfg.HTTPConns, cfg.ClaimTimeout, s.api.Overloaded())
+	server := newServer(cfg, closing(bounded.Crowded, s.handler), s.log)
+	s.metrics.MustRegister(httpConns{bounded})
 	running, fail := context.WithCancelCause(ctx)
-	prepared := make(chan struct{})
-	go func() { fail(server.Serve(queue)) }()
-	go func() {
-		defer close(prepared)
-		if err := s.prepare(ctx, cfg); err != nil {
-			fail(err)
-		}
-	}()
+	go func() { fail(server.Serve(bounded)) }()
+	go s.api.Watch(running)
 	<-running.Done()
 	if ctx.Err() == nil {
 		return errors.Join(context.Cause(running), server.Close())
 	}
-	return s.drain(ctx, cfg, queue, server, prepared)
+	return s.drain(ctx, cfg, bounded, server)
 }
 
 // drain shuts down without failing a request: first /readyz turns 503 for the
 // load balancers, then the listener closes, then everything ends that is still
-// running: requests, transactions that outlive their requests, a migration.
-func (s *service) drain(
-	ctx context.Context, cfg config, queue *listener.Listener, server *http.Server, prepared <-chan struct{},
-) error {
+// running: requests, and transactions that outlive their requests.
+func (s *service) drain(ctx context.Context, cfg config, l *admission.Listener, server *http.Server) error {
 	s.log.Info("draining")
 	s.api.Drain()
-	queue.CloseConnections()
 	time.Sleep(cfg.DrainDelay)
 	s.shutdown()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
 	defer cancel()
-	err := errors.Join(queue.Drain(ctx), server.Shutdown(ctx))
+	err := errors.Join(l.Drain(ctx), server.Shutdown(ctx))
 	if err != nil {
 		err = errors.Join(err, server.Close())
 	}
 	if err := errors.Join(err, s.claims.Close(ctx)); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
-	select {
-	case <-prepared:
-	case <-ctx.Done():
-		return errors.New("drain: a migration is still running; the next start repeats it")
-	}
 	s.log.Info("drained")
 	return nil
 }
 
+// closing returns next, with responses that close their connection while crowded.
+func closing(crowded func() bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if crowded() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func (c config) timeout() admission.Timeout { return admission.Timeout(c.ClaimTimeout) }
 
-// running returns how many claims run at a time. They are no more than the connections
-// that may be busy, of which a coupon whose row is locked must leave some to the others.
-func (c config) running() int { return min(order.MaxRunning, listener.Places(c.HTTPConns)) }
+// running returns how many claims run at a time.
+func (c config) running() int { return min(order.MaxRunning, c.HTTPConns) }
 
 // newServer returns a server with every limit that bounds what a slow or
 // malicious client can occupy. The write timeout includes the time to read the

@@ -97,7 +97,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Coupons: cache, Winners: winners.New(p.db), Committer: guarded{committer, guards},
 		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.lockPrefix(),
 		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Running: cfg.running(), Waits: cfg.timeout().Waits(),
+		Running: cfg.running(), Wait: cfg.timeout().Wait(),
 		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
 	})
 	if err != nil {

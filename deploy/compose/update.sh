@@ -1,7 +1,7 @@
 #!/bin/bash
 # Updates a running docker-compose.yml to the sources at hand without a failed
 # request: builds the image, migrates the database, and recreates one instance
-# after the other. If one does not become healthy, the next ones stay as they are.
+# after the other. If one does not become healthy, it is stopped, and the next ones stay as they are.
 # Arguments are options for each docker compose, as -f and --env-file.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -14,5 +14,10 @@ docker compose "$@" build api-a
 docker compose "$@" run --rm --no-deps migrate
 for service in $services; do
 	replicas=$(docker compose "$@" ps --quiet "$service" | wc -l) # else up would leave one of api-c
-	docker compose "$@" up --detach --wait --no-deps --scale "$service=$((replicas))" "$service"
+	docker compose "$@" up --detach --wait --no-deps --scale "$service=$((replicas))" "$service" || {
+		docker compose "$@" logs --tail 5 "$service" >&2
+		docker compose "$@" stop "$service"
+		echo "$0: $service did not become ready, for the reason above, and is stopped; the others are as before" >&2
+		exit 1
+	}
 done

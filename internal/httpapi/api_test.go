@@ -78,7 +78,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(f.db), Committer: committer,
 		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
-		Waits: admission.Limits{Burst: time.Second, Standing: time.Second},
+		Wait: time.Second,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -93,7 +93,6 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		Metrics: prometheus.NewRegistry(),
 		Log:     slog.New(slog.NewTextHandler(f.log, nil)),
 	})
-	f.Open()
 	f.spec = served(tb, f.API)
 	return f
 }

@@ -50,7 +50,6 @@ func TestDocsCanBeSwitchedOff(t *testing.T) {
 	cfg := f.cfg
 	cfg.Docs, cfg.Metrics = false, prometheus.NewRegistry()
 	f.API = New(cfg)
-	f.Open()
 	for _, path := range []string{"/", "/docs", "/docs/", "/docs/swagger-ui-bundle.js", "/openapi.json",
 		"/openapi.yaml", "/openapi-3.0.json"} {
 		wantProblem(t, f.do("GET", path, "", ""), 404, "route_not_found")

@@ -102,6 +102,8 @@ var (
 	keyInProgress = withRetry(newProblem(409, "idempotency_key_in_progress",
 		"A request with this Idempotency-Key is in progress. Repeat this one later."))
 
+	notTried = withRetry(newProblem(502, "unavailable",
+		"The service is temporarily unavailable here. It did not process this request; try again."))
 	overloaded = withRetry(newProblem(503, "overloaded",
 		"The service has too many requests. It did not process this one; try again."))
 	internal = newProblem(500, "internal", "Internal error.")
@@ -122,12 +124,21 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	if err == nil {
 		return nil
 	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
 	p := problemOf(err)
 	switch {
 	case p.Code == unavailable.Code && errors.Is(ctx.Err(), context.Canceled):
 		return cancelled
 	case p.Code == unavailable.Code:
 		a.logUnavailable(ctx, route, err)
+		if !a.unready.Load() {
+			select {
+			case a.suspect <- struct{}{}:
+			default:
+			}
+		}
 	case p == internal:
 		a.cfg.Log.ErrorContext(ctx, "unexpected error", "route", route, "error", err.Error())
 	}
@@ -143,11 +154,8 @@ func (a *API) logUnavailable(ctx context.Context, route string, err error) {
 	}
 }
 
-// problemOf returns the problem for any error.
+// problemOf returns the problem for an error of another package.
 func problemOf(err error) *Problem {
-	if p, ok := errors.AsType[*Problem](err); ok {
-		return p
-	}
 	for _, row := range problems {
 		if errors.Is(err, row.err) {
 			return withDetails(row.problem, err)

@@ -35,7 +35,6 @@ func ExampleNew() {
 	db, rdb, stop := startServers()
 	defer stop()
 	api := newAPI(db, rdb)
-	api.Open() // the database has its tables
 
 	sale := `{"name": "100 off", "stock": 1, "begin_time": "2020-11-11T00:00:00Z", "end_time": "2099-11-11T00:00:00Z"}`
 	created := request(api, auth.Identity{UserID: 1, Role: auth.RoleAdmin}, "/coupons", sale)

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 )
 
 // A Probe checks one thing that the service needs, such as a server. Check returns an
@@ -43,13 +46,9 @@ func (a *API) Ready(ctx context.Context) bool {
 // check returns the results of all probes by name, and whether the instance is
 // ready.
 func (a *API) check(ctx context.Context) (checks map[string]string, ready bool) {
-	opened := a.opened.Load()
 	checks, ready = a.probe(ctx)
-	switch {
-	case a.draining.Load():
+	if a.draining.Load() {
 		checks["service"], ready = "draining", false
-	case !opened:
-		checks["service"], ready = "starting", false
 	}
 	return checks, ready
 }
@@ -59,7 +58,6 @@ func (a *API) check(ctx context.Context) (checks map[string]string, ready bool) 
 func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	opened := a.opened.Load() // before the probes: until then the schema may be missing
 	errs := make([]error, len(a.cfg.Probes))
 	var wg sync.WaitGroup
 	for i, p := range a.cfg.Probes {
@@ -72,11 +70,44 @@ func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
 		if errs[i] != nil {
 			checks[p.Name], ok = "unavailable", false
 		}
-		if opened && ctx.Err() == nil { // a client that has gone ends the probes
+		if ctx.Err() == nil { // a client that has gone ends the probes
 			a.logProbe(p.Name, errs[i])
 		}
 	}
 	return checks, ok
+}
+
+const watchInterval = 500 * time.Millisecond
+
+// Watch probes the servers until ctx ends. From the second failure in a row on, since one
+// late reply may be the machine's, requests are passed on: see passOn.
+func (a *API) Watch(ctx context.Context) {
+	for failures := 0; ctx.Err() == nil; {
+		if _, ok := a.probe(ctx); ok {
+			failures = 0
+		} else if failures++; failures == 1 {
+			continue
+		}
+		a.unready.Store(failures > 0)
+		select {
+		case <-ctx.Done():
+		case <-a.suspect:
+		case <-time.After(watchInterval):
+		}
+	}
+}
+
+// passOn has a proxy that says that it can (deploy/nginx/nginx.conf) send a request to
+// another instance, while a server that this one needs is unavailable: nothing has been
+// done for it here. Other requests are tried nevertheless.
+func (a *API) passOn(ctx huma.Context, next func(huma.Context)) {
+	if !a.unready.Load() || ctx.Header("X-Pass-On") == "" {
+		next(ctx)
+		return
+	}
+	_, w := humachi.Unwrap(ctx)
+	w.Header().Set("X-Accel-Redirect", "/.elsewhere")
+	notTried.write(w)
 }
 
 // logProbe logs the result of a probe if its last result was another.

@@ -59,28 +59,28 @@ type Config struct {
 	AccessLog float64 // the share of the requests that Log gets, 0 to 1
 }
 
-// An API is the HTTP handler of the service. Until Open is called it replies to
-// the routes of the sale with 503, because the database has not been checked.
+// An API is the HTTP handler of the service. Use it once the database has been checked.
 type API struct {
 	cfg             Config
 	handler         http.Handler
 	tracer          tracing.Tracer
 	metrics         *metrics
-	lastUnavailable atomic.Int64 // the Unix second of the last log entry about an unavailable server
-	failing         sync.Map     // the names of the probes that failed the last time
-	opened          atomic.Bool  // the database has been checked
+	lastUnavailable atomic.Int64  // the Unix second of the last log entry about an unavailable server
+	failing         sync.Map      // the names of the probes that failed the last time
+	unready         atomic.Bool   // a server that claims need is unavailable: see Watch
+	suspect         chan struct{} // has an element if Watch is to look at once
 	draining        atomic.Bool
 	delayed         chan struct{} // one element for each refusal that waits
 	clientIP        func(http.Handler) http.Handler
 }
 
-// New returns an API that is not open.
+// New returns an API.
 func New(c Config) *API {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
-		clientIP: clientIP(c.TrustedProxies)}
+		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
 	c.Metrics.MustRegister(stateCollector{a})
 	if c.Traces != nil {
 		a.tracer = tracing.New(c.Traces)
@@ -91,9 +91,6 @@ func New(c Config) *API {
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
-
-// Open makes the API serve the routes of the sale.
-func (a *API) Open() { a.opened.Store(true) }
 
 // Overloaded returns the HTTP response to a request that is refused unread,
 // because others take all of the capacity. It closes the connection.
@@ -111,5 +108,5 @@ func (a *API) Overloaded() []byte {
 }
 
 // Drain makes /readyz reply 503 and closes each client's connection after its
-// next response. An open API still serves requests.
+// next response. Requests are still served.
 func (a *API) Drain() { a.draining.Store(true) }

@@ -19,14 +19,10 @@ func identityFrom(ctx context.Context) auth.Identity {
 }
 
 // authorize returns a middleware that passes on requests with a valid token of
-// the role, once the API is open, and stores their identity in the context.
+// the role, and stores their identity in the context.
 func (a *API) authorize(role auth.Role) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humachi.Unwrap(ctx)
-		if !a.opened.Load() {
-			unavailable.write(w)
-			return
-		}
 		id, ok := a.authenticate(w, r)
 		switch {
 		case !ok:

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
-
-	"example.com/flashsale/internal/admission"
 )
 
 // A refusal of a user is delayed, by refusalDelay to twice as much: the
@@ -16,8 +14,8 @@ import (
 // together. A client that repeats its requests without a pause is thus slowed down
 // instead of occupying the CPU with refusals. At most maxDelayed refusals wait at a
 // time, and no more than half of Config.Connections, because each occupies a
-// connection, and at nginx the place of a claim. None keeps its place from other
-// requests. Strangers are refused at once: what they have proven is nothing.
+// connection, and at nginx the place of a claim. Strangers are refused at once: what they
+// have proven is nothing.
 const (
 	refusalDelay = time.Second
 	maxDelayed   = 1024
@@ -69,7 +67,6 @@ func (a *API) refuseUser(w http.ResponseWriter, r *http.Request) {
 	a.metrics.refused.WithLabelValues("user").Inc()
 	select {
 	case a.delayed <- struct{}{}:
-		admission.FreePlace(r.Context())
 		select {
 		case <-time.After(refusalDelay + rand.N(refusalDelay)):
 		case <-r.Context().Done():

@@ -29,7 +29,6 @@ func limited(tb testing.TB, burst int, trusted ...string) *fixture {
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix(p))
 	}
 	f.API = New(c)
-	f.Open()
 	return f
 }
 
@@ -197,7 +196,6 @@ func TestStrangersWaitForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(Config{Connections: 100, Metrics: prometheus.NewRegistry(), Verifier: auth.NewVerifier(auth.Config{}),
 			Addresses: ratelimit.New[netip.Prefix](0.001, 1)})
-		a.Open()
 		begin := time.Now()
 		for range 3 {
 			a.ServeHTTP(httptest.NewRecorder(), request("GET", "/orders", "", "", ""))

@@ -12,7 +12,6 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
 )
 
@@ -35,10 +34,8 @@ func (a *API) routes() http.Handler {
 		routeDocs(public)
 		routeDocument(public, sale.OpenAPI())
 	}
-	// documents the route; the next line serves it
 	handle(a, sale, auth.RoleUser, claimRoute, "Claim a coupon", a.claim,
 		slices.Concat(claimVerdicts, []*Problem{claimUnknown})...)
-	r.Post("/coupons/{id}/orders", a.serveClaim)
 	handle(a, sale, auth.RoleUser, "GET /coupons", "List coupons", a.listCoupons)
 	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon, couponNotFound)
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
@@ -61,13 +58,17 @@ func (a *API) routes() http.Handler {
 func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary string,
 	serve func(context.Context, *I) (*O, error), verdicts ...*Problem) {
 	op := operation(role, route, summary)
-	op.Middlewares = huma.Middlewares{requireNoBody, a.authorize(role)}
+	op.Middlewares = huma.Middlewares{requireNoBody, a.passOn}
+	if route == claimRoute { // before its token is verified: the refusal has to cost much less than a claim
+		op.Middlewares = append(op.Middlewares, a.refuseOverload)
+	}
+	op.Middlewares = append(op.Middlewares, a.authorize(role))
 	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)
 	if role == auth.RoleAdmin {
 		verdicts = append(verdicts, forbidden)
 	}
 	if hasField[I]("Body") {
-		op.Middlewares = huma.Middlewares{a.authorize(role), requireJSON}
+		op.Middlewares = huma.Middlewares{a.passOn, a.authorize(role), requireJSON}
 		verdicts = append(verdicts, everyBody...)
 	} else {
 		verdicts = append(verdicts, noBody)
@@ -83,7 +84,7 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		op.Responses["200"] = exportResponse()
 	}
 	huma.Register(sale, op, func(ctx context.Context, in *I) (*O, error) {
-		ctx, cancel := a.withDeadline(ctx)
+		ctx, cancel := context.WithTimeout(ctx, a.cfg.Timeout.Work())
 		defer cancel()
 		out, err := serve(ctx, in)
 		if err != nil {
@@ -97,10 +98,4 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 func hasField[T any](name string) bool {
 	_, found := reflect.TypeFor[T]().FieldByName(name)
 	return found
-}
-
-// withDeadline returns ctx with the deadline of an operation, which counts from
-// the request's arrival.
-func (a *API) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(ctx, admission.Arrived(ctx).Add(a.cfg.Timeout.Work()))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
@@ -57,8 +56,8 @@ type Config struct {
 
 	// Running bounds the claims that run at a time; 0 means MaxRunning.
 	Running int
-	// Waits bounds how long a claim may wait until it runs.
-	Waits admission.Limits
+	// Wait bounds how long a claim may wait until it runs; 0 is no bound.
+	Wait time.Duration
 
 	// Now is the clock of windows and orders; nil means the instance's own.
 	Now func() time.Time
@@ -73,8 +72,7 @@ type Config struct {
 }
 
 // MaxRunning is how many claims run at a time; half of it for one coupon. So many
-// fill a batch of a group commit. Package listener works on hardly more requests, so
-// that few wait for a slot: those in its own queue need less memory.
+// fill a batch of a group commit.
 const MaxRunning = 1024
 
 // New returns Claims as configured, or an error if c lacks a dependency or
@@ -94,7 +92,7 @@ func New(c Config) (*Claims, error) {
 	}
 	claims := &Claims{
 		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
-		slots:    slots.New(c.Running, c.Waits),
+		slots:    slots.New(c.Running, c.Wait),
 		releaser: releaser{locks: c.Locks},
 		refused:  c.Refused,
 		now:      c.Now,

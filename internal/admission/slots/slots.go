@@ -21,8 +21,8 @@ import (
 // coupon holds at most half of the slots, two hold a third each, and however
 // many are stuck, the next coupon finds a free slot.
 type Slots struct {
-	limits    admission.Limits // of the wait for a slot
-	contended atomic.Int64     // coupons that are stuck or have waiters
+	longest   time.Duration // that a claim waits for a slot; 0: without end
+	contended atomic.Int64  // coupons that are stuck or have waiters
 
 	mu      sync.Mutex
 	free    int
@@ -45,18 +45,18 @@ type share struct {
 // stuckAfter is how long waiters wait without any claim of their coupon ending,
 // until the coupon is stuck: its row is locked. They are refused then, because they
 // keep connections that other coupons' claims need.
-const stuckAfter = admission.Patience / 2
+const stuckAfter = 500 * time.Millisecond
 
-// New returns n slots. A claim that would wait for longer than limits is refused,
-// also later, if its coupon turns out to be stuck. The zero Limits refuse nothing.
-func New(n int, limits admission.Limits) *Slots {
-	return &Slots{limits: limits, free: n, coupons: map[int64]*share{}}
+// New returns n slots. A claim that would wait for longer than that is refused,
+// also later, if its coupon turns out to be stuck. With longest 0 none is refused.
+func New(n int, longest time.Duration) *Slots {
+	return &Slots{longest: longest, free: n, coupons: map[int64]*share{}}
 }
 
 // Acquire blocks until the coupon is given a slot, and reports whether it had to
 // wait. If ctx ends first, Acquire returns an error and holds no slot. It returns
-// admission.ErrOverloaded at once if it would have to wait for longer than the
-// limits allow, and later if the coupon is stuck.
+// admission.ErrOverloaded at once if it would have to wait for too long, and later
+// if the coupon is stuck.
 func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err error) {
 	s.mu.Lock()
 	c := s.coupons[couponID]
@@ -94,7 +94,7 @@ func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err e
 // mayWait reports whether one more claim may wait for a slot of c.
 func (s *Slots) mayWait(ctx context.Context, c *share) bool {
 	deadline, _ := ctx.Deadline()
-	return !c.stuck && c.forecast.Join(time.Now(), c.waiters.Len(), s.limits, deadline)
+	return !c.stuck && c.forecast.Join(time.Now(), c.waiters.Len(), s.longest, deadline)
 }
 
 // Overloaded reports whether Acquire would return admission.ErrOverloaded.
@@ -151,7 +151,7 @@ func (c *share) reply(err error) { c.waiters.Remove(c.waiters.Front()).(chan err
 
 // watch has the waiters of c refused once it is stuck, after d at the earliest.
 func (s *Slots) watch(c *share, d time.Duration) {
-	if !c.watched && s.limits != (admission.Limits{}) {
+	if !c.watched && s.longest > 0 {
 		c.watched = true
 		time.AfterFunc(d, func() { s.refuseStuck(c) })
 	}

@@ -71,7 +71,7 @@ var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
 	return &groupCommit{
-		db: c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), admission.Limits{}),
+		db: c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
 		standalone: c.Standalone, ended: c.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
 	}
 }

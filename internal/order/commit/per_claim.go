@@ -26,7 +26,7 @@ type perClaim struct {
 }
 
 func newPerClaim(c Config, decrement decrementFunc) *perClaim {
-	return &perClaim{c.DB, decrement, slots.New(c.connections(), admission.Limits{}), c.Ended}
+	return &perClaim{c.DB, decrement, slots.New(c.connections(), 0), c.Ended}
 }
 
 func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {

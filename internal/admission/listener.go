@@ -1,0 +1,147 @@
+package admission
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Listener bounds the connections that a server has open. Eight times as many are accepted
+// and wait until others close: those take 1 kB each, where one that net/http serves takes 17 to
+// 26. The rest is in the kernel's queue, where nobody can tell how long they have waited. One
+// that has waited for too long is refused. While any wait, close connections with their
+// responses (see Crowded): idle ones would keep others from being served.
+type Listener struct {
+	net.Listener
+	longest  time.Duration
+	response []byte
+
+	open      chan struct{} // has an element for each open connection
+	waiting   chan arrival
+	refused   atomic.Int64
+	failure   error // of the accepting; set before waiting is closed
+	closeOnce func() error
+}
+
+type arrival struct {
+	net.Conn
+	time time.Time
+}
+
+// Bound returns a Listener on l. It has at most conns connections open, and the others wait,
+// for at most longest from when they were accepted. A connection that is refused gets response, which must close it.
+func Bound(l net.Listener, conns int, longest time.Duration, response []byte) *Listener {
+	bounded := &Listener{Listener: l, longest: longest, response: response, closeOnce: sync.OnceValue(l.Close),
+		open: make(chan struct{}, conns), waiting: make(chan arrival, 8*conns)}
+	go bounded.acceptAll()
+	return bounded
+}
+
+func (l *Listener) acceptAll() {
+	defer close(l.waiting)
+	for {
+		conn, err := l.Listener.Accept()
+		switch {
+		case err == nil:
+			l.waiting <- arrival{conn, time.Now()}
+		case isTemporary(err): // for want of open files
+			time.Sleep(100 * time.Millisecond)
+		default:
+			l.failure = err
+			return
+		}
+	}
+}
+
+func isTemporary(err error) bool {
+	temporary, ok := err.(interface{ Temporary() bool })
+	return ok && temporary.Temporary()
+}
+
+// Accept implements net.Listener. Connections that were accepted before Close are returned
+// after it.
+func (l *Listener) Accept() (net.Conn, error) {
+	for next := range l.waiting {
+		if l.admit(next.time.Add(l.longest)) {
+			return &conn{Conn: next.Conn, free: sync.OnceFunc(func() { <-l.open })}, nil
+		}
+		l.refuse(next.Conn)
+	}
+	return nil, l.failure
+}
+
+// admit waits until one more connection may be open, or until the deadline.
+func (l *Listener) admit(deadline time.Time) bool {
+	select {
+	case l.open <- struct{}{}:
+		return true
+	default:
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	select {
+	case l.open <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+type conn struct {
+	net.Conn
+	free func()
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http send a last response to a client that is still writing.
+func (c *conn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+// readable is how long the request of a connection that has waited may take to be read.
+const readable = time.Millisecond
+
+// refuse responds to the request of c, and closes c: with unread data, the kernel would
+// reset it, and the client might not read the response. A client that has sent nothing gets
+// none.
+func (l *Listener) refuse(c net.Conn) {
+	l.refused.Add(1)
+	_ = c.SetDeadline(time.Now().Add(readable))
+	var request [4096]byte
+	if _, err := c.Read(request[:]); err == nil {
+		_, _ = c.Write(l.response)
+	}
+	_ = c.Close()
+}
+
+// Drain accepts what has connected and then nothing more. Call it before
+// http.Server.Shutdown: the kernel resets connections that are not accepted when their
+// listener closes, also if they have sent a request.
+func (l *Listener) Drain(ctx context.Context) error {
+	awaitHandshakes(ctx, l.Listener)
+	return l.Close()
+}
+
+// Close implements net.Listener.
+func (l *Listener) Close() error { return l.closeOnce() }
+
+// Crowded reports whether connections wait.
+func (l *Listener) Crowded() bool { return len(l.waiting) > 0 }
+
+// Conns are counts of connections. Refused is the number since the start.
+type Conns struct{ Open, Waiting, Refused int }
+
+// Conns returns the current counts.
+func (l *Listener) Conns() Conns {
+	return Conns{Open: len(l.open), Waiting: len(l.waiting), Refused: int(l.refused.Load())}
+}

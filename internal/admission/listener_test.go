@@ -1,0 +1,174 @@
+package admission
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+	refusal = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
+
+// serve serves on a bounded listener until the test ends.
+func serve(t *testing.T, conns int, longest time.Duration) (*Listener, *http.Server) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveOn(t, l, conns, longest)
+}
+
+func serveOn(t *testing.T, l net.Listener, conns int, longest time.Duration) (*Listener, *http.Server) {
+	t.Helper()
+	bounded := Bound(l, conns, longest, []byte(refusal))
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(bounded) }()
+	t.Cleanup(func() { _ = server.Close(); <-served })
+	return bounded, server
+}
+
+// connect returns a connection that has sent a request.
+func connect(t *testing.T, l net.Listener) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err == nil {
+		t.Cleanup(func() { _ = c.Close() })
+		_, err = io.WriteString(c, request)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// status returns that of the response on c, or 0 if it is closed without one.
+func status(t *testing.T, c net.Conn) int {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			t.Error("no response, and not closed")
+		}
+		return 0
+	}
+	return r.StatusCode
+}
+
+func TestConnectionsBeyondTheBoundWaitUntilOthersClose(t *testing.T) {
+	t.Parallel()
+	l, _ := serve(t, 2, time.Minute)
+	var conns []net.Conn
+	for range 4 {
+		conns = append(conns, connect(t, l))
+	}
+	for i, c := range conns {
+		if got := status(t, c); got != 200 {
+			t.Errorf("connection %d: status %d", i, got)
+		}
+		if n := l.Conns().Open; n > 2 {
+			t.Errorf("%d connections are open, want 2 at most", n)
+		}
+		_ = c.Close()
+	}
+}
+
+func TestConnectionThatWaitsForTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	l, _ := serve(t, 1, 50*time.Millisecond)
+	first := connect(t, l)
+	if got := status(t, first); got != 200 {
+		t.Fatalf("the first connection: status %d", got)
+	}
+	for range 2 {
+		if got := status(t, connect(t, l)); got != 503 {
+			t.Errorf("beyond the bound: status %d", got)
+		}
+	}
+	_ = first.Close()
+	if got := status(t, connect(t, l)); got != 200 {
+		t.Errorf("after it has closed: status %d", got)
+	}
+	if got := l.Conns().Refused; got != 2 {
+		t.Errorf("%d were refused, want 2", got)
+	}
+}
+
+func TestEveryConnectionOfAFloodIsAnsweredOrClosed(t *testing.T) {
+	t.Parallel()
+	l, _ := serve(t, 4, 10*time.Millisecond)
+	var clients sync.WaitGroup
+	for range 1000 {
+		clients.Go(func() {
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, request)
+			status(t, c)
+		})
+	}
+	clients.Wait()
+	if got := status(t, connect(t, l)); got != 200 {
+		t.Errorf("after the flood: status %d", got)
+	}
+}
+
+// A lateListener accepts nothing until resumed is closed.
+type lateListener struct {
+	*net.TCPListener
+	resumed chan struct{}
+}
+
+func (l lateListener) Accept() (net.Conn, error) {
+	<-l.resumed
+	return l.TCPListener.Accept()
+}
+
+// nginx does not repeat a claim that it has sent, and the kernel tells it of the
+// connection before it is accepted.
+func TestDrainServesConnectionsThatAreNotAccepted(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := lateListener{l.(*net.TCPListener), make(chan struct{})}
+	bounded, server := serveOn(t, late, 4, time.Minute)
+	var conns []net.Conn
+	for range 4 {
+		conns = append(conns, connect(t, l))
+	}
+	drained := make(chan error, 2)
+	go func() {
+		drained <- bounded.Drain(context.Background())
+		drained <- server.Shutdown(context.Background())
+	}()
+	time.AfterFunc(50*time.Millisecond, func() { close(late.resumed) }) // without Drain it were closed by then
+	for i, c := range conns {
+		if got := status(t, c); got != 200 {
+			t.Errorf("connection %d: status %d", i, got)
+		}
+		_ = c.Close()
+	}
+	for range 2 {
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := net.Dial("tcp", l.Addr().String()); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("after the drain: %v", err)
+	}
+}
