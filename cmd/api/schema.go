@@ -33,14 +33,15 @@ func (s *service) awaitPrepared(ctx context.Context, cfg config) error {
 }
 
 // prepare migrates and checks the schema, and waits until all servers that claims need
-// are available. While MySQL is unavailable it retries until ctx ends; it returns any
-// other error.
+// are available. While MySQL is away or refuses the service's account, for whatever
+// reason, it retries until ctx ends; it returns any other error.
 func (s *service) prepare(ctx context.Context, cfg config) error {
 	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
 	if err != nil {
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}
 	defer db.Close()
+	cause := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := s.prepareSchema(ctx, cfg, db)
 		if err == nil {
@@ -54,7 +55,10 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 		if !connect.IsUnavailable(err) {
 			return err
 		}
-		s.log.Warn("waiting for MySQL", "error", err.Error())
+		if now := connect.Cause(err); now != cause {
+			cause = now
+			s.log.Warn("waiting for MySQL", "error", err.Error())
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -22,12 +23,26 @@ type connector struct {
 	pool       *sqlx.DB
 }
 
+// errNotConnected is wrapped by every error of opening a connection: the server is away,
+// the account wrong, without a right, locked or at its limit, the database missing, TLS
+// refused, the session another. An administrator may mend each, and nothing was sent.
+var errNotConnected = errors.New("MySQL gives no connection")
+
 // Connect bounds the handshake as well: database/sql opens connections for its
 // waiters one after the other, without a deadline, and a server that accepts a
 // connection and remains silent would stop it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	conn, err := c.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotConnected, err)
+	}
+	return conn, nil
+}
+
+// open connects, and prepares the connection.
+func (c *connector) open(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err

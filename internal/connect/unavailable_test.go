@@ -2,6 +2,7 @@ package connect_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -11,11 +12,13 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/transaction"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
@@ -106,6 +109,43 @@ func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// An administrator may mend each while the service waits.
+func TestEveryRefusalOfAConnectionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedMySQL(t)
+	admin := labtest.Open(t, labtest.EmptyDatabase(t, server))
+	for name, account := range map[string]string{
+		"wrong_password": `IDENTIFIED BY 'other'`, "no_right": ``, "locked": `ACCOUNT LOCK`,
+		"expired": `PASSWORD EXPIRE`, "tls": `REQUIRE SSL`, "limit": `WITH MAX_USER_CONNECTIONS 1`,
+	} {
+		admin.MustExec("CREATE USER `" + name + "` " + account)
+		if name != "no_right" {
+			admin.MustExec("GRANT ALL ON *.* TO `" + name + "`")
+		}
+		dsn := strings.Replace(server.DSN("mysql"), "root@", name+"@", 1)
+		if name == "limit" {
+			held, err := labtest.Open(t, dsn).Connx(t.Context())
+			must(t, err)
+			defer held.Close()
+		}
+		wantUnavailable(t, name, labtest.Open(t, dsn))
+	}
+	wantUnavailable(t, "no such database", labtest.Open(t, server.DSN("nowhere")))
+	wantUnavailable(t, "TLS", labtest.Open(t, server.DSN("mysql")+"?tls=true"))
+	wantUnavailable(t, "variable", labtest.Open(t, server.DSN("mysql")+"?no_such_variable=1"))
+}
+
+func wantUnavailable(tb testing.TB, name string, db *sqlx.DB) {
+	tb.Helper()
+	switch err := db.PingContext(tb.Context()); {
+	case err == nil:
+		tb.Errorf("%s: the server gives a connection", name)
+	case !connect.IsUnavailable(fmt.Errorf("begin: %w", err)),
+		transaction.IsConflict(err) != errors.Is(err, driver.ErrBadConn):
+		tb.Errorf("%s: %v", name, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"example.com/flashsale/internal/admission"
@@ -145,13 +146,30 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	return p
 }
 
-// logUnavailable logs err, but at most one such error per second: while a server
-// is unavailable, every request fails.
+// logUnavailable logs err, but at most once per second, and at most once per minute
+// while the cause is the same: while a server is unavailable, every request fails.
 func (a *API) logUnavailable(ctx context.Context, route string, err error) {
-	now, last := time.Now().Unix(), a.lastUnavailable.Load()
-	if now != last && a.lastUnavailable.CompareAndSwap(last, now) {
+	if a.outage.isNews(err, time.Now()) {
 		a.cfg.Log.WarnContext(ctx, "unavailable", "route", route, "error", err.Error())
 	}
+}
+
+// An outage is what the log says of it.
+type outage struct {
+	mu    sync.Mutex
+	cause string
+	at    time.Time
+}
+
+func (o *outage) isNews(err error, now time.Time) bool {
+	cause := connect.Cause(err)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now.Sub(o.at) < time.Second || cause == o.cause && now.Sub(o.at) < time.Minute {
+		return false
+	}
+	o.cause, o.at = cause, now
+	return true
 }
 
 // problemOf returns the problem for an error of another package.

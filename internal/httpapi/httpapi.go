@@ -61,17 +61,17 @@ type Config struct {
 
 // An API is the HTTP handler of the service. Use it once the database has been checked.
 type API struct {
-	cfg             Config
-	handler         http.Handler
-	tracer          tracing.Tracer
-	metrics         *metrics
-	lastUnavailable atomic.Int64  // the Unix second of the last log entry about an unavailable server
-	failing         sync.Map      // the names of the probes that failed the last time
-	unready         atomic.Bool   // a server that claims need is unavailable: see Watch
-	suspect         chan struct{} // has an element if Watch is to look at once
-	draining        atomic.Bool
-	delayed         chan struct{} // one element for each refusal that waits
-	clientIP        func(http.Handler) http.Handler
+	cfg      Config
+	handler  http.Handler
+	tracer   tracing.Tracer
+	metrics  *metrics
+	outage   outage        // what logUnavailable has logged last
+	failing  sync.Map      // the names of the probes that failed the last time
+	unready  atomic.Bool   // a server that claims need is unavailable: see Watch
+	suspect  chan struct{} // has an element if Watch is to look at once
+	draining atomic.Bool
+	delayed  chan struct{} // one element for each refusal that waits
+	clientIP func(http.Handler) http.Handler
 }
 
 // New returns an API.

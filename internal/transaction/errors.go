@@ -12,29 +12,43 @@ import (
 // The numbers of MySQL's errors that this service has to expect.
 const (
 	TooManyConnections = 1040
+	DatabaseDenied     = 1044 // the account has no right to the database, nor to one of its tables
 	NodeNotReady       = 1047 // Galera: the node does not belong to the majority, or is joining it
 	TableExists        = 1050
 	ShuttingDown       = 1053
 	DuplicateKey       = 1062
 	SyntaxError        = 1064
 	UnknownError       = 1105 // vtgate: also a lost connection to the server
+	TableFull          = 1114 // of the disk, too
+	HostBlocked        = 1129 // too many failed connections
+	TableDenied        = 1142
+	ColumnDenied       = 1143
 	NoSuchTable        = 1146
 	ErrorDuringCommit  = 1180 // Galera: the node was cut off from the others while it committed; see forcedAbort
+	TooManyOfUser      = 1203 // max_user_connections of the server
 	LockWaitTimeout    = 1205
 	Deadlock           = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
+	UserLimit          = 1226 // of the account: connections, or statements in an hour
+	PrivilegeDenied    = 1227
 	NotSupported       = 1235
 	ReadOnly           = 1290
 	QueryInterrupted   = 1317
 	NotLoggable        = 1665 // binlog_format is STATEMENT, which READ COMMITTED excludes
 	OutOfRange         = 1690
+	PasswordExpired    = 1820
+	ReadOnlyMode       = 1836
 	ConnectionKilled   = 1927 // MariaDB
 	ServerGone         = 2006 // a proxy has lost the server
 	ServerLost         = 2013 // a proxy has lost the server
 	StatementTimeout   = 3024 // MySQL
+	OfflineMode        = 3032 // MySQL
 	RolledBack         = 3101 // MySQL Group Replication: another node's transaction conflicts
 	LockNotAvailable   = 3572 // MySQL; MariaDB says LockWaitTimeout
+	NotAvailable       = 3168 // MySQL
+	SessionKilled      = 3169 // MySQL
 	IdleTimeout        = 4031 // MySQL: the connection was idle for too long
 	NoMultiStatement   = 8130 // TiDB
+	NoServer           = 9001 // ProxySQL has waited for a server for too long
 )
 
 // A meaning is what an error says of the transaction whose statement it replies to.
@@ -52,34 +66,49 @@ const (
 	conflict                // it does not, and a new attempt may succeed
 )
 
-// meanings is the one table of numbers. A number that is not in it proves nothing,
+// meanings is the one table of numbers. Those with which a server refuses a new
+// connection need no row: package connect knows that nothing was sent. A number that is not in it proves nothing,
 // and neither do those by which a proxy reports that it has lost its connection to
 // the server: the server may still execute the statement.
 var meanings = map[uint16]meaning{
 	TooManyConnections: {unknown, true},
+	DatabaseDenied:     {refused, true},
 	NodeNotReady:       {conflict, true},
 	TableExists:        {unknown, false}, // CREATE TABLE commits by itself: see package migrations
 	ShuttingDown:       {unknown, true},
 	DuplicateKey:       {refused, false},
 	SyntaxError:        {refused, false},
 	UnknownError:       {unknown, true},
+	TableFull:          {unknown, true},
+	HostBlocked:        {unknown, true},
+	TableDenied:        {refused, true},
+	ColumnDenied:       {refused, true},
 	NoSuchTable:        {unknown, false},
 	ErrorDuringCommit:  {unknown, false},
+	TooManyOfUser:      {unknown, true},
 	LockWaitTimeout:    {conflict, true},
 	Deadlock:           {conflict, true},
+	UserLimit:          {unknown, true},
+	PrivilegeDenied:    {refused, true},
 	NotSupported:       {refused, false},
 	ReadOnly:           {unknown, true}, // the driver makes it ErrBadConn where the connection can be replaced
 	QueryInterrupted:   {unknown, true},
 	NotLoggable:        {refused, true},
 	OutOfRange:         {refused, false},
+	PasswordExpired:    {unknown, true},
+	ReadOnlyMode:       {unknown, true},
 	ConnectionKilled:   {unknown, true},
 	ServerGone:         {unknown, true},
 	ServerLost:         {unknown, true},
 	StatementTimeout:   {unknown, true},
+	OfflineMode:        {unknown, true},
 	RolledBack:         {conflict, false},
+	NotAvailable:       {unknown, true},
+	SessionKilled:      {unknown, true},
 	LockNotAvailable:   {unknown, false}, // replies to NOWAIT
 	IdleTimeout:        {unknown, true},
 	NoMultiStatement:   {refused, false},
+	NoServer:           {unknown, true},
 }
 
 // IsRefusal reports whether err proves that the server does not commit the
