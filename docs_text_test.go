@@ -18,7 +18,8 @@ func pages(tb testing.TB) []string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return append(all, "README.md", "README.zh-CN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+	return append(all, "README.md", "README.zh-CN.md", "loadtest/README.md", "CONTRIBUTING.md", "CHANGELOG.md",
+		"SECURITY.md")
 }
 
 var (

@@ -75,17 +75,50 @@ func newest() (int, error) {
 }
 
 // mark records which binaries work with the newest schema. It must precede the
-// migrations, so that a binary that does not is refused from the first of them on.
-func mark(ctx context.Context, conn *sql.Conn) error {
+// migrations, so that a binary that does not is refused from the first of them on. A mark
+// is never lowered. A database without orders has had no older binary.
+func mark(ctx context.Context, conn *sql.Conn, tables description) error {
 	own, err := newest()
 	if err != nil {
 		return err
 	}
 	marked, err := number(ctx, conn, `SELECT oldest FROM schema_compatibility WHERE version = ?`, own)
-	if err != nil || marked == oldest {
+	if err != nil || marked > 0 {
 		return err
 	}
-	return markAs(ctx, conn, own, oldest)
+	before, err := number(ctx, conn, `SELECT COALESCE(MAX(oldest), 0) FROM schema_compatibility`)
+	if err != nil {
+		return err
+	}
+	if !tables.has("coupon_orders") {
+		before = own
+	}
+	return markAs(ctx, conn, own, max(before, oldest))
+}
+
+// rules is the version from which on binaries know the rules of coupons. An older one
+// would sell units of such a coupon without their rules, and lose some that came back.
+const rules = 13
+
+// AllowRules makes coupons with rules possible, and keeps binaries that do not know them
+// from starting. Call it when none of those is running.
+func AllowRules(ctx context.Context, db *sql.DB) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("migrations: connect: %w", err)
+	}
+	defer discard(conn)
+	own, err := newest()
+	if err == nil {
+		err = lock(ctx, conn)
+	}
+	if err == nil {
+		err = markAs(ctx, conn, own, rules)
+	}
+	if err != nil {
+		return fmt.Errorf("migrations: allow rules: %w", err)
+	}
+	return nil
 }
 
 func markAs(ctx context.Context, conn *sql.Conn, version, oldest int) error {

@@ -94,15 +94,15 @@ func (d description) add(kind, table, name, text string) {
 }
 
 var (
-	columnType = regexp.MustCompile(`^([a-z]+)(?:\((\d+)\))?( unsigned)?$`)
-	integers   = []string{"smallint", "mediumint", "int", "bigint"}
+	columnType = regexp.MustCompile(`^([a-z]+)(?:\((\d+)\))?( unsigned)?( null)?$`)
+	integers   = []string{"tinyint", "smallint", "mediumint", "int", "bigint"}
 )
 
 // isWide reports whether a column of type have holds all values of type want. The
 // width of an integer is one of display.
 func isWide(have, want string) bool {
 	h, w := columnType.FindStringSubmatch(have), columnType.FindStringSubmatch(want)
-	if h == nil || h[3] != w[3] {
+	if h == nil || h[3] != w[3] || h[4] != w[4] {
 		return false
 	}
 	if i := slices.Index(integers, w[1]); i >= 0 {

@@ -25,7 +25,7 @@ func ownTables(ctx context.Context, conn *sql.Conn) (description, error) {
 		case found.of("kind", t.name)[""] == "VIEW":
 			foreign = append(foreign, "the table "+t.name+" is a view")
 		case found.has(t.name):
-			foreign = append(foreign, t.columnDifferences(found)...)
+			foreign = append(foreign, t.columnDifferences(found, t.columns)...)
 		}
 	}
 	if len(foreign) > 0 {

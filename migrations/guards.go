@@ -47,7 +47,8 @@ func (t table) differences(found description, without []string) (all []string) {
 	case kind != "BASE TABLE InnoDB":
 		differ("is a %s, not a BASE TABLE InnoDB", kind)
 	}
-	all = append(all, t.columnDifferences(found)...)
+	all = append(all, t.columnDifferences(found, t.columns)...)
+	all = append(all, t.columnDifferences(found, t.added)...)
 	keys, changers := found.of("key", t.name), found.of("changer", t.name)
 	for _, name := range slices.Sorted(maps.Keys(t.keys)) {
 		if keys[name] != t.keys[name] && !slices.Contains(without, name) {
@@ -60,12 +61,12 @@ func (t table) differences(found description, without []string) (all []string) {
 	return all
 }
 
-func (t table) columnDifferences(found description) (all []string) {
+func (t table) columnDifferences(found description, want map[string]string) (all []string) {
 	columns := found.of("column", t.name)
-	for _, name := range slices.Sorted(maps.Keys(t.columns)) {
-		if !isWide(columns[name], t.columns[name]) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !isWide(columns[name], want[name]) {
 			all = append(all, fmt.Sprintf("the table %s has the column %s %s, not %s",
-				t.name, name, orNone(columns[name]), t.columns[name]))
+				t.name, name, orNone(columns[name]), want[name]))
 		}
 	}
 	return all

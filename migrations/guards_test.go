@@ -19,7 +19,8 @@ func TestEachDifferenceOfAGuardIsNamed(t *testing.T) {
 		noUser = orders + "DROP KEY one_each, DROP KEY by_user, DROP COLUMN user_id, "
 	)
 	for _, difference := range [][2]string{
-		{orders + `DROP KEY one_each`, "coupon_orders has the unique key one_each (none), not (coupon_id,user_id)"},
+		{orders + `DROP KEY one_each`, "coupon_orders has the unique key one_each (none), not (coupon_id,user_id,number)"},
+		{oneKey + `(coupon_id, user_id)`, "one_each (coupon_id,user_id),"},
 		{oneKey + `(coupon_id, user_id, created_at)`, "one_each (coupon_id,user_id,created_at)"},
 		{oneKey + `(user_id, coupon_id)`, "one_each (user_id,coupon_id)"},
 		{oneKey + `(coupon_id)`, "one_each (coupon_id)"},

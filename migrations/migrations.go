@@ -142,7 +142,7 @@ func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
 	if err != nil {
 		return err
 	}
-	if err := mark(ctx, conn); err != nil {
+	if err := mark(ctx, conn, own); err != nil {
 		return err
 	}
 	return apply(ctx, target, step)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 
 	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/golang-migrate/migrate/v4/database/mysql"
+
+	"example.com/flashsale/internal/transaction"
 )
 
 // versionTable holds the version of the schema. Other programs that use golang-migrate
@@ -45,6 +48,16 @@ func openVersions(ctx context.Context, conn *sql.Conn, adopted bool) (versions, 
 		return v, err
 	}
 	return v, v.SetVersion(older, olderDirty)
+}
+
+// Run executes a migration. A column that exists was added by the same statement before a
+// crash: MySQL has no ADD COLUMN IF NOT EXISTS, and the statement adds all columns or none.
+func (v versions) Run(migration io.Reader) error {
+	err := v.Driver.Run(migration)
+	if transaction.HasNumber(withCause(err), transaction.DuplicateColumn) {
+		return nil
+	}
+	return err
 }
 
 // SetVersion replaces the stored version. Without a migration none is stored, unless

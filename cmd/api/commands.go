@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,14 +21,18 @@ import (
 	"example.com/flashsale/migrations"
 )
 
-// migrate applies the missing migrations, or with "down" reverts all of them.
+// migrate applies the missing migrations, and with "rules" allows coupons with rules; with
+// "down" it reverts all migrations.
 func migrate(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) error {
-	step := migrations.Up
-	switch {
-	case len(args) == 1 && args[0] == "down":
-		step = migrations.Down
-	case len(args) > 1 || len(args) == 1 && args[0] != "up":
-		return errors.New("usage: api migrate [up|down]")
+	direction := "up"
+	if len(args) == 1 {
+		direction = args[0]
+	}
+	step, known := map[string]func(context.Context, *sql.DB) error{
+		"up": migrations.Up, "down": migrations.Down, "rules": migrations.Up,
+	}[direction]
+	if !known || len(args) > 1 {
+		return errors.New("usage: api migrate [up|down|rules]")
 	}
 	dsn, err := settingFrom(getenv, "MYSQL_DSN")
 	if err != nil {
@@ -38,8 +43,13 @@ func migrate(ctx context.Context, args []string, getenv func(string) string, std
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}
 	defer db.Close()
-	if err := step(ctx, db.DB); err != nil || len(args) == 1 && args[0] == "down" {
+	if err := step(ctx, db.DB); err != nil || direction == "down" {
 		return err
+	}
+	if direction == "rules" {
+		if err := migrations.AllowRules(ctx, db.DB); err != nil {
+			return err
+		}
 	}
 	if err := warnNewer(ctx, slog.New(slog.NewJSONHandler(stderr, nil)), db); err != nil {
 		return err
@@ -53,6 +63,7 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 	flags.SetOutput(stderr)
 	user := flags.Int64("user", 0, "user `id`, 1 or more")
 	admin := flags.Bool("admin", false, "give the admin role")
+	clerk := flags.Bool("clerk", false, "give the role that uses orders")
 	ttl := flags.Duration("ttl", 24*time.Hour, "lifetime of the token")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -62,11 +73,14 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 		return err
 	}
 	if *user <= 0 || flags.NArg() > 0 {
-		return errors.New("usage: api token --user 42 [--admin] [--ttl 24h]")
+		return errors.New("usage: api token --user 42 [--admin | --clerk] [--ttl 24h]")
 	}
 	id := auth.Identity{UserID: *user}
-	if *admin {
+	switch {
+	case *admin:
 		id.Role = auth.RoleAdmin
+	case *clerk:
+		id.Role = auth.RoleClerk
 	}
 	t, err := signer.Sign(id, *ttl)
 	if err != nil {

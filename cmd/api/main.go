@@ -3,7 +3,8 @@
 //
 //	api [serve]             serves HTTP until SIGTERM or an interrupt, then drains
 //	api migrate [up|down]   applies the missing migrations, or drops the tables with their data
-//	api token --user 42     prints a bearer token for the user; --admin, --ttl 24h
+//	api migrate rules       allows coupons with rules: older versions then start no more
+//	api token --user 42     prints a bearer token for the user; --admin, --clerk, --ttl 24h
 //	api id 123…             prints the sequence number and the time inside an order id
 //	api health              requests /readyz on HTTP_ADDR and fails unless the service is ready
 //	api version             prints the version, the commit and the version of Go
@@ -68,7 +69,8 @@ const usage = `The coupon flash-sale service. Its settings come from the environ
 
 api [serve]             serves HTTP until SIGTERM or an interrupt, then drains
 api migrate [up|down]   applies the missing migrations, or drops the tables with their data
-api token --user 42     prints a bearer token for the user; --admin, --ttl 24h
+api migrate rules       allows coupons with rules: older versions then start no more
+api token --user 42     prints a bearer token for the user; --admin, --clerk, --ttl 24h
 api id 123…             prints the sequence number and the time inside an order id
 api health              requests /readyz on HTTP_ADDR and fails unless the service is ready
 api version             prints the version, the commit and the version of Go

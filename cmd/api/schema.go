@@ -50,6 +50,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 		if err == nil {
 			go s.clock.Follow(ctx, s.log)
 			s.guards.watch(func(ctx context.Context) { s.api.Ready(ctx) }) // which logs what has changed
+			s.orders.Sweep(func(err error) { s.log.Warn("expired orders are not ended", "error", err.Error()) })
 			return s.awaitReady(ctx)
 		}
 		if !connect.IsUnavailable(err) {

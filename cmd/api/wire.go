@@ -22,6 +22,7 @@ import (
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/life"
 	"example.com/flashsale/internal/order/ordermetrics"
 	"example.com/flashsale/internal/order/winners"
 )
@@ -30,6 +31,7 @@ import (
 type service struct {
 	log     *slog.Logger
 	claims  *order.Claims
+	orders  *life.Orders
 	api     *httpapi.API
 	guards  *guards
 	clock   *connect.Clock
@@ -103,10 +105,13 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	orders := life.New(p.db, cache)
+	opened.add(orders.Close)
 	registerClaims(metrics, claims, order.NewStore(p.db), opened)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, cfg.RedisPrefix+"icr:coupon"), Claims: claims,
 		Orders:         order.NewStore(p.db),
+		Life:           orders,
 		Verifier:       verifier,
 		Now:            clock.Now,
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
@@ -122,7 +127,8 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		return nil, err
 	}
 	return &service{
-		log: log, claims: claims, api: api, guards: guards, clock: clock, metrics: metrics, handler: handler,
+		log: log, claims: claims, orders: orders, api: api, guards: guards, clock: clock, metrics: metrics,
+		handler:  handler,
 		shutdown: sections.Close,
 	}, nil
 }

@@ -1,5 +1,5 @@
 // Package auth verifies the service's bearer tokens, and signs some. They are
-// JSON Web Tokens (RFC 7519): sub is the user's id, role is "user" or "admin",
+// JSON Web Tokens (RFC 7519): sub is the user's id, role is "user", "clerk" or "admin",
 // and exp is required. They are signed with a secret (HS256), or verified with
 // the public keys of an identity provider (RS256, ES256, EdDSA).
 package auth
@@ -23,16 +23,14 @@ type Role int
 
 // The roles.
 const (
-	RoleUser Role = iota
+	RoleUser  Role = iota
+	RoleClerk      // uses orders
 	RoleAdmin
 )
 
 // String returns the role as tokens spell it.
 func (r Role) String() string {
-	if r == RoleAdmin {
-		return "admin"
-	}
-	return "user"
+	return []string{"user", "clerk", "admin"}[r]
 }
 
 // An Identity is what a token states: a user and the user's role.

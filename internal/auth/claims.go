@@ -79,8 +79,10 @@ func (c *claims) identity() (Identity, error) {
 		return Identity{}, fmt.Errorf("%w: sub is not a user id", ErrInvalidToken)
 	}
 	id := Identity{UserID: userID}
-	if c.Role == RoleAdmin.String() {
-		id.Role = RoleAdmin
+	for _, role := range []Role{RoleClerk, RoleAdmin} {
+		if c.Role == role.String() {
+			id.Role = role
+		}
 	}
 	return id, nil
 }

@@ -85,7 +85,7 @@ func await(ctx context.Context, result <-chan singleflight.Result) (Coupon, erro
 
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
 // found none. Found is the coupon that Find returned before the transaction
-// began. If the cache has a later revision than found, MarkSoldOut does nothing.
+// began. If the cache has a newer coupon than found, MarkSoldOut does nothing.
 // The mark does not prolong the life of the entry.
 func (c *Cache) MarkSoldOut(found Coupon) {
 	c.mu.Lock()
@@ -107,7 +107,7 @@ func (c *Cache) Put(coupon Coupon) {
 	c.reloads.Forget(key(coupon.ID))
 }
 
-// put caches the coupon and returns it, unless the cache has a later revision that
+// put caches the coupon and returns it, unless the cache has a newer one that
 // has not expired: then it returns that. An expired one gives way, because a
 // database that was restored from a backup goes back in its revisions.
 func (c *Cache) put(coupon Coupon, expiresAt time.Time) Coupon {
@@ -121,8 +121,10 @@ func (c *Cache) put(coupon Coupon, expiresAt time.Time) Coupon {
 	return coupon
 }
 
-// isNewer reports whether a has a change that b lacks.
-func isNewer(a, b Coupon) bool { return a.Revision > b.Revision }
+// isNewer reports whether a has a change, or units that came back, that b lacks.
+func isNewer(a, b Coupon) bool {
+	return a.Revision > b.Revision || a.Revision == b.Revision && a.Version > b.Version
+}
 
 // cached returns an entry that has not expired.
 func (c *Cache) cached(id int64) (Coupon, bool) {

@@ -16,6 +16,7 @@ var (
 	ErrSoldOut    = errors.New("coupon: sold out")
 	ErrStockLimit = errors.New("coupon: stock limit")
 	ErrInvalid    = errors.New("coupon: invalid")
+	ErrNoRules    = errors.New("coupon: rules are not allowed yet")
 )
 
 // MaxStock bounds a coupon's initial stock.
@@ -33,6 +34,8 @@ type Coupon struct {
 	EmptySegments uint64    `db:"empty_segments"` // bit n is set if segment n was read without stock
 	CreatedAt     time.Time `db:"created_at"`
 	Revision      int64     `db:"revision"` // id of the latest change; 0 if none is recorded
+	Version       int64     `db:"version"`  // rises whenever units come back or are put on sale
+	Rules
 }
 
 // NotStartedError is ErrNotStarted with the time at which the window begins.
@@ -61,6 +64,7 @@ func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 func New(id int64, name string, begin, end time.Time, stock int, now time.Time) (Coupon, error) {
 	c, err := Coupon{
 		ID: id, InitialStock: stock, Stock: stock, Segments: 1, CreatedAt: now.UTC().Truncate(time.Millisecond),
+		Rules: defaultRules,
 	}.with(Update{&name, &begin, &end})
 	if err != nil {
 		return Coupon{}, err

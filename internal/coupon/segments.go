@@ -15,6 +15,9 @@ const MaxSegments = 64
 // SQL. Within one statement it is the stock at one instant.
 const StockColumn = `(c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id))`
 
+// VersionColumn is the version of a row c of table coupons with those of its segments.
+const VersionColumn = `(c.version + (SELECT COALESCE(SUM(s.version), 0) FROM coupon_segments s WHERE s.coupon_id = c.id))`
+
 // Split returns c with its stock in n rows that are decremented independently of
 // each other: segment 0 in table coupons, the others in table coupon_segments.
 // The error is an *InvalidError if n is not 1 to MaxSegments, or if a segment
@@ -57,15 +60,18 @@ func insertSegments(ctx context.Context, conn *sqlx.Conn, c Coupon) error {
 }
 
 // lockSegments locks all segments of a coupon but segment 0, and returns their
-// number and their stock.
-func lockSegments(ctx context.Context, conn *sqlx.Conn, id int64) (n, stock int, err error) {
-	var stocks []int
-	const q = `SELECT stock FROM coupon_segments WHERE coupon_id = ? ORDER BY segment FOR UPDATE`
-	err = conn.SelectContext(ctx, &stocks, q, id)
-	for _, s := range stocks {
-		stock += s
+// number, their stock and the sum of their versions.
+func lockSegments(ctx context.Context, conn *sqlx.Conn, id int64) (n, stock int, version int64, err error) {
+	var segments []struct {
+		Stock   int
+		Version int64
 	}
-	return len(stocks), stock, err
+	const q = `SELECT stock, version FROM coupon_segments WHERE coupon_id = ? ORDER BY segment FOR UPDATE`
+	err = conn.SelectContext(ctx, &segments, q, id)
+	for _, s := range segments {
+		stock, version = stock+s.Stock, version+s.Version
+	}
+	return len(segments), stock, version, err
 }
 
 // restockSegments adds the shares of add units to all segments of c but segment 0.

@@ -23,7 +23,8 @@ type Store struct {
 func NewStore(db *sqlx.DB) *Store { return &Store{db: db} }
 
 // Create inserts c, which the administrator adminID creates, records the change, and
-// returns the coupon. It is an error if a coupon has the id already.
+// returns the coupon. It is an error if a coupon has the id already. The error wraps
+// ErrNoRules if c has rules, and an instance that does not know them may be running.
 func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, error) {
 	const q = `
 		INSERT INTO coupons (id, name, begin_time, end_time, initial_stock, stock, created_at)
@@ -36,6 +37,9 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, er
 			return Coupon{}, err
 		}
 		if err := insertSegments(ctx, conn, c); err != nil {
+			return Coupon{}, err
+		}
+		if err := insertRules(ctx, conn, c); err != nil {
 			return Coupon{}, err
 		}
 		after = c
@@ -52,8 +56,9 @@ const selectCoupons = `
 	SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, ` + StockColumn + ` AS stock, c.created_at,
 	       1 + (SELECT COUNT(*) FROM coupon_segments s WHERE s.coupon_id = c.id) AS segments,
 	       (c.stock < 1) | (SELECT BIT_OR((s.stock < 1) << s.segment) FROM coupon_segments s WHERE s.coupon_id = c.id) AS empty_segments,
-	       COALESCE((SELECT h.id FROM coupon_changes h WHERE h.coupon_id = c.id ORDER BY h.id DESC LIMIT 1), 0) AS revision
-	FROM coupons c`
+	       COALESCE((SELECT h.id FROM coupon_changes h WHERE h.coupon_id = c.id ORDER BY h.id DESC LIMIT 1), 0) AS revision,
+	       ` + VersionColumn + ` AS version, ` + rulesColumns + `
+	FROM coupons c` + rulesJoin
 
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
@@ -142,6 +147,7 @@ func restock(ctx context.Context, conn *sqlx.Conn, c Coupon, add int) (after Cou
 	}
 	c.InitialStock += add
 	c.Stock += add
+	c.Version += int64(c.Segments)
 	return c, nil
 }
 
@@ -177,13 +183,14 @@ func (s *Store) change(ctx context.Context, id, adminID int64, action string, wa
 // returns it without EmptySegments and Revision.
 func lockCoupon(ctx context.Context, conn *sqlx.Conn, id int64) (c Coupon, err error) {
 	const q = `
-		SELECT id, name, begin_time, end_time, initial_stock, stock, created_at
-		FROM coupons WHERE id = ? FOR UPDATE`
+		SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, c.stock, c.created_at, c.version,
+		       ` + rulesColumns + `
+		FROM coupons c` + rulesJoin + ` WHERE c.id = ? FOR UPDATE`
 	if err := conn.GetContext(ctx, &c, q, id); err != nil {
 		return Coupon{}, err
 	}
-	n, stock, err := lockSegments(ctx, conn, id)
-	c.Segments, c.Stock = 1+n, c.Stock+stock
+	n, stock, version, err := lockSegments(ctx, conn, id)
+	c.Segments, c.Stock, c.Version = 1+n, c.Stock+stock, c.Version+version
 	return c, err
 }
 

@@ -26,6 +26,7 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/life"
 	"example.com/flashsale/internal/order/winners"
 )
 
@@ -86,6 +87,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims,
 		Orders:   order.NewStore(f.db),
+		Life:     life.New(f.db, cache),
 		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a",
 		Timeout: admission.Timeout(30 * time.Second), Connections: 4096,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
@@ -159,6 +161,11 @@ func claimRequest(couponID, token string) *http.Request {
 }
 
 func userToken(tb testing.TB, id int64) string { return sign(tb, auth.Identity{UserID: id}) }
+
+func clerkToken(tb testing.TB) string {
+	return sign(tb, auth.Identity{UserID: 7, Role: auth.RoleClerk})
+}
+
 func adminToken(tb testing.TB) string {
 	return sign(tb, auth.Identity{UserID: 1, Role: auth.RoleAdmin})
 }
@@ -179,6 +186,17 @@ func (f *fixture) createCouponFrom(tb testing.TB, begin, end time.Duration, stoc
 		fmt.Sprintf(`{"name":"100 off","begin_time":%q,"end_time":%q,"stock":%d}`,
 			now.Add(begin).Format(time.RFC3339Nano), now.Add(end).Format(time.RFC3339Nano), stock))
 	if r.Code != 201 || r.Header().Get("Location") != "/coupons/"+r.id("id") {
+		tb.Fatalf("create coupon: %v", r)
+	}
+	return r.id("id")
+}
+
+// createRuled creates a coupon that is on sale, with rules as members of JSON.
+func (f *fixture) createRuled(tb testing.TB, stock int, rules string) string {
+	tb.Helper()
+	r := f.do("POST", "/coupons", adminToken(tb), fmt.Sprintf(
+		`{"name":"100 off","begin_time":"2026-01-01T00:00:00Z","end_time":"2099-01-01T00:00:00Z","stock":%d,%s}`, stock, rules))
+	if r.Code != 201 {
 		tb.Fatalf("create coupon: %v", r)
 	}
 	return r.id("id")

@@ -52,10 +52,10 @@ func (noCommitter) Close()                                                   {}
 
 type noWinners struct{}
 
-func (noWinners) Find(int64, int64) (int64, bool) { return 0, false }
-func (noWinners) Add(int64, int64, int64)         {}
-func (noWinners) Close()                          {}
-func (noWinners) CheckSoldOut(context.Context, coupon.Coupon, int64) (order.Precheck, error) {
+func (noWinners) Find(coupon.Coupon, order.Claimant) (int64, bool) { return 0, false }
+func (noWinners) Add(coupon.Coupon, order.Claimant, int64)         {}
+func (noWinners) Close()                                           {}
+func (noWinners) CheckSoldOut(context.Context, coupon.Coupon, order.Claimant) (order.Precheck, error) {
 	return order.PrecheckLookup, coupon.ErrSoldOut
 }
 

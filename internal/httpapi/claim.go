@@ -25,10 +25,22 @@ func (a *API) refuseOverload(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
+type claimInput struct {
+	ID     ID  `path:"id"`
+	Number int `query:"number" minimum:"1" maximum:"100" default:"1" doc:"Which of the orders that per_user allows. The client chooses it, so a repeated claim finds its own order"`
+}
+
+// Resolve implements huma.Resolver.
+func (in *claimInput) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	return plainNumber(u.RawQuery, "number", in.Number)
+}
+
 // claim makes one claim and counts it by its verdict.
-func (a *API) claim(ctx context.Context, in *couponPath) (*createdOrderOutput, error) {
+func (a *API) claim(ctx context.Context, in *claimInput) (*createdOrderOutput, error) {
 	start := time.Now()
-	o, err := a.cfg.Claims.Claim(ctx, identityFrom(ctx).UserID, in.ID.n)
+	by := order.Claimant{UserID: identityFrom(ctx).UserID, Number: in.Number}
+	o, err := a.cfg.Claims.ClaimNumber(ctx, by, in.ID.n)
 	problem := a.problem(ctx, claimRoute, err)
 	a.metrics.claim(time.Since(start), problem)
 	if problem != nil {

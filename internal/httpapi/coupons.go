@@ -17,6 +17,9 @@ type Coupon struct {
 	InitialStock int       `json:"initial_stock" doc:"Everything that was ever put on sale"`
 	Stock        int       `json:"stock" doc:"What is left of it"`
 	Segments     int       `json:"segments" doc:"Rows of the database that hold the stock"`
+	PerUser      int       `json:"per_user" doc:"Orders that a user may have at a time"`
+	HoldSeconds  int       `json:"hold_seconds,omitempty" doc:"After which an order that is not used expires; absent: never"`
+	Returnable   bool      `json:"returnable" doc:"Its user may return an order"`
 	CreatedAt    time.Time `json:"created_at"`
 }
 
@@ -24,6 +27,7 @@ func newCoupon(c coupon.Coupon) Coupon {
 	return Coupon{
 		ID: ID{c.ID}, Name: c.Name, BeginTime: c.BeginTime, EndTime: c.EndTime,
 		InitialStock: c.InitialStock, Stock: c.Stock, Segments: c.Segments, CreatedAt: c.CreatedAt,
+		PerUser: c.PerUser, HoldSeconds: c.HoldSeconds, Returnable: c.Returnable,
 	}
 }
 
@@ -43,11 +47,14 @@ type (
 type createInput struct {
 	Repeatable
 	Body struct {
-		Name      name      `json:"name" example:"100 off"`
-		BeginTime timestamp `json:"begin_time" example:"2026-11-11T00:00:00+08:00"`
-		EndTime   timestamp `json:"end_time" example:"2026-11-12T00:00:00+08:00" doc:"After begin_time"`
-		Stock     units     `json:"stock" minimum:"0" maximum:"1000000000" example:"100"`
-		Segments  units     `json:"segments,omitempty" minimum:"1" maximum:"64" default:"1" doc:"Rows of the database that the stock is split over, at least a unit each; for several database writers or LOCK_SCOPE=segment"`
+		Name        name      `json:"name" example:"100 off"`
+		BeginTime   timestamp `json:"begin_time" example:"2026-11-11T00:00:00+08:00"`
+		EndTime     timestamp `json:"end_time" example:"2026-11-12T00:00:00+08:00" doc:"After begin_time"`
+		Stock       units     `json:"stock" minimum:"0" maximum:"1000000000" example:"100"`
+		Segments    units     `json:"segments,omitempty" minimum:"1" maximum:"64" default:"1" doc:"Rows of the database that the stock is split over, at least a unit each; for several database writers or LOCK_SCOPE=segment"`
+		PerUser     units     `json:"per_user,omitempty" minimum:"1" maximum:"100" default:"1" doc:"Orders that a user may have at a time"`
+		HoldSeconds units     `json:"hold_seconds,omitempty" minimum:"10" maximum:"2592000" doc:"After which an order that is not used expires, and its unit is on sale again; absent: never"`
+		Returnable  bool      `json:"returnable,omitempty" doc:"Its user may return an order that is not used"`
 	}
 }
 
@@ -60,6 +67,11 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	c, err := coupon.New(id, string(b.Name), b.BeginTime.Time, b.EndTime.Time, int(b.Stock), a.cfg.Now())
 	if err == nil {
 		c, err = c.Split(int(b.Segments))
+	}
+	if err == nil {
+		c, err = c.WithRules(coupon.Rules{
+			PerUser: int(b.PerUser), HoldSeconds: int(b.HoldSeconds), Returnable: b.Returnable,
+		})
 	}
 	if err != nil {
 		return nil, err

@@ -28,7 +28,12 @@ var problems = []struct {
 	{auth.ErrInvalidToken, invalidToken},
 	{coupon.ErrSoldOut, soldOut},
 	{order.ErrAlreadyClaimed, alreadyClaimed},
+	{order.ErrLimitReached, limitReached},
 	{order.ErrClaimInProgress, claimInProgress},
+	{order.ErrUsed, alreadyUsed},
+	{order.ErrReturned, orderReturned},
+	{order.ErrExpired, orderExpired},
+	{order.ErrNotReturnable, notReturnable},
 	{coupon.ErrNotStarted, notStarted},
 	{coupon.ErrEnded, ended},
 	{coupon.ErrNotFound, couponNotFound},
@@ -38,15 +43,18 @@ var problems = []struct {
 	{coupon.ErrKeyInProgress, keyInProgress},
 	{coupon.ErrUnknown, changeUnknown},
 	{coupon.ErrUnknownWithKey, changeUnknownWithKey},
+	{coupon.ErrNoRules, rulesNotAllowed},
 	{order.ErrNotFound, orderNotFound},
 	{admission.ErrOverloaded, overloaded},
 	{order.ErrUnavailable, claimUnknown},
+	{order.ErrOutcomeUnknown, orderUnknown},
 }
 
 // claimVerdicts are the refusals of a claim. Other problems say that it was not
 // processed, or that its outcome is unknown. changeProblems are those of every change.
 var (
-	claimVerdicts  = []*Problem{couponNotFound, soldOut, alreadyClaimed, claimInProgress, notStarted, ended}
+	claimVerdicts = []*Problem{couponNotFound, soldOut, alreadyClaimed, limitReached, claimInProgress, notStarted,
+		ended}
 	changeProblems = []*Problem{keyReused, keyInProgress, changeUnknown, changeUnknownWithKey}
 )
 
@@ -54,13 +62,20 @@ var (
 // with them.
 var (
 	soldOut         = newProblem(409, "sold_out", "This coupon is sold out.")
-	alreadyClaimed  = newProblem(409, "already_claimed", "You already have an order for this coupon.")
+	alreadyClaimed  = newProblem(409, "already_claimed", "You already have an order of this number for this coupon.")
+	limitReached    = newProblem(409, "limit_reached", "The coupon does not give a user so many orders.")
 	claimInProgress = withRetry(newProblem(409, "claim_in_progress",
 		"Another claim is in progress, so this one was not made. Try again."))
-	notStarted = newProblem(409, "not_started", "The sale has not started.")
-	ended      = newProblem(409, "ended", "The sale has ended.")
-	stockLimit = newProblem(409, "stock_limit",
+	notStarted    = newProblem(409, "not_started", "The sale has not started.")
+	ended         = newProblem(409, "ended", "The sale has ended.")
+	alreadyUsed   = newProblem(409, "already_used", "The order has been used.")
+	orderReturned = newProblem(409, "order_returned", "The order has been returned.")
+	orderExpired  = newProblem(409, "order_expired", "The order has expired.")
+	notReturnable = newProblem(409, "not_returnable", "Orders of this coupon cannot be returned.")
+	stockLimit    = newProblem(409, "stock_limit",
 		fmt.Sprintf("No more than %d units of a coupon can be put on sale.", coupon.MaxStock))
+	rulesNotAllowed = newProblem(409, "rules_not_allowed",
+		`Older versions may be running. When none is, an operator runs the command "api migrate rules".`)
 	couponNotFound = newProblem(404, "coupon_not_found", "There is no such coupon.")
 	orderNotFound  = newProblem(404, "order_not_found", "There is no such order.")
 
@@ -86,7 +101,7 @@ var (
 	invalidToken = withHeader(newProblem(401, "invalid_token", "The bearer token is invalid or has expired."),
 		"Www-Authenticate", `Bearer realm="flashsale", error="invalid_token"`)
 	rateLimited = withRetry(newProblem(429, "rate_limited", "Too many requests. Try again later, and less often."))
-	forbidden   = newProblem(403, "forbidden", "This operation requires the admin role.")
+	forbidden   = newProblem(403, "forbidden", "This operation requires another role.")
 	noRoute     = newProblem(404, "route_not_found", "There is nothing at this path.")
 	wrongMethod = newProblem(405, "method_not_allowed", "This path does not support this method.")
 
@@ -95,6 +110,8 @@ var (
 		"The service is temporarily unavailable. Nothing was changed; repeat the request."))
 	claimUnknown = withRetry(newProblem(503, "unavailable",
 		"The service is temporarily unavailable. The claim may have succeeded; it is safe to repeat it."))
+	orderUnknown = withRetry(newProblem(503, "unavailable",
+		"The service is temporarily unavailable. The order may have been changed; it is safe to repeat the request."))
 	changeUnknown = newProblem(503, "unavailable", "The service is temporarily unavailable. "+
 		"The change may have been made: look at GET /changes before you repeat it.")
 	changeUnknownWithKey = withRetry(newProblem(503, "unavailable", "The service is temporarily unavailable. "+
@@ -192,6 +209,10 @@ func withDetails(p *Problem, err error) *Problem {
 		detailed.BeginTime = &early.BeginTime
 	} else if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); ok {
 		detailed.OrderID = &ID{claimed.OrderID}
+	} else if limit, ok := errors.AsType[*order.LimitReachedError](err); ok {
+		detailed.PerUser = limit.PerUser
+	} else if used, ok := errors.AsType[*order.UsedError](err); ok {
+		detailed.UsedAt = &used.At
 	} else if other, ok := errors.AsType[*order.ClaimInProgressError](err); ok {
 		seconds := int(math.Ceil(other.Left.Seconds()))
 		detailed.header = http.Header{"Retry-After": {strconv.Itoa(max(1, seconds))}}

@@ -59,6 +59,36 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 		coupon.ErrUnknown:        func(f *fixture) response { return f.createUnknown(t, "") },
 		coupon.ErrUnknownWithKey: func(f *fixture) response { return f.createUnknown(t, "k") },
 		order.ErrNotFound:        func(f *fixture) response { return f.do("GET", "/orders/7", userToken(t, 42), "") },
+		order.ErrLimitReached: func(f *fixture) response {
+			return f.do("POST", "/coupons/"+f.createCoupon(t, 2)+"/orders?number=2", userToken(t, 42), "")
+		},
+		order.ErrUsed: func(f *fixture) response {
+			id := f.claimed(t, `"returnable":true`)
+			f.do("PUT", "/orders/"+id+"/use", clerkToken(t), `{"reference":"1"}`)
+			return f.do("DELETE", "/orders/"+id, userToken(t, 42), "")
+		},
+		order.ErrReturned: func(f *fixture) response {
+			id := f.claimed(t, `"returnable":true`)
+			f.do("DELETE", "/orders/"+id, userToken(t, 42), "")
+			return f.do("PUT", "/orders/"+id+"/use", clerkToken(t), `{"reference":"1"}`)
+		},
+		order.ErrExpired: func(f *fixture) response {
+			id := f.claimed(t, `"hold_seconds":10`)
+			f.db.MustExec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
+			return f.do("PUT", "/orders/"+id+"/use", clerkToken(t), `{"reference":"1"}`)
+		},
+		order.ErrNotReturnable: func(f *fixture) response {
+			return f.do("DELETE", "/orders/"+f.claimed(t, `"per_user":2`), userToken(t, 42), "")
+		},
+		order.ErrOutcomeUnknown: func(f *fixture) response {
+			_ = f.db.Close()
+			return f.do("DELETE", "/orders/7", userToken(t, 42), "")
+		},
+		coupon.ErrNoRules: func(f *fixture) response {
+			f.db.MustExec(`UPDATE schema_compatibility SET oldest = 1`)
+			return f.do("POST", "/coupons", adminToken(t), `{"name":"x","stock":1,"per_user":2,`+
+				`"begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z"}`)
+		},
 		admission.ErrOverloaded: func(f *fixture) response {
 			couponID, _ := f.overload(t)
 			return f.claim(couponID, userToken(t, 42))
@@ -69,6 +99,16 @@ func causes(t *testing.T) map[error]func(*fixture) response {
 			return f.claim(id, userToken(t, 42))
 		},
 	}
+}
+
+// claimed returns the id of user 42's order for a coupon with rules.
+func (f *fixture) claimed(tb testing.TB, rules string) string {
+	tb.Helper()
+	r := f.claim(f.createRuled(tb, 5, rules), userToken(tb, 42))
+	if r.Code != 201 {
+		tb.Fatalf("claim: %v", r)
+	}
+	return r.id("id")
 }
 
 func TestEveryRowOfTheTableIsReachable(t *testing.T) {
@@ -185,8 +225,9 @@ func TestRoutingErrorsAreProblems(t *testing.T) {
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")
-	for path, allow := range map[string]string{"/coupons": "GET, HEAD, POST", "/orders/1": "GET, HEAD",
-		"/coupons/1/stock": "POST", "/coupons/1": "GET, HEAD, PATCH", "/coupons/1/orders": "GET, HEAD, POST"} {
+	for path, allow := range map[string]string{"/coupons": "GET, HEAD, POST", "/orders": "GET, HEAD",
+		"/orders/1/use": "PUT", "/coupons/1/stock": "POST", "/coupons/1": "GET, HEAD, PATCH",
+		"/coupons/1/orders": "GET, HEAD, POST"} {
 		r := f.do("DELETE", path, "", "")
 		wantProblem(t, r, 405, "method_not_allowed")
 		if got := r.Header().Get("Allow"); got != allow {

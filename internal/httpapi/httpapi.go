@@ -26,6 +26,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/life"
 	"example.com/flashsale/internal/tracing"
 )
 
@@ -36,6 +37,7 @@ type Config struct {
 	CouponIDs *idgen.Worker
 	Claims    *order.Claims
 	Orders    *order.Store
+	Life      *life.Orders
 
 	Verifier  *auth.Verifier
 	Users     *ratelimit.Limiter[int64]        // of the requests with a valid token, by user; nil for no limit

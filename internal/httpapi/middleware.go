@@ -68,7 +68,7 @@ func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 		if routes.Match(chi.NewRouteContext(), "GET", r.URL.Path) {
 			allowed = append(allowed, "GET", "HEAD")
 		}
-		for _, method := range []string{"POST", "PATCH"} {
+		for _, method := range []string{"POST", "PATCH", "PUT", "DELETE"} {
 			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
 				allowed = append(allowed, method)
 			}

@@ -6,18 +6,28 @@ import (
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/life"
 )
 
 // An Order is the JSON form of an order.
 type Order struct {
-	ID        ID        `json:"id"`
-	CouponID  ID        `json:"coupon_id"`
-	UserID    ID        `json:"user_id"`
-	CreatedAt time.Time `json:"created_at"`
+	ID        ID         `json:"id"`
+	CouponID  ID         `json:"coupon_id"`
+	UserID    ID         `json:"user_id"`
+	Number    int        `json:"number" doc:"Which of the orders that the user may have of the coupon"`
+	State     string     `json:"state" enum:"claimed,used,returned,expired"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"Until when it can be used; absent: for ever, or it has ended"`
+	UsedAt    *time.Time `json:"used_at,omitempty"`
+	Reference *string    `json:"reference,omitempty" doc:"Of the use"`
+	EndedAt   *time.Time `json:"ended_at,omitempty" doc:"When it was returned or expired"`
 }
 
 func newOrder(o order.Order) Order {
-	return Order{ID{o.ID}, ID{o.CouponID}, ID{o.UserID}, o.CreatedAt}
+	return Order{
+		ID: ID{o.ID}, CouponID: ID{o.CouponID}, UserID: ID{o.UserID}, Number: o.Number, State: string(o.State),
+		CreatedAt: o.CreatedAt, ExpiresAt: o.ExpiresAt, UsedAt: o.UsedAt, Reference: o.UsedRef, EndedAt: o.EndedAt,
+	}
 }
 
 type (
@@ -41,6 +51,31 @@ func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderOutput, error
 	}
 	if caller := identityFrom(ctx); o.UserID != caller.UserID && caller.Role != auth.RoleAdmin {
 		return nil, order.ErrNotFound
+	}
+	return &orderOutput{newOrder(o)}, nil
+}
+
+// returnOrder replies alike to a repeated request.
+func (a *API) returnOrder(ctx context.Context, in *orderPath) (*orderOutput, error) {
+	caller := identityFrom(ctx)
+	o, err := a.cfg.Life.Return(ctx, in.ID.n, life.Caller{UserID: caller.UserID, Admin: caller.Role == auth.RoleAdmin})
+	if err != nil {
+		return nil, err
+	}
+	return &orderOutput{newOrder(o)}, nil
+}
+
+type useInput struct {
+	ID   ID `path:"id"`
+	Body struct {
+		Reference string `json:"reference" minLength:"1" maxLength:"64" pattern:"^[ -~]+$" example:"till-7/4711" doc:"Names this use: a request that is repeated with it gets the same reply"`
+	}
+}
+
+func (a *API) useOrder(ctx context.Context, in *useInput) (*orderOutput, error) {
+	o, err := a.cfg.Life.Use(ctx, in.ID.n, identityFrom(ctx).UserID, in.Body.Reference)
+	if err != nil {
+		return nil, err
 	}
 	return &orderOutput{newOrder(o)}, nil
 }
@@ -79,8 +114,13 @@ type Audit struct {
 	DistinctUsers int `json:"distinct_users"`
 	MostPerUser   int `json:"most_per_user"`
 	Oversold      int `json:"oversold" doc:"Orders beyond the initial stock"`
-	Duplicates    int `json:"duplicates" doc:"Orders beyond one for each user"`
+	Duplicates    int `json:"duplicates" doc:"Orders of users beyond per_user"`
 	Undersold     int `json:"undersold" doc:"Units that left the stock without an order"`
+	Surplus       int `json:"surplus" doc:"Units that came back to the stock without an order that ended"`
+	Used          int `json:"used" doc:"Of the orders"`
+	Returned      int `json:"returned" doc:"Orders that ended so, and do not count"`
+	Expired       int `json:"expired" doc:"Orders that ended so, and do not count"`
+	Overdue       int `json:"overdue" doc:"Orders that should have expired for more than a minute"`
 	OutsideWindow int `json:"outside_window" doc:"Orders made at a time that was in no window that the coupon has had"`
 }
 
@@ -97,6 +137,8 @@ func (a *API) audit(ctx context.Context, in *couponPath) (*auditOutput, error) {
 		CouponID: ID{found.CouponID}, InitialStock: found.InitialStock, Stock: found.Stock,
 		Orders: found.Orders, DistinctUsers: found.DistinctUsers, MostPerUser: found.MostPerUser,
 		Oversold: found.Oversold(), Duplicates: found.Duplicates(), Undersold: found.Undersold(),
+		Surplus: found.Surplus(), Used: found.Used, Returned: found.Returned, Expired: found.Expired,
+		Overdue:       found.Overdue,
 		OutsideWindow: found.OutsideWindow,
 	}}, nil
 }

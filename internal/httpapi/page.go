@@ -17,18 +17,24 @@ type Page struct {
 // one, and only reads the first of several.
 func (p *Page) Resolve(ctx huma.Context) (errs []error) {
 	u := ctx.URL()
-	query, err := url.ParseQuery(u.RawQuery)
+	return plainNumber(u.RawQuery, "limit", p.Limit, "before")
+}
+
+// plainNumber returns what is wrong with the parameters of a query: one that is empty or
+// given twice, or the number name if it is not written in plain digits.
+func plainNumber(rawQuery, name string, n int, others ...string) (errs []error) {
+	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return []error{&huma.ErrorDetail{Location: "query",
 			Message: "expected pairs of name and value, percent-encoded"}}
 	}
-	for _, name := range []string{"before", "limit"} {
+	for _, name := range append(others, name) {
 		if values := query[name]; len(values) > 1 || len(values) == 1 && values[0] == "" {
 			errs = append(errs, &huma.ErrorDetail{Location: "query." + name, Message: "expected one value"})
 		}
 	}
-	if limit := query.Get("limit"); limit != "" && limit != strconv.Itoa(p.Limit) {
-		errs = append(errs, &huma.ErrorDetail{Location: "query.limit", Message: "expected plain digits"})
+	if text := query.Get(name); text != "" && text != strconv.Itoa(n) {
+		errs = append(errs, &huma.ErrorDetail{Location: "query." + name, Message: "expected plain digits"})
 	}
 	return errs
 }

@@ -15,7 +15,9 @@ type Problem struct {
 	Code      string     `json:"code" example:"sold_out" doc:"A stable code for programs"`
 	Detail    string     `json:"detail,omitempty" doc:"An explanation for people"`
 	BeginTime *time.Time `json:"begin_time,omitempty" doc:"With not_started: when the sale starts"`
-	OrderID   *ID        `json:"order_id,omitempty" doc:"With already_claimed: the order that the user has"`
+	OrderID   *ID        `json:"order_id,omitempty" doc:"With already_claimed: the user's order of that number"`
+	PerUser   int        `json:"per_user,omitempty" doc:"With limit_reached: how many orders a user may have"`
+	UsedAt    *time.Time `json:"used_at,omitempty" doc:"With already_used: when it was used"`
 	Errors    []BadField `json:"errors,omitempty" doc:"With invalid_input: one entry for each field"`
 	TraceID   string     `json:"trace_id,omitempty" pattern:"^[0-9a-f]{32}$" doc:"The trace of this request, if it is traced"`
 

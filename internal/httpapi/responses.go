@@ -21,7 +21,8 @@ var (
 
 // everyProblem lists the problems that clients can see.
 var everyProblem = slices.Concat(everyOperation, everyBody, claimVerdicts, changeProblems, []*Problem{
-	stockLimit, orderNotFound, invalidInput, forbidden, noRoute, wrongMethod,
+	stockLimit, rulesNotAllowed, alreadyUsed, orderReturned, orderExpired, notReturnable,
+	orderNotFound, invalidInput, forbidden, noRoute, wrongMethod,
 })
 
 // TransformSchema implements huma.SchemaTransformer: it lists the codes.

@@ -40,7 +40,11 @@ func (a *API) routes() http.Handler {
 	handle(a, sale, auth.RoleUser, "GET /coupons/{id}", "Read a coupon", a.readCoupon, couponNotFound)
 	handle(a, sale, auth.RoleUser, "GET /orders", "List my orders", a.listOrders)
 	handle(a, sale, auth.RoleUser, "GET /orders/{id}", "Read an order", a.readOrder, orderNotFound)
-	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon)
+	handle(a, sale, auth.RoleUser, "DELETE /orders/{id}", "Return an order", a.returnOrder,
+		orderNotFound, alreadyUsed, orderExpired, notReturnable, orderUnknown)
+	handle(a, sale, auth.RoleClerk, "PUT /orders/{id}/use", "Use an order", a.useOrder,
+		orderNotFound, alreadyUsed, orderReturned, orderExpired, orderUnknown)
+	handle(a, sale, auth.RoleAdmin, "POST /coupons", "Create a coupon", a.createCoupon, rulesNotAllowed)
 	handle(a, sale, auth.RoleAdmin, "PATCH /coupons/{id}", "Update a coupon", a.updateCoupon, couponNotFound)
 	handle(a, sale, auth.RoleAdmin, "POST /coupons/{id}/stock", "Restock a coupon", a.restock,
 		couponNotFound, stockLimit)
@@ -64,7 +68,7 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 	}
 	op.Middlewares = append(op.Middlewares, a.authorize(role))
 	verdicts = slices.Concat(everyOperation, []*Problem{invalidInput}, verdicts)
-	if role == auth.RoleAdmin {
+	if role > auth.RoleUser {
 		verdicts = append(verdicts, forbidden)
 	}
 	if hasField[I]("Body") {

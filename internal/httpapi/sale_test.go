@@ -114,6 +114,7 @@ func TestAuditCounts(t *testing.T) {
 	want := map[string]any{
 		"coupon_id": id, "initial_stock": 5.0, "stock": 2.0, "orders": 3.0, "distinct_users": 3.0,
 		"most_per_user": 1.0, "oversold": 0.0, "duplicates": 0.0, "undersold": 0.0, "outside_window": 0.0,
+		"surplus": 0.0, "used": 0.0, "returned": 0.0, "expired": 0.0, "overdue": 0.0,
 	}
 	if diff := cmp.Diff(want, f.do("GET", "/coupons/"+id+"/audit", adminToken(t), "").body); diff != "" {
 		t.Error(diff)

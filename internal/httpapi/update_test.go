@@ -62,7 +62,8 @@ func TestAdminsEndAndExtendASale(t *testing.T) {
 	if r := f.claim(id, userToken(t, 44)); r.Code != 201 {
 		t.Errorf("claim after a restock: %v", r)
 	}
-	want := "map[coupon_id:" + id + " distinct_users:3 duplicates:0 initial_stock:3 most_per_user:1 orders:3 outside_window:0 oversold:0 stock:0 undersold:0]"
+	want := "map[coupon_id:" + id + " distinct_users:3 duplicates:0 expired:0 initial_stock:3 most_per_user:1 orders:3 outside_window:0 " +
+		"overdue:0 oversold:0 returned:0 stock:0 surplus:0 undersold:0 used:0]"
 	if got := fmt.Sprint(f.do("GET", "/coupons/"+id+"/audit", adminToken(t), "").body); got != want {
 		t.Errorf("audit: %s, want %s", got, want)
 	}

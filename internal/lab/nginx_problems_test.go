@@ -129,6 +129,8 @@ func TestUnavailableInstancesAreAProblemDocument(t *testing.T) {
 		{"POST /coupons/1/orders", "", "The claim may have succeeded; it is safe to repeat it.", "1"},
 		{"POST /coupons/1/orders?x=1", key, "The claim may have succeeded; it is safe to repeat it.", "1"},
 		{"GET /coupons", "", "Nothing was changed; repeat the request.", "1"},
+		{"DELETE /orders/1", "", "The order may have been changed; it is safe to repeat the request.", "1"},
+		{"PUT /orders/1/use", "", "The order may have been changed; it is safe to repeat the request.", "1"},
 		{"POST /coupons", "", "look at GET /changes before you repeat it.", ""},
 		{"POST /coupons/1/stock?x=/coupons/1/orders", "", "look at GET /changes before you repeat it.", ""},
 		{"PATCH /coupons/1", "", "look at GET /changes before you repeat it.", ""},

@@ -32,14 +32,19 @@ type Claims struct {
 	tracer    tracing.Tracer
 }
 
-// Claim places a user's order for one coupon, and returns it once it is durable.
+// Claim is ClaimNumber with the number 1.
+func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
+	return c.ClaimNumber(ctx, Claimant{userID, 1}, couponID)
+}
+
+// ClaimNumber places an order for one coupon, and returns it once it is durable.
 // Otherwise the error is a verdict of this package or of package coupon, or
 // admission.ErrOverloaded, or wraps ErrUnavailable if the outcome is not known
 // when ctx ends.
-func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
-	o, err := c.decide(ctx, userID, couponID)
+func (c *Claims) ClaimNumber(ctx context.Context, by Claimant, couponID int64) (Order, error) {
+	o, err := c.decide(ctx, by, couponID)
 	if err != nil && !isVerdict(err) && !isMistake(err) && !errors.Is(err, admission.ErrOverloaded) {
-		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, userID, err)
+		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, by.UserID, err)
 	}
 	return o, err
 }
@@ -51,8 +56,8 @@ func isMistake(err error) bool {
 
 // decide sells a unit of the coupon, once the prechecks have passed and the claim
 // has a slot. A claim that a precheck refuses needs no slot.
-func (c *Claims) decide(ctx context.Context, userID, couponID int64) (Order, error) {
-	cp, now, err := c.findOpen(ctx, userID, couponID)
+func (c *Claims) decide(ctx context.Context, by Claimant, couponID int64) (Order, error) {
+	cp, now, err := c.findOpen(ctx, by, couponID)
 	if err != nil {
 		return Order{}, err
 	}
@@ -62,11 +67,21 @@ func (c *Claims) decide(ctx context.Context, userID, couponID int64) (Order, err
 	}
 	defer c.slots.Release(couponID)
 	if waited { // the coupon may be sold out by now
-		if cp, now, err = c.findOpen(ctx, userID, couponID); err != nil {
+		if cp, now, err = c.findOpen(ctx, by, couponID); err != nil {
 			return Order{}, err
 		}
 	}
-	return c.sell(ctx, cp, Order{CouponID: couponID, UserID: userID, CreatedAt: now})
+	return c.sell(ctx, cp, newOrder(cp, by, now))
+}
+
+// newOrder returns the order of a claim that was made at now, without an id.
+func newOrder(cp coupon.Coupon, by Claimant, now time.Time) Order {
+	o := Order{CouponID: cp.ID, Claimant: by, CreatedAt: now, State: Claimed}
+	if hold := cp.Hold(); hold > 0 {
+		end := now.Add(hold)
+		o.ExpiresAt = &end
+	}
+	return o
 }
 
 func (c *Claims) awaitSlot(ctx context.Context, couponID int64) (waited bool, err error) {

@@ -23,19 +23,19 @@ type Committer interface {
 	Close()
 }
 
-// Winners knows which users have an order. It may know too few, never too many.
-// Package order/winners implements it.
+// Winners knows who has an order. It may know too few; it knows too many for no longer
+// than a coupon is cached. Package order/winners implements it.
 type Winners interface {
-	// Find returns the user's order if it is known without a query.
-	Find(couponID, userID int64) (orderID int64, found bool)
-	// Add notes an order that is durable.
-	Add(couponID, userID, orderID int64)
+	// Find returns the claimant's order if it is known without a query.
+	Find(c coupon.Coupon, by Claimant) (orderID int64, found bool)
+	// Add notes an order that was durable after c was read.
+	Add(c coupon.Coupon, by Claimant, orderID int64)
 	// CheckSoldOut returns the verdict on a claim of a coupon that was seen sold
-	// out, and the precheck that found it: *AlreadyClaimedError if the user has
+	// out, and the precheck that found it: *AlreadyClaimedError if the claimant has
 	// an order, or coupon.ErrSoldOut. The verdict is nil if the database shows
 	// units left: only a transaction can then decide, for the user may have an
 	// order that the server lacks that was read.
-	CheckSoldOut(ctx context.Context, c coupon.Coupon, userID int64) (Precheck, error)
+	CheckSoldOut(ctx context.Context, c coupon.Coupon, by Claimant) (Precheck, error)
 	// Close returns when no query is running in the background.
 	Close()
 }

@@ -14,18 +14,21 @@ type Precheck string
 
 const (
 	PrecheckWindow Precheck = "window" // the sale has not started or has ended
-	PrecheckOrder  Precheck = "order"  // the user's order is known
+	PrecheckLimit  Precheck = "limit"  // the coupon gives a user fewer orders
+	PrecheckOrder  Precheck = "order"  // the claimant's order is known
 	PrecheckFilter Precheck = "filter" // the coupon is sold out, and a filter proves that the user has no order
 	// the coupon is sold out, and a query shared with others has looked for the user's order
 	PrecheckLookup Precheck = "lookup"
 )
 
 // Prechecks lists them all.
-var Prechecks = []Precheck{PrecheckWindow, PrecheckOrder, PrecheckFilter, PrecheckLookup}
+var Prechecks = []Precheck{PrecheckWindow, PrecheckLimit, PrecheckOrder, PrecheckFilter, PrecheckLookup}
 
 // findOpen returns the coupon, and the time at which the prechecks have passed, or
 // the verdict that needs no transaction.
-func (c *Claims) findOpen(ctx context.Context, userID, couponID int64) (cp coupon.Coupon, now time.Time, err error) {
+func (c *Claims) findOpen(
+	ctx context.Context, by Claimant, couponID int64,
+) (cp coupon.Coupon, now time.Time, err error) {
 	now = c.now().UTC().Truncate(time.Millisecond)
 	couponCtx, span := c.tracer.Start(ctx, "coupon")
 	cp, err = c.coupons.Find(couponCtx, couponID)
@@ -34,7 +37,7 @@ func (c *Claims) findOpen(ctx context.Context, userID, couponID int64) (cp coupo
 		return cp, now, err
 	}
 	precheckCtx, span := c.tracer.Start(ctx, "gate")
-	err = c.precheck(precheckCtx, cp, userID, now)
+	err = c.precheck(precheckCtx, cp, by, now)
 	endStep(span, err)
 	return cp, now, err
 }
@@ -42,22 +45,26 @@ func (c *Claims) findOpen(ctx context.Context, userID, couponID int64) (cp coupo
 // precheck returns the verdict on a claim of cp that needs no transaction, or
 // nil. A user who has an order gets ErrAlreadyClaimed even if the coupon is sold
 // out: the reply to the winning claim may have been lost.
-func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, userID int64, now time.Time) error {
+func (c *Claims) precheck(ctx context.Context, cp coupon.Coupon, by Claimant, now time.Time) error {
 	err := cp.CheckOpen(now)
 	if err != nil && !errors.Is(err, coupon.ErrSoldOut) {
 		c.refused(PrecheckWindow)
 		return err
 	}
-	if orderID, found := c.winners.Find(cp.ID, userID); found {
+	if by.Number > cp.PerUser {
+		c.refused(PrecheckLimit)
+		return &LimitReachedError{cp.PerUser}
+	}
+	if orderID, found := c.winners.Find(cp, by); found {
 		c.refused(PrecheckOrder)
 		return &AlreadyClaimedError{OrderID: orderID}
 	}
 	if err == nil {
 		return nil
 	}
-	by, err := c.winners.CheckSoldOut(ctx, cp, userID)
+	precheck, err := c.winners.CheckSoldOut(ctx, cp, by)
 	if isVerdict(err) {
-		c.refused(by)
+		c.refused(precheck)
 	}
 	return err
 }

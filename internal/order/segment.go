@@ -12,17 +12,21 @@ type Segment struct {
 	Number   int
 }
 
+// OwnSegment returns the segment of cp to which a unit goes that the user gives back.
+func OwnSegment(cp coupon.Coupon, userID int64) Segment {
+	if cp.Segments <= 1 {
+		return Segment{cp.ID, 0}
+	}
+	return Segment{cp.ID, int(hash(userID) % uint64(cp.Segments))}
+}
+
 // segmentFor returns the segment of cp that a claim of the user is for: the
 // user's own, or another one that had stock if the user's own had none when cp
 // was read. Only the claim's transaction decides whether a segment is empty.
 func segmentFor(cp coupon.Coupon, userID int64) Segment {
-	if cp.Segments <= 1 {
-		return Segment{cp.ID, 0}
-	}
-	h := hash(userID)
-	own := int(h % uint64(cp.Segments))
-	if cp.HasStock(own) {
-		return Segment{cp.ID, own}
+	own := OwnSegment(cp, userID)
+	if cp.Segments <= 1 || cp.HasStock(own.Number) {
+		return own
 	}
 	var stocked []int
 	for n := range cp.Segments {
@@ -31,9 +35,9 @@ func segmentFor(cp coupon.Coupon, userID int64) Segment {
 		}
 	}
 	if len(stocked) == 0 {
-		return Segment{cp.ID, own}
+		return own
 	}
-	return Segment{cp.ID, stocked[h>>32%uint64(len(stocked))]}
+	return Segment{cp.ID, stocked[hash(userID)>>32%uint64(len(stocked))]}
 }
 
 // hash is the finalizer of MurmurHash3. User ids may have a stride, so their

@@ -32,7 +32,7 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 			return Order{}, err
 		}
 		if cp.Stock < 1 {
-			return Order{}, c.confirmSoldOut(ctx, cp, o.UserID)
+			return Order{}, c.confirmSoldOut(ctx, cp, o.Claimant)
 		}
 		empty := s
 		if s = segmentFor(cp, o.UserID); s == empty {
@@ -65,9 +65,9 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 			}
 		}
 	}()
-	placed, err = c.place(l.Context(), s, o)
+	placed, err = c.place(l.Context(), cp, s, o)
 	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
-		err = c.confirmSoldOut(l.Context(), cp, o.UserID)
+		err = c.confirmSoldOut(l.Context(), cp, o.Claimant)
 	}
 	return placed, err
 }
@@ -76,8 +76,8 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 // coupon.ErrSoldOut, or an *AlreadyClaimedError if the last unit went to another
 // claim of the same user, which the lock has not kept out. The claim's transaction
 // may have begun before that order was committed.
-func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, userID int64) error {
-	if _, err := c.winners.CheckSoldOut(ctx, cp, userID); err != nil {
+func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, by Claimant) error {
+	if _, err := c.winners.CheckSoldOut(ctx, cp, by); err != nil {
 		return err
 	}
 	return coupon.ErrSoldOut // restocked meanwhile
@@ -88,7 +88,7 @@ func (c *Claims) confirmSoldOut(ctx context.Context, cp coupon.Coupon, userID in
 const maxIDAttempts = 3
 
 // place gives o an id and commits it, with a unit of s.
-func (c *Claims) place(ctx context.Context, s Segment, o Order) (Order, error) {
+func (c *Claims) place(ctx context.Context, cp coupon.Coupon, s Segment, o Order) (Order, error) {
 	var err error
 	for attempt := 0; attempt == 0 || errors.Is(err, ErrIDTaken) && attempt < maxIDAttempts; attempt++ {
 		if o.ID, err = c.nextID(ctx); err != nil {
@@ -96,7 +96,7 @@ func (c *Claims) place(ctx context.Context, s Segment, o Order) (Order, error) {
 		}
 		err = c.commit(ctx, s, o)
 	}
-	c.remember(o, err)
+	c.remember(cp, o, err)
 	if err != nil {
 		return Order{}, err
 	}
@@ -119,12 +119,12 @@ func (c *Claims) commit(ctx context.Context, s Segment, o Order) error {
 
 // remember notes the order that o's commit has made or found, for the prechecks
 // of later claims.
-func (c *Claims) remember(o Order, err error) {
+func (c *Claims) remember(cp coupon.Coupon, o Order, err error) {
 	claimed, ok := errors.AsType[*AlreadyClaimedError](err)
 	switch {
 	case err == nil:
-		c.winners.Add(o.CouponID, o.UserID, o.ID)
+		c.winners.Add(cp, o.Claimant, o.ID)
 	case ok:
-		c.winners.Add(o.CouponID, o.UserID, claimed.OrderID)
+		c.winners.Add(cp, o.Claimant, claimed.OrderID)
 	}
 }

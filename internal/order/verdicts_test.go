@@ -14,6 +14,15 @@ var notVerdicts = map[string]string{
 	"order: id taken":     "another id is tried",
 	"coupon: stock limit": "of a restock",
 	"coupon: invalid":     "of the creation of a coupon",
+
+	"coupon: rules are not allowed yet": "of the creation of a coupon",
+
+	"coupon: key of another change": "of a change", "coupon: change with this key in progress": "of a change",
+	"coupon: outcome of a change unknown":            "of a change",
+	"coupon: outcome of a change with a key unknown": "of a change",
+
+	"order: used": "of an order", "order: returned": "of an order", "order: expired": "of an order",
+	"order: not returnable": "of an order", "order: outcome unknown": "of an order",
 }
 
 // A verdict that is missing in the list would be reported as unavailable.

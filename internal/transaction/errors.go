@@ -16,6 +16,7 @@ const (
 	NodeNotReady       = 1047 // Galera: the node does not belong to the majority, or is joining it
 	TableExists        = 1050
 	ShuttingDown       = 1053
+	DuplicateColumn    = 1060
 	DuplicateKey       = 1062
 	SyntaxError        = 1064
 	UnknownError       = 1105 // vtgate: also a lost connection to the server
@@ -76,6 +77,7 @@ var meanings = map[uint16]meaning{
 	NodeNotReady:       {conflict, true},
 	TableExists:        {unknown, false}, // CREATE TABLE commits by itself: see package migrations
 	ShuttingDown:       {unknown, true},
+	DuplicateColumn:    {unknown, false}, // ALTER TABLE commits by itself: see package migrations
 	DuplicateKey:       {refused, false},
 	SyntaxError:        {refused, false},
 	UnknownError:       {unknown, true},

@@ -64,20 +64,21 @@ func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, 
 	if err := p.decrement(ctx, conn, s); err != nil {
 		return err
 	}
-	q, args := insertStatement(&pending{Order: o})
+	placed := &pending{Order: o}
+	q, args := insertStatement(placed)
 	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
 		return fmt.Errorf("insert order: %w", err)
 	}
-	return nil
+	return insertHolds(ctx, conn, placed)
 }
 
 func (p *perClaim) Close() {}
 
-// checkUnclaimed returns an *order.AlreadyClaimedError if the user has an order.
+// checkUnclaimed returns an *order.AlreadyClaimedError if the claimant has an order.
 func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o order.Order) error {
-	const q = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? LIMIT 1`
+	const q = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? AND number = ? LIMIT 1`
 	var id int64
-	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID); {
+	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID, o.Number); {
 	case err == nil:
 		return &order.AlreadyClaimedError{OrderID: id}
 	case errors.Is(err, sql.ErrNoRows):

@@ -83,11 +83,14 @@ func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
 const checkRows = `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
 
 // placeStatements returns the statements that begin a transaction, insert the
-// orders and decrement the stocks on condition of guard, and how many rows the
+// orders and their holds, and decrement the stocks on condition of guard, and how many rows the
 // last of them has to change.
 func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any, rows int) {
 	insert, args := insertStatement(sortByKey(b.orders)...)
 	q = `START TRANSACTION; ` + insert
+	if holds, holdArgs := holdsStatement(b.orders...); holds != "" {
+		q, args = q+`; `+holds, append(args, holdArgs...)
+	}
 	for i, units := range countUnits(b.orders) {
 		if i > 0 {
 			q, args = q+checkRows, append(args, rows)

@@ -29,13 +29,16 @@ func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
 		return err
 	}
 	b.placed, err = b.decrementStocks(ctx, conn, inserted)
-	if err == nil && len(b.placed) == 0 {
+	switch {
+	case err != nil:
+		return err
+	case len(b.placed) == 0:
 		return errNonePlaced
 	}
-	return err
+	return insertHolds(ctx, conn, b.placed...)
 }
 
-// insertOrders inserts each order whose user has none, and returns those.
+// insertOrders inserts each order whose claimant has none, and returns those.
 func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
 	q, args := insertStatement(sortByKey(b.orders)...)
 	q += ` ON DUPLICATE KEY UPDATE id = id` // INSERT IGNORE would ignore every other error as well
@@ -50,21 +53,24 @@ func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*
 }
 
 // splitDuplicates returns the orders that were inserted, and refuses those whose
-// user or id had an order already.
+// claimant or id had an order already.
 func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
 	q, args := b.selectOrdersStatement()
 	var stored []order.Order
 	if err := conn.SelectContext(ctx, &stored, q, args...); err != nil {
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
-	type key struct{ couponID, userID int64 }
+	type key struct {
+		couponID int64
+		order.Claimant
+	}
 	orders := make(map[key]order.Order, len(stored))
 	for _, o := range stored {
-		orders[key{o.CouponID, o.UserID}] = o
+		orders[key{o.CouponID, o.Claimant}] = o
 	}
 	own := map[int64]bool{} // an id may have been given twice, in this batch or before it
 	for _, p := range b.orders {
-		switch o, found := orders[key{p.CouponID, p.UserID}]; {
+		switch o, found := orders[key{p.CouponID, p.Claimant}]; {
 		case !found:
 			b.refused[p] = order.ErrIDTaken
 		case o.ID != p.ID || !o.CreatedAt.Equal(p.CreatedAt) || own[o.ID]:

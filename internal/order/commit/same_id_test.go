@@ -27,7 +27,8 @@ func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
 			claim := func(userID int64, age time.Duration) error {
 				created := time.Now().UTC().Truncate(time.Millisecond).Add(-age)
 				return i.Committer.Commit(t.Context(), segment,
-					order.Order{ID: id, CouponID: couponID, UserID: userID, CreatedAt: created})
+					order.Order{ID: id, CouponID: couponID, Claimant: order.Claimant{UserID: userID, Number: 1},
+						CreatedAt: created})
 			}
 			if before == 1 {
 				if err := claim(1, time.Hour); err != nil {

@@ -2,21 +2,50 @@ package commit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/order"
 )
 
 // insertStatement returns the INSERT of orders.
 func insertStatement(orders ...*pending) (q string, args []any) {
-	args = make([]any, 0, 4*len(orders)+3) // most often, those of decrementStatement follow
+	args = make([]any, 0, 6*len(orders)+3) // most often, those of decrementStatement follow
 	for _, p := range orders {
-		args = append(args, p.ID, p.CouponID, p.UserID, p.CreatedAt)
+		args = append(args, p.ID, p.CouponID, p.UserID, p.Number, p.CreatedAt, p.ExpiresAt)
 	}
-	return `INSERT INTO coupon_orders (` + order.Columns + `) VALUES ` + placeholders("(?, ?, ?, ?)", len(orders)),
-		args
+	q = `INSERT INTO coupon_orders (` + order.InsertColumns + `) VALUES `
+	return q + placeholders("(?, ?, ?, ?, ?, ?)", len(orders)), args
+}
+
+// holdsStatement returns the INSERT of the times at which orders expire, or "" if none
+// does.
+func holdsStatement(orders ...*pending) (q string, args []any) {
+	for _, p := range orders {
+		if p.ExpiresAt != nil {
+			args = append(args, *p.ExpiresAt, p.ID)
+		}
+	}
+	if len(args) == 0 {
+		return "", nil
+	}
+	return `INSERT INTO coupon_holds (expires_at, order_id) VALUES ` + placeholders("(?, ?)", len(args)/2), args
+}
+
+// insertHolds executes the statement of holdsStatement.
+func insertHolds(ctx context.Context, conn *sqlx.Conn, orders ...*pending) error {
+	q, args := holdsStatement(orders...)
+	if q == "" {
+		return nil
+	}
+	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
+		return fmt.Errorf("insert holds: %w", err)
+	}
+	return nil
 }
 
 // selectOrdersStatement returns the SELECT of the orders that the batch's users
@@ -30,7 +59,7 @@ func (b *batch) selectOrdersStatement() (q string, args []any) {
 			args = append(args, o.UserID)
 		}
 	}
-	return `SELECT ` + order.Columns + ` FROM coupon_orders WHERE ` + strings.Join(conditions, " OR "), args
+	return `SELECT ` + order.InsertColumns + ` FROM coupon_orders WHERE ` + strings.Join(conditions, " OR "), args
 }
 
 // units is a number of units of a segment.
@@ -122,7 +151,8 @@ func segments(all []units) []order.Segment {
 func sortByKey(orders []*pending) []*pending {
 	sorted := slices.Clone(orders)
 	slices.SortStableFunc(sorted, func(x, y *pending) int {
-		return cmp.Or(cmp.Compare(x.CouponID, y.CouponID), cmp.Compare(x.UserID, y.UserID))
+		return cmp.Or(cmp.Compare(x.CouponID, y.CouponID), cmp.Compare(x.UserID, y.UserID),
+			cmp.Compare(x.Number, y.Number))
 	})
 	return sorted
 }

@@ -121,7 +121,7 @@ func (s *stress) claimOf(ctx context.Context, userID, couponID int64) error {
 func (s *stress) note(id, couponID, userID int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.orders[order.Order{ID: id, CouponID: couponID, UserID: userID}] = true
+	s.orders[order.Order{ID: id, CouponID: couponID, Claimant: order.Claimant{UserID: userID}}] = true
 }
 
 func (s *stress) restockAny(ctx context.Context) {

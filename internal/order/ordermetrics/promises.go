@@ -33,7 +33,7 @@ type Promises struct {
 type promises struct {
 	at                              time.Time // zero before the first audits
 	oversold, duplicates, undersold int
-	outsideWindow                   int
+	outsideWindow, surplus, overdue int
 }
 
 const (
@@ -57,7 +57,7 @@ func NewPromises(store *order.Store) *Promises {
 
 var (
 	broken = prometheus.NewDesc("flashsale_broken_promises",
-		"Orders that break a promise, of all audited coupons: oversold, duplicates, undersold, outside_window.",
+		"Orders that break a promise, of all audited coupons: oversold, duplicates, undersold, surplus, overdue, outside_window.",
 		[]string{"promise"}, nil)
 	audited = prometheus.NewDesc("flashsale_audit_timestamp_seconds", "When the last complete audits began.", nil, nil)
 )
@@ -75,7 +75,8 @@ func (p *Promises) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for name, n := range map[string]int{"oversold": found.oversold, "duplicates": found.duplicates,
-		"undersold": found.undersold, "outside_window": found.outsideWindow} {
+		"undersold": found.undersold, "surplus": found.surplus, "overdue": found.overdue,
+		"outside_window": found.outsideWindow} {
 		out <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(n), name)
 	}
 	out <- prometheus.MustNewConstMetric(audited, prometheus.GaugeValue, float64(found.at.UnixMilli())/1000)
@@ -115,6 +116,8 @@ func sum(at time.Time, audits []order.Audit) promises {
 		total.duplicates += a.Duplicates()
 		total.undersold += a.Undersold()
 		total.outsideWindow += a.OutsideWindow
+		total.surplus += a.Surplus()
+		total.overdue += a.Overdue
 	}
 	return total
 }

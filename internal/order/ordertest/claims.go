@@ -97,8 +97,14 @@ func MustBeSoldOut(t *testing.T, i *Instance, couponID int64) {
 // earlier one.
 func MustRecover(t *testing.T, i *Instance, couponID, userID int64) {
 	t.Helper()
+	MustRecoverNumber(t, i, couponID, order.Claimant{UserID: userID, Number: 1})
+}
+
+// MustRecoverNumber is MustRecover for an order of any number.
+func MustRecoverNumber(t *testing.T, i *Instance, couponID int64, by order.Claimant) {
+	t.Helper()
 	labtest.Eventually(t, "the order is placed", func() bool {
-		_, err := i.Claim(t.Context(), userID, couponID)
+		_, err := i.ClaimNumber(t.Context(), by, couponID)
 		return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
 	})
 }

@@ -127,6 +127,28 @@ func (s *Sale) Split(id int64, stock, segments int) int64 {
 	return id
 }
 
+// Ruled is Coupon with rules.
+func (s *Sale) Ruled(id int64, stock int, rules coupon.Rules) {
+	s.T.Helper()
+	s.Create(s.New(id, stock), rules)
+}
+
+// New returns a coupon that is on sale once it is created.
+func (s *Sale) New(id int64, stock int) coupon.Coupon {
+	s.T.Helper()
+	return s.newCoupon(id, -time.Hour, time.Hour, stock)
+}
+
+// Create creates a coupon with rules.
+func (s *Sale) Create(c coupon.Coupon, rules coupon.Rules) {
+	s.T.Helper()
+	c, err := c.WithRules(rules)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.create(c)
+}
+
 // CouponFrom creates a coupon with begin and end counted from now.
 func (s *Sale) CouponFrom(id int64, begin, end time.Duration, stock int) {
 	s.T.Helper()
@@ -154,6 +176,14 @@ func (s *Sale) create(c coupon.Coupon) {
 func (s *Sale) Exec(q string, args ...any) {
 	s.T.Helper()
 	if _, err := s.db.ExecContext(s.T.Context(), q, args...); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// Get reads one value.
+func (s *Sale) Get(value any, q string, args ...any) {
+	s.T.Helper()
+	if err := s.db.GetContext(context.Background(), value, q, args...); err != nil {
 		s.T.Fatal(err)
 	}
 }

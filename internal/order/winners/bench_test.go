@@ -27,11 +27,11 @@ func BenchmarkSoldOut(b *testing.B) {
 			w := winners.New(db)
 			defer w.Close()
 			winners.Limit(w, 10, bench.filterBytes)
-			_, _ = w.CheckSoldOut(b.Context(), c, 1)
+			_, _ = w.CheckSoldOut(b.Context(), c, first(1))
 			labtest.Eventually(b, "the filter is loaded",
-				func() bool { return bench.filterBytes == 0 || winners.FilterLoaded(w, 1, 1) })
+				func() bool { return bench.filterBytes == 0 || winners.FilterLoaded(w, 1, 0) })
 			inParallel(b, func() error {
-				_, err := w.CheckSoldOut(b.Context(), c, 1000+rand.Int64N(1e9))
+				_, err := w.CheckSoldOut(b.Context(), c, first(1000+rand.Int64N(1e9)))
 				if !errors.Is(err, coupon.ErrSoldOut) {
 					return fmt.Errorf("a user without an order: %w", err)
 				}
@@ -48,10 +48,10 @@ func BenchmarkRepeatedClaim(b *testing.B) {
 	w := winners.New(db)
 	defer w.Close()
 	winners.Limit(w, 10, 0)
-	w.Add(1, winner, 1)
+	w.Add(c, first(winner), 1)
 	b.Run("recent", func(b *testing.B) {
 		inParallel(b, func() error {
-			if _, found := w.Find(1, winner); !found {
+			if _, found := w.Find(c, first(winner)); !found {
 				return errors.New("the order is not found")
 			}
 			return nil
@@ -59,13 +59,16 @@ func BenchmarkRepeatedClaim(b *testing.B) {
 	})
 	b.Run("lookups", func(b *testing.B) {
 		inParallel(b, func() error {
-			if _, err := w.CheckSoldOut(b.Context(), c, winner); !errors.Is(err, order.ErrAlreadyClaimed) {
+			if _, err := w.CheckSoldOut(b.Context(), c, first(winner)); !errors.Is(err, order.ErrAlreadyClaimed) {
 				return fmt.Errorf("a user with an order: %w", err)
 			}
 			return nil
 		})
 	})
 }
+
+// first is a user's first claim.
+func first(userID int64) order.Claimant { return order.Claimant{UserID: userID, Number: 1} }
 
 // winner is the only user with an order.
 const winner = 42
@@ -82,7 +85,7 @@ func soldOut(b *testing.B) (*sqlx.DB, coupon.Coupon) {
 	if _, err := coupon.NewStore(db).Create(b.Context(), c, 1); err != nil {
 		b.Fatal(err)
 	}
-	db.MustExec(`INSERT INTO coupon_orders (`+order.Columns+`) VALUES (1, 1, ?, NOW())`, winner)
+	db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 1, ?, NOW())`, winner)
 	db.MustExec(`UPDATE coupons SET stock = 0`)
 	c.Stock = 0
 	return db, c

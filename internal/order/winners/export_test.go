@@ -13,12 +13,12 @@ func FilterBytes(w *Winners) int {
 	return w.filters.bytes
 }
 
-// FilterLoaded reports whether a coupon's filter for an initial stock is loaded.
-func FilterLoaded(w *Winners, couponID int64, initialStock int) bool {
+// FilterLoaded reports whether a coupon's filter for a version is loaded.
+func FilterLoaded(w *Winners, couponID, version int64) bool {
 	w.filters.mu.RLock()
 	defer w.filters.mu.RUnlock()
 	f := w.filters.byCoupon[couponID]
-	return f != nil && f.initialStock == initialStock && f.users.Load() != nil
+	return f != nil && f.loaded.Load() != nil && f.loaded.Load().version == version
 }
 
 // FilterOverhead is the least memory of a filter.

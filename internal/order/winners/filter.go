@@ -16,9 +16,9 @@ import (
 	"example.com/flashsale/internal/coupon"
 )
 
-// filters holds a Bloom filter of the winners of each sold-out coupon. The
-// orders of such a coupon do not change until a restock, so each filter is
-// loaded once per restock: in the background, and one at a time.
+// filters holds a Bloom filter of the winners of each sold-out coupon. Such a coupon
+// has no new winners until its version rises, by a restock or by units that came back,
+// so each filter is loaded once per version: in the background, and one at a time.
 type filters struct {
 	db       *sqlx.DB
 	maxBytes int // of all filters
@@ -36,10 +36,17 @@ type filters struct {
 }
 
 type filter struct {
-	initialStock int // tells the coupon's restocks apart
-	bytes        int
-	users        atomic.Pointer[bloom.BloomFilter] // nil until it is loaded
-	used         atomic.Bool                       // since the last sweep
+	version int64 // of the coupon for which it was begun
+	bytes   int
+	loaded  atomic.Pointer[loaded] // nil until it is loaded
+	used    atomic.Bool            // since the last sweep
+}
+
+// loaded are the users who had an order of a version of the coupon.
+type loaded struct {
+	version int64
+	users   *bloom.BloomFilter
+	next    time.Time // when another version may be loaded
 }
 
 const (
@@ -57,6 +64,9 @@ const (
 	// takes its place. Without it, coupons that do not fit together would be
 	// loaded and evicted all the time.
 	sweepInterval = time.Minute
+	// loadShare is the part of the time for which the orders of a coupon may be read,
+	// if units come back all the time. Meanwhile its claims are looked up.
+	loadShare = 100
 	// loadTimeout bounds the reading of one coupon's orders.
 	loadTimeout = 30 * time.Second
 	// loadPause is the time until a load that failed is tried again.
@@ -76,27 +86,27 @@ func (fs *filters) exclude(c coupon.Coupon, userID int64) bool {
 	fs.mu.RLock()
 	f := fs.byCoupon[c.ID]
 	fs.mu.RUnlock()
-	if f == nil || f.initialStock < c.InitialStock {
+	if f == nil || f.isOlder(c) {
 		fs.beginLoad(c)
 		return false
 	}
 	if !f.used.Load() { // storing always would make all cores write to one cache line
 		f.used.Store(true)
 	}
-	users := f.users.Load()
-	return users != nil && !users.Test(filterKey(userID))
+	l := f.loaded.Load()
+	return l != nil && !l.users.Test(filterKey(userID))
 }
 
 // beginLoad loads the filter of c in the background, unless it has been begun or
 // does not fit.
 func (fs *filters) beginLoad(c coupon.Coupon) {
 	bits, hashes := bloom.EstimateParameters(uint(max(1, c.InitialStock)), falsePositives)
-	f := &filter{initialStock: c.InitialStock, bytes: int(bits/8) + filterOverhead}
+	f := &filter{version: c.Version, bytes: int(bits/8) + filterOverhead}
 	f.used.Store(true)
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	before := fs.byCoupon[c.ID]
-	if fs.closed || before != nil && before.initialStock >= c.InitialStock {
+	if fs.closed || before != nil && !before.mayGiveWay(c) {
 		return
 	}
 	fs.evict(c.ID)
@@ -110,6 +120,18 @@ func (fs *filters) beginLoad(c coupon.Coupon) {
 			fs.abandon(c.ID, f)
 		}
 	})
+}
+
+// isOlder reports whether f says nothing of c.
+func (f *filter) isOlder(c coupon.Coupon) bool {
+	l := f.loaded.Load()
+	return f.version < c.Version && (l == nil || l.version < c.Version)
+}
+
+// mayGiveWay reports whether a filter for c may be loaded instead of f.
+func (f *filter) mayGiveWay(c coupon.Coupon) bool {
+	l := f.loaded.Load()
+	return f.isOlder(c) && (l == nil || time.Now().After(l.next))
 }
 
 // makeRoom reports whether n more bytes fit. It evicts filters that have not been
@@ -158,24 +180,25 @@ var errNotSoldOut = errors.New("the coupon has stock, or was restocked")
 // lags would be taken for complete.
 func (fs *filters) load(couponID int64, f *filter, bits, hashes uint) error {
 	const q = `
-		SELECT o.user_id FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id
-		WHERE c.id = ? AND c.initial_stock = ? AND ` + coupon.StockColumn + ` < 1`
+		SELECT o.user_id, ` + coupon.VersionColumn + ` FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id
+		WHERE c.id = ? AND ` + coupon.VersionColumn + ` >= ? AND ` + coupon.StockColumn + ` < 1`
 	fs.loadTurn.Lock()
 	defer fs.loadTurn.Unlock()
 	ctx, cancel := context.WithTimeout(fs.loadCtx, loadTimeout)
 	defer cancel()
-	rows, err := fs.db.QueryContext(ctx, q, couponID, f.initialStock)
+	start := time.Now()
+	rows, err := fs.db.QueryContext(ctx, q, couponID, f.version)
 	if err != nil {
 		return fmt.Errorf("select users: %w", err)
 	}
 	defer rows.Close()
-	users, n := bloom.New(bits, hashes), 0
+	l, n := &loaded{users: bloom.New(bits, hashes)}, 0
 	for ; rows.Next(); n++ {
 		var userID sql.NullInt64 // NULL in the single row of a coupon without orders
-		if err := rows.Scan(&userID); err != nil {
+		if err := rows.Scan(&userID, &l.version); err != nil {
 			return fmt.Errorf("select users: %w", err)
 		}
-		users.Add(filterKey(userID.Int64))
+		l.users.Add(filterKey(userID.Int64))
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("select users: %w", err)
@@ -183,7 +206,8 @@ func (fs *filters) load(couponID int64, f *filter, bits, hashes uint) error {
 	if n == 0 {
 		return errNotSoldOut
 	}
-	f.users.Store(users)
+	l.next = time.Now().Add(loadShare * time.Since(start))
+	f.loaded.Store(l)
 	return nil
 }
 

@@ -11,14 +11,15 @@ import (
 
 	"example.com/flashsale/internal/batchread"
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/order"
 )
 
-// lookups reads the orders of single users. The lookups of a coupon share queries.
-type lookups = batchread.Reader[int64, int64, found] // by coupon and user
+// lookups reads the orders of single claimants. The lookups of a coupon share queries.
+type lookups = batchread.Reader[int64, order.Claimant, found] // by coupon
 
 // found is what a lookup has found, at one instant.
 type found struct {
-	orderID int64 // 0 if the user has no order
+	orderID int64 // 0 if the claimant has no order
 	soldOut bool  // the coupon has no stock
 }
 
@@ -30,40 +31,42 @@ const (
 )
 
 func newLookups(db *sqlx.DB) *lookups {
-	return batchread.New(slowLookup, func(ctx context.Context, couponID int64, userIDs []int64) ([]found, error) {
+	return batchread.New(slowLookup, func(ctx context.Context, couponID int64, all []order.Claimant) ([]found, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
-		return lookUp(ctx, db, couponID, userIDs)
+		return lookUp(ctx, db, couponID, all)
 	})
 }
 
-// lookUp reads the orders of users and the coupon's stock. It is one statement,
+// lookUp reads the orders of claimants and the coupon's stock. It is one statement,
 // for the reason that filters.load gives.
-func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, userIDs []int64) ([]found, error) {
+func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.Claimant) ([]found, error) {
 	q := `
-		SELECT ` + coupon.StockColumn + ` AS stock, o.user_id, o.id FROM coupons c
-		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (?` + strings.Repeat(",?", len(userIDs)-1) + `)
+		SELECT ` + coupon.StockColumn + ` AS stock, o.user_id, o.number, o.id FROM coupons c
+		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (?` + strings.Repeat(",?", len(claimants)-1) + `)
 		WHERE c.id = ?`
-	args := make([]any, 0, len(userIDs)+2)
+	args := make([]any, 0, len(claimants)+2)
 	args = append(args, couponID)
-	for _, id := range userIDs {
-		args = append(args, id)
+	for _, by := range claimants {
+		args = append(args, by.UserID)
 	}
 	var rows []struct {
 		Stock  int
 		UserID sql.NullInt64 `db:"user_id"` // NULL if no user has an order
+		Number sql.NullInt64
 		ID     sql.NullInt64
 	}
 	if err := db.SelectContext(ctx, &rows, q, append(args, couponID)...); err != nil {
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
-	orderIDs, soldOut := make(map[int64]int64, len(rows)), false
+	orderIDs, soldOut := make(map[order.Claimant]int64, len(rows)), false
 	for _, row := range rows {
-		orderIDs[row.UserID.Int64], soldOut = row.ID.Int64, row.Stock < 1
+		by := order.Claimant{UserID: row.UserID.Int64, Number: int(row.Number.Int64)}
+		orderIDs[by], soldOut = row.ID.Int64, row.Stock < 1
 	}
-	all := make([]found, len(userIDs))
-	for i, id := range userIDs {
-		all[i] = found{orderIDs[id], soldOut}
+	all := make([]found, len(claimants))
+	for i, by := range claimants {
+		all[i] = found{orderIDs[by], soldOut}
 	}
 	return all, nil
 }

@@ -1,6 +1,6 @@
 // Package winners knows which users have an order, without a transaction and in
-// bounded memory. Orders are never deleted once committed, so an order that is
-// found stays valid.
+// bounded memory. An order may end; what is known of a coupon is valid until its
+// version has risen.
 package winners
 
 import (
@@ -34,26 +34,26 @@ func New(db *sqlx.DB) *Winners {
 }
 
 // Find implements order.Winners.
-func (w *Winners) Find(couponID, userID int64) (orderID int64, found bool) {
-	return w.recent.find(couponID, userID)
+func (w *Winners) Find(c coupon.Coupon, by order.Claimant) (orderID int64, found bool) {
+	return w.recent.find(c, by)
 }
 
 // Add implements order.Winners.
-func (w *Winners) Add(couponID, userID, orderID int64) {
-	w.recent.add(couponID, userID, orderID)
+func (w *Winners) Add(c coupon.Coupon, by order.Claimant, orderID int64) {
+	w.recent.add(c, by, orderID)
 }
 
 // CheckSoldOut implements order.Winners.
-func (w *Winners) CheckSoldOut(ctx context.Context, c coupon.Coupon, userID int64) (order.Precheck, error) {
-	if w.filters.exclude(c, userID) {
+func (w *Winners) CheckSoldOut(ctx context.Context, c coupon.Coupon, by order.Claimant) (order.Precheck, error) {
+	if w.filters.exclude(c, by.UserID) {
 		return order.PrecheckFilter, coupon.ErrSoldOut
 	}
-	found, err := w.lookups.Read(ctx, c.ID, userID)
+	found, err := w.lookups.Read(ctx, c.ID, by)
 	switch {
 	case err != nil:
 		return order.PrecheckLookup, err
 	case found.orderID != 0:
-		w.Add(c.ID, userID, found.orderID)
+		w.Add(c, by, found.orderID)
 		return order.PrecheckLookup, &order.AlreadyClaimedError{OrderID: found.orderID}
 	case found.soldOut:
 		return order.PrecheckLookup, coupon.ErrSoldOut

@@ -1,0 +1,132 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+)
+
+// An order's way through the API: claimed by number, used once, returned, sold again.
+func TestOrderIsUsedAndReturned(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createRuled(t, 3, `"per_user":3,"returnable":true,"hold_seconds":3600`)
+	if c := f.do("GET", "/coupons/"+id, userToken(t, 42), ""); c.body["per_user"] != 3.0 ||
+		c.body["returnable"] != true || c.body["hold_seconds"] != 3600.0 {
+		t.Errorf("coupon: %v", c)
+	}
+	claim := func(number any) (r response) {
+		labtest.Eventually(t, "the lock of the claim before is released", func() bool {
+			r = f.do("POST", fmt.Sprintf("/coupons/%s/orders?number=%v", id, number), userToken(t, 42), "")
+			return r.body["code"] != "claim_in_progress"
+		})
+		return r
+	}
+	second := claim(2)
+	if second.Code != 201 || second.body["number"] != 2.0 || second.body["state"] != "claimed" ||
+		second.body["expires_at"] == nil {
+		t.Fatalf("claim: %v", second)
+	}
+	if again := claim(2); again.id("order_id") != second.id("id") {
+		t.Errorf("repeated: %v", again)
+	}
+	limit := claim(4)
+	wantProblem(t, limit, 409, "limit_reached")
+	if limit.body["per_user"] != 3.0 {
+		t.Errorf("limit: %v", limit)
+	}
+	for _, bad := range []string{"0", "101", "-1", "9223372036854775808", "1.0", "01", "", "2&number=3"} {
+		wantProblem(t, claim(bad), 422, "invalid_input")
+	}
+
+	use := "/orders/" + second.id("id") + "/use"
+	wantProblem(t, f.do("PUT", use, userToken(t, 42), `{"reference":"till-7/4711"}`), 403, "forbidden")
+	for _, bad := range []string{"", strings.Repeat("x", 65), "ü", "a\\nb"} {
+		wantProblem(t, f.do("PUT", use, clerkToken(t), `{"reference":"`+bad+`"}`), 422, "invalid_input")
+	}
+	for range 2 {
+		used := f.do("PUT", use, clerkToken(t), `{"reference":"till-7/4711"}`)
+		if used.Code != 200 || used.body["state"] != "used" || used.body["reference"] != "till-7/4711" {
+			t.Errorf("use: %v", used)
+		}
+	}
+	other := f.do("PUT", use, adminToken(t), `{"reference":"till-8/1"}`)
+	wantProblem(t, other, 409, "already_used")
+	if other.body["used_at"] == nil {
+		t.Errorf("another use: %v", other)
+	}
+
+	first := claim(1)
+	path := "/orders/" + first.id("id")
+	wantProblem(t, f.do("DELETE", path, userToken(t, 43), ""), 404, "order_not_found")
+	for range 2 {
+		if returned := f.do("DELETE", path, userToken(t, 42), ""); returned.Code != 200 ||
+			returned.body["state"] != "returned" || returned.body["ended_at"] == nil {
+			t.Errorf("return: %v", returned)
+		}
+	}
+	if read := f.do("GET", path, userToken(t, 42), ""); read.body["state"] != "returned" {
+		t.Errorf("read: %v", read)
+	}
+	if mine := f.do("GET", "/orders", userToken(t, 42), ""); len(mine.body["orders"].([]any)) != 2 {
+		t.Errorf("my orders: %v", mine)
+	}
+	if next := claim(1); next.Code != 201 || next.id("id") == first.id("id") {
+		t.Errorf("claimed again: %v", next)
+	}
+	audit := f.do("GET", "/coupons/"+id+"/audit", adminToken(t), "").body
+	if audit["orders"] != 2.0 || audit["stock"] != 1.0 || audit["returned"] != 1.0 || audit["used"] != 1.0 ||
+		audit["surplus"] != 0.0 || audit["most_per_user"] != 2.0 || audit["duplicates"] != 0.0 {
+		t.Errorf("audit: %v", audit)
+	}
+}
+
+// Rules that make no sense are refused, and nothing is created.
+func TestBadRulesAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, bad := range []string{
+		`"per_user":0`, `"per_user":101`, `"per_user":-1`, `"per_user":1.5`, `"per_user":9223372036854775808`,
+		`"per_user":"2"`, `"hold_seconds":9`, `"hold_seconds":0`, `"hold_seconds":2592001`, `"returnable":"yes"`,
+	} {
+		r := f.do("POST", "/coupons", adminToken(t), `{"name":"x","stock":1,`+bad+
+			`,"begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z"}`)
+		wantProblem(t, r, 422, "invalid_input")
+	}
+	if list := f.do("GET", "/coupons", userToken(t, 42), ""); len(list.body["coupons"].([]any)) != 0 {
+		t.Errorf("coupons: %v", list)
+	}
+}
+
+// A page of orders of a coupon has all orders of each of its users.
+func TestPageCutsNoUser(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.createRuled(t, 30, `"per_user":3`)
+	for user := range int64(5) {
+		for number := range 3 {
+			labtest.Eventually(t, "the lock of the claim before is released", func() bool {
+				path := fmt.Sprintf("/coupons/%s/orders?number=%d", id, number+1)
+				return f.do("POST", path, userToken(t, user+1), "").Code == 201
+			})
+		}
+	}
+	seen, before := 0, ""
+	for {
+		page := f.do("GET", "/coupons/"+id+"/orders?limit=2"+before, adminToken(t), "")
+		orders := page.body["orders"].([]any)
+		if len(orders)%3 != 0 {
+			t.Errorf("a page of %d orders: %v", len(orders), page)
+		}
+		seen += len(orders)
+		if page.body["next"] == nil || len(orders) == 0 {
+			break
+		}
+		before = fmt.Sprint("&before=", page.body["next"])
+	}
+	if seen != 15 {
+		t.Errorf("%d orders, want 15", seen)
+	}
+}

@@ -1,0 +1,152 @@
+package life
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/order"
+)
+
+// Return ends an order and gives its unit back. Its user may do so if the coupon is
+// returnable, an administrator always. Repeated, it returns the same order. The error is
+// order.ErrNotFound, also if the order is another user's, order.ErrNotReturnable,
+// *order.UsedError, order.ErrExpired, or wraps order.ErrOutcomeUnknown.
+func (s *Orders) Return(ctx context.Context, id int64, by Caller) (order.Order, error) {
+	o, err := s.store.Find(ctx, id)
+	switch {
+	case errors.Is(err, order.ErrNotFound):
+		return order.Order{}, err
+	case err != nil:
+		return order.Order{}, unknown("return", id, err)
+	case o.UserID != by.UserID && !by.Admin:
+		return order.Order{}, order.ErrNotFound
+	case o.State == order.Returned:
+		return o, nil
+	case o.State != order.Claimed:
+		return order.Order{}, verdict(o)
+	}
+	cp, err := s.coupons.Find(ctx, o.CouponID)
+	if err != nil {
+		return order.Order{}, unknown("return", id, err)
+	}
+	if !cp.Returnable && !by.Admin {
+		return order.Order{}, order.ErrNotReturnable
+	}
+	return s.returned(ctx, o, cp, by.UserID)
+}
+
+// returned ends o, and returns it as it is then.
+func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, by int64) (order.Order, error) {
+	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
+		return end(ctx, conn, order.Returned, &by, []ending{{o, order.OwnSegment(cp, o.UserID)}})
+	})
+	s.reload(ctx, o.CouponID)
+	after, err2 := s.store.Find(ctx, o.ID)
+	switch {
+	case err2 != nil:
+		return order.Order{}, unknown("return", o.ID, errors.Join(err, err2))
+	case after.State == order.Returned: // by this call, perhaps without a reply, or by another
+		return after, nil
+	case err == nil || errors.Is(err, errLost):
+		return order.Order{}, verdict(after)
+	}
+	return order.Order{}, unknown("return", o.ID, err)
+}
+
+// reload makes this instance see the units that have come back.
+func (s *Orders) reload(ctx context.Context, couponID int64) {
+	_, _ = s.coupons.Reload(ctx, couponID) // otherwise the cache is soon too old
+}
+
+// An ending is an order that ends, and the segment that gets its unit.
+type ending struct {
+	order.Order
+	segment order.Segment
+}
+
+// errLost says that another transition of one of the orders came first.
+var errLost = errors.New("an order has been used or has ended meanwhile")
+
+// openConditions are those under which an order o may end.
+var openConditions = map[order.State]string{
+	order.Returned: `o.used_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > UTC_TIMESTAMP(3))`,
+	order.Expired:  `o.used_at IS NULL AND o.expires_at <= UTC_TIMESTAMP(3)`,
+}
+
+// end moves orders to those that have ended, and gives their units back. The rows are
+// locked in the order in which claims lock them: orders before stocks.
+func end(ctx context.Context, conn *sqlx.Conn, how order.State, by *int64, all []ending) error {
+	q, args := deleteStatement(all)
+	deleted, err := execute(ctx, conn, q+` WHERE `+openConditions[how], args...)
+	if err != nil {
+		return fmt.Errorf("delete orders: %w", err)
+	}
+	if deleted != len(all) {
+		return errLost
+	}
+	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?)`, len(all))[2:], nil
+	for _, o := range all {
+		args = append(args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by)
+	}
+	q = `INSERT INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
+	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
+		return fmt.Errorf("insert ended orders: %w", err)
+	}
+	return giveBack(ctx, conn, all)
+}
+
+// deleteStatement returns the DELETE of orders o, without its condition. The join looks
+// each up by its id, as that of package commit does.
+func deleteStatement(all []ending) (q string, args []any) {
+	for _, o := range all {
+		args = append(args, o.ID)
+	}
+	ids := `SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(all)-1)
+	return `DELETE o FROM (` + ids + `) ending STRAIGHT_JOIN coupon_orders o ON o.id = ending.id`, args
+}
+
+// giveBack adds the units of orders to the stocks of their segments, in the order in
+// which all transactions lock those.
+func giveBack(ctx context.Context, conn *sqlx.Conn, all []ending) error {
+	units := map[order.Segment]int{}
+	for _, o := range all {
+		units[o.segment]++
+	}
+	segments := make([]order.Segment, 0, len(units))
+	for s := range units {
+		segments = append(segments, s)
+	}
+	slices.SortFunc(segments, func(a, b order.Segment) int {
+		return cmp.Or(cmp.Compare(min(a.Number, 1), min(b.Number, 1)), cmp.Compare(a.CouponID, b.CouponID),
+			cmp.Compare(a.Number, b.Number))
+	})
+	for _, s := range segments {
+		q := `UPDATE coupons SET stock = stock + ?, version = version + 1 WHERE id = ?`
+		args := []any{units[s], s.CouponID}
+		if s.Number > 0 {
+			q = `UPDATE coupon_segments SET stock = stock + ?, version = version + 1 WHERE coupon_id = ? AND segment = ?`
+			args = append(args, s.Number)
+		}
+		if n, err := execute(ctx, conn, q, args...); err != nil || n != 1 {
+			return errors.Join(fmt.Errorf("coupon %d, segment %d: %d rows got units", s.CouponID, s.Number, n), err)
+		}
+	}
+	return nil
+}
+
+// execute returns the number of rows that a statement has changed.
+func execute(ctx context.Context, conn *sqlx.Conn, q string, args ...any) (int, error) {
+	result, err := conn.ExecContext(ctx, q, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}

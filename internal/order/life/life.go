@@ -1,0 +1,98 @@
+// Package life changes orders after their claim: an order is used, returned, or expires.
+//
+// Each transition is one conditional statement whose row count is the verdict, so of two
+// that race one wins, and the other is told which. An order that ends moves from
+// coupon_orders to coupon_orders_ended in the transaction that gives its unit back; no
+// lock is needed for it, because a unit goes back only with the row that counted.
+package life
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
+)
+
+// Orders changes the orders of a database.
+type Orders struct {
+	db      *sqlx.DB
+	store   *order.Store
+	coupons *coupon.Cache
+	ctx     context.Context // ends at Close
+	cancel  context.CancelFunc
+	sweeps  sync.WaitGroup
+}
+
+// New returns the Orders of db. Coupons is reloaded when units come back.
+func New(db *sqlx.DB, coupons *coupon.Cache) *Orders {
+	s := &Orders{db: db, store: order.NewStore(db), coupons: coupons}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// A Caller is who wants to change an order.
+type Caller struct {
+	UserID int64
+	Admin  bool
+}
+
+// Use marks an order used, by a user and with a reference of 1 to 64 printable ASCII
+// characters that names this use. Repeated with the same reference it returns the same
+// order. The error is order.ErrNotFound, order.ErrReturned, order.ErrExpired, a
+// *order.UsedError if it was used with another reference, or wraps order.ErrOutcomeUnknown.
+func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order.Order, error) {
+	const q = `
+		UPDATE coupon_orders SET used_at = UTC_TIMESTAMP(3), used_by = ?, used_ref = ?
+		WHERE id = ? AND used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`
+	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
+		_, err := conn.ExecContext(ctx, q, by, reference, id)
+		return err
+	})
+	if err != nil && !errors.Is(err, transaction.ErrUnknown) {
+		return order.Order{}, unknown("use", id, err)
+	}
+	o, err2 := s.store.Find(ctx, id) // also what a lost reply has done
+	switch {
+	case errors.Is(err2, order.ErrNotFound):
+		return order.Order{}, err2
+	case err2 != nil:
+		return order.Order{}, unknown("use", id, errors.Join(err, err2))
+	case o.State == order.Used && *o.UsedRef == reference:
+		return o, nil
+	case o.State == order.Claimed:
+		return order.Order{}, unknown("use", id, errors.Join(err, errNotSeen))
+	}
+	return order.Order{}, verdict(o)
+}
+
+// errNotSeen says that the order is as it was before: the transaction may not have been
+// executed yet, or a server was read that lags.
+var errNotSeen = errors.New("the change is not seen")
+
+// verdict returns why an order cannot be used or returned.
+func verdict(o order.Order) error {
+	switch o.State {
+	case order.Used:
+		return &order.UsedError{At: *o.UsedAt}
+	case order.Returned:
+		return order.ErrReturned
+	case order.Expired:
+		return order.ErrExpired
+	}
+	return unknown("change", o.ID, errNotSeen)
+}
+
+// unknown returns the error of a change that may have been made.
+func unknown(what string, id int64, err error) error {
+	return fmt.Errorf("%w: %s order %d: %w", order.ErrOutcomeUnknown, what, id, err)
+}
+
+func (s *Orders) inTx(ctx context.Context, do func(conn *sqlx.Conn) error) error {
+	return transaction.Retry(ctx, func() error { return transaction.Run(ctx, s.db, do) })
+}

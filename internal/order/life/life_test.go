@@ -1,0 +1,344 @@
+package life_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/life"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
+
+const couponID = 1
+
+var threeEach = coupon.Rules{PerUser: 3, Returnable: true}
+
+// instance is one of the service, with what happens after the claim. It has no lock: no
+// promise depends on it.
+type instance struct {
+	*ordertest.Instance
+	*life.Orders
+}
+
+func open(s *ordertest.Sale, changes ...func(*ordertest.Config)) instance {
+	var orders *life.Orders
+	return instance{s.Instance(append(changes, ordertest.WithLocker(lock.None()), func(c *ordertest.Config) {
+		orders = life.New(c.Commit.DB, c.Order.Coupons)
+	})...), orders}
+}
+
+func (i instance) claim(t *testing.T, user int64, number int) order.Order {
+	t.Helper()
+	o, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: user, Number: number}, couponID)
+	if err != nil {
+		t.Fatalf("user %d, number %d: %v", user, number, err)
+	}
+	return o
+}
+
+// atOnce calls do n times at once and returns how often it returned each error.
+func atOnce(n int, do func(i int) error) map[string]int {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	verdicts := map[string]int{}
+	for i := range n {
+		wg.Go(func() {
+			verdict := "none"
+			if err := do(i); err != nil {
+				verdict = errors.Unwrap(fmt.Errorf("%w", err)).Error()
+				for _, known := range []error{order.ErrUsed, order.ErrReturned, order.ErrExpired} {
+					if errors.Is(err, known) {
+						verdict = known.Error()
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			verdicts[verdict]++
+		})
+	}
+	wg.Wait()
+	return verdicts
+}
+
+func mustHold(t *testing.T, s *ordertest.Sale) order.Audit {
+	t.Helper()
+	a := s.Audit(couponID)
+	if a.Oversold()+a.Duplicates()+a.Undersold()+a.Surplus() != 0 {
+		t.Errorf("audit %+v", a)
+	}
+	return a
+}
+
+// A user has at most as many orders as the coupon allows, whatever the strategy, and
+// without a lock.
+func TestUserHasAtMostPerUserOrders(t *testing.T) {
+	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
+		s.Ruled(couponID, 100, threeEach)
+		for _, i := range []*ordertest.Instance{a, b} {
+			if _, err := i.ClaimNumber(s.T.Context(), order.Claimant{UserID: 1, Number: 4}, couponID); !errors.Is(err,
+				order.ErrLimitReached) {
+				s.T.Errorf("number 4: %v", err)
+			}
+		}
+		for number := range 3 {
+			atOnce(10, func(n int) error {
+				i := []*ordertest.Instance{a, b}[n%2]
+				_, err := i.ClaimNumber(s.T.Context(), order.Claimant{UserID: 1, Number: number + 1}, couponID)
+				return err
+			})
+			ordertest.MustRecoverNumber(s.T, a, couponID, order.Claimant{UserID: 1, Number: number + 1})
+		}
+		if found := mustHold(s.T, s); found.Orders != 3 || found.MostPerUser != 3 || found.Stock != 97 {
+			s.T.Errorf("audit %+v", found)
+		}
+	})
+}
+
+// A repeated claim finds its own order, not another of the same user.
+func TestRepeatedClaimFindsTheOrderOfItsNumber(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 2, threeEach)
+	a, b := open(s), open(s)
+	first, second := a.claim(t, 1, 1), a.claim(t, 1, 2) // sold out
+	for _, i := range []instance{a, b} {
+		for number, want := range map[int]int64{1: first.ID, 2: second.ID} {
+			_, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: 1, Number: number}, couponID)
+			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != want {
+				t.Errorf("number %d: %v, want order %d", number, err, want)
+			}
+		}
+		if _, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: 1, Number: 3}, couponID); !errors.Is(err,
+			coupon.ErrSoldOut) {
+			t.Errorf("number 3: %v", err)
+		}
+	}
+}
+
+// Of uses and returns of one order that race, one wins, and the others are told which.
+func TestOneTransitionOfAnOrderWins(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 100, threeEach)
+	a, b := open(s), open(s)
+	for user := range int64(20) {
+		o := a.claim(t, user+1, 1)
+		verdicts := atOnce(8, func(n int) error {
+			i := []instance{a, b}[n%2]
+			var err error
+			if n < 4 {
+				_, err = i.Use(t.Context(), o.ID, 9, fmt.Sprint("till ", n))
+			} else {
+				_, err = i.Return(t.Context(), o.ID, life.Caller{UserID: o.UserID})
+			}
+			return err
+		})
+		used := verdicts["none"] == 1 && verdicts[order.ErrUsed.Error()] == 7
+		returned := verdicts["none"] == 4 && verdicts[order.ErrReturned.Error()] == 4
+		if !used && !returned {
+			t.Errorf("verdicts %v", verdicts)
+		}
+	}
+	mustHold(t, s)
+}
+
+// Requests that are repeated get the same reply, also when the reply to COMMIT was lost.
+func TestTransitionsMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 10, threeEach)
+	proxy, through := s.Proxied()
+	i := open(s, through)
+	used, returned := i.claim(t, 1, 1), i.claim(t, 1, 2)
+	for range 2 {
+		proxy.Inject(faultproxy.LoseReply, "COMMIT", 1)
+		if o, err := i.Use(t.Context(), used.ID, 9, "till 7/4711"); err != nil || o.State != order.Used {
+			t.Errorf("use: %+v, %v", o, err)
+		}
+		proxy.Inject(faultproxy.LoseReply, "COMMIT", 1)
+		o, err := i.Return(t.Context(), returned.ID, life.Caller{UserID: 1})
+		if err != nil || o.State != order.Returned {
+			t.Errorf("return: %+v, %v", o, err)
+		}
+		proxy.Heal()
+	}
+	if _, err := i.Use(t.Context(), used.ID, 9, "till 8/1"); !errors.Is(err, order.ErrUsed) {
+		t.Errorf("another use: %v", err)
+	}
+	if a := mustHold(t, s); a.Stock != 9 || a.Used != 1 || a.Returned != 1 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
+// Who may return an order, and which.
+func TestOnlyReturnableOrdersAreReturned(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(couponID, 10)
+	i := open(s)
+	o := i.claim(t, 1, 1)
+	for name, test := range map[string]struct {
+		by   life.Caller
+		want error
+	}{
+		"its user":     {life.Caller{UserID: 1}, order.ErrNotReturnable},
+		"another user": {life.Caller{UserID: 2}, order.ErrNotFound},
+	} {
+		if _, err := i.Return(t.Context(), o.ID, test.by); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := i.Return(t.Context(), o.ID, life.Caller{UserID: 2, Admin: true}); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+	if _, err := i.Return(t.Context(), o.ID+1, life.Caller{Admin: true}); !errors.Is(err, order.ErrNotFound) {
+		t.Errorf("no order: %v", err)
+	}
+	mustHold(t, s)
+}
+
+// A unit that came back is sold again, to the same user too, and no instance tells a
+// winner of an order that has ended, or that there is none of one that counts.
+func TestReturnedUnitIsSoldAgain(t *testing.T) {
+	t.Parallel()
+	for _, segments := range []int{1, 8} {
+		t.Run(fmt.Sprint(segments, " segments"), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			c, err := s.New(couponID, 20).Split(segments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Create(c, coupon.Rules{PerUser: 1, Returnable: true})
+			a, b := open(s), open(s)
+			orders := map[int64]order.Order{}
+			for user := range int64(20) {
+				orders[user+1] = a.claim(t, user+1, 1)
+			}
+			for user := range int64(20) {
+				for _, i := range []instance{a, b} {
+					ordertest.MustBeSoldOut(t, i.Instance, couponID)
+				}
+				if _, err := a.Return(t.Context(), orders[user+1].ID, life.Caller{UserID: user + 1}); err != nil {
+					t.Fatal(err)
+				}
+				next := 100 + user
+				if user%2 == 0 {
+					next = user + 1
+				}
+				labtest.Eventually(t, "the unit is sold at the other instance", func() bool {
+					o, err := b.Claim(t.Context(), next, couponID)
+					orders[next] = o
+					return err == nil
+				})
+				for _, i := range []instance{a, b} { // its reply was lost
+					_, err := i.Claim(t.Context(), next, couponID)
+					claimed, ok := errors.AsType[*order.AlreadyClaimedError](err)
+					if !ok || claimed.OrderID != orders[next].ID {
+						t.Errorf("the new winner %d: %v, want order %d", next, err, orders[next].ID)
+					}
+				}
+			}
+			mustHold(t, s)
+		})
+	}
+}
+
+// Orders expire at their time, not before, and their units are on sale soon after. Two
+// instances sweep; returns and uses race with them.
+func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	const stock = 1200 // more than one transaction ends
+	s.Ruled(couponID, stock, coupon.Rules{PerUser: 100, HoldSeconds: 10, Returnable: true})
+	a, b := open(s), open(s)
+	for _, i := range []instance{a, b} {
+		i.Sweep(func(err error) { t.Error(err) })
+		t.Cleanup(i.Orders.Close)
+	}
+	orders := make([]order.Order, stock)
+	atOnce(24, func(n int) error {
+		for k := range stock / 24 {
+			user := int64(n + 1)
+			by := order.Claimant{UserID: user, Number: k + 1}
+			orders[n*stock/24+k], _ = []instance{a, b}[n%2].ClaimNumber(t.Context(), by, couponID)
+		}
+		return nil
+	})
+	if found := s.Audit(couponID); found.Orders != stock {
+		t.Fatalf("audit %+v", found)
+	}
+	if _, err := a.Use(t.Context(), orders[0].ID, 9, "in time"); err != nil {
+		t.Error(err)
+	}
+	labtest.Eventually(t, "the first has expired", func() bool {
+		o, err := s.Orders.Find(t.Context(), orders[1].ID)
+		return err == nil && o.State == order.Expired
+	})
+	for _, i := range []instance{a, b} {
+		if _, err := i.Use(t.Context(), orders[1].ID, 9, "late"); !errors.Is(err, order.ErrExpired) {
+			t.Errorf("use in minute 16: %v", err)
+		}
+		_, err := i.Return(t.Context(), orders[1].ID, life.Caller{UserID: orders[1].UserID})
+		if !errors.Is(err, order.ErrExpired) {
+			t.Errorf("return after the end: %v", err)
+		}
+	}
+	labtest.Eventually(t, "all have expired", func() bool { return s.Audit(couponID).Expired == stock-1 })
+	found := mustHold(t, s)
+	if found.Orders != 1 || found.Used != 1 || found.Stock != stock-1 {
+		t.Errorf("audit %+v", found)
+	}
+	var early int
+	s.Get(&early, `SELECT COUNT(*) FROM coupon_orders_ended WHERE ended_at < created_at + INTERVAL 10 SECOND`)
+	if early != 0 {
+		t.Errorf("%d orders ended before their time", early)
+	}
+	labtest.Eventually(t, "the holds are gone", func() bool {
+		var holds int
+		s.Get(&holds, `SELECT COUNT(*) FROM coupon_holds`)
+		return holds == 0
+	})
+	a.claim(t, 1, 2)
+}
+
+// Claims, returns and uses at once, at two instances: nothing is lost or made twice.
+func TestPromisesHoldWhileOrdersComeBack(t *testing.T) {
+	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
+		s.Ruled(couponID, 30, threeEach)
+		both := []instance{open(s), open(s)}
+		ctx, cancel := context.WithTimeout(s.T.Context(), 2*time.Second)
+		defer cancel()
+		var returns atomic.Int64
+		atOnce(16, func(n int) error {
+			for round := 0; ctx.Err() == nil; round++ {
+				by := order.Claimant{UserID: int64((n+round)%20 + 1), Number: round%3 + 1}
+				o, err := []*ordertest.Instance{a, b}[n%2].ClaimNumber(ctx, by, couponID)
+				if err != nil {
+					continue
+				}
+				if _, err := both[n%2].Return(ctx, o.ID, life.Caller{UserID: by.UserID}); err == nil {
+					returns.Add(1)
+				}
+			}
+			return nil
+		})
+		if returns.Load() == 0 {
+			s.T.Error("nothing came back")
+		}
+		mustHold(s.T, s)
+	})
+}

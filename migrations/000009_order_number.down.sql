@@ -1,0 +1,2 @@
+-- Nothing: the key goes with its table.
+DO 0
