@@ -109,7 +109,7 @@ func (c *conn) CloseWrite() error {
 }
 
 // readable is how long the request of a connection that has waited may take to be read.
-const readable = time.Millisecond
+const readable = 5 * time.Millisecond
 
 // refuse responds to the request of c, and closes c: with unread data, the kernel would
 // reset it, and the client might not read the response. A client that has sent nothing gets
@@ -124,12 +124,17 @@ func (l *Listener) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// Drain accepts what has connected and then nothing more. Call it before
-// http.Server.Shutdown: the kernel resets connections that are not accepted when their
-// listener closes, also if they have sent a request.
+// Drain accepts what has connected and then nothing more, and gives clients a second to close
+// their connections. Call it before http.Server.Shutdown: the kernel resets connections that
+// are not accepted when their listener closes, and those that Shutdown closes as idle, also if
+// they have sent a request.
 func (l *Listener) Drain(ctx context.Context) error {
 	awaitHandshakes(ctx, l.Listener)
-	return l.Close()
+	err := l.Close()
+	for end := time.Now().Add(time.Second); len(l.open) > 0 && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
 }
 
 // Close implements net.Listener.

@@ -56,6 +56,8 @@ func (a *API) check(ctx context.Context) (checks map[string]string, ready bool) 
 // probe runs all probes at once and returns their results by name. The errors
 // are logged but left out, because /readyz is open to strangers.
 func (a *API) probe(ctx context.Context) (checks map[string]string, ok bool) {
+	a.probing.Lock() // else an older result might be logged after a newer one
+	defer a.probing.Unlock()
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	errs := make([]error, len(a.cfg.Probes))
@@ -97,7 +99,7 @@ func (a *API) Watch(ctx context.Context) {
 	}
 }
 
-// passOn has a proxy that says that it can (deploy/nginx/nginx.conf) send a request to
+// passOn has a proxy that says that it can (deploy/nginx/nginx.conf) send a read or a claim to
 // another instance, while a server that this one needs is unavailable: nothing has been
 // done for it here. Other requests are tried nevertheless.
 func (a *API) passOn(ctx huma.Context, next func(huma.Context)) {

@@ -69,6 +69,7 @@ type API struct {
 	metrics  *metrics
 	outage   outage        // what logUnavailable has logged last
 	failing  sync.Map      // the names of the probes that failed the last time
+	probing  sync.Mutex    // a probe runs
 	unready  atomic.Bool   // a server that claims need is unavailable: see Watch
 	suspect  chan struct{} // has an element if Watch is to look at once
 	draining atomic.Bool
