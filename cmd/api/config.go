@@ -59,6 +59,7 @@ type config struct {
 	AddressRate    float64        `env:"ADDRESS_RATE" envDefault:"50" limits:"0..1000000" doc:"requests a second without a valid token that this instance serves each client address on average; 0 for no limit"`
 	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" limits:"1..1000000" doc:"requests without a valid token that an address may send at once"`
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
+	CORSOrigins    []string       `env:"CORS_ORIGINS" doc:"origins (https://shop.example), separated by commas, whose pages may use the API from a browser, or * for all; with none, no page of another origin can. Cookies and other credentials are never allowed: tokens travel in a header"`
 
 	HTTPConns int `env:"HTTP_CONNS" envDefault:"1024" limits:"1..1000000" doc:"connections that this instance has open; further ones wait until others close, for CLAIM_TIMEOUT at most, and then get 503; while any wait, each response closes its connection"`
 
@@ -174,6 +175,11 @@ func (c config) check() []settingError {
 		"must be a URL like http://host:4318/v1/traces")
 	require(slices.Contains([]string{"http/protobuf", "grpc"}, c.OTLPProtocol), "OTEL_EXPORTER_OTLP_PROTOCOL",
 		"must be http/protobuf or grpc")
+	for _, origin := range c.CORSOrigins {
+		require(isOrigin(origin) || origin == "*" && len(c.CORSOrigins) == 1, "CORS_ORIGINS", fmt.Sprintf(
+			"%q is no origin as browsers send it: https://shop.example, in lower case, with the port if it is not"+
+				" the scheme's, and nothing after it; or * alone", origin))
+	}
 	for _, guard := range c.GuardsOff {
 		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF",
 			fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
@@ -212,6 +218,15 @@ func (c config) checkServers() (broken []settingError) {
 	rdb, err := connect.Redis(c.RedisURL, 1)
 	check("REDIS_URL", c.RedisURL, rdb, err)
 	return broken
+}
+
+var originForm = regexp.MustCompile(`^(http|https)://([a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
+
+// isOrigin reports whether a browser may send s as the Origin of a web page. Another
+// way to write one would never match.
+func isOrigin(s string) bool {
+	m := originForm.FindStringSubmatch(s)
+	return m != nil && m[1]+m[4] != "http:80" && m[1]+m[4] != "https:443"
 }
 
 // isHTTP reports whether address is empty or a URL of http or https.

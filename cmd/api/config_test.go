@@ -26,8 +26,8 @@ func TestEveryBadSettingIsReported(t *testing.T) {
 		"JWT_SECRET":  "short", "LOCK": "paper", "LOCK_SCOPE": "world", "LOCK_TTL": "1ms", "LOCK_WAIT": "-1s",
 		"COMMIT": "never", "COUPON_CACHE": "-1s", "CLAIM_TIMEOUT": "soon",
 		"HTTP_CONNS": "0", "USER_RATE": "-1", "USER_BURST": "0", "ADDRESS_RATE": "NaN", "ADDRESS_BURST": "-1",
-		"TRUSTED_PROXIES": "nginx",
-		"DRAIN_DELAY":     "-1s", "DRAIN_TIMEOUT": "0s",
+		"TRUSTED_PROXIES": "nginx", "CORS_ORIGINS": "shop.example",
+		"DRAIN_DELAY": "-1s", "DRAIN_TIMEOUT": "0s",
 		"LOG_LEVEL": "loud", "ACCESS_LOG": "1.5", "DOCS": "some", "MIGRATE": "perhaps", "LAB": "sure",
 		"GUARDS_OFF": "door",
 	}
@@ -77,6 +77,29 @@ func TestBadSettingsSayWhy(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), test.name+": ") ||
 			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), long) {
 			t.Errorf("%s=%s: %v, want %q", test.name, test.value, err, test.want)
+		}
+	}
+}
+
+func TestOriginsAreWrittenAsBrowsersDo(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"MYSQL_DSN": "root@tcp(db)/x", "REDIS_URL": "redis://r", "JWT_SECRET": secret}
+	for value, ok := range map[string]bool{
+		"": true, "*": true, "https://shop.example": true, "https://shop.example:8443,http://localhost:5173": true,
+		"http://127.0.0.1": true, "http://[::1]:3000": true, "https://xn--bcher-kva.example": true,
+		"https://shop.example/": false, "https://shop.example/cart": false, "https://shop.example?x": false,
+		"https://shop.example#x": false, "https://user@shop.example": false, "shop.example": false, "null": false,
+		"//shop.example": false, "https://": false, "https://shop.example, http://localhost:5173": false,
+		"https://shop.example http://localhost": false, "https://shop.example,": false,
+		"https://*.shop.example": false,
+		"*,https://shop.example": false, "https://shop.example:443": false, "http://localhost:80": false,
+		"https://Shop.example": false, "https://shop.example:": false, "https://bücher.example": false,
+		"file:///shop": false, `"https://shop.example"`: false,
+	} {
+		env["CORS_ORIGINS"] = value
+		_, err := configFrom(from(env))
+		if (err == nil) != ok || err != nil && !strings.HasPrefix(err.Error(), "CORS_ORIGINS: ") {
+			t.Errorf("%q: %v, want valid: %v", value, err, ok)
 		}
 	}
 }

@@ -117,8 +117,8 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
-		TrustedProxies: cfg.TrustedProxies,
-		Instance:       cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
+		TrustedProxies: cfg.TrustedProxies, CORSOrigins: cfg.CORSOrigins,
+		Instance: cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
 		Probes: append(p.probes(cfg, guards, log), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})

@@ -46,6 +46,9 @@ type Config struct {
 	// of the proxies whose X-Real-IP is the client's address; may be empty
 	TrustedProxies []netip.Prefix
 
+	// CORSOrigins are those whose pages may use the API, or * alone; none if empty.
+	CORSOrigins []string
+
 	// Now is the clock of what is created; nil means the instance's own.
 	Now func() time.Time
 
@@ -105,6 +108,10 @@ func (a *API) Overloaded() []byte {
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
 	}
 	maps.Copy(resp.Header, overloaded.header)
+	if len(a.cfg.CORSOrigins) > 0 { // of any origin: which it is has not been read, and the response tells nothing
+		resp.Header.Set("Access-Control-Allow-Origin", "*")
+		resp.Header.Set("Access-Control-Expose-Headers", "Retry-After, X-Instance")
+	}
 	var b bytes.Buffer
 	_ = resp.Write(&b) // a Buffer returns no error
 	return b.Bytes()

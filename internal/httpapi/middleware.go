@@ -13,8 +13,8 @@ import (
 )
 
 // middleware handles what all requests have in common: it names the instance,
-// sets the security headers, bounds the body, recovers from panics, counts
-// responses by status and logs a sample of them.
+// sets the security headers, recovers from panics, counts responses by status and
+// logs a sample of them.
 func (a *API) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
@@ -36,14 +36,21 @@ func (a *API) middleware(next http.Handler) http.Handler {
 				a.logRequest(r, status, rec.BytesWritten(), time.Since(start))
 			}
 		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// boundBody refuses requests with more than maxBody.
+func boundBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
-			tooLarge.write(rec)
+			tooLarge.write(w)
 			return
 		}
 		if r.ContentLength < 0 { // chunked, of unknown length
-			r.Body = http.MaxBytesReader(rec, r.Body, maxBody+1)
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody+1)
 		}
-		next.ServeHTTP(rec, r)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -21,7 +21,7 @@ func (a *API) routes() http.Handler {
 	if a.cfg.Traces != nil {
 		r.Use(a.traced, nameSpan)
 	}
-	r.Use(a.middleware, middleware.GetHead)
+	r.Use(a.middleware, crossOrigin(a.cfg.CORSOrigins), boundBody, middleware.GetHead)
 	r.NotFound(a.limitAddress(noRoute).ServeHTTP)
 	r.MethodNotAllowed(a.limitAddress(a.methodNotAllowed(r)).ServeHTTP)
 

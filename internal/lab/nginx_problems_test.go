@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // A problem is what a problem document must have.
@@ -41,6 +43,28 @@ func send(t *testing.T, n *lab.Nginx, request string) (*http.Response, string) {
 		t.Fatalf("%.40q: %v", request, err)
 	}
 	return resp, string(body)
+}
+
+// A page of another origin reads nginx's own errors only where the operator has named the origin.
+func TestNginxSharesItsErrorsWithNamedOrigins(t *testing.T) {
+	t.Parallel()
+	dir := copyOfConf(t)
+	replace(t, filepath.Join(dir, "problems.conf"), "#\"https://shop.example\"", "\"https://shop.example\"")
+	for conf, allowed := range map[string]string{conf: "", dir: "https://shop.example"} {
+		n, err := lab.StartNginx(labtest.Lab(t), conf, "unix:/nothing")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(n.Kill)
+		for origin, want := range map[string]string{"https://shop.example": allowed, "https://evil.example": ""} {
+			resp, body := send(t, n, "POST /orders HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nOrigin: "+origin+"\r\n\r\nx")
+			wantProblem(t, resp, body, 413, "body_too_large")
+			exposed := resp.Header.Get("Access-Control-Expose-Headers")
+			if resp.Header.Get("Access-Control-Allow-Origin") != want || (exposed != "") != (want != "") {
+				t.Errorf("%s: %v, want %q", origin, resp.Header, want)
+			}
+		}
+	}
 }
 
 // wantProblem checks that a response is a problem document with all members.
