@@ -142,12 +142,14 @@ lint: go bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) a
 each-commit: go ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
 	@tools/each-commit.sh $(RANGE)
 
-interop: go bin/api $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node, and run two rows of the demo
-	@deploy/install.sh servers locks network tests interop node
+interop: go bin/api $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node, count events in Python, and run two rows of the demo
+	@deploy/install.sh servers locks network tests interop node python
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestDemo' ./loadtest/experiments/demo/
+	@python3 -m venv bin/redis-py && bin/redis-py/bin/pip install -q -r examples/holders/python/requirements.txt
+	@INTEROP=1 PYTHON=$(CURDIR)/bin/redis-py/bin/python go test -count=1 -v ./examples/consumer/
 
 mutants: install ## break the service in one place after the other, and see a test fail for each
 	@deploy/install.sh locks tests

@@ -31,6 +31,8 @@ var forbidden = map[string][]string{
 		module + "internal/lock/"},
 	"internal/order": {"net/http", module + "internal/httpapi", module + "internal/lock/",
 		module + "internal/order/"},
+	"internal/order/events": {"net/http", module + "internal/httpapi", module + "internal/lock/",
+		module + "internal/order/commit", module + "internal/order/life", module + "internal/order/winners"},
 	"internal/order/commit": {"net/http", module + "internal/httpapi", module + "internal/lock/",
 		module + "internal/order/winners"},
 	"internal/order/winners": {"net/http", module + "internal/httpapi", module + "internal/lock/",

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"crypto/rand"
 	"io"
 	"maps"
 	"regexp"
@@ -57,4 +59,47 @@ func TestInstancesNeedNoAccountThatChangesTheSchema(t *testing.T) {
 			t.Errorf("LOCK=%s: audit: %+v", lock, r)
 		}
 	}
+}
+
+// What happened is not changed afterwards: the account may have fewer rights.
+func TestInstancesOnlyAddToWhatHappened(t *testing.T) {
+	t.Parallel()
+	env := settings(t, map[string]string{"EVENTS": "true", "MIGRATE": "false"})
+	admin := labtest.Open(t, env["MYSQL_DSN"])
+	labtest.Migrate(t, admin)
+	name := "u" + strings.ToLower(rand.Text()[:8])
+	admin.MustExec(`CREATE USER ` + name + ` IDENTIFIED BY 'PASSWORD'`)
+	var tables []string
+	const q = `SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()`
+	if err := admin.Select(&tables, q); err != nil {
+		t.Fatal(err)
+	}
+	rights := map[string]string{
+		"coupon_changes": "SELECT, INSERT", "coupon_updates": "SELECT, INSERT",
+		"coupon_orders_ended": "SELECT, INSERT",
+		"coupon_events":       "SELECT, INSERT, DELETE",
+	}
+	for _, table := range tables {
+		all := cmp.Or(rights[table], "SELECT, INSERT, UPDATE, DELETE")
+		admin.MustExec(`GRANT ` + all + ` ON ` + table + ` TO ` + name)
+	}
+	env["MYSQL_DSN"] = strings.Replace(env["MYSQL_DSN"], "root@", name+":PASSWORD@", 1)
+	i := start(t, env).ready(t)
+	path := "/coupons/" + i.createCoupon(t, 2) + "/orders"
+	for user := range int64(2) {
+		r := i.post(t, path, tokenFor(t, user+1, auth.RoleUser), "")
+		id, _ := r.body["id"].(string)
+		token := tokenFor(t, 9, auth.RoleAdmin)
+		if user == 0 {
+			r = i.do(t, "DELETE", "/orders/"+id, token, "")
+		} else {
+			r = i.do(t, "PUT", "/orders/"+id+"/use", token, `{"reference":"till-7"}`)
+		}
+		if r.status != 200 {
+			t.Errorf("order %s: %+v\n%s", id, r, i.log)
+		}
+	}
+	eventually(t, func() bool {
+		return strings.Contains(i.get(t, "/metrics", "").text, "\nflashsale_events_published_total 4\n")
+	})
 }

@@ -46,6 +46,9 @@ type config struct {
 	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" limits:"1ms..1m" doc:"longest wait for a lock with LOCK_SCOPE=coupon or segment; CLAIM_TIMEOUT may end it first"`
 	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: concurrent claims share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
 
+	Events      bool   `env:"EVENTS" envDefault:"false" doc:"publish what happens to orders in the Redis stream PREFIXevents, where PREFIX is REDIS_PREFIX (see operations.md); the same on every instance"`
+	EventsRedis string `env:"EVENTS_REDIS" secret:"true" doc:"URL of the Redis that has the stream, as for REDIS_URL; REDIS_URL if empty"`
+
 	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, all different, separated by commas"`
 	ZKAddr       string   `env:"ZK_ADDR" doc:"for LOCK=zk: host:port, several separated by commas; LOCK_TTL is the session timeout; while the servers grant less (maxSessionTimeout, 40s by default), the instance is not ready"`
 	EtcdAddr     string   `env:"ETCD_ADDR" doc:"for LOCK=etcd: host:port, several separated by commas; etcd's users are not supported"`
@@ -206,7 +209,7 @@ func (c config) lockPrefix() string {
 func (c config) checkServers() (broken []settingError) {
 	check := func(name, value string, pool io.Closer, err error) {
 		switch {
-		case value == "": // reported as missing
+		case value == "": // reported as missing, or optional
 		case err != nil:
 			broken = append(broken, settingError{name, err.Error()})
 		default:
@@ -217,6 +220,8 @@ func (c config) checkServers() (broken []settingError) {
 	check("MYSQL_DSN", c.MySQLDSN, db, err)
 	rdb, err := connect.Redis(c.RedisURL, 1)
 	check("REDIS_URL", c.RedisURL, rdb, err)
+	events, err := connect.Redis(c.EventsRedis, 1)
+	check("EVENTS_REDIS", c.EventsRedis, events, err)
 	return broken
 }
 

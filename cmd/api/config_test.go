@@ -67,6 +67,8 @@ func TestBadSettingsSayWhy(t *testing.T) {
 		{"JWT_SECRETS", "a=" + long + ",", "must be kid=secret"},
 		{"JWT_SECRETS", "a=" + long + ",a=" + long, "the kid a twice"},
 		{"REDIS_URL", "http://redis", "not a Redis URL"},
+		{"EVENTS_REDIS", "http://redis", "not a Redis URL"},
+		{"EVENTS", "on", "is not true or false"},
 		{"REDIS_URL", "rediss://r?client_cert=/missing.pem&client_key=/k.pem", "/missing.pem: no such file"},
 		{"REDIS_URL", "redis://r?client_cert=/c.pem&client_key=/k.pem", "need the scheme rediss"},
 		{"JWT_JWKS", "http://login.example.com/keys", "must be an https URL"},

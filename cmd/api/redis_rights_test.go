@@ -111,6 +111,31 @@ func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
 	}
 }
 
+// The sale goes on without the right to publish, and what waits is published with it.
+func TestEventsWaitForTheRightToPublish(t *testing.T) {
+	t.Parallel()
+	url, admin := redisUser(t, documentedUser(t))
+	mustDo(t, admin, "ACL SETUSER flashsale -xadd")
+	i := start(t, settings(t, map[string]string{"REDIS_URL": url, "EVENTS": "true"})).ready(t)
+	path := "/coupons/" + i.createCoupon(t, 1) + "/orders"
+	if r := i.post(t, path, tokenFor(t, 1, auth.RoleUser), ""); r.status != 201 {
+		t.Errorf("claim: %+v", r)
+	}
+	eventually(t, func() bool { return strings.Contains(i.log.String(), "ACL SETUSER") })
+	for _, metric := range []string{"failures_total 0", "oldest_seconds 0"} {
+		if metrics := i.get(t, "/metrics", "").text; strings.Contains(metrics, "\nflashsale_events_"+metric+"\n") {
+			t.Errorf("the metrics have %s", metric)
+		}
+	}
+	mustDo(t, admin, "ACL SETUSER flashsale +xadd")
+	eventually(t, func() bool {
+		return strings.Contains(i.get(t, "/metrics", "").text, "\nflashsale_events_published_total 1\n")
+	})
+	if n := admin.XLen(t.Context(), "flashsale:events").Val(); n != 1 {
+		t.Errorf("the stream has %d events", n)
+	}
+}
+
 // The articles' own worker counts in a string.
 func TestNeighboursInRedisDisturbNobody(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,7 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 			go s.clock.Follow(ctx, s.log)
 			s.guards.watch(func(ctx context.Context) { s.api.Ready(ctx) }) // which logs what has changed
 			s.orders.Sweep(func(err error) { s.log.Warn("expired orders are not ended", "error", err.Error()) })
+			s.relayEvents()
 			return s.awaitReady(ctx)
 		}
 		if !connect.IsUnavailable(err) {
@@ -65,6 +66,13 @@ func (s *service) prepare(ctx context.Context, cfg config) error {
 			return ctx.Err()
 		case <-time.After(pause):
 		}
+	}
+}
+
+// relayEvents publishes events until the service is closed, if it writes any.
+func (s *service) relayEvents() {
+	if s.relay != nil {
+		s.relay.Run(func(err error) { s.log.Warn("events wait in the table", "error", explained(err).Error()) })
 	}
 }
 

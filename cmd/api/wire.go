@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/order/life"
 	"example.com/flashsale/internal/order/ordermetrics"
 	"example.com/flashsale/internal/order/winners"
@@ -32,6 +34,7 @@ type service struct {
 	log     *slog.Logger
 	claims  *order.Claims
 	orders  *life.Orders
+	relay   *events.Relay // nil without EVENTS
 	api     *httpapi.API
 	guards  *guards
 	clock   *connect.Clock
@@ -88,7 +91,8 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	sections := labSections(cfg)
 	counts := ordermetrics.New(metrics)
 	committer, err := commit.New(cfg.strategy(), commit.Config{
-		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Ended: counts.Ended, Tracer: tracerOf(traces),
+		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Outbox: events.Outbox(cfg.Events),
+		Ended: counts.Ended, Tracer: tracerOf(traces),
 	})
 	if err != nil {
 		return nil, err
@@ -105,8 +109,12 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	orders := life.New(p.db, cache)
+	orders := life.New(p.db, cache, events.Outbox(cfg.Events))
 	opened.add(orders.Close)
+	relay, err := openRelay(cfg, locks, metrics, opened)
+	if err != nil {
+		return nil, err
+	}
 	registerClaims(metrics, claims, order.NewStore(p.db), opened)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, cfg.RedisPrefix+"icr:coupon"), Claims: claims,
@@ -127,10 +135,31 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		return nil, err
 	}
 	return &service{
-		log: log, claims: claims, orders: orders, api: api, guards: guards, clock: clock, metrics: metrics,
-		handler:  handler,
-		shutdown: sections.Close,
+		log: log, claims: claims, orders: orders, relay: relay, api: api, guards: guards, clock: clock,
+		metrics: metrics, handler: handler, shutdown: sections.Close,
 	}, nil
+}
+
+// openRelay returns the relay of events, or nil if there are none.
+func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, opened *closers) (*events.Relay, error) {
+	if !cfg.Events {
+		return nil, nil
+	}
+	db, err := opened.mysql(cfg.MySQLDSN, 1, connect.ShortTransactions)
+	if err != nil {
+		return nil, err
+	}
+	rdb, err := opened.redis(cmp.Or(cfg.EventsRedis, cfg.RedisURL), 1)
+	if err != nil {
+		return nil, err
+	}
+	relay := events.NewRelay(events.Config{
+		DB: db, Redis: rdb, Stream: cfg.RedisPrefix + "events",
+		Locks: locks, Lock: cfg.lockPrefix() + "redis_lock:events",
+	})
+	opened.add(relay.Close)
+	r.MustRegister(ordermetrics.Events{Relay: relay})
+	return relay, nil
 }
 
 // siteNetworks is how many networks of an IPv6 site (/48) may use up their limits

@@ -1,7 +1,15 @@
 package commit
 
+import (
+	"iter"
+
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
+)
+
 // A batch is the orders that share a transaction.
 type batch struct {
+	outbox  events.Outbox
 	parts   []part
 	orders  []*pending         // of all parts; those of a coupon in order of arrival
 	placed  []*pending         // are durable once the transaction is committed
@@ -12,6 +20,17 @@ type batch struct {
 type part struct {
 	queue  *queue
 	orders []*pending
+}
+
+// ordersOf yields the orders of pending ones.
+func ordersOf(all []*pending) iter.Seq[order.Order] {
+	return func(yield func(order.Order) bool) {
+		for _, p := range all {
+			if !yield(p.Order) {
+				return
+			}
+		}
+	}
 }
 
 func (b *batch) add(p part) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -53,7 +54,8 @@ func TestPromisesHoldOnTwoGaleraNodes(t *testing.T) {
 	t.Parallel()
 	s := newClusterSale(t, labtest.Galera(t, 2).Nodes)
 	s.checkPromises()
-	t.Run("between two statements", func(t *testing.T) { s.with(t).abortBetweenStatements(10) })
+	t.Run("between two statements", func(t *testing.T) { s.with(t).abortBefore("; UPDATE", 10) })
+	t.Run("before the event", func(t *testing.T) { s.with(t).abortBefore("; INSERT INTO coupon_events", 11) })
 }
 
 // Group Replication also reports an abort as error 1180, which proves nothing of other
@@ -160,14 +162,14 @@ func usersOf(t *testing.T, db *sqlx.DB, couponID int64) map[int64]int64 {
 	return users
 }
 
-// abortBetweenStatements aborts a batch of the first node before the last
-// statement of a round trip. MariaDB does not tell.
-func (s clusterSale) abortBetweenStatements(couponID int64) {
+// abortBefore aborts a batch of the first node before a statement of a round trip.
+// MariaDB does not tell, and executes that statement alone.
+func (s clusterSale) abortBefore(statement string, couponID int64) {
 	s.couponOnAllNodes(couponID)
-	unlocked := ordertest.WithLocker(lock.None())
+	unlocked, withEvents := ordertest.WithLocker(lock.None()), func(c *ordertest.Config) { c.Commit.Outbox = true }
 	slow := s.Instance(func(c *ordertest.Config) {
-		*c = s.ConfigOn(s.nodes[0].DSN(s.database), connect.OpenBy(openPausing))
-	}, unlocked)
+		*c = s.ConfigOn(s.nodes[0].DSN(s.database), connect.OpenBy(openPausing(statement)))
+	}, unlocked, withEvents)
 	result := make(chan error, 1)
 	acknowledged := map[int64]int64{}
 	go func() {
@@ -178,27 +180,40 @@ func (s clusterSale) abortBetweenStatements(couponID int64) {
 		result <- err
 	}()
 	labtest.Eventually(s.T, "the batch pauses", func() bool { return s.Executing("DO SLEEP%") == 1 })
-	o, err := s.Instance(s.on(s.nodes[1]), unlocked).Claim(s.T.Context(), 42, couponID)
+	o, err := s.Instance(s.on(s.nodes[1]), unlocked, withEvents).Claim(s.T.Context(), 42, couponID)
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	ordertest.Expect(s.T, "the aborted claim", result, order.ErrAlreadyClaimed)
 	acknowledged[o.ID] = o.UserID
 	s.checkNodes(couponID, acknowledged)
+	for i, node := range s.nodes {
+		var all []string
+		const q = `SELECT body FROM coupon_events WHERE body LIKE ?`
+		err := labtest.Open(s.T, node.SyncedDSN(s.database)).Select(&all, q, fmt.Sprintf(`%%","%d","%%`, couponID))
+		if err != nil || len(all) != 1 || !strings.Contains(all[0], fmt.Sprint(o.ID)) {
+			s.T.Errorf("node %d has events %q of order %d, %v", i+1, all, o.ID, err)
+		}
+	}
 }
 
-// openPausing opens a pool that pauses before the last of several statements. The
-// abort ends the pause.
-func openPausing(c driver.Connector) *sql.DB { return sql.OpenDB(pausingConnector{c}) }
+// openPausing returns a function that opens a pool that pauses before a statement of
+// several. The abort ends the pause.
+func openPausing(before string) func(driver.Connector) *sql.DB {
+	return func(c driver.Connector) *sql.DB { return sql.OpenDB(pausingConnector{c, before}) }
+}
 
-type pausingConnector struct{ driver.Connector }
+type pausingConnector struct {
+	driver.Connector
+	before string
+}
 
 func (c pausingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return pausingConn{conn.(driverConn)}, nil
+	return pausingConn{conn.(driverConn), c.before}, nil
 }
 
 // driverConn is what database/sql uses of a connection.
@@ -211,10 +226,13 @@ type driverConn interface {
 	driver.Validator
 }
 
-type pausingConn struct{ driverConn }
+type pausingConn struct {
+	driverConn
+	before string
+}
 
 func (c pausingConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	if i := strings.LastIndex(q, ";"); i >= 0 {
+	if i := strings.Index(q, c.before); i >= 0 {
 		q = q[:i] + "; DO SLEEP(10)" + q[i:]
 	}
 	return c.driverConn.ExecContext(ctx, q, args)

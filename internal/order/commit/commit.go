@@ -12,6 +12,7 @@ import (
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/tracing"
 )
 
@@ -44,6 +45,7 @@ type Config struct {
 	// see connect.DetectCluster. GroupCommit then commits in a single round trip.
 	// Without it, the server is taken for a member.
 	Standalone func() bool
+	Outbox     events.Outbox
 	Ended      func(Transaction) // optional; called at the end of each transaction, by several goroutines at once
 	Tracer     tracing.Tracer
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/tracing"
 )
 
@@ -34,6 +35,7 @@ type groupCommit struct {
 	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
 	retrySlots *slots.Slots // for batches of one coupon; the remaining connections of db are for reads
 	standalone func() bool  // see Config
+	outbox     events.Outbox
 	ended      func(Transaction)
 	tracer     tracing.Tracer
 
@@ -72,7 +74,7 @@ var errClosed = errors.New("the service is shutting down")
 func newGroupCommit(c Config) *groupCommit {
 	return &groupCommit{
 		db: c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
-		standalone: c.Standalone, ended: c.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
+		standalone: c.Standalone, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
 	}
 }
 

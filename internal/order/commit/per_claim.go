@@ -12,6 +12,7 @@ import (
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -22,11 +23,12 @@ type perClaim struct {
 	db        *sqlx.DB
 	decrement decrementFunc
 	slots     *slots.Slots // the pool's connections: a coupon whose row is locked must not take all
+	outbox    events.Outbox
 	ended     func(Transaction)
 }
 
 func newPerClaim(c Config, decrement decrementFunc) *perClaim {
-	return &perClaim{c.DB, decrement, slots.New(c.connections(), 0), c.Ended}
+	return &perClaim{c.DB, decrement, slots.New(c.connections(), 0), c.Outbox, c.Ended}
 }
 
 func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {
@@ -69,7 +71,10 @@ func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, 
 	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
 		return fmt.Errorf("insert order: %w", err)
 	}
-	return insertHolds(ctx, conn, placed)
+	if err := insertHolds(ctx, conn, placed); err != nil {
+		return err
+	}
+	return p.outbox.Insert(ctx, conn, order.Claimed, ordersOf([]*pending{placed}))
 }
 
 func (p *perClaim) Close() {}

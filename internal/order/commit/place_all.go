@@ -7,6 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -83,13 +84,16 @@ func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
 const checkRows = `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
 
 // placeStatements returns the statements that begin a transaction, insert the
-// orders and their holds, and decrement the stocks on condition of guard, and how many rows the
-// last of them has to change.
+// orders, their holds and their event, and decrement the stocks on condition of guard, and how
+// many rows the last of them has to change.
 func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any, rows int) {
 	insert, args := insertStatement(sortByKey(b.orders)...)
 	q = `START TRANSACTION; ` + insert
 	if holds, holdArgs := holdsStatement(b.orders...); holds != "" {
 		q, args = q+`; `+holds, append(args, holdArgs...)
+	}
+	if event, eventArgs := b.outbox.Statement(order.Claimed, ordersOf(b.orders)); event != "" {
+		q, args = q+`; `+event, append(args, eventArgs...)
 	}
 	for i, units := range countUnits(b.orders) {
 		if i > 0 {

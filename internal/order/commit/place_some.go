@@ -35,7 +35,10 @@ func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
 	case len(b.placed) == 0:
 		return errNonePlaced
 	}
-	return insertHolds(ctx, conn, b.placed...)
+	if err := insertHolds(ctx, conn, b.placed...); err != nil {
+		return err
+	}
+	return b.outbox.Insert(ctx, conn, order.Claimed, ordersOf(b.placed))
 }
 
 // insertOrders inserts each order whose claimant has none, and returns those.

@@ -50,7 +50,7 @@ func (g *groupCommit) next(done *batch) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.makeReady(done)
-	b := &batch{}
+	b := &batch{outbox: g.outbox}
 	for len(g.ready) > 0 && len(b.orders) < maxBatch {
 		q := g.ready[0]
 		g.ready[0] = nil
@@ -69,7 +69,7 @@ func (g *groupCommit) next(done *batch) *batch {
 func (g *groupCommit) nextOf(q *queue) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	b := &batch{}
+	b := &batch{outbox: g.outbox}
 	if g.move(q, b); len(b.parts) == 0 {
 		return nil
 	}

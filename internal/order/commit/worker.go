@@ -51,7 +51,7 @@ func (g *groupCommit) commitShared(b *batch) (err error) {
 // coupons may be locked by another transaction: the others do not wait for it again.
 func (g *groupCommit) split(b *batch) {
 	for _, p := range b.parts {
-		alone := &batch{}
+		alone := &batch{outbox: g.outbox}
 		alone.add(p)
 		g.workers.Go(func() { g.commitAlone(alone) })
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func (s *Orders) Return(ctx context.Context, id int64, by Caller) (order.Order, 
 // returned ends o, and returns it as it is then.
 func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, by int64) (order.Order, error) {
 	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
-		return end(ctx, conn, order.Returned, &by, []ending{{o, order.OwnSegment(cp, o.UserID)}})
+		return s.end(ctx, conn, order.Returned, &by, []ending{{o, order.OwnSegment(cp, o.UserID)}})
 	})
 	s.reload(ctx, o.CouponID)
 	after, err2 := s.store.Find(ctx, o.ID)
@@ -71,6 +72,16 @@ type ending struct {
 	segment order.Segment
 }
 
+func ordersOf(all []ending) iter.Seq[order.Order] {
+	return func(yield func(order.Order) bool) {
+		for _, o := range all {
+			if !yield(o.Order) {
+				return
+			}
+		}
+	}
+}
+
 // errLost says that another transition of one of the orders came first.
 var errLost = errors.New("an order has been used or has ended meanwhile")
 
@@ -82,7 +93,7 @@ var openConditions = map[order.State]string{
 
 // end moves orders to those that have ended, and gives their units back. The rows are
 // locked in the order in which claims lock them: orders before stocks.
-func end(ctx context.Context, conn *sqlx.Conn, how order.State, by *int64, all []ending) error {
+func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *int64, all []ending) error {
 	q, args := deleteStatement(all)
 	deleted, err := execute(ctx, conn, q+` WHERE `+openConditions[how], args...)
 	if err != nil {
@@ -98,6 +109,9 @@ func end(ctx context.Context, conn *sqlx.Conn, how order.State, by *int64, all [
 	q = `INSERT INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
 	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
 		return fmt.Errorf("insert ended orders: %w", err)
+	}
+	if err := s.outbox.Insert(ctx, conn, how, ordersOf(all)); err != nil {
+		return err
 	}
 	return giveBack(ctx, conn, all)
 }

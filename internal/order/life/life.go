@@ -10,12 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -24,14 +26,15 @@ type Orders struct {
 	db      *sqlx.DB
 	store   *order.Store
 	coupons *coupon.Cache
+	outbox  events.Outbox
 	ctx     context.Context // ends at Close
 	cancel  context.CancelFunc
 	sweeps  sync.WaitGroup
 }
 
 // New returns the Orders of db. Coupons is reloaded when units come back.
-func New(db *sqlx.DB, coupons *coupon.Cache) *Orders {
-	s := &Orders{db: db, store: order.NewStore(db), coupons: coupons}
+func New(db *sqlx.DB, coupons *coupon.Cache, outbox events.Outbox) *Orders {
+	s := &Orders{db: db, store: order.NewStore(db), coupons: coupons, outbox: outbox}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -47,13 +50,7 @@ type Caller struct {
 // order. The error is order.ErrNotFound, order.ErrReturned, order.ErrExpired, a
 // *order.UsedError if it was used with another reference, or wraps order.ErrOutcomeUnknown.
 func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order.Order, error) {
-	const q = `
-		UPDATE coupon_orders SET used_at = UTC_TIMESTAMP(3), used_by = ?, used_ref = ?
-		WHERE id = ? AND used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`
-	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
-		_, err := conn.ExecContext(ctx, q, by, reference, id)
-		return err
-	})
+	err := s.inTx(ctx, func(conn *sqlx.Conn) error { return s.use(ctx, conn, id, by, reference) })
 	if err != nil && !errors.Is(err, transaction.ErrUnknown) {
 		return order.Order{}, unknown("use", id, err)
 	}
@@ -69,6 +66,23 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 		return order.Order{}, unknown("use", id, errors.Join(err, errNotSeen))
 	}
 	return order.Order{}, verdict(o)
+}
+
+// use marks an order used, if it is claimed.
+func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, reference string) error {
+	const update = `
+		UPDATE coupon_orders SET used_at = UTC_TIMESTAMP(3), used_by = ?, used_ref = ?
+		WHERE id = ? AND used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`
+	const find = `SELECT ` + order.InsertColumns + ` FROM coupon_orders WHERE id = ?`
+	used, err := execute(ctx, conn, update, by, reference, id)
+	if err != nil || used == 0 || !bool(s.outbox) {
+		return err
+	}
+	var o order.Order
+	if err := conn.GetContext(ctx, &o, find, id); err != nil {
+		return fmt.Errorf("select order: %w", err)
+	}
+	return s.outbox.Insert(ctx, conn, order.Used, slices.Values([]order.Order{o}))
 }
 
 // errNotSeen says that the order is as it was before: the transaction may not have been

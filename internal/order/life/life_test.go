@@ -35,7 +35,7 @@ type instance struct {
 func open(s *ordertest.Sale, changes ...func(*ordertest.Config)) instance {
 	var orders *life.Orders
 	return instance{s.Instance(append(changes, ordertest.WithLocker(lock.None()), func(c *ordertest.Config) {
-		orders = life.New(c.Commit.DB, c.Order.Coupons)
+		orders = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox)
 	})...), orders}
 }
 

@@ -134,7 +134,7 @@ func (s *Orders) expire(ctx context.Context, conn *sqlx.Conn, due []ending) erro
 	if len(due) == 0 {
 		return nil
 	}
-	return end(ctx, conn, order.Expired, nil, due)
+	return s.end(ctx, conn, order.Expired, nil, due)
 }
 
 func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {

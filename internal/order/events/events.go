@@ -1,0 +1,66 @@
+// Package events tells other systems what has happened to orders. The transaction that
+// changes orders writes a row to coupon_events, its outbox, so there is an event of what
+// was committed and of nothing else. A Relay publishes the rows in a Redis stream.
+package events
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/jmoiron/sqlx"
+
+	"example.com/flashsale/internal/order"
+)
+
+// An Outbox says whether the transactions of orders write events. They all do, or none.
+type Outbox bool
+
+// Statement returns the INSERT of the event that the orders of a transaction have become
+// of a state, or "" if there is no outbox. It must follow the statement that has changed
+// them. It writes nothing if the first of them is not where that statement has put it: a
+// node of a cluster may have undone the transaction without an error, and would commit
+// this statement alone.
+//
+// The body of an event is JSON. An order is in it with its id, its coupon, its user and
+// its number:
+//
+//	{"v":1,"kind":"claimed","orders":[["7687453","12","42",1]]}
+func (on Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q string, args []any) {
+	if !on {
+		return "", nil
+	}
+	var first int64
+	body, separator := fmt.Appendf(nil, `{"v":1,"kind":"%s","orders":[`, became), ""
+	for o := range orders {
+		if separator == "" {
+			first = o.ID
+		}
+		body = fmt.Appendf(body, `%s["%d","%d","%d",%d]`, separator, o.ID, o.CouponID, o.UserID, o.Number)
+		separator = ","
+	}
+	return `INSERT INTO coupon_events (created_at, body) SELECT UTC_TIMESTAMP(3), ? FROM ` + tableOf(became) +
+		` WHERE id = ?`, []any{string(append(body, "]}"...)), first}
+}
+
+// tableOf returns the table of the orders in a state.
+func tableOf(s order.State) string {
+	if s == order.Returned || s == order.Expired {
+		return "coupon_orders_ended"
+	}
+	return "coupon_orders"
+}
+
+// Insert executes Statement.
+func (on Outbox) Insert(
+	ctx context.Context, tx sqlx.ExecerContext, became order.State, orders iter.Seq[order.Order],
+) error {
+	q, args := on.Statement(became, orders)
+	if q == "" {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+		return fmt.Errorf("insert event: %w", err)
+	}
+	return nil
+}

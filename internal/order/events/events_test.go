@@ -1,0 +1,365 @@
+package events_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/order/commit"
+	"example.com/flashsale/internal/order/events"
+	"example.com/flashsale/internal/order/life"
+	"example.com/flashsale/internal/order/ordertest"
+)
+
+func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
+
+const (
+	couponID = 1
+	stream   = "flashsale:events"
+	lockTTL  = 10 * time.Second
+)
+
+func withEvents(c *ordertest.Config) { c.Commit.Outbox = true }
+
+// A transition is what is published at least once.
+type transition struct {
+	order int64
+	kind  order.State
+}
+
+// happened returns the transitions that the tables show.
+func happened(t *testing.T, s *ordertest.Sale) map[transition]int {
+	t.Helper()
+	var all []transition
+	const q = `
+		SELECT id, 'claimed' FROM coupon_orders UNION ALL SELECT id, 'claimed' FROM coupon_orders_ended UNION ALL
+		SELECT id, 'used' FROM coupon_orders WHERE used_at IS NOT NULL UNION ALL SELECT id, how FROM coupon_orders_ended`
+	rows, err := labtest.Open(t, s.DSN).Query(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one transition
+		if err := rows.Scan(&one.order, &one.kind); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	return count(all)
+}
+
+// published returns how often the stream has each transition.
+func published(t *testing.T, rdb redis.UniversalClient) map[transition]int {
+	t.Helper()
+	var all []transition
+	for _, m := range rdb.XRange(t.Context(), stream, "-", "+").Val() {
+		var e struct {
+			V      int
+			Kind   order.State
+			Orders [][]any
+		}
+		if err := json.Unmarshal([]byte(m.Values["body"].(string)), &e); err != nil || e.V != 1 {
+			t.Fatalf("%v: %v", m, err)
+		}
+		for _, o := range e.Orders {
+			var id int64
+			fmt.Sscan(o[0].(string), &id)
+			all = append(all, transition{id, e.Kind})
+		}
+	}
+	return count(all)
+}
+
+func count(all []transition) map[transition]int {
+	times := map[transition]int{}
+	for _, one := range all {
+		times[one]++
+	}
+	return times
+}
+
+// lacking returns how many transitions of a are not in b.
+func lacking(a, b map[transition]int) int {
+	rest := maps.Clone(a)
+	maps.DeleteFunc(rest, func(one transition, _ int) bool { return b[one] > 0 })
+	return len(rest)
+}
+
+// waiting returns how many events are in the table.
+func waiting(s *ordertest.Sale) (n int) {
+	s.Get(&n, `SELECT COUNT(*) FROM coupon_events`)
+	return n
+}
+
+// runRelay runs a relay from mysql to the Redis at url.
+func runRelay(t *testing.T, mysql, url string, locker lock.Locker) *events.Relay {
+	t.Helper()
+	r := events.NewRelay(events.Config{
+		DB: labtest.Open(t, mysql), Redis: labtest.DialURL(t, url), Stream: stream,
+		Locks: lock.New(locker), Lock: "events",
+	})
+	r.Run(func(err error) { t.Log(err) })
+	t.Cleanup(r.Close)
+	return r
+}
+
+// sell makes and ends orders at two instances, of which the first loses replies to its
+// commits. More users than units come, each twice.
+func sell(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+	t.Helper()
+	s.Ruled(couponID, 60, coupon.Rules{PerUser: 2, HoldSeconds: 600, Returnable: true})
+	proxy, through := s.Proxied()
+	var lives []*life.Orders
+	open := func(changes ...func(*ordertest.Config)) *ordertest.Instance {
+		changes = append(changes, withEvents, ordertest.WithStrategy(strategy), ordertest.WithLocker(lock.None()))
+		return s.Instance(append(changes, func(c *ordertest.Config) {
+			lives = append(lives, life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox))
+		})...)
+	}
+	instances := []*ordertest.Instance{open(through), open()}
+	proxy.Inject(faultproxy.LoseReply, "COMMIT", 8)
+	var wg sync.WaitGroup
+	for user := range int64(40) {
+		for n := range 4 {
+			wg.Go(func() {
+				i, l := instances[n%2], lives[n%2]
+				o, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: user, Number: n/2 + 1}, couponID)
+				switch {
+				case err != nil: // a verdict, or unknown
+				case user%4 == 0:
+					_, _ = l.Use(t.Context(), o.ID, 9, "till")
+				case user%4 == 1:
+					_, _ = l.Return(t.Context(), o.ID, life.Caller{UserID: user})
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if proxy.Hits() == 0 {
+		t.Error("no reply was lost")
+	}
+	proxy.Heal()
+	s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3) WHERE user_id % 4 = 2`)
+	s.Exec(`UPDATE coupon_holds SET expires_at = UTC_TIMESTAMP(3)
+		WHERE order_id IN (SELECT id FROM coupon_orders WHERE user_id % 4 = 2)`)
+	var late int64
+	s.Get(&late, `SELECT MIN(id) FROM coupon_orders WHERE user_id % 4 = 2`)
+	if _, err := lives[0].Use(t.Context(), late, 9, "till"); !errors.Is(err, order.ErrExpired) {
+		t.Errorf("use after the end: %v", err)
+	}
+	for _, l := range lives {
+		l.Sweep(func(err error) { t.Error(err) })
+		defer l.Close()
+	}
+	labtest.Eventually(t, "the holds have expired", func() (done bool) {
+		s.Get(&done, `SELECT COUNT(*) = 0 FROM coupon_orders WHERE used_at IS NULL AND expires_at <= UTC_TIMESTAMP(3)`)
+		return done
+	})
+}
+
+// I5: each transition is published at least once, and nothing that did not commit.
+func TestWhatCommittedIsPublishedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for i, fault := range []string{"two relays", "killed before the DELETE", "lost reply of Redis", "Redis away"} {
+		strategy := commit.Strategies[i]
+		t.Run(fault+", "+string(strategy), func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			mysql, dsn := proxied(t, s)
+			cache, err := faultproxy.New("unix", strings.TrimPrefix(s.Redis.URL, "unix://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cache.Close()
+			rdb := labtest.Dial(t, s.Redis)
+			switch fault {
+			case "two relays":
+				runRelay(t, s.DSN, s.Redis.URL, lock.None())
+			case "killed before the DELETE":
+				mysql.Inject(faultproxy.LoseRequest, "DELETE e FROM", 2)
+			case "lost reply of Redis":
+				cache.Inject(faultproxy.LoseReply, "xadd", 3)
+			case "Redis away":
+				cache.Partition()
+			}
+			relay := runRelay(t, dsn, "redis://"+cache.Addr(), lock.None())
+			sell(t, s, strategy)
+			if fault == "Redis away" {
+				if n := waiting(s); n == 0 || len(published(t, rdb)) > 0 {
+					t.Errorf("%d events wait", n)
+				}
+				labtest.Eventually(t, "the lag is seen", func() bool {
+					return relay.Stats().Failures > 0 && relay.Stats().Oldest > 0
+				})
+				cache.Heal()
+			}
+			labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
+			told, want := published(t, rdb), happened(t, s)
+			if missing, phantoms := lacking(want, told), lacking(told, want); missing+phantoms > 0 {
+				t.Errorf("%d of %d transitions are missing, %d did not happen", missing, len(want), phantoms)
+			}
+			kinds := map[order.State]bool{}
+			repeated := 0
+			for one, times := range told {
+				kinds[one.kind] = true
+				repeated += times - 1
+			}
+			if len(kinds) != 4 || repeated == 0 && mysql.Hits()+cache.Hits() > 0 {
+				t.Errorf("kinds %v, %d repeated", slices.Collect(maps.Keys(kinds)), repeated)
+			}
+			if mysql.Hits()+cache.Hits() == 0 && !strings.Contains("two relays, Redis away", fault) {
+				t.Error("no fault")
+			}
+		})
+	}
+}
+
+// proxied returns a proxy in front of MySQL for a relay alone.
+func proxied(t *testing.T, s *ordertest.Sale) (*faultproxy.Proxy, string) {
+	t.Helper()
+	cfg := ordertest.ParseDSN(t, s.DSN)
+	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
+	return proxy, cfg.FormatDSN()
+}
+
+// The control: without an outbox events are lost when the claim is published after its
+// commit, and invented when before it.
+func TestWithoutOutboxEventsAreLostOrInvented(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(couponID, 10)
+	i := s.Instance()
+	rdb := labtest.Dial(t, s.Redis)
+	add := func(id int64) {
+		rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, Values: []any{
+			"body", fmt.Sprintf(`{"v":1,"kind":"claimed","orders":[["%d","1","1",1]]}`, id)}})
+	}
+	for user := range int64(20) {
+		o, err := i.Claim(t.Context(), user, couponID)
+		if err == nil && user%2 == 0 { // the instance dies before it publishes every other
+			add(o.ID)
+		}
+		if err != nil { // it published first
+			add(-user)
+		}
+	}
+	told, want := published(t, rdb), happened(t, s)
+	if missing, phantoms := lacking(want, told), lacking(told, want); missing != 5 || phantoms != 10 {
+		t.Errorf("%d missing, %d did not happen", missing, phantoms)
+	}
+}
+
+// A Redis that is full takes no events, and the sale goes on: they wait.
+func TestFullStreamStopsNoClaim(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(couponID, 50)
+	downstream := labtest.Redis(t, "--maxmemory", "1")
+	i, relay := s.Instance(withEvents), runRelay(t, s.DSN, downstream.URL, lock.None())
+	if sold := s.Rush(couponID, 50, 1, i); sold != 50 {
+		t.Errorf("%d sold", sold)
+	}
+	labtest.Eventually(t, "the relay fails", func() bool { return relay.Stats().Failures > 1 })
+	if waiting(s) == 0 || relay.Stats().Published != 0 {
+		t.Errorf("%d wait, %+v", waiting(s), relay.Stats())
+	}
+	rdb := labtest.Dial(t, downstream)
+	rdb.ConfigSet(t.Context(), "maxmemory", "0")
+	labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
+	if told := published(t, rdb); len(told) != 50 || relay.Stats().Failures == 0 {
+		t.Errorf("%d published, %+v", len(told), relay.Stats())
+	}
+}
+
+// One relay works at a time, and the next goes on where one has ended.
+func TestOneRelayWorksAtATime(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Coupon(couponID, 300)
+	locker := redislock.New(labtest.Dial(t, s.Redis))
+	held, err := locker.TryLock(t.Context(), "events", lockTTL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relays := []*events.Relay{
+		runRelay(t, s.DSN, s.Redis.URL, locker), runRelay(t, s.DSN, s.Redis.URL, locker),
+	}
+	// A transaction for each claim: several rounds.
+	i := s.Instance(withEvents, ordertest.WithStrategy(commit.PerClaim))
+	if sold := s.Rush(couponID, 300, 1, i); sold != 300 {
+		t.Errorf("%d sold", sold)
+	}
+	labtest.Eventually(t, "both have looked", func() bool {
+		return relays[0].Stats().Oldest > 0 && relays[1].Stats().Oldest > 0
+	})
+	if n := waiting(s); n != 300 {
+		t.Errorf("%d events wait while another instance publishes", n)
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
+	if n := labtest.Dial(t, s.Redis).XLen(t.Context(), stream).Val(); n != 300 {
+		t.Errorf("%d events, want each once", n)
+	}
+}
+
+func TestNothingIsWrittenWithoutOutbox(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 9, coupon.Rules{PerUser: 1, Returnable: true})
+	var l *life.Orders
+	i := s.Instance(func(c *ordertest.Config) { l = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox) })
+	for user := range int64(2) {
+		o, err := i.Claim(t.Context(), user, couponID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user == 0 {
+			_, err = l.Use(t.Context(), o.ID, 9, "till")
+		} else {
+			_, err = l.Return(t.Context(), o.ID, life.Caller{UserID: user})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := waiting(s); n != 0 {
+		t.Errorf("%d events", n)
+	}
+	if q, args := events.Outbox(false).Statement(order.Claimed, nil); q != "" || args != nil {
+		t.Errorf("statement %q", q)
+	}
+}
+
+func TestEventIsAsDocumented(t *testing.T) {
+	t.Parallel()
+	one := order.Order{ID: 7687453 << 32, CouponID: 12, Claimant: order.Claimant{UserID: 42, Number: 1}}
+	two := order.Order{ID: 1, CouponID: 2, Claimant: order.Claimant{UserID: 3, Number: 100}}
+	_, args := events.Outbox(true).Statement(order.Returned, slices.Values([]order.Order{one, two}))
+	const want = `{"v":1,"kind":"returned","orders":[["33017359224537088","12","42",1],["1","2","3",100]]}`
+	if args[0] != want || args[1] != one.ID {
+		t.Errorf("got %v, want %s", args, want)
+	}
+}

@@ -1,0 +1,198 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/transaction"
+)
+
+const (
+	// lookPause is the time between two looks for events.
+	lookPause = 200 * time.Millisecond
+	// maxRows and maxBytes bound what is published at a time, so that a slow line
+	// needs less than a timeout for it. A row may have more than maxBytes.
+	maxRows  = 100
+	maxBytes = 256 << 10
+	// maxLen is about how many events the stream keeps.
+	maxLen = 100_000
+	// roundTimeout bounds the work on what is published at a time.
+	roundTimeout = 5 * time.Second
+	// lockTTL is how long events wait after the instance that published them has died.
+	lockTTL = 10 * time.Second
+)
+
+// Config holds what a Relay needs. The pools are its own: claims do not wait for it.
+type Config struct {
+	DB     *sqlx.DB
+	Redis  redis.UniversalClient // may be another server than that of the locks
+	Stream string                // its key
+	Locks  *lock.Client
+	Lock   string // key of the lock that the instances share
+}
+
+// A Relay publishes events: it reads the oldest rows, adds each to the stream, and deletes
+// them. It has no cursor, which would skip a transaction that commits late. An event is
+// published at least once, and again if its deletion failed. What cannot be published
+// waits in the table.
+//
+// The lock keeps several instances from publishing the same; no event is lost without it.
+type Relay struct {
+	Config
+	ctx    context.Context // ends at Close
+	cancel context.CancelFunc
+	runs   sync.WaitGroup
+
+	published, failures, oldest atomic.Int64
+}
+
+// NewRelay returns a Relay that publishes nothing before Run.
+func NewRelay(c Config) *Relay {
+	r := &Relay{Config: c}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// Stats is what a Relay has done.
+type Stats struct {
+	Published, Failures int64         // events, and attempts to publish some
+	Oldest              time.Duration // age of the oldest event in the table at the last look
+}
+
+// Stats returns what r has done by now.
+func (r *Relay) Stats() Stats {
+	return Stats{r.published.Load(), r.failures.Load(), time.Duration(r.oldest.Load())}
+}
+
+// Run publishes events until Close is called. It calls failed with the first error after
+// a success.
+func (r *Relay) Run(failed func(error)) {
+	r.runs.Go(func() {
+		var before error
+		for transaction.Pause(r.ctx, lookPause) == nil {
+			err := r.look()
+			if err != nil && r.ctx.Err() == nil {
+				r.failures.Add(1)
+				if before == nil {
+					failed(err)
+				}
+			}
+			before = err
+		}
+	})
+}
+
+// Close returns when nothing is being published.
+func (r *Relay) Close() {
+	r.cancel()
+	r.runs.Wait()
+}
+
+// look publishes the events that wait, unless another instance does.
+func (r *Relay) look() error {
+	waiting, err := r.read(r.ctx, 1)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	err = r.Locks.Do(r.ctx, r.Lock, lock.Options{TTL: lockTTL, Class: "events"},
+		func(ctx context.Context, _ *lock.Lock) error { return r.publishAll(ctx) })
+	if errors.Is(err, lock.ErrLocked) {
+		return nil
+	}
+	return err
+}
+
+func (r *Relay) publishAll(ctx context.Context) error {
+	for {
+		more, err := r.publishSome(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// publishSome publishes the oldest events, and reports whether it has read some that still
+// wait, or as many as it may.
+func (r *Relay) publishSome(ctx context.Context) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	rows, err := r.read(ctx, maxRows)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	ids, err := r.add(ctx, rows)
+	r.published.Add(int64(len(ids)))
+	more = len(rows) == maxRows || len(ids) < len(rows)
+	return more, errors.Join(err, r.remove(context.WithoutCancel(ctx), ids))
+}
+
+// A row is an event in the table.
+type row struct {
+	ID   int64
+	Body string
+	Age  int64 // in microseconds
+}
+
+// read returns up to n of the oldest events.
+func (r *Relay) read(ctx context.Context, n int) (rows []row, err error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	const q = `
+		SELECT id, body, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) AS age
+		FROM coupon_events ORDER BY id LIMIT ?`
+	if err := r.DB.SelectContext(ctx, &rows, q, n); err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	r.oldest.Store(0)
+	if len(rows) > 0 {
+		r.oldest.Store(int64(time.Duration(rows[0].Age) * time.Microsecond))
+	}
+	return rows, nil
+}
+
+// add adds events to the stream, as many as go at a time. It returns the ids of those
+// that are there.
+func (r *Relay) add(ctx context.Context, rows []row) (ids []any, err error) {
+	cmds, err := r.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for bytes := 0; len(rows) > p.Len() && (p.Len() == 0 || bytes < maxBytes); {
+			body := rows[p.Len()].Body
+			bytes += len(body)
+			p.XAdd(ctx, &redis.XAddArgs{Stream: r.Stream, MaxLen: maxLen, Approx: true, Values: []any{"body", body}})
+		}
+		return nil
+	})
+	for i, cmd := range cmds {
+		if cmd.(*redis.StringCmd).Val() != "" { // the id of the entry
+			ids = append(ids, rows[i].ID)
+		}
+	}
+	if err != nil {
+		return ids, fmt.Errorf("add events to %s: %w", r.Stream, err)
+	}
+	return ids, nil
+}
+
+// remove deletes events. The join looks each up by its id: a scan would wait for the rows
+// of running transactions.
+func (r *Relay) remove(ctx context.Context, ids []any) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	q := `DELETE e FROM (SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(ids)-1) +
+		`) published STRAIGHT_JOIN coupon_events e ON e.id = published.id`
+	if _, err := r.DB.ExecContext(ctx, q, ids...); err != nil {
+		return fmt.Errorf("delete published events: %w", err)
+	}
+	return nil
+}
