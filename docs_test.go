@@ -117,7 +117,7 @@ func TestDocumentedIdentifiersExist(t *testing.T) {
 var snakeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
 // foreignNames are names that only a library or a server knows.
-var foreignNames = regexp.MustCompile(`^(go_sql|db|max)_`)
+var foreignNames = regexp.MustCompile(`^(go_sql|db|max|probe_ssl)_`)
 
 func TestDocumentedNamesExist(t *testing.T) {
 	source := sources(t, func(path string) bool { return !isTest(path) && filepath.Ext(path) != ".md" })

@@ -10,6 +10,11 @@ services=$(docker compose "$@" ps --services | grep '^api-' | sort) || {
 	echo "$0: no instance is running: docker compose up starts them" >&2
 	exit 1
 }
+certificate=${TLS_DIRECTORY:-}/tls.crt # of tls.yml; nginx would serve an expired one without a word
+if [ -n "${TLS_DIRECTORY:-}" ] && [ -r "$certificate" ] && ! openssl x509 -checkend 0 -noout -in "$certificate" >&2; then
+	echo "$0: renew $certificate: docs/capacity.md says how" >&2
+	exit 1
+fi
 docker compose "$@" build api-a
 docker compose "$@" run --rm --no-deps migrate
 for service in $services; do

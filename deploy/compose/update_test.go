@@ -1,8 +1,14 @@
 package compose
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io/fs"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,7 +60,7 @@ func TestNginxKeepsNoIdleConnectionToAnInstanceThatEnds(t *testing.T) {
 
 // update runs update.sh with a docker that prints its arguments to a file, and
 // fails if they contain failing. The given services run, api-c twice.
-func update(t *testing.T, failing, services string) ([]string, error) {
+func update(t *testing.T, failing, services string, env ...string) ([]string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	docker := `#!/bin/sh
@@ -69,7 +75,7 @@ esac
 		t.Fatal(err)
 	}
 	cmd := exec.Command("bash", filepath.Join(root, "deploy/compose/update.sh"), "-f", "x.yml")
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	cmd.Env = append(append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")), env...)
 	failed := cmd.Run()
 	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +95,11 @@ func TestUpdateRecreatesOneInstanceAfterTheOther(t *testing.T) {
 	if got, err := update(t, "none", running); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, calls:\n%s", err, strings.Join(got, "\n"))
 	}
-	for i, failing := range []string{"build", "migrate", "up"} { // what follows is not called
-		if got, err := update(t, failing, running); err == nil || !slices.Equal(got, want[:i+1]) {
+	stops := []string{"compose -f x.yml logs --tail 5 api-a", "compose -f x.yml stop api-a"}
+	for failing, want := range map[string][]string{ // what follows is not called
+		"build": want[:1], "migrate": want[:2], "up": slices.Concat(want[:3], stops),
+	} {
+		if got, err := update(t, failing, running); err == nil || !slices.Equal(got, want) {
 			t.Errorf("%s fails: %v, calls:\n%s", failing, err, strings.Join(got, "\n"))
 		}
 	}
@@ -99,5 +108,34 @@ func TestUpdateRecreatesOneInstanceAfterTheOther(t *testing.T) {
 func TestUpdateOfNothingFails(t *testing.T) {
 	if got, err := update(t, "none", "nginx mysql"); err == nil || len(got) > 0 {
 		t.Errorf("%v, calls %q", err, got)
+	}
+}
+
+// nginx starts, and is healthy, with a certificate that every client refuses.
+func TestUpdateRefusesAnExpiredCertificate(t *testing.T) {
+	for validFor, want := range map[time.Duration]bool{time.Hour: true, -time.Hour: false} {
+		dir := t.TempDir()
+		writeCertificate(t, filepath.Join(dir, "tls.crt"), time.Now().Add(validFor))
+		got, err := update(t, "none", "nginx api-a", "TLS_DIRECTORY="+dir)
+		if (err == nil) != want || (len(got) > 0) != want {
+			t.Errorf("valid for %v: %v, calls %q", validFor, err, got)
+		}
+	}
+}
+
+func writeCertificate(t *testing.T, path string, end time.Time) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: end.AddDate(0, -3, 0), NotAfter: end}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
