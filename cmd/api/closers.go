@@ -12,7 +12,10 @@ import (
 
 // closers collects what has been opened, so that it can be closed at the end or
 // when a later part fails to open.
-type closers struct{ funcs []func() }
+type closers struct {
+	funcs   []func()
+	account connect.Account // of all MySQL pools
+}
 
 func (c *closers) add(close func()) { c.funcs = append(c.funcs, close) }
 
@@ -29,7 +32,7 @@ func (c *closers) close() {
 
 // mysql opens a MySQL pool that close closes.
 func (c *closers) mysql(dsn string, conns int, options ...connect.Option) (*sqlx.DB, error) {
-	db, err := connect.MySQL(dsn, conns, options...)
+	db, err := connect.MySQL(dsn, conns, append(slices.Clip(options), connect.SharedBy(&c.account))...)
 	if err == nil {
 		c.addCloser(db)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,11 @@ type connector struct {
 	shortIdle  bool         // see settings
 	standalone *atomic.Bool // see DetectCluster
 	pool       *sqlx.DB
+	conns      int          // of the pool, at most
+	opening    atomic.Int32 // calls of Connect
+	account    *Account     // nil if the pool is alone
+	making     sync.Mutex   // held by makeDo
+	regrow     *time.Timer  // ends shrink
 }
 
 // errNotConnected is wrapped by every error of opening a connection: the server is away,
@@ -34,7 +40,12 @@ var errNotConnected = errors.New("MySQL gives no connection")
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	c.opening.Add(1)
+	defer c.opening.Add(-1)
 	conn, err := c.open(ctx)
+	if isLimit(err) {
+		conn, err = c.makeDo(ctx, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotConnected, err)
 	}

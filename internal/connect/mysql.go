@@ -52,9 +52,12 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
 	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, shortIdle: cfg.shortIdle,
-		standalone: cfg.standalone}
+		standalone: cfg.standalone, conns: conns, account: cfg.account}
 	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
+	c.regrow = time.AfterFunc(time.Hour, c.grow)
+	c.regrow.Stop()
+	c.account.add(c)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(3 * time.Minute) // middleboxes drop idle connections after five
@@ -68,6 +71,7 @@ type settings struct {
 	shortIdle  bool   // the server closes idle connections soon
 	standalone *atomic.Bool
 	open       func(driver.Connector) *sql.DB
+	account    *Account
 }
 
 // OpenBy opens the pool by open instead of sql.OpenDB, for libraries that
