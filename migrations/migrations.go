@@ -61,7 +61,10 @@ const repeatFor = time.Minute
 func run(ctx context.Context, db *sql.DB, step int) error {
 	for end := time.Now().Add(repeatFor); ; {
 		err := runOnce(ctx, db, step)
-		if !isConflict(err) && !isLost(err) || time.Now().After(end) {
+		if errors.Is(err, database.ErrLocked) {
+			end = time.Now().Add(repeatFor) // golang-migrate gives up after 10 seconds
+		}
+		if !isConflict(err) && !isLost(err) && !errors.Is(err, database.ErrLocked) || time.Now().After(end) {
 			return err
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
@@ -75,16 +76,37 @@ func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
 }
 
 // The other process needs longer than the 10 seconds after which golang-migrate
-// gives up.
+// gives up. It has the lock of this package, or golang-migrate's.
 func TestUpWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
+	for name, lock := range map[string]func(database string) string{
+		"ours": func(database string) string {
+			return fmt.Sprintf("SHA2('migrations of %s', 256)", database)
+		},
+		"golang-migrate's": func(name string) string {
+			id, _ := database.GenerateAdvisoryLockId(name + ":flashsale_migrations")
+			return "'" + id + "'"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			waitsFor(t, lock)
+		})
+	}
+}
+
+func waitsFor(t *testing.T, lock func(database string) string) {
+	t.Helper()
 	db := emptyDatabase(t)
+	var name string
+	if err := db.Get(&name, `SELECT DATABASE()`); err != nil {
+		t.Fatal(err)
+	}
 	other, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.ExecContext(t.Context(),
-		`DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
+	if _, err := other.ExecContext(t.Context(), "DO GET_LOCK("+lock(name)+", 0)"); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
