@@ -17,7 +17,7 @@ func TestInstancesThatFindAGuardGoneStopSellingUntilItIsBack(t *testing.T) {
 	instances := []*instance{start(t, env).ready(t), start(t, env).ready(t)}
 	db := labtest.Open(t, env["MYSQL_DSN"])
 	id := instances[0].createCoupon(t, 1000)
-	const with, without = `DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id)`,
+	const with, without = `DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id, number)`,
 		`DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id, created_at)`
 	for round, gone := range []string{without, `ENGINE = MyISAM`} {
 		db.MustExec(`ALTER TABLE coupon_orders ` + gone)
