@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.com/flashsale/internal/auth"
@@ -58,6 +59,9 @@ func TestInstancesNeedNoAccountThatChangesTheSchema(t *testing.T) {
 		if r := i.get(t, "/coupons/"+id+"/audit", admin); r.status != 200 {
 			t.Errorf("LOCK=%s: audit: %+v", lock, r)
 		}
+		if r := i.get(t, "/coupons/"+id+"/orders", admin); r.status != 200 {
+			t.Errorf("LOCK=%s: export: %+v", lock, r)
+		}
 	}
 }
 
@@ -102,4 +106,54 @@ func TestInstancesOnlyAddToWhatHappened(t *testing.T) {
 	eventually(t, func() bool {
 		return strings.Contains(i.get(t, "/metrics", "").text, "\nflashsale_events_published_total 4\n")
 	})
+}
+
+// A user that lacks any of the rights of docs/install.md cannot claim. The log says which,
+// and what gives it.
+func TestInstanceWithoutARightIsNotReadyAndSaysWhatGivesIt(t *testing.T) {
+	t.Parallel()
+	admin, dsn := ownMySQL(t)
+	labtest.Migrate(t, admin)
+	admin.MustExec(`REVOKE ALL ON sale.* FROM service`)
+	for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
+		admin.MustExec(`GRANT SELECT, INSERT, UPDATE, DELETE ON sale.* TO service`)
+		i := start(t, settings(t, map[string]string{"MYSQL_DSN": dsn, "MIGRATE": "false"})).ready(t)
+		admin.MustExec(`REVOKE ` + right + ` ON sale.* FROM service`)
+		killConnections(t, admin)
+		eventually(t, func() bool { return i.get(t, "/readyz", "").status == 503 })
+		words := i.log.find("dependency unavailable", "error")
+		if !strings.Contains(words, right+" command denied") || !strings.Contains(words,
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON `sale`.* TO 'service'@'%'") {
+			t.Errorf("%s: %s", right, words)
+		}
+		admin.MustExec(`GRANT ` + right + ` ON sale.* TO service`)
+		i.ready(t)
+	}
+}
+
+// One burst of reads takes all connections of the account, and leaves them idle.
+func TestAccountWithFewConnectionsSells(t *testing.T) {
+	t.Parallel()
+	admin, dsn := ownMySQL(t)
+	admin.MustExec(`ALTER USER service WITH MAX_USER_CONNECTIONS 6`)
+	env := map[string]string{"MYSQL_DSN": dsn, "COUPON_CACHE": "0s", "CLAIM_TIMEOUT": "30s"}
+	i := start(t, settings(t, env)).ready(t)
+	id := i.createCoupon(t, 40)
+	token := tokenFor(t, 1, auth.RoleAdmin)
+	atOnce(60, func(int) { i.get(t, "/coupons?limit=50", token) })
+	atOnce(40, func(n int) {
+		r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, int64(n+1), auth.RoleUser), "")
+		if r.status != 201 {
+			t.Errorf("claim: %+v", r)
+		}
+	})
+}
+
+// atOnce calls do n times at once.
+func atOnce(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
 }

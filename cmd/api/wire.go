@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"example.com/flashsale/internal/order/life"
 	"example.com/flashsale/internal/order/ordermetrics"
 	"example.com/flashsale/internal/order/winners"
+	"example.com/flashsale/internal/transaction"
 )
 
 // service is the wired service that serve runs.
@@ -201,7 +203,9 @@ func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pool
 func (p pools) probes(cfg config, guards *guards, log *slog.Logger) []httpapi.Probe {
 	return []httpapi.Probe{
 		{Name: "guards", Check: guards.check},
-		{Name: "mysql", Check: coupon.NewStore(p.probeDB).CheckWritable},
+		{Name: "mysql", Check: func(ctx context.Context) error {
+			return transaction.CheckWritable(ctx, p.probeDB, slices.Concat(coupon.Writes, order.Writes)...)
+		}},
 		{Name: "redis", Check: newRedisProbe(cfg, p.probeRDB, log).check},
 	}
 }

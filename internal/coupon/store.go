@@ -19,6 +19,13 @@ type Store struct {
 	key string // of a change; see Once
 }
 
+// Writes are what a claim writes in the tables of coupons, without a row: see
+// transaction.CheckWritable.
+var Writes = []string{
+	`UPDATE coupons SET stock = stock WHERE id = 0`,
+	`UPDATE coupon_segments SET stock = stock WHERE coupon_id = 0`,
+}
+
 // NewStore returns a Store in db's table coupons.
 func NewStore(db *sqlx.DB) *Store { return &Store{db: db} }
 

@@ -16,6 +16,16 @@ import (
 // InsertColumns are the columns of table coupon_orders that a claim fills.
 const InsertColumns = `id, coupon_id, user_id, number, created_at, expires_at`
 
+// Writes are what a claim writes in the tables of orders, without a row: see
+// transaction.CheckWritable.
+var Writes = []string{
+	`INSERT INTO coupon_orders (` + InsertColumns + `) SELECT ` + InsertColumns + ` FROM coupon_orders WHERE 1 = 0`,
+	`UPDATE coupon_orders SET id = id WHERE 1 = 0`,
+	`DELETE FROM coupon_orders WHERE 1 = 0`,
+	`INSERT INTO coupon_holds (expires_at, order_id) SELECT expires_at, order_id FROM coupon_holds WHERE 1 = 0`,
+	`DELETE FROM coupon_holds WHERE 1 = 0`,
+}
+
 // Columns are the fields of an Order that counts.
 const Columns = InsertColumns + `, used_at, used_by, used_ref, NULL AS ended_at,
 	CASE WHEN used_at IS NOT NULL THEN 'used' WHEN expires_at <= UTC_TIMESTAMP(3) THEN 'expired' ELSE 'claimed' END AS state`
