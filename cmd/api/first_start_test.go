@@ -37,7 +37,8 @@ func TestStoppedFirstStartLeavesASchemaThatTheNextStartUses(t *testing.T) {
 		if err := migrations.Up(t.Context(), db.DB); err != nil {
 			t.Fatalf("start %d: the next start: %v", i, err)
 		}
-		if _, err := db.Exec("INSERT INTO coupon_orders VALUES (1, 2, 3, NOW())"); err != nil {
+		const insert = "INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 2, 3, NOW())"
+		if _, err := db.Exec(insert); err != nil {
 			t.Fatalf("start %d: the next start's schema: %v", i, err)
 		}
 		_ = db.Close()

@@ -124,17 +124,31 @@ func (l *Listener) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// Drain accepts what has connected and then nothing more, and gives clients a second to close
-// their connections. Call it before http.Server.Shutdown: the kernel resets connections that
-// are not accepted when their listener closes, and those that Shutdown closes as idle, also if
-// they have sent a request.
+// Drain accepts what has connected and then nothing more, and gives clients a second to
+// close their connections, or half of the time until ctx ends if that is shorter. Call it
+// before http.Server.Shutdown: the kernel resets connections that are not accepted when
+// their listener closes, and those that Shutdown closes as idle, also if they have sent a
+// request.
 func (l *Listener) Drain(ctx context.Context) error {
 	awaitHandshakes(ctx, l.Listener)
 	err := l.Close()
-	for end := time.Now().Add(time.Second); len(l.open) > 0 && time.Now().Before(end) && ctx.Err() == nil; {
+	for end := idleEnd(ctx); len(l.open) > 0 && time.Now().Before(end) && ctx.Err() == nil; {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err
+}
+
+// idleEnd returns until when clients may close their connections. What comes after it needs
+// time as well.
+func idleEnd(ctx context.Context) time.Time {
+	end := time.Now().Add(time.Second)
+	if deadline, ok := ctx.Deadline(); ok {
+		half := time.Now().Add(time.Until(deadline) / 2)
+		if half.Before(end) {
+			end = half
+		}
+	}
+	return end
 }
 
 // Close implements net.Listener.

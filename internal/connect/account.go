@@ -48,11 +48,14 @@ func isLimit(err error) bool {
 func (c *connector) makeDo(ctx context.Context, refused error) (driver.Conn, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
-	for {
+	for attempt := 0; ; attempt++ {
 		own := c.connections()
 		if !c.account.makeRoom(own) && own > 0 {
-			c.shrink(c.pool.Stats().OpenConnections - 1) // without this one
-			return nil, errors.Join(driver.ErrBadConn, refused)
+			makesDo := c.pool.Stats().MaxOpenConnections <= own
+			c.shrink(own)
+			if attempt > 0 || makesDo { // database/sql gives up after three ErrBadConn
+				return nil, errors.Join(driver.ErrBadConn, refused)
+			}
 		}
 		if transaction.Pause(ctx, roomTime) != nil {
 			return nil, refused
@@ -92,7 +95,7 @@ func (a *Account) makeRoom(own int) bool {
 		if has := other.connections(); idle > 0 && (own == 0 || has > own+1) {
 			other.pool.SetMaxIdleConns(idle - 1)
 			other.grow()
-			other.shrink(other.pool.Stats().OpenConnections)
+			other.shrink(other.connections())
 			return true
 		}
 	}

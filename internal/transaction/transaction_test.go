@@ -26,6 +26,21 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer) }
 // whose COMMIT it replies to.
 var proofs = map[uint16]string{
 	transaction.TooManyConnections: "nothing",
+	transaction.DatabaseDenied:     "refused",
+	transaction.DuplicateColumn:    "nothing",
+	transaction.TableFull:          "nothing",
+	transaction.HostBlocked:        "nothing",
+	transaction.TableDenied:        "refused",
+	transaction.ColumnDenied:       "refused",
+	transaction.TooManyOfUser:      "nothing",
+	transaction.UserLimit:          "nothing",
+	transaction.PrivilegeDenied:    "refused",
+	transaction.PasswordExpired:    "nothing",
+	transaction.ReadOnlyMode:       "conflict", // as ReadOnly
+	transaction.OfflineMode:        "nothing",
+	transaction.NotAvailable:       "nothing",
+	transaction.SessionKilled:      "nothing",
+	transaction.NoServer:           "nothing",
 	transaction.NodeNotReady:       "conflict",
 	transaction.TableExists:        "nothing",
 	transaction.ShuttingDown:       "nothing",
