@@ -54,7 +54,7 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 
 // serve serves requests on l. It drains when ctx ends, and returns early if it fails.
 func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
-	bounded := admission.Bound(l, cfg.HTTPConns, cfg.ClaimTimeout, s.api.Overloaded())
+	bounded := admission.Bound(l, cfg.HTTPConns, cfg.timeout().Wait(), s.api.Overloaded())
 	server := newServer(cfg, closing(bounded.Crowded, s.handler), s.log)
 	s.metrics.MustRegister(httpConns{bounded})
 	running, fail := context.WithCancelCause(ctx)
