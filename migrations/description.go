@@ -14,7 +14,9 @@ type description map[[2]string]map[string]string
 
 func (d description) of(kind, table string) map[string]string { return d[[2]string{kind, table}] }
 
-func (d description) has(table string) bool { return d.of("kind", table) != nil }
+// has reports whether the table exists. One that a node of a cluster is making at this
+// moment has no columns yet, and one that it drops has none left.
+func (d description) has(table string) bool { return d.of("column", table) != nil }
 
 // questions are the statements that describe a table, by kind. They select a name, a
 // text, and the position of a part of the text. MariaDB looks at one table only if its
