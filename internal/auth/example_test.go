@@ -29,24 +29,3 @@ func ExampleVerifier_Authenticate() {
 	// true
 	// true
 }
-
-// While a secret is replaced, both are accepted. A token names its secret in kid.
-func ExampleConfig_rotation() {
-	before := auth.Secret{ID: "2030-11", Key: []byte("the secret of November, 32 bytes")}
-	after := auth.Secret{ID: "2030-12", Key: []byte("the secret of December, 32 bytes")}
-	v := auth.NewVerifier(auth.Config{Secrets: []auth.Secret{before, after}, Issuer: "login.example.com",
-		Audience: "flashsale"})
-
-	for _, secret := range []auth.Secret{before, after} {
-		s := auth.Signer{Secret: secret, Issuer: "login.example.com", Audience: "flashsale"}
-		token, err := s.Sign(auth.Identity{UserID: 42}, time.Hour)
-		if err != nil {
-			panic(err)
-		}
-		id, err := v.Verify(token)
-		fmt.Println(secret.ID, id.UserID, id.Role, err)
-	}
-	// Output:
-	// 2030-11 42 user <nil>
-	// 2030-12 42 user <nil>
-}

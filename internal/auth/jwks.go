@@ -7,32 +7,50 @@ import (
 	"crypto/elliptic"
 	"crypto/rsa"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/MicahParks/jwkset"
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/sync/singleflight"
 )
 
-// unknownKeyTimeout is the longest time that a token with an unknown kid waits for
-// a fetch.
-const unknownKeyTimeout = 2 * time.Second
-
-// maxWaiting is how many tokens wait for a fetch at a time. Every client can send such
-// tokens, and each that waits holds what other requests need.
-const maxWaiting = 64
+const (
+	refreshInterval = 5 * time.Minute
+	fetchTimeout    = 10 * time.Second
+	// unknownKeyInterval is the shortest time between two fetches for tokens whose kid is
+	// unknown. Every client can send such tokens.
+	unknownKeyInterval = 10 * time.Second
+	// unknownKeyTimeout is the longest time that such a token waits for a fetch.
+	unknownKeyTimeout = 2 * time.Second
+	// maxWaiting is how many of them wait at a time: each holds what other requests need.
+	maxWaiting = 64
+	// maxJWKS bounds the document. It has room for a thousand keys.
+	maxJWKS = 1 << 20
+)
 
 // A JWKS is a set of public keys (RFC 7517) at a URL or in a file. It is fetched
 // every five minutes, and when a token names an unknown key, but then at most
 // once in ten seconds. If fetching fails, the previous keys remain. It is safe
 // for concurrent use.
 type JWKS struct {
-	fetcher *fetcher
+	ctx     context.Context // of fetches
+	url     *url.URL
+	client  *http.Client
+	keys    *publicKeys
 	keyfunc keyfunc.Keyfunc
-	waiting chan struct{} // one element for each token that waits
+	failed  func(error) // called for each fetch in the background that fails
+
+	asked   singleflight.Group        // the fetch for unknown keys, which tokens share
+	due     atomic.Pointer[time.Time] // when the next of them may begin
+	waiting chan struct{}             // one element for each token that waits
 }
 
 var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
@@ -63,19 +81,56 @@ func OpenJWKS(ctx context.Context, location string, failed func(error)) (*JWKS, 
 	if err != nil {
 		return nil, err
 	}
-	return openFetcher(ctx, newFetcher(u, failed))
+	return open(ctx, u, fetchClient(), failed)
 }
 
-func openFetcher(ctx context.Context, f *fetcher) (*JWKS, error) {
-	if err := f.fetch(ctx); err != nil {
+func open(ctx context.Context, u *url.URL, client *http.Client, failed func(error)) (*JWKS, error) {
+	j := &JWKS{
+		ctx: ctx, url: u, client: client, keys: &publicKeys{jwkset.NewMemoryStorage()}, failed: failed,
+		waiting: make(chan struct{}, maxWaiting),
+	}
+	j.due.Store(new(time.Time))
+	if err := j.fetch(refreshInterval); err != nil {
 		return nil, err
 	}
-	keys, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: f.keys})
-	if err != nil {
-		return nil, err
+	var err error
+	j.keyfunc, err = keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: j.keys})
+	return j, err
+}
+
+// fetch replaces the keys by those at the URL, and again after each interval, unless
+// it is 0.
+func (j *JWKS) fetch(interval time.Duration) error {
+	_, err := jwkset.NewStorageFromHTTP(j.url.String(), jwkset.HTTPClientStorageOptions{
+		Client: j.client, Ctx: j.ctx, HTTPTimeout: fetchTimeout, Storage: j.keys, RefreshInterval: interval,
+		RefreshErrorHandler: func(_ context.Context, err error) { j.report(j.explained(err)) },
+	})
+	return j.explained(err)
+}
+
+// report calls failed, unless the context of the fetches has ended.
+func (j *JWKS) report(err error) {
+	if err != nil && j.ctx.Err() == nil {
+		j.failed(err)
 	}
-	go f.run(ctx)
-	return &JWKS{f, keys, make(chan struct{}, maxWaiting)}, nil
+}
+
+// explained names the URL without the query, which may hold a secret.
+func (j *JWKS) explained(err error) error {
+	if err == nil {
+		return nil
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	return fmt.Errorf("fetch %s: %w", withoutQuery(j.url), err)
+}
+
+func withoutQuery(u *url.URL) string {
+	if u.Scheme == "file" {
+		return u.Path
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // key returns the key that a token names. A token that names an unknown key waits
@@ -84,15 +139,16 @@ func (j *JWKS) key(token *jwt.Token, id string) (any, error) {
 	if id == "" {
 		return nil, errors.New("the token names no key")
 	}
-	if _, err := j.fetcher.keys.KeyRead(context.Background(), id); err != nil {
+	if _, err := j.keys.KeyRead(j.ctx, id); err != nil {
 		j.awaitFetch()
 	}
 	return j.keyfunc.Keyfunc(token)
 }
 
 func (j *JWKS) awaitFetch() {
-	ended, begin := j.fetcher.ask()
-	if time.Until(begin) >= unknownKeyTimeout {
+	due := *j.due.Load()
+	ended := j.asked.DoChan("", j.fetchOnceDue)
+	if time.Until(due) >= unknownKeyTimeout {
 		return
 	}
 	select {
@@ -105,6 +161,19 @@ func (j *JWKS) awaitFetch() {
 	case <-ended:
 	case <-time.After(unknownKeyTimeout):
 	}
+}
+
+// fetchOnceDue does what keyfunc does for unknown keys (Override.RefreshUnknownKID),
+// but all tokens share the fetch, which outlives their wait.
+func (j *JWKS) fetchOnceDue() (any, error) {
+	select {
+	case <-time.After(time.Until(*j.due.Load())):
+	case <-j.ctx.Done():
+		return nil, j.ctx.Err()
+	}
+	j.report(j.fetch(0))
+	j.due.Store(new(time.Now().Add(unknownKeyInterval)))
+	return nil, nil
 }
 
 // publicKeys holds the keys that can verify tokens.
@@ -151,4 +220,37 @@ func algorithmOf(key any) jwkset.ALG {
 		return jwkset.AlgEdDSA
 	}
 	return ""
+}
+
+// fetchClient returns a client that reads file URLs, too, and does not follow
+// redirects, which may lead to a URL without TLS.
+func fetchClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.RegisterProtocol("file", files{})
+	return &http.Client{
+		Transport:     limited{transport},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// limited is a transport whose responses end with an error after maxJWKS bytes.
+type limited struct{ http.RoundTripper }
+
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxJWKS)
+	}
+	return resp, err
+}
+
+// files is a transport that replies with the content of files.
+type files struct{}
+
+func (files) RoundTrip(r *http.Request) (*http.Response, error) {
+	f, err := os.Open(r.URL.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: f, Request: r}, nil
 }
