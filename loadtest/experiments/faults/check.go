@@ -26,7 +26,7 @@ func check(ctx context.Context, l *lab.Lab, c column, logs string) (err error) {
 	steps := []func(context.Context) error{
 		func(context.Context) error { return first.acquires(leaseTime, "a free lock", holder.Acquired) },
 		func(context.Context) error { return second.isRefused() },
-		first.keeps,
+		first.writesOn,
 		func(context.Context) error { return first.releases() },
 		func(context.Context) error { return second.acquires(leaseTime, "a released lock", holder.Acquired) },
 		func(context.Context) error { return second.releases() },
@@ -81,8 +81,8 @@ func (c *checked) isRefused() error {
 	return nil
 }
 
-// keeps checks that the holder writes, and keeps the lock for longer than its lease.
-func (c *checked) keeps(ctx context.Context) error {
+// writesOn checks that the holder writes, and keeps the lock for longer than its lease.
+func (c *checked) writesOn(ctx context.Context) error {
 	for end := time.Now().Add(2 * leaseTime); time.Now().Before(end); rig.Sleep(ctx, leaseTime/10) {
 		if l, ok := c.await(c.said(), maxPause, holder.Write, holder.Lost); !ok || l.Word == holder.Lost {
 			return errors.Join(fmt.Errorf("%s: no write within %s while it holds; it said %q", c.name, maxPause, l), c.fault())

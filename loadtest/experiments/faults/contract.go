@@ -10,14 +10,14 @@ import (
 const toldWithin = leaseTime/3 + tolerance
 
 // breaches returns what v breaks of the contract of our locks.
-func (t *trial) breaches(v Verdict) (broken []string) {
+func (t *trial) breaches(v Observation) (broken []string) {
 	add := func(broke bool, format string, args ...any) {
 		if broke {
 			broken = append(broken, fmt.Sprintf(format, args...))
 		}
 	}
 	switch t.mayLose() {
-	case keeps, expires:
+	case keepsLock, expires:
 		add(v.Writes > 0, "two at once for %.0f ms", v.Two)
 		// Without a late write it is the word that a busy machine has delayed.
 		add(v.Told != nil && *v.Told > ms(tolerance), "told %.0f ms after the next had entered", deref(v.Told))

@@ -48,36 +48,34 @@ const introduction = `# Locks under faults
 What locks do when a reply is lost, a server stops or a holder is paused: measured by ` + "`make faults`" + `, which wrote this
 page. Each cell is %d trials of two holders, processes of their own behind proxies of their own, with leases of %g s:
 the first acquires, the second waits, the fault strikes and is healed. Where these differ there are %d trials; with leases
-of 30 s, with 1,000 waiters and where faults strike at random while both holders take turns, there is one. [How a holder is judged, and how
-to have your own lock judged](locks.md#have-your-own-lock-judged).
+of 30 s, with 1,000 waiters and where faults strike at random while both holders take turns, there is one.
+[How a holder is judged, and how to have your own lock judged](locks.md#have-your-own-lock-judged). How often each thing was
+seen, for how long, and the time line of the worst trial are in ` + "`out/faults/report.html`" + `.
 
 Ours have to keep their contract in every cell; three controls have to fail, or a clean row beside them would say nothing;
 libraries of others are used as their documentation says, with their own defaults, and only measured. What a lease cannot
-exclude is shown to happen: a server that forgets (killed and empty, failed over, keys deleted
-or evicted, clock stepped) grants the
-lock again at once, and the holder learns of it from its next extension. A fence makes that harmless where the resource
-checks it.
+exclude is shown to happen: a server that forgets (killed and empty, failed over, keys deleted or evicted, clock stepped)
+grants the lock again at once, and the holder learns of it from its next extension. A fence makes that harmless where the
+resource checks it. A busy machine delays holders: what one trial of five shows may be the machine's.
+
+## What was seen, in how many cells
 
 %s
-
 `
 
 // markdown returns the page.
 func (r Report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, introduction, r.Trials, r.Lease, doubtfulTrials, legend)
+	fmt.Fprintf(&b, introduction, r.Trials, r.Lease, doubtfulTrials, r.counts().Markdown())
 	for _, part := range []struct {
 		title string
 		kinds []kind
 	}{{"Ours", []kind{ours}}, {"Others, and the controls", []kind{peer, control}}} {
-		fmt.Fprintf(&b, "## %s\n\n%s\n", part.title, r.matrix(part.kinds).Markdown())
+		fmt.Fprintf(&b, "## %s\n\n%s\n", part.title, r.matrix(part.kinds))
 	}
-	b.WriteString("`·` nothing, `–` does not apply.\n\n## What was seen\n\n")
-	b.WriteString(r.table("; ").Markdown())
 	e := r.Environment
-	b.WriteString("\nA busy machine delays holders: what one trial of five shows may be the machine's.\n")
-	fmt.Fprintf(&b, "\nMeasured %s at commit %.12s on %s, %d cores, %s", e.Time.Format("2006-01-02"), e.Commit,
-		e.Machine.CPU, e.Machine.Cores, e.Machine.Mem)
+	fmt.Fprintf(&b, "`–` does not apply. Measured %s at commit %.12s on %s, %d cores, %s", e.Time.Format("2006-01-02"),
+		e.Commit, e.Machine.CPU, e.Machine.Cores, e.Machine.Mem)
 	for _, name := range []string{"go", "redis", "etcd", "memcached"} {
 		if v := e.Versions[name]; v != "" {
 			fmt.Fprintf(&b, "; %s %s", name, v)
@@ -86,8 +84,28 @@ func (r Report) markdown() string {
 	return b.String() + ".\n"
 }
 
-// matrix has a row for each fault and a column for each lock of kinds.
-func (r Report) matrix(kinds []kind) report.Table {
+// counts has a row for each finding, with the cells that showed it, and one for all.
+func (r Report) counts() report.Table {
+	t := report.Table{Header: []string{"", "seen", "ours", "others", "controls"}}
+	add := func(letter, name string, is func(Cell) bool) {
+		counts := map[kind]int{}
+		for _, c := range r.Cells {
+			if is(c) {
+				counts[c.Kind]++
+			}
+		}
+		t.Add(letter, name, counts[ours], counts[peer], counts[control])
+	}
+	for _, f := range possible {
+		add(f.letter, f.name, func(c Cell) bool { return strings.Contains(c.seen().letters(), f.letter) })
+	}
+	add("", "nothing", func(c Cell) bool { return c.Absent == "" && len(c.seen()) == 0 })
+	return t
+}
+
+// matrix has a row for each fault and a column for each lock of kinds. A cell in which
+// nothing was seen is empty.
+func (r Report) matrix(kinds []kind) string {
 	var of []Cell
 	for _, c := range r.Cells {
 		if slices.Contains(kinds, c.Kind) {
@@ -95,27 +113,24 @@ func (r Report) matrix(kinds []kind) report.Table {
 		}
 	}
 	locks := names(of, func(c Cell) string { return c.Lock })
-	t := report.Table{Header: append([]string{"fault"}, locks...)}
+	var b strings.Builder
+	fmt.Fprintf(&b, "|fault|%s|\n|---|%s\n", strings.Join(locks, "|"), strings.Repeat(":-:|", len(locks)))
 	for _, fault := range names(of, func(c Cell) string { return c.Fault }) {
-		row := []string{fault}
+		b.WriteString("|" + fault + "|")
 		for _, c := range of {
 			if c.Fault == fault {
-				row = append(row, c.letters())
+				b.WriteString(c.letters() + "|")
 			}
 		}
-		t.Rows = append(t.Rows, row)
+		b.WriteString("\n")
 	}
-	return t
+	return b.String()
 }
 
-// letters returns what was seen in a cell, with a sign for nothing.
+// letters returns what was seen in a cell.
 func (c Cell) letters() string {
-	switch letters := c.seen().letters(); {
-	case c.Absent != "":
+	if c.Absent != "" {
 		return "–"
-	case letters == "":
-		return "·"
-	default:
-		return letters
 	}
+	return c.seen().letters()
 }

@@ -21,13 +21,13 @@ import (
 
 // A Cell is a lock under a fault.
 type Cell struct {
-	Lock     string    `json:"lock"`
-	Kind     kind      `json:"kind"`
-	Keeps    string    `json:"keeps"`
-	Fault    string    `json:"fault"`
-	Absent   string    `json:"not_applicable,omitempty"`
-	Trials   []Verdict `json:"trials,omitempty"`
-	Breaches []string  `json:"breaches,omitempty"` // of our contract, each with its trial
+	Lock     string        `json:"lock"`
+	Kind     kind          `json:"kind"`
+	Keeps    string        `json:"keeps"`
+	Fault    string        `json:"fault"`
+	Absent   string        `json:"not_applicable,omitempty"`
+	Trials   []Observation `json:"trials,omitempty"`
+	Breaches []string      `json:"breaches,omitempty"` // of our contract, each with its trial
 
 	worst *trial
 }
@@ -186,7 +186,7 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 		if err := t.run(ctx); err != nil {
 			return cell, err
 		}
-		v := t.judge()
+		v := t.observe()
 		broken := t.breaches(v)
 		for _, what := range broken {
 			cell.Breaches = append(cell.Breaches, fmt.Sprintf("trial %d: %s", i+1, what))
@@ -212,8 +212,8 @@ func (e *experiment) trialsOf(c Cell, r row) int {
 
 // differs says that not all trials of c showed the same.
 func (c Cell) differs() bool {
-	letters := func(v Verdict) string { return Cell{Trials: []Verdict{v}}.seen().letters() }
-	return slices.ContainsFunc(c.Trials, func(v Verdict) bool { return letters(v) != letters(c.Trials[0]) })
+	letters := func(v Observation) string { return Cell{Trials: []Observation{v}}.seen().letters() }
+	return slices.ContainsFunc(c.Trials, func(v Observation) bool { return letters(v) != letters(c.Trials[0]) })
 }
 
 // order sorts cells as the tables of locks and faults are.

@@ -5,19 +5,19 @@ import "testing"
 // What one trial of five shows may be chance.
 func TestCellWhoseTrialsDifferIsTriedMore(t *testing.T) {
 	t.Parallel()
-	clean, two := Verdict{}, Verdict{Two: 100}
+	clean, two := Observation{}, Observation{Two: 100}
 	longRow := row{trials: 1}
 	for name, test := range map[string]struct {
 		trials int // of the run
 		row    row
-		seen   []Verdict
+		seen   []Observation
 		want   int
 	}{
-		"all the same":     {fullTrials, row{}, []Verdict{two, two, two, two, two}, fullTrials},
-		"one differs":      {fullTrials, row{}, []Verdict{two, two, clean, two, two}, doubtfulTrials},
-		"not all are done": {fullTrials, row{}, []Verdict{two, clean}, fullTrials},
-		"a quick run":      {1, row{}, []Verdict{two}, 1},
-		"a long row":       {fullTrials, longRow, []Verdict{two}, 1},
+		"all the same":     {fullTrials, row{}, []Observation{two, two, two, two, two}, fullTrials},
+		"one differs":      {fullTrials, row{}, []Observation{two, two, clean, two, two}, doubtfulTrials},
+		"not all are done": {fullTrials, row{}, []Observation{two, clean}, fullTrials},
+		"a quick run":      {1, row{}, []Observation{two}, 1},
+		"a long row":       {fullTrials, longRow, []Observation{two}, 1},
 	} {
 		e := &experiment{trials: test.trials}
 		if got := e.trialsOf(Cell{Trials: test.seen}, test.row); got != test.want {

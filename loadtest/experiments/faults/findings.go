@@ -9,7 +9,7 @@ import (
 // A finding is something that trials of a cell showed.
 type finding struct {
 	letter, name string
-	in           func(Verdict) (found bool, milliseconds float64)
+	in           func(Observation) (found bool, milliseconds float64)
 	bad          bool // two at once, and no fence
 
 	trials int     // that showed it
@@ -19,23 +19,23 @@ type finding struct {
 // possible are all findings, the worst first.
 var possible = findings{
 	{letter: "T", name: "two at once", bad: true,
-		in: func(v Verdict) (bool, float64) { return v.Two > 0 && !v.Fenced, v.Two }},
+		in: func(v Observation) (bool, float64) { return v.Two > 0 && !v.Fenced, v.Two }},
 	{letter: "F", name: "two at once, fenced",
-		in: func(v Verdict) (bool, float64) { return v.Two > 0 && v.Fenced, v.Two }},
+		in: func(v Observation) (bool, float64) { return v.Two > 0 && v.Fenced, v.Two }},
 	{letter: "G", name: "gave up",
-		in: func(v Verdict) (bool, float64) { return v.GaveUp != "", 0 }},
+		in: func(v Observation) (bool, float64) { return v.GaveUp != "", 0 }},
 	{letter: "N", name: "held by nobody",
-		in: func(v Verdict) (bool, float64) { return v.Nobody > ms(tolerance), v.Nobody }},
+		in: func(v Observation) (bool, float64) { return v.Nobody > ms(tolerance), v.Nobody }},
 	{letter: "L", name: "told of a loss that was none",
-		in: func(v Verdict) (bool, float64) { return v.FalseLoss, 0 }},
+		in: func(v Observation) (bool, float64) { return v.FalseLoss, 0 }},
 	{letter: "D", name: "another's lock released",
-		in: func(v Verdict) (bool, float64) { return v.Took, 0 }},
+		in: func(v Observation) (bool, float64) { return v.Took, 0 }},
 	{letter: "W", name: "wrong word",
-		in: func(v Verdict) (bool, float64) { return v.WrongWord != "", 0 }},
+		in: func(v Observation) (bool, float64) { return v.WrongWord != "", 0 }},
 	{letter: "K", name: "key kept without a holder",
-		in: func(v Verdict) (bool, float64) { return v.Leak > 0, v.Leak }},
+		in: func(v Observation) (bool, float64) { return v.Leak > 0, v.Leak }},
 	{letter: "M", name: "misconduct",
-		in: func(v Verdict) (bool, float64) { return v.Misconduct != "", 0 }},
+		in: func(v Observation) (bool, float64) { return v.Misconduct != "", 0 }},
 }
 
 type findings []finding

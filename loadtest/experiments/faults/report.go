@@ -21,7 +21,7 @@ func (e *experiment) report(ctx context.Context, ended bool) error {
 	r := Report{Environment: environment, Trials: e.trials, Lease: leaseTime.Seconds(), Cells: e.cells}
 	failed := e.failures()
 	r.Pass = ended && len(failed) == 0
-	r.table("\n").Print()
+	r.table().Print()
 	for _, f := range failed {
 		fmt.Println("NO: " + f)
 	}
@@ -65,13 +65,12 @@ func (e *experiment) broke(lock string) (tried int, broke bool) {
 	return tried, broke
 }
 
-// table has a row for each cell in which something was seen, findings with separator
-// between them.
-func (r Report) table(separator string) report.Table {
+// table has a row for each cell in which something was seen.
+func (r Report) table() report.Table {
 	t := report.Table{Header: []string{"lock", "fault", "seen"}, Text: true}
 	for _, c := range r.Cells {
 		if seen := c.seen(); len(seen) > 0 {
-			t.Add(c.Lock, c.Fault, strings.Join(seen.texts(len(c.Trials)), separator))
+			t.Add(c.Lock, c.Fault, strings.Join(seen.texts(len(c.Trials)), "\n"))
 		}
 	}
 	return t

@@ -53,7 +53,7 @@ const (
 type loss int
 
 const (
-	keeps     loss = iota
+	keepsLock loss = iota
 	expires        // the server lets the lease end
 	forgotten      // the server no longer knows of the lease; nothing could tell the holder at once
 	blind          // the holder does not run, and cannot know

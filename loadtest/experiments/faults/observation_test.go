@@ -36,7 +36,7 @@ func held(from, to int, fence uint64, end ...script) []holder.Line {
 
 // Each of these is what a lock must not do, told by two holders. Without the clause
 // that finds it, the test fails.
-func TestVerdictFindsWhatMustNotBe(t *testing.T) {
+func TestObservationFindsWhatMustNotBe(t *testing.T) {
 	t.Parallel()
 	w := newWitness(t.Context(), labtest.Lab(t))
 	brief := row{name: "brief"}
@@ -118,9 +118,9 @@ func TestVerdictFindsWhatMustNotBe(t *testing.T) {
 		test.seen.refused = refused
 		c := column{backend: noServer, kind: ours, fenced: test.fenced}
 		tr := &trial{site: &site{column: c}, row: test.row, seen: test.seen}
-		v := tr.judge()
+		v := tr.observe()
 		var got []string
-		for _, f := range (Cell{Trials: []Verdict{v}}).seen() {
+		for _, f := range (Cell{Trials: []Observation{v}}).seen() {
 			got = append(got, f.letter)
 		}
 		if !slices.Equal(got, test.want) {

@@ -9,8 +9,8 @@ import (
 	"example.com/flashsale/loadtest/holder"
 )
 
-// A Verdict is what one trial showed. Durations are in milliseconds.
-type Verdict struct {
+// An Observation is what one trial showed. Durations are in milliseconds.
+type Observation struct {
 	// Two is for how long both holders wrote: both believed that they held.
 	Two    float64 `json:"two_ms"`
 	Writes int     `json:"late_writes"` // the most of an earlier holder, after the later had entered
@@ -70,10 +70,10 @@ func holds(lines []holder.Line) (all []hold) {
 	return all
 }
 
-// judge returns the verdict on s.
-func (t *trial) judge() Verdict {
+// observe returns what the trial showed.
+func (t *trial) observe() Observation {
 	s := t.seen
-	v := Verdict{Misconduct: reason(s.misconduct), Requests: s.requests}
+	v := Observation{Misconduct: reason(s.misconduct), Requests: s.requests}
 	a, b := holds(s.a), holds(s.b)
 	for _, first := range a {
 		for _, second := range b {
@@ -94,7 +94,7 @@ func (t *trial) judge() Verdict {
 	}
 	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()),
 		t.waiterGaveUp(entered))
-	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keeps
+	v.FalseLoss = len(a) > 0 && a[0].told != 0 && t.mayLose() == keepsLock
 	v.WrongWord = t.wrongWord(a, b)
 	v.Took = entered && b[0].from < s.released && t.tookAway()
 	switch {
@@ -109,7 +109,7 @@ func (t *trial) judge() Verdict {
 
 // overlap adds that first wrote after second had entered, and whether these writes were
 // refused.
-func (v *Verdict) overlap(first, second hold, refused map[holder.Line]bool) {
+func (v *Observation) overlap(first, second hold, refused map[holder.Line]bool) {
 	if first.from > second.from || first.to <= second.from {
 		return
 	}
@@ -129,7 +129,7 @@ func (v *Verdict) overlap(first, second hold, refused map[holder.Line]bool) {
 }
 
 // between adds how long nobody held until the second's wait was over.
-func (v *Verdict) between(t *trial, a []hold, until time.Duration) {
+func (v *Observation) between(t *trial, a []hold, until time.Duration) {
 	s := t.seen
 	free, lease := s.waited, t.lease() // nobody held; an abandoned request may have left a lease
 	if len(a) > 0 {
@@ -191,7 +191,7 @@ func (t *trial) wrongWord(a, b []hold) string {
 	if _, ok := find(s.a, s.released, holder.Released); ok && entered && !knew {
 		return "released, though another held"
 	}
-	if l, ok := find(s.a, s.released, holder.Lost); ok && !entered && t.mayLose() == keeps {
+	if l, ok := find(s.a, s.released, holder.Lost); ok && !entered && t.mayLose() == keepsLock {
 		return strings.TrimSpace("lost, though it held: " + l.Text)
 	}
 	return ""
@@ -211,7 +211,7 @@ func (t *trial) mayLose() loss {
 	if t.bound && t.row.breaks {
 		return forgotten
 	}
-	if t.backend.ensemble != nil && t.row.elects && t.row.loses == keeps {
+	if t.backend.ensemble != nil && t.row.elects && t.row.loses == keepsLock {
 		return expires
 	}
 	return t.row.loses
