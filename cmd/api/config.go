@@ -64,7 +64,7 @@ type config struct {
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
 	CORSOrigins    []string       `env:"CORS_ORIGINS" doc:"origins (https://shop.example), separated by commas, whose pages may use the API from a browser, or * for all; with none, no page of another origin can. Cookies and other credentials are never allowed: tokens travel in a header"`
 
-	HTTPConns int `env:"HTTP_CONNS" envDefault:"1024" limits:"1..1000000" doc:"connections that this instance has open; further ones wait until others close, for half of CLAIM_TIMEOUT at most, and then get 503; while any wait, each response closes its connection"`
+	HTTPConns int `env:"HTTP_CONNS" envDefault:"1024" limits:"1..1000000" doc:"connections that this instance has open; further ones wait until others close, for a third of CLAIM_TIMEOUT at most, and then get 503; while any wait, each response closes its connection"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" limits:"0s..10m" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" limits:"1ms..10m" doc:"longest wait at shutdown for requests and transactions in flight"`

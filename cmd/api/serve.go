@@ -54,8 +54,9 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 
 // serve serves requests on l. It drains when ctx ends, and returns early if it fails.
 func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
-	bounded := admission.Bound(l, cfg.HTTPConns, cfg.timeout().Wait(), s.api.Overloaded())
-	server := newServer(cfg, closing(bounded.Crowded, s.handler), s.log)
+	bounded := admission.Bound(l, cfg.HTTPConns, cfg.timeout(), s.api.Overloaded())
+	server := newServer(cfg, bounding(bounded.Crowded, cfg.timeout(), s.handler), s.log)
+	server.ConnContext = bounded.ConnContext
 	s.metrics.MustRegister(httpConns{bounded})
 	running, fail := context.WithCancelCause(ctx)
 	go func() { fail(server.Serve(bounded)) }()
@@ -88,11 +89,17 @@ func (s *service) drain(ctx context.Context, cfg config, l *admission.Listener, 
 	return nil
 }
 
-// closing returns next, with responses that close their connection while crowded.
-func closing(crowded func() bool, next http.Handler) http.Handler {
+// bounding returns next, with responses that close their connection while crowded. The wait of
+// a connection is part of the time that its first request has.
+func bounding(crowded func() bool, timeout admission.Timeout, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if crowded() {
 			w.Header().Set("Connection", "close")
+		}
+		if waited := admission.Waited(r.Context()); waited > time.Millisecond {
+			ctx, cancel := context.WithTimeout(r.Context(), timeout.Work()-waited)
+			defer cancel()
+			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})

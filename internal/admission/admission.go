@@ -41,6 +41,10 @@ type Timeout time.Duration
 // Wait returns how long a claim may wait until its work begins.
 func (t Timeout) Wait() time.Duration { return time.Duration(t) / 2 }
 
+// Connect returns how long a connection may wait until it is served. It is part of Work for
+// the first request.
+func (t Timeout) Connect() time.Duration { return t.Work() / 2 }
+
 // Work returns the time from the header until the operation has a result. The
 // rest is for releasing the lock, and for reading back a commit whose outcome is
 // unknown.

@@ -12,14 +12,16 @@ import (
 // and wait until others close: those take 1 kB each, where one that net/http serves takes 17 to
 // 26. The rest is in the kernel's queue, where nobody can tell how long they have waited. One
 // that has waited for too long is refused. While any wait, close connections with their
-// responses (see Crowded): idle ones would keep others from being served.
+// responses (see Crowded): idle ones would keep others from being served. See Waited, too.
 type Listener struct {
 	net.Listener
-	longest  time.Duration
+	timeout  Timeout
 	response []byte
 
 	open      chan struct{} // has an element for each open connection
 	waiting   chan arrival
+	full      atomic.Bool   // while one waits that has left the queue
+	refusing  chan struct{} // has an element for each refusal in the background
 	refused   atomic.Int64
 	failure   error // of the accepting; set before waiting is closed
 	closeOnce func() error
@@ -31,10 +33,11 @@ type arrival struct {
 }
 
 // Bound returns a Listener on l. It has at most conns connections open, and the others wait,
-// for at most longest from when they were accepted. A connection that is refused gets response, which must close it.
-func Bound(l net.Listener, conns int, longest time.Duration, response []byte) *Listener {
-	bounded := &Listener{Listener: l, longest: longest, response: response, closeOnce: sync.OnceValue(l.Close),
-		open: make(chan struct{}, conns), waiting: make(chan arrival, 8*conns)}
+// for at most timeout.Connect() from when they were accepted. A connection that is refused
+// gets response, which must close it.
+func Bound(l net.Listener, conns int, timeout Timeout, response []byte) *Listener {
+	bounded := &Listener{Listener: l, timeout: timeout, response: response, closeOnce: sync.OnceValue(l.Close),
+		open: make(chan struct{}, conns), waiting: make(chan arrival, 8*conns), refusing: make(chan struct{}, 2*conns)}
 	go bounded.acceptAll()
 	return bounded
 }
@@ -64,8 +67,10 @@ func isTemporary(err error) bool {
 // after it.
 func (l *Listener) Accept() (net.Conn, error) {
 	for next := range l.waiting {
-		if l.admit(next.time.Add(l.longest)) {
-			return &conn{Conn: next.Conn, free: sync.OnceFunc(func() { <-l.open })}, nil
+		if l.admit(next.time.Add(l.timeout.Connect())) {
+			c := &conn{Conn: next.Conn, free: sync.OnceFunc(func() { <-l.open })}
+			c.waited.Store(int64(time.Since(next.time)))
+			return c, nil
 		}
 		l.refuse(next.Conn)
 	}
@@ -79,6 +84,8 @@ func (l *Listener) admit(deadline time.Time) bool {
 		return true
 	default:
 	}
+	l.full.Store(true)
+	defer l.full.Store(false)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	select {
@@ -91,7 +98,21 @@ func (l *Listener) admit(deadline time.Time) bool {
 
 type conn struct {
 	net.Conn
-	free func()
+	free   func()
+	waited atomic.Int64 // in ns; 0 after its first request
+}
+
+type connKey struct{}
+
+// ConnContext is for http.Server.ConnContext.
+func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// Waited returns how long the connection of ctx has waited, once: with its first request.
+func Waited(ctx context.Context) time.Duration {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return time.Duration(c.waited.Swap(0))
 }
 
 // Close implements net.Conn.
@@ -108,20 +129,27 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// readable is how long the request of a connection that has waited may take to be read.
-const readable = 5 * time.Millisecond
-
-// refuse responds to the request of c, and closes c: with unread data, the kernel would
-// reset it, and the client might not read the response. A client that has sent nothing gets
-// none.
+// refuse responds to the request of c, and closes c. Where many are refused at once, only
+// those that have sent their request for certain get the response.
 func (l *Listener) refuse(c net.Conn) {
 	l.refused.Add(1)
-	_ = c.SetDeadline(time.Now().Add(readable))
+	select {
+	case l.refusing <- struct{}{}:
+		go func() { l.respond(c, time.Second); <-l.refusing }()
+	default:
+		l.respond(c, 5*time.Millisecond)
+	}
+}
+
+// respond reads the request first: with unread data, the kernel would reset the connection,
+// and the client might not read the response. A client that sends nothing gets none.
+func (l *Listener) respond(c net.Conn, limit time.Duration) {
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(limit))
 	var request [4096]byte
 	if _, err := c.Read(request[:]); err == nil {
 		_, _ = c.Write(l.response)
 	}
-	_ = c.Close()
 }
 
 // Drain accepts what has connected and then nothing more, and gives clients a second to
@@ -155,7 +183,7 @@ func idleEnd(ctx context.Context) time.Time {
 func (l *Listener) Close() error { return l.closeOnce() }
 
 // Crowded reports whether connections wait.
-func (l *Listener) Crowded() bool { return len(l.waiting) > 0 }
+func (l *Listener) Crowded() bool { return l.full.Load() || len(l.waiting) > 0 }
 
 // Conns are counts of connections. Refused is the number since the start.
 type Conns struct{ Open, Waiting, Refused int }
