@@ -207,6 +207,13 @@ func TestTLSReplacesPlainHTTP(t *testing.T) {
 	if !slices.Equal(files, []string{v[2].Target + "/tls.crt", v[2].Target + "/tls.key"}) {
 		t.Errorf("nginx reads %v, and mounts %s", files, v[2].Target)
 	}
+	// the certificate's date is measured at nginx's own address
+	targets := p.Services["prometheus"].Volumes[2]
+	if !strings.HasSuffix(targets.Source, "deploy/compose/certificate.yml") ||
+		!strings.Contains(read(t, "deploy/compose/certificate.yml"), `"https://nginx:8443/readyz"`) ||
+		!strings.Contains(read(t, "deploy/observe/prometheus.yml"), targets.Target) {
+		t.Errorf("Prometheus mounts %+v", targets)
+	}
 }
 
 func TestMemoryOfNginxFilesIsBounded(t *testing.T) {
