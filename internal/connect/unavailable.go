@@ -50,6 +50,9 @@ func Cause(err error) string {
 	if refusal, ok := errors.AsType[redis.Error](err); ok {
 		return refusal.Error()
 	}
+	if failure, ok := errors.AsType[*net.OpError](err); ok { // its own words have the port of the connection
+		return failure.Op + ": " + failure.Err.Error()
+	}
 	if failure, ok := errors.AsType[net.Error](err); ok {
 		return failure.Error()
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+
+	"example.com/flashsale/internal/connect"
 )
 
 // A Probe checks one thing that the service needs, such as a server. Check returns an
@@ -112,7 +114,7 @@ func (a *API) passOn(ctx huma.Context, next func(huma.Context)) {
 	notTried.write(w)
 }
 
-// logProbe logs the result of a probe if its last result was another.
+// logProbe logs the result of a probe if its last result, or its cause, was another.
 func (a *API) logProbe(name string, err error) {
 	if err == nil {
 		if _, failed := a.failing.LoadAndDelete(name); failed {
@@ -120,7 +122,8 @@ func (a *API) logProbe(name string, err error) {
 		}
 		return
 	}
-	if _, failed := a.failing.LoadOrStore(name, true); !failed {
+	cause := connect.Cause(err)
+	if before, failed := a.failing.Swap(name, cause); !failed || before != cause {
 		a.cfg.Log.Warn("dependency unavailable", "dependency", name, "error", err.Error())
 	}
 }

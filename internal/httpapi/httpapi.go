@@ -71,7 +71,7 @@ type API struct {
 	tracer   tracing.Tracer
 	metrics  *metrics
 	outage   outage        // what logUnavailable has logged last
-	failing  sync.Map      // the names of the probes that failed the last time
+	failing  sync.Map      // the causes by the names of the probes that failed the last time
 	probing  sync.Mutex    // a probe runs
 	unready  atomic.Bool   // a server that claims need is unavailable: see Watch
 	suspect  chan struct{} // has an element if Watch is to look at once
