@@ -42,6 +42,9 @@ func TestEveryQueryOfTheDashboardsAndAlertsReturnsData(t *testing.T) {
 		t.Fatalf("only %d queries: have the dashboards moved?", len(queries))
 	}
 	for _, q := range queries {
+		if strings.Contains(q.expr, "probe_ssl_") { // the blackbox exporter's, not the service's
+			continue
+		}
 		labtest.Eventually(t, fmt.Sprintf("%s: %s returns data", q.from, q.expr),
 			func() bool { return p.returnsData(t, q.expr) })
 	}
