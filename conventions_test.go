@@ -46,7 +46,7 @@ var forbidden = map[string][]string{
 	"internal/lock": {"net/http", "database/sql"},
 	"internal/connect": {"net/http", module + "internal/coupon", module + "internal/order",
 		module + "internal/httpapi", module + "internal/lock"},
-	"internal/httpapi": {module + "internal/lock/"},
+	"internal/httpapi": {module + "internal/lock/", module + "internal/labroutes", module + "internal/pageview"},
 	"cmd/api": {"testing", module + "internal/lab", module + "internal/faultproxy",
 		module + "loadtest"},
 }

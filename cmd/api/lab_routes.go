@@ -1,12 +1,14 @@
 package main
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/connect"
-	"example.com/flashsale/internal/httpapi"
+	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/lockmetrics"
 	"example.com/flashsale/internal/pageview"
@@ -14,13 +16,13 @@ import (
 
 // withLabRoutes adds the lab-only routes to api if LAB is on.
 func withLabRoutes(
-	cfg config, api http.Handler, p pools, locks *lock.Client, sections *httpapi.Sections,
+	cfg config, api http.Handler, p pools, locks *lock.Client, sections *labroutes.Sections,
 	metrics prometheus.Registerer, opened *closers,
 ) (http.Handler, error) {
 	if !cfg.Lab {
 		return api, nil
 	}
-	views := httpapi.PageViews{
+	views := labroutes.PageViews{
 		Counter: pageview.New(p.rdb), Locks: locks, Instance: cfg.Instance,
 		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview"},
 	}
@@ -36,22 +38,22 @@ func withLabRoutes(
 		views.Redlock = lock.New(redlock, lock.WithObserver(redlockMetrics.Observe))
 		opened.add(views.Redlock.Close)
 	}
-	return httpapi.WithLabRoutes(api, views, sections), nil
+	return labroutes.Wrap(api, views, sections), nil
 }
 
 // labSections returns nil unless LAB is on.
-func labSections(cfg config) *httpapi.Sections {
+func labSections(cfg config) *labroutes.Sections {
 	if !cfg.Lab {
 		return nil
 	}
-	return httpapi.NewSections(cfg.ClaimPause)
+	return labroutes.NewSections(cfg.ClaimPause)
 }
 
-// labStatements returns the option of a pool whose statements are reported with
-// the critical sections, or none unless LAB is on.
-func labStatements(cfg config) []connect.Option {
+// labOpen returns open, but with LAB on the statements of the pool are reported with
+// the critical sections.
+func labOpen(cfg config, open func(driver.Connector) *sql.DB) connect.Option {
 	if !cfg.Lab {
-		return nil
+		return connect.OpenBy(open)
 	}
-	return []connect.Option{connect.Observe(httpapi.RecordStep)}
+	return connect.OpenBy(func(c driver.Connector) *sql.DB { return open(labroutes.Recorded(c)) })
 }

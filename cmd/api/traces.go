@@ -21,7 +21,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/tracing"
 )
 
@@ -111,19 +110,18 @@ func tracerOf(provider trace.TracerProvider) tracing.Tracer {
 	return tracing.New(provider)
 }
 
-// traceMySQL returns the option of a pool whose statements are traced, without
-// their arguments, within the traces of requests. With traces off it is no
-// option.
-func traceMySQL(provider trace.TracerProvider) []connect.Option {
+// openTraced returns a function that opens a pool whose statements are traced, without
+// their arguments, within the traces of requests.
+func openTraced(provider trace.TracerProvider) func(driver.Connector) *sql.DB {
 	if provider == nil {
-		return nil
+		return sql.OpenDB
 	}
-	return []connect.Option{connect.OpenBy(func(c driver.Connector) *sql.DB {
+	return func(c driver.Connector) *sql.DB {
 		return otelsql.OpenDB(c, otelsql.WithTracerProvider(tracing.OnlyWithin(provider)),
 			otelsql.WithAttributes(attribute.String("db.system.name", "mysql")),
 			otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true,
 				OmitRows: true}))
-	})}
+	}
 }
 
 // traceRedis traces the commands of rdb, without their arguments, within the

@@ -185,13 +185,12 @@ type pools struct {
 
 func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pools, err error) {
 	var errs [6]error
-	traced := traceMySQL(traces)
-	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,
-		slices.Concat(traced, labStatements(cfg), []connect.Option{connect.ShortTransactions})...)
+	traced := openTraced(traces)
+	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, labOpen(cfg, traced), connect.ShortTransactions)
 	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1, connect.ForProbes)
 	p.standalone = new(atomic.Bool)
 	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,
-		append(traced, connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))...)
+		connect.OpenBy(traced), connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))
 	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
 	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
 	if p.rdb != nil {

@@ -128,3 +128,11 @@ func (v variable) expression() string {
 	}
 	return "@@SESSION." + v.name
 }
+
+// text returns a value as a client of MySQL would print it.
+func text(v driver.Value) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,12 +1,10 @@
-package httpapi
+package labroutes
 
 import (
 	"context"
 	"net/http"
 	"sync"
 	"time"
-
-	"example.com/flashsale/internal/connect"
 )
 
 // A step is a statement of a claim's transaction. Times are as in a section.
@@ -45,17 +43,16 @@ func claimFrom(ctx context.Context) *namedClaim {
 	return c
 }
 
-// RecordStep records a statement for the section of ctx's claim. The statements of
-// a shared transaction belong to no claim.
-func RecordStep(ctx context.Context, executed connect.Statement) {
+// record records a statement of ctx's claim. The statements of a shared transaction
+// belong to no claim.
+func record(ctx context.Context, sql string, begin time.Time, result string, err error) {
 	c := claimFrom(ctx)
 	if c == nil {
 		return
 	}
-	s := step{SQL: executed.SQL, Begin: executed.Begin.UnixMicro(), End: executed.End.UnixMicro(),
-		Result: executed.Result}
-	if executed.Err != nil {
-		s.Error = executed.Err.Error()
+	s := step{SQL: sql, Begin: begin.UnixMicro(), End: time.Now().UnixMicro(), Result: result}
+	if err != nil {
+		s.Error = err.Error()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,6 @@
-package httpapi
+// Package labroutes serves what only experiments look at: a counter of page views, the
+// critical sections of claims, and Go's profiles. It is used with LAB=true.
+package labroutes
 
 import (
 	"context"
@@ -21,20 +23,20 @@ type PageViews struct {
 	Instance string // the value of X-Instance
 }
 
-// WithLabRoutes returns a handler that serves api, the page-view counter, the
-// critical sections of claims and Go's profiles. The section of a claim whose request
-// has the header X-Lab-Claim is reported with that name and with its statements.
+// Wrap returns a handler that serves api, the page-view counter, the critical sections
+// of claims and the profiles. The section of a claim whose request has the header
+// X-Lab-Claim is reported with that name and with its statements.
 //
 // The profiles reveal the program's internals, and the counter writes for any client,
 // so a service for customers must not serve them.
 //
 // The counter's routes are /v0/pview (INCR), /v1/pview (no lock), /v2/pview (a mutex
 // of this process), /v3/pview (the distributed lock) and /v4/pview (Redlock). They
-// count by GET as well as by POST, as the articles' routes do, and as no route of a
-// service for customers should. Their parameter think is the pause between reading and writing. They reply 200 with
-// the count and the wait, 409 if the fence was stale, and 503 if the view was
-// not counted for another reason or the outcome is unknown.
-func WithLabRoutes(api http.Handler, views PageViews, sections *Sections) http.Handler {
+// count by GET as well as by POST, as the articles' routes do. Their parameter think is
+// the pause between reading and writing. They reply 200 with the count and the wait,
+// 409 if the fence was stale, and 503 if the view was not counted for another reason or
+// the outcome is unknown.
+func Wrap(api http.Handler, views PageViews, sections *Sections) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", withNamedClaims(api))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)

@@ -1,4 +1,4 @@
-package httpapi
+package labroutes
 
 import (
 	"encoding/json"

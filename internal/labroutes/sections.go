@@ -1,4 +1,4 @@
-package httpapi
+package labroutes
 
 import (
 	"context"
@@ -103,7 +103,7 @@ const sectionInterval = 50 * time.Millisecond
 func (s *Sections) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reader := s.addReader()
 	defer s.forget(reader)
-	w.Header().Set("Content-Type", ndjson)
+	w.Header().Set("Content-Type", "application/x-ndjson")
 	control := http.NewResponseController(w)
 	// The server's deadlines are for requests that end.
 	if errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}),
