@@ -32,6 +32,16 @@ type Reply struct {
 // reply.
 func (r Reply) Took() time.Duration { return max(0, r.Received.Sub(r.Sent)) }
 
+// Header returns the header of the reply, which is valid as Text is.
+func (r Reply) Header() http.Header {
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(r.Text)), nil)
+	if err != nil {
+		return nil
+	}
+	_ = resp.Body.Close()
+	return resp.Header
+}
+
 var (
 	endOfLine     = []byte("\r\n")
 	endOfHeader   = []byte("\r\n\r\n")

@@ -114,11 +114,11 @@ func (r Result) toBeRepeated() bool {
 }
 
 // minContenders is how many claims must have been in flight while the last order was
-// claimed, or a third of the burst if that is less.
+// claimed, or a third of the burst if that is less, but two: the order's own, and another.
 const minContenders = 16
 
 func (r Result) met() bool {
-	return r.Open || r.Contenders(r.BurstSize()) >= min(minContenders, (r.BurstSize()+2)/3)
+	return r.Open || r.Contenders(r.BurstSize()) >= max(2, min(minContenders, (r.BurstSize()+2)/3))
 }
 
 const tooManyRequests = "status 429"

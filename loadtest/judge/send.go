@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"example.com/flashsale/loadtest/generator"
@@ -39,28 +41,27 @@ func underFault(f shop.Fault) rig.Generator {
 	}
 }
 
-// send opens connections, sends the claims of p, and waits for all replies.
+// send opens connections, sends the claims of p, and waits for all replies. If a claim
+// has steps, those before the burst have been taken then, and those after it follow.
 func send(
 	ctx context.Context, t rig.Target, w rig.Workload, connections int, p generator.Phase,
 ) (b rig.Burst, err error) {
-	base, err := url.Parse(t.URL)
+	sessions, err := t.Shop.Sessions(ctx, t.Users[:w.Users], w.BurstSize(), t.Coupons[0])
 	if err != nil {
 		return b, err
 	}
-	address, err := addressOf(base)
+	address, err := addressOf(t.URL)
 	if err != nil {
 		return b, err
 	}
 	var moment time.Time
-	g, err := generator.New(address, t.Shop.Timeout, func(to []byte, n int) []byte {
-		u := t.Users[n%w.Users]
-		return t.Shop.Claim.Append(to, base, shop.Values{"user": u.ID, "token": u.Token, "coupon": t.Coupons[0]})
-	}, func(r generator.Reply) {
-		c := claimOf(t.Shop, t.Users[r.Request%w.Users], r)
-		b.Claims = append(b.Claims, c)
-		b.Spans = append(b.Spans, rig.Span{Sent: c.Sent, Received: c.Received})
-		b.Skews = append(b.Skews, r.Sent.Sub(moment))
-	})
+	var answers []answer
+	g, err := generator.New(address, t.Shop.Timeout,
+		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to) },
+		func(r generator.Reply) {
+			answers = append(answers, answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain()))
+			b.Skews = append(b.Skews, r.Sent.Sub(moment))
+		})
 	if err != nil {
 		return b, err
 	}
@@ -71,11 +72,19 @@ func send(
 	moment = time.Now()
 	g.Run(ctx, p)
 	g.Drain(ctx)
+	b.Claims = finish(ctx, t.Shop, answers)
+	for _, c := range b.Claims {
+		b.Spans = append(b.Spans, rig.Span{Sent: c.Sent, Received: c.Received})
+	}
 	return b, ctx.Err()
 }
 
 // addressOf returns the IPv4 address and the port of a URL.
-func addressOf(base *url.URL) (string, error) {
+func addressOf(text string) (string, error) {
+	base, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
 	address, err := net.ResolveTCPAddr("tcp4", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), "80")))
 	if err != nil {
 		return "", err
@@ -83,21 +92,51 @@ func addressOf(base *url.URL) (string, error) {
 	return address.String(), nil
 }
 
-func claimOf(s *shop.Shop, u shop.User, r generator.Reply) rig.Claim {
-	outcome, order := shop.Unknown, ""
-	if r.Err == nil {
-		outcome, order = s.Reply.Read(r.Status, r.Body)
+// An answer is what was replied to the burst of a session.
+type answer struct {
+	session *shop.Session
+	claim   rig.Claim // without what the reply says
+	reply   shop.Reply
+	err     error // why there is none
+}
+
+// answerOf copies r. Where a claim is plain, nothing looks at its header.
+func answerOf(s *shop.Session, r generator.Reply, plain bool) answer {
+	id, _ := strconv.ParseInt(s.ID, 10, 64) // it was made from a number
+	a := answer{
+		session: s, reply: shop.Reply{Status: r.Status, Body: bytes.Clone(r.Body)}, err: r.Err,
+		claim: rig.Claim{User: id, Sent: r.Due, Received: r.Received, Instance: cmp.Or(r.Instance, "shop")},
 	}
-	id, _ := strconv.ParseInt(u.ID, 10, 64) // it was made from a number
-	c := rig.Claim{
-		User: id, Sent: r.Due, Received: r.Received, Verdict: string(outcome), Order: order,
-		Instance: cmp.Or(r.Instance, "shop"),
+	if !plain {
+		a.reply.Header = r.Header()
 	}
-	switch {
-	case r.Err != nil:
-		c.Detail = "no reply: " + r.Err.Error()
-	case outcome == shop.Unknown:
-		c.Detail = fmt.Sprintf("status %d", r.Status)
+	return a
+}
+
+// finish takes the steps after the burst, and reads the last reply of each session.
+func finish(ctx context.Context, s *shop.Shop, answers []answer) []rig.Claim {
+	claims := make([]rig.Claim, len(answers))
+	var group sync.WaitGroup
+	for i, a := range answers {
+		group.Go(func() { claims[i] = a.read(ctx, s) })
+	}
+	group.Wait()
+	return claims
+}
+
+func (a answer) read(ctx context.Context, s *shop.Shop) rig.Claim {
+	c := a.claim
+	if a.err == nil {
+		a.reply, a.err = a.session.Finish(ctx, a.reply)
+	}
+	if a.err != nil {
+		c.Verdict, c.Detail = string(shop.Unknown), "no reply: "+a.err.Error()
+		return c
+	}
+	outcome, order := s.Reply.Read(a.reply)
+	c.Verdict, c.Order = string(outcome), order
+	if outcome == shop.Unknown {
+		c.Detail = fmt.Sprintf("status %d", a.reply.Status)
 	}
 	return c
 }

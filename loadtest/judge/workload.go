@@ -42,8 +42,7 @@ func workloads(s *shop.Shop) (chosen, more []Workload) {
 	open := openLoop(s)
 	chosen = []Workload{
 		burst(rig.OneUser), burst(rig.ManyUsers), burst(rig.SevenEach),
-		by("k6", rig.K6, rig.SevenEach),
-		by("jmeter", rig.JMeter, rig.ManyUsers),
+		by("k6", rig.K6, rig.SevenEach), by("jmeter", rig.JMeter, rig.ManyUsers),
 		{Workload: open, Name: "open-loop", By: fmt.Sprintf("%g a second", s.OpenLoop.Rate), Open: true, Send: Open},
 		crowd(),
 	}
@@ -56,6 +55,10 @@ func workloads(s *shop.Shop) (chosen, more []Workload) {
 	more = []Workload{
 		by("k6", rig.K6, rig.OneUser), by("k6", rig.K6, rig.ManyUsers),
 		by("jmeter", rig.JMeter, rig.OneUser), by("jmeter", rig.JMeter, rig.SevenEach),
+	}
+	if !s.Plain() { // they send one request, and read its status and body
+		other := func(w Workload) bool { return w.By == "k6" || w.By == "jmeter" }
+		chosen, more = slices.DeleteFunc(chosen, other), nil
 	}
 	return chosen, more
 }

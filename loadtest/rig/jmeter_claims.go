@@ -72,7 +72,7 @@ func burstFrom(rows []Row, w Workload, s *shop.Shop) (Burst, error) {
 func (c *Claim) read(row Row, s *shop.Shop) {
 	if s != nil {
 		status, err := strconv.Atoi(row["responseCode"])
-		outcome, order := s.Reply.Read(status, []byte(row["order"]))
+		outcome, order := s.Reply.Read(shop.Reply{Status: status, Body: []byte(row["order"])})
 		c.Verdict, c.Order = string(outcome), order
 		switch {
 		case err != nil:

@@ -99,10 +99,10 @@ func (s *Sale) sqlMayRun(ctx context.Context) error {
 
 // request sends the requests with which a sale begins.
 func (s *Sale) request(ctx context.Context, v Values) error {
-	var body []byte
+	var reply Reply
 	for _, r := range s.Begin.Requests {
 		var err error
-		if body, err = s.call(ctx, r, v); err != nil {
+		if reply, err = s.call(ctx, r, v); err != nil {
 			return fmt.Errorf("begin: %w", err)
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Sale) request(ctx context.Context, v Values) error {
 		return nil
 	}
 	found := false
-	if s.Coupon, found = s.Begin.Coupon.From(body); !found {
+	if s.Coupon, found = s.Begin.Coupon.From(reply); !found {
 		return errors.New("begin: the reply to the last request has no coupon")
 	}
 	return nil

@@ -13,9 +13,7 @@ func (s *Shop) problems() []string {
 	var c checker
 	c.check(s.URL != "", "url is missing")
 	c.base(string(s.URL))
-	c.check(s.Claim.given(), "claim: url is missing")
-	c.check(!s.Claim.given() || strings.HasPrefix(s.Claim.URL.String(), "/"),
-		"claim: url has to begin with /: it is added to the shop's url")
+	c.claim(s)
 	c.check(s.Reply.Accepted.given(), "reply: accepted is missing: a status, a pointer, or matches")
 	c.check(s.Timeout > 0 && s.OpenLoop.Rate > 0 && s.OpenLoop.Duration > 0 && s.Totals.After >= 0,
 		"timeout, and rate and duration of open_loop, have to be above 0")
@@ -44,9 +42,37 @@ func (c *checker) base(text string) {
 		"url: %q is not http://host:port; a shop behind TLS is judged at the servers behind it", text)
 }
 
+// claim checks the steps of a claim, and that each has what its placeholders stand for.
+func (c *checker) claim(s *Shop) {
+	bursts, known := 0, []string{"user", "token", "coupon"}
+	for i, step := range s.steps() {
+		where := "claim"
+		if len(s.Steps) > 0 {
+			where = fmt.Sprintf("steps: number %d", i+1)
+		}
+		address := step.URL.String()
+		c.check(step.given(), "%s: url is missing", where)
+		c.check(address == "" || strings.HasPrefix(address, "/") || i > 0 && strings.HasPrefix(address, "{{"),
+			"%s: url has to begin with /: it is added to the shop's url", where)
+		c.request(where, step.Request, known...)
+		c.check(len(step.Form) == 0 || step.Body.Empty(), "%s: give a form or a body", where)
+		for _, name := range slices.Sorted(maps.Keys(step.Keep)) {
+			c.check(step.Keep[name].given(), "%s: keep: %s is empty", where, name)
+			known = append(known, name)
+		}
+		if step.Burst {
+			bursts++
+		}
+	}
+	c.check(len(s.Steps) == 0 || !s.Claim.given(), "give a claim, or steps")
+	c.check(len(s.Steps) == 0 || bursts == 1, "steps: %d have burst: true, want one: there all wait for one another", bursts)
+	c.check(s.Session == perUser || s.Session == perClaim, "session: %q is neither user nor claim", s.Session)
+}
+
 // identities checks that there are tokens where requests need them.
 func (c *checker) identities(s *Shop) {
-	c.check(!uses(s.Claim, "token") || s.Users.given(),
+	claims := slices.ContainsFunc(s.steps(), func(step Step) bool { return uses(step.Request, "token") })
+	c.check(!claims || s.Users.given(),
 		"users: the claim has {{token}}, and none of token, file, jwt.secret and login is given, or it is empty")
 	admin := uses(s.Totals.Route.Request, "admin") || uses(s.Totals.Order, "admin") ||
 		slices.ContainsFunc(s.Begin.Requests, func(r Request) bool { return uses(r, "admin") })
@@ -68,7 +94,6 @@ func uses(r Request, name string) bool {
 
 // placeholders checks that all placeholders are known where they stand.
 func (c *checker) placeholders(s *Shop) {
-	c.request("claim", s.Claim, "user", "token", "coupon")
 	c.request("warm_up", s.WarmUp, "user", "token", "coupon")
 	for _, i := range []Identity{s.Users.Identity, s.Admin} {
 		c.request("login", i.Login.Request, "user", "coupon")

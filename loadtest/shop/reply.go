@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/html"
 )
 
 // An Outcome is what a reply says of a claim.
@@ -22,6 +24,13 @@ const (
 	Unknown  Outcome = "unknown"
 )
 
+// A Reply is a reply of the shop.
+type Reply struct {
+	Status int
+	Header http.Header // may be nil where nothing looks at it
+	Body   []byte
+}
+
 // Replies say how replies to claims are read. A reply that is neither accepted nor
 // refused is unknown, and so is a claim without a reply.
 type Replies struct {
@@ -31,12 +40,12 @@ type Replies struct {
 }
 
 // Read returns the outcome of a claim with the given reply, and the id of its order.
-func (r Replies) Read(status int, body []byte) (o Outcome, order string) {
+func (r Replies) Read(reply Reply) (o Outcome, order string) {
 	switch {
-	case r.Accepted.matches(status, body):
-		order, _ = r.Order.From(body)
+	case r.Accepted.matches(reply):
+		order, _ = r.Order.From(reply)
 		return Accepted, order
-	case r.Refused.matches(status, body):
+	case r.Refused.matches(reply):
 		return Refused, ""
 	}
 	return Unknown, ""
@@ -48,32 +57,36 @@ type Match struct {
 	Extract `yaml:",inline"`
 }
 
-func (m Match) matches(status int, body []byte) bool {
-	if len(m.Status) > 0 && !slices.Contains(m.Status, status) || !m.given() {
+func (m Match) matches(r Reply) bool {
+	if len(m.Status) > 0 && !slices.Contains(m.Status, r.Status) || !m.given() {
 		return false
 	}
-	_, found := m.From(body)
+	_, found := m.From(r)
 	return found
 }
 
 func (m Match) given() bool { return len(m.Status) > 0 || m.Extract.given() }
 
-// An Extract is a part of a body: the value at a JSON pointer (RFC 6901), the first
-// group of a regular expression, or that of a regular expression on that value.
+// An Extract is a part of a reply: the value at a JSON pointer (RFC 6901), of a header,
+// of a cookie that is set or of a field of a form in HTML; or the first group of a regular
+// expression on the body, or on that value.
 type Extract struct {
 	Pointer Pointer `yaml:"pointer" json:"pointer,omitempty"`
+	Header  string  `yaml:"header" json:"-"`
+	Cookie  string  `yaml:"cookie" json:"-"`
+	Field   string  `yaml:"field" json:"-"`
 	Matches Regexp  `yaml:"matches" json:"matches,omitzero"`
 }
 
-func (e Extract) given() bool { return e.Pointer != "" || e.Matches.Regexp != nil }
+func (e Extract) given() bool { return e != Extract{} }
 
-// From returns the part, or false if the body does not have it.
-func (e Extract) From(body []byte) (part string, found bool) {
-	part = string(body)
-	if e.Pointer != "" {
-		if part, found = e.Pointer.find(body); !found {
-			return "", false
-		}
+// plain reports whether e looks at nothing but the body as text or JSON.
+func (e Extract) plain() bool { return e.Header == "" && e.Cookie == "" && e.Field == "" }
+
+// From returns the part, or false if the reply does not have it.
+func (e Extract) From(r Reply) (part string, found bool) {
+	if part, found = e.source(r); !found {
+		return "", false
 	}
 	if e.Matches.Regexp == nil {
 		return part, true
@@ -86,6 +99,41 @@ func (e Extract) From(body []byte) (part string, found bool) {
 		return m[1], true
 	}
 	return m[0], true
+}
+
+// source returns the text that Matches is for.
+func (e Extract) source(r Reply) (text string, found bool) {
+	switch {
+	case e.Pointer != "":
+		return e.Pointer.find(r.Body)
+	case e.Header != "":
+		return r.Header.Get(e.Header), r.Header.Get(e.Header) != ""
+	case e.Cookie != "":
+		for _, c := range (&http.Response{Header: r.Header}).Cookies() {
+			if c.Name == e.Cookie {
+				text, found = c.Value, true
+			}
+		}
+		return text, found
+	case e.Field != "":
+		return field(r.Body, e.Field)
+	}
+	return string(r.Body), true
+}
+
+// field returns the value of the first input of an HTML page that has the name.
+func field(page []byte, name string) (value string, found bool) {
+	for tokens := html.NewTokenizer(bytes.NewReader(page)); tokens.Next() != html.ErrorToken; {
+		token := tokens.Token()
+		attributes := map[string]string{}
+		for _, a := range token.Attr {
+			attributes[a.Key] = a.Val
+		}
+		if token.Data == "input" && attributes["name"] == name {
+			return attributes["value"], true
+		}
+	}
+	return "", false
 }
 
 // A Regexp is a regular expression in the syntax of RE2.

@@ -21,12 +21,25 @@ type Request struct {
 	URL     Template            `yaml:"url" json:"url"`
 	Headers map[string]Template `yaml:"headers" json:"headers,omitempty"`
 	Body    Template            `yaml:"body" json:"body"`
+	Form    map[string]Template `yaml:"form" json:"-"` // the fields of a form, instead of a body
 }
 
 func (r Request) given() bool { return !r.URL.Empty() }
 
+// plain returns r with its form as a body.
+func (r Request) plain() Request {
+	if len(r.Form) == 0 {
+		return r
+	}
+	headers := map[string]Template{"Content-Type": NewTemplate("application/x-www-form-urlencoded")}
+	maps.Copy(headers, r.Headers)
+	r.Headers, r.Body, r.Form = headers, urlEncoded(r.Form), nil
+	return r
+}
+
 // With returns the request with its values.
 func (r Request) With(v Values) Request {
+	r = r.plain()
 	filled := Request{Method: r.method(), URL: NewTemplate(r.URL.With(v)), Body: NewTemplate(r.Body.With(v))}
 	filled.Headers = map[string]Template{}
 	for name, value := range r.Headers {
@@ -39,6 +52,7 @@ func (r Request) With(v Values) Request {
 func (r Request) templates() map[string]Template {
 	all := map[string]Template{"url": r.URL, "body": r.Body}
 	maps.Copy(all, r.Headers)
+	maps.Copy(all, r.Form)
 	return all
 }
 
@@ -47,7 +61,7 @@ func (r Request) method() string {
 	switch {
 	case r.Method != "":
 		return r.Method
-	case r.Body.Empty():
+	case r.Body.Empty() && len(r.Form) == 0:
 		return http.MethodGet
 	}
 	return http.MethodPost
@@ -55,6 +69,7 @@ func (r Request) method() string {
 
 // Append appends the request to b as it is sent. base is the shop's URL.
 func (r Request) Append(b []byte, base *url.URL, v Values) []byte {
+	r = r.plain()
 	b = append(append(append(b, r.method()...), ' '), strings.TrimRight(base.EscapedPath(), "/")...)
 	b = r.URL.Append(b, v)
 	b = append(append(append(b, " HTTP/1.1\r\nHost: "...), base.Host...), "\r\n"...)
@@ -79,33 +94,39 @@ var client = &http.Client{
 	Timeout: time.Minute,
 }
 
-// do sends r and returns the status and the body of the reply.
-func (s *Shop) do(ctx context.Context, r Request, v Values) (status int, body []byte, err error) {
+// do sends r by c.
+func (s *Shop) do(ctx context.Context, c *http.Client, r Request, v Values) (reply Reply, err error) {
+	r = r.plain()
 	address := r.URL.With(v)
 	if strings.HasPrefix(address, "/") {
 		address = strings.TrimRight(string(s.URL), "/") + address
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method(), address, strings.NewReader(r.Body.With(v)))
 	if err != nil {
-		return 0, nil, err
+		return reply, err
 	}
 	for name, value := range r.Headers {
 		req.Header.Set(name, value.With(v))
 	}
-	resp, err := client.Do(req)
+	resp, err := c.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return reply, err
 	}
 	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply))
-	return resp.StatusCode, body, err
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: body}, err
 }
 
 // call is do for a reply that must have a status below 300.
-func (s *Shop) call(ctx context.Context, r Request, v Values) ([]byte, error) {
-	status, body, err := s.do(ctx, r, v)
-	if err == nil && status >= http.StatusMultipleChoices {
-		err = fmt.Errorf("%s %s: status %d: %.200s", r.method(), r.URL, status, bytes.TrimSpace(body))
+func (s *Shop) call(ctx context.Context, r Request, v Values) (Reply, error) {
+	reply, err := s.do(ctx, client, r, v)
+	if err == nil && reply.Status >= http.StatusMultipleChoices {
+		err = unexpected(r, reply)
 	}
-	return body, err
+	return reply, err
+}
+
+// unexpected says what a request was replied.
+func unexpected(r Request, reply Reply) error {
+	return fmt.Errorf("%s %s: status %d: %.200s", r.method(), r.URL, reply.Status, bytes.TrimSpace(reply.Body))
 }

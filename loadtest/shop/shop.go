@@ -24,7 +24,9 @@ type Shop struct {
 	URL    Text     `yaml:"url"`    // http://host:port, and perhaps a path
 	Breaks []string `yaml:"breaks"` // the workloads under which the shop has to break a promise
 
-	Claim   Request       `yaml:"claim"`
+	Claim   Request       `yaml:"claim"` // or that of Steps at which all wait for one another
+	Steps   []Step        `yaml:"steps"`
+	Session string        `yaml:"session"` // of steps: for each user, or for each claim
 	WarmUp  Request       `yaml:"warm_up"` // opens the connections of k6 and JMeter
 	Timeout time.Duration `yaml:"timeout"`
 	Reply   Replies       `yaml:"reply"`
@@ -63,7 +65,7 @@ func Read(path string) (*Shop, error) {
 // Parse is Read of the content of a file.
 func Parse(text []byte) (*Shop, error) {
 	s := &Shop{
-		Timeout: 30 * time.Second, Users: Users{First: 1},
+		Timeout: 30 * time.Second, Users: Users{First: 1}, Session: perUser,
 		OpenLoop: OpenLoop{Rate: 300, Duration: 10 * time.Second},
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -75,10 +77,11 @@ func Parse(text []byte) (*Shop, error) {
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if found = append(found, s.problems()...); len(found) == 0 {
-		return s, nil
+	if found = append(found, s.problems()...); len(found) > 0 {
+		return nil, problems(found, unset(string(text)))
 	}
-	return nil, problems(found, unset(string(text)))
+	s.Claim = s.steps()[s.burst()].Request
+	return s, nil
 }
 
 // problems returns an error with a line for each problem. Variables of the file that are
@@ -103,7 +106,7 @@ type Script struct {
 
 // Scripted returns how to claim, for a script.
 func (s *Shop) Scripted() Script {
-	script := Script{Claim: s.Claim, Reply: s.Reply}
+	script := Script{Claim: s.Claim.plain(), Reply: s.Reply}
 	if s.WarmUp.given() {
 		script.WarmUp = &s.WarmUp
 	}

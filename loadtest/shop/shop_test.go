@@ -94,12 +94,14 @@ reply:
 		`{"code": null}`:          {200, Unknown, ""},
 		`busy`:                    {200, Unknown, ""},
 	} {
-		if outcome, order := replies.Read(want.status, []byte(body)); outcome != want.outcome || order != want.order {
+		outcome, order := replies.Read(Reply{Status: want.status, Body: []byte(body)})
+		if outcome != want.outcome || order != want.order {
 			t.Errorf("%d %s: %s, %q, want %s, %q", want.status, body, outcome, order, want.outcome, want.order)
 		}
 	}
 	text := parse(t, minimal+"  order: {matches: 'no\\. (\\d+)'}\n").Reply
-	if outcome, order := text.Read(201, []byte("order no. 77")); outcome != Accepted || order != "77" {
+	outcome, order := text.Read(Reply{Status: 201, Body: []byte("order no. 77")})
+	if outcome != Accepted || order != "77" {
 		t.Errorf("%s, %q", outcome, order)
 	}
 }

@@ -71,9 +71,9 @@ type Counts = Counting[Count]
 func (s *Sale) Count(ctx context.Context) (c Counts, err error) {
 	err = s.Totals.SQL.each(&c, func(query Template, n *Count) error { return s.number(ctx, query, n) })
 	if err == nil && s.Totals.Route.given() {
-		var body []byte
-		if body, err = s.call(ctx, s.Totals.Route.Request, s.values()); err == nil {
-			err = read(&s.Totals.Route.Counting, body, &c)
+		var reply Reply
+		if reply, err = s.call(ctx, s.Totals.Route.Request, s.values()); err == nil {
+			err = read(&s.Totals.Route.Counting, reply.Body, &c)
 		}
 	}
 	if err == nil && s.Totals.Command.Run != "" {
@@ -202,14 +202,14 @@ func (s *Sale) notFound(ctx context.Context, told []Told) (n int, err error) {
 func (s *Sale) absent(ctx context.Context, t Told) (bool, error) {
 	v := s.values()
 	v["user"], v["token"], v["order"] = t.User, t.Token, t.Order
-	status, body, err := s.do(ctx, s.Totals.Order, v)
+	reply, err := s.do(ctx, client, s.Totals.Order, v)
 	switch {
 	case err != nil:
 		return false, err
-	case status < http.StatusMultipleChoices:
+	case reply.Status < http.StatusMultipleChoices:
 		return false, nil
-	case status == http.StatusNotFound, status == http.StatusGone:
+	case reply.Status == http.StatusNotFound, reply.Status == http.StatusGone:
 		return true, nil
 	}
-	return false, fmt.Errorf("%s: status %d: %.200s", s.Totals.Order.URL, status, body)
+	return false, unexpected(s.Totals.Order, reply)
 }

@@ -100,13 +100,13 @@ func (s *Shop) token(ctx context.Context, from Identity, v Values) (string, erro
 	case from.JWT.Secret != "":
 		return from.JWT.sign(v)
 	case from.Login.given():
-		body, err := s.call(ctx, from.Login.Request, v)
+		reply, err := s.call(ctx, from.Login.Request, v)
 		if err != nil {
 			return "", fmt.Errorf("login: %w", err)
 		}
-		token, found := from.Login.Reply.From(body)
+		token, found := from.Login.Reply.From(reply)
 		if !found {
-			return "", fmt.Errorf("login: no token in the reply %.200q", body)
+			return "", fmt.Errorf("login: no token in the reply %.200q", reply.Body)
 		}
 		return token, nil
 	}

@@ -1,0 +1,94 @@
+package shop
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestPartsOfAReplyAreKept(t *testing.T) {
+	t.Parallel()
+	reply := Reply{
+		Header: http.Header{"Location": {"/orders/7"}, "Set-Cookie": {"csrf=old; Path=/", "csrf=new; Path=/", "a=b"}},
+		Body:   []byte(`{"id": 5, "html": "<input name='x' value='1'>"}<form><input name="t" value="a&amp;&quot;b"/></form>`),
+	}
+	for file, want := range map[string]string{
+		`{pointer: /id}`:     "5",
+		`{header: location}`: "/orders/7",
+		`{header: Location, matches: '/orders/(.*)'}`: "7",
+		`{cookie: csrf}`:           "new",
+		`{field: t}`:               `a&"b`,
+		`{matches: '"id": (\d+)'}`: "5",
+		`{header: X-None}`:         "",
+		`{cookie: none}`:           "",
+		`{field: none}`:            "",
+	} {
+		s := parse(t, minimal+"  order: "+file+"\n")
+		if got, found := s.Reply.Order.From(reply); got != want || found != (want != "") {
+			t.Errorf("%s: %q, %v; want %q", file, got, found, want)
+		}
+	}
+}
+
+func TestFieldsOfAFormAreEncoded(t *testing.T) {
+	t.Parallel()
+	s := parse(t, `
+url: http://h
+claim: {url: /, form: {"e mail": "{{user}}&x=1@h", b: "{{coupon}}+"}}
+reply: {accepted: {status: [200]}}
+`)
+	filled := s.Claim.With(Values{"user": "a b", "coupon": "%"})
+	if want := "b=%25%2B&e+mail=a+b%26x%3D1%40h"; filled.Body.With(nil) != want || filled.Method != http.MethodPost {
+		t.Errorf("%s %s, want %s", filled.Method, filled.Body, want)
+	}
+}
+
+func TestStepsThatAreWrongAreNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]byte(`
+url: http://h
+session: browser
+claim: {url: /}
+steps:
+  - {url: "{{later}}", keep: {csrf: {}}}
+  - {url: "https://elsewhere/{{csrf}}", body: b, form: {a: b}}
+  - {url: "/{{none}}", keep: {later: {header: Location}}}
+reply: {accepted: {status: [200]}}
+`))
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		"number 1: url has to begin with /", "{{later}} is not known here", "keep: csrf is empty",
+		"number 2: url has to begin with /", "number 2: give a form or a body", "{{none}} is not known here",
+		"give a claim, or steps", "steps: 0 have burst: true", `session: "browser"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("not named: %s\n%v", want, err)
+		}
+	}
+}
+
+// A shop's reply may name any address, and that is not contacted.
+func TestStepsLeadToNoOtherAddress(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("another address was contacted")
+	}))
+	t.Cleanup(elsewhere.Close)
+	redirect := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/basket", http.StatusFound))
+	t.Cleanup(redirect.Close)
+	s := parse(t, `
+url: `+redirect.URL+`
+steps:
+  - {url: /, keep: {next: {header: Location}}}
+  - {url: "{{next}}"}
+  - {url: /, burst: true}
+reply: {accepted: {status: [200]}}
+`)
+	_, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 1, "")
+	if err == nil || !strings.Contains(err.Error(), "step 2 of user 1: {{next}} is not an address of the shop") {
+		t.Error(err)
+	}
+}
