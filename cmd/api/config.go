@@ -29,10 +29,10 @@ type config struct {
 	Instance string `env:"INSTANCE" doc:"value of the header X-Instance; the host name if empty"`
 
 	MySQLDSN    string `env:"MYSQL_DSN,required" secret:"true" doc:"user:password@tcp(host:3306)/database"`
-	MySQLConns  int    `env:"MYSQL_CONNS" envDefault:"24" limits:"1..1000" doc:"size of the connection pool; COMMIT=grouped has a second pool of this size for its batches; idle connections are kept"`
+	MySQLConns  int    `env:"MYSQL_CONNS" envDefault:"24" limits:"1..1000" doc:"size of the connection pool; COMMIT=grouped has a second one of this size for its batches"`
 	RedisURL    string `env:"REDIS_URL,required" secret:"true" doc:"redis://user:password@host:6379/0 or unix:///path; redis+sentinel://host:26379/0?master_name=main&addr=host2:26379; redis+cluster://user:password@host:6379?addr=host2:6379; rediss for TLS"`
 	RedisConns  int    `env:"REDIS_CONNS" envDefault:"32" limits:"1..1000" doc:"size of the connection pool"`
-	RedisPrefix string `env:"REDIS_PREFIX" envDefault:"flashsale:" doc:"begins the name of every key that is this service's alone: the counters of the ids and, with LOCK=redis or redlock, the locks; at most 14 printable characters, no braces. The names of LOCK=redisson, shared with Java, have none"`
+	RedisPrefix string `env:"REDIS_PREFIX" envDefault:"flashsale:" doc:"begins the keys that are this service's alone: the counters of the ids and, with LOCK=redis or redlock, the locks; at most 14 printable characters, no braces"`
 
 	JWTSecret   string   `env:"JWT_SECRET" secret:"true" doc:"verifies tokens (HS256) whose kid is not in JWT_SECRETS: at least 32 bytes, the same on every instance; required without JWT_SECRETS and JWT_JWKS"`
 	JWTSecrets  []string `env:"JWT_SECRETS" secret:"true" doc:"kid=secret, several separated by commas: verify tokens (HS256) by their kid; api token signs with the first"`
@@ -40,45 +40,45 @@ type config struct {
 	JWTIssuer   string   `env:"JWT_ISSUER" doc:"iss of every token, if set"`
 	JWTAudience string   `env:"JWT_AUDIENCE" doc:"aud of every token contains it, if set"`
 
-	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, redisson (shared with Java), redlock, mysql (rows), getlock, zk, etcd, memcache; local and none exclude nothing across instances: the database alone keeps the promises, and a warning is logged"`
+	Lock      string        `env:"LOCK" envDefault:"redis" doc:"redis, redisson (shared with Java), redlock, mysql (rows), getlock, zk, etcd, memcache; local and none exclude nothing across instances, of which a warning is logged"`
 	LockScope string        `env:"LOCK_SCOPE" envDefault:"user" doc:"user: a second simultaneous claim of a user is refused; coupon: the claims of a coupon wait for each other; segment: those of a segment of its stock do (see segments of POST /coupons)"`
 	LockTTL   time.Duration `env:"LOCK_TTL" envDefault:"30s" limits:"1s..10m" doc:"how long a lock remains after the instance that held it has died"`
 	LockWait  time.Duration `env:"LOCK_WAIT" envDefault:"10s" limits:"1ms..1m" doc:"longest wait for a lock with LOCK_SCOPE=coupon or segment; CLAIM_TIMEOUT may end it first"`
-	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"how orders are committed; grouped: concurrent claims share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
+	Commit    string        `env:"COMMIT" envDefault:"grouped" doc:"grouped: concurrent claims share transactions; each, optimistic, pessimistic: one transaction per claim, with the stock guarded by a condition, by the row's version or by a row lock"`
 
-	Events      bool   `env:"EVENTS" envDefault:"false" doc:"publish what happens to orders in the Redis stream PREFIXevents, where PREFIX is REDIS_PREFIX (see operations.md); the same on every instance"`
+	Events      bool   `env:"EVENTS" envDefault:"false" doc:"publish what happens to orders in the Redis stream PREFIXevents, where PREFIX is REDIS_PREFIX (see sale.md); the same on every instance"`
 	EventsRedis string `env:"EVENTS_REDIS" secret:"true" doc:"URL of the Redis that has the stream, as for REDIS_URL; REDIS_URL if empty"`
 
-	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, all different, separated by commas"`
-	ZKAddr       string   `env:"ZK_ADDR" doc:"for LOCK=zk: host:port, several separated by commas; LOCK_TTL is the session timeout; while the servers grant less (maxSessionTimeout, 40s by default), the instance is not ready"`
+	RedlockURLs  []string `env:"REDLOCK_URLS" secret:"true" doc:"for LOCK=redlock: an odd number of independent Redis servers, separated by commas"`
+	ZKAddr       string   `env:"ZK_ADDR" doc:"for LOCK=zk: host:port, several separated by commas; while the servers grant a session timeout (maxSessionTimeout, 40s by default) of less than LOCK_TTL, the instance is not ready"`
 	EtcdAddr     string   `env:"ETCD_ADDR" doc:"for LOCK=etcd: host:port, several separated by commas; etcd's users are not supported"`
-	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket; several separated by commas share the keys. The same servers, written the same, on all instances, in any order: otherwise a key has two holders"`
+	MemcacheAddr string   `env:"MEMCACHE_ADDR" doc:"for LOCK=memcache: host:port or the path of a Unix socket; several separated by commas share the keys: the same on all instances, written the same, in any order; otherwise a key has two holders"`
 
 	CouponCache  time.Duration `env:"COUPON_CACHE" envDefault:"200ms" limits:"0s..1m" doc:"longest age of the cached coupon (name, window, stock) that a claim checks first; 0 reads it for every claim"`
-	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time from when the header of a request has been read until the response, which then is 503; one third is reserved for releasing the lock and for reading back an unknown commit"`
+	ClaimTimeout time.Duration `env:"CLAIM_TIMEOUT" envDefault:"3s" limits:"100ms..1m" doc:"longest time from the header of a request until the response, which then is 503"`
 
-	UserRate       float64        `env:"USER_RATE" envDefault:"20" limits:"0..1000000" doc:"requests a second that this instance serves each user on average; 0 for no limit"`
+	UserRate       float64        `env:"USER_RATE" envDefault:"20" limits:"0..1000000" doc:"requests a second of each user, on each instance; 0 for no limit"`
 	UserBurst      int            `env:"USER_BURST" envDefault:"100" limits:"1..1000000" doc:"requests that a user may send at once"`
-	AddressRate    float64        `env:"ADDRESS_RATE" envDefault:"50" limits:"0..1000000" doc:"requests a second without a valid token that this instance serves each client address on average; 0 for no limit"`
+	AddressRate    float64        `env:"ADDRESS_RATE" envDefault:"50" limits:"0..1000000" doc:"requests a second without a valid token of each client address; 0 for no limit"`
 	AddressBurst   int            `env:"ADDRESS_BURST" envDefault:"200" limits:"1..1000000" doc:"requests without a valid token that an address may send at once"`
 	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES" doc:"networks (10.0.0.0/8), separated by commas, of the proxies whose X-Real-IP is the client's address; without them the proxy itself is the client"`
-	CORSOrigins    []string       `env:"CORS_ORIGINS" doc:"origins (https://shop.example), separated by commas, whose pages may use the API from a browser, or * for all; with none, no page of another origin can. Cookies and other credentials are never allowed: tokens travel in a header"`
+	CORSOrigins    []string       `env:"CORS_ORIGINS" doc:"origins (https://shop.example), separated by commas, whose pages may use the API from a browser, or * for all; never with credentials: tokens travel in a header"`
 
-	HTTPConns int `env:"HTTP_CONNS" envDefault:"1024" limits:"1..1000000" doc:"connections that this instance has open; further ones wait until others close, for a third of CLAIM_TIMEOUT at most, and then get 503; while any wait, each response closes its connection"`
+	HTTPConns int `env:"HTTP_CONNS" envDefault:"1024" limits:"1..1000000" doc:"connections that this instance has open; further ones wait until others close, for a third of CLAIM_TIMEOUT at most, and then get 503"`
 
 	DrainDelay   time.Duration `env:"DRAIN_DELAY" envDefault:"0s" limits:"0s..10m" doc:"time between /readyz turning 503 and the listener closing, for load balancers that poll /readyz"`
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" envDefault:"15s" limits:"1ms..10m" doc:"longest wait at shutdown for requests and transactions in flight"`
 
 	TracesExporter     string `env:"OTEL_TRACES_EXPORTER" doc:"otlp sends traces, none does not; if empty, they are sent if an endpoint is set"`
-	OTLPEndpoint       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"URL of an OpenTelemetry collector, as http://host:4318; with http/protobuf the traces go to /v1/traces below it"`
+	OTLPEndpoint       string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" doc:"URL of an OpenTelemetry collector, as http://host:4318"`
 	OTLPTracesEndpoint string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" doc:"the URL for traces as it is, instead of the above"`
 	OTLPProtocol       string `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf" doc:"http/protobuf or grpc"`
 	OTelDisabled       bool   `env:"OTEL_SDK_DISABLED" envDefault:"false" doc:"sends no traces, whatever the settings above say"`
 
 	LogLevel   slog.Level    `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
-	AccessLog  float64       `env:"ACCESS_LOG" envDefault:"0" limits:"0..1" doc:"share of the requests that are logged, at level info: 1 for all, 0.01 for one of a hundred, 0 for none"`
+	AccessLog  float64       `env:"ACCESS_LOG" envDefault:"0" limits:"0..1" doc:"share of the requests that are logged, at level info: 0.01 for one of a hundred"`
 	Docs       bool          `env:"DOCS" envDefault:"true" doc:"serve /docs and /openapi.json"`
-	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start; instances that start together do so one at a time"`
+	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start, one instance at a time"`
 	Lab        bool          `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and CLAIM_PAUSE, serves the page-view counter, /debug/pprof/ and /debug/sections; never in production"`
 	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique"`
 	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits"`
