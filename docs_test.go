@@ -14,47 +14,61 @@ import (
 // repository. They look at links and at code, that is at code spans and code
 // blocks.
 
-// eachPage runs check for the text of each page.
-func eachPage(t *testing.T, check func(t *testing.T, page, text string)) {
+// Settings are read by Go, by the scripts of k6, by the Makefile and by compose.
+var readSetting = regexp.MustCompile(`(?m)(?:"|__ENV\.|\$\{|\$\(|^ *)([A-Z][A-Z0-9_]+)\b`)
+
+func TestWhatPagesNameExists(t *testing.T) {
 	t.Parallel()
+	makefile, tests := "\n"+read(t, "Makefile"), sources(t, isTest)
+	source := sources(t, func(path string) bool { return !isTest(path) && filepath.Ext(path) != ".md" })
+	known := map[string]bool{"SSL_CERT": true} // SSL_CERT_FILE is read by crypto/x509
+	for _, m := range readSetting.FindAllStringSubmatch(source, -1) {
+		known[m[1]] = true
+	}
+	packages := map[string]string{} // the source, by the name of the directory
+	walk(t, func(path string) {
+		if filepath.Ext(path) == ".go" {
+			packages[filepath.Base(filepath.Dir(path))] += "\n" + read(t, path)
+		}
+	})
+	kinds := map[string]struct {
+		named  func(text string) []string
+		exists func(name string) bool
+	}{
+		"path": {paths, func(path string) bool {
+			found, err := filepath.Glob(path)
+			return err == nil && len(found) > 0
+		}},
+		"make target": {makeTargets, func(name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
+		"test":        {testNames, func(name string) bool { return strings.Contains(tests, "\nfunc "+name+"(") }},
+		"setting":     {settings, func(name string) bool { return known[strings.TrimSuffix(name, "_FILE")] }},
+		"name":        {snakeNames, func(name string) bool { return strings.Contains(source, name) }},
+		"command": {commands, func(command string) bool {
+			program, name, _ := strings.Cut(command, " ")
+			return strings.Contains(read(t, commandFiles[program]), `"`+name+`"`)
+		}},
+		"identifier": {identifiers, func(identifier string) bool {
+			pkg, name, _ := strings.Cut(identifier, ".")
+			declaration := regexp.MustCompile(`(?m)^(func|type|var|const|\t)( \([^)]*\))? ?` + name + `\b`)
+			return packages[pkg] == "" || declaration.MatchString(packages[pkg]) // or the package is not ours
+		}},
+	}
 	for _, page := range pages(t) {
-		t.Run(page, func(t *testing.T) { check(t, page, read(t, page)) })
+		text := read(t, page)
+		for kind, k := range kinds {
+			for _, name := range k.named(text) {
+				if !k.exists(name) {
+					t.Errorf("%s: there is no %s %s", page, kind, name)
+				}
+			}
+		}
 	}
 }
 
-func TestDocumentedPathsExist(t *testing.T) {
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, path := range paths(text) {
-			if found, err := filepath.Glob(path); err != nil || len(found) == 0 {
-				t.Errorf("there is no %s", path)
-			}
-		}
-	})
-}
-
-func TestDocumentedMakeTargetsExist(t *testing.T) {
-	makefile := "\n" + read(t, "Makefile")
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, target := range makeTargets(text) {
-			if !strings.Contains(makefile, "\n"+target+":") {
-				t.Errorf("the Makefile has no target %s", target)
-			}
-		}
-	})
-}
-
-func TestDocumentedTestsExist(t *testing.T) {
-	source := sources(t, isTest)
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, name := range testNames(text) {
-			if !strings.Contains(source, "\nfunc "+name+"(") {
-				t.Errorf("there is no %s", name)
-			}
-		}
-	})
-}
-
 func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
+
+// commandFiles are the files that list the commands of our programs.
+var commandFiles = map[string]string{"api": "cmd/api/main.go", "loadtest": "loadtest/main.go"}
 
 func TestHelpFitsTheTerminal(t *testing.T) {
 	t.Parallel()
@@ -73,89 +87,15 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// Settings are read by Go, by the scripts of k6, by the Makefile and by compose.
-var readSetting = regexp.MustCompile(`(?m)(?:"|__ENV\.|\$\{|\$\(|^ *)([A-Z][A-Z0-9_]+)\b`)
-
-func TestDocumentedSettingsExist(t *testing.T) {
-	source := sources(t, func(path string) bool {
-		return !isTest(path) && slices.Contains([]string{".go", ".js", ".yml", ".env", ""}, filepath.Ext(path))
-	})
-	known := map[string]bool{"SSL_CERT": true} // SSL_CERT_FILE is read by crypto/x509
-	for _, m := range readSetting.FindAllStringSubmatch(source, -1) {
-		known[m[1]] = true
-	}
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, name := range settings(text) {
-			if !known[strings.TrimSuffix(name, "_FILE")] { // every secret may be in a file
-				t.Errorf("nothing reads the setting %s", name)
-			}
-		}
-	})
-}
-
-func TestDocumentedIdentifiersExist(t *testing.T) {
-	packages := map[string]string{} // the source, by the name of the directory
-	walk(t, func(path string) {
-		if filepath.Ext(path) == ".go" {
-			packages[filepath.Base(filepath.Dir(path))] += "\n" + read(t, path)
-		}
-	})
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, i := range identifiers(text) {
-			pkg, name, _ := strings.Cut(i, ".")
-			source := packages[pkg]
-			declaration := regexp.MustCompile(`(?m)^(func|type|var|const|\t)( \([^)]*\))? ?` + name + `\b`)
-			if source != "" && !declaration.MatchString(source) { // otherwise the package is not ours
-				t.Errorf("package %s declares no %s", pkg, name)
-			}
-		}
-	})
-}
-
-// Names in lower case with underscores are metrics, codes of problems, members
-// of JSON, columns, and variables of MySQL.
-var snakeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
-
-// foreignNames are names that only a library or a server knows.
-var foreignNames = regexp.MustCompile(`^(go_sql|db|max|probe_ssl)_`)
-
-func TestDocumentedNamesExist(t *testing.T) {
-	source := sources(t, func(path string) bool { return !isTest(path) && filepath.Ext(path) != ".md" })
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, word := range words(text) {
-			name, _, _ := strings.Cut(word, "{")
-			name, _, _ = strings.Cut(name, "=")
-			if snakeForm.MatchString(name) && !foreignNames.MatchString(name) && !strings.Contains(source, name) {
-				t.Errorf("the code does not know %s", name)
-			}
-		}
-	})
-}
-
-// commandFiles are the files that list the commands of our programs.
-var commandFiles = map[string]string{"api": "cmd/api/main.go", "loadtest": "loadtest/main.go"}
-
-var commandForm = regexp.MustCompile(`(?:^|bin/)(api|loadtest) ([a-z]+)`)
-
-func TestDocumentedCommandsExist(t *testing.T) {
-	eachPage(t, func(t *testing.T, _, text string) {
-		for _, part := range code(text) {
-			if m := commandForm.FindStringSubmatch(part); m != nil &&
-				!strings.Contains(read(t, commandFiles[m[1]]), `"`+m[2]+`"`) {
-				t.Errorf("%s has no command %s", m[1], m[2])
-			}
-		}
-	})
-}
-
 func TestDocumentedLinksResolve(t *testing.T) {
-	eachPage(t, func(t *testing.T, page, text string) {
-		for _, m := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(read(t, page), ""), -1) {
 			if !strings.Contains(m[1], "://") {
 				checkLink(t, page, m[1])
 			}
 		}
-	})
+	}
 }
 
 func checkLink(t *testing.T, page, target string) {
@@ -168,9 +108,9 @@ func checkLink(t *testing.T, page, target string) {
 	_, err := os.Stat(path)
 	switch {
 	case err != nil:
-		t.Errorf("link %s: %v", target, err)
+		t.Errorf("%s: link %s: %v", page, target, err)
 	case hasAnchor && !slices.Contains(anchors(read(t, path)), anchor):
-		t.Errorf("link %s: no heading has this anchor", target)
+		t.Errorf("%s: link %s: no heading has this anchor", page, target)
 	}
 }
 

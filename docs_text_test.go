@@ -118,6 +118,36 @@ func settings(text string) (all []string) {
 	return all
 }
 
+// Names in lower case with underscores are metrics, codes of problems, members
+// of JSON, columns, and variables of MySQL.
+var snakeForm = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+
+// foreignNames are names that only a library or a server knows.
+var foreignNames = regexp.MustCompile(`^(go_sql|db|max|probe_ssl)_`)
+
+func snakeNames(text string) (all []string) {
+	for _, word := range words(text) {
+		name, _, _ := strings.Cut(word, "{")
+		name, _, _ = strings.Cut(name, "=")
+		if snakeForm.MatchString(name) && !foreignNames.MatchString(name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+var commandForm = regexp.MustCompile(`(?:^|bin/)(api|loadtest) ([a-z]+)`)
+
+// commands returns the commands of our programs that a page names, as in api migrate.
+func commands(text string) (all []string) {
+	for _, part := range code(text) {
+		if m := commandForm.FindStringSubmatch(part); m != nil {
+			all = append(all, m[1]+" "+m[2])
+		}
+	}
+	return all
+}
+
 // anchors returns the anchors that GitHub gives to the headings of a page.
 func anchors(text string) (all []string) {
 	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
