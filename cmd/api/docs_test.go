@@ -18,7 +18,7 @@ var write = flag.Bool("write", false, "write the tables of docs/settings.md")
 // settingsTable returns the table of settings, generated from config.
 func settingsTable() string {
 	var b strings.Builder
-	b.WriteString("| setting | default | limits | meaning |\n|---|---|---|---|\n")
+	b.WriteString("| setting | default (limits) | meaning |\n|---|---|---|\n")
 	for f := range reflect.TypeFor[config]().Fields() {
 		fallback := "–"
 		if v, ok := f.Tag.Lookup("envDefault"); ok {
@@ -27,15 +27,14 @@ func settingsTable() string {
 		if strings.HasSuffix(f.Tag.Get("env"), ",required") {
 			fallback = "required"
 		}
-		limits := "–"
 		if least, greatest, limited := strings.Cut(f.Tag.Get("limits"), ".."); limited {
-			limits = least + " to " + greatest
+			fallback += fmt.Sprintf(" (%s–%s)", least, greatest)
 		}
 		name := "`" + settingName(f) + "`"
 		if f.Tag.Get("secret") != "" {
 			name += " or `" + settingName(f) + "_FILE`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, fallback, limits, f.Tag.Get("doc"))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, fallback, f.Tag.Get("doc"))
 	}
 	return b.String()
 }
