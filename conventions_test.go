@@ -41,6 +41,7 @@ var forbidden = map[string][]string{
 	"internal/admission/slots": {"net/http", module + "internal/order", module + "internal/httpapi"},
 	"internal/batchread":       {"net/http", module},
 	"internal/idgen":           {"net/http", module},
+	"internal/observe/tracing": {"net/http", module},
 	"internal/pageview": {"net/http", module + "internal/lock/", module + "internal/order",
 		module + "internal/coupon"},
 	"internal/lock": {"net/http", "database/sql"},

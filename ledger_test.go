@@ -24,7 +24,7 @@ var kept = []struct{ kind, files, pattern string }{
 	{"route", `^internal/(httpapi|labroutes)/\w+\.go$`, `"((?:GET|POST|PUT|PATCH|DELETE) /[^"]*)"`},
 	{"route", `^(internal/httpapi|internal/labroutes|cmd/api)/\w+\.go$`, `"(/(?:livez|readyz|metrics|docs|openapi|debug|v\d)[^"]*)"`},
 	{"metric", `^(internal|cmd)/.*\.go$`, `"((?:flashsale|http|lock|redis_pool)_\w+(?:_total|_seconds))"`},
-	{"metric", `^(internal|cmd)/.*\.go$`, `(?:Name:\s*|NewDesc\(\s*)"([a-z]\w*_\w+)"`},
+	{"metric", `^(internal|cmd)/.*\.go$`, `(?:Name:\s*|NewDesc\(\s*|\bvalue\{)"([a-z]\w*_\w+)"`},
 	{"problem", `^internal/httpapi/\w+\.go$`, `newProblem\(\d+, "(\w+)"`},
 	{"alert", `^deploy/observe/rules\.yml$`, `alert: (\w+)`},
 	{"script", `^loadtest/(k6/[\w-]+\.js|jmeter/\w+\.jmx)$`, ``},

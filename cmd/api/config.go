@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/order/commit"
 )
 
@@ -203,6 +205,27 @@ func (c config) lockPrefix() string {
 		return c.RedisPrefix
 	}
 	return ""
+}
+
+// tracesOn reports whether the settings turn traces on.
+func (c config) tracesOn() bool {
+	switch {
+	case c.OTelDisabled || c.TracesExporter == "none":
+		return false
+	case c.TracesExporter == "otlp":
+		return true
+	}
+	return c.OTLPEndpoint != "" || c.OTLPTracesEndpoint != ""
+}
+
+// traces returns where traces go.
+func (c config) traces() observe.Traces {
+	t := observe.Traces{Instance: c.Instance, GRPC: c.OTLPProtocol == "grpc",
+		URL: cmp.Or(c.OTLPTracesEndpoint, c.OTLPEndpoint)}
+	if c.OTLPTracesEndpoint == "" && c.OTLPEndpoint != "" && !t.GRPC {
+		t.URL, _ = url.JoinPath(c.OTLPEndpoint, "v1/traces") // checked already
+	}
+	return t
 }
 
 // checkServers tells what is wrong with a DSN or URL. Opening a pool does not connect it.

@@ -23,7 +23,7 @@ var constants = []struct{ file, name, meaning string }{
 	{"internal/order/commit/read_back.go", "readBackTimeout", "reading back a commit whose reply was lost"},
 	{"internal/order/winners/lookup.go", "lookupTimeout", "looking for a user's order"},
 	{"internal/order/winners/filter.go", "maxFilterBytes", "memory of the filters of sold-out coupons, in bytes"},
-	{"internal/order/ordermetrics/promises.go", "auditInterval",
+	{"internal/observe/promises.go", "auditInterval",
 		"between two audits of the promises, for the metrics"},
 	{"internal/coupon/cache.go", "loadTimeout", "reading a coupon"},
 	{"internal/coupon/segments.go", "MaxSegments", "segments of a coupon's stock"},

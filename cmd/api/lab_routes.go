@@ -10,14 +10,14 @@ import (
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/lockmetrics"
+	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/pageview"
 )
 
 // withLabRoutes adds the lab-only routes to api if LAB is on.
 func withLabRoutes(
 	cfg config, api http.Handler, p pools, locks *lock.Client, sections *labroutes.Sections,
-	metrics prometheus.Registerer, opened *closers,
+	metrics prometheus.Registerer, o *opened,
 ) (http.Handler, error) {
 	if !cfg.Lab {
 		return api, nil
@@ -27,16 +27,12 @@ func withLabRoutes(
 		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview"},
 	}
 	if len(cfg.RedlockURLs) > 0 {
-		redlock, _, err := openRedlock(cfg, opened)
+		redlock, _, err := openRedlock(cfg, o)
 		if err != nil {
 			return nil, err
 		}
-		redlockMetrics, err := lockmetrics.New(metrics, "redlock_pview")
-		if err != nil {
-			return nil, err
-		}
-		views.Redlock = lock.New(redlock, lock.WithObserver(redlockMetrics.Observe))
-		opened.add(views.Redlock.Close)
+		views.Redlock = lock.New(redlock, lock.WithObserver(observe.Locks(metrics, "redlock_pview")))
+		o.add(views.Redlock.Close)
 	}
 	return labroutes.Wrap(api, views, sections), nil
 }

@@ -30,24 +30,25 @@ var locks = slices.Concat(driver.Remote, []string{"local", "none"})
 // openLocker opens the lock driver that LOCK names, and the connections it needs
 // beside the pools. It also returns a probe of the driver's own server, unless
 // the driver uses MySQL or Redis, which are probed anyway.
-func openLocker(cfg config, p pools, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+func openLocker(cfg config, p pools, o *opened) (lock.Locker, []httpapi.Probe, error) {
 	switch cfg.Lock {
 	case "redis":
 		return redislock.Batched(p.rdb), nil, nil
 	case "redisson":
 		return redisson.New(p.rdb, redisson.Auto).Lock(), nil, nil // the fenced lock would leave a key for every user
 	case "redlock":
-		return openRedlock(cfg, opened)
+		return openRedlock(cfg, o)
 	case "mysql":
-		return openRows(cfg, opened)
+		// its own pool, so that locks do not wait for connections that claims hold
+		return mysqllock.NewRows(o.mysql(cfg.MySQLDSN, cfg.MySQLConns)), nil, o.err
 	case "getlock":
-		return openNamed(cfg, opened)
+		return openNamed(cfg, o)
 	case "zk":
-		return openZooKeeper(cfg, opened)
+		return openZooKeeper(cfg, o)
 	case "etcd":
-		return openEtcd(cfg, opened)
+		return openEtcd(cfg, o)
 	case "memcache":
-		return openMemcache(cfg, opened)
+		return openMemcache(cfg, o)
 	case "local":
 		return lock.Local(), nil, nil
 	case "none":
@@ -58,16 +59,12 @@ func openLocker(cfg config, p pools, opened *closers) (lock.Locker, []httpapi.Pr
 }
 
 // openRedlock opens a lock over the servers of REDLOCK_URLS.
-func openRedlock(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+func openRedlock(cfg config, o *opened) (lock.Locker, []httpapi.Probe, error) {
 	var nodes, probed []lock.Locker
 	for _, url := range cfg.RedlockURLs {
-		rdb, err := opened.redis(url, cfg.RedisConns)
-		if err != nil {
-			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", err)
-		}
-		probeRDB, err := opened.redis(url, 1)
-		if err != nil {
-			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", err)
+		rdb, probeRDB := o.redis(url, cfg.RedisConns), o.redis(url, 1)
+		if o.err != nil {
+			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", o.err)
 		}
 		nodes, probed = append(nodes, redislock.New(rdb)), append(probed, redislock.New(probeRDB))
 	}
@@ -93,39 +90,29 @@ func lockMajority(ctx context.Context, key string, servers []lock.Locker) error 
 	return errors.Join(errs...)
 }
 
-// openRows opens a pool of its own, so that locks do not wait for connections
-// that claims hold.
-func openRows(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
-	db, err := opened.mysql(cfg.MySQLDSN, cfg.MySQLConns)
-	if err != nil {
-		return nil, nil, err
-	}
-	return mysqllock.NewRows(db), nil, nil
-}
-
-func openNamed(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+func openNamed(cfg config, o *opened) (lock.Locker, []httpapi.Probe, error) {
 	named, err := mysqllock.OpenNamed(cfg.MySQLDSN, cfg.MySQLConns)
 	if err != nil {
 		return nil, nil, err
 	}
-	opened.addCloser(named)
+	o.addCloser(named)
 	return named, nil, nil
 }
 
 // openZooKeeper opens a session whose timeout is LOCK_TTL: the lock of an
 // instance that died remains until its session times out.
-func openZooKeeper(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+func openZooKeeper(cfg config, o *opened) (lock.Locker, []httpapi.Probe, error) {
 	session, err := zklock.Open(strings.Split(cfg.ZKAddr, ","), cfg.LockTTL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ZK_ADDR: %w", err)
 	}
-	opened.add(session.Close)
+	o.add(session.Close)
 	return session, []httpapi.Probe{{Name: "zk", Check: session.Ping}}, nil
 }
 
 // openEtcd opens a client that notices a silent member; otherwise every request
 // that is sent to it would wait for its own end.
-func openEtcd(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+func openEtcd(cfg config, o *opened) (lock.Locker, []httpapi.Probe, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: strings.Split(cfg.EtcdAddr, ","), DialTimeout: 2 * time.Second,
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second, Logger: zap.NewNop(),
@@ -133,21 +120,21 @@ func openEtcd(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ETCD_ADDR: %w", err)
 	}
-	opened.addCloser(client)
+	o.addCloser(client)
 	locker := etcdlock.New(client)
 	return locker, []httpapi.Probe{{Name: "etcd", Check: locker.Ping}}, nil
 }
 
 // openMemcache resolves the names of the servers, once: the client would go on
 // without any server if that failed.
-func openMemcache(cfg config, opened *closers) (lock.Locker, []httpapi.Probe, error) {
+func openMemcache(cfg config, o *opened) (lock.Locker, []httpapi.Probe, error) {
 	servers, err := memcachelock.Servers(strings.Split(cfg.MemcacheAddr, ",")...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("MEMCACHE_ADDR: %w", err)
 	}
 	client := memcache.NewFromSelector(servers)
 	client.MaxIdleConns = cfg.RedisConns
-	opened.addCloser(client)
+	o.addCloser(client)
 	locker := memcachelock.New(client)
 	return locker, []httpapi.Probe{{Name: "memcache", Check: locker.Ping}}, nil
 }

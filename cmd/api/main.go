@@ -24,6 +24,9 @@ import (
 	"syscall"
 )
 
+// version is the released version of this binary. The linker sets it.
+var version = "unknown"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once

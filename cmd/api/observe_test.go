@@ -21,7 +21,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-const observe = "../../deploy/observe"
+const observeFiles = "../../deploy/observe"
 
 // A panelQuery is a query that a dashboard or an alert makes.
 type panelQuery struct{ from, expr string }
@@ -98,7 +98,7 @@ func startPrometheus(t *testing.T, instances ...*instance) prometheusServer {
 		targets = append(targets, strconv.Quote(strings.TrimPrefix(i.url, "http://")))
 	}
 	for _, file := range []string{"prometheus.yml", "rules.yml"} {
-		text := strings.ReplaceAll(readFile(t, filepath.Join(observe, file)), "_interval: 5s", "_interval: 500ms")
+		text := strings.ReplaceAll(readFile(t, filepath.Join(observeFiles, file)), "_interval: 5s", "_interval: 500ms")
 		text = strings.Replace(text, `"api-a:8080", "api-b:8080"`, strings.Join(targets, ", "), 1)
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -182,7 +182,7 @@ func (p prometheusServer) alertQueries(t *testing.T) (queries []panelQuery) {
 // Grafana would substitute.
 func dashboardQueries(t *testing.T) (queries []panelQuery) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(observe, "grafana/dashboards/*.json"))
+	files, err := filepath.Glob(filepath.Join(observeFiles, "grafana/dashboards/*.json"))
 	if err != nil || len(files) != 3 {
 		t.Fatalf("%d dashboards, want 3: %v", len(files), err)
 	}
@@ -216,14 +216,14 @@ func TestAlertsFireAndStaySilent(t *testing.T) {
 	}
 	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "rules_test.yml"}} {
 		cmd := exec.Command(promtool, args...)
-		cmd.Dir = observe
+		cmd.Dir = observeFiles
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", args, err, out)
 		}
 	}
-	cases := readFile(t, filepath.Join(observe, "rules_test.yml"))
+	cases := readFile(t, filepath.Join(observeFiles, "rules_test.yml"))
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(readFile(t,
-		filepath.Join(observe, "rules.yml")), -1)
+		filepath.Join(observeFiles, "rules.yml")), -1)
 	if len(alerts) < 9 {
 		t.Fatalf("%d alerts", len(alerts))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/order"
 )
 
@@ -45,11 +46,8 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 }
 
 func newLog(cfg config, w io.Writer) *slog.Logger {
-	var handler slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
-	if cfg.tracesOn() {
-		handler = traceHandler{handler}
-	}
-	return slog.New(handler).With("instance", cfg.Instance)
+	json := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
+	return slog.New(observe.LogHandler{Handler: json}).With("instance", cfg.Instance)
 }
 
 // serve serves requests on l. It drains when ctx ends, and returns early if it fails.
@@ -57,7 +55,7 @@ func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
 	bounded := admission.Bound(l, cfg.HTTPConns, cfg.timeout(), s.api.Overloaded())
 	server := newServer(cfg, bounding(bounded.Crowded, cfg.timeout(), s.handler), s.log)
 	server.ConnContext = bounded.ConnContext
-	s.metrics.MustRegister(httpConns{bounded})
+	observe.HTTP(s.metrics, bounded)
 	running, fail := context.WithCancelCause(ctx)
 	go func() { fail(server.Serve(bounded)) }()
 	go s.api.Watch(running)

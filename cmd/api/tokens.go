@@ -16,7 +16,7 @@ import (
 // openVerifier returns the verifier of the service's tokens. It fetches the JWKS,
 // because a service without keys would refuse every user.
 func openVerifier(
-	cfg config, now func() time.Time, log *slog.Logger, failures prometheus.Counter, opened *closers,
+	cfg config, now func() time.Time, log *slog.Logger, failures prometheus.Counter, o *opened,
 ) (*auth.Verifier, error) {
 	tokens := cfg.tokens()
 	tokens.Now = now
@@ -24,7 +24,7 @@ func openVerifier(
 		return auth.NewVerifier(tokens), nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	opened.add(cancel)
+	o.add(cancel)
 	jwks, err := auth.OpenJWKS(ctx, cfg.JWTJWKS, func(err error) {
 		failures.Inc()
 		log.Warn("JWKS not fetched, the previous keys remain", "error", err.Error())

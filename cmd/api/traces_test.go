@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/hex"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -274,20 +273,17 @@ func TestTracesAreOffUnlessSet(t *testing.T) {
 
 func TestNothingIsWrappedWhenTracesAreOff(t *testing.T) {
 	t.Parallel()
-	opened := new(closers)
-	defer opened.close()
-	traces, err := openTraces(unreachable(t), discard, opened)
+	o := new(opened)
+	defer o.close()
+	traces, err := openTraces(unreachable(t), discard, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openPools(unreachable(t), traces, opened)
+	p, err := openPools(unreachable(t), traces, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, plain := p.db.Driver().(*mysql.MySQLDriver); !plain {
 		t.Errorf("the driver is %T", p.db.Driver())
-	}
-	if _, plain := newLog(unreachable(t), io.Discard).Handler().(*slog.JSONHandler); !plain {
-		t.Error("the log is wrapped")
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -21,12 +20,12 @@ import (
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/lockmetrics"
+	"example.com/flashsale/internal/observe"
+	"example.com/flashsale/internal/observe/tracing"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/order/life"
-	"example.com/flashsale/internal/order/ordermetrics"
 	"example.com/flashsale/internal/order/winners"
 	"example.com/flashsale/internal/transaction"
 )
@@ -51,73 +50,71 @@ type service struct {
 // unavailable server makes requests fail, not the start. If a part cannot be
 // opened, it closes the others.
 func open(cfg config, log *slog.Logger) (*service, error) {
-	opened := new(closers)
-	s, err := wire(cfg, log, opened)
+	o := new(opened)
+	s, err := wire(cfg, log, o)
 	if err != nil {
-		opened.close()
+		o.close()
 		return nil, err
 	}
-	s.close = opened.close
+	s.close = o.close
 	return s, nil
 }
 
-// wire wires the service, and adds what it opens to opened.
-func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
-	traces, err := openTraces(cfg, log, opened)
+// wire wires the service, and adds what it opens to o.
+func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
+	traces, err := openTraces(cfg, log, o)
 	if err != nil {
 		return nil, err
 	}
-	p, err := openPools(cfg, traces, opened)
+	p, err := openPools(cfg, traces, o)
 	if err != nil {
 		return nil, err
 	}
-	locker, probe, err := openLocker(cfg, p, opened)
+	locker, probe, err := openLocker(cfg, p, o)
 	if err != nil {
 		return nil, err
 	}
-	metrics := registry(p)
 	clock := connect.NewClock(p.probeDB)
-	registerClock(metrics, clock)
-	verifier, err := openVerifier(cfg, clock.Now, log, registerJWKSFailures(metrics), opened)
+	metrics := registry(p, clock)
+	verifier, err := openVerifier(cfg, clock.Now, log, observe.JWKSFailures(metrics), o)
 	if err != nil {
 		return nil, err
 	}
-	lockMetrics, err := lockmetrics.New(metrics, cfg.Lock, order.LockClass)
-	if err != nil {
-		return nil, err
-	}
-	locks := lock.New(locker, lock.WithObserver(lockMetrics.Observe))
-	opened.add(locks.Close)
+	locks := lock.New(locker, lock.WithObserver(observe.Locks(metrics, cfg.Lock, order.LockClass)))
+	o.add(locks.Close)
 	store := coupon.NewStore(p.db)
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	sections := labSections(cfg)
-	counts := ordermetrics.New(metrics)
+	counts := observe.NewClaims(metrics)
 	committer, err := commit.New(cfg.strategy(), commit.Config{
 		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Outbox: events.Outbox(cfg.Events),
-		Ended: counts.Ended, Tracer: tracerOf(traces),
+		Ended: counts.Ended, Tracer: tracing.New(traces),
 	})
 	if err != nil {
 		return nil, err
 	}
 	guards := newGuards(cfg, p.probeDB)
-	opened.add(guards.close)
+	o.add(guards.close)
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(p.db), Committer: guarded{committer, guards},
 		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.lockPrefix(),
 		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Running: cfg.running(), Wait: cfg.timeout().Wait(),
-		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracerOf(traces),
+		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracing.New(traces),
 	})
 	if err != nil {
 		return nil, err
 	}
 	orders := life.New(p.db, cache, events.Outbox(cfg.Events))
-	opened.add(orders.Close)
-	relay, err := openRelay(cfg, locks, metrics, opened)
+	o.add(orders.Close)
+	relay, err := openRelay(cfg, locks, metrics, o)
 	if err != nil {
 		return nil, err
 	}
-	registerClaims(metrics, claims, order.NewStore(p.db), opened)
+	promises := observe.NewPromises(order.NewStore(p.db))
+	o.add(promises.Close)
+	metrics.MustRegister(promises)
+	observe.Slots(metrics, claims)
 	api := httpapi.New(httpapi.Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, cfg.RedisPrefix+"icr:coupon"), Claims: claims,
 		Orders:         order.NewStore(p.db),
@@ -132,7 +129,7 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 		Probes: append(p.probes(cfg, guards, log), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
-	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, opened)
+	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, o)
 	if err != nil {
 		return nil, err
 	}
@@ -143,25 +140,19 @@ func wire(cfg config, log *slog.Logger, opened *closers) (*service, error) {
 }
 
 // openRelay returns the relay of events, or nil if there are none.
-func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, opened *closers) (*events.Relay, error) {
+func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, o *opened) (*events.Relay, error) {
 	if !cfg.Events {
 		return nil, nil
 	}
-	db, err := opened.mysql(cfg.MySQLDSN, 1, connect.ShortTransactions)
-	if err != nil {
-		return nil, err
-	}
-	rdb, err := opened.redis(cmp.Or(cfg.EventsRedis, cfg.RedisURL), 1)
-	if err != nil {
-		return nil, err
-	}
 	relay := events.NewRelay(events.Config{
-		DB: db, Redis: rdb, Stream: cfg.RedisPrefix + "events",
-		Locks: locks, Lock: cfg.lockPrefix() + "redis_lock:events",
+		DB:     o.mysql(cfg.MySQLDSN, 1, connect.ShortTransactions),
+		Redis:  o.redis(cmp.Or(cfg.EventsRedis, cfg.RedisURL), 1),
+		Stream: cfg.RedisPrefix + "events",
+		Locks:  locks, Lock: cfg.lockPrefix() + "redis_lock:events",
 	})
-	opened.add(relay.Close)
-	r.MustRegister(ordermetrics.Events{Relay: relay})
-	return relay, nil
+	o.add(relay.Close)
+	observe.Events(r, relay)
+	return relay, o.err
 }
 
 // siteNetworks is how many networks of an IPv6 site (/48) may use up their limits
@@ -183,20 +174,44 @@ type pools struct {
 	rdb, probeRDB        redis.UniversalClient
 }
 
-func openPools(cfg config, traces trace.TracerProvider, opened *closers) (p pools, err error) {
-	var errs [6]error
-	traced := openTraced(traces)
-	p.db, errs[0] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns, labOpen(cfg, traced), connect.ShortTransactions)
-	p.probeDB, errs[1] = opened.mysql(cfg.MySQLDSN, 1, connect.ForProbes)
-	p.standalone = new(atomic.Bool)
-	p.batches, errs[2] = opened.mysql(cfg.MySQLDSN, cfg.MySQLConns,
-		connect.OpenBy(traced), connect.MultiStatements, connect.BriefLockWaits, connect.DetectCluster(p.standalone))
-	p.rdb, errs[3] = opened.redis(cfg.RedisURL, cfg.RedisConns)
-	p.probeRDB, errs[4] = opened.redis(cfg.RedisURL, 1)
-	if p.rdb != nil {
-		errs[5] = traceRedis(p.rdb, traces)
+func openPools(cfg config, traces trace.TracerProvider, o *opened) (pools, error) {
+	traced, standalone := observe.TraceMySQL(traces), new(atomic.Bool)
+	p := pools{
+		db:      o.mysql(cfg.MySQLDSN, cfg.MySQLConns, labOpen(cfg, traced), connect.ShortTransactions),
+		probeDB: o.mysql(cfg.MySQLDSN, 1, connect.ForProbes),
+		batches: o.mysql(cfg.MySQLDSN, cfg.MySQLConns,
+			connect.OpenBy(traced), connect.MultiStatements, connect.BriefLockWaits,
+			connect.DetectCluster(standalone)),
+		standalone: standalone,
+		rdb:        o.redis(cfg.RedisURL, cfg.RedisConns),
+		probeRDB:   o.redis(cfg.RedisURL, 1),
 	}
-	return p, errors.Join(errs[:]...)
+	if o.err != nil {
+		return p, o.err
+	}
+	return p, observe.TraceRedis(p.rdb, traces)
+}
+
+// openTraces returns nil if traces are off.
+func openTraces(cfg config, log *slog.Logger, o *opened) (trace.TracerProvider, error) {
+	if !cfg.tracesOn() {
+		return nil, nil //nolint:nilnil // nil is a provider that is off
+	}
+	provider, shutDown, err := cfg.traces().Open(log)
+	if err == nil {
+		o.add(shutDown)
+	}
+	return provider, err
+}
+
+// registry returns a registry with the metrics of the process, the pools and the clock.
+func registry(p pools, clock *connect.Clock) *prometheus.Registry {
+	r := observe.NewRegistry(version)
+	observe.MySQL(r, p.db, "mysql")
+	observe.MySQL(r, p.batches, "mysql_batches")
+	observe.Redis(r, p.rdb)
+	observe.Clock(r, clock)
+	return r
 }
 
 func (p pools) probes(cfg config, guards *guards, log *slog.Logger) []httpapi.Probe {

@@ -66,10 +66,10 @@ func TestOpenClosesEverythingWhenAPartFails(t *testing.T) {
 	}
 }
 
-func TestClosersCloseTheLastOpenedFirst(t *testing.T) {
+func TestOpenedClosesTheLastOpenedFirst(t *testing.T) {
 	t.Parallel()
 	var closed []int
-	c := new(closers)
+	c := new(opened)
 	for i := range 3 {
 		c.add(func() { closed = append(closed, i) })
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +18,7 @@ const claimRoute = "POST /coupons/{id}/orders"
 func (a *API) refuseOverload(ctx huma.Context, next func(huma.Context)) {
 	var couponID ID
 	if couponID.UnmarshalText([]byte(ctx.Param("id"))) == nil && a.cfg.Claims.Overloaded(ctx.Context(), couponID.n) {
-		a.metrics.claim(0, overloaded)
+		a.countClaim(0, overloaded)
 		_, w := humachi.Unwrap(ctx)
 		overloaded.write(w)
 		return
@@ -42,11 +43,37 @@ func (a *API) claim(ctx context.Context, in *claimInput) (*createdOrderOutput, e
 	by := order.Claimant{UserID: identityFrom(ctx).UserID, Number: in.Number}
 	o, err := a.cfg.Claims.ClaimNumber(ctx, by, in.ID.n)
 	problem := a.problem(ctx, claimRoute, err)
-	a.metrics.claim(time.Since(start), problem)
+	a.countClaim(time.Since(start), problem)
 	if problem != nil {
 		return nil, problem
 	}
 	return &createdOrderOutput{location(o), newOrder(o)}, nil
+}
+
+// countClaim counts a claim that ended with problem, or with an order if it is nil.
+func (a *API) countClaim(took time.Duration, problem *Problem) {
+	verdict, class := made, made
+	if problem != nil {
+		verdict, class = problem.Code, "refused"
+		switch {
+		case problem == cancelled:
+			class = "cancelled"
+		case problem.Status >= 500 && problem != overloaded:
+			class = "failed"
+		}
+	}
+	a.metrics.Claimed(verdict, class, took)
+}
+
+const made = "made"
+
+// claimCodes returns the verdicts by which claims are counted.
+func claimCodes() []string {
+	codes := []string{made}
+	for _, p := range slices.Concat(claimVerdicts, []*Problem{unavailable, overloaded, internal, cancelled}) {
+		codes = append(codes, p.Code)
+	}
+	return codes
 }
 
 func location(o order.Order) string { return "/orders/" + strconv.FormatInt(o.ID, 10) }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/cors"
+
+	"example.com/flashsale/internal/observe"
 )
 
 // crossOrigin returns a middleware that lets pages of the origins (* for all) send
@@ -19,7 +21,7 @@ func crossOrigin(origins []string) func(http.Handler) http.Handler {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders: []string{"Authorization", "Content-Type", keyHeader},
-		ExposedHeaders: []string{"Location", "Retry-After", "X-Instance", traceHeader},
+		ExposedHeaders: []string{"Location", "Retry-After", "X-Instance", observe.TraceHeader},
 		MaxAge:         600,
 	})
 	return func(next http.Handler) http.Handler {

@@ -128,6 +128,11 @@ func (a *API) logProbe(name string, err error) {
 	}
 }
 
+func (a *API) isUp(probe string) bool {
+	_, failed := a.failing.Load(probe)
+	return !failed
+}
+
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -25,9 +25,10 @@ import (
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/observe"
+	"example.com/flashsale/internal/observe/tracing"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/life"
-	"example.com/flashsale/internal/tracing"
 )
 
 // Config holds what an API needs. Every field is required unless it says otherwise.
@@ -69,7 +70,7 @@ type API struct {
 	cfg      Config
 	handler  http.Handler
 	tracer   tracing.Tracer
-	metrics  *metrics
+	metrics  *observe.Requests
 	outage   outage        // what logUnavailable has logged last
 	failing  sync.Map      // the causes by the names of the probes that failed the last time
 	probing  sync.Mutex    // a probe runs
@@ -85,12 +86,13 @@ func New(c Config) *API {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	a := &API{cfg: c, metrics: newMetrics(c.Metrics), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
+	a := &API{cfg: c, tracer: tracing.New(c.Traces), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
 		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
-	c.Metrics.MustRegister(stateCollector{a})
-	if c.Traces != nil {
-		a.tracer = tracing.New(c.Traces)
+	a.metrics = observe.NewRequests(c.Metrics, claimCodes()...)
+	for _, p := range c.Probes {
+		observe.Dependency(c.Metrics, p.Name, func() bool { return a.isUp(p.Name) })
 	}
+	observe.Draining(c.Metrics, a.draining.Load)
 	a.handler = a.routes()
 	return a
 }

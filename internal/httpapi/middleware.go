@@ -31,7 +31,7 @@ func (a *API) middleware(next http.Handler) http.Handler {
 				a.recoverPanic(rec, r, p)
 			}
 			status := cmp.Or(rec.Status(), http.StatusOK) // net/http's default
-			a.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), status)
+			a.metrics.Served(r.Method, chi.RouteContext(r.Context()).RoutePattern(), status)
 			if a.sampled() {
 				a.logRequest(r, status, rec.BytesWritten(), time.Since(start))
 			}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"example.com/flashsale/internal/observe"
 )
 
 // A Problem is the body of every response that is not a success, as RFC 9457
@@ -54,6 +56,17 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 
 // ServeHTTP implements http.Handler.
 func (p *Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) { p.write(w) }
+
+// traced returns p with the trace that header names.
+func (p *Problem) traced(header http.Header) *Problem {
+	id := header.Get(observe.TraceHeader)
+	if id == "" {
+		return p
+	}
+	named := *p
+	named.TraceID = id
+	return &named
+}
 
 // write writes p for handlers that bypass huma.
 func (p *Problem) write(w http.ResponseWriter) {

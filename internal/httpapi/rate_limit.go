@@ -31,7 +31,7 @@ func (a *API) limitAddress(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a.metrics.refused.WithLabelValues("address").Inc()
+		a.metrics.Limited("address")
 		rateLimited.write(w)
 	}))
 }
@@ -64,7 +64,7 @@ func (a *API) allowAddress(ip netip.Addr) bool {
 
 // refuseUser replies that a user's limit is exceeded, after a delay.
 func (a *API) refuseUser(w http.ResponseWriter, r *http.Request) {
-	a.metrics.refused.WithLabelValues("user").Inc()
+	a.metrics.Limited("user")
 	select {
 	case a.delayed <- struct{}{}:
 		select {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"example.com/flashsale/internal/observe"
 )
 
 // everyOperation lists the problems that each operation can reply with, and
@@ -85,12 +87,12 @@ func exportResponse() *huma.Response {
 
 // headers describes the headers of responses.
 var headers = map[string]huma.Header{
-	"Accept-Encoding":  {Description: "The coding that a body may have"},
-	"Location":         {Description: "The path of what was created", Required: true},
-	"Retry-After":      {Description: "Seconds to wait before the next attempt"},
-	"Www-Authenticate": {Description: "The scheme of the token, as in RFC 6750"},
-	"X-Instance":       {Description: "The instance that replied; absent if a proxy replied"},
-	traceHeader:        {Description: "The trace of the request, if it is traced"},
+	"Accept-Encoding":   {Description: "The coding that a body may have"},
+	"Location":          {Description: "The path of what was created", Required: true},
+	"Retry-After":       {Description: "Seconds to wait before the next attempt"},
+	"Www-Authenticate":  {Description: "The scheme of the token, as in RFC 6750"},
+	"X-Instance":        {Description: "The instance that replied; absent if a proxy replied"},
+	observe.TraceHeader: {Description: "The trace of the request, if it is traced"},
 }
 
 // documentHeaders describes the headers of an operation's responses, and adds
@@ -100,7 +102,7 @@ func documentHeaders(responses map[string]*huma.Response) {
 		if r.Headers == nil {
 			r.Headers = map[string]*huma.Header{}
 		}
-		r.Headers["X-Instance"], r.Headers[traceHeader] = &huma.Header{}, &huma.Header{}
+		r.Headers["X-Instance"], r.Headers[observe.TraceHeader] = &huma.Header{}, &huma.Header{}
 		for name, h := range r.Headers {
 			common := headers[name]
 			h.Description, h.Required = common.Description, h.Required || common.Required

@@ -13,15 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/observe"
 )
 
 // routes returns the handler of all routes.
 func (a *API) routes() http.Handler {
 	r := chi.NewRouter()
-	if a.cfg.Traces != nil {
-		r.Use(a.traced, nameSpan)
-	}
-	r.Use(a.middleware, crossOrigin(a.cfg.CORSOrigins), boundBody, middleware.GetHead)
+	r.Use(observe.TraceRequests(a.cfg.Traces), a.middleware)
+	r.Use(crossOrigin(a.cfg.CORSOrigins), boundBody, middleware.GetHead)
 	r.NotFound(a.limitAddress(noRoute).ServeHTTP)
 	r.MethodNotAllowed(a.limitAddress(a.methodNotAllowed(r)).ServeHTTP)
 

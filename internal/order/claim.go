@@ -11,7 +11,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/tracing"
+	"example.com/flashsale/internal/observe/tracing"
 )
 
 // Claims processes claims. It is safe for concurrent use, and any number of

@@ -10,7 +10,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/tracing"
+	"example.com/flashsale/internal/observe/tracing"
 )
 
 // A Committer writes orders. Package order/commit has one for each strategy.

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/tracing"
+	"example.com/flashsale/internal/observe/tracing"
 )
 
 // releaser releases locks in the background. A committed order stays committed

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/tracing"
+	"example.com/flashsale/internal/observe/tracing"
 )
 
 // A claim is traced in these steps: coupon, gate, slot, lock (from the request

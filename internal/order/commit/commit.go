@@ -11,9 +11,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/observe/tracing"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/events"
-	"example.com/flashsale/internal/tracing"
 )
 
 // Strategy names a way to commit orders.

@@ -11,9 +11,9 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
+	"example.com/flashsale/internal/observe/tracing"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/events"
-	"example.com/flashsale/internal/tracing"
 )
 
 // groupCommit commits orders in shared transactions. A hot coupon is one row, so

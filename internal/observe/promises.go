@@ -1,4 +1,4 @@
-package ordermetrics
+package observe
 
 import (
 	"context"
@@ -18,22 +18,16 @@ import (
 // first. So a service without scrapes audits nothing. An audit reads all
 // orders of its coupon by one index, one coupon at a time.
 type Promises struct {
-	store  *order.Store
-	ctx    context.Context // ends at Close
-	cancel context.CancelFunc
+	store   *order.Store
+	broken  *prometheus.GaugeVec
+	audited *prometheus.GaugeVec // without labels; empty before the first audits
+	ctx     context.Context      // ends at Close
+	cancel  context.CancelFunc
 
 	mu      sync.Mutex
 	running bool
 	nextAt  time.Time
-	found   promises
 	audits  sync.WaitGroup
-}
-
-// promises is the sum of several audits.
-type promises struct {
-	at                              time.Time // zero before the first audits
-	oversold, duplicates, undersold int
-	outsideWindow, surplus, overdue int
 }
 
 const (
@@ -48,49 +42,38 @@ const (
 	auditAfterEnd = time.Hour
 )
 
-// NewPromises returns a collector that audits the coupons of store.
+// NewPromises returns a collector that audits the coupons of store. Register it.
 func NewPromises(store *order.Store) *Promises {
-	p := &Promises{store: store}
+	p := &Promises{
+		store: store,
+		broken: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "flashsale_broken_promises",
+			Help: "Orders that break a promise, of all audited coupons: oversold, duplicates, undersold, surplus, overdue, outside_window.",
+		}, []string{"promise"}),
+		audited: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "flashsale_audit_timestamp_seconds", Help: "When the last complete audits began.",
+		}, nil),
+	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
 
-var (
-	broken = prometheus.NewDesc("flashsale_broken_promises",
-		"Orders that break a promise, of all audited coupons: oversold, duplicates, undersold, surplus, overdue, outside_window.",
-		[]string{"promise"}, nil)
-	audited = prometheus.NewDesc("flashsale_audit_timestamp_seconds", "When the last complete audits began.", nil, nil)
-)
-
 // Describe implements prometheus.Collector.
-func (*Promises) Describe(out chan<- *prometheus.Desc) {
-	out <- broken
-	out <- audited
+func (p *Promises) Describe(out chan<- *prometheus.Desc) {
+	p.broken.Describe(out)
+	p.audited.Describe(out)
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. It begins new audits if it is time.
 func (p *Promises) Collect(out chan<- prometheus.Metric) {
-	found := p.last()
-	if found.at.IsZero() {
-		return
-	}
-	for name, n := range map[string]int{"oversold": found.oversold, "duplicates": found.duplicates,
-		"undersold": found.undersold, "surplus": found.surplus, "overdue": found.overdue,
-		"outside_window": found.outsideWindow} {
-		out <- prometheus.MustNewConstMetric(broken, prometheus.GaugeValue, float64(n), name)
-	}
-	out <- prometheus.MustNewConstMetric(audited, prometheus.GaugeValue, float64(found.at.UnixMilli())/1000)
-}
-
-// last returns what the last audits found, and begins new ones if it is time.
-func (p *Promises) last() promises {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.broken.Collect(out)
+	p.audited.Collect(out)
 	if !p.running && time.Now().After(p.nextAt) && p.ctx.Err() == nil {
 		p.running = true
 		p.audits.Go(p.audit)
 	}
-	return p.found
 }
 
 // audit audits all coupons. An audit that fails leaves what is known, with its
@@ -104,20 +87,24 @@ func (p *Promises) audit() {
 	defer p.mu.Unlock()
 	p.running = false
 	p.nextAt = time.Now().Add(max(auditInterval, auditShare*time.Since(start)))
-	if err == nil {
-		p.found = sum(start, all)
+	if err != nil {
+		return
 	}
+	for promise, n := range sum(all) {
+		p.broken.WithLabelValues(promise).Set(float64(n))
+	}
+	p.audited.WithLabelValues().Set(float64(start.UnixMilli()) / 1000)
 }
 
-func sum(at time.Time, audits []order.Audit) promises {
-	total := promises{at: at}
-	for _, a := range audits {
-		total.oversold += a.Oversold()
-		total.duplicates += a.Duplicates()
-		total.undersold += a.Undersold()
-		total.outsideWindow += a.OutsideWindow
-		total.surplus += a.Surplus()
-		total.overdue += a.Overdue
+func sum(audits []order.Audit) map[string]int {
+	total := map[string]int{}
+	for _, a := range append(audits, order.Audit{}) { // so that each promise is named
+		for promise, n := range map[string]int{
+			"oversold": a.Oversold(), "duplicates": a.Duplicates(), "undersold": a.Undersold(),
+			"surplus": a.Surplus(), "overdue": a.Overdue, "outside_window": a.OutsideWindow,
+		} {
+			total[promise] += n
+		}
 	}
 	return total
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"example.com/flashsale/internal/tracing"
+	"example.com/flashsale/internal/observe/tracing"
 )
 
 func TestTracerThatIsOffAllocatesNothing(t *testing.T) {
