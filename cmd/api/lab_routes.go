@@ -27,7 +27,8 @@ func withLabRoutes(
 		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview"},
 	}
 	if len(cfg.RedlockURLs) > 0 {
-		redlock, _, err := openRedlock(cfg, o)
+		cfg.Lock = "redlock"
+		redlock, _, err := openLocker(cfg, p, o)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/drivers"
 )
 
 // Commands install LockDependencies. A lab that may run nothing else can start the
@@ -24,7 +24,7 @@ func TestLockDependenciesHaveTheServersOfEachDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Stack{Lab: l}
-	for _, name := range driver.Remote {
+	for _, name := range drivers.Remote {
 		if _, err := s.LockServers(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -9,20 +9,22 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/loadtest/holder"
 )
 
 // broken are locks of ours with one promise broken each. TestMain adds them to holders.
 var broken = map[string]func(context.Context) (holder.Lock, error){
-	"not-extended": overRedis(func(rdb redis.UniversalClient) lock.Locker { return notExtended{redislock.New(rdb)} }),
+	"not-extended": func(ctx context.Context) (holder.Lock, error) {
+		l, err := openLocker(ctx, "redis-each")
+		return holder.FromClient(lock.New(notExtended{l})), err
+	},
 	"told-late": func(ctx context.Context) (holder.Lock, error) {
-		l, err := holders["redislock"](ctx)
+		l, err := openDriver(ctx, "redis-each")
 		return toldLate{l}, err
 	},
 	"released-without-owner": func(ctx context.Context) (holder.Lock, error) {
-		rdb, err := openRedis(servers("REDIS_ADDRS")[0])
-		return releasedWithoutOwner{holder.FromClient(lock.New(redislock.New(rdb))), rdb}, err
+		l, err := openDriver(ctx, "redis-each")
+		return releasedWithoutOwner{l, redis.NewClient(&redis.Options{Addr: servers("REDIS_ADDRS")[0]})}, err
 	},
 }
 

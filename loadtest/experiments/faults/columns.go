@@ -71,23 +71,23 @@ func elected(c column) column {
 }
 
 var columns = []column{
-	own("redislock", "redislock", oneRedis, false, watchdog+goRedis),
-	own("redislock batched", "redislock-batched", oneRedis, false, watchdog+goRedis),
-	own("redislock fenced", "redislock-fenced", oneRedis, true, watchdog+goRedis),
-	replicated(own("redislock replicated", "redislock-replicated", replicatedRedis, false,
+	own("redislock", "redis-each", oneRedis, false, watchdog+goRedis),
+	own("redislock batched", "redis", oneRedis, false, watchdog+goRedis),
+	own("redislock fenced", "redis-fenced", oneRedis, true, watchdog+goRedis),
+	replicated(own("redislock replicated", "redis-replicated", replicatedRedis, false,
 		watchdog+goRedis+"; WAIT of 0.5 s")),
 	own("redisson", "redisson", oneRedis, false, watchdog+goRedis),
 	own("redisson fair", "redisson-fair", oneRedis, false, watchdog+goRedis),
 	own("redisson fenced", "redisson-fenced", oneRedis, true, watchdog+goRedis),
 	own("redisson multi of three", "redisson-multi", threeRedis, false, watchdog+goRedis+" for each Redis"),
 	own("redlock of five", "redlock", fiveRedis, false, watchdog+goRedis+"; 0.5 s for each node"),
-	own("MySQL rows", "rows", mysqlServer, true, watchdog+"10 s for a statement"),
+	own("MySQL rows", "mysql", mysqlServer, true, watchdog+"10 s for a statement"),
 	own("GET_LOCK", "getlock", mysqlServer, false, "held by its connection, which a ping watches"),
-	own("ZooKeeper", "zookeeper", zookeeperServer, true, "held by a session of one lease"),
-	elected(own("ZooKeeper of three", "zookeeper", threeZooKeeper, true, "held by a session of one lease")),
+	own("ZooKeeper", "zk", zookeeperServer, true, "held by a session of one lease"),
+	elected(own("ZooKeeper of three", "zk", threeZooKeeper, true, "held by a session of one lease")),
 	own("etcd", "etcd", etcdServer, true, watchdog+"etcd's lease"),
 	elected(own("etcd of three", "etcd", threeEtcd, true, watchdog+"etcd's lease")),
-	own("memcached", "memcached", memcachedServer, false, watchdog+"0.5 s for a reply"),
+	own("memcached", "memcache", memcachedServer, false, watchdog+"0.5 s for a reply"),
 
 	library("bsm/redislock", "bsm", oneRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
 	library("redsync", "redsync", oneRedis, ownLoop+"go-redis with 3 s for a reply and three retries"),
@@ -112,7 +112,7 @@ var columns = []column{
 		watchdog+"Redisson's own time-outs"),
 	built("Curator", javaHolder+" CuratorHolder", zookeeperServer, javaClasses, "held by a session of one lease"),
 
-	must("no lock", "no-lock", "no lock"),
+	must("no lock", "none", "no lock"),
 	must("SETNX without owner", "setnx-no-owner", "not extended; "+controlled),
 	must("lease from the reply", "lease-from-reply", ownLoop+controlled),
 }

@@ -8,13 +8,10 @@ import (
 	"context"
 	"fmt"
 
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
-
-// drivers are the exclusive locks of version 3.
-var drivers = driver.Remote
 
 // Run runs all trials, prints two tables and writes out/pview/pview.json.
 func Run(ctx context.Context) error {
@@ -52,5 +49,5 @@ type Rows struct {
 
 // trials returns each driver under k6, and some of them again under JMeter.
 func trials() []Trial {
-	return append(Trials("single", "k6", drivers...), Trials("single", "jmeter", "redis")...)
+	return append(Trials("single", "k6", drivers.Remote...), Trials("single", "jmeter", "redis")...)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
@@ -44,9 +44,9 @@ func TestCommandsAreThoseOfTheDrivers(t *testing.T) {
 			}
 		}
 	}
-	each := regexp.MustCompile(`(?m)^    (` + strings.Join(driver.Remote, "|") + `): \[`)
-	if n := len(each.FindAll(names, -1)); n != len(driver.Remote) {
-		t.Errorf("the page has the commands of %d locks, want %d", n, len(driver.Remote))
+	each := regexp.MustCompile(`(?m)^    (` + strings.Join(drivers.Remote, "|") + `): \[`)
+	if n := len(each.FindAll(names, -1)); n != len(drivers.Remote) {
+		t.Errorf("the page has the commands of %d locks, want %d", n, len(drivers.Remote))
 	}
 }
 

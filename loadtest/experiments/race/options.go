@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lock/driver"
+	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/loadtest/experiments/demo"
 	"example.com/flashsale/loadtest/experiments/generations"
 	"example.com/flashsale/loadtest/rig"
 )
 
 var (
-	locks        = slices.Concat([]string{"none", "local"}, driver.Remote)
+	locks        = slices.Concat([]string{"none", "local"}, drivers.Remote)
 	scopes       = []string{"user", "coupon", "segment"}
 	guards       = []string{"stock", "unique"}
 	commits      = rig.Commits
