@@ -6,19 +6,44 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/internal/lock/redislock"
 )
 
+// A driven opens the driver of a mutex at the mutex's first TryLock, because newMutex
+// cannot return an error.
+type driven struct {
+	p      *process
+	driver string // by its name in package drivers
+	locker lock.Locker
+}
+
+func (d *driven) open(ctx context.Context, ttl time.Duration) error {
+	if d.locker != nil {
+		return nil
+	}
+	opened, err := drivers.Open(ctx, d.driver,
+		drivers.Servers{Redis: d.p.nodes, ZooKeeper: []string{d.p.zookeeper}, Session: ttl})
+	if err != nil {
+		return err
+	}
+	d.locker, d.p.sessions = opened.Locker, append(d.p.sessions, opened.Close)
+	return nil
+}
+
 // lockerMutex adapts a lock.Locker to mutex. It tries once and does not renew.
 type lockerMutex struct {
-	locker lock.Locker
-	key    string
-	lease  lock.Lease
+	driven
+	key   string
+	lease lock.Lease
 }
 
 func (m *lockerMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	if err := m.open(ctx, ttl); err != nil {
+		return false, err
+	}
 	lease, err := m.locker.TryLock(ctx, m.key, ttl)
-	if errors.Is(err, lock.ErrLocked) {
+	if errors.Is(err, lock.ErrLocked) || errors.Is(err, redislock.ErrUnreplicated) {
 		return false, nil
 	}
 	m.lease = lease
@@ -37,29 +62,10 @@ func (m *lockerMutex) Unlock(ctx context.Context) error {
 
 func (m *lockerMutex) Fence() uint64 { return m.lease.Fence() }
 
-// replicatedMutex is a lockerMutex over redislock.Replicated with one replica.
-// It makes its locker in TryLock, because newMutex cannot return an error.
-type replicatedMutex struct {
-	lockerMutex
-	p *process
-}
-
-func (m *replicatedMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	locker, err := redislock.Replicated(ctx, m.p.nodes[0], 1, 300*time.Millisecond)
-	if err != nil {
-		return false, err
-	}
-	m.locker = locker
-	ok, err := m.lockerMutex.TryLock(ctx, ttl)
-	if errors.Is(err, redislock.ErrUnreplicated) {
-		return false, nil
-	}
-	return ok, err
-}
-
 // acquireMutex adapts lock.Client to mutex. The context of the lock acquired
 // last, if any, is the parent of the next TryLock, which makes it a re-entry.
 type acquireMutex struct {
+	driven
 	client  *lock.Client
 	key     string
 	options lock.Options
@@ -67,6 +73,12 @@ type acquireMutex struct {
 }
 
 func (m *acquireMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	if err := m.open(ctx, ttl); err != nil {
+		return false, err
+	}
+	if m.client == nil {
+		m.client = lock.New(m.locker)
+	}
 	if n := len(m.held); n > 0 {
 		ctx = m.held[n-1].Context()
 	}

@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/redislock"
-	"example.com/flashsale/internal/lock/redisson"
-	"example.com/flashsale/internal/lock/redlock"
 )
 
 // A mutex is a lock on one key for one thread of one process, with the methods
@@ -64,21 +61,20 @@ var (
 
 // The generations of this repository.
 var (
-	gRedis      = tryOnce("redislock", plain)
-	gFenced     = tryOnce("redislock.Fenced, fence in the database", fenced)
-	gRedisson   = tryOnce("redisson", redissonLock)
-	gReplicated = onOneNode("redislock.Replicated (WAIT)", func(p *process, key string) mutex {
-		return &replicatedMutex{p: p, lockerMutex: lockerMutex{key: key}}
-	})
-	gAcquire         = withClient("lock.Client: renewed", 1, plain, lock.Options{})
-	gReenter         = withClient("lock.Client, Reentrant", 1, plain, lock.Options{Reentrant: true, NoRenewal: true})
-	gRedissonReenter = withClient("redisson, lock.Client, Reentrant", 1, redissonLock,
+	gRedis      = tryOnce("redislock", "redis-each")
+	gFenced     = tryOnce("redislock.Fenced, fence in the database", "redis-fenced")
+	gRedisson   = tryOnce("redisson", "redisson")
+	gReplicated = tryOnce("redislock.Replicated (WAIT)", "redis-replicated")
+	gAcquire    = withClient("lock.Client: renewed", "redis-each", lock.Options{})
+	gReenter    = withClient("lock.Client, Reentrant", "redis-each",
 		lock.Options{Reentrant: true, NoRenewal: true})
-	gRedissonFair = withClient("redisson, fair", 1, func(p *process) lock.Locker { return newRedisson(p).FairLock() },
-		lock.Options{Wait: -1})
-	gRedlock = withClient("redlock", 5, newRedlock, lock.Options{NoRenewal: true})
-	gQueue   = withClient("lock.Client, Wait", 1, plain, lock.Options{Wait: -1})
-	gZKQueue = generation{Name: "zk, lock.Client, Wait", zookeeper: true, newMutex: newZKMutex}
+	gRedissonReenter = withClient("redisson, lock.Client, Reentrant", "redisson",
+		lock.Options{Reentrant: true, NoRenewal: true})
+	gRedissonFair = withClient("redisson, fair", "redisson-fair", lock.Options{Wait: -1})
+	gRedlock      = generation{Name: "redlock", nodes: 5, newMutex: acquired("redlock", lock.Options{NoRenewal: true})}
+	gQueue        = withClient("lock.Client, Wait", "redis-each", lock.Options{Wait: -1})
+	gZKQueue      = generation{Name: "zk, lock.Client, Wait", zookeeper: true,
+		newMutex: acquired("zk", lock.Options{Wait: -1})}
 )
 
 // newOwner returns the value of the later generations: a random prefix for the
@@ -88,32 +84,26 @@ func newOwner(p *process) string { return fmt.Sprintf("%s-%d", rand.Text(), p.th
 // owned returns an ownedLock with an owner of its own.
 func owned(p *process, key string) ownedLock { return ownedLock{p.nodes[0], key, newOwner(p)} }
 
-func plain(p *process) lock.Locker        { return redislock.New(p.nodes[0]) }
-func fenced(p *process) lock.Locker       { return redislock.Fenced(p.nodes[0]) }
-func redissonLock(p *process) lock.Locker { return newRedisson(p).Lock() }
-
-func newRedisson(p *process) *redisson.Client { return redisson.New(p.nodes[0], redisson.Auto) }
-
-func newRedlock(p *process) lock.Locker {
-	var nodes []lock.Locker
-	for _, node := range p.nodes {
-		nodes = append(nodes, redislock.New(node))
-	}
-	return redlock.New(nodes...)
-}
-
 func onOneNode(name string, newMutex func(p *process, key string) mutex) generation {
 	return generation{Name: name, nodes: 1, newMutex: newMutex}
 }
 
-// tryOnce is a locker whose lease is not renewed.
-func tryOnce(name string, locker func(*process) lock.Locker) generation {
-	return onOneNode(name, func(p *process, key string) mutex { return &lockerMutex{locker: locker(p), key: key} })
+// tryOnce is a driver whose lease is not renewed.
+func tryOnce(name, driver string) generation {
+	return onOneNode(name, func(p *process, key string) mutex { return newLockerMutex(p, driver, key) })
 }
 
-// withClient is a lock.Client that acquires with o.
-func withClient(name string, nodes int, locker func(*process) lock.Locker, o lock.Options) generation {
-	return generation{Name: name, nodes: nodes, newMutex: func(p *process, key string) mutex {
-		return &acquireMutex{client: lock.New(locker(p)), key: key, options: o}
-	}}
+func newLockerMutex(p *process, driver, key string) *lockerMutex {
+	return &lockerMutex{driven: driven{p: p, driver: driver}, key: key}
+}
+
+// withClient is a lock.Client over a driver that acquires with o.
+func withClient(name, driver string, o lock.Options) generation {
+	return onOneNode(name, acquired(driver, o))
+}
+
+func acquired(driver string, o lock.Options) func(p *process, key string) mutex {
+	return func(p *process, key string) mutex {
+		return &acquireMutex{driven: driven{p: p, driver: driver}, key: key, options: o}
+	}
 }

@@ -55,7 +55,7 @@ func threadRenewed(p *process, key string) mutex {
 // printedWatchdog is Redisson's scheduleExpirationRenewal as printed: every third of
 // the lease, for its owner only, and after a failure no more.
 func printedWatchdog(p *process, key string) mutex {
-	l := &lockerMutex{locker: redissonLock(p), key: key}
+	l := newLockerMutex(p, "redisson", key)
 	renew := func(ctx context.Context, ttl time.Duration) error { return l.lease.Extend(ctx, ttl) }
 	return &renewedMutex{mutex: l, every: 1, stops: true, renew: renew}
 }

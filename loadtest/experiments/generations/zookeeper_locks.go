@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/zklock"
 )
 
 // singleNodeLock is the articles' lock of one ephemeral node that all sessions create
@@ -54,25 +51,3 @@ func (l *singleNodeLock) connect(timeout time.Duration) (err error) {
 }
 
 func (l *singleNodeLock) Unlock(context.Context) error { return l.conn.Delete(l.path, -1) }
-
-// zkMutex is an acquireMutex over a session that its first TryLock opens.
-type zkMutex struct {
-	acquireMutex
-	p *process
-}
-
-func newZKMutex(p *process, key string) mutex {
-	return &zkMutex{p: p, acquireMutex: acquireMutex{key: key, options: lock.Options{Wait: -1}}}
-}
-
-func (m *zkMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	if m.client == nil {
-		locker, err := zklock.Open([]string{m.p.zookeeper}, ttl)
-		if err != nil {
-			return false, err
-		}
-		m.p.sessions = append(m.p.sessions, locker.Close)
-		m.client = lock.New(locker)
-	}
-	return m.acquireMutex.TryLock(ctx, ttl)
-}
