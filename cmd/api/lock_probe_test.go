@@ -22,7 +22,7 @@ func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
 		},
 		"etcd": func(t *testing.T) (restartable, string, string) {
 			s := labtest.Etcd(t)
-			return s, "ETCD_ADDR", s.Endpoint
+			return s, "ETCD_ADDR", s.Address
 		},
 		"memcache": func(t *testing.T) (restartable, string, string) {
 			s := labtest.Memcached(t)

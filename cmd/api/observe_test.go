@@ -109,7 +109,7 @@ func startPrometheus(t *testing.T, instances ...*instance) prometheusServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)
-	return prometheusServer{p.URL}
+	return prometheusServer{p.Address}
 }
 
 // get requests path of the API and decodes the member data of the reply.

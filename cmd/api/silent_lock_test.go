@@ -22,7 +22,7 @@ func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
 			return p, map[string]string{"ZK_ADDR": p.Addr()}
 		},
 		"etcd": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
-			p := proxy(t, labtest.SharedEtcd(t).Endpoint)
+			p := proxy(t, labtest.SharedEtcd(t).Address)
 			return p, map[string]string{"ETCD_ADDR": p.Addr()}
 		},
 		"memcache": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {

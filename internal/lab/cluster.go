@@ -17,14 +17,16 @@ const (
 
 // startCluster starts six nodes and joins them to a cluster.
 func startCluster(l *Lab) (*Topology, error) {
-	t := &Topology{}
+	nodes, err := startEach(2*masters, func(int) (*Redis, error) {
+		return WithFreePort(func(port int) (*Redis, error) { return startClusterNode(l, port) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &Topology{Nodes: nodes}
 	var addrs []string
-	for range 2 * masters {
-		r, err := WithFreePort(func(port int) (*Redis, error) { return startClusterNode(l, port) })
-		if err != nil {
-			return nil, err
-		}
-		t.Nodes, addrs = append(t.Nodes, r), append(addrs, r.Address)
+	for _, r := range nodes {
+		addrs = append(addrs, r.Address)
 	}
 	t.URL = "redis+cluster://" + addrs[0] + "?addr=" + strings.Join(addrs[1:], "&addr=")
 	return t, t.join()
@@ -117,10 +119,8 @@ func assignReplicas(ctx context.Context, t *Topology) error {
 		if err != nil {
 			return err
 		}
-		if err := r.withClient(func(rdb *redis.Client) error {
-			return rdb.ClusterReplicate(ctx,
-				id).Err()
-		}); err != nil {
+		err = r.withClient(func(rdb *redis.Client) error { return rdb.ClusterReplicate(ctx, id).Err() })
+		if err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,7 @@ func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 	_, zookeeper := StartZooKeeper(l)
 	_, nginx := StartNginx(l, "../../deploy/nginx", "127.0.0.1:1")
 	_, prometheus := StartPrometheus(l, "prometheus.yml")
-	_, haproxy := startHAProxyWith(l, nil, "", OneWriter, "")
+	_, haproxy := StartHAProxy(l, OneWriter)
 	_, sentinel := startSentinel(l, "")
 	_, galera := startMembers(l, nil, nil)
 	for i, err := range []error{mysql, redis, memcached, etcd, zookeeper, nginx, prometheus, haproxy,

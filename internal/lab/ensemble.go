@@ -19,6 +19,7 @@ type Member struct {
 	// Address is the host:port for clients.
 	Address string
 
+	peers []*Host                             // of all members
 	leads func(context.Context) (bool, error) // an error unless the member serves
 }
 
@@ -26,26 +27,23 @@ const members = 3
 
 // startEnsemble starts all members at once, because none is ready alone.
 func startEnsemble(
-	l *Lab, port int, program func(m *Member, id int, hosts []*Host) (Program, error),
+	l *Lab, d *Dependency, name string, port int,
+	program func(m *Member, dir string, id int) (Program, error),
 ) (*Ensemble, error) {
 	network, err := StartNetwork(l)
 	if err != nil {
 		return nil, err
 	}
-	var hosts []*Host
-	for range members {
-		h, err := network.Host()
-		if err != nil {
-			return nil, err
-		}
-		hosts = append(hosts, h)
+	hosts, err := startEach(members, func(int) (*Host, error) { return network.Host() })
+	if err != nil {
+		return nil, err
 	}
 	e, errs := &Ensemble{Members: make([]*Member, members)}, make([]error, members)
 	var starts sync.WaitGroup
 	for i, h := range hosts {
-		m := &Member{Host: h, Address: fmt.Sprintf("%s:%d", h.Address, port)}
+		m := &Member{Host: h, peers: hosts, Address: fmt.Sprintf("%s:%d", h.Address, port)}
 		e.Members[i] = m
-		p, err := program(m, i+1, hosts)
+		p, err := l.program(d, name, func(dir string) (Program, error) { return program(m, dir, i+1) })
 		if err != nil {
 			return nil, err
 		}

@@ -11,22 +11,16 @@ import (
 // StartEtcdEnsemble starts etcd on three hosts of a new network, with its own
 // election timeout of a second.
 func StartEtcdEnsemble(l *Lab) (*Ensemble, error) {
-	path, err := l.path(EtcdServer)
-	if err != nil {
-		return nil, err
-	}
-	return startEnsemble(l, 2379, func(m *Member, id int, hosts []*Host) (Program, error) {
+	return startEnsemble(l, EtcdServer, "etcd", 2379, func(m *Member, _ string, id int) (Program, error) {
 		m.leads = func(ctx context.Context) (bool, error) {
 			return etcdLeads(ctx, "http://"+m.Address+"/metrics")
 		}
-		dir, err := l.Dir("etcd")
 		var cluster []string
-		for i, h := range hosts {
+		for i, h := range m.peers {
 			cluster = append(cluster, fmt.Sprintf("%d=http://%s:2380", i+1, h.Address))
 		}
 		client, peer := "http://"+m.Address, "http://"+m.Host.Address+":2380"
 		return Program{
-			Name: "etcd", Path: path, Dir: dir,
 			Args: []string{
 				"--data-dir=data", "--log-level=error", fmt.Sprintf("--name=%d", id),
 				"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
@@ -34,7 +28,7 @@ func StartEtcdEnsemble(l *Lab) (*Ensemble, error) {
 				"--initial-cluster=" + strings.Join(cluster, ","),
 			},
 			Ready: respondsWith(http.StatusOK, http.DefaultTransport, client+"/health"),
-		}, err
+		}, nil
 	})
 }
 

@@ -12,11 +12,7 @@ import (
 // StartZooKeeperEnsemble starts ZooKeeper on three hosts of a new network. Its
 // servers notice that one of them is silent after three seconds.
 func StartZooKeeperEnsemble(l *Lab) (*Ensemble, error) {
-	java, err := l.path(ZooKeeperServer)
-	if err != nil {
-		return nil, err
-	}
-	return startEnsemble(l, 2181, func(m *Member, id int, hosts []*Host) (Program, error) {
+	return startEnsemble(l, ZooKeeperServer, "zookeeper", 2181, func(m *Member, dir string, id int) (Program, error) {
 		m.leads = func(ctx context.Context) (bool, error) {
 			reply, err := zookeeperCommand(ctx, m.Address, "srvr")
 			if err == nil && !strings.Contains(reply, "Mode: ") {
@@ -24,12 +20,8 @@ func StartZooKeeperEnsemble(l *Lab) (*Ensemble, error) {
 			}
 			return strings.Contains(reply, "Mode: leader"), err
 		}
-		dir, err := l.Dir("zookeeper")
-		if err != nil {
-			return Program{}, err
-		}
 		config := "tickTime=200\ninitLimit=50\nsyncLimit=15\n"
-		for i, h := range hosts {
+		for i, h := range m.peers {
 			config += fmt.Sprintf("server.%d=%s:2888:3888\n", i+1, h.Address)
 		}
 		data := filepath.Join(dir, "data")
@@ -37,6 +29,6 @@ func StartZooKeeperEnsemble(l *Lab) (*Ensemble, error) {
 			os.WriteFile(filepath.Join(data, "myid"), fmt.Append(nil, id), 0o644)); err != nil {
 			return Program{}, err
 		}
-		return zookeeperProgram(java, dir, m.Address, config)
+		return zookeeperProgram(dir, m.Address, config)
 	})
 }

@@ -45,17 +45,8 @@ func (m *MySQL) HasGalera(ctx context.Context) error {
 // tables of one, which commits nothing meanwhile. If no other node is running, the
 // restarted one does not become ready: it cannot know whether it has the last
 // transactions.
-func StartGalera(l *Lab, n int, args ...string) (g *Galera, err error) {
-	for range 3 { // another process may have taken one of the ports
-		var members []member
-		if members, err = localMembers(n); err != nil {
-			return nil, err
-		}
-		if g, err = startMembers(l, members, args); err == nil {
-			return g, nil
-		}
-	}
-	return nil, err
+func StartGalera(l *Lab, n int, args ...string) (*Galera, error) {
+	return withLocalMembers(n, func(members []member) (*Galera, error) { return startMembers(l, members, args) })
 }
 
 // StartGaleraOn is StartGalera with a node on each of hosts.
@@ -120,7 +111,7 @@ func startMember(l *Lab, dir string, members []member, i int, args []string) (*M
 	if err != nil {
 		return nil, err
 	}
-	m.Address, m.synced = members[i].at(members[i].sql), "?wsrep_sync_wait=1"
+	p.Address, m.synced = members[i].at(members[i].sql), "?wsrep_sync_wait=1"
 	p.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")} // of the script
 	p.Ready = func(ctx context.Context) error { return expectSynced(ctx, m) }
 	first := ""

@@ -7,12 +7,8 @@ import (
 	"path/filepath"
 )
 
-// HAProxy is a running HAProxy in front of database servers.
-type HAProxy struct {
-	*Server
-	// Address is the host:port that forwards to a server.
-	Address string
-}
+// HAProxy is a running HAProxy, whose address forwards to a database server.
+type HAProxy struct{ *Server }
 
 // Routing says which of the servers that accept writes get connections.
 type Routing string
@@ -51,9 +47,10 @@ func StartHAProxy(l *Lab, routing Routing, servers ...*MySQL) (*HAProxy, error) 
 	if err != nil {
 		return nil, err
 	}
-	return WithFreePort(func(port int) (*HAProxy, error) {
-		return startHAProxyWith(l, nil, fmt.Sprintf("127.0.0.1:%d", port), routing, lines)
+	server, err := l.serveTCP(HAProxyServer, "haproxy", func(dir, address string) (Program, error) {
+		return haproxyProgram(dir, address, routing, lines)
 	})
+	return &HAProxy{server}, err
 }
 
 // StartHAProxyOn is StartHAProxy on a host.
@@ -62,7 +59,14 @@ func StartHAProxyOn(l *Lab, h *Host, routing Routing, servers ...*MySQL) (*HAPro
 	if err != nil {
 		return nil, err
 	}
-	return startHAProxyWith(l, h, h.Address+":3306", routing, lines)
+	p, err := l.program(HAProxyServer, "haproxy", func(dir string) (Program, error) {
+		return haproxyProgram(dir, h.Address+":3306", routing, lines)
+	})
+	if err != nil {
+		return nil, err
+	}
+	server, err := l.Start(h.On(p))
+	return &HAProxy{server}, err
 }
 
 // checkServers starts the check of each server at the address here, which
@@ -82,28 +86,16 @@ func checkServers(l *Lab, here string, routing Routing, servers []*MySQL) (lines
 	return lines, nil
 }
 
-func startHAProxyWith(l *Lab, h *Host, address string, routing Routing, servers string) (*HAProxy, error) {
-	path, err := l.path(HAProxyServer)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := l.Dir("haproxy")
-	if err != nil {
-		return nil, err
-	}
+func haproxyProgram(dir, address string, routing Routing, servers string) (Program, error) {
 	returned := ""
 	if routing == OneWriter {
 		returned = "on-marked-up shutdown-backup-sessions"
 	}
 	conf := filepath.Join(dir, "haproxy.cfg")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, haproxyConfig, address, returned, servers), 0o644); err != nil {
-		return nil, err
-	}
-	s, err := l.Start(h.On(Program{
-		Name: "haproxy", Path: path, Args: []string{"-db", "-f", conf}, Dir: dir,
+	return Program{
+		Args: []string{"-db", "-f", conf}, Address: address,
 		Ready: func(ctx context.Context) error { return ping(ctx, "root@tcp("+address+")/") },
-	}))
-	return &HAProxy{Server: s, Address: address}, err
+	}, os.WriteFile(conf, fmt.Appendf(nil, haproxyConfig, address, returned, servers), 0o644)
 }
 
 // DSN returns the value of MYSQL_DSN for the named database.

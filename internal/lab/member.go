@@ -13,7 +13,21 @@ type member struct {
 
 func (m member) at(port int) string { return fmt.Sprintf("%s:%d", m.address, port) }
 
-// localMembers returns members with free ports of this machine.
+// withLocalMembers calls start with members on free ports of this machine until it
+// succeeds, at most three times: another process may have taken one of the ports.
+func withLocalMembers[G any](n int, start func([]member) (G, error)) (g G, err error) {
+	for range 3 {
+		var members []member
+		if members, err = localMembers(n); err != nil {
+			return g, err
+		}
+		if g, err = start(members); err == nil {
+			return g, nil
+		}
+	}
+	return g, err
+}
+
 func localMembers(n int) ([]member, error) {
 	members := make([]member, n)
 	for i := range members {

@@ -13,12 +13,9 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// MySQL is a running mariadbd or mysqld.
+// MySQL is a running mariadbd or mysqld. Its address is empty if it has only a Unix socket.
 type MySQL struct {
 	*Server
-	// Address is the host:port, or empty if the server has only a Unix socket.
-	Address string
-
 	socket string
 	synced string // parameters of SyncedDSN
 }
@@ -26,45 +23,55 @@ type MySQL struct {
 // StartMySQL starts MariaDB, or MySQL if MariaDB is not installed, with args added
 // to its command line. The server is fully durable: a commit returns after it
 // has reached the disk.
-func StartMySQL(l *Lab, args ...string) (*MySQL, error) {
+func StartMySQL(l *Lab, args ...string) (*MySQL, error) { return startMySQL(l, "", args) }
+
+// StartMySQLTCP is StartMySQL on a free loopback port as well, for clients that cannot use
+// a Unix socket.
+func StartMySQLTCP(l *Lab, args ...string) (*MySQL, error) {
+	return WithFreePort(func(port int) (*MySQL, error) {
+		return startMySQL(l, fmt.Sprintf("127.0.0.1:%d", port), append([]string{"--skip-networking=0",
+			"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port)}, args...))
+	})
+}
+
+func startMySQL(l *Lab, address string, args []string) (*MySQL, error) {
 	p, m, err := mysqlProgram(l, args)
 	if err != nil {
 		return nil, err
 	}
+	p.Address = address
 	m.Server, err = l.Start(p)
 	return m, err
 }
 
 // mysqlProgram returns a server that has its data and has not been started.
 func mysqlProgram(l *Lab, args []string) (Program, *MySQL, error) {
-	path, err := l.path(MySQLServer)
-	if err != nil {
-		return Program{}, nil, err
-	}
-	template, err := dataTemplate(path)
-	if err != nil {
-		return Program{}, nil, err
-	}
-	dir, err := l.Dir("mysql")
-	if err != nil {
-		return Program{}, nil, err
-	}
-	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(template)); err != nil {
-		return Program{}, nil, err
-	}
-	m := &MySQL{socket: filepath.Join(dir, "s")}
-	return Program{
-		Name: "mysql", Path: path, Dir: dir,
-		Args: append([]string{
-			"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--socket=" + m.socket,
-			"--tmpdir=" + dir, // in a shared directory, a starting server removes the temporary tables of the others
-			"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--user=" + osUser(),
-			"--secure-file-priv=" + dir, // Debian's MySQL does not start if the packaged default directory is missing
-			"--loose-mysqlx=OFF",        // all servers of a machine would use the same socket
-			"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
-		}, args...),
-		Ready: func(ctx context.Context) error { return ping(ctx, m.DSN("")) },
-	}, m, nil
+	m := &MySQL{}
+	p, err := l.program(MySQLServer, "mysql", func(dir string) (Program, error) {
+		path, err := l.path(MySQLServer)
+		if err != nil {
+			return Program{}, err
+		}
+		template, err := dataTemplate(path)
+		if err != nil {
+			return Program{}, err
+		}
+		m.socket = filepath.Join(dir, "s")
+		return Program{
+			Args: append([]string{
+				"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--socket=" + m.socket,
+				// In a shared directory, a starting server removes the temporary tables of the others.
+				"--tmpdir=" + dir,
+				"--skip-networking", "--pid-file=" + filepath.Join(dir, "pid"), "--user=" + osUser(),
+				// Debian's MySQL does not start if the packaged default directory is missing.
+				"--secure-file-priv=" + dir,
+				"--loose-mysqlx=OFF", // all servers of a machine would use the same socket
+				"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
+			}, args...),
+			Ready: func(ctx context.Context) error { return ping(ctx, m.DSN("")) },
+		}, os.CopyFS(filepath.Join(dir, "data"), os.DirFS(template))
+	})
+	return p, m, err
 }
 
 // DSN returns the value of MYSQL_DSN for the named database.

@@ -74,40 +74,23 @@ func StartLimitedNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error)
 
 // startEditedNginx starts nginx after edit has changed the copy of conf in dir.
 func startEditedNginx(l *Lab, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
-	path, err := l.path(NginxServer)
-	if err != nil {
-		return nil, err
-	}
-	return WithFreePort(func(port int) (*Nginx, error) {
-		return startNginxOnPort(l, path, port, conf, upstreams, edit)
+	n := &Nginx{}
+	var err error
+	n.Server, err = l.serveTCP(NginxServer, "nginx", func(dir, address string) (Program, error) {
+		readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
+		scheme, err := writeConfig(dir, conf, address, readyPath, upstreams)
+		if err != nil {
+			return Program{}, err
+		}
+		n.URL = scheme + "://" + address
+		return Program{
+			Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
+				globalDirectives()},
+			Ready:       respondsWith(http.StatusNoContent, anyCertificate, n.URL+readyPath),
+			DeathSignal: syscall.SIGTERM,
+		}, edit(dir)
 	})
-}
-
-func startNginxOnPort(
-	l *Lab, path string, port int, conf string, upstreams []string, edit func(dir string) error,
-) (*Nginx, error) {
-	dir, err := l.Dir("nginx")
-	if err != nil {
-		return nil, err
-	}
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
-	scheme, err := writeConfig(dir, conf, address, readyPath, upstreams)
-	if err != nil {
-		return nil, err
-	}
-	if err := edit(dir); err != nil {
-		return nil, err
-	}
-	url := scheme + "://" + address
-	s, err := l.Start(Program{
-		Name: "nginx", Path: path, Dir: dir,
-		Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
-			globalDirectives()},
-		Ready:       respondsWith(http.StatusNoContent, anyCertificate, url+readyPath),
-		DeathSignal: syscall.SIGTERM,
-	})
-	return &Nginx{Server: s, URL: url}, err
+	return n, err
 }
 
 // anyCertificate is a transport that accepts every certificate. It asks only for

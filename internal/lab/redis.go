@@ -11,26 +11,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a running redis-server or valkey-server.
+// Redis is a running redis-server or valkey-server. Its address is empty on a Unix socket.
 type Redis struct {
 	*Server
 	// URL is the value of REDIS_URL.
 	URL string
-	// Address is the host:port, or empty on a Unix socket.
-	Address string
 }
 
 // StartRedis starts a server on a Unix socket, with args added to its command line.
 // The server does not persist its data unless args enable it.
 func StartRedis(l *Lab, args ...string) (*Redis, error) {
-	dir, err := l.Dir("redis")
-	if err != nil {
-		return nil, err
-	}
-	socket := filepath.Join(dir, "s")
-	args = append([]string{"--port", "0", "--unixsocket", socket}, args...)
-	r := &Redis{URL: "unix://" + socket}
-	return r.start(l, dir, args, nil)
+	r := &Redis{}
+	var err error
+	r.Server, err = l.serve(RedisServer, "redis", func(dir string) (Program, error) {
+		socket := filepath.Join(dir, "s")
+		r.URL = "unix://" + socket
+		return redisProgram(dir, r.URL, append([]string{"--port", "0", "--unixsocket", socket}, args...)), nil
+	})
+	return r, err
 }
 
 // StartRedisTCP starts a server on a free loopback port, for clients that cannot
@@ -40,30 +38,23 @@ func StartRedisTCP(l *Lab, args ...string) (*Redis, error) {
 }
 
 func startRedisOnPort(l *Lab, port int, args []string, env ...string) (*Redis, error) {
-	dir, err := l.Dir("redis")
-	if err != nil {
-		return nil, err
-	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	args = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, args...)
-	r := &Redis{URL: "redis://" + address, Address: address}
-	return r.start(l, dir, args, env)
+	r := &Redis{URL: "redis://" + address}
+	var err error
+	r.Server, err = l.serve(RedisServer, "redis", func(dir string) (Program, error) {
+		p := redisProgram(dir, r.URL, append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, args...))
+		p.Address, p.Env = address, env
+		return p, nil
+	})
+	return r, err
 }
 
-// start starts the server of r in dir and sets r.Server.
-func (r *Redis) start(l *Lab, dir string, args, env []string) (*Redis, error) {
-	path, err := l.path(RedisServer)
-	if err != nil {
-		return nil, err
+func redisProgram(dir, url string, args []string) Program {
+	log := Program{Name: "redis", Dir: dir}.log()
+	return Program{
+		Args:  append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...),
+		Ready: func(ctx context.Context) error { return redisReady(ctx, log, url) },
 	}
-	p := Program{
-		Name: "redis", Path: path, Dir: dir,
-		Args: append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...),
-		Env:  env,
-	}
-	p.Ready = func(ctx context.Context) error { return redisReady(ctx, p.log(), r.URL) }
-	r.Server, err = l.Start(p)
-	return r, err
 }
 
 // redisReady also asks the server's own log: another server that took the port

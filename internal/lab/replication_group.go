@@ -50,17 +50,10 @@ func (m *MySQL) HasGroupReplication(ctx context.Context) error {
 //
 // A killed member that is restarted joins the others again, if they are a majority. It is
 // ready when it copies the transactions that it has missed; see AwaitOnline.
-func StartReplicationGroup(l *Lab, mode GroupMode, n int, args ...string) (g *ReplicationGroup, err error) {
-	for range 3 { // another process may have taken one of the ports
-		var members []member
-		if members, err = localMembers(n); err != nil {
-			return nil, err
-		}
-		if g, err = startReplicationGroup(l, mode, members, args); err == nil {
-			return g, nil
-		}
-	}
-	return nil, err
+func StartReplicationGroup(l *Lab, mode GroupMode, n int, args ...string) (*ReplicationGroup, error) {
+	return withLocalMembers(n, func(members []member) (*ReplicationGroup, error) {
+		return startReplicationGroup(l, mode, members, args)
+	})
 }
 
 // StartReplicationGroupOn is StartReplicationGroup with a member on each of hosts.
@@ -69,14 +62,13 @@ func StartReplicationGroupOn(l *Lab, mode GroupMode, hosts []*Host, args ...stri
 }
 
 func startReplicationGroup(l *Lab, mode GroupMode, members []member, args []string) (*ReplicationGroup, error) {
-	g := &ReplicationGroup{}
-	for i := range members {
-		m, err := startGroupMember(l, mode, members, i, args)
-		if err != nil {
-			g.Kill()
-			return nil, err
-		}
-		g.Members = append(g.Members, m)
+	started, err := startEach(len(members), func(i int) (*MySQL, error) {
+		return startGroupMember(l, mode, members, i, args)
+	})
+	g := &ReplicationGroup{started}
+	if err != nil {
+		g.Kill()
+		return nil, err
 	}
 	return g, g.AwaitOnline()
 }
@@ -99,7 +91,7 @@ func startGroupMember(l *Lab, mode GroupMode, members []member, i int, args []st
 	if err := os.Remove(filepath.Join(p.Dir, "data", "auto.cnf")); err != nil {
 		return nil, err
 	}
-	m.Address, m.synced = members[i].at(members[i].sql), "?group_replication_consistency=%27BEFORE%27"
+	p.Address, m.synced = members[i].at(members[i].sql), "?group_replication_consistency=%27BEFORE%27"
 	if m.Server, err = l.Start(members[i].host.On(p)); err != nil {
 		return nil, err
 	}

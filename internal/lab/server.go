@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type Program struct {
 	Args []string // without the executable
 	Dir  string   // the working directory, which also gets the log file
 	Env  []string // KEY=value, added to the environment of this process
+	// Address is where clients connect: host:port, the path of a Unix socket, or a URL.
+	Address string
 	// Ready returns nil when the server serves requests. Start polls it.
 	Ready func(ctx context.Context) error
 	// DeathSignal is sent to the process when this one ends without having stopped it.
@@ -29,6 +32,9 @@ type Program struct {
 
 // A Server is a child process that has been ready at least once.
 type Server struct {
+	// Address is that of the program, if it has one.
+	Address string
+
 	program Program
 	log     string
 
@@ -55,7 +61,7 @@ const (
 // closes. The error of a server that does not become ready within a minute, or
 // ends before, includes the end of its log.
 func (l *Lab) Start(p Program) (*Server, error) {
-	s := &Server{program: p, log: p.log()}
+	s := &Server{Address: p.Address, program: p, log: p.log()}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -63,6 +69,57 @@ func (l *Lab) Start(p Program) (*Server, error) {
 	l.servers = append(l.servers, s)
 	l.mu.Unlock()
 	return s, nil
+}
+
+// program returns the program of d in a new directory, whose name begins with name. Rest
+// gets the directory, and returns the arguments and what else differs.
+func (l *Lab) program(d *Dependency, name string, rest func(dir string) (Program, error)) (Program, error) {
+	path, err := l.path(d)
+	if err != nil {
+		return Program{}, err
+	}
+	dir, err := l.Dir(name)
+	if err != nil {
+		return Program{}, err
+	}
+	p, err := rest(dir)
+	p.Name, p.Path, p.Dir = name, cmp.Or(p.Path, path), dir
+	return p, err
+}
+
+// serve starts the program of d.
+func (l *Lab) serve(d *Dependency, name string, rest func(dir string) (Program, error)) (*Server, error) {
+	p, err := l.program(d, name, rest)
+	if err != nil {
+		return nil, err
+	}
+	return l.Start(p)
+}
+
+// serveTCP starts the program of d on a free loopback port.
+func (l *Lab) serveTCP(
+	d *Dependency, name string, rest func(dir, address string) (Program, error),
+) (*Server, error) {
+	return WithFreePort(func(port int) (*Server, error) {
+		return l.serve(d, name, func(dir string) (Program, error) {
+			address := fmt.Sprintf("127.0.0.1:%d", port)
+			p, err := rest(dir, address)
+			p.Address = cmp.Or(p.Address, address)
+			return p, err
+		})
+	})
+}
+
+// startEach starts n servers, one after the other.
+func startEach[S any](n int, start func(i int) (S, error)) (all []S, err error) {
+	for i := range n {
+		s, err := start(i)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 func (s *Server) start() error {

@@ -46,15 +46,7 @@ func StartTopology(l *Lab, name string) (*Topology, error) {
 // StartIndependentRedis starts n servers without replication between them, as
 // Redlock requires.
 func StartIndependentRedis(l *Lab, n int) ([]*Redis, error) {
-	var all []*Redis
-	for range n {
-		r, err := StartRedisTCP(l)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
+	return startEach(n, func(int) (*Redis, error) { return StartRedisTCP(l) })
 }
 
 // Kill ends all servers and sentinels of t.
@@ -121,13 +113,13 @@ func startReplicas(l *Lab) (*Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range 3 {
-		r, err := StartRedisTCP(l, append([]string{"--replicaof", host + " " + port}, syncAtOnce...)...)
-		if err != nil {
-			return nil, err
-		}
-		t.Nodes = append(t.Nodes, r)
+	replicas, err := startEach(3, func(int) (*Redis, error) {
+		return StartRedisTCP(l, append([]string{"--replicaof", host + " " + port}, syncAtOnce...)...)
+	})
+	if err != nil {
+		return nil, err
 	}
+	t.Nodes = append(t.Nodes, replicas...)
 	return t, eventually(func(ctx context.Context) error { return master.expectReplicas(ctx, 3) })
 }
 

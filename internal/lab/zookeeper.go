@@ -12,11 +12,7 @@ import (
 )
 
 // ZooKeeper is a running ZooKeeper of one server.
-type ZooKeeper struct {
-	*Server
-	// Address is the host:port for a ZooKeeper client.
-	Address string
-}
+type ZooKeeper struct{ *Server }
 
 // zookeeperJar is the path in Debian's package libzookeeper-java. The jar's
 // manifest names the jars that it depends on.
@@ -25,30 +21,15 @@ const zookeeperJar = "/usr/share/java/zookeeper.jar"
 // StartZooKeeper starts a server on a free loopback port, because ZooKeeper has no
 // Unix sockets. It grants session timeouts from 200 ms to a minute.
 func StartZooKeeper(l *Lab) (*ZooKeeper, error) {
-	java, err := l.path(ZooKeeperServer)
-	if err != nil {
-		return nil, err
-	}
-	return WithFreePort(func(port int) (*ZooKeeper, error) { return startZooKeeperOnPort(l, java, port) })
-}
-
-func startZooKeeperOnPort(l *Lab, java string, port int) (*ZooKeeper, error) {
-	dir, err := l.Dir("zookeeper")
-	if err != nil {
-		return nil, err
-	}
-	z := &ZooKeeper{Address: fmt.Sprintf("127.0.0.1:%d", port)}
-	p, err := zookeeperProgram(java, dir, z.Address, "tickTime=100\n")
-	if err != nil {
-		return nil, err
-	}
-	z.Server, err = l.Start(p)
-	return z, err
+	s, err := l.serveTCP(ZooKeeperServer, "zookeeper", func(dir, address string) (Program, error) {
+		return zookeeperProgram(dir, address, "tickTime=100\n")
+	})
+	return &ZooKeeper{s}, err
 }
 
 // zookeeperProgram returns the program of a server whose clients connect to
 // address. Config is added to its configuration.
-func zookeeperProgram(java, dir, address, config string) (Program, error) {
+func zookeeperProgram(dir, address, config string) (Program, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return Program{}, err
@@ -56,7 +37,6 @@ func zookeeperProgram(java, dir, address, config string) (Program, error) {
 	config = "dataDir=data\nclientPortAddress=" + host + "\nclientPort=" + port + "\n" + config +
 		"maxSessionTimeout=60000\nadmin.enableServer=false\n4lw.commands.whitelist=srvr,wchs,wchp\n"
 	return Program{
-		Name: "zookeeper", Path: java, Dir: dir,
 		Args: []string{
 			"-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
 			"-Dznode.container.checkIntervalMs=500",
@@ -97,23 +77,22 @@ func zookeeperCommand(ctx context.Context, address, command string) (string, err
 
 // Received returns how many requests the server has received, pings included.
 func (z *ZooKeeper) Received(ctx context.Context) (n int, err error) {
-	reply, err := zookeeperCommand(ctx, z.Address, "srvr")
-	if err != nil {
-		return 0, err
-	}
-	_, count, _ := strings.Cut(reply, "Received:")
-	_, err = fmt.Sscan(count, &n)
-	return n, err
+	return z.count(ctx, "srvr", "Received:")
 }
 
 // Watches returns how many watches the server keeps for its clients.
 func (z *ZooKeeper) Watches(ctx context.Context) (n int, err error) {
-	reply, err := zookeeperCommand(ctx, z.Address, "wchs")
+	return z.count(ctx, "wchs", "Total watches:")
+}
+
+// count returns the number after a name in the reply to a command.
+func (z *ZooKeeper) count(ctx context.Context, command, name string) (n int, err error) {
+	reply, err := zookeeperCommand(ctx, z.Address, command)
 	if err != nil {
 		return 0, err
 	}
-	_, count, _ := strings.Cut(reply, "Total watches:")
-	_, err = fmt.Sscan(count, &n)
+	_, text, _ := strings.Cut(reply, name)
+	_, err = fmt.Sscan(text, &n)
 	return n, err
 }
 

@@ -60,8 +60,7 @@ var LockDependencies = []*lab.Dependency{
 // LockServers starts the servers that a driver needs beside MySQL and Redis
 // and returns the settings that name them. The servers end with the stack.
 func (s *Stack) LockServers(driver string) (settings []string, err error) {
-	switch driver {
-	case "redlock":
+	if driver == "redlock" {
 		nodes, err := lab.StartIndependentRedis(s.Lab, 5)
 		if err != nil {
 			return nil, err
@@ -71,24 +70,26 @@ func (s *Stack) LockServers(driver string) (settings []string, err error) {
 			urls = append(urls, node.URL)
 		}
 		return []string{"REDLOCK_URLS=" + strings.Join(urls, ",")}, nil
-	case "zk":
-		z, err := lab.StartZooKeeper(s.Lab)
-		if err != nil {
-			return nil, err
-		}
-		return []string{"ZK_ADDR=" + z.Address}, nil
-	case "etcd":
-		e, err := lab.StartEtcd(s.Lab)
-		if err != nil {
-			return nil, err
-		}
-		return []string{"ETCD_ADDR=" + e.Endpoint}, nil
-	case "memcache":
-		m, err := lab.StartMemcached(s.Lab)
-		if err != nil {
-			return nil, err
-		}
-		return []string{"MEMCACHE_ADDR=" + m.Address}, nil
 	}
-	return nil, nil
+	needed, ok := lockServers[driver]
+	if !ok {
+		return nil, nil
+	}
+	server, err := needed.start(s.Lab)
+	if err != nil {
+		return nil, err
+	}
+	return []string{needed.setting + "=" + server.Address}, nil
+}
+
+var lockServers = map[string]struct {
+	setting string
+	start   func(*lab.Lab) (*lab.Server, error)
+}{
+	"zk": {"ZK_ADDR", func(l *lab.Lab) (*lab.Server, error) {
+		z, err := lab.StartZooKeeper(l)
+		return z.Server, err
+	}},
+	"etcd":     {"ETCD_ADDR", lab.StartEtcd},
+	"memcache": {"MEMCACHE_ADDR", lab.StartMemcached},
 }

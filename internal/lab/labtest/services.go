@@ -35,14 +35,14 @@ func SharedMySQL(tb testing.TB) *lab.MySQL {
 
 // SharedMemcached returns the test binary's memcached. Tests must not stop or
 // pause it.
-func SharedMemcached(tb testing.TB) *lab.Memcached {
+func SharedMemcached(tb testing.TB) *lab.Server {
 	tb.Helper()
 	Lab(tb)
 	return mustStart(tb, memcached)
 }
 
 // SharedEtcd returns the test binary's etcd. Tests must not stop or pause it.
-func SharedEtcd(tb testing.TB) *lab.Etcd {
+func SharedEtcd(tb testing.TB) *lab.Server {
 	tb.Helper()
 	Lab(tb)
 	return mustStart(tb, etcd)
@@ -57,13 +57,13 @@ func SharedZooKeeper(tb testing.TB) *lab.ZooKeeper {
 }
 
 // Memcached starts a memcached for this test alone.
-func Memcached(tb testing.TB) *lab.Memcached {
+func Memcached(tb testing.TB) *lab.Server {
 	tb.Helper()
 	return startFor(tb, lab.StartMemcached)
 }
 
 // Etcd starts an etcd for this test alone.
-func Etcd(tb testing.TB) *lab.Etcd {
+func Etcd(tb testing.TB) *lab.Server {
 	tb.Helper()
 	return startFor(tb, lab.StartEtcd)
 }

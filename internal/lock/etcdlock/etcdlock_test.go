@@ -19,7 +19,9 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.EtcdServer, lab.NetworkTools) }
 
-func dial(tb testing.TB, server *lab.Etcd) *clientv3.Client { return dialEndpoint(tb, server.Endpoint) }
+func dial(tb testing.TB, server *lab.Server) *clientv3.Client {
+	return dialEndpoint(tb, server.Address)
+}
 
 func dialEndpoint(tb testing.TB, endpoint string) *clientv3.Client {
 	tb.Helper()
@@ -178,12 +180,12 @@ func TestEtcdLeasesAreUsedAgain(t *testing.T) {
 	l, key := etcdlock.New(cli), labtest.Name(t)
 	commits := func(op func()) uint64 {
 		t.Helper()
-		before, err := cli.Status(t.Context(), server.Endpoint)
+		before, err := cli.Status(t.Context(), server.Address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		op()
-		after, err := cli.Status(t.Context(), server.Endpoint)
+		after, err := cli.Status(t.Context(), server.Address)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 )
 
-func socket(e *lab.Etcd) string { return strings.TrimPrefix(e.Endpoint, "unix://") }
+func socket(e *lab.Server) string { return strings.TrimPrefix(e.Address, "unix://") }
 
 // The client's requests end with their context only, so each gets one.
 func TestFaults(t *testing.T) {
@@ -161,7 +161,7 @@ type waiter struct {
 	returned chan error
 }
 
-func cutOffWhileWaiting(t *testing.T, server *lab.Etcd) waiter {
+func cutOffWhileWaiting(t *testing.T, server *lab.Server) waiter {
 	t.Helper()
 	proxy, err := faultproxy.New("unix", socket(server))
 	if err != nil {

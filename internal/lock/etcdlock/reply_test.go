@@ -15,7 +15,7 @@ import (
 // first attempt created.
 func TestPutSucceedsAfterALostReply(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint},
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
 		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestPutSucceedsAfterALostReply(t *testing.T) {
 // A put whose reply was lost may still come, and must then find no etcd lease.
 func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint},
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
 		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
 	t.Parallel()
 	server := labtest.Etcd(t)
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Endpoint}, Logger: zap.NewNop()})
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Address}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
 // The predecessor's key is deleted between the put and the watch.
 func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Endpoint},
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
 		Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)

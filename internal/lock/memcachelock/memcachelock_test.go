@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MemcachedServer) }
 
-func dial(tb testing.TB, server *lab.Memcached) *memcache.Client {
+func dial(tb testing.TB, server *lab.Server) *memcache.Client {
 	mc := memcache.New(server.Address)
 	mc.Timeout = 5 * time.Second
 	tb.Cleanup(func() { _ = mc.Close() })

@@ -216,7 +216,7 @@ func startEtcd(_ context.Context, l *lab.Lab) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	return node{Server: e.Server, network: "unix", address: strings.TrimPrefix(e.Endpoint, "unix://")}, nil
+	return node{Server: e, network: "unix", address: strings.TrimPrefix(e.Address, "unix://")}, nil
 }
 
 func startZooKeeper(_ context.Context, l *lab.Lab) (node, error) {
@@ -233,7 +233,7 @@ func startMemcached(_ context.Context, l *lab.Lab) (node, error) {
 		return node{}, err
 	}
 	return node{
-		Server: m.Server, network: "unix", address: m.Address,
+		Server: m, network: "unix", address: m.Address,
 		forget: func(context.Context) error { return memcache.New(m.Address).FlushAll() },
 	}, nil
 }

@@ -39,7 +39,7 @@ func prepareQueues(_ context.Context, b *bench) ([]turns, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := peers{"REDIS_URL=" + b.Redis.URL, "ETCD_ADDR=" + server.Endpoint}
+	p := peers{"REDIS_URL=" + b.Redis.URL, "ETCD_ADDR=" + server.Address}
 	return []turns{{b.repetitions, []measurement{
 		p.contention(etcd, b.shortDuration), p.contention(etcdMutex, b.shortDuration),
 	}}}, nil
