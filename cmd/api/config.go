@@ -82,8 +82,8 @@ type config struct {
 	Docs       bool          `env:"DOCS" envDefault:"true" doc:"serve /docs and /openapi.json"`
 	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start, one instance at a time"`
 	Lab        bool          `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and CLAIM_PAUSE, serves the page-view counter, /debug/pprof/ and /debug/sections; never in production"`
-	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique"`
-	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits"`
+	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique, number, end"`
+	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits; without the guard end, of each return as well"`
 }
 
 // configFrom reads every setting. Its error joins a settingError for each
@@ -186,8 +186,8 @@ func (c config) check() []settingError {
 				" the scheme's, and nothing after it; or * alone", origin))
 	}
 	for _, guard := range c.GuardsOff {
-		require(slices.Contains([]string{"stock", "unique"}, guard), "GUARDS_OFF",
-			fmt.Sprintf("unknown guard %q; the guards are stock and unique", guard))
+		require(slices.Contains([]string{"stock", "unique", "number", "end"}, guard), "GUARDS_OFF",
+			fmt.Sprintf("unknown guard %q; the guards are stock, unique, number and end", guard))
 	}
 	require(c.Lab || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with LAB=true")
 	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")

@@ -40,9 +40,12 @@ func newGuards(cfg config, db *sqlx.DB) *guards {
 	return g
 }
 
+// lacks reports whether the lab has removed a guard.
+func (c config) lacks(guard string) bool { return slices.Contains(c.GuardsOff, guard) }
+
 // keysOff returns the unique keys that the lab removes.
 func (c config) keysOff() []string {
-	if slices.Contains(c.GuardsOff, "unique") {
+	if c.lacks("unique") {
 		return []string{"one_each"}
 	}
 	return nil

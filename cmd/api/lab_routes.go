@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"net/http"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/observe"
+	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/pageview"
 )
 
@@ -53,4 +57,26 @@ func labOpen(cfg config, open func(driver.Connector) *sql.DB) connect.Option {
 		return connect.OpenBy(open)
 	}
 	return connect.OpenBy(func(c driver.Connector) *sql.DB { return open(labroutes.Recorded(c)) })
+}
+
+// noWinners finds no order of a number: it is not the client that chooses numbers.
+type noWinners struct{ order.Winners }
+
+// Find implements order.Winners.
+func (noWinners) Find(coupon.Coupon, order.Claimant) (int64, bool) { return 0, false }
+
+func labWinners(cfg config, w order.Winners) order.Winners {
+	if cfg.lacks("number") {
+		return noWinners{w}
+	}
+	return w
+}
+
+// lockedUser returns what holds the lock that a claim of the user takes.
+func lockedUser(cfg config, locks *lock.Client) func(context.Context, int64, func(context.Context) error) error {
+	return func(ctx context.Context, userID int64, do func(context.Context) error) error {
+		key := cfg.lockPrefix() + "redis_lock:userId:" + strconv.FormatInt(userID, 10)
+		return locks.Do(ctx, key, lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: order.LockClass},
+			func(ctx context.Context, _ *lock.Lock) error { return do(ctx) })
+	}
 }

@@ -88,7 +88,7 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 	counts := observe.NewClaims(metrics)
 	committer, err := commit.New(cfg.strategy(), commit.Config{
 		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Outbox: events.Outbox(cfg.Events),
-		Ended: counts.Ended, Tracer: tracing.New(traces),
+		Counted: cfg.lacks("number"), Ended: counts.Ended, Tracer: tracing.New(traces),
 	})
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 	guards := newGuards(cfg, p.probeDB)
 	o.add(guards.close)
 	claims, err := order.New(order.Config{
-		Coupons: cache, Winners: winners.New(p.db), Committer: guarded{committer, guards},
+		Coupons: cache, Winners: labWinners(cfg, winners.New(p.db)), Committer: guarded{committer, guards},
 		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.lockPrefix(),
 		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
 		Running: cfg.running(), Wait: cfg.timeout().Wait(),
@@ -106,6 +106,9 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 		return nil, err
 	}
 	orders := life.New(p.db, cache, events.Outbox(cfg.Events))
+	if cfg.lacks("end") {
+		orders.Unguard(life.Unguarded{Locked: lockedUser(cfg, locks), Pause: cfg.ClaimPause})
+	}
 	o.add(orders.Close)
 	relay, err := openRelay(cfg, locks, metrics, o)
 	if err != nil {
@@ -160,7 +163,7 @@ func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, o *opene
 const siteNetworks = 4
 
 func (c config) strategy() commit.Strategy {
-	if slices.Contains(c.GuardsOff, "stock") {
+	if c.lacks("stock") {
 		return commit.Unguarded
 	}
 	return commit.Strategy(c.Commit)
@@ -240,10 +243,14 @@ func (c config) warn(log *slog.Logger) {
 	if c.Lab {
 		log.Warn("LAB is on: not for production")
 	}
-	if slices.Contains(c.GuardsOff, "stock") {
-		log.Warn("GUARD OFF: stock may be oversold")
-	}
-	if slices.Contains(c.GuardsOff, "unique") {
-		log.Warn("GUARD OFF: a user may get several orders for a coupon")
+	for guard, warning := range map[string]string{
+		"stock":  "stock may be oversold",
+		"unique": "a user may get more orders for a coupon than it allows",
+		"number": "a claim that is repeated may get another order",
+		"end":    "an order may give its unit back twice",
+	} {
+		if c.lacks(guard) {
+			log.Warn("GUARD OFF: " + warning)
+		}
 	}
 }

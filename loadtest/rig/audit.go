@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -19,6 +20,8 @@ type Account struct {
 	Stock        int   `db:"stock" json:"stock"` // left
 	Orders       int   `db:"orders" json:"orders"`
 	Users        int   `db:"users" json:"distinct_users"` // with at least one order
+	// Duplicates are the orders of users beyond those that each may have: I2 is broken.
+	Duplicates int `db:"duplicates" json:"duplicates"`
 }
 
 // stockColumn is the stock of a row c of table coupons in all its segments.
@@ -32,18 +35,29 @@ func (s *Sale) Stock(ctx context.Context, coupon int64) (n int, err error) {
 // Accounts returns the accounts of the named coupons, or of all coupons if none
 // is named. One statement reads them all at one instant.
 func (s *Sale) Accounts(ctx context.Context, coupons ...int64) ([]Account, error) {
-	q := `
-		SELECT c.id, c.initial_stock, ` + stockColumn + `, COUNT(o.id) AS orders, COUNT(DISTINCT o.user_id) AS users
-		FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id`
-	var args []any
+	return s.accounts(ctx, math.MaxInt32, coupons...)
+}
+
+// accounts is Accounts of users who may have so many orders at most, whatever a coupon allows.
+func (s *Sale) accounts(ctx context.Context, most int, coupons ...int64) ([]Account, error) {
+	of := "TRUE"
+	var ids []any
 	if len(coupons) > 0 {
-		in, ids, err := sqlx.In(" WHERE c.id IN (?)", coupons)
-		if err != nil {
+		var err error
+		if of, ids, err = sqlx.In("c.id IN (?)", coupons); err != nil {
 			return nil, err
 		}
-		q, args = q+in, ids
 	}
-	q += " GROUP BY c.id, c.initial_stock, c.stock ORDER BY c.id"
+	q := `
+		SELECT c.id, c.initial_stock, ` + stockColumn + `, COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS users,
+		       COALESCE(SUM(IF(u.n > u.allowed, u.n - u.allowed, 0)), 0) AS duplicates
+		FROM coupons c LEFT JOIN (
+			SELECT c.id, COUNT(*) AS n, LEAST(COALESCE(MAX(r.per_user), 1), ?) AS allowed
+			FROM coupons c JOIN coupon_orders o ON o.coupon_id = c.id LEFT JOIN coupon_rules r ON r.coupon_id = c.id
+			WHERE ` + of + ` GROUP BY c.id, o.user_id
+		) u ON u.id = c.id
+		WHERE ` + of + ` GROUP BY c.id, c.initial_stock, c.stock ORDER BY c.id`
+	args := slices.Concat([]any{most}, ids, ids)
 	var accounts []Account
 	if err := s.DB.SelectContext(ctx, &accounts, q, args...); err != nil {
 		return nil, fmt.Errorf("audit coupons: %w", err)
@@ -54,17 +68,17 @@ func (s *Sale) Accounts(ctx context.Context, coupons ...int64) ([]Account, error
 // Oversold returns by how many orders promise I1 is broken.
 func (a Account) Oversold() int { return max(0, a.Orders-a.InitialStock) }
 
-// Duplicates returns by how many orders promise I2 is broken.
-func (a Account) Duplicates() int { return a.Orders - a.Users }
+// Surplus returns how many units are in stock that nobody has put on sale or given back.
+// They will be sold: I1 is broken.
+func (a Account) Surplus() int { return max(0, a.Stock+a.Orders-a.InitialStock) }
 
 // Undersold returns how many units left the stock without becoming an order. It
 // means the same as in GET /coupons/{id}/audit. At rest it breaks promise I3.
 func (a Account) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-a.Orders) }
 
-// Unsold returns how many units are still in stock although as many of the
-// claiming users have no order. When all claims have their replies, it breaks
-// promise I3.
-func (a Account) Unsold(claiming int) int { return max(0, min(a.Stock, claiming-a.Users)) }
+// Unsold returns how many units are still in stock although the users want so many
+// orders. When all claims have their replies, it breaks promise I3.
+func (a Account) Unsold(wanted int) int { return max(0, min(a.Stock, wanted-a.Orders+a.Duplicates)) }
 
 // Balanced reports whether the stock left and the orders add up to the initial
 // stock.
@@ -75,24 +89,26 @@ type Totals struct {
 	Orders        int `json:"orders"`
 	DistinctUsers int `json:"distinct_users"` // the most of any coupon
 	Oversold      int `json:"oversold"`
+	Surplus       int `json:"surplus"`
 	Duplicates    int `json:"duplicates"`
 	Undersold     int `json:"undersold"`
 	Unsold        int `json:"unsold"`
-	Unbalanced    int `json:"-"`             // coupons that are not Balanced
+	Unbalanced    int `json:"-"`             // coupons that have less stock and orders than were put on sale
 	AckedMissing  int `json:"acked_missing"` // acknowledged orders that the database does not have
 }
 
-// Total sums up accounts. claiming is how many users claimed each coupon.
-func Total(accounts []Account, claiming int) Totals {
+// Total sums up accounts. wanted is how many orders of each coupon its users want.
+func Total(accounts []Account, wanted int) Totals {
 	var t Totals
 	for _, a := range accounts {
 		t.Orders += a.Orders
 		t.DistinctUsers = max(t.DistinctUsers, a.Users)
 		t.Oversold += a.Oversold()
-		t.Duplicates += a.Duplicates()
+		t.Surplus += a.Surplus()
+		t.Duplicates += a.Duplicates
 		t.Undersold += a.Undersold()
-		t.Unsold += a.Unsold(claiming)
-		if !a.Balanced() {
+		t.Unsold += a.Unsold(wanted)
+		if a.Stock+a.Orders < a.InitialStock {
 			t.Unbalanced++
 		}
 	}
@@ -102,14 +118,14 @@ func Total(accounts []Account, claiming int) Totals {
 // Audit reads all coupons and orders of the sale from the database, after w has
 // run on them. acknowledged are the claims whose order clients were told of.
 func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []Claim) (Totals, error) {
-	accounts, err := s.Accounts(ctx)
+	accounts, err := s.accounts(ctx, w.Each)
 	if err != nil {
 		return Totals{}, err
 	}
 	if len(accounts) != w.Rounds {
 		return Totals{}, fmt.Errorf("audit: %d coupons in the database, want %d", len(accounts), w.Rounds)
 	}
-	t := Total(accounts, w.Users)
+	t := Total(accounts, w.wanted())
 	missing, err := s.Missing(ctx, acknowledged)
 	t.AckedMissing = len(missing)
 	return t, err
@@ -125,7 +141,7 @@ func (s *Sale) Check(ctx context.Context, coupons []int64, acknowledged, sent in
 		return err
 	}
 	t := Total(accounts, 0)
-	if t.Oversold+t.Duplicates+t.Unbalanced > 0 || t.Orders < acknowledged || t.Orders > sent {
+	if t.Oversold+t.Duplicates+t.Surplus+t.Unbalanced > 0 || t.Orders < acknowledged || t.Orders > sent {
 		return fmt.Errorf("of %d claims %d were acknowledged, but the database says %+v", sent, acknowledged, accounts)
 	}
 	return nil

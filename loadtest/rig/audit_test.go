@@ -10,7 +10,7 @@ import (
 func TestTotalCountsEachCouponForItself(t *testing.T) {
 	t.Parallel()
 	oversold := Account{InitialStock: 10, Stock: -2, Orders: 12, Users: 12}
-	duplicate := Account{InitialStock: 10, Stock: 4, Orders: 6, Users: 5} // and unsold
+	duplicate := Account{InitialStock: 10, Stock: 4, Orders: 6, Users: 5, Duplicates: 1} // and unsold
 	fewUsers := Account{InitialStock: 10, Stock: 7, Orders: 3, Users: 3}
 	vanished := Account{InitialStock: 10, Stock: 0, Orders: 9, Users: 9} // a unit left without an order
 	unpaid := Account{InitialStock: 10, Stock: 2, Orders: 9, Users: 9}   // an order took no unit
@@ -25,7 +25,7 @@ func TestTotalCountsEachCouponForItself(t *testing.T) {
 		"more than users":  {[]Account{fewUsers}, 4, Totals{Orders: 3, DistinctUsers: 3, Unsold: 1}},
 		"vanished": {[]Account{vanished}, 20,
 			Totals{Orders: 9, DistinctUsers: 9, Undersold: 1, Unbalanced: 1}},
-		"unpaid": {[]Account{unpaid}, 20, Totals{Orders: 9, DistinctUsers: 9, Unsold: 2, Unbalanced: 1}},
+		"unpaid": {[]Account{unpaid}, 20, Totals{Orders: 9, DistinctUsers: 9, Unsold: 2, Surplus: 1}},
 		"all": {[]Account{oversold, duplicate, fewUsers, vanished}, 3, Totals{
 			Orders: 30, DistinctUsers: 12, Oversold: 2, Duplicates: 1, Undersold: 1, Unbalanced: 1}},
 	} {
@@ -79,12 +79,12 @@ func TestAuditReadsTheDatabase(t *testing.T) {
 	if err := sale.AddOrders(t.Context(), 2, 4); err != nil { // without taking them from the stock
 		t.Fatal(err)
 	}
-	w := Workload{Users: 2, Rounds: 2}
+	w := Workload{Users: 2, Each: 1, Rounds: 2}
 	got, err := sale.Audit(t.Context(), w, []Claim{{Order: "8589934593"}, {Order: "7"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Totals{Orders: 4, DistinctUsers: 4, Unsold: 2, Unbalanced: 1, AckedMissing: 1}
+	want := Totals{Orders: 4, DistinctUsers: 4, Surplus: 4, Unsold: 2, AckedMissing: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -95,5 +95,28 @@ func TestAuditReadsTheDatabase(t *testing.T) {
 	}
 	if _, err := sale.Audit(t.Context(), w.Times(3), nil); err == nil || !strings.Contains(err.Error(), "2 coupons") {
 		t.Errorf("the audit of a missing coupon: %v", err)
+	}
+}
+
+// A user may have as many orders as the coupon allows, and no more than the user asks for.
+func TestAuditCountsOrdersBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	sale := newSale(t, start(t))
+	if _, err := sale.AddCoupon(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	sale.DB.MustExec("INSERT INTO coupon_rules (coupon_id, per_user, hold_seconds, returnable) VALUES (1, 3, 0, FALSE)")
+	if err := sale.RemoveGuards(t.Context(), []string{"unique"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 { // user 1 has four, user 2 one
+		sale.DB.MustExec("INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())", i+1, 1+i/4)
+	}
+	for each, want := range map[int]Totals{1: {Duplicates: 3}, 7: {Duplicates: 1, Unsold: 2}} {
+		want.Orders, want.DistinctUsers, want.Surplus = 5, 2, 5
+		w := Workload{Users: 2, Each: each, Limit: 3, Rounds: 1}
+		if got, err := sale.Audit(t.Context(), w, nil); err != nil || got != want {
+			t.Errorf("%d each: %+v, %v, want %+v", each, got, err, want)
+		}
 	}
 }

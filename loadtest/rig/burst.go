@@ -29,12 +29,13 @@ type Claim struct {
 	Detail         string // why the outcome is unknown, if a load generator says so
 }
 
-// Accepted is the verdict on a claim that has an order. The outcome of the others
+// Accepted is the verdict on a claim that has an order, Returned that on a return. The outcome of the others
 // is unknown: of those with status 503, those without a reply or with another
 // status from 500 on, and those of which a load generator does not say more. All
 // other verdicts are the code of a refusal.
 const (
 	Accepted    = "accepted"
+	Returned    = "returned" // an order has been given back
 	Unavailable = "unavailable"
 	Overloaded  = "overloaded"
 	Lost        = "lost"
@@ -47,7 +48,7 @@ func (c Claim) Failed() bool {
 }
 
 // Refusals are the codes that a claim in a burst may be refused with.
-var Refusals = []string{"sold_out", "already_claimed", "claim_in_progress"}
+var Refusals = []string{"sold_out", "already_claimed", "limit_reached", "claim_in_progress", "order_expired"}
 
 // Verdicts counts the claims by verdict.
 func (b Burst) Verdicts() map[string]int { return b.count(func(c Claim) string { return c.Verdict }) }
@@ -78,7 +79,7 @@ func (b Burst) Acknowledged() (accepted []Claim) {
 func (b Burst) Unexpected() int {
 	n := 0
 	for _, c := range b.Claims {
-		if c.Verdict != Accepted && !slices.Contains(Refusals, c.Verdict) {
+		if c.Verdict != Accepted && c.Verdict != Returned && !slices.Contains(Refusals, c.Verdict) {
 			n++
 		}
 	}
@@ -113,8 +114,10 @@ func (b Burst) Contenders(size int) int {
 // lastOrder returns the claim of a round that got the last order, or false if none did.
 func (b Burst) lastOrder(round []Span) (last Span, found bool) {
 	accepted := map[int64]bool{}
-	for _, c := range b.Acknowledged() {
-		accepted[c.Received.UnixNano()] = true
+	for _, c := range b.Claims {
+		if c.Verdict == Accepted || c.Verdict == Returned {
+			accepted[c.Received.UnixNano()] = true
+		}
 	}
 	for _, s := range round {
 		if accepted[s.Received.UnixNano()] && !s.Received.Before(last.Received) {

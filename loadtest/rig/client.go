@@ -76,6 +76,9 @@ type NewCoupon struct {
 	End      time.Time `json:"end_time"`
 	Stock    int       `json:"stock"`
 	Segments int       `json:"segments,omitempty"`
+	Limit    int       `json:"per_user,omitempty"`
+	Hold     int       `json:"hold_seconds,omitempty"`
+	Returned bool      `json:"returnable,omitempty"`
 }
 
 // CouponFrom returns a coupon whose sale lasts a day from begin.
@@ -89,7 +92,10 @@ func (c Client) CreateCoupons(ctx context.Context, admin string, w Workload) ([]
 	ids := make([]string, w.Rounds)
 	for i := range ids {
 		coupon := CouponFrom(time.Now().Add(-time.Hour), fmt.Sprintf("burst %d", i+1), w.Stock)
-		coupon.Segments = w.Segments
+		coupon.Segments, coupon.Limit, coupon.Returned = w.Segments, w.Limit, w.Returned
+		if w.Returned {
+			coupon.Hold = 10
+		}
 		created := struct{ ID string }{}
 		if err := c.Call(ctx, http.MethodPost, "/coupons", admin, coupon, http.StatusCreated, &created); err != nil {
 			return nil, err

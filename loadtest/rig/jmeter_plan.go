@@ -16,7 +16,7 @@ import (
 
 // The parts of claim.jmx that are of this repository's service.
 const (
-	planPath     = `/coupons/${coupon}/orders</stringProp>`
+	planPath     = `/coupons/${coupon}/orders?number=${number}</stringProp>`
 	planMethod   = `<stringProp name="HTTPSampler.method">POST</stringProp>`
 	planWarmUp   = `/coupons/${coupon}</stringProp>`
 	planSampler  = `testname="warm-up" enabled="true"`

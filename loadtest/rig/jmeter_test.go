@@ -76,14 +76,14 @@ func TestEveryRoundHasItsLines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "claims.csv")
 	users := []shop.User{{ID: "5", Token: "one"}, {ID: "6", Token: "two"}}
 	target := Target{Coupons: []string{"11", "22"}, Users: users}
-	if err := writeClaims(file, target, Workload{Users: 2, Each: 2, Rounds: 2}); err != nil {
+	if err := writeClaims(file, target, Workload{Users: 2, Each: 2, Limit: 2, Rounds: 2}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "one,11,5 two,11,6 one,11,5 two,11,6 one,22,5 two,22,6 one,22,5 two,22,6"
+	want := "one,11,5,1 two,11,6,1 one,11,5,2 two,11,6,2 one,22,5,1 two,22,6,1 one,22,5,2 two,22,6,2"
 	if got := strings.Join(strings.Fields(string(b)), " "); got != want {
 		t.Errorf("claims %q, want %q", got, want)
 	}

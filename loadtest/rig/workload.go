@@ -14,8 +14,12 @@ type Workload struct {
 	Users    int
 	Each     int // simultaneous claims of each user
 	Stock    int // of each coupon
+	Limit    int // orders of a coupon that a user may have; 0 is 1
 	Segments int // rows that each coupon's stock is split over; 0 is 1
 	Rounds   int // bursts, each on a coupon of its own
+	// Returned says that each user claims a coupon before, and returns it at the moment at
+	// which its hold is over; what the burst sends is the returns.
+	Returned bool
 }
 
 // The workloads of loadtest/k6.
@@ -23,6 +27,8 @@ var (
 	OneUser   = Workload{Script: "one-user", Users: 1, Each: 666, Stock: 100, Rounds: 1}
 	ManyUsers = Workload{Script: "many-users", Users: 666, Each: 1, Stock: 100, Rounds: 1}
 	SevenEach = Workload{Script: "seven-each", Users: 100, Each: 7, Stock: 50, Rounds: 1}
+	Retried   = Workload{Script: "retried", Users: 200, Each: 1, Stock: 600, Limit: 3, Rounds: 1}
+	Returns   = Workload{Script: "returns", Users: 200, Each: 1, Stock: 200, Rounds: 1, Returned: true}
 )
 
 // Times returns the workload with n rounds.
@@ -35,6 +41,21 @@ func (w Workload) Times(n int) Workload {
 func (w Workload) Split(n int) Workload {
 	w.Segments = n
 	return w
+}
+
+// UpTo returns the workload with coupons of which a user may have n orders.
+func (w Workload) UpTo(n int) Workload {
+	w.Limit = n
+	return w
+}
+
+// wanted returns how many orders of a coupon the users want: all that they may have and
+// ask for, and none once they have returned it.
+func (w Workload) wanted() int {
+	if w.Returned {
+		return 0
+	}
+	return w.Users * min(w.Each, max(w.Limit, 1))
 }
 
 // BurstSize returns how many claims a round has.
@@ -52,6 +73,14 @@ func (w Workload) Title() string {
 	}
 	if w.Users == 1 {
 		s = fmt.Sprintf("1 user × %d", w.Each)
+	}
+	switch {
+	case w.Returned:
+		s = fmt.Sprintf("%d holders return", w.Users)
+	case w.Script == Retried.Script:
+		s = fmt.Sprintf("%d users × 1, cut", w.Users)
+	case w.Limit > 1:
+		s += fmt.Sprintf(", %d each", w.Limit)
 	}
 	if w.Rounds > 1 {
 		s += fmt.Sprintf(", %d times", w.Rounds)

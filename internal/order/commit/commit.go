@@ -46,8 +46,11 @@ type Config struct {
 	// Without it, the server is taken for a member.
 	Standalone func() bool
 	Outbox     events.Outbox
-	Ended      func(Transaction) // optional; called at the end of each transaction, by several goroutines at once
-	Tracer     tracing.Tracer
+	// Counted makes the strategies of one transaction per order count the user's orders and
+	// choose the number. It is for the lab.
+	Counted bool
+	Ended   func(Transaction) // optional; called at the end of each transaction, by several goroutines at once
+	Tracer  tracing.Tracer
 }
 
 // New returns an order.Committer that commits by a strategy. The error says that

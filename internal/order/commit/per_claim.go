@@ -22,13 +22,14 @@ import (
 type perClaim struct {
 	db        *sqlx.DB
 	decrement decrementFunc
+	counted   bool
 	slots     *slots.Slots // the pool's connections: a coupon whose row is locked must not take all
 	outbox    events.Outbox
 	ended     func(Transaction)
 }
 
 func newPerClaim(c Config, decrement decrementFunc) *perClaim {
-	return &perClaim{c.DB, decrement, slots.New(c.connections(), 0), c.Outbox, c.Ended}
+	return &perClaim{c.DB, decrement, c.Counted, slots.New(c.connections(), 0), c.Outbox, c.Ended}
 }
 
 func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {
@@ -51,7 +52,7 @@ func (p *perClaim) commit(ctx context.Context, s order.Segment, o order.Order) e
 		return readBack(ctx, p.db, o, err)
 	case transaction.HasNumber(err, transaction.DuplicateKey):
 		// A concurrent claim of the user was committed first, or the id is taken.
-		if err := checkUnclaimed(ctx, p.db, o); err != nil {
+		if err := checkUnclaimed(ctx, p.db, &o); err != nil {
 			return err
 		}
 		return order.ErrIDTaken
@@ -60,7 +61,11 @@ func (p *perClaim) commit(ctx context.Context, s order.Segment, o order.Order) e
 }
 
 func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, o order.Order) error {
-	if err := checkUnclaimed(ctx, conn, o); err != nil {
+	check := checkUnclaimed
+	if p.counted {
+		check = countOrders
+	}
+	if err := check(ctx, conn, &o); err != nil {
 		return err
 	}
 	if err := p.decrement(ctx, conn, s); err != nil {
@@ -80,7 +85,7 @@ func (p *perClaim) apply(ctx context.Context, conn *sqlx.Conn, s order.Segment, 
 func (p *perClaim) Close() {}
 
 // checkUnclaimed returns an *order.AlreadyClaimedError if the claimant has an order.
-func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o order.Order) error {
+func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o *order.Order) error {
 	const q = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? AND number = ? LIMIT 1`
 	var id int64
 	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID, o.Number); {
@@ -91,4 +96,21 @@ func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o order.Order) 
 	default:
 		return fmt.Errorf("select order: %w", err)
 	}
+}
+
+// countOrders gives o the number after those of the orders that it counts, or returns an
+// *order.LimitReachedError: count, then insert, as shops do whose client chooses no number.
+func countOrders(ctx context.Context, db sqlx.QueryerContext, o *order.Order) error {
+	const q = `
+		SELECT COALESCE((SELECT per_user FROM coupon_rules WHERE coupon_id = ?), 1) AS allowed, COUNT(*) AS held
+		FROM coupon_orders WHERE coupon_id = ? AND user_id = ?`
+	var of struct{ Allowed, Held int }
+	if err := sqlx.GetContext(ctx, db, &of, q, o.CouponID, o.CouponID, o.UserID); err != nil {
+		return fmt.Errorf("count orders: %w", err)
+	}
+	if of.Held >= of.Allowed {
+		return &order.LimitReachedError{PerUser: of.Allowed}
+	}
+	o.Number = of.Held + 1
+	return nil
 }

@@ -42,7 +42,7 @@ func audit(ctx context.Context, server string, m *lab.MySQL, sale *rig.Sale, b *
 	missing, err := own.Missing(ctx, told)
 	return Audit{
 		Server: server, Orders: account.Orders, Users: account.Users, StockLeft: account.Stock,
-		Oversold: account.Oversold(), Duplicates: account.Duplicates(), Unbalanced: !account.Balanced(),
+		Oversold: account.Oversold(), Duplicates: account.Duplicates, Unbalanced: !account.Balanced(),
 		Missing: len(missing), Untold: account.Orders - (len(told) - len(missing)),
 	}, err
 }

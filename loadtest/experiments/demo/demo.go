@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -25,7 +26,7 @@ func Run(ctx context.Context) error { return prove(ctx, "demo", rig.K6, experime
 func RunJMeter(ctx context.Context) error {
 	var some []Experiment
 	for _, e := range experiments {
-		if e.Script != rig.SevenEach.Script && !e.LateReleases {
+		if e.Script == rig.OneUser.Script && !e.LateReleases || e.Script == rig.ManyUsers.Script {
 			some = append(some, e)
 		}
 	}
@@ -101,7 +102,11 @@ func (r *Result) run(ctx context.Context, s *rig.Stack, dir string, generate rig
 }
 
 func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) (err error) {
-	sale, err := s.NewSale(ctx, rig.LabSettings(r.Lock, r.Scope, r.Commit, r.GuardsOff...)...)
+	settings := rig.LabSettings(r.Lock, r.Scope, r.Commit, r.GuardsOff...)
+	if r.Returned {
+		settings = append(settings, "CLAIM_PAUSE=600ms") // a return refunds under its lock
+	}
+	sale, err := s.NewSale(ctx, settings...)
 	if err != nil {
 		return err
 	}
@@ -118,6 +123,9 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 		generate = withLateReleases(sale, generate)
 	}
 	t := rig.Target{URL: pair.Nginx.URL, Admin: s.Signer().Admin(), Secret: s.Secret}
+	if r.Script == rig.Retried.Script {
+		generate = withRepliesCut(generate)
+	}
 	if r.Burst, err = send(ctx, dir, t, generate, r.Workload); err != nil {
 		return err
 	}
@@ -133,4 +141,21 @@ func send(
 		return b, err
 	}
 	return generate(ctx, dir, t, w)
+}
+
+// withRepliesCut returns generate with a proxy that cuts the first reply to each user.
+func withRepliesCut(generate rig.Generator) rig.Generator {
+	return func(ctx context.Context, dir string, t rig.Target, w rig.Workload) (rig.Burst, error) {
+		proxy, err := faultproxy.New("tcp", strings.TrimPrefix(t.URL, "http://"))
+		if err != nil {
+			return rig.Burst{}, err
+		}
+		proxy.Inject(faultproxy.LoseReply, "POST /coupons/"+t.Coupons[0], w.Requests())
+		t.URL = "http://" + proxy.Addr()
+		b, err := generate(ctx, dir, t, w)
+		if n := proxy.Hits(); err == nil && n != w.Requests() {
+			err = fmt.Errorf("%d replies were cut, want %d", n, w.Requests())
+		}
+		return b, errors.Join(err, proxy.Close())
+	}
 }

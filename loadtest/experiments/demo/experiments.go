@@ -25,7 +25,7 @@ var promises = []Promise{Stock, OneEach, AllSold}
 type Experiment struct {
 	rig.Workload
 	Lock, Scope, Commit string
-	GuardsOff           []string // stock, unique
+	GuardsOff           []string // stock, unique, number, end
 	Breaks              []Promise
 	LateReleases        bool // releases of expired leases arrive during the burst
 	Lesson              string
@@ -34,7 +34,7 @@ type Experiment struct {
 // Guards returns the guards that are in force.
 func (e Experiment) Guards() []string {
 	guards := []string{}
-	for _, g := range []string{"stock", "unique"} {
+	for _, g := range []string{"stock", "unique", "number", "end"} {
 		if !slices.Contains(e.GuardsOff, g) {
 			guards = append(guards, g)
 		}
@@ -94,4 +94,22 @@ var experiments = []Experiment{
 		Lesson: "The stock in 16 segments: a lock per segment guards it alone, and 16 claims of the coupon run at a time."},
 	{Workload: rig.SevenEach.Split(16), Lock: "redis", Scope: "user", Commit: "grouped",
 		Lesson: "As shipped, the stock in 16 segments: a claim is sold out only when all of them are empty."},
+	{Workload: rig.OneUser.Times(5).UpTo(3), Lock: "none", Scope: "user", Commit: "each",
+		GuardsOff: []string{"unique", "number"}, Breaks: []Promise{OneEach},
+		Lesson: "Three each, by counting and then inserting: every claim that counts before the first commit counts none."},
+	{Workload: rig.OneUser.Times(5).UpTo(3), Lock: "redis", Scope: "user", Commit: "each",
+		GuardsOff: []string{"unique", "number"},
+		Lesson:    "The distributed lock alone keeps the limit: one claim of a user counts and inserts at a time."},
+	{Workload: rig.OneUser.Times(5).UpTo(3), Lock: "none", Scope: "user", Commit: "each",
+		Lesson: "The number alone keeps it: the client says which of its three it claims, and the key refuses the same twice."},
+	{Workload: rig.Retried, Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"number"},
+		Breaks: []Promise{OneEach},
+		Lesson: "Each wants one, loses the reply and claims again: the service counts one and gives the next. No lock stops a retry."},
+	{Workload: rig.Retried, Lock: "none", Scope: "user", Commit: "each",
+		Lesson: "The same with the client's number: the retry finds its own order, without a lock."},
+	{Workload: rig.Returns, Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"end"},
+		Breaks: []Promise{Stock},
+		Lesson: "Read, then end: returns hold the lock, the expiry takes none. A lock guards only against those who take it."},
+	{Workload: rig.Returns, Lock: "none", Scope: "user", Commit: "each",
+		Lesson: "As shipped, without a lock: an order ends by one conditional statement, and of two that race one wins."},
 }

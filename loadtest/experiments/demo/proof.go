@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"fmt"
 
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
@@ -71,6 +72,9 @@ func (r Result) name() string {
 	}
 	if r.Segments > 1 {
 		s += "/segments"
+	}
+	if r.Limit > 1 {
+		s += fmt.Sprintf("/%d-each", r.Limit)
 	}
 	if r.LateReleases {
 		s += "/late-releases"

@@ -22,6 +22,8 @@ func (r Result) damage(p Promise) string {
 	switch {
 	case p == Stock && r.Oversold > 0:
 		return fmt.Sprintf("%d oversold", r.Oversold)
+	case p == Stock && r.Surplus > 0:
+		return fmt.Sprintf("%d surplus", r.Surplus)
 	case p == OneEach && r.Duplicates > 0:
 		return fmt.Sprintf("%d duplicates", r.Duplicates)
 	case p == AllSold && r.AckedMissing > 0:

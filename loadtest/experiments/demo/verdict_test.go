@@ -78,6 +78,8 @@ func TestVerdict(t *testing.T) {
 			"I2 one each had to hold: 2 duplicates"},
 		"oversold": {asShipped(), func(r *Result) { r.Oversold = 1 }, verdict.Wrong,
 			"I1 stock had to hold: 1 oversold"},
+		"surplus": {asShipped(), func(r *Result) { r.Surplus = 1 }, verdict.Wrong,
+			"I1 stock had to hold: 1 surplus"},
 		"duplicate": {asShipped(), func(r *Result) { r.Duplicates = 1 }, verdict.Wrong,
 			"I2 one each had to hold: 1 duplicates"},
 		"unsold": {asShipped(), func(r *Result) { r.Unsold = 1 }, verdict.Wrong,
@@ -191,7 +193,7 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 		{"machine", parts.Machine, "cpu cores mem"},
 		{"run", parts.Runs[0],
 			"name workload requests users stock lock scope commit guards expect accepted orders distinct_users" +
-				" oversold duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms contenders verdict pass"},
+				" oversold surplus duplicates undersold unsold acked_missing max_in_flight instances p50_ms p99_ms contenders verdict pass"},
 	} {
 		want := strings.Fields(c.want)
 		slices.Sort(want)
@@ -205,7 +207,7 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 		t.Errorf("undersold %d, unsold %d; want 2, 3", r.Undersold, r.Unsold)
 	}
 	run := control().record()
-	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique"}) || run.Oversold != 10 ||
+	if run.Expect != "break" || !slices.Equal(run.Guards, []string{"unique", "number", "end"}) || run.Oversold != 10 ||
 		run.MaxInFlight != 700 || run.Verdict != verdict.Broke || !run.Pass {
 		t.Errorf("run = %+v", run)
 	}

@@ -52,7 +52,7 @@ func count(ctx context.Context, side Side, w Workload, v *service) (Counts, erro
 	missing, err := v.Missing(ctx, b.Acknowledged())
 	return Counts{
 		InitialStock: a.InitialStock, Stock: a.Stock, Orders: a.Orders, Users: a.Users,
-		Duplicates: a.Duplicates(), Oversold: a.Oversold(), Undersold: a.Undersold(), Unsold: a.Unsold(w.Users),
+		Duplicates: a.Duplicates, Oversold: a.Oversold(), Undersold: a.Undersold(), Unsold: a.Unsold(w.Users),
 		Missing: len(missing), Accepted: len(b.Acknowledged()), Codes: side.codes(), Instances: b.Instances(),
 		Overlaps: overlaps(side.Sections, keyOf), MaxInFlight: b.MaxInFlight(),
 	}, err

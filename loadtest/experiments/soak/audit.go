@@ -32,7 +32,7 @@ func audit(ctx context.Context, m *market, told []rig.Claim) error {
 		switch {
 		case a.Stock < 0 || a.Oversold() > 0:
 			m.violations.Add("I1: oversold: %+v", a)
-		case a.Duplicates() != 0:
+		case a.Duplicates != 0:
 			m.violations.Add("I2: more than one each: %+v", a)
 		case !a.Balanced():
 			m.violations.Add("I3: stock and orders do not add up: %+v", a)

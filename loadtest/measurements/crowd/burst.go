@@ -96,7 +96,7 @@ func (s *site) audit(ctx context.Context, coupon int64, r clients.Result) (broke
 		}
 	}
 	missing, err := s.sale.Missing(ctx, acknowledged)
-	if t := rig.Total(accounts, 0); t.Oversold+t.Duplicates+t.Undersold+t.Unbalanced+len(missing) > 0 {
+	if t := rig.Total(accounts, 0); t.Oversold+t.Surplus+t.Duplicates+t.Undersold+t.Unbalanced+len(missing) > 0 {
 		broken = fmt.Sprintf("%+v, %d acknowledged orders are missing", accounts, len(missing))
 	}
 	return broken, err
