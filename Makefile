@@ -153,7 +153,7 @@ interop: go bin/api $(K6) ## share locks with the real Redisson and the real Cur
 
 mutants: install ## break the service in one place after the other, and see a test fail for each
 	@deploy/install.sh locks tests
-	@go test -tags mutants -count=1 -timeout 120m -run '^TestMutantsDie$$' -v .
+	@go test -tags mutants -count=1 -timeout 120m -run '^Test(MutantsDie|WithoutADefectTheTestsPass)$$' -v .
 
 model: go ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
 	@deploy/install.sh model

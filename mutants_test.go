@@ -75,6 +75,32 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"c.waiters.Len() == 0 && s.free > 0", "Test", "./internal/admission/slots"},
 	{"quotes are a part of a secret", "cmd/api/environment.go",
 		`return "is in quotes"`, `return ""`, "Pasted", "./cmd/api"},
+	{"a filter is kept by the initial stock", "internal/order/winners/filter.go",
+		"return f.version < c.Version && (l == nil", "return false && (l == nil",
+		"TestReturnedUnitIsSoldAgain", "./internal/order/life"},
+	{"a recent order is not compared", "internal/order/winners/recent.go",
+		"found && o.version >= c.Version", "found", "TestReturnedUnitIsSoldAgain", "./internal/order/life"},
+	{"an order that is used is returned", "internal/order/life/end.go",
+		"order.Returned: `o.used_at IS NULL AND", "order.Returned: `TRUE AND",
+		"TestOneTransitionOfAnOrderWins", "./internal/order/life"},
+	{"an order that did not end gives its unit back", "internal/order/life/end.go",
+		"if deleted != len(all) && s.lab == nil {", "if deleted < 0 {",
+		"TestOneTransitionOfAnOrderWins", "./internal/order/life"},
+}
+
+// The control: without a defect, the tests that kill the mutants pass.
+func TestWithoutADefectTheTestsPass(t *testing.T) {
+	tests := map[string][]string{}
+	for _, m := range mutants {
+		tests[m.pkg] = append(tests[m.pkg], m.tests)
+	}
+	for pkg, names := range tests {
+		out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=10m",
+			"-run", strings.Join(names, "|"), pkg).CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("ok")) {
+			t.Errorf("%s: %v\n%s", pkg, err, out)
+		}
+	}
 }
 
 // Each mutant must die: what the tests do not see, they do not keep.
