@@ -102,9 +102,9 @@ func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o *order.Order)
 // *order.LimitReachedError: count, then insert, as shops do whose client chooses no number.
 func countOrders(ctx context.Context, db sqlx.QueryerContext, o *order.Order) error {
 	const q = `
-		SELECT COALESCE((SELECT per_user FROM coupon_rules WHERE coupon_id = ?), 1) AS allowed, COUNT(*) AS held
+		SELECT COUNT(*) AS held, COALESCE((SELECT per_user FROM coupon_rules WHERE coupon_id = ?), 1) AS allowed
 		FROM coupon_orders WHERE coupon_id = ? AND user_id = ?`
-	var of struct{ Allowed, Held int }
+	var of struct{ Held, Allowed int }
 	if err := sqlx.GetContext(ctx, db, &of, q, o.CouponID, o.CouponID, o.UserID); err != nil {
 		return fmt.Errorf("count orders: %w", err)
 	}

@@ -46,6 +46,7 @@ const (
 type Workload struct {
 	Users         int `json:"users"`
 	ClaimsPerUser int `json:"claims_per_user"` // simultaneous
+	PerUser       int `json:"per_user"`        // orders that each user may have; 0 in a request is 1
 	Stock         int `json:"stock"`
 	Segments      int `json:"segments"` // rows that the stock is split over
 	PauseMS       int `json:"pause_ms"` // that each claim spends in its lock before it commits
@@ -53,6 +54,9 @@ type Workload struct {
 
 // Claims returns how many claims a side gets.
 func (w Workload) Claims() int { return w.Users * w.ClaimsPerUser }
+
+// wanted returns how many orders the users may have of those that they claim.
+func (w Workload) wanted() int { return w.Users * min(w.ClaimsPerUser, w.PerUser) }
 
 // Settings are the choices of one side.
 type Settings struct {
@@ -246,6 +250,7 @@ type Limits struct {
 	Sides    int `json:"sides"`
 	Users    int `json:"users"`
 	Claims   int `json:"claims"` // users × claims_per_user
+	PerUser  int `json:"per_user"`
 	Stock    int `json:"stock"`
 	Segments int `json:"segments"`
 	PauseMS  int `json:"pause_ms"`

@@ -1,7 +1,11 @@
 package race
 
 import (
+	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // The tests in this file press the page's buttons in a real browser and read
@@ -149,4 +154,37 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	checkPlayback(p, r)
 	checkSavedRace(p, b, r)
 	checkLooks(t, b, c.url)
+}
+
+// The picture of a limit shows the orders beyond it, and the count that let one through.
+func TestOrdersBeyondALimitAreShown(t *testing.T) {
+	t.Parallel()
+	c, b := start(t), startBrowser(t)
+	all := presets()
+	request := all[slices.IndexFunc(all, limited)]
+	r, _ := c.race(request)
+	for n := 1; n < attempts && showsNothing(r); n++ {
+		r, _ = c.race(request)
+	}
+	left, right := r.Sides[0], r.Sides[1]
+	if left.Promises[1].Verdict != verdict.Broke || right.Promises[1].Verdict != verdict.Held {
+		t.Errorf("left %+v, right %+v", left.Promises, right.Promises)
+	}
+	if left.Source.Func != countThenInsert.name || !strings.Contains(left.Sentence.EN, "counted too few") {
+		t.Errorf("%s at %s", left.Sentence.EN, left.Source.Func)
+	}
+	p := open(t, b, c.url+"/", desktop)
+	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
+	evaluate[any](p, `document.querySelector("#history-table td:last-child button").click()`)
+	p.wait(judged)
+	checkClaims(p, r)
+	p.screenshot("limit-1440-light-en")
+	want := fmt.Sprintf("%d orders beyond 3 each, 20 of 20 users served", left.Counts.Duplicates)
+	if got := evaluate[string](p, `document.querySelector(".side .big").textContent`); got != want {
+		t.Errorf("the headline is %q, want %q", got, want)
+	}
+	told := evaluate[string](p, `document.querySelector(".inside figcaption").textContent`)
+	if !regexp.MustCompile(`counts \d+ orders .* commits .* inserts another`).MatchString(told) {
+		t.Errorf("the sentence is %q", told)
+	}
 }

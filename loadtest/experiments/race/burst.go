@@ -53,11 +53,14 @@ func (b burst) send(ctx context.Context, begin func(barrier time.Time), record f
 // user returns the user of the n-th claim.
 func (b burst) user(n int) string { return fmt.Sprint(n/b.ClaimsPerUser + 1) }
 
-// requests returns all claims, ready to be sent.
+// requests returns all claims, ready to be sent. Those of a user are for each of his
+// numbers in turn.
 func (b burst) requests() (requests [][]byte) {
 	for n := range b.Claims() {
-		headers := fmt.Sprintf("%sX-Lab-Claim: %d\r\n", b.signer.Headers(int64(n/b.ClaimsPerUser+1)), n)
-		requests = append(requests, generator.AppendClaim(nil, b.address, b.coupon, []byte(headers)))
+		number := 1 + n%b.ClaimsPerUser%b.PerUser
+		requests = append(requests, fmt.Appendf(nil, "POST /coupons/%s/orders?number=%d HTTP/1.1\r\nHost: %s\r\n%s"+
+			"X-Lab-Claim: %d\r\nContent-Length: 0\r\n\r\n", b.coupon, number, b.address,
+			b.signer.Headers(int64(n/b.ClaimsPerUser+1)), n))
 	}
 	return requests
 }

@@ -42,6 +42,7 @@ func (c *checker) oneOf(value string, values []string, field string) {
 func (c *checker) workload(w Workload) {
 	c.between(w.Users, 1, limits.Users, "workload.users")
 	c.between(w.ClaimsPerUser, 1, limits.Claims, "workload.claims_per_user")
+	c.between(w.PerUser, 1, limits.PerUser, "workload.per_user")
 	c.between(w.Stock, 1, limits.Stock, "workload.stock")
 	c.between(w.Segments, 1, min(limits.Segments, max(1, w.Stock)), "workload.segments")
 	c.between(w.PauseMS, 0, limits.PauseMS, "workload.pause_ms")

@@ -91,13 +91,16 @@ func checkLock(t *testing.T, side Side) {
 func TestEveryCountIsWhatTheDatabaseHas(t *testing.T) {
 	t.Parallel()
 	c := start(t)
-	w := Workload{Users: 30, ClaimsPerUser: 5, Stock: 20, Segments: 1}
+	w := Workload{Users: 30, ClaimsPerUser: 5, PerUser: 1, Stock: 20, Segments: 1}
 	for i, commit := range commits {
 		c.auditSide(w, Settings{"redis", "user", []string{"stock", "unique"}, commit, 1 + i%maxInstances, "single",
 			defaultLease, noFault})
 	}
 	c.auditSide(w, Settings{"none", "user", nil, "each", 2, "single", defaultLease, noFault})
 	c.auditSide(w, Settings{"redis", "coupon", []string{"unique"}, "each", 3, "single", defaultLease, noFault})
+	w.PerUser = 3
+	c.auditSide(w, Settings{"none", "user", []string{"stock", "unique"}, "each", 2, "single", defaultLease, noFault})
+	c.auditSide(w, Settings{"none", "user", []string{"stock"}, "each", 2, "single", defaultLease, noFault})
 	w.Segments = 4
 	c.auditSide(w, Settings{"redis", "segment", []string{"unique"}, "each", 2, "single", defaultLease, noFault})
 }
@@ -140,11 +143,17 @@ func (c *client) auditSide(w Workload, s Settings) {
 	if slices.Sort(users); !slices.Equal(users, slices.Sorted(slices.Values(acknowledged))) {
 		c.t.Errorf("%+v: orders of %v, acknowledged to %v", s, users, acknowledged)
 	}
-	distinct := len(slices.Compact(slices.Clone(users)))
+	held := map[string]int{}
+	duplicates := 0
+	for _, user := range users {
+		if held[user]++; held[user] > w.PerUser {
+			duplicates++
+		}
+	}
 	n := side.Counts
-	if n.Orders != len(users) || n.Stock != stock || n.Users != distinct || n.Duplicates != len(users)-distinct ||
+	if n.Orders != len(users) || n.Stock != stock || n.Users != len(held) || n.Duplicates != duplicates ||
 		n.Oversold != max(0, len(users)-w.Stock) || n.Accepted != len(acknowledged) {
-		c.t.Errorf("%+v: counts %+v; %d orders, %d users, stock %d", s, n, len(users), distinct, stock)
+		c.t.Errorf("%+v: counts %+v; %d orders, %d users, stock %d", s, n, len(users), len(held), stock)
 	}
 	last := side.Samples[len(side.Samples)-1]
 	if last.Stock != stock || last.Orders != len(users) || last.InFlight != 0 {

@@ -78,8 +78,8 @@ func checkNumbers(p *tab, r Race) {
 // checkClaims looks for the line of every claim, in the lane of its instance.
 func checkClaims(p *tab, r Race) {
 	p.Helper()
-	verdicts := map[string]string{"already_claimed": "already_claimed", "sold_out": "sold_out",
-		"claim_in_progress": "claim_in_progress"}
+	verdicts := map[string]string{"already_claimed": "already_claimed", "limit_reached": "limit_reached",
+		"sold_out": "sold_out", "claim_in_progress": "claim_in_progress"}
 	s := p.scene()
 	for i, side := range r.Sides {
 		wrong := 0

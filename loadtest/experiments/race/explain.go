@@ -50,8 +50,32 @@ func (f facts) stockGuarded() bool { return slices.Contains(f.settings.Guards, "
 // excluded reports whether the lock is one of all instances, and the sections
 // show that it let only one claim of a key in at a time.
 func (f facts) excluded() bool {
-	contended := f.Codes["claim_in_progress"]+f.Codes["already_claimed"] > 0 || f.overlapsAcross == 0
+	contended := f.Codes["claim_in_progress"]+f.found() > 0 || f.overlapsAcross == 0
 	return f.settings.excludes() && contended && f.Overlaps == 0
+}
+
+// looked says what a claim did that looked for the orders of its user too early.
+func (f facts) looked() Sentence {
+	if f.workload.PerUser > 1 {
+		return Sentence{"counted its user's orders before another had committed counted too few", "在别人提交之前清点订单的，点少了"}
+	}
+	return Sentence{"looked for an order before another had committed found none", "在别人提交之前查询的，没有查到订单"}
+}
+
+// beyond names the orders beyond those that a user may have.
+func (f facts) beyond() Sentence {
+	if f.workload.PerUser > 1 {
+		return sentence("beyond %[1]d each", "超出每人 %[1]d 张的", f.workload.PerUser)
+	}
+	return Sentence{"duplicates", "重复"}
+}
+
+// look is where a claim looks for the orders of its user.
+func (f facts) look() function {
+	if f.workload.PerUser > 1 && !f.unique() {
+		return countThenInsert
+	}
+	return checkThenAct
 }
 
 // unanswered is what to add if claims have no verdict.

@@ -51,36 +51,37 @@ var explanations = []explanation{
 			return f.Duplicates > 0 && f.settings.Lock == "local" && f.Overlaps > 0 && f.overlapsInside == 0
 		},
 		say: func(f facts) Sentence {
-			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, those that looked for an order before the other had committed found none, so %[2]d orders are duplicates.",
-				"进程内的锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，在对方提交之前查询的，没有查到订单，于是多出 %[2]d 个重复订单。",
-				f.Overlaps, f.Duplicates)
+			return sentence("The mutex of one instance does not exclude the other: %[1]d times a claim entered its critical section while another instance had one of the same key inside, those that %[3]s, so %[2]d orders are %[4]s.",
+				"进程内的锁拦不住另一个实例：有 %[1]d 次，一个请求进入临界区时，另一个实例正有同一把锁的请求在里面，%[5]s，于是多出 %[2]d 个%[6]s订单。",
+				f.Overlaps, f.Duplicates, f.looked().EN, f.beyond().EN, f.looked().ZH, f.beyond().ZH)
 		},
 		source: lockFunction,
 	},
 	{
 		holds: func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 && f.settings.Lock == "none" },
 		say: func(f facts) Sentence {
-			return sentence("Nothing kept the claims of one user apart: %[1]d times one entered while another was inside; those that looked for an order before another had committed found none and inserted their own, so %[2]d orders are duplicates.",
-				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；在别人提交之前查询的，没有查到订单，于是各自插入，多出 %[2]d 个重复订单。", f.Overlaps,
-				f.Duplicates).with(f.alsoOversold())
+			return sentence("Nothing kept the claims of one user apart: %[1]d times one entered while another was inside; those that %[3]s and inserted their own, so %[2]d orders are %[4]s.",
+				"没有任何东西把同一用户的请求隔开：有 %[1]d 次，一个请求进入时另一个还在里面；%[5]s，于是各自插入，多出 %[2]d 个%[6]s订单。", f.Overlaps,
+				f.Duplicates, f.looked().EN, f.beyond().EN, f.looked().ZH, f.beyond().ZH).with(f.alsoOversold())
 		},
-		source: always(checkThenAct),
+		source: facts.look,
 	},
 	{ // a lock that did not exclude
 		holds: func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 },
 		say: func(f facts) Sentence {
-			return sentence("The lock was granted to two holders at once: %[1]d sections of one key overlapped, and %[2]d orders are duplicates.",
-				"锁同时给了两个持有者：同一把锁的临界区重叠 %[1]d 次，多出 %[2]d 个重复订单。", f.Overlaps, f.Duplicates)
+			return sentence("The lock was granted to two holders at once: %[1]d sections of one key overlapped, and %[2]d orders are %[3]s.",
+				"锁同时给了两个持有者：同一把锁的临界区重叠 %[1]d 次，多出 %[2]d 个%[4]s订单。", f.Overlaps, f.Duplicates,
+				f.beyond().EN, f.beyond().ZH)
 		},
 		source: lockFunction,
 	},
 	{
 		holds: func(f facts) bool { return f.Duplicates > 0 },
 		say: func(f facts) Sentence {
-			return sentence("%[1]d orders are duplicates, although no sections of one key overlapped.",
-				"虽然同一把锁的临界区没有重叠，仍有 %[1]d 个重复订单。", f.Duplicates)
+			return sentence("%[1]d orders are %[2]s, although no sections of one key overlapped.",
+				"虽然同一把锁的临界区没有重叠，仍有 %[1]d 个%[3]s订单。", f.Duplicates, f.beyond().EN, f.beyond().ZH)
 		},
-		source: always(checkThenAct),
+		source: facts.look,
 	},
 	{
 		holds: func(f facts) bool {
@@ -115,11 +116,13 @@ var explanations = []explanation{
 		},
 	},
 	{
-		holds: func(f facts) bool { return !f.unique() && f.excluded() && f.workload.ClaimsPerUser > 1 },
+		holds: func(f facts) bool {
+			return !f.unique() && f.excluded() && f.workload.ClaimsPerUser > f.workload.PerUser
+		},
 		say: func(f facts) Sentence {
-			return sentence("The lock let one claim in at a time: %[1]d were refused because another claim of their user was inside, %[2]d found the order of an earlier one, no sections of one key overlapped, and nobody has two orders although there is no unique key.",
-				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一索引，也没有人得到两个订单。",
-				f.Codes["claim_in_progress"], f.Codes["already_claimed"])
+			return sentence("The lock let one claim in at a time: %[1]d were refused because another claim of their user was inside, %[2]d found what earlier ones had got, no sections of one key overlapped, and nobody has more than %[3]d although there is no unique key.",
+				"锁每次只放一个请求进入：%[1]d 个因同一用户的另一请求正在处理而被拒绝，%[2]d 个查到了先前的订单；同一把锁的临界区从不重叠，虽然没有唯一索引，也没有人超过 %[3]d 张。",
+				f.Codes["claim_in_progress"], f.found(), f.workload.PerUser)
 		},
 		source: lockFunction,
 	},
@@ -145,8 +148,8 @@ var explanations = []explanation{
 	},
 	{
 		holds: func(f facts) bool {
-			return !f.unique() && f.workload.ClaimsPerUser > 1 || !f.stockGuarded() &&
-				f.workload.Users > f.workload.Stock
+			return !f.unique() && f.workload.ClaimsPerUser > f.workload.PerUser || !f.stockGuarded() &&
+				f.workload.wanted() > f.workload.Stock
 		},
 		say: func(f facts) Sentence {
 			return sentence("Nothing broke, but nothing prevented it either: the overlaps of sections of one key (%[1]d) did no harm this time. Start it again, or send more claims.",
@@ -168,8 +171,8 @@ var explanations = []explanation{
 	{
 		holds: func(f facts) bool { return f.Overlaps > 0 && f.workload.ClaimsPerUser > 1 },
 		say: func(f facts) Sentence {
-			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every second order: %[2]d claims were told of the order that exists, %[3]d sold, none twice.",
-				"同一用户的请求有 %[1]d 次同时在临界区内，第二个订单一律被唯一索引拒绝：%[2]d 个请求得知已有订单，共卖出 %[3]d 张，无一重复。", f.Overlaps,
+			return sentence("Claims of one user were inside at once %[1]d times, and the unique key refused every order that there was already: %[2]d claims were told of it, %[3]d sold, none twice.",
+				"同一用户的请求有 %[1]d 次同时在临界区内，已有的订单再次插入时一律被唯一索引拒绝：%[2]d 个请求得知已有订单，共卖出 %[3]d 张，无一重复。", f.Overlaps,
 				f.Codes["already_claimed"], f.Orders)
 		},
 		source: uniqueKeyFunction,

@@ -45,7 +45,7 @@ func TestFaultsStrikeHolders(t *testing.T) {
 func TestFaultThatStruckNothingIsVoid(t *testing.T) {
 	t.Parallel()
 	side := Side{Settings: suspendedHolder().Sides[0], Sections: []Section{{Instance: "a", Granted: 10, Released: 20}}}
-	w := Workload{Users: 4, ClaimsPerUser: 2, Stock: 4}
+	w := Workload{Users: 4, ClaimsPerUser: 2, PerUser: 1, Stock: 4}
 	counts := Counts{InitialStock: 4, Orders: 4, Accepted: 4, Codes: map[string]int{"already_claimed": 4}}
 	for name, c := range map[string]struct {
 		struck *Struck

@@ -52,7 +52,8 @@ func count(ctx context.Context, side Side, w Workload, v *service) (Counts, erro
 	missing, err := v.Missing(ctx, b.Acknowledged())
 	return Counts{
 		InitialStock: a.InitialStock, Stock: a.Stock, Orders: a.Orders, Users: a.Users,
-		Duplicates: a.Duplicates, Oversold: a.Oversold(), Undersold: a.Undersold(), Unsold: a.Unsold(w.Users),
+		Duplicates: a.Duplicates, Oversold: a.Oversold(), Undersold: a.Undersold(),
+		Unsold:  a.Unsold(side.Settings.served(w)),
 		Missing: len(missing), Accepted: len(b.Acknowledged()), Codes: side.codes(), Instances: b.Instances(),
 		Overlaps: overlaps(side.Sections, keyOf), MaxInFlight: b.MaxInFlight(),
 	}, err
@@ -114,7 +115,7 @@ func overlaps(all []Section, key func(Section) string) int {
 
 // promises compares the counts with the three promises of a sale. One that nothing
 // keeps has to break. The stock is put to the test when it is exhausted, and one
-// order each when claims of a user have met: in their section, at the lock, or at the
+// order each, or as many as each may have, when claims of a user have met: in their section, at the lock, or at the
 // order of an earlier one. A fault that struck nothing has put nothing to the test.
 func promises(side Side, w Workload, c Counts) []Promise {
 	s := side.Settings
@@ -123,10 +124,10 @@ func promises(side Side, w Workload, c Counts) []Promise {
 	if s.Fault == noFault { // else claims may fail, as their users are told
 		lost += c.Unsold
 	}
-	met := tried && c.Overlaps+c.Codes["claim_in_progress"]+c.Codes["already_claimed"] > 0
+	met := tried && w.ClaimsPerUser > w.PerUser && c.Overlaps+c.Codes["claim_in_progress"]+c.found() > 0
 	return []Promise{
 		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, tried && c.Orders >= c.InitialStock), c.Oversold},
-		{"one_each", verdict.Of(!s.keepsOneEach(), c.Duplicates > 0, w.ClaimsPerUser > 1 && met), c.Duplicates},
+		{"one_each", verdict.Of(!s.keepsOneEach(), c.Duplicates > 0, met), c.Duplicates},
 		{"all_sold", verdict.Of(false, lost > 0, tried && c.Accepted > 0), lost},
 	}
 }
@@ -141,7 +142,7 @@ func (s Side) struck() bool {
 }
 
 // keepsOneEach reports whether the unique key or the lock keeps a user from having
-// two orders. The claims of one user may be for different segments.
+// more orders than he may have. The claims of one user may be for different segments.
 func (s Settings) keepsOneEach() bool {
 	return slices.Contains(s.Guards, "unique") || s.excludes() && s.LockScope != "segment"
 }
@@ -151,10 +152,23 @@ func (s Settings) keepsOneEach() bool {
 func (s Settings) keepsStock(w Workload) bool {
 	buyers := w.Claims()
 	if s.keepsOneEach() {
-		buyers = w.Users
+		buyers = w.wanted()
 	}
 	return slices.Contains(s.Guards, "stock") || buyers <= w.Stock || s.excludes() && s.LockScope != "user"
 }
+
+// served returns how many orders the claims of w get at least, if the stock suffices: one
+// that the lock of its user refuses is not repeated.
+func (s Settings) served(w Workload) int {
+	if s.Lock != "none" && s.LockScope == "user" {
+		return w.Users
+	}
+	return w.wanted()
+}
+
+// found returns how many claims found an order of an earlier one, or as many as their
+// user may have.
+func (c Counts) found() int { return c.Codes["already_claimed"] + c.Codes["limit_reached"] }
 
 // excludes reports whether the lock is one of all instances, its server does not
 // forget it, and no holder can outlive its lease.

@@ -18,7 +18,9 @@ var (
 	commits      = rig.Commits
 	maxInstances = 4
 	leases       = []int{1000, 2000, 5000, defaultLease}
-	limits       = Limits{Sides: 4, Users: 5000, Claims: 20000, Stock: 100000, Segments: 64, PauseMS: 2000}
+	limits       = Limits{
+		Sides: 4, Users: 5000, Claims: 20000, PerUser: 100, Stock: 100000, Segments: 64, PauseMS: 2000,
+	}
 )
 
 func (s *session) options() Options {
@@ -61,14 +63,15 @@ func presets() []Request {
 // A race has one coupon, so it has several users instead, and enough stock for
 // every claim: then each order beyond one for a user is a duplicate, and all the
 // users are served.
-var fewUsers = Workload{Users: 20, ClaimsPerUser: 10, Stock: 200, Segments: 1}
+var fewUsers = Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 200, Segments: 1}
 
 // segmented returns the race of a lock per coupon and one per segment of its stock.
 func segmented() Request {
 	perCoupon := Settings{"redis", "coupon", []string{"unique"}, "each", 2, "single", defaultLease, noFault}
 	perSegment := perCoupon
 	perSegment.LockScope = "segment"
-	return Request{Workload{Users: 400, ClaimsPerUser: 1, Stock: 160, Segments: 16}, []Settings{perCoupon, perSegment}}
+	w := Workload{Users: 400, ClaimsPerUser: 1, PerUser: 1, Stock: 160, Segments: 16}
+	return Request{w, []Settings{perCoupon, perSegment}}
 }
 
 // articles returns the race of the locks of the articles: none, the mutex of one
@@ -84,7 +87,7 @@ func articles() Request {
 // suspendedHolder returns the race of a lease that ends while its holder is suspended,
 // and a lock that its holder's connection keeps.
 func suspendedHolder() Request {
-	r := Request{Workload: Workload{Users: 8, ClaimsPerUser: 1, Stock: 8, Segments: 1, PauseMS: 200}}
+	r := Request{Workload: Workload{Users: 8, ClaimsPerUser: 1, PerUser: 1, Stock: 8, Segments: 1, PauseMS: 200}}
 	for _, l := range []string{"redis", "getlock"} {
 		r.Sides = append(r.Sides, Settings{l, "coupon", guards, "each", 2, "single", 1000, suspended})
 	}
@@ -96,7 +99,7 @@ func suspendedHolder() Request {
 // a holder hears at its next extension, after a third of its lease: a section longer
 // than the one, and shorter than the other, shows both in it.
 func emptiedRedis() Request {
-	r := Request{Workload: Workload{Users: 4, ClaimsPerUser: 1, Stock: 4, Segments: 1, PauseMS: 800}}
+	r := Request{Workload: Workload{Users: 4, ClaimsPerUser: 1, PerUser: 1, Stock: 4, Segments: 1, PauseMS: 800}}
 	for _, f := range []string{emptied, noFault} {
 		r.Sides = append(r.Sides, Settings{"redis", "coupon", guards, "each", 2, "single", 3000, f})
 	}
@@ -106,8 +109,10 @@ func emptiedRedis() Request {
 // defaultLease is the service's LOCK_TTL, in milliseconds.
 const defaultLease = 30000
 
-// withDefaults returns r with a lease and a fault, which races of before did not have.
+// withDefaults returns r with a limit, a lease and a fault, which races of before did
+// not have.
 func (r Request) withDefaults() Request {
+	r.Workload.PerUser = cmp.Or(r.Workload.PerUser, 1)
 	r.Sides = slices.Clone(r.Sides)
 	for i, s := range r.Sides {
 		r.Sides[i].LeaseMS, r.Sides[i].Fault = cmp.Or(s.LeaseMS, defaultLease), cmp.Or(s.Fault, noFault)
@@ -116,10 +121,9 @@ func (r Request) withDefaults() Request {
 }
 
 // comparable reports whether two rows have the same burst and differ in one
-// choice. A race has no late releases, which are faults from outside. The races of
-// segments are not the demo's.
+// choice. The races of segments are not the demo's.
 func comparable(x, y demo.Experiment) bool {
-	if x.Script != y.Script || x.LateReleases || y.LateReleases || x.Segments > 1 || y.Segments > 1 {
+	if x.Script != y.Script || x.Limit != y.Limit || !raced(x) || !raced(y) || x.Segments > 1 || y.Segments > 1 {
 		return false
 	}
 	differ := 0
@@ -129,6 +133,12 @@ func comparable(x, y demo.Experiment) bool {
 		}
 	}
 	return differ == 1
+}
+
+// raced reports whether a race can have the burst of a row: it has neither retries nor
+// returns, nor late releases, which are faults from outside.
+func raced(e demo.Experiment) bool {
+	return !e.LateReleases && !e.Returned && e.Script != rig.Retried.Script
 }
 
 // lockOf returns the lock and its scope. No lock has no scope.
@@ -144,10 +154,17 @@ func preset(left, right demo.Experiment) Request {
 	if left.Users == 1 {
 		w = fewUsers
 	}
+	w.PerUser = max(left.Limit, 1)
 	return Request{w, []Settings{settingsOf(left), settingsOf(right)}}
 }
 
 func settingsOf(e demo.Experiment) Settings {
-	return Settings{Lock: e.Lock, LockScope: e.Scope, Guards: e.Guards(), Commit: e.Commit, Instances: 2,
+	return Settings{Lock: e.Lock, LockScope: e.Scope, Guards: guardsOf(e), Commit: e.Commit, Instances: 2,
 		Redis: "single", LeaseMS: defaultLease, Fault: noFault}
+}
+
+// guardsOf returns those guards of a row that a race can be without. That of numbers
+// follows from the unique key.
+func guardsOf(e demo.Experiment) []string {
+	return slices.DeleteFunc(e.Guards(), func(g string) bool { return !slices.Contains(guards, g) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,11 @@ func (s *servers) start(ctx context.Context, c Settings, w Workload) (*service, 
 	if err != nil {
 		return nil, err
 	}
-	settings = append(rig.LabSettings(c.Lock, c.LockScope, c.Commit, c.guardsOff()...), settings...)
+	off := c.guardsOff()
+	if w.PerUser > 1 && slices.Contains(off, "unique") {
+		off = append(off, "number") // without the key that refuses it twice, a count is what keeps a limit
+	}
+	settings = append(rig.LabSettings(c.Lock, c.LockScope, c.Commit, off...), settings...)
 	settings = append(settings, fmt.Sprintf("CLAIM_PAUSE=%dms", w.PauseMS), fmt.Sprintf("LOCK_TTL=%dms", c.LeaseMS),
 		"LOG_LEVEL=error")
 	sale, err := s.stack.NewSale(ctx, settings...)
@@ -94,7 +99,7 @@ func (v *service) open(ctx context.Context, c Settings, w Workload, admin string
 		return err
 	}
 	coupons, err := rig.NewClient(v.Nginx.URL).CreateCoupons(ctx, admin,
-		rig.Workload{Rounds: 1, Stock: w.Stock, Segments: w.Segments})
+		rig.Workload{Rounds: 1, Stock: w.Stock, Limit: w.PerUser, Segments: w.Segments})
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ var lockFunctions = map[string]function{
 var (
 	claimFunction      = function{"internal/order/sell.go", "Claims.sellLocked"}
 	checkThenAct       = function{"internal/order/commit/per_claim.go", "perClaim.apply"}
+	countThenInsert    = function{"internal/order/commit/per_claim.go", "countOrders"}
 	commitOne          = function{"internal/order/commit/per_claim.go", "perClaim.commit"}
 	commitMany         = function{"internal/order/commit/worker.go", "groupCommit.commitRepeatedly"}
 	insertMany         = function{"internal/order/commit/place_some.go", "batch.insertOrders"}
@@ -49,7 +50,9 @@ var decrementFunctions = map[string]function{
 
 // allFunctions returns the functions that explanations point at.
 func allFunctions() []function {
-	all := []function{claimFunction, checkThenAct, commitOne, commitMany, insertMany, decrementUnguarded}
+	all := []function{
+		claimFunction, checkThenAct, countThenInsert, commitOne, commitMany, insertMany, decrementUnguarded,
+	}
 	all = slices.AppendSeq(all, maps.Values(lockFunctions))
 	return slices.AppendSeq(all, maps.Values(decrementFunctions))
 }

@@ -11,7 +11,7 @@ import (
 func TestPromisesAreJudgedByWhatMustHold(t *testing.T) {
 	t.Parallel()
 	const held, broke, lucky, wrong, void = verdict.Held, verdict.Broke, verdict.Lucky, verdict.Wrong, verdict.Void
-	w := Workload{Users: 20, ClaimsPerUser: 10, Stock: 15, Segments: 1}
+	w := Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 15, Segments: 1}
 	met := Counts{InitialStock: 15, Orders: 15, Accepted: 15, Overlaps: 3}
 	duplicates, oversold := met, met
 	duplicates.Duplicates, oversold.Oversold = 4, 2

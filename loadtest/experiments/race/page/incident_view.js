@@ -3,7 +3,7 @@
 import { duration } from './axis.js';
 import { find } from './dom.js';
 import { StatementsBand, titleWidth } from './statements_band.js';
-import { incidentOf, momentsOf, rowsOf, statementsOf } from './statements.js';
+import { counted, incidentOf, momentsOf, numberOf, rowsOf, statementsOf } from './statements.js';
 import { number, strings } from './strings.js';
 import { Timeline } from './timeline.js';
 import { Viewport } from './viewport.js';
@@ -33,7 +33,7 @@ export class IncidentView {
     const rows = rowsOf(side, incident, mostRows);
     const named = rows.map(row => ({ ...row, title: strings.claimOf(number(row.claim.n), row.claim.instance), wrong: side.derived.wrong.has(row.claim.n) }));
     const moments = momentsOf(incident);
-    find('figcaption', this.root).textContent = strings.incident[incident.kind](namesOf(incident), textsOf(moments));
+    find('figcaption', this.root).textContent = strings.incident[incident.kind](namesOf(side, incident), textsOf(moments));
     this.timeline.canvas.setAttribute('aria-label', find('figcaption', this.root).textContent);
     this.#frame(rows.slice(0, 2));
     this.timeline.setBands([new StatementsBand({ title: strings.inside, note: '', rows: named, noteOf: step => noteOf(step, incident.kind), ...marksOf(incident, rows, moments) })]);
@@ -56,7 +56,11 @@ export class IncidentView {
   }
 }
 
-const namesOf = ({ first, second }) => ({ user: first.user, first: number(first.n), second: second && number(second.n) });
+const namesOf = (side, { first, second }) => ({ user: userOf(side, first), first: number(first.n), second: second && number(second.n) });
+
+// A user's numbers are told apart where the unique key does so.
+const userOf = (side, claim) => side.workload.per_user > 1 && side.settings.guards.includes('unique')
+  ? strings.numbered(claim.user, number(numberOf(claim, side))) : claim.user;
 
 const textsOf = moments => Object.fromEntries(Object.entries(moments).map(([name, t]) =>
   [name, typeof t === 'number' ? duration(t) : t]));
@@ -66,8 +70,8 @@ function marksOf({ kind, first, second }, rows, { committed, looked, read, updat
   const [i, j] = [first, second].map(claim => rows.findIndex(row => row.claim === claim));
   const visible = second && committed ? { row: i, t: committed, text: strings.visible(number(first.n)) } : undefined;
   const below = 17; // of the boxes
-  const from = { duplicate: looked, oversold: read }[kind];
-  const to = { duplicate: inserted, oversold: updated }[kind];
+  const from = { duplicate: looked, beyond: looked, oversold: read }[kind];
+  const to = { duplicate: inserted, beyond: inserted, oversold: updated }[kind];
   if (from !== undefined && to !== undefined) return { visible, arrows: [{ from: [j, from, below], to: [j, to, below], colour: 'overlap' }] };
   if (kind === 'seen') return { visible, arrows: [{ from: [i, committed, i < j ? below : 0], to: [j, looked, i < j ? 0 : below], colour: 'good' }] };
   return { visible, arrows: [] };
@@ -75,10 +79,12 @@ function marksOf({ kind, first, second }, rows, { committed, looked, read, updat
 
 // noteOf says what a statement has read or refused. What is left of the stock does
 // not depend on the user's orders.
-function noteOf({ kind, result, error }, incident) {
+function noteOf(step, incident) {
+  const { kind, result, error } = step;
   if (error) return strings.statement.error;
   switch (kind) {
-    case 'look': return ['oversold', 'turns'].includes(incident) ? '' : result ? strings.statement.found : strings.statement.none;
+    case 'look': if (counted(step) !== undefined) return strings.statement.counted(result);
+      return ['oversold', 'turns'].includes(incident) ? '' : result ? strings.statement.found : strings.statement.none;
     case 'read': return strings.statement.stock(result);
     case 'update': return result === '0' ? strings.statement.unchanged : '';
     default: return '';

@@ -11,12 +11,12 @@ export function nameOf({ lock, lock_scope: scope }) {
 
 // titleOf names a race: what differs between its sides, then what they share.
 export function titleOf({ workload, sides }) {
-  const { users, claims_per_user: each, segments } = workload;
+  const { users, claims_per_user: each, per_user: limit, segments } = workload;
   const names = [nameOf, s => strings.commits[s.commit] ?? s.commit, guardsOf, faultOf];
   const differ = names.filter(name => new Set(sides.map(name)).size > 1);
   const shared = names.filter(name => !differ.includes(name) && name !== names[1] && (name !== faultOf || sides[0].fault && sides[0].fault !== 'none')).map(name => name(sides[0]));
   const title = sides.map(side => differ.map(name => name(side)).join(' + ') || nameOf(side)).join(' | ');
-  return [title, strings.claims(number(users), number(each)), segments > 1 && strings.segmentsOf(number(segments)), ...shared].filter(Boolean).join(' · ');
+  return [title, strings.claims(number(users), number(each)), limit > 1 && strings.limitOf(number(limit)), segments > 1 && strings.segmentsOf(number(segments)), ...shared].filter(Boolean).join(' · ');
 }
 
 const faultOf = ({ fault }) => strings.faults[fault ?? 'none'];

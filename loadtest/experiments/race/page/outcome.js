@@ -2,10 +2,11 @@
 // moment that is played, it is what has happened by then.
 import { number, strings } from './strings.js';
 
-const harmOf = ({ orders, users, duplicates, oversold, missing = 0, unsold = 0 }, side) => {
+const harmOf = ({ orders, users, duplicates, oversold, missing = 0, unsold = 0 }, { workload }) => {
   const { headline } = strings;
-  if (duplicates > 0) return headline.duplicates(number(duplicates), number(users), number(side.workload.users));
-  if (oversold > 0) return headline.oversold(number(oversold), number(side.workload.stock));
+  const harm = workload.per_user > 1 ? headline.beyond(number(workload.per_user)) : headline.duplicates;
+  if (duplicates > 0) return harm(number(duplicates), number(users), number(workload.users));
+  if (oversold > 0) return headline.oversold(number(oversold), number(workload.stock));
   if (missing + unsold > 0) return headline.missing(number(missing), number(unsold));
   return strings.orders(number(orders));
 };
@@ -19,18 +20,20 @@ export function headlineOf(side, cursor) {
     const now = side.derived.at(cursor ?? Infinity);
     return { big: harmOf(now, side), small: headline.soFar(strings.orders(number(now.orders)), number(now.sent)), outcome: now.duplicates + now.oversold > 0 ? 'broke' : 'open' };
   }
-  const { counts, expected, outcome } = side;
+  const { counts, expected, least, outcome } = side;
   const figures = { orders: counts.orders, users: counts.distinct_users, duplicates: counts.duplicates, oversold: counts.oversold,
     missing: counts.missing, unsold: counts.undersold + (side.struck ? 0 : counts.unsold) };
   if (side.struck && counts.unsold > 0 && figures.unsold === 0) return { big: harmOf(figures, side), small: headline.failed(number(counts.unsold)), outcome };
   if (outcome === 'void') return { big: harmOf(figures, side), small: strings.judged.void, outcome: 'open' };
-  const right = counts.orders === expected ? headline.right : headline.instead(number(counts.orders), number(expected));
+  const right = counts.orders >= least && counts.orders <= expected ? headline.right : headline.instead(number(counts.orders), number(expected));
   return { big: harmOf(figures, side), small: outcome === 'lucky' ? `${right}${headline.lucky}` : right, outcome };
 }
 
 // promisesOf returns the three promises: {id, name, said, state}.
 export function promisesOf(side, cursor) {
-  return Object.entries(strings.promises).map(([id, [name, harm]]) => {
+  const limit = side.workload.per_user;
+  return Object.entries(strings.promises).map(([id, [text, harm]]) => {
+    const name = id === 'one_each' && limit > 1 ? strings.atMost(number(limit)) : text;
     const promise = side.promises.find(p => p.id === id);
     if (promise && cursor === null) {
       const text = strings.judged[promise.verdict];

@@ -1,5 +1,6 @@
 // A race as the server sends it, and one side of it as the pictures need it.
 
+import { wholeWorkload } from './address.js';
 import { commitOf } from './statements.js';
 
 // verdictOf returns what a claim was told. Anything but a verdict of the sale
@@ -7,7 +8,7 @@ import { commitOf } from './statements.js';
 export function verdictOf(claim) {
   if (claim.answered < 0) return 'in_flight';
   if (claim.status === 201) return 'accepted';
-  return ['already_claimed', 'sold_out', 'claim_in_progress'].find(code => code === claim.code) ?? 'refused';
+  return ['already_claimed', 'limit_reached', 'sold_out', 'claim_in_progress'].find(code => code === claim.code) ?? 'refused';
 }
 
 // Side is one side of a race. add takes what a running race sends.
@@ -21,7 +22,7 @@ export class Side {
     const side = race.sides[index];
     this.race = race.id;
     this.letter = letters[index];
-    this.workload = side.workload ?? race.workload;
+    this.workload = wholeWorkload(side.workload ?? race.workload);
     this.settings = side.settings ?? side;
     this.environment = race.environment;
     this.conclude(side);
@@ -48,8 +49,18 @@ export class Side {
   // ended tells whether the audit has been made.
   get ended() { return this.promises.length > 0; }
 
-  // expected returns the number of orders that this workload must end with.
-  get expected() { return Math.min(this.workload.users, this.workload.stock); }
+  // expected returns the number of orders that this workload must end with, at most.
+  get expected() {
+    const { users, claims_per_user: each, per_user: limit, stock } = this.workload;
+    return Math.min(users * Math.min(each, limit), stock);
+  }
+
+  // least is the number of orders at least: a claim that the lock of its user refuses is
+  // not repeated.
+  get least() {
+    const { lock, lock_scope: scope } = this.settings;
+    return lock !== 'none' && scope === 'user' ? Math.min(this.workload.users, this.workload.stock) : this.expected;
+  }
 
   // derived returns what the pictures show, computed once for the present data.
   get derived() { return this.#derived ??= derive(this); }
@@ -85,16 +96,15 @@ function derive(side) {
 }
 
 // ordersOf returns the acknowledged orders as they were committed, or answered
-// where the commit is not known. The second order of a user is a duplicate, and
-// one that comes when the stock is gone is oversold.
+// where the commit is not known. An order beyond those that a user may have is a
+// duplicate, and one that comes when the stock is gone is oversold.
 function ordersOf(side, claims) {
   const commits = new Map(side.sections.map(s => [Number(s.claim), commitOf(s)?.end]));
   const made = claims.filter(c => c.status === 201).map(claim => ({ claim, t: commits.get(claim.n) ?? claim.answered }));
-  const users = new Set();
+  const held = {};
   return made.sort((a, b) => a.t - b.t).map((o, i) => {
-    const duplicate = users.has(o.claim.user);
-    users.add(o.claim.user);
-    return { ...o, duplicate, oversold: i >= side.workload.stock };
+    const n = held[o.claim.user] = (held[o.claim.user] ?? 0) + 1;
+    return { ...o, duplicate: n > side.workload.per_user, oversold: i >= side.workload.stock };
   });
 }
 

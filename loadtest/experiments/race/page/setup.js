@@ -1,5 +1,5 @@
 // Setup is the form of the next race. While a race is shown it is folded to a line.
-import { choiceIn, choiceText, complete, inAddress, setAddress } from './address.js';
+import { choiceIn, choiceText, complete, inAddress, setAddress, wholeWorkload } from './address.js';
 import { element, find } from './dom.js';
 import { titleOf, valueOf } from './names.js';
 import { inLanguage, strings } from './strings.js';
@@ -28,7 +28,7 @@ export class Setup {
 
   // show puts a race's choice into the form.
   show({ workload, sides }) {
-    this.request = structuredClone({ workload: { segments: 1, ...workload }, sides: sides.map(s => complete(s.settings ?? s)) });
+    this.request = structuredClone({ workload: wholeWorkload(workload), sides: sides.map(s => complete(s.settings ?? s)) });
     this.render();
   }
 
@@ -47,7 +47,7 @@ export class Setup {
     find('#side-settings', this.form).replaceChildren(...this.request.sides.map((_, i) => this.#fieldset(i)));
     find('#add-side', this.form).disabled = this.request.sides.length >= limits.sides;
     find('#remove-side', this.form).disabled = this.request.sides.length <= 1;
-    for (const [field, max] of Object.entries({ users: limits.users, claims_per_user: limits.claims, stock: limits.stock, segments: limits.segments, pause_ms: limits.pause_ms })) {
+    for (const [field, max] of Object.entries({ users: limits.users, claims_per_user: limits.claims, per_user: limits.per_user, stock: limits.stock, segments: limits.segments, pause_ms: limits.pause_ms })) {
       this.form.elements[`workload.${field}`].max = max;
     }
     this.#write();
@@ -127,7 +127,7 @@ const sorted = ({ workload, sides }) => ({ workload, sides: sides.map(s => ({ ..
 function fieldName(field) {
   const [, side, name] = field.match(/^sides\.(\d)\.(\w+)$/) ?? [];
   if (side) return strings.sideField(strings.sideSettings('ABCD'[side]), strings[name]);
-  return strings[{ users: 'users', claims_per_user: 'claimsPerUser', stock: 'stock', segments: 'segments', pause_ms: 'pause' }[field.split('.')[1]]] ?? field;
+  return strings[{ users: 'users', claims_per_user: 'claimsPerUser', per_user: 'perUser', stock: 'stock', segments: 'segments', pause_ms: 'pause' }[field.split('.')[1]]] ?? field;
 }
 
 const labelled = (text, control) => element('label', {}, element('span', {}, text), control);

@@ -14,6 +14,9 @@ export const statementsOf = section => (section?.steps ?? []).map(step => ({ ...
 // repeated decides nothing.
 const last = (section, kind) => statementsOf(section).findLast(s => s.kind === kind && !s.error);
 
+// counted returns how many orders a look has counted, or undefined if it looked for one.
+export const counted = look => look && /\bCOUNT\(/i.test(look.sql) ? Number(look.result) : undefined;
+
 // commitOf returns the COMMIT of a section, after which its order is visible.
 export const commitOf = section => last(section, 'commit');
 
@@ -25,7 +28,7 @@ export function incidentOf(side) {
   const section = new Map(side.sections.filter(s => s.claim !== '').map(s => [Number(s.claim), s]));
   const tell = (kind, first, second) => ({ kind, first, second, a: section.get(first.n), b: second && section.get(second.n), section });
   const made = side.derived.made.map(o => ({ ...o, section: section.get(o.claim.n) })).filter(o => commitOf(o.section));
-  const kinds = [duplicates, oversold, refusedByIndex, seen, refusedByLock, turns];
+  const kinds = [beyond, oversold, refusedByIndex, seen, refusedByLock, turns];
   for (const find of kinds) {
     const found = clearest(find({ claims, made, section, tell, side }));
     if (found) return found;
@@ -33,15 +36,16 @@ export function incidentOf(side) {
   return null;
 }
 
-// A duplicate looked before the first order of its user was committed. It is clear
-// where that commit is well between the look and the insert.
-function duplicates({ made, tell }) {
-  return [...Map.groupBy(made, o => o.claim.user).values()].flatMap(([first, ...others]) => others.flatMap(o => {
-    const [look, insert, commit] = [last(o.section, 'look'), last(o.section, 'insert'), commitOf(first.section)];
-    if (!insert || !(look?.begin <= commit.end)) return [];
-    const clarity = Math.min(commit.end - look.end, insert.begin - commit.end) / (commitOf(o.section).end - first.section.granted);
-    return [{ clarity, ...tell('duplicate', first.claim, o.claim) }];
-  }));
+// An order beyond those of its user looked before one of those was committed. It is
+// clear where that commit is well between the look and the insert.
+function beyond({ made, tell, side }) {
+  return [...Map.groupBy(made, o => o.claim.user).values()].flatMap(own => own.filter(o => o.duplicate).flatMap(o =>
+    own.slice(0, side.workload.per_user).flatMap(first => {
+      const [look, insert, commit] = [last(o.section, 'look'), last(o.section, 'insert'), commitOf(first.section)];
+      if (!insert || !(look?.begin <= commit.end)) return [];
+      const clarity = Math.min(commit.end - look.end, insert.begin - commit.end) / (commitOf(o.section).end - first.section.granted);
+      return [{ clarity, ...tell(counted(look) === undefined ? 'duplicate' : 'beyond', first.claim, o.claim) }];
+    })));
 }
 
 // An oversold unit was read before another claim had committed the same.
@@ -55,14 +59,15 @@ function oversold({ made, tell }) {
   return found.filter(f => f.stock === least);
 }
 
-function refusedByIndex({ claims, made, section, tell }) {
-  return pairs(claims, made, c => statementsOf(section.get(c.n)).some(s => s.kind === 'insert' && s.error), (a, b) => tell('index', a, b));
+function refusedByIndex({ claims, made, section, tell, side }) {
+  return pairs(side, claims, made, c => statementsOf(section.get(c.n)).some(s => s.kind === 'insert' && s.error), (a, b) => tell('index', a, b));
 }
 
 // A claim that looked after the commit found the order. It has entered after the
 // commit, or it was inside before and late only by chance.
-function seen({ claims, made, section, tell }) {
-  return pairs(claims, made, c => last(section.get(c.n), 'look')?.result, (a, b) => tell('seen', a, b))
+function seen({ claims, made, section, tell, side }) {
+  const found = look => counted(look) === undefined ? look?.result : counted(look) >= side.workload.per_user;
+  return pairs(side, claims, made, c => found(last(section.get(c.n), 'look')), (a, b) => tell('seen', a, b))
     .filter(({ a, b }) => last(b, 'look').begin >= commitOf(a).begin)
     .map(i => i.b.granted < commitOf(i.a).end ? { ...i, kind: 'late' } : i);
 }
@@ -74,14 +79,21 @@ function turns({ side, tell }) {
     ? [tell('turns', ...[items[i], next].map(s => side.claims.get(Number(s.claim))))] : []));
 }
 
-function refusedByLock({ claims, made, tell }) {
-  return pairs(claims, made, c => c.code === 'claim_in_progress', (a, b) => tell('locked', a, b))
+function refusedByLock({ claims, made, tell, side }) {
+  return pairs(side, claims, made, c => c.code === 'claim_in_progress', (a, b) => tell('locked', a, b))
     .filter(({ a, second }) => second.sent < a.released && second.answered > a.granted);
 }
 
-function pairs(claims, made, isSecond, tell) {
-  const first = new Map(made.toReversed().map(o => [o.claim.user, o.claim]));
-  return claims.filter(c => first.has(c.user) && first.get(c.user) !== c && isSecond(c)).map(c => tell(first.get(c.user), c));
+// numberOf returns which of its user's orders a claim asks for: the unique key compares
+// it, and where there is none the service counts.
+export function numberOf({ n }, { workload: { claims_per_user: each, per_user: limit }, settings: { guards } }) {
+  return guards.includes('unique') ? 1 + n % each % limit : 1;
+}
+
+function pairs(side, claims, made, isSecond, tell) {
+  const owner = c => `${c.user}/${numberOf(c, side)}`;
+  const first = new Map(made.toReversed().map(o => [owner(o.claim), o.claim]));
+  return claims.filter(c => first.has(owner(c)) && first.get(owner(c)) !== c && isSecond(c)).map(c => tell(first.get(owner(c)), c));
 }
 
 // clearest returns the incident of the greatest clarity, or that which takes least

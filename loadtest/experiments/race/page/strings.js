@@ -17,6 +17,7 @@ const en = {
   custom: 'my own settings',
   users: 'Users',
   claimsPerUser: 'Claims of each',
+  perUser: 'Orders of each, at most',
   stock: 'Stock',
   segments: 'Segments of it',
   pause: 'Time in the lock, ms',
@@ -49,7 +50,7 @@ const en = {
   legend: 'Legend',
   keys: 'Click a line to see what happened inside. Drag to zoom, double-click for all, Ctrl + wheel or pinch. Keys: + − ← → Home End 0; ↑ ↓ step through the claims.',
   verdicts: {
-    accepted: 'accepted', wrong: 'accepted, wrongly', already_claimed: 'already claimed', sold_out: 'sold out',
+    accepted: 'accepted', wrong: 'accepted, wrongly', already_claimed: 'already claimed', limit_reached: 'limit reached', sold_out: 'sold out',
     claim_in_progress: 'refused by the lock', refused: 'no verdict (503)', in_flight: 'not answered yet',
   },
   section: 'in the critical section', overlap: 'several at once',
@@ -68,8 +69,10 @@ const en = {
   inside: 'Inside',
   claimOf: (n, instance) => `claim ${n} · ${instance}`,
   visible: n => `claim ${n} has committed`,
-  statement: { none: 'no order', found: 'an order', stock: n => `stock ${n}`, unchanged: 'nothing changed', error: 'refused' },
+  statement: { none: 'no order', found: 'an order', counted: n => `counts ${n}`, stock: n => `stock ${n}`, unchanged: 'nothing changed', error: 'refused' },
   incident: {
+    beyond: ({ user, first, second }, { looked, found, committed, inserted }) =>
+      `User ${user}: claim ${second} counts ${found} orders at ${looked}. Claim ${first} commits its own at ${committed}. Claim ${second} inserts another one at ${inserted}, by what it has counted.`,
     duplicate: ({ user, first, second }, { looked, committed, inserted }) =>
       `User ${user}: claim ${second} looks at ${looked} and finds no order. Claim ${first} commits its own at ${committed}. Claim ${second} inserts another one at ${inserted}.`,
     oversold: ({ first, second }, { read, stock, committed, updated }) =>
@@ -92,6 +95,7 @@ const en = {
   expectedOrders: n => `${n} ${n === '1' ? 'order' : 'orders'} expected`,
   headline: {
     duplicates: (n, served, users) => `${n} duplicate ${n === '1' ? 'order' : 'orders'}, ${served} of ${users} users served`,
+    beyond: limit => (n, served, users) => `${n} ${n === '1' ? 'order' : 'orders'} beyond ${limit} each, ${served} of ${users} users served`,
     oversold: (n, stock) => `${n} sold beyond the stock of ${stock}`,
     missing: (missing, unsold) => `${missing} acknowledged orders missing, ${unsold} units unsold`,
     soFar: (orders, sent) => `${orders} so far, of ${sent} claims sent`,
@@ -108,6 +112,7 @@ const en = {
     one_each: ['One order per user', n => `${n} ${n === '1' ? 'duplicate' : 'duplicates'}`],
     all_sold: ['All sold, none missing', n => `${n} missing or unsold`],
   },
+  atMost: limit => `At most ${limit} orders per user`,
   idle: (claims, users, each, stock) => `${claims} claims: ${users} ${users === '1' ? 'user' : 'users'}, ${each} simultaneous claims each. Stock: ${stock}.`,
   reconnecting: 'The connection was lost. Connecting again …',
   source: (file, from, to) => `${file}, lines ${from} to ${to}`,
@@ -140,11 +145,13 @@ const en = {
   faults: { none: 'no fault', suspended: 'holder suspended', emptied: 'Redis restarted empty', lost_reply: 'reply lost' },
   struck: (fault, instance) => `${fault}, instance ${instance}`,
   claims: (users, each) => `${users} × ${each} claims`,
+  limitOf: n => `at most ${n} each`,
   segmentsOf: n => `stock in ${n} segments`,
   withoutGuard: { stock: 'no stock condition', unique: 'no unique key' }, allGuards: 'all guards',
   acquire: 'take', release: 'release',
   noCommand: { none: 'no command is sent: nothing is locked', local: 'no command is sent: a mutex in the memory of each instance' },
   mutexOf: subject => `${subject}, a mutex of each instance`,
+  numbered: (user, n) => `${user}, number ${n}`,
   subjects: { user: id => `user ${id}`, coupon: () => 'the coupon', segment: n => `segment ${n}` },
   chip: { lock_scope: 'scope', guards: 'guards', commit: 'commit', instances: 'instances', redis: 'Redis', lease_ms: 'lease', fault: 'fault' },
   guardNames: { unique: 'unique key', stock: 'stock condition' },
@@ -182,6 +189,7 @@ const zh = {
   custom: '自定义设置',
   users: '用户数',
   claimsPerUser: '每人请求数',
+  perUser: '每人限购',
   stock: '库存',
   segments: '库存分段数',
   pause: '持锁停留（毫秒）',
@@ -214,7 +222,7 @@ const zh = {
   legend: '图例',
   keys: '点击一条线，查看临界区内发生了什么。拖动选区放大，双击显示全部，Ctrl + 滚轮或双指缩放。键盘：+ − ← → Home End 0；↑ ↓ 逐个查看请求。',
   verdicts: {
-    accepted: '成功', wrong: '不该成功', already_claimed: '已抢过', sold_out: '已售罄',
+    accepted: '成功', wrong: '不该成功', already_claimed: '已抢过', limit_reached: '已达上限', sold_out: '已售罄',
     claim_in_progress: '被锁拒绝', refused: '结果未知（503）', in_flight: '尚未应答',
   },
   section: '在临界区内', overlap: '多个同时在内',
@@ -233,8 +241,10 @@ const zh = {
   inside: '临界区内部',
   claimOf: (n, instance) => `请求 ${n} · ${instance}`,
   visible: n => `请求 ${n} 已提交`,
-  statement: { none: '没有订单', found: '已有订单', stock: n => `库存 ${n}`, unchanged: '没有改动', error: '被拒绝' },
+  statement: { none: '没有订单', found: '已有订单', counted: n => `点得 ${n} 个`, stock: n => `库存 ${n}`, unchanged: '没有改动', error: '被拒绝' },
   incident: {
+    beyond: ({ user, first, second }, { looked, found, committed, inserted }) =>
+      `用户 ${user}：请求 ${second} 在 ${looked} 点得 ${found} 个订单；请求 ${first} 在 ${committed} 提交了自己的订单；请求 ${second} 在 ${inserted} 仍按点得的数目再插入一个。`,
     duplicate: ({ user, first, second }, { looked, committed, inserted }) =>
       `用户 ${user}：请求 ${second} 在 ${looked} 查询，没有查到订单；请求 ${first} 在 ${committed} 提交了自己的订单；请求 ${second} 在 ${inserted} 又插入了一个订单。`,
     oversold: ({ first, second }, { read, stock, committed, updated }) =>
@@ -257,6 +267,7 @@ const zh = {
   expectedOrders: n => `应有 ${n} 个订单`,
   headline: {
     duplicates: (n, served, users) => `${n} 个重复订单，${users} 个用户中 ${served} 个抢到`,
+    beyond: limit => (n, served, users) => `${n} 个订单超出每人 ${limit} 张，${users} 个用户中 ${served} 个抢到`,
     oversold: (n, stock) => `库存 ${stock} 张，超卖 ${n} 张`,
     missing: (missing, unsold) => `丢失 ${missing} 个已确认的订单，${unsold} 张没有卖出`,
     soFar: (orders, sent) => `到此刻 ${orders}，已发出 ${sent} 个请求`,
@@ -273,6 +284,7 @@ const zh = {
     one_each: ['一人一单', n => `重复 ${n} 单`],
     all_sold: ['不少卖、不丢单', n => `丢失或未售 ${n} 张`],
   },
+  atMost: limit => `每人最多 ${limit} 单`,
   idle: (claims, users, each, stock) => `${claims} 个请求：${users} 个用户，每人同时 ${each} 个。库存 ${stock}。`,
   reconnecting: '连接中断，正在重新连接……',
   source: (file, from, to) => `${file}，第 ${from} 到 ${to} 行`,
@@ -308,11 +320,13 @@ const zh = {
   faults: { none: '无故障', suspended: '持有者停顿', emptied: 'Redis 重启后数据为空', lost_reply: '应答丢失' },
   struck: (fault, instance) => `${fault}，实例 ${instance}`,
   claims: (users, each) => `${users} × ${each} 个请求`,
+  limitOf: n => `每人限 ${n} 张`,
   segmentsOf: n => `库存分 ${n} 段`,
   withoutGuard: { stock: '无库存条件', unique: '无唯一索引' }, allGuards: '全部保护',
   acquire: '加锁', release: '释放',
   noCommand: { none: '不发送任何命令：什么都没有锁', local: '不发送任何命令：每个实例在自己的内存里有一把锁' },
   mutexOf: subject => `${subject}，每个实例各一把锁`,
+  numbered: (user, n) => `${user} 的第 ${n} 张`,
   subjects: { user: id => `用户 ${id}`, coupon: () => '优惠券', segment: n => `第 ${n} 段` },
   chip: { lock_scope: '范围', guards: '保护', commit: '提交', instances: '实例', redis: 'Redis', lease_ms: '租约', fault: '故障' },
   guardNames: { unique: '唯一索引', stock: '库存条件' },
