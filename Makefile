@@ -38,7 +38,7 @@ test-unit: go ## run the tests that need no server, within a minute
 	@echo "$$(grep -c '^ *--- PASS' out/test-unit.txt) tests passed, $$(grep -c '^ *--- SKIP' out/test-unit.txt) skipped; out/test-unit.txt has the reasons, make test runs all"
 
 test: go bin/actionlint ## run all tests against real servers, gofmt, vet and staticcheck
-	@deploy/install.sh servers locks clock network tests cluster
+	@deploy/install.sh servers locks clock network tests cluster postgresql
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 	cd loadtest/measurements/bench/peers && go vet ./...

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs Go and the missing programs of the named groups: servers, locks, clock,
-# network, tests, cluster, jmeter, interop, model, python, node. The default is servers. Says
+# network, tests, cluster, jmeter, interop, model, python, node, postgresql. The default is servers. Says
 # what it will install before it does, and refuses what would be too old.
 # Leaves no system service running: internal/lab starts its own servers as child
 # processes.
@@ -93,7 +93,8 @@ for part; do
 		has node || need nodejs node
 		has npm || need npm node
 		;;
-	*) echo "usage: $0 [go] [servers] [locks] [clock] [network] [tests] [cluster] [jmeter] [interop] [model] [python] [node]" >&2 && exit 2 ;;
+	postgresql) ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || has postgres || need postgresql postgresql ;;
+	*) echo "usage: $0 [go] [servers] [locks] [clock] [network] [tests] [cluster] [jmeter] [interop] [model] [python] [node] [postgresql]" >&2 && exit 2 ;;
 	esac
 done
 
@@ -175,7 +176,7 @@ debian_install() {
 	apt_get install -y -qq --no-install-recommends $debian
 	for package in $debian; do
 		service=${package%-light}
-		case $service in redis-server | nginx | memcached | haproxy | etcd-server | prometheus)
+		case $service in redis-server | nginx | memcached | haproxy | etcd-server | prometheus | postgresql)
 			[ ! -d /run/systemd/system ] || as_root systemctl disable -q "${service%-server}" "$service" 2>/dev/null || true
 			;;
 		esac

@@ -26,6 +26,8 @@ var (
 		executables: []string{"redis-server", "valkey-server"}}
 	NginxServer = &Dependency{name: "nginx", group: "servers", executables: []string{"nginx"}}
 
+	PostgresServer = &Dependency{name: "PostgreSQL", group: "postgresql", executables: []string{"postgres"}}
+
 	MemcachedServer = &Dependency{name: "memcached", group: "locks", executables: []string{"memcached"}}
 	EtcdServer      = &Dependency{name: "etcd", group: "locks", executables: []string{"etcd"}}
 	ZooKeeperServer = &Dependency{name: "ZooKeeper", group: "locks", executables: []string{"java"},

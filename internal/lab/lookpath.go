@@ -14,8 +14,12 @@ var pathVariables = map[string]string{
 	"redis-server": "LAB_REDIS", "valkey-server": "LAB_REDIS",
 }
 
-// directories are searched after PATH, which often lacks them.
-var directories = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/sbin", "/opt/homebrew/bin"}
+// directories are searched after PATH, which often lacks them. That of Debian's PostgreSQL
+// has the version in its name.
+var directories = func() []string {
+	debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	return append(debian, "/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/sbin", "/opt/homebrew/bin")
+}()
 
 // LookPath returns the path of the first of the named executables that is
 // installed. A path in the executable's environment variable wins, whatever
