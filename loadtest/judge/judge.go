@@ -5,6 +5,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +50,12 @@ func judge(ctx context.Context, path, names string) error {
 	if err != nil {
 		return err
 	}
-	results, err := Judge(ctx, s, out, workloads)
+	stop, err := s.Start(ctx)
 	if err != nil {
+		return fmt.Errorf("the shop of %s: %w", path, interrupted(ctx, err))
+	}
+	results, err := Judge(ctx, s, out, workloads)
+	if err = errors.Join(err, stop()); err != nil {
 		return fmt.Errorf("the shop of %s: %w", path, err)
 	}
 	return conclude(ctx, s, results)
@@ -112,7 +117,9 @@ func (c *court) repeat(ctx context.Context) Result {
 }
 
 func (c *court) try(ctx context.Context) Result {
-	r := Result{Workload: c.workload, Control: slices.Contains(c.sale.Breaks, c.workload.Name)}
+	breaks := slices.Contains(c.sale.Breaks, c.workload.Name) ||
+		slices.Contains(c.workload.Limit.BreaksIn, string(c.sale.Version))
+	r := Result{Workload: c.workload, Control: breaks}
 	if _, r.Failure = rig.EmptyDir(c.dir); r.Failure == nil {
 		r.Failure = c.execute(ctx, &r)
 	}
@@ -128,7 +135,7 @@ func (c *court) execute(ctx context.Context, r *Result) (err error) {
 		URL: strings.TrimRight(string(c.sale.URL), "/"), Coupons: []string{c.sale.Coupon}, Shop: c.sale.Shop,
 		Users: c.users,
 	}
-	if r.Burst, err = c.workload.Send(ctx, c.dir, t, c.workload.Workload); err != nil {
+	if err := c.send(ctx, t, r); err != nil {
 		return err
 	}
 	if !rig.Sleep(ctx, c.sale.Totals.After) {
@@ -141,8 +148,19 @@ func (c *court) execute(ctx context.Context, r *Result) (err error) {
 	return err
 }
 
+// send sends the workload. While the claims are in flight, the database is as far away as
+// it says.
+func (c *court) send(ctx context.Context, t rig.Target, r *Result) (err error) {
+	before := 0
+	t.AtBurst = func() { before = c.sale.Delay(c.workload.Limit.Delay) }
+	r.Burst, err = c.workload.Send(ctx, c.dir, t, c.workload.Workload)
+	r.Delayed = c.sale.Delay(0) - before
+	return err
+}
+
 // begin begins a sale and checks that it is as it was asked for.
 func (c *court) begin(ctx context.Context, r *Result) (err error) {
+	c.sale.Coupon = string(cmp.Or(c.workload.Limit.Coupon, c.sale.Shop.Coupon))
 	if err := c.sale.Restart(ctx, c.workload.Stock); err != nil {
 		return err
 	}
@@ -177,7 +195,9 @@ func conclude(ctx context.Context, s *shop.Shop, results []Result) error {
 	}
 	file := filepath.Join("out", "judge", "judge.json")
 	pass := verdict.AllPass(verdicts(results))
-	err = rig.WriteJSON(file, Record{Environment: e, Shop: s.Title(), Rows: records(results), Pass: pass})
+	err = rig.WriteJSON(file, Record{
+		Environment: e, Shop: s.Title(), Version: string(s.Version), Rows: records(results), Pass: pass,
+	})
 	if err == nil {
 		fmt.Printf("\n%s: pass %v\n", file, pass)
 		err = report.Write("judge", page(s, e, results))

@@ -17,7 +17,12 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer) }
+func TestMain(m *testing.M) {
+	if how := os.Getenv("SERVED"); how != "" {
+		servedShop(how)
+	}
+	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer)
+}
 
 const secret = "a secret of the tests, which has 32 bytes"
 

@@ -42,6 +42,9 @@ func (r Result) note() string {
 	if !r.Open {
 		s += fmt.Sprintf(", all sent within %.1f ms", rig.Milliseconds(r.Skew()))
 	}
+	if d := r.Limit.Delay; d > 0 {
+		s += fmt.Sprintf("; %d requests to the database, each %s late", r.Delayed, d)
+	}
 	if n := r.unsold(); n > 0 {
 		s += fmt.Sprintf("; %d units were not sold, although as many users wanted one", n)
 	}
@@ -66,9 +69,10 @@ func (r Result) unsold() int {
 // A Record is the content of judge.json.
 type Record struct {
 	rig.Environment
-	Shop string `json:"shop"`
-	Rows []Row  `json:"rows"`
-	Pass bool   `json:"pass"`
+	Shop    string `json:"shop"`
+	Version string `json:"version,omitempty"`
+	Rows    []Row  `json:"rows"`
+	Pass    bool   `json:"pass"`
 }
 
 // A Row is a workload in judge.json.
@@ -89,6 +93,8 @@ type Row struct {
 	Skew        float64         `json:"skew_ms"`
 	Verdict     verdict.Verdict `json:"verdict"`
 	Reasons     []string        `json:"reasons,omitempty"`
+	Delay       float64         `json:"delay_ms,omitempty"`
+	Report      string          `json:"report,omitempty"`
 }
 
 func records(results []Result) (rows []Row) {
@@ -99,6 +105,7 @@ func records(results []Result) (rows []Row) {
 			NotOversold: r.NotOversold().String(), OneEach: r.OneEach().String(), Kept: r.Kept().String(),
 			P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), InFlight: r.MaxInFlight(),
 			Skew: rig.Milliseconds(r.Skew()), Verdict: r.Verdict(), Reasons: r.Reasons(),
+			Delay: rig.Milliseconds(r.Limit.Delay), Report: r.Limit.Report,
 		})
 	}
 	return rows

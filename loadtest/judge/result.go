@@ -17,6 +17,7 @@ type Result struct {
 	Before, After shop.Counts
 	Missing       shop.Count // orders that clients were told of
 	Control       bool       // it has to break a promise
+	Delayed       int        // requests of the shop to its private database
 	Failure       error      // why it did not finish
 }
 
@@ -52,16 +53,19 @@ func (r Result) NotOversold() Finding {
 	return Finding{}
 }
 
-// OneEach says whether no user has two orders.
+// OneEach says whether no user has more orders than he may have: one, if the workload says
+// nothing else.
 func (r Result) OneEach() Finding {
-	orders, users, most := r.After.Orders, r.After.Users, r.After.MostPerUser
+	orders, users, most, n := r.After.Orders, r.After.Users, r.After.MostPerUser, r.PerUser()
 	counted := orders.Known && users.Known
 	switch {
-	case counted && orders.N > users.N:
-		return Finding{Broken: fmt.Sprintf("%d duplicates", orders.N-users.N)}
-	case most.Known && most.N > 1:
+	case most.Known && most.N > n:
 		return Finding{Broken: fmt.Sprintf("%d for one user", most.N)}
-	case !counted && !most.Known:
+	case counted && orders.N > n*users.N:
+		return Finding{Broken: fmt.Sprintf("%d duplicates", orders.N-n*users.N)}
+	case !most.Known && n > 1:
+		return Finding{Unknown: fmt.Sprintf("%d each: totals lack most_per_user", n)}
+	case !most.Known && !counted:
 		return Finding{Unknown: "one each: totals lack users and orders, or most_per_user"}
 	}
 	return Finding{}
@@ -127,6 +131,9 @@ const tooManyRequests = "status 429"
 func (r Result) doubts() (doubts []string) {
 	if n := len(r.Claims); n != r.BurstSize() {
 		doubts = append(doubts, fmt.Sprintf("%d of %d claims were sent", n, r.BurstSize()))
+	}
+	if d := r.Limit.Delay; d > 0 && r.Delayed < r.BurstSize() {
+		doubts = append(doubts, fmt.Sprintf("only %d requests to the database were delayed", r.Delayed))
 	}
 	limited := 0
 	for _, c := range r.Claims {

@@ -69,6 +69,9 @@ func send(
 	if err := g.Connect(ctx, connections); err != nil {
 		return b, fmt.Errorf("before the first claim: %w", err)
 	}
+	if t.AtBurst != nil {
+		t.AtBurst()
+	}
 	moment = time.Now()
 	g.Run(ctx, p)
 	g.Drain(ctx)

@@ -18,8 +18,12 @@ type Workload struct {
 	By    string // the load generator, or that there is no common moment
 	Open  bool   // the claims are not sent at one moment
 	Send  rig.Generator
-	Fault string // what is stopped and started meanwhile
+	Fault string        // what is stopped and started meanwhile
+	Limit shop.Workload // of the shop's file, if it is one of those
 }
+
+// PerUser is how many orders a user may have.
+func (w Workload) PerUser() int { return max(1, w.Limit.PerUser) }
 
 // Title describes the workload in a table.
 func (w Workload) Title() string {
@@ -32,6 +36,15 @@ func (w Workload) Title() string {
 	}
 	if w.Fault != "" {
 		s += ", " + w.Fault + " stopped"
+	}
+	if w.PerUser() > 1 {
+		s += fmt.Sprintf(", at most %d each", w.PerUser())
+	}
+	if w.Limit.Name != "" {
+		s = w.Name + ": " + s
+	}
+	if w.Limit.Delay > 0 {
+		s += fmt.Sprintf(", database %s away", w.Limit.Delay)
 	}
 	return s
 }
@@ -56,15 +69,27 @@ func workloads(s *shop.Shop) (chosen, more []Workload) {
 		by("k6", rig.K6, rig.OneUser), by("k6", rig.K6, rig.ManyUsers),
 		by("jmeter", rig.JMeter, rig.OneUser), by("jmeter", rig.JMeter, rig.SevenEach),
 	}
+	if len(s.Workloads) > 0 {
+		chosen, more = limits(s), slices.Concat(chosen, more)
+	}
 	if !s.Plain() { // they send one request, and read its status and body
 		other := func(w Workload) bool { return w.By == "k6" || w.By == "jmeter" }
-		chosen, more = slices.DeleteFunc(chosen, other), nil
+		chosen, more = slices.DeleteFunc(chosen, other), slices.DeleteFunc(more, other)
 	}
 	return chosen, more
 }
 
 // burst returns a burst that this program sends.
 func burst(w rig.Workload) Workload { return Workload{Workload: w, Name: w.Script, Send: Burst} }
+
+// limits returns the workloads of the shop's file.
+func limits(s *shop.Shop) (own []Workload) {
+	for _, l := range s.Workloads {
+		w := rig.Workload{Users: l.Users, Each: max(1, l.Each), Stock: l.Stock, Rounds: 1}
+		own = append(own, Workload{Workload: w, Name: l.Name, Send: Burst, Limit: l})
+	}
+	return own
+}
 
 // by returns a burst that another program sends.
 func by(program string, send rig.Generator, w rig.Workload) Workload {

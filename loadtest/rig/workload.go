@@ -97,6 +97,8 @@ type Target struct {
 
 	Shop  *shop.Shop  // says how to claim and how replies are read; nil is this repository's service
 	Users []shop.User // those of a shop
+
+	AtBurst func() // is called before the first claim of a shop's, if it is not nil
 }
 
 // A Generator sends the claims of a workload to a target and leaves its files in

@@ -5,12 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"strconv"
 	"time"
-
-	_ "github.com/go-sql-driver/mysql" // sql.Open
 )
 
 // Begin says how a sale begins: without orders, and with {{stock}} units. What is
@@ -37,16 +36,8 @@ func (s *Shop) Open(ctx context.Context) (*Sale, error) {
 		return nil, err
 	}
 	sale := &Sale{Shop: s, Coupon: string(s.Coupon), admin: admin}
-	if s.MySQL == "" {
-		return sale, nil
-	}
-	if sale.db, err = sql.Open("mysql", string(s.MySQL)); err == nil {
-		err = sale.db.PingContext(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", err)
-	}
-	return sale, nil
+	sale.db, err = s.database().open(ctx)
+	return sale, err
 }
 
 // Close closes the connections of Open.
@@ -58,7 +49,11 @@ func (s *Sale) Close() error {
 }
 
 // values are what stands for the placeholders of all requests but claims.
-func (s *Sale) values() Values { return Values{"coupon": s.Coupon, "admin": s.admin} }
+func (s *Sale) values() Values {
+	v := Values{"coupon": s.Coupon, "admin": s.admin}
+	maps.Copy(v, s.served)
+	return v
+}
 
 // Restart begins again, with stock units. It runs the SQL only while the shop's address accepts
 // connections: where no shop is, the data may be somebody else's.
@@ -74,7 +69,7 @@ func (s *Sale) Restart(ctx context.Context, stock int) error {
 		return err
 	}
 	for _, statement := range s.Begin.SQL {
-		query, args := statement.bind(v)
+		query, args := s.bind(statement, v)
 		if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
 			return fmt.Errorf("begin: %s: %w", statement, err)
 		}

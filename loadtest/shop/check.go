@@ -11,7 +11,7 @@ import (
 // problems returns what is missing or wrong in s.
 func (s *Shop) problems() []string {
 	var c checker
-	c.check(s.URL != "", "url is missing")
+	c.check(s.URL != "" || s.Serve.Run != "", "url is missing")
 	c.base(string(s.URL))
 	c.claim(s)
 	c.check(s.Reply.Accepted.given(), "reply: accepted is missing: a status, a pointer, or matches")
@@ -20,6 +20,7 @@ func (s *Shop) problems() []string {
 	c.identities(s)
 	c.placeholders(s)
 	c.sql(s)
+	c.serve(s)
 	for i, f := range s.Faults {
 		c.check(f.Name != "" && f.Stop != "" && f.Start != "" && f.For > 0, "faults: number %d lacks name, stop, start or for",
 			i+1)
@@ -67,6 +68,21 @@ func (c *checker) claim(s *Shop) {
 	c.check(len(s.Steps) == 0 || !s.Claim.given(), "give a claim, or steps")
 	c.check(len(s.Steps) == 0 || bursts == 1, "steps: %d have burst: true, want one: there all wait for one another", bursts)
 	c.check(s.Session == perUser || s.Session == perClaim, "session: %q is neither user nor claim", s.Session)
+}
+
+// serve checks how the shop is started, and the workloads for it.
+func (c *checker) serve(s *Shop) {
+	private := []string{"", mariaDB, postgreSQL, sqlite}
+	c.check(slices.Contains(private, s.Serve.Database), "serve: database: %q is none of mariadb, postgresql and sqlite",
+		s.Serve.Database)
+	c.check(s.Serve == Serve{} || s.Serve.Run != "", "serve: run is missing")
+	c.check(s.Serve.Run == "" || s.URL == "", "url: a shop that serve starts has an address of its own")
+	proxied := s.Serve.Database == mariaDB || s.Serve.Database == postgreSQL
+	for i, w := range s.Workloads {
+		c.check(w.Name != "" && w.Users > 0 && w.Stock > 0 && w.Each >= 0 && w.PerUser >= 0 && w.Delay >= 0,
+			"workloads: number %d lacks name, users or stock, or has a number below 0", i+1)
+		c.check(w.Delay == 0 || proxied, "workloads: %s: delay needs serve with a database that has an address", w.Name)
+	}
 }
 
 // identities checks that there are tokens where requests need them.
@@ -131,7 +147,8 @@ func (c *checker) sql(s *Shop) {
 			all = append(all, t)
 		}
 	}
-	c.check(len(all) == 0 || s.MySQL != "", "mysql: the DSN of the database that sql needs is missing")
+	c.check(len(all) == 0 || s.database().name != "" || s.Serve.Database != "",
+		"mysql: the DSN of the database that sql needs is missing; or give postgresql, or sqlite")
 	for _, t := range all {
 		c.template("sql: "+t.String(), t, "stock", "coupon")
 	}

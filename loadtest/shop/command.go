@@ -17,11 +17,8 @@ import (
 // values are in its environment: STOCK, COUPON. It ends with ctx, and with this process.
 func run(ctx context.Context, command string, v Values) ([]byte, error) {
 	cmd := exec.Command("/bin/sh", "-c", command)
-	for name, value := range v {
-		cmd.Env = append(cmd.Env, strings.ToUpper(name)+"="+value)
-	}
 	var out, problems bytes.Buffer
-	cmd.Env = append(os.Environ(), cmd.Env...)
+	cmd.Env = append(os.Environ(), v.environment()...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &problems, time.Second // a server that it starts may keep both open
 	stopWatch, err := lab.StartChild(cmd, syscall.SIGTERM)
 	if err != nil {
@@ -34,4 +31,12 @@ func run(ctx context.Context, command string, v Values) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: %.500s", command, err, bytes.TrimSpace(problems.Bytes()))
 	}
 	return out.Bytes(), ctx.Err()
+}
+
+// environment returns the values as variables: STOCK=1.
+func (v Values) environment() (variables []string) {
+	for name, value := range v {
+		variables = append(variables, strings.ToUpper(name)+"="+value)
+	}
+	return variables
 }

@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // A Step is one of the requests that a claim consists of.
@@ -75,7 +73,8 @@ func (s *Shop) Sessions(ctx context.Context, users []User, claims int, coupon st
 	return all, s.prepare(ctx, all)
 }
 
-// prepare takes the steps before the burst. All have taken one before the next begins.
+// prepare takes the steps before the burst, one session after the other. All have taken one
+// before the next begins.
 func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 	if len(s.Steps) == 0 {
 		return nil
@@ -86,13 +85,10 @@ func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 		session.client = &own
 	}
 	for i, step := range s.Steps[:s.burst()] {
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(parallel)
 		for _, session := range all {
-			group.Go(func() error { return session.advance(ctx, step) })
-		}
-		if err := group.Wait(); err != nil {
-			return fmt.Errorf("step %d of %w", i+1, err)
+			if err := session.advance(ctx, step); err != nil {
+				return fmt.Errorf("step %d of %w", i+1, err)
+			}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ package shop
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"example.com/flashsale/internal/faultproxy"
 )
 
 // A Shop is the content of a file.
@@ -23,6 +26,10 @@ type Shop struct {
 	Name   string   `yaml:"name"`
 	URL    Text     `yaml:"url"`    // http://host:port, and perhaps a path
 	Breaks []string `yaml:"breaks"` // the workloads under which the shop has to break a promise
+
+	Version   Text       `yaml:"version"`
+	Serve     Serve      `yaml:"serve"`     // starts the shop, whose address and database are then known
+	Workloads []Workload `yaml:"workloads"` // instead of those of this repository
 
 	Claim   Request       `yaml:"claim"` // or that of Steps at which all wait for one another
 	Steps   []Step        `yaml:"steps"`
@@ -34,13 +41,31 @@ type Shop struct {
 	Users Users    `yaml:"users"`
 	Admin Identity `yaml:"admin"`
 
-	MySQL  Text   `yaml:"mysql"` // a DSN as github.com/go-sql-driver/mysql has it
-	Coupon Text   `yaml:"coupon"`
-	Begin  Begin  `yaml:"begin"`
-	Totals Totals `yaml:"totals"`
+	MySQL      Text   `yaml:"mysql"`      // a DSN as github.com/go-sql-driver/mysql has it
+	PostgreSQL Text   `yaml:"postgresql"` // a URL, as postgres://user@host/database
+	SQLite     Text   `yaml:"sqlite"`     // a file
+	Coupon     Text   `yaml:"coupon"`
+	Begin      Begin  `yaml:"begin"`
+	Totals     Totals `yaml:"totals"`
 
 	OpenLoop OpenLoop `yaml:"open_loop"`
 	Faults   []Fault  `yaml:"faults"`
+
+	served Values            // of a shop that was started
+	proxy  *faultproxy.Proxy // between it and its database
+}
+
+// A Workload is one for a limit of the shop.
+type Workload struct {
+	Name     string        `yaml:"name"`
+	Users    int           `yaml:"users"`
+	Each     int           `yaml:"each"` // claims of each user; 0 is 1
+	Stock    int           `yaml:"stock"`
+	PerUser  int           `yaml:"per_user"` // how many orders a user may have; 0 is 1
+	Coupon   Text          `yaml:"coupon"`   // instead of the shop's
+	Delay    time.Duration `yaml:"delay"`    // of each request to the private database
+	BreaksIn []string      `yaml:"breaks_in"`
+	Report   string        `yaml:"report"` // where it is known to the public that it breaks
 }
 
 // An OpenLoop is claims at a rate that does not depend on the replies.
@@ -113,10 +138,7 @@ func (s *Shop) Scripted() Script {
 	return script
 }
 
-// Title is the name of the shop, or its address.
+// Title is the name of the shop, or its address, and its version.
 func (s *Shop) Title() string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return string(s.URL)
+	return strings.TrimSpace(cmp.Or(s.Name, string(s.URL)) + " " + string(s.Version))
 }

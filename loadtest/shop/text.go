@@ -142,11 +142,13 @@ func (t Template) String() string {
 // MarshalJSON returns the template as it is written.
 func (t Template) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
 
-// bind returns the template as SQL with a question mark for each placeholder, and
-// what these stand for.
-func (t Template) bind(v Values) (query string, args []any) {
-	for _, name := range t.names {
+// bind returns the template as SQL with the mark of the first, the second and so on
+// instead of each placeholder, and what these stand for.
+func (t Template) bind(v Values, mark func(i int) string) (query string, args []any) {
+	query = t.literals[0]
+	for i, name := range t.names {
+		query += mark(i+1) + t.literals[i+1]
 		args = append(args, v[name])
 	}
-	return strings.Join(t.literals, "?"), args
+	return query, args
 }

@@ -92,7 +92,7 @@ func (s *Sale) number(ctx context.Context, query Template, n *Count) error {
 	if query.Empty() {
 		return nil
 	}
-	text, args := query.bind(s.values())
+	text, args := s.bind(query, s.values())
 	n.Known = true
 	if err := s.db.QueryRowContext(ctx, text, args...).Scan(&n.N); err != nil {
 		return fmt.Errorf("%s: %w", query, err)
@@ -157,7 +157,7 @@ func (s *Sale) unmatched(
 
 // keys returns how many rows of query have each key.
 func (s *Sale) keys(ctx context.Context, query Template) (there map[string]int, err error) {
-	text, args := query.bind(s.values())
+	text, args := s.bind(query, s.values())
 	rows, err := s.db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, err
