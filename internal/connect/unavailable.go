@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
@@ -32,13 +33,19 @@ func IsUnavailable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return transaction.IsUnavailable(err) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err) ||
-		redis.IsMasterDownError(err) || redis.IsMaxClientsError(err) ||
-		redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsNoReplicasError(err) ||
-		redis.IsOOMError(err) ||
-		redis.HasErrorPrefix(err, "MISCONF") || redis.IsAuthError(err) || redis.IsPermissionError(err) ||
-		redis.HasErrorPrefix(err, "The user executing the script") || // without the right to a command or key
-		redis.HasErrorPrefix(err, "ACL failure in script") // the same, since Redis 7.2
+	return transaction.IsUnavailable(err) || slices.ContainsFunc(redisRefusals, func(prefix string) bool {
+		return redis.HasErrorPrefix(err, prefix)
+	})
+}
+
+// redisRefusals begin the replies with which Redis refuses calls of this user, whatever
+// their keys hold, until something else has happened.
+var redisRefusals = []string{
+	"LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "BUSY ", // with somebody's script
+	"READONLY ", "NOREPLICAS ", "OOM ", "MISCONF ", "max number of clients",
+	"NOAUTH ", "WRONGPASS ", "NOPERM ", "DENIED ", // protected-mode
+	"The user executing the script", "ACL failure in script", // without a right; the second since Redis 7.2
+	"unknown command", "Unknown Redis command", "Unknown command", // renamed; in a script of Redis, of Valkey
 }
 
 // Cause returns the words in which a server refused a call, without what was called, or

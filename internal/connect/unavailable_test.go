@@ -81,6 +81,20 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 			wantRefusal(t, labtest.Dial(t, server), prefix)
 		})
 	}
+	t.Run("renamed", func(t *testing.T) {
+		t.Parallel()
+		rdb := labtest.Dial(t, labtest.Redis(t, "--rename-command", "INCR", ""))
+		wantRefusal(t, rdb, "unknown command")
+		if err := rdb.Eval(t.Context(), "return redis.call('INCR', 'k')", nil).Err(); !connect.IsUnavailable(err) {
+			t.Errorf("in a script: %v", err)
+		}
+	})
+	t.Run("BUSY", func(t *testing.T) {
+		t.Parallel()
+		rdb := labtest.Dial(t, labtest.Redis(t, "--busy-reply-threshold", "1"))
+		rdb.Eval(t.Context(), "while true do end", nil) // until the client's timeout
+		wantRefusal(t, rdb, "BUSY ")
+	})
 	t.Run("WRONGPASS", func(t *testing.T) {
 		t.Parallel()
 		wantRefusal(t, labtest.DialURL(t, strings.Replace(labtest.Redis(t).URL, "://", "://stranger:wrong@", 1)),
