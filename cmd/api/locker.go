@@ -66,8 +66,7 @@ func openRedlock(cfg config, o *opened) (nodes []redis.UniversalClient, _ []http
 		}
 		nodes, probed = append(nodes, rdb), append(probed, redislock.New(probeRDB))
 	}
-	key := cfg.probeKey()
-	check := func(ctx context.Context) error { return lockMajority(ctx, key, probed) }
+	check := func(ctx context.Context) error { return lockMajority(ctx, cfg.probeKey(), probed) }
 	return nodes, []httpapi.Probe{{Name: "redlock", Check: check}}, nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,20 +19,20 @@ import (
 	"example.com/flashsale/internal/lock/redisson"
 )
 
-// A redisProbe does in Redis what a claim does: it counts, and locks by the locker of
+// A redisProbe does in Redis what claims do: it counts, and locks by the locker of
 // claims. So it fails if the server is full, read-only, paused or without replicas, and
 // if the user lacks a right.
 type redisProbe struct {
 	rdb    redis.UniversalClient
 	ids    *idgen.Worker
 	locker lock.Locker // nil if claims lock elsewhere
-	key    string
+	key    func() string
 	log    *slog.Logger
 	told   atomic.Bool // of the eviction policy
 }
 
 func newRedisProbe(cfg config, rdb redis.UniversalClient, log *slog.Logger) *redisProbe {
-	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: cfg.probeKey(), log: log}
+	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: cfg.probeKey, log: log}
 	switch cfg.Lock {
 	case "redis":
 		p.locker = redislock.Batched(rdb)
@@ -53,7 +54,7 @@ func (c config) probeKey() string { return c.lockPrefix() + "redis_lock:probe:" 
 func (p *redisProbe) check(ctx context.Context) error {
 	err := p.ids.Check(ctx)
 	if err == nil && p.locker != nil {
-		err = tryLock(ctx, p.locker, p.key)
+		err = tryLock(ctx, p.locker, p.key())
 	}
 	if err == nil {
 		p.warnOfEviction(ctx)
@@ -61,17 +62,17 @@ func (p *redisProbe) check(ctx context.Context) error {
 	return explained(err)
 }
 
-// tryLock acquires and releases key.
+// tryLock acquires key, is refused it, extends and releases it.
 func tryLock(ctx context.Context, l lock.Locker, key string) error {
 	const ttl = 2 * time.Second // it ends by itself if the instance dies
 	lease, err := l.TryLock(ctx, key, ttl)
-	switch {
-	case errors.Is(err, lock.ErrLocked): // by a probe whose release was refused
-		return nil
-	case err != nil:
+	if err != nil {
 		return err
 	}
-	return lease.Release(ctx)
+	if _, err = l.TryLock(ctx, key, ttl); errors.Is(err, lock.ErrLocked) {
+		err = lease.Extend(ctx, ttl)
+	}
+	return cmp.Or(err, lease.Release(ctx))
 }
 
 // warnOfEviction warns once if the server may evict locks and counters. It needs the

@@ -87,6 +87,9 @@ func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
 		"paused":      {"CLIENT PAUSE 60000 WRITE", "CLIENT UNPAUSE", "deadline exceeded"},
 		"no scripts":  {user + "-eval -evalsha", user + "+eval +evalsha", "ACL SETUSER"},
 		"no TIME":     {user + "-time", user + "+time", "ACL SETUSER"},
+		"no GET":      {user + "-get", user + "+get", "ACL SETUSER"},
+		"no DEL":      {user + "-del", user + "+del", "ACL SETUSER"},
+		"no PEXPIRE":  {user + "-pexpire", user + "+pexpire", "ACL SETUSER"},
 		"no ids": {user + "resetkeys ~flashsale:redis_lock:*", user + "~flashsale:*",
 			"ACL SETUSER"},
 		"no locks": {user + "resetkeys ~flashsale:icr:*", user + "~flashsale:*", "ACL SETUSER"},
@@ -102,6 +105,11 @@ func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
 			}
 			mustDo(t, admin, c.refuse)
 			eventually(t, func() bool { return i.get(t, "/readyz", "").status == 503 })
+			for range 3 {
+				if r := i.get(t, "/readyz", ""); r.status != 503 {
+					t.Errorf("ready again: %s", r.text)
+				}
+			}
 			if !strings.Contains(i.log.String(), c.says) {
 				t.Errorf("the log does not say %q: %s", c.says, i.log)
 			}

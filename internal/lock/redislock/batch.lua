@@ -6,9 +6,10 @@
 -- Returns one character for each request: 1 if it was done, 2 if released and this
 -- user may not notify the waiters, 0 if another holds the lock or there was none to
 -- release, e if it failed. After them, for each 0, a space and the ms that the lock
--- has left (negative or 0: it has no end, or was to be released); then, for each e,
+-- has left (negative or 0: it has no end, was to be
+-- released, or this user may not ask); then, for each e,
 -- a line feed and the error. A full server refuses those who acquire, and nobody else.
-local call, pcall, results, left, errors = redis.call, redis.pcall, {}, {}, {}
+local pcall, results, left, errors = redis.pcall, {}, {}, {}
 for i = 1, #KEYS do
 	local key, token, ttl = KEYS[i], ARGV[2 * i + 1], ARGV[2 * i + 2]
 	local holder, done
@@ -26,7 +27,8 @@ for i = 1, #KEYS do
 		results[i] = done
 	elseif type(holder) ~= "table" then
 		results[i] = "0"
-		left[#left + 1] = " " .. (ttl == "0" and 0 or call("PTTL", key))
+		local ms = ttl ~= "0" and pcall("PTTL", key)
+		left[#left + 1] = " " .. (type(ms) == "number" and ms or 0)
 	elseif string.find(holder.err, "READONLY", 1, true) then
 		return holder -- of all requests; the client then looks for the master
 	else

@@ -167,6 +167,30 @@ func TestFullServerRefusesNoReleaseOfABatch(t *testing.T) {
 	group.Wait()
 }
 
+// How long a held lock has left is told to those who may ask. The others of a batch are
+// locked nevertheless.
+func TestUserWhoMayNotAskForTheTimeLeftIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	l := redislock.Batched(labtest.DialURL(t, asUser(t, labtest.Redis(t).URL, "~*", "&*", "+@all", "-pttl")))
+	if _, err := l.TryLock(t.Context(), "k", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Go(func() {
+			if _, err := l.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrLocked) {
+				t.Errorf("the held one: %v", err)
+			}
+		})
+		group.Go(func() {
+			if _, err := l.TryLock(t.Context(), fmt.Sprint("other", i), time.Minute); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestSemaphoreAndLatchNeedNeitherChannelNorMemory(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
