@@ -104,7 +104,7 @@ crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one m
 soak: install bin/api bin/loadtest ## mix claims for minutes while every part is killed, suspended and partitioned in turn; SOAK=60s is shorter
 	@bin/loadtest soak
 
-linearizable: install bin/api bin/loadtest ## check histories under faults for linearizability, on twelve seeds, and catch two mutants; SEEDS=50 is longer; out/linearizable/linearizable.json
+linearizable: install bin/api bin/loadtest ## check histories under faults for linearizability, on twelve seeds, and catch four mutants; SEEDS=50 is longer; out/linearizable/linearizable.json
 	@deploy/install.sh locks
 	@bin/loadtest linearizable
 

@@ -13,34 +13,33 @@ import (
 // AppendClaim appends a claim of the coupon to b. headers are those of the user,
 // each with its end of line.
 func AppendClaim(b []byte, host, coupon string, headers []byte) []byte {
-	b = append(append(append(b, "POST /coupons/"...), coupon...), "/orders HTTP/1.1\r\nHost: "...)
-	b = append(append(append(b, host...), "\r\n"...), headers...)
+	return appendClaim(b, host, coupon, "", headers)
+}
+
+func appendClaim(b []byte, host, coupon, query string, headers []byte) []byte {
+	b = append(append(append(append(b, "POST /coupons/"...), coupon...), "/orders"...), query...)
+	b = append(append(append(append(b, " HTTP/1.1\r\nHost: "...), host...), "\r\n"...), headers...)
 	return append(b, "Content-Length: 0\r\n\r\n"...)
 }
 
-// Claim claims coupon for user. The time of a new connection is part of the
-// claim's.
-func (c *Client) Claim(ctx context.Context, signer rig.TokenSigner, user, coupon int64) rig.Claim {
-	return claimOf(user, coupon, c.Do(ctx, signedClaim(nil, signer, user, coupon)))
+// Claim makes the claim of a user, a coupon and a number, and returns it with its reply.
+// The time of a new connection is part of the claim's.
+func (c *Client) Claim(ctx context.Context, signer rig.TokenSigner, one rig.Claim) rig.Claim {
+	return answered(one, c.Do(ctx, signedClaim(nil, signer, one)))
 }
 
 // Claims sends the claims of a phase to address and returns them when it has all
-// replies. next returns the user and the coupon of the n-th. The end of ctx is that
-// of the phase and of the wait, and an error.
+// replies. next returns the n-th. The end of ctx is that of the phase and of the wait,
+// and an error.
 func Claims(
 	ctx context.Context, address string, timeout time.Duration, p Phase, signer rig.TokenSigner,
-	next func(n int) (user, coupon int64),
+	next func(n int) rig.Claim,
 ) (claims []rig.Claim, err error) {
-	type owner struct{ user, coupon int64 }
-	owners := map[int]owner{}
+	sent := map[int]rig.Claim{}
 	g, err := New(address, timeout, func(b []byte, n int) []byte {
-		user, coupon := next(n)
-		owners[n] = owner{user, coupon}
-		return signedClaim(b, signer, user, coupon)
-	}, func(r Reply) {
-		o := owners[r.Request]
-		claims = append(claims, claimOf(o.user, o.coupon, r))
-	})
+		sent[n] = next(n)
+		return signedClaim(b, signer, sent[n])
+	}, func(r Reply) { claims = append(claims, answered(sent[r.Request], r)) })
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +49,18 @@ func Claims(
 	return claims, ctx.Err()
 }
 
-func signedClaim(b []byte, signer rig.TokenSigner, user, coupon int64) []byte {
-	return AppendClaim(b, "flashsale", strconv.FormatInt(coupon, 10), []byte(signer.Headers(user)))
+func signedClaim(b []byte, signer rig.TokenSigner, c rig.Claim) []byte {
+	query := ""
+	if c.Number > 1 {
+		query = "?number=" + strconv.Itoa(c.Number)
+	}
+	return appendClaim(b, "flashsale", strconv.FormatInt(c.Coupon, 10), query, []byte(signer.Headers(c.User)))
 }
 
-func claimOf(user, coupon int64, r Reply) rig.Claim {
-	return rig.Claim{
-		User: user, Coupon: coupon, Sent: r.Due, Received: r.Received,
-		Verdict: verdictOf(r), Order: r.Order, Instance: r.Instance,
-	}
+// answered returns c with its reply.
+func answered(c rig.Claim, r Reply) rig.Claim {
+	c.Sent, c.Received, c.Verdict, c.Order, c.Instance = r.Due, r.Received, verdictOf(r), r.Order, r.Instance
+	return c
 }
 
 func verdictOf(r Reply) string {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -84,6 +85,22 @@ func (a Account) Unsold(wanted int) int { return max(0, min(a.Stock, wanted-a.Or
 // stock.
 func (a Account) Balanced() bool { return a.Stock+a.Orders == a.InitialStock }
 
+// Broken returns the promises that the accounts break, each with what breaks it. One
+// statement reads stock and orders, so they add up at all times, not only at rest.
+func Broken(accounts ...Account) (broken []string) {
+	for _, a := range accounts {
+		switch {
+		case a.Stock < 0 || a.Oversold() > 0:
+			broken = append(broken, fmt.Sprintf("I1: oversold: %+v", a))
+		case a.Duplicates != 0:
+			broken = append(broken, fmt.Sprintf("I2: more than they may: %+v", a))
+		case !a.Balanced():
+			broken = append(broken, fmt.Sprintf("I3: stock and orders do not add up: %+v", a))
+		}
+	}
+	return broken
+}
+
 // Totals sums up the accounts of several coupons.
 type Totals struct {
 	Orders        int `json:"orders"`
@@ -141,58 +158,94 @@ func (s *Sale) Check(ctx context.Context, coupons []int64, acknowledged, sent in
 		return err
 	}
 	t := Total(accounts, 0)
-	if t.Oversold+t.Duplicates+t.Surplus+t.Unbalanced > 0 || t.Orders < acknowledged || t.Orders > sent {
+	if len(Broken(accounts...)) > 0 || t.Orders < acknowledged || t.Orders > sent {
 		return fmt.Errorf("of %d claims %d were acknowledged, but the database says %+v", sent, acknowledged, accounts)
 	}
 	return nil
 }
 
-// Missing returns the claims that were told of an order which the database does
-// not have, or has for another user or coupon, or of which an earlier one was told
-// as well. A claim that does not know its user or its coupon may have any.
+// Missing returns the claims that were told of an order which the database does not have,
+// among those that count or those that have ended, or has for another user, coupon or
+// number, or of which an earlier one was told as well. A claim that does not know its user
+// or its coupon may have any.
 func (s *Sale) Missing(ctx context.Context, told []Claim) (missing []Claim, err error) {
-	const perStatement = 2000
+	ids := make([]string, len(told))
+	for i, c := range told {
+		ids[i] = c.Order
+	}
+	orders, err := s.OrdersByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	matched := map[string]bool{}
-	for chunk := range slices.Chunk(told, perStatement) {
-		orders, err := s.orders(ctx, chunk)
-		if err != nil {
-			return nil, fmt.Errorf("audit orders: %w", err)
+	for _, c := range told {
+		if o, found := orders[c.Order]; !found || matched[c.Order] || !o.isOf(c) {
+			missing = append(missing, c)
+			continue
 		}
-		for _, c := range chunk {
-			order, found := orders[c.Order]
-			if !found || matched[c.Order] || c.User != 0 && c.User != order.User ||
-				c.Coupon != 0 && c.Coupon != order.Coupon {
-				missing = append(missing, c)
-				continue
-			}
-			matched[c.Order] = true
-		}
+		matched[c.Order] = true
 	}
 	return missing, nil
 }
 
-// An order is a row of coupon_orders.
-type order struct {
-	ID     string
-	User   int64 `db:"user_id"`
-	Coupon int64 `db:"coupon_id"`
+// An Order is what the database has of one order, whether or not it has ended.
+type Order struct {
+	ID        string
+	User      int64 `db:"user_id"`
+	Coupon    int64 `db:"coupon_id"`
+	Number    int
+	CreatedAt time.Time  `db:"created_at"`
+	UsedAt    *time.Time `db:"used_at"`
+	UsedRef   string     `db:"used_ref"`
+	EndedAt   *time.Time `db:"ended_at"`
+	How       string     // it has ended: returned or expired; empty if it counts
 }
 
-// orders reads the orders that claims were told of.
-func (s *Sale) orders(ctx context.Context, told []Claim) (map[string]order, error) {
-	ids := make([]int64, len(told))
-	for i, c := range told {
-		ids[i], _ = strconv.ParseInt(c.Order, 10, 64) // 0 is no order's id
+// isOf reports whether c can have been told of o.
+func (o Order) isOf(c Claim) bool {
+	return (c.User == 0 || c.User == o.User) && (c.Coupon == 0 || c.Coupon == o.Coupon) &&
+		(c.Number == 0 || c.Number == o.Number)
+}
+
+// OrdersByID returns those of the named orders that there are, whether or not they have
+// ended.
+func (s *Sale) OrdersByID(ctx context.Context, ids []string) (map[string]Order, error) {
+	const perStatement = 2000
+	orders := make(map[string]Order, len(ids))
+	for chunk := range slices.Chunk(ids, perStatement) {
+		numbers := make([]int64, len(chunk))
+		for i, id := range chunk {
+			numbers[i], _ = strconv.ParseInt(id, 10, 64) // 0 is no order's id
+		}
+		found, err := s.orders(ctx, "id", numbers)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range found {
+			orders[o.ID] = o
+		}
 	}
-	q, args, err := sqlx.In("SELECT id, user_id, coupon_id FROM coupon_orders WHERE id IN (?)", ids)
+	return orders, nil
+}
+
+// Orders returns the orders of a coupon, those that count and those that have ended.
+func (s *Sale) Orders(ctx context.Context, couponID int64) ([]Order, error) {
+	return s.orders(ctx, "coupon_id", []int64{couponID})
+}
+
+func (s *Sale) orders(ctx context.Context, column string, values []int64) (orders []Order, err error) {
+	q, args, err := sqlx.In(`
+		SELECT id, user_id, coupon_id, number, created_at, used_at, COALESCE(used_ref, '') AS used_ref,
+		       NULL AS ended_at, '' AS how
+		FROM coupon_orders WHERE `+column+` IN (?)
+		UNION ALL
+		SELECT id, user_id, coupon_id, number, created_at, NULL, '', ended_at, how
+		FROM coupon_orders_ended WHERE `+column+` IN (?)`, values, values)
+	if err == nil {
+		err = s.DB.SelectContext(ctx, &orders, q, args...)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("audit orders: %w", err)
 	}
-	var rows []order
-	err = s.DB.SelectContext(ctx, &rows, q, args...)
-	orders := make(map[string]order, len(rows))
-	for _, o := range rows {
-		orders[o.ID] = o
-	}
-	return orders, err
+	return orders, nil
 }

@@ -38,6 +38,23 @@ func TestTotalCountsEachCouponForItself(t *testing.T) {
 	}
 }
 
+func TestAccountBreaksThePromiseThatItsNumbersBreak(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]Account{
+		"":               {InitialStock: 10, Stock: 4, Orders: 6, Users: 6},
+		"I1: oversold":   {InitialStock: 10, Stock: -2, Orders: 12, Users: 12},
+		"I1":             {InitialStock: 10, Stock: -1, Orders: 11, Users: 11},
+		"I2: more than":  {InitialStock: 10, Stock: 4, Orders: 6, Users: 5, Duplicates: 1},
+		"I3: stock and":  {InitialStock: 10, Stock: 0, Orders: 9, Users: 9},
+		"I3: stock and ": {InitialStock: 10, Stock: 2, Orders: 9, Users: 9}, // an order took no unit
+	} {
+		broken := Broken(a, Account{})
+		if want == "" && len(broken) > 0 || want != "" && (len(broken) != 1 || !strings.HasPrefix(broken[0], want)) {
+			t.Errorf("%+v: %q, want %q", a, broken, want)
+		}
+	}
+}
+
 func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	sale := newSale(t, start(t))
@@ -48,7 +65,10 @@ func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 	if err := sale.AddOrders(t.Context(), coupon, 2); err != nil {
 		t.Fatal(err)
 	}
+	sale.DB.MustExec(`INSERT INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how)
+		VALUES (5, ?, 7, 2, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 'returned')`, coupon)
 	first, second := Claim{User: UserID(0), Coupon: coupon, Order: "4294967297"}, Claim{Order: "4294967298"}
+	ended, otherNumber := Claim{User: 7, Number: 2, Order: "5"}, Claim{User: 7, Number: 1, Order: "5"}
 	notThere, noID := Claim{Order: "9"}, Claim{}
 	anothers := Claim{User: UserID(1), Coupon: coupon, Order: first.Order}
 	otherCoupon := Claim{User: UserID(1), Coupon: 7, Order: second.Order}
@@ -60,6 +80,8 @@ func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 		"the order of another":       {[]Claim{anothers}, []Claim{anothers}},
 		"an order of another coupon": {[]Claim{otherCoupon}, []Claim{otherCoupon}},
 		"of a user, any coupon":      {[]Claim{userOnly}, nil},
+		"an order that has ended":    {[]Claim{ended}, nil},
+		"of another number":          {[]Claim{otherNumber}, []Claim{otherNumber}},
 		"of another, any coupon":     {[]Claim{anothersUser}, []Claim{anothersUser}},
 	} {
 		if got, err := sale.Missing(t.Context(), c.told); err != nil || cmp.Diff(c.want, got) != "" {

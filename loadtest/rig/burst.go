@@ -22,6 +22,7 @@ type Span struct{ Sent, Received time.Time }
 // A Claim is one claim and the reply to it.
 type Claim struct {
 	User, Coupon   int64 // 0 if they are not known
+	Number         int   // which of the user's orders of the coupon; 0 is the first
 	Sent, Received time.Time
 	Verdict        string // accepted, the code of a refusal, or one after which the outcome is unknown
 	Order          string // the id that the reply names

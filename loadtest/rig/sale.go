@@ -110,6 +110,14 @@ func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, 
 	return c.ID, err
 }
 
+// Rule gives a coupon that nobody has read yet rules, whatever the API allows.
+func (s *Sale) Rule(ctx context.Context, couponID int64, r coupon.Rules) error {
+	_, err := s.DB.ExecContext(ctx,
+		`INSERT INTO coupon_rules (coupon_id, per_user, hold_seconds, returnable) VALUES (?, ?, ?, ?)`,
+		couponID, r.PerUser, r.HoldSeconds, r.Returnable)
+	return err
+}
+
 // AddOrders inserts an order of the coupon for each of UserID(0) to
 // UserID(n-1). It does not change the stock.
 func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {

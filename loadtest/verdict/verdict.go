@@ -5,6 +5,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 )
 
@@ -97,4 +98,19 @@ func (c Count) String() string {
 		return c.Verdict.String()
 	}
 	return fmt.Sprintf("%d %s", c.N, c.Verdict)
+}
+
+// attempts bounds Repeat. That claims meet is likely, not certain.
+const attempts = 5
+
+// Repeat runs a row, and runs it again while it is void or lucky, five times at most.
+// The verdicts of the last run count.
+func Repeat(run func() (Verdict, error)) error {
+	for n := 1; ; n++ {
+		v, err := run()
+		if err != nil || n == attempts || v != Void && v != Lucky {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "         %s: again\n", v)
+	}
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -63,5 +64,23 @@ func TestVerdictIsOneWordInJSON(t *testing.T) {
 	t.Parallel()
 	if b, err := json.Marshal(Broke); err != nil || string(b) != `"broke"` {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestRowThatProvesNothingIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		verdicts []Verdict
+		want     int
+	}{
+		"held": {[]Verdict{Held}, 1}, "broke": {[]Verdict{Broke}, 1}, "wrong": {[]Verdict{Wrong}, 1},
+		"void, lucky, then held": {[]Verdict{Void, Lucky, Held}, 3},
+		"always void":            {slices.Repeat([]Verdict{Void}, 9), 5},
+	} {
+		n := 0
+		err := Repeat(func() (Verdict, error) { n++; return test.verdicts[n-1], nil })
+		if err != nil || n != test.want {
+			t.Errorf("%s: run %d times, want %d; %v", name, n, test.want, err)
+		}
 	}
 }

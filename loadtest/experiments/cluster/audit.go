@@ -66,7 +66,7 @@ func auditAll(ctx context.Context, servers []*lab.MySQL, sale *rig.Sale, b *buye
 			return nil, err
 		}
 		if all = append(all, a); !a.keptWith(all[0]) {
-			b.violations.Add("%+v", a)
+			b.Violations.Add("%+v", a)
 		}
 	}
 	return all, nil

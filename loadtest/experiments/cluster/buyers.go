@@ -3,14 +3,13 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/generator"
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 const (
@@ -24,53 +23,63 @@ const (
 // leaves the outcome open a buyer claims again for the same user, as the API
 // tells its clients to.
 type buyers struct {
-	*history.History
-	violations history.Violations
-	client     *generator.Client
-	signer     rig.TokenSigner
-	coupon     int64
-	users      atomic.Int64
-	over       context.Context // ends with the sale
-	end        context.CancelFunc
-	wg         sync.WaitGroup
+	trial.History
+	client *generator.Client
+	signer rig.TokenSigner
+	coupon int64
+	users  atomic.Int64
 }
 
-// startBuyers starts the buyers of a coupon at f.
-func (r *run) startBuyers(f *fleet, coupon int64) (*buyers, error) {
-	client, err := generator.NewClient(f.Address(), replyLimit)
-	if err != nil {
-		return nil, err
-	}
-	b := &buyers{History: history.New(), client: client, signer: r.stack.Signer(), coupon: coupon}
-	b.over, b.end = context.WithCancel(context.Background())
-	for range buyerCount {
-		b.wg.Go(func() {
-			for b.over.Err() == nil {
-				b.buyFor(rig.UserID(int(b.users.Add(1))))
+// calm is how long a sale runs before a fault and after its healing.
+const calm = 2 * time.Second
+
+// sell sells a coupon before, during and after the fault. repaired returns when
+// every server takes part again.
+func (r *run) sell(
+	ctx context.Context, f *fleet, coupon int64, one fault.Fault, repaired func() error,
+) (*buyers, Outage, error) {
+	b := &buyers{coupon: coupon}
+	course, err := r.play(ctx, f, b, trial.Schedule{
+		Faults: []fault.Fault{one}, Rest: calm,
+		Recovered: func(ctx context.Context, _ trial.Strike) error {
+			if err := repaired(); err != nil {
+				return err
 			}
-		})
+			return b.awaitSales(ctx)
+		},
+	})
+	if err != nil {
+		return nil, Outage{}, err
 	}
-	return b, nil
+	return b, outageOf(b.Claims(), course.Strikes[0].Span, course.End), nil
 }
 
-// stop ends the sale. It returns when every user who has claimed has a verdict.
-func (b *buyers) stop() {
-	b.end()
-	b.wg.Wait()
-	b.client.Close()
+// play lets buyers buy at f while a schedule lasts, and until every user who has claimed
+// has a verdict.
+func (r *run) play(ctx context.Context, f *fleet, b *buyers, s trial.Schedule) (c trial.Course, err error) {
+	b.signer = r.stack.Signer()
+	if b.client, err = generator.NewClient(f.Address(), replyLimit); err != nil {
+		return c, err
+	}
+	defer b.client.Close()
+	return s.Run(ctx, trial.Clients(buyerCount, func(ctx context.Context, _ int) {
+		for ctx.Err() == nil {
+			b.buyFor(ctx, rig.UserID(int(b.users.Add(1))))
+		}
+	}))
 }
 
-// buyFor claims for user until there is a verdict.
-func (b *buyers) buyFor(user int64) {
+// buyFor claims for user until there is a verdict. The sale is over when ctx ends.
+func (b *buyers) buyFor(ctx context.Context, user int64) {
 	var deadline time.Time
 	for !b.claim(user) {
 		time.Sleep(retryPause)
 		switch {
-		case b.over.Err() == nil:
+		case ctx.Err() == nil:
 		case deadline.IsZero():
 			deadline = time.Now().Add(settleLimit)
 		case time.Now().After(deadline):
-			b.violations.Add("user %d has no verdict %s after the sale", user, settleLimit)
+			b.Violations.Add("user %d has no verdict %s after the sale", user, settleLimit)
 			return
 		}
 	}
@@ -78,15 +87,13 @@ func (b *buyers) buyFor(user int64) {
 
 // claim claims once for user and reports whether the reply is final.
 func (b *buyers) claim(user int64) (final bool) {
-	c := b.client.Claim(context.Background(), b.signer, user, b.coupon)
-	if err := b.Add(c); err != nil {
-		b.violations.Add("%v", err)
-	}
+	c := b.client.Claim(context.Background(), b.signer, rig.Claim{User: user, Coupon: b.coupon})
+	b.Add(c)
 	switch {
 	case c.Failed(), c.Verdict == "claim_in_progress":
 		return false
 	case c.Verdict != rig.Accepted && c.Verdict != "already_claimed":
-		b.violations.Add("user %d was told %s", user, c.Verdict)
+		b.Violations.Add("user %d was told %s", user, c.Verdict)
 	}
 	return true
 }
@@ -104,34 +111,4 @@ func (b *buyers) awaitSales(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// calm is how long a sale runs before a fault and after its healing.
-const calm = 2 * time.Second
-
-// sell sells a coupon before, during and after the fault. repaired returns when
-// every server takes part again.
-func (r *run) sell(
-	ctx context.Context, f *fleet, coupon int64, fault fault.Fault, repaired func() error,
-) (*buyers, Outage, error) {
-	b, err := r.startBuyers(f, coupon)
-	if err != nil {
-		return nil, Outage{}, err
-	}
-	defer b.stop()
-	rig.Sleep(ctx, calm)
-	struck, healed, err := fault.Inject(ctx)
-	if err == nil {
-		err = repaired()
-	}
-	if err == nil {
-		err = b.awaitSales(ctx)
-	}
-	if err != nil {
-		return nil, Outage{}, err
-	}
-	rig.Sleep(ctx, calm)
-	end := time.Now()
-	b.stop()
-	return b, outageOf(b.Claims(), history.Span{Begin: struck, End: healed}, end), ctx.Err()
 }

@@ -9,11 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strings"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // Run prints the tables and writes out/cluster/cluster.json. CLUSTER=quick is
@@ -24,7 +25,7 @@ func Run(ctx context.Context) error {
 		return err
 	}
 	return rig.With(func(s *rig.Stack) error {
-		r := run{stack: s, quick: quick, result: Result{Pass: true}}
+		r := run{stack: s, quick: quick}
 		return r.run(ctx)
 	}, rig.LargeDatabase...)
 }
@@ -41,11 +42,11 @@ type run struct {
 // A Result is the content of cluster.json.
 type Result struct {
 	rig.Environment
-	Promotions  []Promotion  `json:"promotions"`
-	Rates       []Rate       `json:"rates"`
-	Disruptions []Disruption `json:"disruptions"`
-	NotRun      []string     `json:"not_run"` // what the installed database server cannot do
-	Pass        bool         `json:"pass"`
+	Promotions  []*Promotion  `json:"promotions"`
+	Rates       []*Rate       `json:"rates"`
+	Disruptions []*Disruption `json:"disruptions"`
+	NotRun      []string      `json:"not_run"` // what the installed database server cannot do
+	Pass        bool          `json:"pass"`
 }
 
 func (r *run) run(ctx context.Context) (err error) {
@@ -59,12 +60,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	failed := errors.Join(r.runMariaDB(ctx), r.runGroups(ctx))
-	r.result.Pass = r.result.Pass && failed == nil
-	r.result.print() // what was measured before as well
-	if err := rig.WriteJSON(filepath.Join("out", "cluster", "cluster.json"), r.result); err != nil {
-		return errors.Join(failed, err)
-	}
-	return errors.Join(failed, r.result.writePage(), rig.Proven(r.result.Pass))
+	return errors.Join(failed, r.result.conclude(failed == nil)) // what was measured before as well
 }
 
 // runMariaDB runs what needs MariaDB.
@@ -75,7 +71,9 @@ func (r *run) runMariaDB(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	if err := r.runPromotions(ctx); err != nil {
+	promotions, err := trial.Run(ctx, r.promotions()...)
+	r.result.Promotions = promotions
+	if err != nil {
 		return err
 	}
 	return r.runSite(ctx, startGalera, lab.OneWriter, lab.AllWriters)
@@ -96,49 +94,45 @@ func (r *run) runGroups(ctx context.Context) error {
 }
 
 // runSite measures rates on a cluster, and disrupts it.
-func (r *run) runSite(
-	ctx context.Context, start func(*lab.Lab, []*lab.Host) (cluster, error), routings ...lab.Routing,
-) error {
+func (r *run) runSite(ctx context.Context, start startCluster, routings ...lab.Routing) error {
 	s, err := startSite(r.stack.Lab, r.network, start, routings...)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	if err := r.measureRates(ctx, s); err != nil {
+	rates, err := trial.Run(ctx, r.rates(s)...)
+	r.result.Rates = append(r.result.Rates, rates...)
+	if err != nil {
 		return err
 	}
-	return r.runDisruptions(ctx, s)
-}
-
-func (r *run) runPromotions(ctx context.Context) error {
-	steps := rig.NewSteps(len(promotions()))
-	for _, p := range promotions() {
-		steps.Next("%s replication, %s", p.Replication, p.cause())
-		p, err := r.promote(ctx, p)
-		if err != nil {
+	for _, routing := range routings {
+		if err := r.disrupt(ctx, s, routing); err != nil {
 			return err
 		}
-		r.result.Promotions, r.result.Pass = append(r.result.Promotions, p), r.result.Pass && p.Verdict.Pass()
 	}
 	return nil
 }
 
-func (r Result) print() {
-	for _, t := range []struct {
-		title string
-		report.Table
-		rows int
-	}{
-		{"The primary is killed in mid-sale and its replica promoted:", promotionsTable(r.Promotions), len(r.Promotions)},
-		{"Claims of one coupon, by three instances:", ratesTable(r.Rates), len(r.Rates)},
-		{"Members and HAProxy fail in mid-sale:", disruptionColumns.Table(r.Disruptions), len(r.Disruptions)},
-	} {
-		if t.rows > 0 {
-			fmt.Println("\n" + t.title)
-			t.Print()
-		}
+// conclude prints and writes the result. complete says that all of it was measured.
+func (r *Result) conclude(complete bool) error {
+	promotions := report.Section{
+		Title: "The primary is killed in mid-sale and its replica promoted", Table: promotionColumns.Table(r.Promotions),
+		Text: "After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
 	}
-	for _, reason := range r.NotRun {
-		fmt.Println("\nNot run:", reason)
+	for _, p := range r.Promotions {
+		promotions.Judge(p.Verdict, p.Violations...)
 	}
+	rates, disruptions := ratesSection(r.Rates), disruptionsSection(r.Disruptions)
+	r.Pass = complete && report.Pass(promotions, rates, disruptions)
+	summary := "Sales on a primary whose replica is promoted, and on three members of a Galera cluster or a " +
+		"replication group behind HAProxy, with kills, freezes and cut-offs in the middle. Every promise is judged by " +
+		"every server's own data."
+	if len(r.NotRun) > 0 {
+		summary += " Not run: " + strings.Join(r.NotRun, "; ") + "."
+	}
+	report.Say("%s", summary)
+	return report.Conclude("cluster", r, report.Report{
+		Title: "A database of several servers", Pass: r.Pass, Environment: r.Environment, Summary: summary,
+		Sections: []report.Section{promotions, rates, disruptions},
+	})
 }

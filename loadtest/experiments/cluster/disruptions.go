@@ -6,9 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -16,96 +20,120 @@ import (
 type Disruption struct {
 	Cluster    string          `json:"cluster"`
 	Fault      string          `json:"fault"`
-	Routing    string          `json:"routing"`
+	Routing    lab.Routing     `json:"routing"`
 	Outage     Outage          `json:"outage"`
 	Audits     []Audit         `json:"audits"` // of every member
 	Violations []string        `json:"violations"`
 	Verdict    verdict.Verdict `json:"verdict"`
+
+	fault      fault.Fault
+	quorumLost bool // no member can commit while it lasts
+	quick      bool // is part of a short run as well
+	run        *run
+	site       *site
+	fleet      *fleet
 }
 
-// runDisruptions runs a sale for each fault.
-func (r *run) runDisruptions(ctx context.Context, s *site) error {
-	all := s.disruptions(s)
-	if r.quick {
-		all = slices.DeleteFunc(all, func(d disruption) bool { return !d.quick })
-	}
-	steps := rig.NewSteps(len(all))
-	for _, routing := range s.routings {
-		if err := s.reset(ctx); err != nil {
-			return err
-		}
-		f, err := r.startFleet(ctx, s.members()[0], s.proxies[routing].DSN)
-		if err != nil {
-			return err
-		}
-		for _, d := range all {
-			if d.routing != routing {
-				continue
-			}
-			steps.Next("%s: %s, %s", s.name(), d.Name, routing)
-			result, err := r.disrupt(ctx, s, f, d)
-			if err != nil {
-				return fmt.Errorf("%s: %w", d.Name, err)
-			}
-			r.result.Disruptions = append(r.result.Disruptions, result)
-			r.result.Pass = r.result.Pass && result.Verdict.Pass()
-		}
-		if err := f.stop(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// disrupt sells a new coupon before, during and after the fault.
-func (r *run) disrupt(ctx context.Context, s *site, f *fleet, d disruption) (Disruption, error) {
-	result := Disruption{Cluster: s.name(), Fault: d.Name, Routing: string(d.routing)}
+// disrupt runs a sale for each fault in a routing.
+func (r *run) disrupt(ctx context.Context, s *site, routing lab.Routing) error {
 	if err := s.reset(ctx); err != nil {
-		return result, err
+		return err
 	}
-	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
+	return r.withFleet(ctx, s.members[0], s.proxies[routing].DSN, func(f *fleet) error {
+		var rows []*Disruption
+		for _, d := range s.faults(s) {
+			if d.Routing == routing && (d.quick || !r.quick) {
+				d.Cluster, d.Fault, d.run, d.site, d.fleet = s.name, d.fault.Name, r, s, f
+				rows = append(rows, d)
+			}
+		}
+		done, err := trial.Run(ctx, rows...)
+		r.result.Disruptions = append(r.result.Disruptions, done...)
+		return err
+	})
+}
+
+func (d *Disruption) String() string { return fmt.Sprintf("%s: %s, %s", d.Cluster, d.Fault, d.Routing) }
+
+// Run sells a new coupon before, during and after the fault.
+func (d *Disruption) Run(ctx context.Context) (verdict.Verdict, error) {
+	if err := d.site.reset(ctx); err != nil {
+		return "", err
+	}
+	coupon, err := d.fleet.sale.AddCoupon(ctx, unlimitedStock)
 	if err != nil {
-		return result, err
+		return "", err
 	}
-	if err := s.awaitCoupon(ctx, f, coupon); err != nil {
-		return result, err
+	if err := awaitCoupon(ctx, d.site.members, d.fleet, coupon); err != nil {
+		return "", err
 	}
-	b, outage, err := r.sell(ctx, f, coupon, d.Fault, s.await)
-	if err != nil {
-		return result, err
+	var b *buyers
+	if b, d.Outage, err = d.run.sell(ctx, d.fleet, coupon, d.fault, d.site.await); err != nil {
+		return "", err
 	}
-	result.Outage = outage
-	d.judge(b, outage.struck)
+	if d.quorumLost {
+		b.judgeLostQuorum(d.Outage.struck, d.Outage.struck.Add(d.fault.Lasts))
+	}
 	// After the loss of a quorum the first two members of a group that meet may expel the
 	// third, which all have just seen online. It joins them again by itself.
-	if err := s.await(); err != nil {
-		return result, err
+	if err := d.site.await(); err != nil {
+		return "", err
 	}
-	result.Audits, err = auditAll(ctx, s.members(), f.sale, b)
-	result.Violations = b.violations.All()
-	result.Verdict = verdict.Of(false, len(result.Violations) > 0, outage.Accepted > 0)
-	return result, err
+	d.Audits, err = auditAll(ctx, d.site.members, d.fleet.sale, b)
+	d.Violations = b.All()
+	d.Verdict = verdict.Of(false, len(d.Violations) > 0, d.Outage.Accepted > 0)
+	return d.Verdict, err
 }
 
-var disruptionColumns = report.Columns[Disruption]{
-	report.Main("cluster", func(d Disruption) string { return d.Cluster }),
-	report.Main("fault", func(d Disruption) string { return d.Fault }),
-	report.Main("routing", func(d Disruption) string { return d.Routing }),
-	report.Detail("lasted", func(d Disruption) string { return seconds(d.Outage.Lasted) }),
-	report.Detail("accepted", func(d Disruption) int { return d.Outage.Accepted }),
-	report.Main("503s", func(d Disruption) int { return d.Outage.Unavailable }),
-	report.Detail("lost", func(d Disruption) int { return d.Outage.Lost }),
-	report.Detail("503s for", func(d Disruption) string { return seconds(d.Outage.FailedTime) }),
-	report.Main("gap", func(d Disruption) string { return seconds(d.Outage.Gap) }),
-	report.Detail("resumed", func(d Disruption) string { return seconds(d.Outage.Resumed) }),
-	report.Detail("normal", func(d Disruption) string { return seconds(d.Outage.Normal) }),
-	report.Detail("orders", Disruption.orders),
-	report.Main("missing", Disruption.missing),
-	report.Main("verdict", func(d Disruption) verdict.Verdict { return d.Verdict }),
+// noticed is how long after the loss of quorum a commit may still succeed: the
+// nodes had all received it.
+const noticed = time.Second
+
+// judgeLostQuorum adds what may not be without a quorum: every claim has to be refused
+// with 503.
+func (b *buyers) judgeLostQuorum(struck, healing time.Time) {
+	claims := b.Claims()
+	if n := acceptedBetween(claims, struck.Add(noticed), healing); n > 0 {
+		b.Violations.Add("%d claims were accepted without a quorum", n)
+	}
+	if !slices.ContainsFunc(claims, func(c rig.Claim) bool {
+		return c.Failed() && c.Verdict != rig.Lost && c.Received.After(struck) && c.Received.Before(healing)
+	}) {
+		b.Violations.Add("no claim was refused with 503 although there was no quorum")
+	}
+}
+
+func disruptionsSection(rows []*Disruption) report.Section {
+	s := report.Section{Title: "Members and HAProxy fail in mid-sale", Table: disruptionColumns.Table(rows)}
+	for _, d := range rows {
+		s.Judge(d.Verdict, d.Violations...)
+		s.Charts = append(s.Charts, report.Curves{
+			Caption: d.String(), XName: "s since the fault", YName: "replies/s", Series: d.Outage.curves,
+			Marks: []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
+		})
+	}
+	return s
+}
+
+var disruptionColumns = report.Columns[*Disruption]{
+	report.Main("cluster", func(d *Disruption) string { return d.Cluster }),
+	report.Main("fault", func(d *Disruption) string { return d.Fault }),
+	report.Main("routing", func(d *Disruption) lab.Routing { return d.Routing }),
+	report.Detail("lasted", func(d *Disruption) string { return seconds(d.Outage.Lasted) }),
+	report.Detail("accepted", func(d *Disruption) int { return d.Outage.Accepted }),
+	report.Main("503s", func(d *Disruption) int { return d.Outage.Unavailable }),
+	report.Detail("lost", func(d *Disruption) int { return d.Outage.Lost }),
+	report.Detail("503s for", func(d *Disruption) string { return seconds(d.Outage.FailedTime) }),
+	report.Main("gap", func(d *Disruption) string { return seconds(d.Outage.Gap) }),
+	report.Detail("resumed", func(d *Disruption) string { return seconds(d.Outage.Resumed) }),
+	report.Detail("normal", func(d *Disruption) string { return seconds(d.Outage.Normal) }),
+	report.Detail("orders", (*Disruption).orders),
+	report.Main("missing", (*Disruption).missing),
+	report.Main("verdict", func(d *Disruption) verdict.Verdict { return d.Verdict }),
 }
 
 // orders returns how many each member has, or the one number that all have.
-func (d Disruption) orders() string {
+func (d *Disruption) orders() string {
 	var all []string
 	for _, a := range d.Audits {
 		all = append(all, strconv.Itoa(a.Orders))
@@ -114,9 +142,11 @@ func (d Disruption) orders() string {
 }
 
 // missing returns how many acknowledged orders one member lacks at most.
-func (d Disruption) missing() (most int) {
+func (d *Disruption) missing() (most int) {
 	for _, a := range d.Audits {
 		most = max(most, a.Missing)
 	}
 	return most
 }
+
+func seconds(s float64) string { return fmt.Sprintf("%.1f s", s) }

@@ -21,24 +21,20 @@ type fleet struct {
 	sale *rig.Sale
 }
 
-// startFleet creates a sale on m. Its instances reach the named database by dsn.
-func (r *run) startFleet(
-	ctx context.Context, m *lab.MySQL, dsn func(database string) string, settings ...string,
-) (*fleet, error) {
+// withFleet creates a sale on m and runs job with its instances, which reach the named
+// database by dsn.
+func (r *run) withFleet(
+	ctx context.Context, m *lab.MySQL, dsn func(database string) string, job func(*fleet) error, settings ...string,
+) error {
 	settings = append([]string{"REDIS_URL=" + r.redis.URL, "LOG_LEVEL=error"}, settings...)
 	sale, err := r.stack.NewSaleOn(ctx, m, dsn, settings...)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer sale.Close()
 	f, err := sale.StartFleet("api", lab.StartNginx, make([][]string, instances)...)
 	if err != nil {
-		return nil, errors.Join(err, sale.Close())
+		return err
 	}
-	return &fleet{f, sale}, nil
-}
-
-// stop stops nginx and the instances.
-func (f *fleet) stop() error {
-	_ = f.sale.Close() // fails if the server has been killed
-	return f.Stop()
+	return errors.Join(job(&fleet{f, sale}), f.Stop())
 }

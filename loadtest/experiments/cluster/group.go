@@ -9,36 +9,30 @@ import (
 	"example.com/flashsale/loadtest/fault"
 )
 
-// A group is a MySQL replication group.
-type group struct {
-	*lab.ReplicationGroup
-	mode lab.GroupMode
-}
-
-// startGroup returns a function that starts a group in a mode.
-func startGroup(mode lab.GroupMode) func(*lab.Lab, []*lab.Host) (cluster, error) {
+// startGroup returns a function that starts a MySQL replication group in a mode.
+func startGroup(mode lab.GroupMode) startCluster {
 	return func(l *lab.Lab, hosts []*lab.Host) (cluster, error) {
 		g, err := lab.StartReplicationGroupOn(l, mode, hosts, "--max-connections=1000")
-		return group{g, mode}, err
+		if err != nil {
+			return cluster{}, err
+		}
+		c := cluster{
+			name: "Group Replication, " + string(mode), members: g.Members, await: g.AwaitOnline, kill: g.Kill,
+			conflicts: func(ctx context.Context) (conflicts, error) { return groupConflicts(ctx, g.Members[0]) },
+			// the first member becomes the primary, as an operator may make it when it is back
+			reset: func(ctx context.Context) error { return g.SetPrimary(ctx, g.Members[0]) }, faults: primaryFaults,
+		}
+		if mode == lab.MultiPrimary {
+			c.reset, c.faults = func(context.Context) error { return nil }, multiPrimaryFaults
+		}
+		return c, nil
 	}
 }
 
-func (g group) name() string          { return "Group Replication, " + string(g.mode) }
-func (g group) members() []*lab.MySQL { return g.Members }
-func (g group) await() error          { return g.AwaitOnline() }
-
-// reset makes the first member the primary, as an operator may when it is back.
-func (g group) reset(ctx context.Context) error {
-	if g.mode == lab.MultiPrimary {
-		return nil
-	}
-	return g.SetPrimary(ctx, g.Members[0])
-}
-
-// conflicts returns those at certification, which every member counts.
-func (g group) conflicts(ctx context.Context) (conflicts, error) {
+// groupConflicts returns those at certification, which every member counts.
+func groupConflicts(ctx context.Context, member *lab.MySQL) (conflicts, error) {
 	c := conflicts{uncounted: true}
-	db, err := connect.MySQL(g.Members[0].DSN("performance_schema"), 1)
+	db, err := connect.MySQL(member.DSN("performance_schema"), 1)
 	if err != nil {
 		return c, err
 	}
@@ -53,22 +47,23 @@ func (g group) conflicts(ctx context.Context) (conflicts, error) {
 // until the next check.
 const groupSilentTime = 10 * time.Second
 
-// disruptions returns all faults.
-func (g group) disruptions(s *site) []disruption {
-	one, all := lab.OneWriter, lab.AllWriters
-	primary, member := g.Members[0].Server, g.Members[1].Server
-	if g.mode == lab.MultiPrimary {
-		return []disruption{
-			{fault.Kill("a primary killed", restartTime, member), all, false, false},
-			{fault.Suspend("a primary frozen", groupSilentTime, member), all, false, true},
-			{fault.Disconnect("a primary cut off", groupSilentTime, s.hosts[1]), all, false, false},
-		}
+func primaryFaults(s *site) []*Disruption {
+	primary, secondary := s.members[0].Server, s.members[1].Server
+	return []*Disruption{
+		{fault: fault.Kill("the primary killed", restartTime, primary), Routing: lab.OneWriter, quick: true},
+		{fault: fault.Suspend("the primary frozen", groupSilentTime, primary), Routing: lab.OneWriter},
+		{fault: fault.Disconnect("the primary cut off", groupSilentTime, s.hosts[0]), Routing: lab.OneWriter},
+		{fault: fault.Suspend("a secondary frozen", groupSilentTime, secondary), Routing: lab.OneWriter},
+		{fault: fault.Disconnect("quorum lost: two members cut off", groupSilentTime, s.hosts[1:]...),
+			Routing: lab.OneWriter, quorumLost: true, quick: true},
 	}
-	return []disruption{
-		{fault.Kill("the primary killed", restartTime, primary), one, false, true},
-		{fault.Suspend("the primary frozen", groupSilentTime, primary), one, false, false},
-		{fault.Disconnect("the primary cut off", groupSilentTime, s.hosts[0]), one, false, false},
-		{fault.Suspend("a secondary frozen", groupSilentTime, member), one, false, false},
-		{fault.Disconnect("quorum lost: two members cut off", groupSilentTime, s.hosts[1:]...), one, true, true},
+}
+
+func multiPrimaryFaults(s *site) []*Disruption {
+	member := s.members[1].Server
+	return []*Disruption{
+		{fault: fault.Kill("a primary killed", restartTime, member), Routing: lab.AllWriters},
+		{fault: fault.Suspend("a primary frozen", groupSilentTime, member), Routing: lab.AllWriters, quick: true},
+		{fault: fault.Disconnect("a primary cut off", groupSilentTime, s.hosts[1]), Routing: lab.AllWriters},
 	}
 }

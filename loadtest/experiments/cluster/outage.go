@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // An Outage is what the buyers saw of a fault. Times are in seconds.
@@ -36,12 +36,12 @@ const (
 
 // outageOf summarises the claims of a sale that ended at end, around a fault.
 // claims are in the order of their replies.
-func outageOf(claims []rig.Claim, fault history.Span, end time.Time) Outage {
+func outageOf(claims []rig.Claim, fault trial.Span, end time.Time) Outage {
 	struck, healed, begin := fault.Begin, fault.End, fault.Begin.Add(-calm)
 	o := Outage{
 		struck: struck, Lasted: inSeconds(fault.Took()),
 		Before: acceptedRate(claims, begin, struck), After: acceptedRate(claims, end.Add(-calm), end),
-		curves: history.Curves(claims, begin, struck, pointTime),
+		curves: trial.Curves(claims, begin, struck, pointTime),
 	}
 	for _, c := range claims {
 		switch {
@@ -54,16 +54,16 @@ func outageOf(claims []rig.Claim, fault history.Span, end time.Time) Outage {
 		}
 		o.LongestWait = max(o.LongestWait, inSeconds(c.Received.Sub(c.Sent)))
 	}
-	counts := history.Counts(claims, begin, sliceTime)
-	failed := slices.DeleteFunc(counts, func(n history.Count) bool { return n.Failed == 0 })
+	counts := trial.Counts(claims, begin, sliceTime)
+	failed := slices.DeleteFunc(counts, func(n trial.Count) bool { return n.Failed == 0 })
 	o.FailedTime = inSeconds(time.Duration(len(failed)) * sliceTime)
-	gaps := history.Gaps(claims, begin, history.Accepted)
-	o.Gap = inSeconds(history.Longest(slices.DeleteFunc(gaps,
-		func(g history.Span) bool { return g.End.Before(struck) })))
-	if resumed := history.Recovered(claims, fault); !resumed.IsZero() {
+	gaps := trial.Gaps(claims, begin, trial.Accepted)
+	o.Gap = inSeconds(trial.Longest(slices.DeleteFunc(gaps,
+		func(g trial.Span) bool { return g.End.Before(struck) })))
+	if resumed := trial.Recovered(claims, fault); !resumed.IsZero() {
 		o.Resumed = inSeconds(resumed.Sub(struck))
 	}
-	if normal := history.Recovered(claims, history.Span{Begin: healed, End: end}); !normal.IsZero() {
+	if normal := trial.Recovered(claims, trial.Span{Begin: healed, End: end}); !normal.IsZero() {
 		o.Normal = inSeconds(normal.Sub(healed))
 	}
 	return o
@@ -78,7 +78,7 @@ func acceptedRate(claims []rig.Claim, from, to time.Time) float64 {
 // moments.
 func acceptedBetween(claims []rig.Claim, from, to time.Time) (n int) {
 	for _, c := range claims {
-		if history.Accepted(c) && c.Sent.After(from) && !c.Received.After(to) {
+		if trial.Accepted(c) && c.Sent.After(from) && !c.Received.After(to) {
 			n++
 		}
 	}

@@ -4,16 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // replies returns claims that were sent 50 ms before they were received.
 func replies(received map[float64]string) []rig.Claim {
-	h := history.New()
+	var h trial.History
 	for s, verdict := range received {
-		// has no order
-		_ = h.Add(rig.Claim{Sent: at(s).Add(-50 * time.Millisecond), Received: at(s), Verdict: verdict})
+		h.Add(rig.Claim{Sent: at(s).Add(-50 * time.Millisecond), Received: at(s), Verdict: verdict})
 	}
 	return h.Claims()
 }
@@ -25,7 +24,7 @@ func TestOutageTellsTheFaultFromItsHealing(t *testing.T) {
 	o := outageOf(replies(map[float64]string{
 		-1: rig.Accepted, 0.5: rig.Unavailable, 2.5: rig.Lost, 3: rig.Accepted, 4: rig.Accepted,
 		10.25: rig.Overloaded, 11: rig.Accepted, 12: "already_claimed",
-	}), history.Span{Begin: at(0), End: at(10)}, at(13))
+	}), trial.Span{Begin: at(0), End: at(10)}, at(13))
 	for _, c := range []struct {
 		what      string
 		got, want float64
@@ -43,7 +42,7 @@ func TestOutageTellsTheFaultFromItsHealing(t *testing.T) {
 func TestNothingFailedIsNoOutage(t *testing.T) {
 	t.Parallel()
 	o := outageOf(replies(map[float64]string{-1: rig.Accepted, 1: rig.Accepted, 2: rig.Accepted}),
-		history.Span{Begin: at(0), End: at(1.5)}, at(3))
+		trial.Span{Begin: at(0), End: at(1.5)}, at(3))
 	if o.Resumed != 0 || o.Normal != 0 || o.FailedTime != 0 {
 		t.Errorf("%+v, want no outage", o)
 	}

@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
@@ -25,6 +23,7 @@ type Promotion struct {
 	Violations  []string        `json:"violations"`
 	Verdict     verdict.Verdict `json:"verdict"`
 
+	run   *run
 	start func(*lab.Lab) (*lab.Replication, error)
 }
 
@@ -36,33 +35,28 @@ const (
 // promotions returns the experiments. An asynchronous primary that dies alone
 // loses what was on its way to the replica, which may be nothing. One that loses
 // the replica first is the control: it must lose orders.
-func promotions() []Promotion {
-	return []Promotion{
-		{Replication: "semi-synchronous", Expect: keep, start: lab.StartSemiSyncReplication},
-		{Replication: "semi-synchronous", Expect: keep, LinkLost: true, start: lab.StartSemiSyncReplication},
-		{Replication: "asynchronous", start: lab.StartAsyncReplication},
-		{Replication: "asynchronous", Expect: lose, LinkLost: true, start: lab.StartAsyncReplication},
+func (r *run) promotions() []*Promotion {
+	semiSync, async := lab.StartSemiSyncReplication, lab.StartAsyncReplication
+	return []*Promotion{
+		{Replication: "semi-synchronous", Expect: keep, start: semiSync, run: r},
+		{Replication: "semi-synchronous", Expect: keep, LinkLost: true, start: semiSync, run: r},
+		{Replication: "asynchronous", start: async, run: r},
+		{Replication: "asynchronous", Expect: lose, LinkLost: true, start: async, run: r},
 	}
 }
 
-// maxAttempts is how often a sale is repeated at most that lost nothing and may
-// have, or must.
-const maxAttempts = 5
+func (p *Promotion) String() string { return p.Replication + " replication, " + p.cause() }
 
-// linkLostFor is how long the primary runs without its replica before it dies.
-const linkLostFor = 100 * time.Millisecond
-
-// promote runs the sale, again if it lost nothing and need not keep everything.
-func (r *run) promote(ctx context.Context, p Promotion) (Promotion, error) {
-	for p.Attempts = 1; ; p.Attempts++ {
-		if err := r.promoteOnce(ctx, &p); err != nil {
-			return p, fmt.Errorf("%s replication: %w", p.Replication, err)
-		}
-		p.judge()
-		if p.Expect == keep || p.Audit.Missing > 0 || p.Attempts == maxAttempts {
-			return p, nil
-		}
+// Run runs the sale. One that lost nothing, and may have, is lucky.
+func (p *Promotion) Run(ctx context.Context) (verdict.Verdict, error) {
+	p.Attempts++
+	if err := p.sell(ctx); err != nil {
+		return "", err
 	}
+	if p.judge(); p.Expect == "" && p.Verdict == verdict.Held {
+		return verdict.Lucky, nil
+	}
+	return p.Verdict, nil
 }
 
 // judge says whether the promoted server has every acknowledged order. Only the
@@ -77,8 +71,13 @@ func (p *Promotion) judge() {
 	p.Verdict = verdict.Of(p.Expect == lose || p.Expect == "" && missing, missing, p.Outage.Accepted > 0)
 }
 
-func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
-	servers, err := p.start(r.stack.Lab)
+// linkLostFor is how long the primary runs without its replica before it dies.
+const linkLostFor = 100 * time.Millisecond
+
+// sell sells a coupon while the primary is killed.
+func (p *Promotion) sell(ctx context.Context) error {
+	l := p.run.stack.Lab
+	servers, err := p.start(l)
 	if err != nil {
 		return err
 	}
@@ -92,26 +91,11 @@ func (r *run) promoteOnce(ctx context.Context, p *Promotion) error {
 	if err := servers.Follow(ctx, link.Addr()); err != nil {
 		return err
 	}
-	proxy, err := lab.StartHAProxy(r.stack.Lab, lab.OneWriter, servers.Primary, servers.Replica)
+	proxy, err := lab.StartHAProxy(l, lab.OneWriter, servers.Primary, servers.Replica)
 	if err != nil {
 		return err
 	}
 	defer proxy.Kill()
-	f, err := r.startFleet(ctx, servers.Primary, proxy.DSN)
-	if err != nil {
-		return err
-	}
-	return errors.Join(p.sell(ctx, r, f, servers, link), f.stop())
-}
-
-// sell kills the primary in the middle of a sale.
-func (p *Promotion) sell(
-	ctx context.Context, r *run, f *fleet, servers *lab.Replication, link *faultproxy.Proxy,
-) error {
-	coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
-	if err != nil {
-		return err
-	}
 	primaryDies := fault.Fault{
 		Strike: func(ctx context.Context) error {
 			if p.LinkLost {
@@ -123,29 +107,35 @@ func (p *Promotion) sell(
 		},
 		Heal: func() error { return servers.Promote(ctx) },
 	}
-	b, outage, err := r.sell(ctx, f, coupon, primaryDies, func() error { return nil })
-	if err != nil {
+	return p.run.withFleet(ctx, servers.Primary, proxy.DSN, func(f *fleet) error {
+		coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
+		if err != nil {
+			return err
+		}
+		var b *buyers
+		if b, p.Outage, err = p.run.sell(ctx, f, coupon, primaryDies, func() error { return nil }); err != nil {
+			return err
+		}
+		p.Violations = b.All()
+		p.Audit, err = audit(ctx, "promoted replica", servers.Replica, f.sale, b)
 		return err
-	}
-	p.Outage, p.Violations = outage, b.violations.All()
-	p.Audit, err = audit(ctx, "promoted replica", servers.Replica, f.sale, b)
-	return err
+	})
 }
 
-func promotionsTable(promotions []Promotion) report.Table {
-	t := report.Table{Header: []string{
-		"replication", "primary", "attempts", "accepted", "orders", "acked missing", "503s", "gap",
-		"verdict",
-	}}
-	for _, p := range promotions {
-		t.Add(p.Replication, p.cause(), p.Attempts, p.Outage.Accepted, p.Audit.Orders, p.Audit.Missing,
-			p.Outage.Unavailable, seconds(p.Outage.Gap), p.outcome())
-	}
-	return t
+var promotionColumns = report.Columns[*Promotion]{
+	report.Main("replication", func(p *Promotion) string { return p.Replication }),
+	report.Main("primary", (*Promotion).cause),
+	report.Detail("attempts", func(p *Promotion) int { return p.Attempts }),
+	report.Main("accepted", func(p *Promotion) int { return p.Outage.Accepted }),
+	report.Main("orders", func(p *Promotion) int { return p.Audit.Orders }),
+	report.Main("acked missing", func(p *Promotion) int { return p.Audit.Missing }),
+	report.Main("503s", func(p *Promotion) int { return p.Outage.Unavailable }),
+	report.Main("gap", func(p *Promotion) string { return seconds(p.Outage.Gap) }),
+	report.Main("verdict", (*Promotion).outcome),
 }
 
 // outcome says whether the orders that users were told of were kept.
-func (p Promotion) outcome() string {
+func (p *Promotion) outcome() string {
 	if p.Expect == "" && p.Verdict == verdict.Broke {
 		return "broke, as it may"
 	}
@@ -153,11 +143,9 @@ func (p Promotion) outcome() string {
 }
 
 // cause returns what happens to the primary.
-func (p Promotion) cause() string {
+func (p *Promotion) cause() string {
 	if p.LinkLost {
 		return "replica lost, kill -9"
 	}
 	return "kill -9"
 }
-
-func seconds(s float64) string { return fmt.Sprintf("%.1f s", s) }

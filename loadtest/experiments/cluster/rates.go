@@ -2,16 +2,15 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -30,7 +29,10 @@ type Rate struct {
 	Violations    []string        `json:"violations"`
 	Verdict       verdict.Verdict `json:"verdict"`
 
+	run      *run
+	site     *site
 	database database
+	waits    []time.Duration // of the accepted claims
 }
 
 // manySegments is how many segments the stock of a coupon is split into, to see
@@ -42,89 +44,100 @@ const oneServer = "one server"
 // A database is where a rate is measured.
 type database struct {
 	name    string
-	first   *lab.MySQL // has the sale
 	dsn     func(database string) string
-	servers []*lab.MySQL
+	servers []*lab.MySQL // the first has the sale
 }
 
-// databases returns where to measure: the routings of s and, before all sites, one
-// server.
-func (r *run) databases(s *site) (all []database) {
+// rates returns each strategy on each database, and those that suit segments with them
+// on the one where all nodes write. The first site has one server beside it.
+func (r *run) rates(s *site) (rows []*Rate) {
+	var all []database
 	if len(r.result.Rates) == 0 {
-		all = append(all, database{oneServer, r.stack.MySQL, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}})
+		all = append(all, database{oneServer, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}})
 	}
 	for _, routing := range s.routings {
-		all = append(all, database{s.name() + ", " + string(routing), s.members()[0], s.proxies[routing].DSN,
-			s.members()})
+		all = append(all, database{s.name + ", " + string(routing), s.proxies[routing].DSN, s.members})
 	}
-	return all
-}
-
-// measureRates measures each strategy on each database, and those that suit
-// segments with them on the one where all nodes write.
-func (r *run) measureRates(ctx context.Context, s *site) error {
-	all := r.databases(s)
-	var rows []Rate
+	add := func(commit string, segments int, d database) {
+		rows = append(rows, &Rate{Commit: commit, Segments: segments, Database: d.name, run: r, site: s, database: d})
+	}
 	for _, commit := range rig.Commits {
 		for _, d := range all {
-			rows = append(rows, Rate{Commit: commit, Segments: 1, database: d})
+			add(commit, 1, d)
 		}
 	}
 	if slices.Contains(s.routings, lab.AllWriters) {
-		for _, commit := range []string{"each", "grouped"} {
-			rows = append(rows, Rate{Commit: commit, Segments: manySegments, database: all[len(all)-1]})
-		}
+		add("each", manySegments, all[len(all)-1])
+		add("grouped", manySegments, all[len(all)-1])
 	}
-	steps := rig.NewSteps(len(rows))
-	for _, rate := range rows {
-		steps.Next("%s, %s, %d segments", rate.database.name, rate.Commit, rate.Segments)
-		if err := r.rate(ctx, s, &rate); err != nil {
-			return fmt.Errorf("%s, %s: %w", rate.database.name, rate.Commit, err)
-		}
-		r.result.Rates, r.result.Pass = append(r.result.Rates, rate), r.result.Pass && rate.Verdict.Pass()
-	}
-	return nil
+	return rows
 }
 
-// rate measures one row.
-func (r *run) rate(ctx context.Context, s *site, rate *Rate) error {
+// String names the row, also in a chart.
+func (rate *Rate) String() string {
+	if rate.Segments > 1 {
+		return fmt.Sprintf("%s, %d segments, %s", rate.Commit, rate.Segments, rate.Database)
+	}
+	return rate.Commit + ", " + rate.Database
+}
+
+// Run measures the row.
+func (rate *Rate) Run(ctx context.Context) (verdict.Verdict, error) {
+	rate.PerSecond, rate.Unavailable, rate.Violations, rate.waits = nil, 0, nil, nil
 	d := rate.database
-	rate.Database = d.name
-	if err := s.reset(ctx); err != nil {
-		return err
+	if err := rate.site.reset(ctx); err != nil {
+		return "", err
 	}
-	f, err := r.startFleet(ctx, d.first, d.dsn, "COMMIT="+rate.Commit)
-	if err != nil {
-		return err
-	}
-	before, err := s.conflicts(ctx)
-	if err != nil {
-		return errors.Join(err, f.stop())
-	}
-	var waits []time.Duration
-	repetitions, duration := 3, 3*time.Second
-	if r.quick {
-		repetitions, duration = 1, 2*time.Second
-	}
-	for range repetitions {
-		claims, err := r.repeat(ctx, s, f, rate, duration)
+	err := rate.run.withFleet(ctx, d.servers[0], d.dsn, func(f *fleet) error {
+		before, err := rate.site.conflicts(ctx)
 		if err != nil {
-			return errors.Join(err, f.stop())
+			return err
 		}
-		for _, c := range claims {
-			switch {
-			case history.Accepted(c):
-				waits = append(waits, c.Received.Sub(c.Sent))
-			case c.Failed():
-				rate.Unavailable++
+		repetitions, duration := 3, 3*time.Second
+		if rate.run.quick {
+			repetitions, duration = 1, 2*time.Second
+		}
+		for range repetitions {
+			if err := rate.repeat(ctx, f, duration); err != nil {
+				return err
 			}
 		}
+		after, err := rate.site.conflicts(ctx)
+		rate.count(before, after, max(1, len(rate.waits)))
+		return err
+	}, "COMMIT="+rate.Commit)
+	rate.P99 = rig.Milliseconds(stats.Quantile(rate.waits, 0.99))
+	rate.Verdict = verdict.Of(false, len(rate.Violations) > 0, len(rate.waits) > 0)
+	return rate.Verdict, err
+}
+
+// repeat sells a new coupon for a time.
+func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) error {
+	coupon, err := f.sale.AddSplitCoupon(ctx, unlimitedStock, rate.Segments)
+	if err != nil {
+		return err
 	}
-	after, err := s.conflicts(ctx)
-	rate.count(before, after, max(1, len(waits)))
-	rate.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
-	rate.Verdict = verdict.Of(false, len(rate.Violations) > 0, len(waits) > 0)
-	return errors.Join(err, f.stop())
+	if err := awaitCoupon(ctx, rate.database.servers, f, coupon); err != nil {
+		return err
+	}
+	b := &buyers{coupon: coupon}
+	course, err := rate.run.play(ctx, f, b, trial.Schedule{Rest: duration})
+	if err != nil {
+		return err
+	}
+	claims := b.Claims()
+	rate.PerSecond = append(rate.PerSecond, acceptedRate(claims, course.Begin, course.End))
+	for _, c := range claims {
+		switch {
+		case trial.Accepted(c):
+			rate.waits = append(rate.waits, c.Received.Sub(c.Sent))
+		case c.Failed():
+			rate.Unavailable++
+		}
+	}
+	rate.Audits, err = auditAll(ctx, rate.database.servers, f.sale, b)
+	rate.Violations = append(rate.Violations, b.All()...)
+	return err
 }
 
 // count sets how many transactions were aborted for each 1,000 orders.
@@ -136,52 +149,38 @@ func (rate *Rate) count(before, after conflicts, orders int) {
 	}
 }
 
-// repeat sells a new coupon for a time and returns its claims.
-func (r *run) repeat(
-	ctx context.Context, s *site, f *fleet, rate *Rate, duration time.Duration,
-) ([]rig.Claim, error) {
-	coupon, err := f.sale.AddSplitCoupon(ctx, unlimitedStock, rate.Segments)
-	if err != nil {
-		return nil, err
+func ratesSection(rates []*Rate) report.Section {
+	bars := report.Bars{Caption: "Claims of one coupon, by three instances", Unit: "1/s"}
+	s := report.Section{
+		Title: "Claims of one coupon, by three instances", Table: rateColumns.Table(rates),
+		Text: "bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while they ran, and at certification.",
 	}
-	if rate.Database != oneServer {
-		if err := s.awaitCoupon(ctx, f, coupon); err != nil {
-			return nil, err
-		}
+	for _, rate := range rates {
+		s.Judge(rate.Verdict, rate.Violations...)
+		bars.Bars = append(bars.Bars, report.Bar{
+			Name: rate.String(), Value: rate.median(), Low: slices.Min(rate.PerSecond),
+			High: slices.Max(rate.PerSecond), Other: rate.Database == oneServer,
+		})
 	}
-	begin := time.Now()
-	b, err := r.startBuyers(f, coupon)
-	if err != nil {
-		return nil, err
-	}
-	rig.Sleep(ctx, duration)
-	took := time.Since(begin)
-	rate.PerSecond = append(rate.PerSecond, float64(b.AcceptedSince(begin))/took.Seconds())
-	b.stop()
-	rate.Audits, err = auditAll(ctx, rate.database.servers, f.sale, b)
-	rate.Violations = append(rate.Violations, b.violations.All()...)
-	return b.Claims(), errors.Join(err, ctx.Err())
+	s.Charts = []report.Chart{bars}
+	return s
 }
 
-func ratesTable(rates []Rate) report.Table {
-	t := report.Table{Header: []string{"COMMIT", "segments", "database", "claims/s", "p99", "503s", "bf/1000",
-		"cert/1000", "verdict"}}
-	for _, r := range rates {
-		bruteForce := "–"
-		if r.BruteForce != nil {
-			bruteForce = fmt.Sprintf("%.1f", *r.BruteForce)
+var rateColumns = report.Columns[*Rate]{
+	report.Main("COMMIT", func(r *Rate) string { return r.Commit }),
+	report.Main("segments", func(r *Rate) int { return r.Segments }),
+	report.Main("database", func(r *Rate) string { return r.Database }),
+	report.Main("claims/s", func(r *Rate) string { return fmt.Sprintf("%.0f", r.median()) }),
+	report.Main("p99", func(r *Rate) string { return fmt.Sprintf("%.0f ms", r.P99) }),
+	report.Detail("503s", func(r *Rate) int { return r.Unavailable }),
+	report.Detail("bf/1000", func(r *Rate) string {
+		if r.BruteForce == nil {
+			return "–"
 		}
-		t.Add(r.Commit, r.Segments, r.Database, fmt.Sprintf("%.0f", stats.Quantile(r.PerSecond, 0.5)),
-			fmt.Sprintf("%.0f ms", r.P99),
-			r.Unavailable, bruteForce, fmt.Sprintf("%.1f", r.Certification), r.Verdict)
-	}
-	return t
+		return fmt.Sprintf("%.1f", *r.BruteForce)
+	}),
+	report.Detail("cert/1000", func(r *Rate) string { return fmt.Sprintf("%.1f", r.Certification) }),
+	report.Main("verdict", func(r *Rate) verdict.Verdict { return r.Verdict }),
 }
 
-// name names the row in a chart.
-func (rate Rate) name() string {
-	if rate.Segments > 1 {
-		return fmt.Sprintf("%s, %d segments, %s", rate.Commit, rate.Segments, rate.Database)
-	}
-	return rate.Commit + ", " + rate.Database
-}
+func (rate *Rate) median() float64 { return stats.Quantile(rate.PerSecond, 0.5) }

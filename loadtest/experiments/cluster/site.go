@@ -21,17 +21,18 @@ type site struct {
 }
 
 // A cluster is what differs between Galera and Group Replication.
-type cluster interface {
-	name() string
-	members() []*lab.MySQL
-	// await waits until all members take part.
-	await() error
-	// reset makes the first member accept writes again.
-	reset(ctx context.Context) error
-	conflicts(ctx context.Context) (conflicts, error)
-	disruptions(s *site) []disruption
-	Kill()
+type cluster struct {
+	name      string
+	members   []*lab.MySQL
+	await     func() error                // waits until all members take part
+	reset     func(context.Context) error // makes the first member accept writes again
+	conflicts func(context.Context) (conflicts, error)
+	faults    func(s *site) []*Disruption
+	kill      func()
 }
+
+// startCluster starts a cluster whose members are on hosts.
+type startCluster func(l *lab.Lab, hosts []*lab.Host) (cluster, error)
 
 // conflicts are how many transactions were aborted in favour of another member's.
 type conflicts struct {
@@ -47,9 +48,7 @@ type proxy struct {
 }
 
 // startSite starts a cluster and its proxies on hosts of network.
-func startSite(
-	l *lab.Lab, network *lab.Network, start func(*lab.Lab, []*lab.Host) (cluster, error), routings ...lab.Routing,
-) (*site, error) {
+func startSite(l *lab.Lab, network *lab.Network, start startCluster, routings ...lab.Routing) (*site, error) {
 	s := &site{routings: routings, proxies: map[lab.Routing]proxy{}}
 	for range members {
 		h, err := network.Host()
@@ -67,7 +66,7 @@ func startSite(
 		if err != nil {
 			return nil, err
 		}
-		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.members()...)
+		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.members...)
 		if err != nil {
 			return nil, err
 		}
@@ -81,12 +80,12 @@ func (s *site) stop() {
 	for _, p := range s.proxies {
 		p.Kill()
 	}
-	s.Kill()
+	s.kill()
 }
 
-// awaitCoupon waits until every member has the coupon of f.
-func (s *site) awaitCoupon(ctx context.Context, f *fleet, coupon int64) error {
-	for _, m := range s.members() {
+// awaitCoupon waits until every server has the coupon of f.
+func awaitCoupon(ctx context.Context, servers []*lab.MySQL, f *fleet, coupon int64) error {
+	for _, m := range servers {
 		db, err := connect.MySQL(m.SyncedDSN(f.sale.Name), 1)
 		if err != nil {
 			return err

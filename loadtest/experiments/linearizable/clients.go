@@ -2,11 +2,10 @@ package linearizable
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
-	"strconv"
 	"time"
 
 	"example.com/flashsale/loadtest/generator"
@@ -29,17 +28,29 @@ type client struct {
 	history *history
 }
 
-func (r *run) client(address string) (client, error) {
+func newClient(address string, signer rig.TokenSigner, h *history) (client, error) {
 	claims, err := generator.NewClient(address, replyLimit)
-	return client{claims, rig.NewClient("http://" + address), r.stack.Signer(), &r.history}, err
+	return client{claims, rig.NewClient("http://" + address), signer, h}, err
 }
 
 // claimAlways claims until ctx ends: for new users, and in one of three claims for
-// one of the last, who may be claiming at another address just now.
-func (c client) claimAlways(ctx context.Context, random *rand.Rand, coupon int64, next func() int64) {
-	for {
-		user := next() - int64(max(0, random.IntN(20)-12))
-		c.claim(ctx, coupon, max(1, user))
+// one of the last, who may be claiming at another address just now. Where orders can end,
+// the users come again, and some use or return what they have.
+func (c client) claimAlways(ctx context.Context, random *rand.Rand, cp coupon, next func() int64) {
+	for n := 0; ; n++ {
+		user := max(1, next()-int64(max(0, random.IntN(20)-12)))
+		if cp.ends() {
+			user = 1 + user%usersWhoReturn
+		}
+		got := c.claim(ctx, rig.Claim{User: user, Coupon: cp.id, Number: 1 + random.IntN(max(1, cp.PerUser))})
+		if got.Order != "" && cp.ends() {
+			switch random.IntN(6) {
+			case 0, 1:
+				c.giveUp(ctx, got)
+			case 2:
+				c.use(ctx, got, fmt.Sprintf("%d/%d", random.Uint64(), n))
+			}
+		}
 		if !rig.Sleep(ctx, time.Duration(5+random.IntN(30))*time.Millisecond) {
 			return
 		}
@@ -54,41 +65,40 @@ func (c client) restockAlways(ctx context.Context, random *rand.Rand, coupon int
 	}
 }
 
-func (c client) claim(ctx context.Context, coupon, user int64) response {
-	return c.history.record(operation{Coupon: coupon, User: user}, func() (response, int64) {
-		got := c.claims.Claim(context.WithoutCancel(ctx), c.signer, user, coupon)
-		order, _ := strconv.ParseInt(got.Order, 10, 64) // 0 is no order's id
-		return verdictOf(got), order
-	})
+func (c client) claim(ctx context.Context, one rig.Claim) rig.Claim {
+	got := c.claims.Claim(context.WithoutCancel(ctx), c.signer, one)
+	c.history.add(operation{Kind: claim, Claim: got})
+	return got
 }
-
-// verdictOf returns the verdict on a claim.
-func verdictOf(c rig.Claim) response {
-	switch {
-	case c.Verdict == rig.Accepted:
-		return placed
-	case c.Verdict == "already_claimed", c.Verdict == "sold_out":
-		return response(c.Verdict)
-	case slices.Contains(refusals, c.Verdict):
-		return noEffect
-	}
-	return unknown
-}
-
-// refusals are verdicts after which there is no order. One that is not known proves
-// nothing.
-var refusals = []string{rig.Overloaded, "claim_in_progress", "coupon_not_found", "not_started", "ended"}
 
 func (c client) restock(ctx context.Context, coupon int64, units int) {
-	c.history.record(operation{Coupon: coupon, Units: units}, func() (response, int64) {
-		status, _, err := c.api.Do(context.WithoutCancel(ctx), http.MethodPost,
-			fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
-		switch {
-		case err != nil, status >= http.StatusInternalServerError:
-			return unknown, 0
-		case status == http.StatusOK:
-			return restocked, 0
-		}
-		return noEffect, 0
-	})
+	c.change(ctx, operation{Kind: restock, Claim: rig.Claim{Coupon: coupon}, Units: units}, http.MethodPost,
+		fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
+}
+
+func (c client) giveUp(ctx context.Context, of rig.Claim) rig.Claim {
+	return c.change(ctx, operation{Kind: giveUp, Claim: of}, http.MethodDelete, "/orders/"+of.Order,
+		c.signer.User(of.User), nil)
+}
+
+func (c client) use(ctx context.Context, of rig.Claim, reference string) {
+	c.change(ctx, operation{Kind: use, Claim: of, Reference: reference}, http.MethodPut, "/orders/"+of.Order+"/use",
+		c.signer.Admin(), map[string]string{"reference": reference})
+}
+
+// change sends o and records what it was told.
+func (c client) change(ctx context.Context, o operation, method, path, token string, body any) rig.Claim {
+	o.Sent = time.Now()
+	status, reply, err := c.api.Do(context.WithoutCancel(ctx), method, path, token, body)
+	o.Received, o.Verdict = time.Now(), rig.Lost
+	var problem struct{ Code string }
+	switch {
+	case err != nil, status >= http.StatusInternalServerError:
+	case status == http.StatusOK:
+		o.Verdict = rig.Accepted
+	case json.Unmarshal(reply, &problem) == nil:
+		o.Verdict = problem.Code
+	}
+	c.history.add(o)
+	return o.Claim
 }

@@ -2,7 +2,6 @@ package linearizable
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -37,25 +36,25 @@ func commitFault(name string, p *faultproxy.Proxy, kind faultproxy.Fault) fault.
 
 // faults returns the faults of a run in the order of its seed. Every run loses
 // COMMITs and their replies, and kills an instance, the database and Redis.
-func (r *run) faults(random *rand.Rand) []fault.Fault {
-	database, redis := r.stack.MySQL.Server, r.stack.Redis.Server
+func (s *sale) faults(random *rand.Rand) []fault.Fault {
+	database, redis := s.stack.MySQL.Server, s.stack.Redis.Server
 	always := []fault.Fault{
-		commitFault("lost", r.a.MySQL, faultproxy.LoseRequest),
-		commitFault("executed, reply lost", r.b.MySQL, faultproxy.LoseReply),
-		fault.Kill("instance a killed", faultTime, r.a.Server), fault.Kill("MySQL killed", faultTime, database),
+		commitFault("lost", s.a.MySQL, faultproxy.LoseRequest),
+		commitFault("executed, reply lost", s.b.MySQL, faultproxy.LoseReply),
+		fault.Kill("instance a killed", faultTime, s.a.Server), fault.Kill("MySQL killed", faultTime, database),
 		fault.Kill("Redis killed", faultTime, redis),
 	}
 	sometimes := []fault.Fault{
-		commitFault("hanging", r.b.MySQL, faultproxy.HangRequest),
-		commitFault("executed, reply hanging", r.a.MySQL, faultproxy.HangReply),
-		fault.Partition("instance a and MySQL partitioned", faultTime, r.a.MySQL),
-		fault.Partition("instance b and Redis partitioned", faultTime, r.b.Redis),
-		fault.Suspend("instance b suspended", faultTime, r.b.Server),
+		commitFault("hanging", s.b.MySQL, faultproxy.HangRequest),
+		commitFault("executed, reply hanging", s.a.MySQL, faultproxy.HangReply),
+		fault.Partition("instance a and MySQL partitioned", faultTime, s.a.MySQL),
+		fault.Partition("instance b and Redis partitioned", faultTime, s.b.Redis),
+		fault.Suspend("instance b suspended", faultTime, s.b.Server),
 		fault.Suspend("MySQL suspended", faultTime, database), fault.Suspend("Redis suspended", faultTime, redis),
 	}
-	if z := r.zookeeper; z != nil {
+	if z := s.zookeeper; z != nil {
 		always = append(always, fault.Kill("ZooKeeper killed", faultTime, z.Server),
-			fault.Partition("instance a and ZooKeeper partitioned", faultTime, r.a.ZooKeeper))
+			fault.Partition("instance a and ZooKeeper partitioned", faultTime, s.a.ZooKeeper))
 		sometimes = append(sometimes, fault.Suspend("ZooKeeper suspended", faultTime, z.Server))
 	}
 	shuffle(random, sometimes)
@@ -66,18 +65,4 @@ func (r *run) faults(random *rand.Rand) []fault.Fault {
 
 func shuffle(random *rand.Rand, list []fault.Fault) {
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-}
-
-// inject injects the faults one after the other.
-func (r *run) inject(ctx context.Context, faults []fault.Fault) error {
-	for _, f := range faults {
-		if !rig.Sleep(ctx, quietTime) {
-			return ctx.Err()
-		}
-		r.struck = append(r.struck, fmt.Sprintf("%.1f s: %s", time.Since(r.history.begin).Seconds(), f.Name))
-		if _, _, err := f.Inject(ctx); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
 }

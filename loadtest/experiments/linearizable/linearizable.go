@@ -1,8 +1,8 @@
 // Package linearizable checks that the sale of a coupon is linearizable: that each
-// reply agrees with one order in which all claims and restocks happened, each
-// between its request and its reply, whatever failed meanwhile. Two instances run
-// with every commit strategy and three locks, and a seed chooses the faults. Two
-// mutants of the service must be caught in every run.
+// reply agrees with one order in which all claims, restocks, uses, returns and expiries
+// happened, each between its request and its reply, whatever failed meanwhile. Two
+// instances run with every commit strategy and three locks, and a seed chooses the faults.
+// Mutants of the service must be caught in every run.
 package linearizable
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -23,7 +24,7 @@ import (
 const twelve = 12
 
 // Run runs the seeds that SEEDS names, 12 for the first twelve or 7-9 for three of
-// them, and both mutants. It prints a table and writes
+// them, and the mutants. It prints a table and writes
 // out/linearizable/linearizable.json, with the histories that are not linearizable
 // beside it.
 func Run(ctx context.Context) error {
@@ -50,6 +51,23 @@ func seedsFrom(setting string) (first, last uint64, err error) {
 	return first, last, nil
 }
 
+// A variant is how the service is configured in a run, and which faults strike.
+// The seed chooses everything.
+type variant struct {
+	Seed   uint64 `json:"seed"`
+	Binary string `json:"binary"`
+	Commit string `json:"commit"`
+	Lock   string `json:"lock"`
+}
+
+var locks = []string{"redis", "none", "zk"}
+
+// variantOf returns the variant of a seed. Twelve seeds in a row have every strategy with
+// every lock.
+func variantOf(seed uint64, binary string) variant {
+	return variant{seed, binary, rig.Commits[seed%uint64(len(rig.Commits))], locks[seed%3]}
+}
+
 // A Row is one run.
 type Row struct {
 	variant
@@ -58,28 +76,46 @@ type Row struct {
 	Operations int             `json:"operations"`
 	Placed     int             `json:"placed"`
 	SoldOut    int             `json:"sold_out"`
+	Used       int             `json:"used"`
+	Returned   int             `json:"returned"`
+	Expired    int             `json:"expired"`
 	Unknown    int             `json:"unknown"`
 	Violations []string        `json:"violations"`
 	Verdict    verdict.Verdict `json:"verdict"`
+
+	stack *rig.Stack
+}
+
+func (r *Row) String() string {
+	return fmt.Sprintf("seed %d, %s, lock %s, %s", r.Seed, r.Commit, r.Lock, r.Binary)
+}
+
+// Run runs the variant. A mutant must be caught.
+func (r *Row) Run(ctx context.Context) (verdict.Verdict, error) {
+	s, err := start(ctx, r.stack, r.variant)
+	if err != nil {
+		return "", err
+	}
+	if err := s.play(ctx, r.Seed); err != nil {
+		return "", err
+	}
+	done := func(k kind) int {
+		return s.history.count(func(o operation) bool { return o.Kind == k && o.Verdict == rig.Accepted })
+	}
+	r.Faults, r.Operations = s.struck, len(s.history.all)
+	r.Placed, r.Used, r.Returned = done(claim), done(use), done(giveUp)
+	r.SoldOut = s.history.count(func(o operation) bool { return o.Verdict == "sold_out" })
+	r.Unknown = s.history.count(operation.unknown)
+	r.Violations, err = s.judge(ctx, fmt.Sprintf("out/linearizable/%s-%d", r.Binary, r.Seed))
+	r.Expired = s.expired
+	r.Verdict = verdict.Of(r.Defect != "", len(r.Violations) > 0, r.Placed > 0 && r.Returned > 0 && r.Expired > 0)
+	return r.Verdict, err
 }
 
 func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
-	steps := rig.NewSteps(int(last-first) + 1 + len(mutants))
-	var rows []Row
-	var verdicts []verdict.Verdict
-	add := func(v variant, defect string) error {
-		steps.Next("seed %d, %s, lock %s, %s", v.Seed, v.Commit, v.Lock, v.Binary)
-		row, err := runOne(ctx, s, v, defect)
-		if err != nil {
-			return fmt.Errorf("seed %d, %s: %w", v.Seed, v.Binary, err)
-		}
-		rows, verdicts = append(rows, row), append(verdicts, row.Verdict)
-		return nil
-	}
+	var rows []*Row
 	for seed := first; seed <= last; seed++ {
-		if err := add(variantOf(seed, "api"), ""); err != nil {
-			return err
-		}
+		rows = append(rows, &Row{variant: variantOf(seed, "api"), stack: s})
 	}
 	dir, err := s.Dir("mutants")
 	if err != nil {
@@ -89,52 +125,42 @@ func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 		if err := m.build(ctx, dir); err != nil {
 			return err
 		}
-		if err := add(variantOf(0, m.name), m.defect); err != nil {
-			return err
-		}
+		rows = append(rows, &Row{variant: variantOf(0, m.name), Defect: m.defect, stack: s})
 	}
-	runsTable(rows).Print()
-	return s.Conclude(ctx, "linearizable", rows, verdict.AllPass(verdicts), func(e rig.Environment, pass bool) error {
-		return report.Write("linearizable", report.Report{
-			Title: "The sale, linearizable", Pass: pass, Environment: e,
-			Summary:  "Each reply agrees with one order of all claims and restocks, whatever failed. The mutants must be caught.",
-			Sections: []report.Section{{Title: "Runs", Verdicts: verdicts, Table: runsTable(rows)}},
-		})
+	if rows, err = trial.Run(ctx, rows...); err != nil {
+		return err
+	}
+	runs := report.Section{Title: "Runs", Table: columns.Table(rows, (*Row).notes)}
+	for _, r := range rows {
+		runs.Judge(r.Verdict)
+	}
+	return report.ConcludeRows(ctx, s, "linearizable", rows, report.Report{
+		Title: "The sale, linearizable",
+		Summary: "Each reply agrees with one order of all claims, restocks, uses, returns and expiries, whatever failed. " +
+			"The mutants must be caught.",
+		Sections: []report.Section{runs},
 	})
 }
 
-// runOne runs one variant. A mutant must be caught.
-func runOne(ctx context.Context, s *rig.Stack, v variant, defect string) (Row, error) {
-	r, err := start(ctx, s, v)
-	if err != nil {
-		return Row{}, err
-	}
-	if err := r.play(ctx); err != nil {
-		return Row{}, err
-	}
-	violations, err := r.judge(ctx)
-	h := &r.history
-	return Row{
-		variant: v, Defect: defect, Faults: r.struck, Operations: len(h.operations),
-		Placed: h.count(placed), SoldOut: h.count(soldOut), Unknown: h.count(unknown),
-		Violations: violations, Verdict: verdict.Of(defect != "", len(violations) > 0, h.count(placed) > 0),
-	}, err
+var columns = report.Columns[*Row]{
+	report.Main("seed", func(r *Row) uint64 { return r.Seed }),
+	report.Main("commit", func(r *Row) string { return r.Commit }),
+	report.Main("lock", func(r *Row) string { return r.Lock }),
+	report.Main("operations", func(r *Row) int { return r.Operations }),
+	report.Main("placed", func(r *Row) int { return r.Placed }),
+	report.Main("sold out", func(r *Row) int { return r.SoldOut }),
+	report.Detail("used", func(r *Row) int { return r.Used }),
+	report.Detail("returned", func(r *Row) int { return r.Returned }),
+	report.Detail("expired", func(r *Row) int { return r.Expired }),
+	report.Main("unknown", func(r *Row) int { return r.Unknown }),
+	report.Main("verdict", func(r *Row) verdict.Verdict { return r.Verdict }),
 }
 
-// runsTable has a row for each run, with its faults and what was seen.
-func runsTable(rows []Row) report.Table {
-	t := report.Table{Header: []string{"seed", "commit", "lock", "operations", "placed", "sold out",
-		"unknown", "verdict"}}
-	for _, r := range rows {
-		t.Add(r.Seed, r.Commit, r.Lock, r.Operations, r.Placed, r.SoldOut, r.Unknown,
-			r.Verdict)
-		t.Add(strings.Join(r.Faults, ", "))
-		if r.Defect != "" {
-			t.Add("mutant: " + r.Defect)
-		}
-		for _, v := range r.Violations {
-			t.Add(v)
-		}
+// notes are the faults, the defect and what was seen.
+func (r *Row) notes() []string {
+	notes := []string{strings.Join(r.Faults, ", ")}
+	if r.Defect != "" {
+		notes = append(notes, "mutant: "+r.Defect)
 	}
-	return t
+	return append(notes, r.Violations...)
 }

@@ -27,6 +27,14 @@ var mutants = []mutant{
 		"api-no-read-back", "an unknown commit is acknowledged", "internal/order/commit/read_back.go",
 		"found, err := isCommitted(ctx, db, o)\n", "found, err := true, error(nil)\n",
 	},
+	{
+		"api-stale-winner", "an order is told that has ended", "internal/order/winners/recent.go",
+		"found && o.version >= c.Version", "found",
+	},
+	{
+		"api-used-returned", "an order is returned that was used", "internal/order/life/end.go",
+		"order.Returned: `o.used_at IS NULL AND", "order.Returned: `TRUE AND",
+	},
 }
 
 // build builds the mutant as bin/NAME.

@@ -4,109 +4,210 @@ import (
 	"fmt"
 	"slices"
 	"time"
-)
 
-// A step is an operation whose effect is known. It takes effect at one moment
-// between its call and its return.
-type step struct {
-	call, ret time.Duration
-	user      int64 // 0 for a restock
-	units     int   // what it adds to the stock; 0 if it only saw the stock empty
-}
+	"example.com/flashsale/loadtest/rig"
+)
 
 // A final is what the database has at the end for one coupon.
 type final struct {
 	initial, stock int
-	orders         map[int64]int64 // by user
-	restocks       []int           // the units of each, which no other restock of the coupon has
+	orders         []rig.Order // those that have ended as well
+	restocks       []int       // the units of each, which no other restock of the coupon has
+	hold           time.Duration
 }
 
-// resolve turns the operations on a coupon into steps whose effect is known. It
-// returns an error if a reply contradicts the database.
+// commitLimit is how long after its last statement a transaction may be committed.
+const commitLimit = 5 * time.Second
+
+// A resolver turns operations into steps whose effect is known, by what the database has at
+// the end.
 //
-// Orders and restocks stay in the database. So an operation whose outcome is
-// unknown took effect if and only if the database has what it would have made, and
-// no other operation of the user was told that it made it. Where several of a
-// user's operations could have, the first call of them is the earliest moment.
-// Such a step is open until the end, or until a reply names its order.
-//
-// cacheAge is how old a stock may be that a claim is refused by: the service
-// promises that sold out was true at most so long before the claim. Such a step
-// begins earlier by cacheAge.
-func resolve(operations []operation, end final, cacheAge time.Duration) ([]step, error) {
-	if err := end.check(); err != nil {
+// Orders, the ended ones as well, and restocks stay in the database. So an operation whose
+// outcome is unknown took effect if and only if the database has what it would have made,
+// and no other operation was told that it made it. Where several operations could have,
+// the first call of them is the earliest moment. Such a step is open until the end, or
+// until a reply says what it has made.
+type resolver struct {
+	operations        []operation
+	begin             time.Time
+	orders            map[string]rig.Order // by id
+	made, used, ended map[string]*step     // by the id of the order
+	placed            map[string]bool      // a claim was told that it made the order
+	mortal            map[owner]bool       // some order of theirs has ended
+}
+
+// resolve returns the steps of the operations on a coupon. It returns an error if a reply
+// contradicts the database.
+func resolve(operations []operation, begin time.Time, end final) ([]step, error) {
+	r := resolver{operations, begin, map[string]rig.Order{}, map[string]*step{}, map[string]*step{},
+		map[string]*step{}, map[string]bool{}, map[owner]bool{}}
+	if err := r.open(end); err != nil {
 		return nil, err
 	}
-	orders, err := orderSteps(operations, end)
+	for _, o := range operations {
+		var err error
+		switch o.Kind {
+		case claim:
+			err = r.claimed(o)
+		case giveUp, use:
+			err = r.changed(o)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	steps, err := r.changes()
 	if err != nil {
 		return nil, err
 	}
-	restocks, err := restockSteps(operations, end)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(orders, restocks, soldOutSteps(operations, cacheAge)), nil
+	added, err := r.restocks(end)
+	return slices.Concat(steps, added, r.reads()), err
 }
 
-// check compares stock and orders.
-func (f final) check() error {
-	units := f.initial
-	for _, n := range f.restocks {
+// open opens a step for each change of an order that the database has seen.
+func (r *resolver) open(end final) error {
+	counting, units := 0, end.initial
+	for _, n := range end.restocks {
 		units += n
 	}
-	if f.stock < 0 || f.stock+len(f.orders) != units {
-		return fmt.Errorf("%d units were on sale; %d are left, and %d have an order", units, f.stock, len(f.orders))
+	for _, o := range end.orders {
+		if _, twice := r.orders[o.ID]; twice {
+			return fmt.Errorf("order %s both counts and has ended", o.ID)
+		}
+		by, open := owner{o.User, o.Number}, holding{order: o.ID}
+		r.orders[o.ID] = o
+		r.made[o.ID] = &step{call: never, ret: never, units: -1, moves: []move{{by, holding{}, open}}}
+		if o.UsedAt != nil {
+			r.used[o.ID] = &step{call: never, ret: r.since(*o.UsedAt) + commitLimit,
+				moves: []move{{by, open, holding{o.ID, true}}}}
+		}
+		if o.EndedAt == nil {
+			counting++
+			continue
+		}
+		one := &step{call: never, ret: r.since(*o.EndedAt) + commitLimit, units: 1,
+			moves: []move{{by, open, holding{}}}}
+		if o.How == expired {
+			if one.call = 0; o.EndedAt.Before(o.CreatedAt.Add(end.hold)) {
+				return fmt.Errorf("order %s of %s expired early, at %s", o.ID, o.CreatedAt, o.EndedAt)
+			}
+		}
+		r.ended[o.ID], r.mortal[by] = one, true
+	}
+	if end.stock < 0 || end.stock+counting != units {
+		return fmt.Errorf("%d units were on sale; %d are left, and %d have an order", units, end.stock, counting)
 	}
 	return nil
 }
 
-// orderSteps returns the step of each order.
-func orderSteps(operations []operation, end final) ([]step, error) {
-	steps := map[int64]*step{}
-	acknowledged := map[int64]bool{}
-	for user := range end.orders {
-		steps[user] = &step{call: never, ret: never, user: user, units: -1}
-	}
-	for _, o := range operations {
-		s := steps[o.User]
-		switch {
-		case o.Verdict == placed || o.Verdict == alreadyClaimed:
-			if s == nil || end.orders[o.User] != o.Order {
-				return nil, fmt.Errorf("the reply %+v names an order that user %d does not have", o, o.User)
-			}
-			if o.Verdict == placed && acknowledged[o.User] {
-				return nil, fmt.Errorf("order %d was placed twice: %+v", o.Order, o)
-			}
-			s.ret = min(s.ret, o.Return)
-			if o.Verdict == placed {
-				s.call, acknowledged[o.User] = o.Call, true
-			}
-		case o.Verdict == unknown && s != nil && !acknowledged[o.User]:
-			s.call = min(s.call, o.Call)
+// What the database says of how orders end.
+const (
+	returned = "returned"
+	expired  = "expired"
+)
+
+func (r *resolver) since(t time.Time) time.Duration { return t.Sub(r.begin) }
+
+// claimed lets the reply to a claim bound the step of an order.
+func (r *resolver) claimed(o operation) error {
+	for id, s := range r.made {
+		if o.unknown() && s.moves[0].owner == o.owner() && !r.placed[id] {
+			s.call = min(s.call, r.since(o.Sent))
 		}
 	}
-	list := make([]step, 0, len(steps))
-	for user, s := range steps {
-		if s.call > s.ret || s.call == never {
-			return nil, fmt.Errorf("user %d had order %d before any claim that can have placed it", user,
-				end.orders[user])
-		}
-		list = append(list, *s)
+	if o.Verdict != rig.Accepted && o.Verdict != "already_claimed" {
+		return nil
 	}
-	return list, nil
+	s := r.made[o.Order]
+	if s == nil || s.moves[0].owner != o.owner() {
+		return fmt.Errorf("the reply %+v names an order that user %d does not have", o, o.User)
+	}
+	s.ret = min(s.ret, r.since(o.Received))
+	if o.Verdict == rig.Accepted {
+		if r.placed[o.Order] {
+			return fmt.Errorf("order %s was placed twice: %+v", o.Order, o)
+		}
+		s.call, r.placed[o.Order] = r.since(o.Sent), true
+	}
+	return nil
 }
 
-// restockSteps returns the step of each restock that took effect.
-func restockSteps(operations []operation, end final) (steps []step, err error) {
-	for _, o := range operations {
+// changed lets the reply to a use or a return bound the steps of its order.
+func (r *resolver) changed(o operation) error {
+	in := r.orders[o.Order]
+	mine, made := r.used[o.Order], in.UsedAt != nil && in.UsedRef == o.Reference // what o does
+	if o.Kind == giveUp {
+		mine, made = r.ended[o.Order], in.How == returned
+	}
+	if made && o.may() {
+		mine.call = min(mine.call, r.since(o.Sent))
+	}
+	told, agrees := mine, made // what o was told of
+	switch {
+	case o.unknown():
+		return nil
+	case o.Verdict == "already_used":
+		told, agrees = r.used[o.Order], in.UsedAt != nil
+	case o.Verdict == "order_returned":
+		told, agrees = r.ended[o.Order], in.How == returned
+	case o.Verdict == "order_expired": // it may end later
+		told, agrees = &step{}, in.UsedAt == nil && in.How != returned
+	case o.Verdict != rig.Accepted:
+		agrees = false
+	}
+	if !agrees {
+		return fmt.Errorf("the database contradicts the reply %+v: it has %+v", o, in)
+	}
+	told.ret = min(told.ret, r.since(o.Received))
+	return nil
+}
+
+// changes returns the steps that changed orders. Of those that ended in one transaction,
+// which has one time, there is one.
+func (r *resolver) changes() (steps []step, err error) {
+	sweeps := map[time.Time]*step{}
+	for id, s := range r.ended {
+		o := r.orders[id]
+		if s.call = max(s.call, r.since(*o.EndedAt)); o.How != expired {
+			continue
+		}
+		if first := sweeps[*o.EndedAt]; first != nil {
+			first.units, first.moves = first.units+1, append(first.moves, s.moves...)
+			delete(r.ended, id)
+		} else {
+			sweeps[*o.EndedAt] = s
+		}
+	}
+	for id, s := range r.used {
+		s.call = max(s.call, r.since(*r.orders[id].UsedAt))
+	}
+	for _, all := range []map[string]*step{r.made, r.used, r.ended} {
+		for _, s := range all {
+			if s.call > s.ret || s.call == never {
+				return nil, fmt.Errorf("there is %s, before any request that can have made it", s)
+			}
+			steps = append(steps, *s)
+		}
+	}
+	return steps, nil
+}
+
+// restocks returns the step of each restock that took effect.
+func (r *resolver) restocks(end final) (steps []step, err error) {
+	for _, o := range r.operations {
+		if o.Kind != restock {
+			continue
+		}
 		made := slices.Contains(end.restocks, o.Units)
+		one := step{call: r.since(o.Sent), ret: r.since(o.Received), units: o.Units}
 		switch {
-		case o.Verdict == restocked && !made:
+		case o.Verdict == rig.Accepted && !made:
 			return nil, fmt.Errorf("the database does not have the restock %+v", o)
-		case o.Verdict == restocked:
-			steps = append(steps, step{call: o.Call, ret: o.Return, units: o.Units})
-		case o.Verdict == unknown && o.User == 0 && made:
-			steps = append(steps, step{call: o.Call, ret: never, units: o.Units})
+		case o.Verdict == rig.Accepted:
+			steps = append(steps, one)
+		case o.unknown() && made:
+			one.ret = never
+			steps = append(steps, one)
 		}
 	}
 	if len(steps) != len(end.restocks) {
@@ -116,11 +217,21 @@ func restockSteps(operations []operation, end final) (steps []step, err error) {
 	return steps, nil
 }
 
-// soldOutSteps returns the step of each refusal for lack of stock.
-func soldOutSteps(operations []operation, cacheAge time.Duration) (steps []step) {
-	for _, o := range operations {
-		if o.Verdict == soldOut {
-			steps = append(steps, step{call: o.Call - cacheAge, ret: o.Return, user: o.User})
+// reads returns the steps of the claims that were refused by what the service saw: it
+// promises that this was true at most couponCache before the claim.
+func (r *resolver) reads() (steps []step) {
+	for _, o := range r.operations {
+		one := step{call: r.since(o.Sent) - couponCache, ret: r.since(o.Received)}
+		stock := one
+		stock.soldOut, one.saw = true, &sight{o.owner(), o.Order}
+		switch mortal := r.mortal[o.owner()]; {
+		case o.Verdict == "sold_out" && mortal: // its order may have ended between the two
+			steps = append(steps, stock, one)
+		case o.Verdict == "sold_out":
+			one.soldOut = true
+			steps = append(steps, one)
+		case o.Verdict == "already_claimed" && mortal: // it bounds the order's step otherwise
+			steps = append(steps, one)
 		}
 	}
 	return steps

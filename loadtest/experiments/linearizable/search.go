@@ -7,20 +7,18 @@ import (
 	"strconv"
 )
 
-// A search looks for an order of steps in which each is possible: a unit is taken
-// only while there is stock, and sold out is told only while there is none, to a
-// user who has no order yet. The order must agree with time: a step that
-// returned before another was called comes before it.
+// A search looks for an order of steps in which each is possible. The order must agree
+// with time: a step that returned before another was called comes before it.
 //
 // The search is that of Wing and Gong, with Lowe's memory of the states that were
-// visited. It differs in one point: a refusal changes nothing, so it is taken as
-// soon as it is possible. That loses no order: if a later place of the refusal is
-// part of a valid order, so is the earlier one. What remains to be tried are the
-// orders of the steps that change the stock and are under way at the same time, at
-// most one for each client and one for each unknown outcome that took effect.
+// visited. What a set of steps leads to does not depend on their order, so a state is the
+// set. The search differs in one point: a step that only reads changes nothing, so it is
+// taken as soon as it is possible. That loses no order: if a later place of it is part of
+// a valid order, so is the earlier one. What remains to be tried are the orders of the
+// steps that change something and are under way at the same time.
 type search struct {
 	steps    []step
-	initial  int
+	model    model
 	visited  map[string]bool
 	deepest  int  // how many steps the longest order had that was found
 	blocking step // what could not follow it
@@ -42,11 +40,12 @@ const (
 func newSearch(steps []step, initial int) *search {
 	sorted := slices.Clone(steps)
 	slices.SortFunc(sorted, func(a, b step) int { return cmp.Compare(a.call, b.call) })
-	return &search{steps: sorted, initial: initial, visited: map[string]bool{}}
+	return &search{steps: sorted, visited: map[string]bool{},
+		model: model{initial, map[owner]holding{}}}
 }
 
 func (s *search) run() result {
-	switch found := s.from(state{done: make([]byte, len(s.steps)), stock: s.initial, served: map[int64]bool{}}); {
+	switch found := s.from(state{done: make([]byte, len(s.steps))}); {
 	case found:
 		return linearizable
 	case len(s.visited) >= maxStates:
@@ -55,18 +54,16 @@ func (s *search) run() result {
 	return violated
 }
 
-// A state is the steps that are done, and what they have led to.
+// A state is the steps that are done.
 type state struct {
-	done   []byte // 1 for each step that is done
-	first  int    // the first step that is not done
-	count  int
-	stock  int
-	served map[int64]bool // users who have an order
+	done  []byte // 1 for each step that is done
+	first int    // the first step that is not done
+	count int
 }
 
 // from reports whether the steps that st lacks can follow it.
 func (s *search) from(st state) bool {
-	candidates, blocking := s.refuse(&st)
+	candidates, blocking := s.read(&st)
 	if st.count >= s.deepest {
 		s.deepest, s.blocking = st.count, blocking
 	}
@@ -79,30 +76,29 @@ func (s *search) from(st state) bool {
 	}
 	s.visited[key] = true
 	for _, i := range candidates {
-		next, step := st, s.steps[i]
-		if next.stock += step.units; step.units == 0 || next.stock < 0 {
+		step := s.steps[i]
+		if step.reads() || !s.model.possible(step) {
 			continue
 		}
+		next := st
 		next.done = slices.Clone(st.done)
 		next.do(i)
-		if step.user != 0 {
-			st.served[step.user] = true
-		}
+		s.model.do(step)
 		if s.from(next) {
 			return true
 		}
-		delete(st.served, step.user)
+		s.model.undo(step)
 	}
 	return false
 }
 
-// refuse does the refusals that are possible in st, and returns the steps that can
+// read does the reads that are possible in st, and returns the steps that can
 // come next and the one that must come first of all that are left.
-func (s *search) refuse(st *state) (candidates []int, blocking step) {
+func (s *search) read(st *state) (candidates []int, blocking step) {
 	for again := true; again; {
 		candidates, blocking, again = s.candidates(*st), step{ret: never}, false
 		for _, i := range candidates {
-			if step := s.steps[i]; step.units == 0 && st.stock == 0 && !st.served[step.user] {
+			if step := s.steps[i]; step.reads() && s.model.possible(step) {
 				st.do(i)
 				again = true
 			} else if step.ret < blocking.ret {

@@ -9,8 +9,9 @@ import (
 	"fmt"
 
 	"example.com/flashsale/internal/lock/drivers"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/verdict"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // Run runs all trials, prints two tables and writes out/pview/pview.json.
@@ -19,32 +20,29 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	steps := rig.NewSteps(len(trials()) + len(pausedDrivers))
-	views, err := SendAll(ctx, s, steps, trials())
+	var pauses []*Pauses
+	for _, driver := range pausedDrivers {
+		pauses = append(pauses, &Pauses{Lock: driver.name, Expect: driver.expect, stack: s})
+	}
+	views, err := trial.Run(ctx, On(s, trials())...)
+	if err == nil {
+		pauses, err = trial.Run(ctx, pauses...)
+	}
 	if err != nil {
 		return err
 	}
-	rows := Rows{Views: views}
-	for _, driver := range pausedDrivers {
-		steps.Next("pause of a holder, lock %s", driver.name)
-		p, err := pause(ctx, s, driver.name, driver.expect)
-		if err != nil {
-			return fmt.Errorf("pause %s: %w", driver.name, err)
-		}
-		rows.Pauses = append(rows.Pauses, p)
-	}
-	Table(rows.Views).Print()
-	fmt.Println("\nA holder is stopped (SIGSTOP) for longer than its lease, between reading and writing,\n" +
-		"and the other instance counts meanwhile:")
-	pausesTable(rows.Pauses).Print()
-	return s.Conclude(ctx, "pview", rows,
-		verdict.AllPass(append(Verdicts(views), pauseVerdicts(rows.Pauses)...)), rows.writePage)
+	return report.ConcludeRows(ctx, s, "pview", Rows{views, pauses}, report.Report{
+		Title: "Page views under a lock",
+		Summary: fmt.Sprintf("%d page views at once increment a counter that only a lock protects, on two instances behind nginx.",
+			burstSize),
+		Sections: []report.Section{Section(views), pausesSection(pauses)},
+	})
 }
 
 // Rows are the results in pview.json.
 type Rows struct {
-	Views  []Views  `json:"views"`
-	Pauses []Pauses `json:"pauses"`
+	Views  []*Views  `json:"views"`
+	Pauses []*Pauses `json:"pauses"`
 }
 
 // trials returns each driver under k6, and some of them again under JMeter.

@@ -27,15 +27,19 @@ type Pauses struct {
 	Counted  int64           `json:"counted"`  // in the end
 	Answered int             `json:"answered"` // with 200, in all
 	Verdict  verdict.Verdict `json:"verdict"`
+
+	stack *rig.Stack
 }
 
-// pause stops instance a, a real process, while it holds the lock and has read
+func (p *Pauses) String() string { return "pause of a holder, lock " + p.Lock }
+
+// Run stops instance a, a real process, while it holds the lock and has read
 // the count. Instance b counts three views, and then a continues.
-func pause(ctx context.Context, s *rig.Stack, driver, expect string) (Pauses, error) {
-	p := Pauses{Lock: driver, Expect: expect}
-	err := s.WithService(ctx, "single", driver,
-		func(service *rig.Service) error { return p.run(ctx, service) }, "CLAIM_TIMEOUT=60s")
-	return p, err
+func (p *Pauses) Run(ctx context.Context) (verdict.Verdict, error) {
+	*p = Pauses{Lock: p.Lock, Expect: p.Expect, stack: p.stack}
+	err := p.stack.WithService(ctx, "single", p.Lock, func(service *rig.Service) error { return p.run(ctx, service) },
+		"CLAIM_TIMEOUT=60s")
+	return p.Verdict, err
 }
 
 func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
@@ -92,16 +96,20 @@ func (p *Pauses) judge(others int) {
 	}
 }
 
-func pauseVerdicts(pauses []Pauses) (all []verdict.Verdict) {
-	for _, p := range pauses {
-		all = append(all, p.Verdict)
-	}
-	return all
-}
-
 // overwritten reports whether the stopped holder's write replaced the count of
 // the others.
-func (p Pauses) overwritten() bool { return p.Counted < int64(1+p.Others) }
+func (p *Pauses) overwritten() bool { return p.Counted < int64(1+p.Others) }
+
+// late says what became of the stopped holder's write.
+func (p *Pauses) late() string {
+	switch {
+	case p.overwritten():
+		return "overwrites"
+	case p.Counted > int64(1+p.Others):
+		return "counted"
+	}
+	return "refused"
+}
 
 func view(ctx context.Context, i *lab.API, query string) (status int, err error) {
 	status, _, err = rig.Client{URL: i.URL(), HTTP: http.DefaultClient}.Do(ctx, http.MethodPost,

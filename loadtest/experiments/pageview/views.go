@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/redis/go-redis/v9"
 
@@ -76,38 +75,30 @@ type Views struct {
 	OnA       int64           `json:"on_a"`
 	OnB       int64           `json:"on_b"`
 	Verdict   verdict.Verdict `json:"verdict"`
+
+	stack *rig.Stack
 }
 
-// attempts bounds how often a trial is repeated that was lucky or void.
-const attempts = 5
-
-// SendAll starts the service for each trial, sends its views at once and compares
-// the count with the replies.
-func SendAll(ctx context.Context, s *rig.Stack, steps *rig.Steps, trials []Trial) (all []Views, err error) {
+// On returns a row for each trial on s.
+func On(s *rig.Stack, trials []Trial) (rows []*Views) {
 	for _, t := range trials {
-		steps.Next("page views, %s", t)
-		v, err := send(ctx, s, t)
-		for n := 1; n < attempts && err == nil && v.provesNothing(); n++ {
-			fmt.Fprintf(os.Stderr, "         %s, %d at once: again\n", v.Verdict, v.InFlight)
-			v, err = send(ctx, s, t)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("page views, %s: %w", t, err)
-		}
-		all = append(all, v)
+		rows = append(rows, &Views{Trial: t, stack: s})
 	}
-	return all, nil
+	return rows
 }
 
-func send(ctx context.Context, s *rig.Stack, t Trial) (Views, error) {
-	v := Views{Trial: t}
-	err := s.WithService(ctx, t.Topology, t.Lock,
-		func(service *rig.Service) error { return v.send(ctx, s, service) }, "CLAIM_TIMEOUT=60s")
-	return v, err
+func (v *Views) String() string { return "page views, " + v.Trial.String() }
+
+// Run starts the service, sends the views at once and compares the count with the replies.
+func (v *Views) Run(ctx context.Context) (verdict.Verdict, error) {
+	*v = Views{Trial: v.Trial, stack: v.stack}
+	err := v.stack.WithService(ctx, v.Topology, v.Lock,
+		func(service *rig.Service) error { return v.send(ctx, service) }, "CLAIM_TIMEOUT=60s")
+	return v.Verdict, err
 }
 
-func (v *Views) send(ctx context.Context, s *rig.Stack, service *rig.Service) error {
-	dir, err := s.Dir("pview")
+func (v *Views) send(ctx context.Context, service *rig.Service) error {
+	dir, err := v.stack.Dir("pview")
 	if err != nil {
 		return err
 	}
@@ -178,14 +169,4 @@ func (v *Views) judge() {
 	if v.Verdict = verdict.Void; v.OnA > 0 && v.OnB > 0 {
 		v.Verdict = verdict.Of(control, harmed, v.InFlight >= minInFlight)
 	}
-}
-
-func (v *Views) provesNothing() bool { return v.Verdict == verdict.Lucky || v.Verdict == verdict.Void }
-
-// Verdicts returns those of views.
-func Verdicts(views []Views) (all []verdict.Verdict) {
-	for _, v := range views {
-		all = append(all, v.Verdict)
-	}
-	return all
 }

@@ -11,42 +11,39 @@ import (
 // auditAlways audits the database again and again. It pauses while the database
 // is unavailable.
 func auditAlways(ctx context.Context, m *market) {
-	audited := 0
+	audited, changed := 0, 0
 	for rig.Sleep(ctx, time.Second) {
-		told := m.history.Told(audited)
-		if audit(ctx, m, told) == nil {
-			audited += len(told)
+		told, made := m.Told(audited), m.changes.since(changed)
+		if audit(ctx, m, told, made) == nil {
+			audited, changed = audited+len(told), changed+len(made)
 		}
+		_ = m.events.read(ctx) // nothing is lost: the next time reads on
 	}
 }
 
-// audit compares stock and orders of all coupons, and looks up the orders that
-// users were told of. One statement reads stock and orders at one instant, so they
+// audit compares stock and orders of all coupons, and looks up the orders and the changes
+// that users were told of. One statement reads stock and orders at one instant, so they
 // must add up at all times and not only at rest.
-func audit(ctx context.Context, m *market, told []rig.Claim) error {
+func audit(ctx context.Context, m *market, told []rig.Claim, made []change) error {
 	accounts, err := m.sale.Accounts(ctx)
 	if err != nil {
 		return err
 	}
-	for _, a := range accounts {
-		switch {
-		case a.Stock < 0 || a.Oversold() > 0:
-			m.violations.Add("I1: oversold: %+v", a)
-		case a.Duplicates != 0:
-			m.violations.Add("I2: more than one each: %+v", a)
-		case !a.Balanced():
-			m.violations.Add("I3: stock and orders do not add up: %+v", a)
-		}
+	for _, broken := range rig.Broken(accounts...) {
+		m.Violations.Add("%s", broken)
 	}
 	missing, err := m.sale.Missing(ctx, told)
 	for _, c := range missing {
-		m.violations.Add("I3: the database does not have the order of %+v", c)
+		m.Violations.Add("I3: the database does not have the order of %+v", c)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return auditLife(ctx, m, made)
 }
 
-// settle runs when no load is left. It repeats each claim that has no verdict,
-// sells out every coupon and audits everything once more.
+// settle runs when no load is left. It repeats each claim that has no verdict, waits until
+// every hold is over, sells out every coupon and audits everything once more.
 func settle(ctx context.Context, m *market) error {
 	m.log("settle")
 	if !rig.Sleep(ctx, 2*time.Second) { // nginx tries a failed instance again after two seconds
@@ -55,33 +52,39 @@ func settle(ctx context.Context, m *market) error {
 	if err := repeatUnknown(ctx, m); err != nil {
 		return err
 	}
+	if err := awaitExpiry(ctx, m); err != nil {
+		return err
+	}
 	for _, coupon := range append(m.coupons.all(), m.steady) {
 		if err := sellOut(ctx, m, coupon); err != nil {
 			return err
 		}
 	}
-	return audit(ctx, m, m.history.Told(0))
+	if err := audit(ctx, m, m.Told(0), m.changes.since(0)); err != nil {
+		return err
+	}
+	return m.events.audit(ctx, m)
 }
 
 // repeatUnknown repeats each claim of which a client does not know the outcome. It
 // must get a verdict.
 func repeatUnknown(ctx context.Context, m *market) error {
 	var unknown []rig.Claim
-	seen := map[[2]int64]bool{}
-	for _, c := range m.history.Claims() {
-		if owner := [2]int64{c.User, c.Coupon}; c.Failed() && !seen[owner] {
-			seen[owner] = true
-			unknown = append(unknown, c)
+	seen := map[rig.Claim]bool{}
+	for _, c := range m.Claims() {
+		if one := (rig.Claim{User: c.User, Coupon: c.Coupon, Number: c.Number}); c.Failed() && !seen[one] {
+			seen[one] = true
+			unknown = append(unknown, one)
 		}
 	}
 	if len(unknown) == 0 {
 		return nil
 	}
 	again, err := m.claimAll(ctx, m.nginx, generator.Phase{Clients: userLoops, Count: len(unknown)},
-		func(n int) (user, coupon int64) { return unknown[n].User, unknown[n].Coupon })
+		func(n int) rig.Claim { return unknown[n] })
 	for _, c := range again {
 		if c.Failed() {
-			m.violations.Add("the service does not recover: no verdict on %+v", c)
+			m.Violations.Add("the service does not recover: no verdict on %+v", c)
 		}
 	}
 	return err
@@ -96,7 +99,7 @@ func sellOut(ctx context.Context, m *market, coupon int64) error {
 	}
 	const beyond = 20
 	claims, err := m.claimAll(ctx, m.nginx, generator.Phase{Clients: userLoops, Count: left + beyond},
-		func(int) (user, of int64) { return m.newUser(), coupon })
+		func(int) rig.Claim { return rig.Claim{User: m.newUser(), Coupon: coupon} })
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,7 @@ func sellOut(ctx context.Context, m *market, coupon int64) error {
 		count[c.Verdict]++
 	}
 	if count[rig.Accepted] != left || count["sold_out"] != beyond {
-		m.violations.Add("I3: coupon %d had %d left, and %d new users got %v", coupon, left, left+beyond, count)
+		m.Violations.Add("I3: coupon %d had %d left, and %d new users got %v", coupon, left, left+beyond, count)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func drain(m *market, i *instance) fault.Fault {
 		begin := time.Now()
 		err := i.Stop()
 		if took := time.Since(begin); took > drainTimeout+time.Second || err != nil {
-			m.violations.Add("the drain of %s took %.1f s, %v", i.client.name, took.Seconds(), err)
+			m.Violations.Add("the drain of %s took %.1f s, %v", i.client.name, took.Seconds(), err)
 		}
 		return nil
 	}

@@ -45,7 +45,7 @@ func firstStarts(s *rig.Stack, m *market) fault.Fault {
 			proxy.Heal()
 			for range 2 {
 				if err := <-started; err != nil {
-					m.violations.Add("first start: %v", err)
+					m.Violations.Add("first start: %v", err)
 				}
 			}
 			return proxy.Close()

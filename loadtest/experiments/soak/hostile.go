@@ -6,9 +6,9 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/generator"
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // maxSlowdown is how many times the p99 of honest claims may grow while hostile
@@ -38,7 +38,7 @@ func (h hostility) withstood() bool { return h.Hostile <= maxSlowdown*h.Quiet }
 func (h hostility) proves() bool { return h.Control > maxSlowdown*h.Quiet }
 
 // judge adds what h violates.
-func (h hostility) judge(v *history.Violations) {
+func (h hostility) judge(v *trial.Violations) {
 	if !h.withstood() {
 		v.Add("hostile clients slow honest claims down: p99 %.1f instead of %.1f ms", h.Hostile, h.Quiet)
 	}
@@ -75,7 +75,7 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 	if err != nil {
 		return h, err
 	}
-	m.coupons.add(coupon)
+	m.coupons.add(coupon, false)
 	unlimited, err := newClient("nginx", control.Address())
 	if err != nil {
 		return h, err
@@ -101,7 +101,7 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 	if h.NginxMemory, err = memory(); err != nil {
 		return h, err
 	}
-	h.judge(&m.violations)
+	h.judge(&m.Violations)
 	return h, control.Stop()
 }
 
@@ -119,11 +119,11 @@ func attackedP99(ctx context.Context, m *market, c client, coupon int64) (float6
 // honestP99 claims for new users, and returns the p99 in milliseconds.
 func honestP99(ctx context.Context, m *market, c client, coupon int64) (float64, error) {
 	claims, err := m.claimAll(ctx, c, generator.Phase{Rate: honestRate, Duration: honestTime},
-		func(int) (user, of int64) { return m.newUser(), coupon })
+		func(int) rig.Claim { return rig.Claim{User: m.newUser(), Coupon: coupon} })
 	var latencies []time.Duration
 	for _, got := range claims {
-		if !history.Accepted(got) && err == nil {
-			m.violations.Add("among hostile clients, an honest claim got %s", got.Verdict)
+		if !trial.Accepted(got) && err == nil {
+			m.Violations.Add("among hostile clients, an honest claim got %s", got.Verdict)
 		}
 		latencies = append(latencies, got.Received.Sub(got.Sent))
 	}

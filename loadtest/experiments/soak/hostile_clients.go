@@ -44,7 +44,7 @@ func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()
 	}
 	clients.Go(func() {
 		_, _ = generator.Claims(ctx, address, clientTimeout, generator.Phase{Clients: greedyConnections}, m.signer,
-			func(int) (user, of int64) { return greedy, coupon }) // ends with ctx
+			func(int) rig.Claim { return rig.Claim{User: greedy, Coupon: coupon} }) // ends with ctx
 	})
 	return clients.Wait
 }

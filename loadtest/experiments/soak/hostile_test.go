@@ -3,7 +3,7 @@ package soak
 import (
 	"testing"
 
-	"example.com/flashsale/loadtest/history"
+	"example.com/flashsale/loadtest/trial"
 )
 
 func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
@@ -16,7 +16,7 @@ func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 		{hostility{10, 31, 300, 0}, false, true},
 		{hostility{10, 11, 30, 0}, true, false},
 	} {
-		var v history.Violations
+		var v trial.Violations
 		test.h.judge(&v)
 		want := 0
 		for _, ok := range []bool{test.withstood, test.proves} {
@@ -33,7 +33,7 @@ func TestHostileClientsMustNotSlowHonestClaims(t *testing.T) {
 
 func TestHostileClientsMustNotFillTheMemory(t *testing.T) {
 	t.Parallel()
-	var v history.Violations
+	var v trial.Violations
 	hostility{10, 11, 300, 257}.judge(&v)
 	if n := len(v.All()); n != 1 {
 		t.Errorf("%d violations, want 1: %v", n, v.All())

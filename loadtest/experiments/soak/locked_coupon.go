@@ -40,7 +40,7 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 			if err != nil {
 				return fmt.Errorf("lock coupon: %w", err)
 			}
-			m.coupons.add(coupon)
+			m.coupons.add(coupon, false)
 			claimCtx, cancel := context.WithCancel(ctx)
 			stop = cancel
 			for user := range lockedUsers {
@@ -61,7 +61,7 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 			claiming.Wait()
 			m.log("%d of %d claims of another coupon got a verdict within %s", prompt, claims, promptLimit)
 			if !sellsOthers(claims, prompt) {
-				m.violations.Add("a locked coupon takes %s down: %d of %d claims of another got a verdict within %s",
+				m.Violations.Add("a locked coupon takes %s down: %d of %d claims of another got a verdict within %s",
 					i.client.name, prompt, claims, promptLimit)
 			}
 			return err

@@ -10,23 +10,24 @@ import (
 
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/generator"
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // A market is the sale, and what its clients were told of it.
 type market struct {
-	sale       *rig.Sale
-	signer     rig.TokenSigner
-	begin      time.Time
-	log        func(format string, args ...any)
-	nginx      client
-	nginxPID   int
-	steady     int64 // the coupon of claimSteadily, which never sells out
-	coupons    coupons
-	newUsers   atomic.Int64
-	history    *history.History
-	violations history.Violations
+	trial.History
+	sale     *rig.Sale
+	signer   rig.TokenSigner
+	begin    time.Time
+	log      func(format string, args ...any)
+	nginx    client
+	nginxPID int
+	steady   int64 // the coupon of claimSteadily, which never sells out
+	coupons  coupons
+	changes  changes
+	events   *events
+	newUsers atomic.Int64
 }
 
 // A client calls the service through nginx, or an instance directly.
@@ -68,32 +69,35 @@ func verdictOf(c rig.Claim) string {
 	return c.Verdict
 }
 
-// claim sends one claim and records the reply. The claim's instance becomes the
-// name of the client.
+// claim claims a coupon for a user, and records the reply.
 func (m *market) claim(ctx context.Context, c client, user, coupon int64) rig.Claim {
-	got := c.claims.Claim(ctx, m.signer, user, coupon)
-	m.add(c, got)
+	return m.send(ctx, c, rig.Claim{User: user, Coupon: coupon})
+}
+
+// send sends one claim and records the reply. The claim's instance becomes the
+// name of the client.
+func (m *market) send(ctx context.Context, c client, one rig.Claim) rig.Claim {
+	got := c.claims.Claim(ctx, m.signer, one)
+	m.record(c, got)
 	return got
 }
 
 // claimAll sends the claims of a phase and records the replies.
 func (m *market) claimAll(
-	ctx context.Context, c client, p generator.Phase, next func(n int) (user, coupon int64),
+	ctx context.Context, c client, p generator.Phase, next func(n int) rig.Claim,
 ) ([]rig.Claim, error) {
 	all, err := generator.Claims(ctx, c.address, clientTimeout, p, m.signer, next)
 	for _, got := range all {
-		m.add(c, got)
+		m.record(c, got)
 	}
 	return all, err
 }
 
-func (m *market) add(c client, got rig.Claim) {
+func (m *market) record(c client, got rig.Claim) {
 	got.Instance = c.name
-	if err := m.history.Add(got); err != nil {
-		m.violations.Add("%v", err)
-	}
+	m.Add(got)
 	if !slices.Contains(allowedVerdicts, verdictOf(got)) {
-		m.violations.Add("unexpected reply to a claim: %+v", got)
+		m.Violations.Add("unexpected reply to a claim: %+v", got)
 	}
 }
 
@@ -113,22 +117,10 @@ func (m *market) post(ctx context.Context, path string, body any, want int) []by
 		}
 		inProgress := status == http.StatusConflict
 		if err == nil && status < http.StatusInternalServerError && !inProgress && ctx.Err() == nil {
-			m.violations.Add("POST %s: unexpected reply %d %s", path, status, reply)
+			m.Violations.Add("POST %s: unexpected reply %d %s", path, status, reply)
 		}
 		if !rig.Sleep(ctx, 100*time.Millisecond) {
 			return nil
 		}
-	}
-}
-
-// readOrder reads the order that the user was told of, if there is one.
-func (m *market) readOrder(ctx context.Context, c client, user, coupon int64) {
-	id := m.history.Order(user, coupon)
-	if id == "" {
-		return
-	}
-	status, _, err := c.api.Do(ctx, http.MethodGet, "/orders/"+id, m.signer.User(user), nil)
-	if err == nil && status == http.StatusNotFound {
-		m.violations.Add("acknowledged order %s is not found by its user", id)
 	}
 }

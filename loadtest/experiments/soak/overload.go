@@ -91,13 +91,13 @@ func (o *overloader) judge(r clients.Result) {
 		"and %d have an unknown outcome", r.Count, len(made), slowest.Seconds(), len(refused),
 		stats.Quantile(refused, 0.99).Milliseconds(), unknown)
 	if slowest > claimTimeout {
-		m.violations.Add("overload: a claim was made after %s", slowest)
+		m.Violations.Add("overload: a claim was made after %s", slowest)
 	}
 	if lost := len(r.Claims) - len(made) - len(refused) - unknown; lost > 0 {
-		m.violations.Add("overload: %d of %d claims got no order, no refusal and no unknown outcome: %s", lost, r.Count, r.Detail)
+		m.Violations.Add("overload: %d of %d claims got no order, no refusal and no unknown outcome: %s", lost, r.Count, r.Detail)
 	}
 	if len(made) == 0 {
-		m.violations.Add("overload: no claim was made")
+		m.Violations.Add("overload: no claim was made")
 	}
 	o.refused += len(refused)
 }

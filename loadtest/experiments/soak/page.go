@@ -5,21 +5,28 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// writePage writes out/soak/report.html.
-func (r Report) writePage() error {
-	return report.Write("soak", report.Report{
-		Title: "A sale whose parts fail", Pass: r.Pass, Environment: r.Environment,
-		Summary: fmt.Sprintf("%d claims in %.0f s, %d faults, %d acknowledged orders, all looked up in the database. The longest time without a verdict was %.1f s, the longest wait of a claim %.1f s.",
-			len(r.claims), r.Seconds, len(r.Outages), r.Acknowledged, r.LongestGap, r.LongestWait),
+// conclude prints and writes the report.
+func (r Report) conclude() error {
+	summary := fmt.Sprintf("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms), %d faults, %d acknowledged "+
+		"orders, all looked up in the database. The longest time without a verdict was %.1f s, the longest wait of a claim "+
+		"%.1f s, of at most %.1f s; the time of suspended instances does not count.", len(r.claims), r.Seconds, r.Coupons,
+		r.P50, r.P99, len(r.Outages), r.Acknowledged, r.LongestGap, r.LongestWait, r.WaitLimit)
+	hostile := fmt.Sprintf("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), "+
+		"%.1f ms without a limit per user; nginx took at most %.0f MB for hostile clients, of %d", r.Hostility.Quiet,
+		r.Hostility.Hostile, maxSlowdown, r.Hostility.Control, r.Hostility.NginxMemory, maxNginxMemory)
+	report.Say("%s", summary)
+	report.Say("%s", hostile)
+	err := report.Conclude("soak", r, report.Report{
+		Title: "A sale whose parts fail", Pass: r.Pass, Environment: r.Environment, Summary: summary,
 		Sections: []report.Section{
-			{Title: "Replies", Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)}, Problems: r.Violations,
-				Table: r.repliesTable()},
-			{Title: "Faults", Table: faultsTable(r.Outages), Charts: r.charts()},
+			{Title: "Replies", Text: hostile, Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)},
+				Problems: r.Violations, Table: r.repliesTable()},
+			{Title: "Faults", Table: outageColumns.Table(r.Outages), Charts: r.charts()},
 			{Title: "Waits", Charts: []report.Chart{report.Curves{
 				Caption: "The time under which each share of the replies arrived, through all faults",
 				XName:   "percentile", YName: "ms", LogY: true, Percentiles: true,
@@ -27,6 +34,11 @@ func (r Report) writePage() error {
 			}}},
 		},
 	})
+	if r.Pass {
+		report.Say("I1 stock, I2 as many each as allowed, I3 all sold, I4 used at most once and I5 all published held " +
+			"throughout and at the end, and every acknowledged order, use and return is there.")
+	}
+	return err
 }
 
 // gapLimit is how long a time without a verdict is drawn as a gap.
@@ -47,28 +59,27 @@ func (r Report) charts() []report.Chart {
 	}
 	return []report.Chart{
 		report.Curves{Caption: "Replies in each second; faults are shaded", XName: "s", YName: "replies/s",
-			Series: history.Curves(r.claims, r.begin, r.begin, time.Second), Marks: faults.Spans},
+			Series: trial.Curves(r.claims, r.begin, r.begin, time.Second), Marks: faults.Spans},
 		report.Lanes{Caption: fmt.Sprintf("Every fault, and every time of %s or more without a verdict on any claim",
 			gapLimit), Unit: "s", Rows: []report.Lane{faults, gaps}},
 	}
 }
 
-// faultsTable lists the outages.
-func faultsTable(outages []outage) report.Table {
-	t := report.Table{Header: []string{
-		"fault", "at, s", "lasted, s", "longest wait of a claim, s", "all coupons sell again after, s",
-		"the other instance sells after, s",
-	}}
-	for _, o := range outages {
-		other := ""
-		if o.OtherAfter > 0 {
-			other = fmt.Sprintf("%.1f", o.OtherAfter)
+var outageColumns = report.Columns[outage]{
+	report.Main("fault", func(o outage) string { return o.What }),
+	report.Main("at, s", func(o outage) string { return tenths(o.Second) }),
+	report.Main("lasted, s", func(o outage) string { return tenths(o.Down) }),
+	report.Main("longest wait of a claim, s", func(o outage) string { return tenths(o.LongestWait) }),
+	report.Main("all coupons sell again after, s", func(o outage) string { return tenths(o.SellsAfter) }),
+	report.Main("the other instance sells after, s", func(o outage) string {
+		if o.OtherAfter == 0 {
+			return ""
 		}
-		t.Add(o.What, fmt.Sprintf("%.1f", o.Second), fmt.Sprintf("%.1f", o.Down), fmt.Sprintf("%.1f", o.LongestWait),
-			fmt.Sprintf("%.1f", o.SellsAfter), other)
-	}
-	return t
+		return tenths(o.OtherAfter)
+	}),
 }
+
+func tenths(seconds float64) string { return fmt.Sprintf("%.1f", seconds) }
 
 // atLeastAMicrosecond keeps a logarithmic axis within reason.
 func atLeastAMicrosecond(samples []time.Duration) []time.Duration {

@@ -2,14 +2,12 @@ package soak
 
 import (
 	"context"
-	"errors"
-	"path/filepath"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // A Report is the content of soak.json.
@@ -34,7 +32,7 @@ type Report struct {
 	begin     time.Time
 	claims    []rig.Claim // in the order of their replies
 	latencies []time.Duration
-	gaps      []history.Span
+	gaps      []trial.Span
 }
 
 // report prints and writes what was seen. refused is how many claims of overloads
@@ -52,7 +50,7 @@ func (s *schedule) report(ctx context.Context, stack *rig.Stack, h hostility, re
 	r := Report{
 		Environment: environment, Seconds: s.duration.Seconds(), Coupons: len(accounts), Verdicts: map[string]int{},
 		WaitLimit: waitLimit.Seconds(), Settings: settings, Outages: s.outages, Hostility: h,
-		begin: m.begin, claims: m.history.Claims(),
+		begin: m.begin, claims: m.Claims(),
 	}
 	for _, a := range accounts {
 		r.Orders += a.Orders
@@ -61,13 +59,12 @@ func (s *schedule) report(ctx context.Context, stack *rig.Stack, h hostility, re
 	judgeWaits(m, late(r.claims, s.pauses, waitLimit), s.pauses)
 	// The clients of an overload have the CPU that the servers leave, so one may be too small.
 	if r.Orders == 0 || len(s.outages) < s.leastFaults() || s.duration >= fullRun && refused == 0 {
-		m.violations.Add("%d orders were made, %d faults injected and %d claims refused in overloads: this proves too little",
+		m.Violations.Add("%d orders were made, %d faults injected and %d claims refused in overloads: this proves too little",
 			r.Orders, len(s.outages), refused)
 	}
-	r.Violations = m.violations.All()
+	r.Violations = m.All()
 	r.Pass = len(r.Violations) == 0
-	r.print()
-	return errors.Join(rig.WriteJSON(filepath.Join("out", "soak", "soak.json"), r), r.writePage(), rig.Proven(r.Pass))
+	return r.conclude()
 }
 
 // leastFaults returns how many faults a run has to have: all of them, unless it
@@ -88,9 +85,9 @@ func (r *Report) measure(pauses []pause) {
 	r.Acknowledged = r.Verdicts[rig.Accepted]
 	r.P50 = rig.Milliseconds(stats.Quantile(r.latencies, 0.5))
 	r.P99 = rig.Milliseconds(stats.Quantile(r.latencies, 0.99))
-	r.gaps = history.Gaps(r.claims, r.begin, history.Answered)
-	r.LongestGap = history.Longest(r.gaps).Seconds()
-	r.LongestWait = longestWait(r.claims, pauses, history.Span{Begin: r.begin, End: time.Now()}).Seconds()
+	r.gaps = trial.Gaps(r.claims, r.begin, trial.Answered)
+	r.LongestGap = trial.Longest(r.gaps).Seconds()
+	r.LongestWait = longestWait(r.claims, pauses, trial.Span{Begin: r.begin, End: time.Now()}).Seconds()
 	for i, o := range r.Outages {
 		r.Outages[i].LongestWait = longestWait(r.claims, pauses, o.span).Seconds()
 	}
@@ -99,27 +96,9 @@ func (r *Report) measure(pauses []pause) {
 // judgeWaits adds the claims that waited for too long, the longest first.
 func judgeWaits(m *market, late []rig.Claim, pauses []pause) {
 	if len(late) > 0 {
-		m.violations.Add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v",
+		m.Violations.Add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v",
 			len(late), waitLimit, late[0].Instance, waited(late[0], pauses).Seconds(),
 			late[0].Sent.Sub(m.begin).Seconds(), late[0])
-	}
-}
-
-func (r Report) print() {
-	report.Say("%d claims in %.0f s on %d coupons (p50 %.1f ms, p99 %.1f ms, longest time without a verdict %.1f s)",
-		len(r.claims), r.Seconds, r.Coupons, r.P50, r.P99, r.LongestGap)
-	report.Say("the longest wait of a claim was %.1f s, of at most %.1f s; the time of suspended instances does not count",
-		r.LongestWait, r.WaitLimit)
-	r.repliesTable().Print()
-	faultsTable(r.Outages).Print()
-	report.Say("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients (at most %d times), %.1f ms without a limit per user",
-		r.Hostility.Quiet, r.Hostility.Hostile, maxSlowdown, r.Hostility.Control)
-	report.Say("nginx took at most %.0f MB for hostile clients, of %d", r.Hostility.NginxMemory, maxNginxMemory)
-	for _, v := range r.Violations {
-		report.Say("NO: %s", v)
-	}
-	if r.Pass {
-		report.Say("I1 stock, I2 one each and I3 all sold held throughout and at the end, and every acknowledged order is there.")
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // An outage is the time from a fault to its healing.
@@ -21,10 +22,10 @@ type outage struct {
 	SellsAfter float64 `json:"sells_after_seconds"`
 	OtherAfter float64 `json:"other_instance_sells_after_seconds,omitempty"` // since it began
 
-	span history.Span // until all coupons sell again
+	span trial.Span // until all coupons sell again
 }
 
-// A schedule injects faults one after the other.
+// A schedule is the sale while faults strike it.
 type schedule struct {
 	market   *market
 	faults   []injection
@@ -32,20 +33,35 @@ type schedule struct {
 	duration time.Duration
 	outages  []outage
 	pauses   []pause
+
+	other      sync.WaitGroup // waits for otherAfter
+	otherAfter time.Duration  // of the fault that strikes
 }
 
-// run injects the faults again and again, each if it ends before the sale does.
-func (s *schedule) run(ctx context.Context) error {
-	for i := 0; rig.Sleep(ctx, restBetween(s.duration, s.faults)); i++ {
-		f := s.faults[i%len(s.faults)]
-		if time.Since(s.market.begin)+f.Lasts+sellLimit > s.duration {
-			continue
-		}
-		if err := s.inject(ctx, f); err != nil {
-			return err
-		}
+// sell runs all activities at once until the time is up. All times of the report count
+// from its begin. Half of the user loops claim through nginx, and a quarter each directly
+// at an instance.
+func (s *schedule) sell(ctx context.Context) error {
+	m := s.market
+	alone := func(do func(context.Context)) trial.Load {
+		return trial.Clients(1, func(ctx context.Context, _ int) { do(ctx) })
 	}
-	return nil
+	at := [4]client{s.a.client, m.nginx, s.b.client, m.nginx}
+	course := trial.Schedule{
+		Rest: restBetween(s.duration, s.faults), For: s.duration, Spare: sellLimit, Recovered: s.recovered,
+	}
+	for _, f := range s.faults {
+		course.Faults = append(course.Faults, s.watched(f))
+	}
+	m.begin, m.log = time.Now(), rig.Progress()
+	_, err := course.Run(ctx,
+		alone(func(ctx context.Context) { auditAlways(ctx, m) }),
+		alone(func(ctx context.Context) { manageCoupons(ctx, m, max(2*time.Second, s.duration/40)) }),
+		alone(func(ctx context.Context) { claimSteadily(ctx, m, s.a, s.b) }),
+		alone(func(ctx context.Context) { claimSteadily(ctx, m, s.b, s.a) }),
+		trial.Clients(userLoops, func(ctx context.Context, i int) { userLoop(ctx, m, at[i%4]) }),
+	)
+	return err
 }
 
 // overhead is about how long a fault takes beside lasting: waits for a COMMIT, a
@@ -62,35 +78,34 @@ func restBetween(d time.Duration, faults []injection) time.Duration {
 	return min(max(500*time.Millisecond, d/time.Duration(len(faults)+1)), 10*time.Second)
 }
 
-// inject injects f, and waits until all coupons sell again.
-func (s *schedule) inject(ctx context.Context, f injection) error {
-	m := s.market
-	var other sync.WaitGroup
-	var otherAfter time.Duration
+// watched returns the fault, during which the other instance must sell.
+func (s *schedule) watched(f injection) fault.Fault {
 	strike := f.Strike
 	f.Strike = func(ctx context.Context) error {
 		err := strike(ctx)
-		if err == nil && f.other != nil {
-			other.Go(func() { otherAfter = awaitSales(ctx, m, "during "+f.Name, f.other.client) })
+		if s.otherAfter = 0; err == nil && f.other != nil {
+			s.other.Go(func() { s.otherAfter = awaitSales(ctx, s.market, "during "+f.Name, f.other.client) })
 		}
 		return err
 	}
-	struck, healed, err := f.Inject(ctx)
-	if err != nil {
-		return err
+	return f.Fault
+}
+
+// recovered waits until all coupons sell again after a fault.
+func (s *schedule) recovered(ctx context.Context, one trial.Strike) error {
+	m := s.market
+	if i := s.faults[one.Number].suspended; i != nil {
+		s.pauses = append(s.pauses, pause{one.Span, i.client.name})
 	}
-	if f.suspended != nil {
-		s.pauses = append(s.pauses, pause{history.Span{Begin: struck, End: healed}, f.suspended.client.name})
-	}
-	sells := awaitSales(ctx, m, "after "+f.Name, s.a.client, s.b.client, m.nginx)
-	other.Wait()
+	sells := awaitSales(ctx, m, "after "+one.Name, s.a.client, s.b.client, m.nginx)
+	s.other.Wait()
 	o := outage{
-		Second: struck.Sub(m.begin).Seconds(), What: f.Name, Down: healed.Sub(struck).Seconds(),
-		SellsAfter: sells.Seconds(), OtherAfter: otherAfter.Seconds(),
-		span: history.Span{Begin: struck, End: time.Now()},
+		Second: one.Begin.Sub(m.begin).Seconds(), What: one.Name, Down: one.Took().Seconds(),
+		SellsAfter: sells.Seconds(), OtherAfter: s.otherAfter.Seconds(),
+		span: trial.Span{Begin: one.Begin, End: time.Now()},
 	}
 	s.outages = append(s.outages, o)
-	m.log("%s: healed after %.1f s; all coupons sell again after %.1f s", f.Name, o.Down, o.SellsAfter)
+	m.log("%s: healed after %.1f s; all coupons sell again after %.1f s", o.What, o.Down, o.SellsAfter)
 	return nil
 }
 
@@ -113,7 +128,7 @@ func awaitSales(ctx context.Context, m *market, when string, clients ...client) 
 		c, coupon := clients[i/len(coupons)], coupons[i%len(coupons)]
 		all.Go(func() {
 			if took[i] = awaitVerdict(ctx, m, c, coupon); took[i] > sellLimit && ctx.Err() == nil {
-				m.violations.Add("%s: coupon %d did not sell at %s for %.1f s", when, coupon, c.name,
+				m.Violations.Add("%s: coupon %d did not sell at %s for %.1f s", when, coupon, c.name,
 					took[i].Seconds())
 			}
 		})

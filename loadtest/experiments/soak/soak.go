@@ -1,9 +1,9 @@
 // Package soak runs a sale for minutes while its parts fail, and fails if a
 // promise is broken, a claim gets no reply in time or a coupon does not sell again
-// soon. Mixed users claim from coupons that open, sell out and are restocked. The
-// instances, the database and Redis are killed, suspended and partitioned in turn.
-// Then hostile clients occupy nginx and the instances. The database is audited
-// throughout.
+// soon. Mixed users claim from coupons that open, sell out and are restocked, and use,
+// return and let expire what they have. The instances, the database and Redis are
+// killed, suspended and partitioned in turn. Then hostile clients occupy nginx and the
+// instances. The database is audited throughout.
 package soak
 
 import (
@@ -12,11 +12,9 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"example.com/flashsale/loadtest/fault"
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/migrations"
 )
 
 // Run runs the soak for as long as SOAK says (5m), prints a table and writes
@@ -65,7 +63,7 @@ func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
 		return err
 	}
 	sch := &schedule{market: m, faults: listFaults(s, m, &over, a, b), a: a, b: b, duration: d}
-	if err := sell(ctx, m, sch); err != nil {
+	if err := sch.sell(ctx); err != nil {
 		return err
 	}
 	awaitSales(ctx, m, "after the last fault", m.nginx)
@@ -81,8 +79,15 @@ func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
 
 // open starts the instances and creates the coupon of claimSteadily.
 func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *instance, err error) {
-	m = &market{signer: s.Signer(), history: history.New()}
-	if m.sale, err = s.NewSale(ctx, settings...); err != nil {
+	m = &market{signer: s.Signer()}
+	if m.events, err = startEvents(s.Lab); err != nil {
+		return nil, nil, nil, err
+	}
+	all := append(settings, "EVENTS=true", "EVENTS_REDIS="+m.events.server.URL)
+	if m.sale, err = s.NewSale(ctx, all...); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := migrations.AllowRules(ctx, m.sale.DB.DB); err != nil {
 		return nil, nil, nil, err
 	}
 	if m.steady, err = m.sale.AddCoupon(ctx, steadyStock(d)); err != nil {
@@ -95,34 +100,10 @@ func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *
 	a, b = &instance{Instance: first}, &instance{Instance: second}
 	a.lastUser.Store(m.newUser())
 	b.lastUser.Store(m.newUser())
-	if a.client, err = newClient("instance a", a.Address); err != nil {
-		return nil, nil, nil, err
-	}
-	if b.client, err = newClient("instance b", b.Address); err != nil {
-		return nil, nil, nil, err
-	}
+	var errs [3]error
+	a.client, errs[0] = newClient("instance a", a.Address)
+	b.client, errs[1] = newClient("instance b", b.Address)
+	m.nginx, errs[2] = newClient("nginx", pair.Address())
 	m.nginxPID = pair.Nginx.PID()
-	m.nginx, err = newClient("nginx", pair.Address())
-	return m, a, b, err
-}
-
-// sell runs all activities at once until the time is up. All times of the report
-// count from its begin. Half of the user loops
-// claim through nginx, and a quarter each directly at an instance. An activity that
-// fails ends the others.
-func sell(ctx context.Context, m *market, s *schedule) error {
-	m.begin, m.log = time.Now(), rig.Progress()
-	timed, cancel := context.WithTimeout(ctx, s.duration)
-	defer cancel()
-	all, during := errgroup.WithContext(timed)
-	all.Go(func() error { return s.run(during) })
-	all.Go(func() error { auditAlways(during, m); return nil })
-	all.Go(func() error { manageCoupons(during, m, max(2*time.Second, s.duration/40)); return nil })
-	all.Go(func() error { claimSteadily(during, m, s.a, s.b); return nil })
-	all.Go(func() error { claimSteadily(during, m, s.b, s.a); return nil })
-	for i := range userLoops {
-		c := []client{s.a.client, m.nginx, s.b.client, m.nginx}[i%4]
-		all.Go(func() error { userLoop(during, m, c); return nil })
-	}
-	return errors.Join(all.Wait(), ctx.Err())
+	return m, a, b, errors.Join(errs[:]...)
 }

@@ -15,24 +15,32 @@ const (
 	users     = 4000 // more than a coupon's stock with its restocking
 )
 
-// userLoop claims as a random user, sometimes twice at once, and sometimes reads
-// an order.
+// userLoop claims as a random user, sometimes twice at once, and sometimes reads, uses or
+// returns an order.
 func userLoop(ctx context.Context, m *market, c client) {
 	for rig.Sleep(ctx, rand.N(20*time.Millisecond)) {
-		user, coupon := rig.UserID(rand.N(users)), m.coupons.pick()
-		if coupon == 0 {
+		one := rig.Claim{User: rig.UserID(rand.N(users)), Coupon: m.coupons.pick()}
+		if one.Coupon == 0 {
 			continue
+		}
+		ruled := m.coupons.isRuled(one.Coupon)
+		if ruled {
+			one.Number = 1 + rand.N(perUser)
 		}
 		switch percent := rand.N(100); {
 		case percent < 5:
 			var other sync.WaitGroup
-			other.Go(func() { m.claim(ctx, c, user, coupon) })
-			m.claim(ctx, c, user, coupon)
+			other.Go(func() { m.send(ctx, c, one) })
+			m.send(ctx, c, one)
 			other.Wait()
 		case percent < 10:
-			m.readOrder(ctx, c, user, coupon)
+			m.readOrder(ctx, c, one)
+		case percent < 30 && ruled:
+			m.giveUp(ctx, c, one)
+		case percent < 40 && ruled:
+			m.use(ctx, c, one)
 		default:
-			m.claim(ctx, c, user, coupon)
+			m.send(ctx, c, one)
 		}
 	}
 }

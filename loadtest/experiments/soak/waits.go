@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // waitLimit is how long a claim may wait for its reply, whatever has failed. Nginx
@@ -17,7 +17,7 @@ const waitLimit = claimTimeout + time.Second
 // A pause is a time during which an instance was suspended. A suspended instance
 // cannot reply. The client is the one that calls that instance directly.
 type pause struct {
-	history.Span
+	trial.Span
 	client string
 }
 
@@ -25,7 +25,7 @@ type pause struct {
 // of the instance that c was sent to do not count, and of a claim through nginx,
 // which may wait for either instance, no pause counts.
 func waited(c rig.Claim, pauses []pause) time.Duration {
-	wait := history.Span{Begin: c.Sent, End: c.Received}
+	wait := trial.Span{Begin: c.Sent, End: c.Received}
 	d := wait.Took()
 	for _, p := range pauses {
 		if c.Instance == "nginx" || c.Instance == p.client {
@@ -36,7 +36,7 @@ func waited(c rig.Claim, pauses []pause) time.Duration {
 }
 
 // longestWait returns the longest wait that touches during.
-func longestWait(claims []rig.Claim, pauses []pause, during history.Span) (d time.Duration) {
+func longestWait(claims []rig.Claim, pauses []pause, during trial.Span) (d time.Duration) {
 	for _, c := range claims {
 		if !c.Received.Before(during.Begin) && !c.Sent.After(during.End) {
 			d = max(d, waited(c, pauses))

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/loadtest/history"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // seconds returns the span from begin to end, in seconds of one history.
-func seconds(begin, end float64) history.Span {
+func seconds(begin, end float64) trial.Span {
 	at := func(s float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(s * float64(time.Second))) }
-	return history.Span{Begin: at(begin), End: at(end)}
+	return trial.Span{Begin: at(begin), End: at(end)}
 }
 
 // wait returns a claim that was sent at begin and answered at end.
@@ -64,7 +64,7 @@ func TestLongestWaitOfAFaultIncludesAllThatTouchIt(t *testing.T) {
 		wait(15, 16.5, "b"),
 		wait(30, 40, "b"), // after
 	}
-	for during, want := range map[history.Span]time.Duration{
+	for during, want := range map[trial.Span]time.Duration{
 		seconds(10, 16): 3 * time.Second, seconds(16.2, 17): 3 * time.Second, seconds(20, 25): 0,
 		seconds(35, 36): 10 * time.Second,
 	} {

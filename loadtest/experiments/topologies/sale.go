@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -16,7 +18,7 @@ var workload = rig.SevenEach
 
 const failoverRounds = 12
 
-// A Sale is the result of the claims on one topology.
+// A Sale is the claims on one topology, and their result.
 type Sale struct {
 	Topology string `json:"redis"`
 	Failover bool   `json:"failover"`
@@ -30,57 +32,103 @@ type Sale struct {
 	Unavailable float64         `json:"unavailable_s"`
 	Failed      int             `json:"unavailable"` // claims answered with 503
 	Verdict     verdict.Verdict `json:"verdict"`
+
+	stack *rig.Stack
 }
 
-func sell(ctx context.Context, s *rig.Stack, topology string, failover bool) (Sale, error) {
-	sale := Sale{Topology: topology, Failover: failover, Rounds: 1}
-	if failover {
-		sale.Rounds = failoverRounds
-	}
-	err := s.WithService(ctx, topology, "redis", func(v *rig.Service) error { return sale.run(ctx, s, v) })
-	return sale, err
-}
-
-func (sale *Sale) run(ctx context.Context, s *rig.Stack, service *rig.Service) error {
-	dir, err := s.Dir("claims")
-	if err != nil {
-		return err
-	}
-	t := rig.Target{URL: service.Nginx.URL, Secret: s.Secret}
-	for range sale.Rounds {
-		id, err := service.AddCoupon(ctx, workload.Stock)
+// Run runs the sale.
+func (sale *Sale) Run(ctx context.Context) (verdict.Verdict, error) {
+	s := sale.stack
+	*sale = Sale{Topology: sale.Topology, Failover: sale.Failover, Rounds: sale.Rounds, stack: s}
+	err := s.WithService(ctx, sale.Topology, "redis", func(service *rig.Service) error {
+		dir, err := s.Dir("claims")
 		if err != nil {
 			return err
 		}
-		t.Coupons = append(t.Coupons, strconv.FormatInt(id, 10))
-	}
-	killed := make(chan time.Time, 1)
-	during, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if sale.Failover {
-		go func() { killed <- killMaster(during, service) }()
-	}
-	burst, err := rig.K6(ctx, dir, t, workload.Times(sale.Rounds))
-	if err != nil {
-		return err
-	}
-	var died time.Time
-	if sale.Failover {
-		cancel()
-		if died = <-killed; died.IsZero() {
-			return errors.New("the master was not killed during the sale")
+		t := rig.Target{URL: service.Nginx.URL, Secret: s.Secret}
+		for range sale.Rounds {
+			id, err := service.AddCoupon(ctx, workload.Stock)
+			if err != nil {
+				return err
+			}
+			t.Coupons = append(t.Coupons, strconv.FormatInt(id, 10))
+		}
+		schedule, died := trial.Schedule{Loaded: true}, time.Time{}
+		if sale.Failover {
+			schedule.Faults = []fault.Fault{{Name: "master killed", Heal: func() error { return nil },
+				Strike: func(ctx context.Context) (err error) { died, err = killMaster(ctx, service); return err }}}
+		}
+		var burst rig.Burst
+		_, err = schedule.Run(ctx, func(ctx context.Context) (err error) {
+			burst, err = rig.K6(ctx, dir, t, workload.Times(sale.Rounds))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		sale.count(burst.Claims, died)
+		return sale.audit(ctx, service, burst.Acknowledged())
+	})
+	return sale.Verdict, err
+}
+
+// beforeNext is the time from a round's last order until shortly before the next
+// round, which begins a second after this one. A stock is sold in one commit: only
+// who kills before a round strikes one.
+const beforeNext = 700 * time.Millisecond
+
+// killMaster waits until the second round is sold out, kills the server that counts
+// the order ids shortly before the third, and returns when it did.
+func killMaster(ctx context.Context, service *rig.Service) (died time.Time, err error) {
+	for orders := 0; orders < 2*workload.Stock; rig.Sleep(ctx, 5*time.Millisecond) {
+		if err := service.DB.GetContext(ctx, &orders, "SELECT COUNT(*) FROM coupon_orders"); err != nil {
+			return died, err
 		}
 	}
-	sale.count(burst.Claims, died)
-	return sale.audit(ctx, service, burst.Acknowledged())
+	if !rig.Sleep(ctx, beforeNext) {
+		return died, errors.New("the sale ended before the master was killed")
+	}
+	master, err := service.Topology.Master(ctx, "flashsale:icr:order:"+time.Now().UTC().Format("2006:01:02"))
+	if err != nil {
+		return died, err
+	}
+	died = time.Now()
+	master.Kill()
+	return died, nil
+}
+
+// noMaster is how long after a master's death there is none yet: the lab's sentinels
+// and nodes need up to that long, or twice as long, to notice it, and then they vote.
+const noMaster = 500 * time.Millisecond
+
+// count counts what the clients were told. died is when the master was killed,
+// or zero.
+func (sale *Sale) count(claims []rig.Claim, died time.Time) {
+	claims = trial.Sorted(claims)
+	without, recovered := died.Add(noMaster), trial.Recovered(claims, trial.Span{Begin: died, End: time.Now()})
+	for _, c := range claims {
+		switch {
+		case trial.Accepted(c):
+			sale.Accepted++
+		case c.Failed():
+			sale.Failed++
+		}
+		if sale.Failover && c.Sent.Before(without) && c.Received.After(without) {
+			sale.Met++
+			if c.Received.After(recovered) {
+				recovered = c.Received
+			}
+		}
+	}
+	if sale.Failover && !recovered.IsZero() {
+		sale.Unavailable = recovered.Sub(died).Seconds()
+	}
 }
 
 // audit holds of a sale that kept all promises and whose last round was sold out.
 // Claims may fail only during a failover, and one that no claim met is void.
-func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []rig.Claim) error {
-	var err error
-	sale.Totals, err = service.Audit(ctx, workload.Times(sale.Rounds), acknowledged)
-	if err != nil {
+func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged []rig.Claim) (err error) {
+	if sale.Totals, err = service.Audit(ctx, workload.Times(sale.Rounds), acknowledged); err != nil {
 		return err
 	}
 	accounts, err := service.Accounts(ctx)
@@ -92,7 +140,7 @@ func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged 
 			sale.SoldOut++
 		}
 	}
-	kept := sale.Oversold+sale.Duplicates+sale.Undersold+sale.AckedMissing == 0
+	kept := len(rig.Broken(accounts...))+sale.AckedMissing == 0
 	recovered := accounts[len(accounts)-1].Orders == workload.Stock && (sale.Failover || sale.Failed == 0)
 	sale.Verdict = verdict.Of(false, !kept || !recovered, sale.Accepted > 0 && (!sale.Failover || sale.Met > 0))
 	return nil

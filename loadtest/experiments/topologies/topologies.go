@@ -5,11 +5,12 @@ package topologies
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/experiments/pageview"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -18,55 +19,83 @@ func Run(ctx context.Context) error {
 	return rig.With(func(s *rig.Stack) error { return run(ctx, s) }, rig.LargeDatabase...)
 }
 
-func run(ctx context.Context, s *rig.Stack) error {
-	steps := rig.NewSteps(6 + 6*len(lab.Topologies)) // two topologies have a failover
-	sales, err := runSales(ctx, s, steps)
-	if err != nil {
-		return err
-	}
-	var trials []pageview.Trial
-	for _, topology := range lab.Topologies {
-		trials = append(trials, pageview.Trials(topology, "k6", "redis", "redisson")...)
-	}
-	views, err := pageview.SendAll(ctx, s, steps, trials)
-	if err != nil {
-		return err
-	}
-	rows := Rows{sales, views}
-	fmt.Println("100 users claim 7 times each, stock 50, as shipped:")
-	salesColumns.Table(sales).Print()
-	fmt.Println("\n666 page views at once:")
-	pageview.Table(views).Print()
-	return s.Conclude(ctx, "topologies", rows,
-		verdict.AllPass(append(verdicts(sales), pageview.Verdicts(views)...)), rows.writePage)
-}
-
 // Rows are the results in topologies.json.
 type Rows struct {
-	Sales []Sale           `json:"sales"`
-	Views []pageview.Views `json:"views"`
+	Sales []*Sale           `json:"sales"`
+	Views []*pageview.Views `json:"views"`
 }
 
-func runSales(ctx context.Context, s *rig.Stack, steps *rig.Steps) (sales []Sale, err error) {
+func run(ctx context.Context, s *rig.Stack) error {
+	var views []pageview.Trial
 	for _, topology := range lab.Topologies {
-		for _, failover := range []bool{false, true} {
-			if failover && topology != "sentinel" && topology != "cluster" {
-				continue // no replica becomes master
-			}
-			steps.Next("claims, %s, failover %t", topology, failover)
-			sale, err := sell(ctx, s, topology, failover)
-			for n := 1; err == nil && sale.Verdict == verdict.Void && n < attempts; n++ {
-				fmt.Fprintln(os.Stderr, "         void, because no claim was accepted, or none met the failover: again")
-				sale, err = sell(ctx, s, topology, failover)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", topology, err)
-			}
-			sales = append(sales, sale)
+		views = append(views, pageview.Trials(topology, "k6", "redis", "redisson")...)
+	}
+	var rows Rows
+	var err error
+	if rows.Sales, err = trial.Run(ctx, trials(s)...); err == nil {
+		rows.Views, err = trial.Run(ctx, pageview.On(s, views)...)
+	}
+	if err != nil {
+		return err
+	}
+	return report.ConcludeRows(ctx, s, "topologies", rows, report.Report{
+		Title:    "Redis in every topology",
+		Summary:  "The same claims and page views on one Redis server, with replicas, under Sentinel and on a Cluster, with failovers in the middle.",
+		Sections: []report.Section{salesSection(rows.Sales), pageview.Section(rows.Views)},
+	})
+}
+
+// trials returns a sale on each topology, and one with a failover where a replica
+// becomes master.
+func trials(s *rig.Stack) (sales []*Sale) {
+	for _, topology := range lab.Topologies {
+		sales = append(sales, &Sale{Topology: topology, Rounds: 1, stack: s})
+		if topology == "sentinel" || topology == "cluster" {
+			sales = append(sales, &Sale{Topology: topology, Rounds: failoverRounds, Failover: true, stack: s})
 		}
 	}
-	return sales, nil
+	return sales
 }
 
-// attempts bounds how often a sale is repeated that is void.
-const attempts = 5
+func salesSection(sales []*Sale) report.Section {
+	down := report.Bars{Caption: "From the master's end until the claims that met it have their replies, and none fails any more", Unit: "s"}
+	s := report.Section{Title: "100 users claim 7 times each, stock 50, as shipped", Table: salesColumns.Table(sales)}
+	for _, sale := range sales {
+		if s.Judge(sale.Verdict); sale.Failover {
+			down.Bars = append(down.Bars, report.Bar{Name: sale.String(), Value: sale.Unavailable})
+		}
+	}
+	s.Charts = []report.Chart{down}
+	return s
+}
+
+var salesColumns = report.Columns[*Sale]{
+	report.Main("", (*Sale).String),
+	report.Detail("rounds", func(s *Sale) int { return s.Rounds }),
+	report.Detail("sold out", func(s *Sale) int { return s.SoldOut }),
+	report.Detail("accepted", func(s *Sale) int { return s.Accepted }),
+	report.Main("orders", func(s *Sale) int { return s.Orders }),
+	report.Main("over", func(s *Sale) int { return s.Oversold }),
+	report.Main("twice", func(s *Sale) int { return s.Duplicates }),
+	report.Main("under", func(s *Sale) int { return s.Undersold }),
+	report.Main("acked missing", func(s *Sale) int { return s.AckedMissing }),
+	report.Main("503s", func(s *Sale) int { return s.Failed }),
+	report.Detail("met it", func(s *Sale) string { return s.inFailover(fmt.Sprint(s.Met)) }),
+	report.Main("outage", func(s *Sale) string { return s.inFailover(fmt.Sprintf("%.1f s", s.Unavailable)) }),
+	report.Main("verdict", func(s *Sale) verdict.Verdict { return s.Verdict }),
+}
+
+// inFailover returns text, unless nothing failed over.
+func (sale *Sale) inFailover(text string) string {
+	if sale.Failover {
+		return text
+	}
+	return "–"
+}
+
+func (sale *Sale) String() string {
+	if sale.Failover {
+		return sale.Topology + ", failover"
+	}
+	return sale.Topology
+}

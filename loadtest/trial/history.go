@@ -1,0 +1,100 @@
+// Package trial runs a sale whose parts fail. A trial has a site, the loads of its
+// clients, a schedule of faults, and checks of what the clients were told. What they
+// were told is its history, from which follows how long the sale was interrupted.
+// An experiment is a list of trials, each a row of its table.
+package trial
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+// A History is the claims of all clients of a sale, and the promises that they found
+// broken. It is safe for concurrent use. The zero value is empty.
+type History struct {
+	Violations
+	mu     sync.Mutex
+	claims []rig.Claim
+	told   []rig.Claim         // the first claim of each owner that was told of an order
+	made   map[told]bool       // whether one of them was told that it made it
+	last   map[owner]rig.Claim // that was told of an order
+}
+
+// An owner is who may have one order at a time.
+type owner struct {
+	user, coupon int64
+	number       int
+}
+
+func ownerOf(c rig.Claim) owner { return owner{c.User, c.Coupon, max(c.Number, 1)} }
+
+// A told is an order that its owner was told of.
+type told struct {
+	owner
+	order string
+}
+
+// Add adds a claim. Of an order, its owner is told once that it was made. Whether there
+// are the orders that users are told of, and whose they are, is for the database to say.
+func (h *History) Add(c rig.Claim) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.claims = append(h.claims, c)
+	if c.Order == "" {
+		return
+	}
+	if h.made == nil {
+		h.made, h.last = map[told]bool{}, map[owner]rig.Claim{}
+	}
+	of := told{ownerOf(c), c.Order}
+	made, known := h.made[of]
+	if !known {
+		h.told = append(h.told, c)
+	}
+	if made && Accepted(c) {
+		h.Violations.Add("order %s was made twice: %+v", c.Order, c)
+	}
+	h.made[of], h.last[of.owner] = made || Accepted(c), c
+}
+
+// Claims returns all claims in the order of their replies.
+func (h *History) Claims() []rig.Claim {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Sorted(h.claims)
+}
+
+// Sorted returns claims in the order of their replies.
+func Sorted(claims []rig.Claim) []rig.Claim {
+	return slices.SortedFunc(slices.Values(claims), func(a, b rig.Claim) int { return a.Received.Compare(b.Received) })
+}
+
+// Told returns the first claim of each owner that was told of an order, without the first
+// n of them.
+func (h *History) Told(n int) []rig.Claim {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.told[n:len(h.told):len(h.told)]
+}
+
+// Order returns the order that the owner of c was told of last, or nothing.
+func (h *History) Order(c rig.Claim) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last[ownerOf(c)].Order
+}
+
+// AcceptedSince returns how many claims were sent after begin and accepted.
+func (h *History) AcceptedSince(begin time.Time) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.claims {
+		if Accepted(c) && c.Sent.After(begin) {
+			n++
+		}
+	}
+	return n
+}

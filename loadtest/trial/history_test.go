@@ -1,0 +1,92 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/loadtest/rig"
+)
+
+func TestOrderThatIsMadeTwiceIsReported(t *testing.T) {
+	t.Parallel()
+	made, told := rig.Claim{Verdict: rig.Accepted, Order: "7"}, rig.Claim{Verdict: "already_claimed", Order: "7"}
+	anothers := rig.Claim{User: 1, Verdict: rig.Accepted, Order: "7"}
+	next := rig.Claim{Verdict: rig.Accepted, Order: "9"} // the first has ended
+	for name, test := range map[string]struct {
+		claims []rig.Claim
+		broken bool
+	}{
+		"told of the same order":      {[]rig.Claim{made, told, told}, false},
+		"told before the late reply":  {[]rig.Claim{told, made}, false},
+		"made twice":                  {[]rig.Claim{made, made}, true},
+		"made twice, and told before": {[]rig.Claim{told, made, made}, true},
+		"the order of another user":   {[]rig.Claim{made, anothers}, false}, // which the database has once
+		"another order":               {[]rig.Claim{made, next}, false},
+	} {
+		var h History
+		for _, c := range test.claims {
+			h.Add(c)
+		}
+		if (len(h.All()) > 0) != test.broken {
+			t.Errorf("%s: %v", name, h.All())
+		}
+	}
+}
+
+// The database is asked for each of them, so one that is lost or of another is found.
+func TestEveryOrderIsToldOnce(t *testing.T) {
+	t.Parallel()
+	var h History
+	first, second := rig.Claim{User: 1, Order: "7"}, rig.Claim{User: 2, Order: "8"}
+	third, ofTwo := rig.Claim{User: 1, Order: "9"}, rig.Claim{User: 1, Number: 2, Order: "10"}
+	for _, c := range []rig.Claim{first, {User: 2}, first, second, third, ofTwo} {
+		h.Add(c)
+	}
+	if diff := cmp.Diff([]rig.Claim{first, second, third, ofTwo}, h.Told(0)); diff != "" {
+		t.Error(diff)
+	}
+	for c, want := range map[rig.Claim]string{
+		{User: 1}: "9", {User: 1, Number: 2}: "10", {User: 2}: "8", {User: 3}: "",
+	} {
+		if got := h.Order(c); got != want {
+			t.Errorf("order of %+v: %q, want %q", c, got, want)
+		}
+	}
+	if len(h.Told(1)) != 3 || len(h.Told(4)) != 0 {
+		t.Errorf("later ones: %v, %v", h.Told(1), h.Told(4))
+	}
+}
+
+func at(seconds float64) time.Time {
+	return time.Unix(1000, 0).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func TestGapsAndCountsOfASale(t *testing.T) {
+	t.Parallel()
+	reply := func(seconds float64, verdict string) rig.Claim {
+		return rig.Claim{Received: at(seconds), Verdict: verdict}
+	}
+	claims := Sorted([]rig.Claim{
+		reply(-1, rig.Accepted), reply(2, "sold_out"), reply(0.5, rig.Accepted), reply(2.5, rig.Unavailable),
+		reply(2.6, rig.Lost), reply(5, rig.Accepted),
+	})
+	answered := []Span{{at(0), at(0.5)}, {at(0.5), at(2)}, {at(2), at(5)}}
+	if diff := cmp.Diff(answered, Gaps(claims, at(0), Answered)); diff != "" {
+		t.Error(diff)
+	}
+	if longest := Longest(Gaps(claims, at(0), Accepted)); longest != 4500*time.Millisecond {
+		t.Errorf("the longest gap is %s", longest)
+	}
+	if diff := cmp.Diff([]Count{{Accepted: 2}, {}, {Refused: 1, Failed: 2}, {}, {}, {Accepted: 1}},
+		Counts(claims, at(0), time.Second)); diff != "" {
+		t.Error(diff)
+	}
+	if recovered := Recovered(claims, Span{at(0), at(3)}); !recovered.Equal(at(5)) {
+		t.Errorf("recovered at %s", recovered)
+	}
+	if recovered := Recovered(claims, Span{at(0), at(2)}); !recovered.IsZero() {
+		t.Errorf("recovered at %s from nothing", recovered)
+	}
+}
