@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // go-redis logs errors that its calls also return. Its logger is a global.
@@ -63,6 +64,12 @@ func Redis(url string, conns int) (redis.UniversalClient, error) {
 	return nil, errRedisURL
 }
 
+// withoutNotifications turns off what only Redis Enterprise sends. For it, go-redis looks up the host
+// when it opens a pool: without DNS that takes seconds, for each pool.
+func withoutNotifications() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
 func single(url string, conns int, certificate clientCertificate) (redis.UniversalClient, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -75,6 +82,7 @@ func single(url string, conns int, certificate clientCertificate) (redis.Univers
 	o.ContextTimeoutEnabled = true // the caller's deadline ends the call, not only the wait for a connection
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
+	o.MaintNotificationsConfig = withoutNotifications()
 	return redis.NewClient(o), nil
 }
 
@@ -108,6 +116,7 @@ func cluster(url string, conns int, certificate clientCertificate) (redis.Univer
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
 	o.ClusterStateReloadInterval = clusterReload
+	o.MaintNotificationsConfig = withoutNotifications()
 	return redis.NewClusterClient(o), nil
 }
 
