@@ -66,7 +66,6 @@ var onlyDepends = map[string][]string{
 // jsonWebTokens lists the packages that verify tokens and fetch public keys.
 var jsonWebTokens = []string{
 	"github.com/golang-jwt/jwt/v5",
-	"github.com/MicahParks/keyfunc/v3",
 	"github.com/MicahParks/jwkset",
 	"golang.org/x/sync/singleflight",
 	"golang.org/x/time/rate",

@@ -1,9 +1,9 @@
 package auth
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,15 +20,6 @@ type claims struct {
 	ExpiresAt *float64         `json:"exp,omitempty"`
 	NotBefore *float64         `json:"nbf,omitempty"`
 	IssuedAt  *float64         `json:"iat,omitempty"`
-}
-
-// UnmarshalJSON implements json.Unmarshaler for the library's parser, which
-// decodes with encoding/json: that ignores the case of names and keeps the last
-// of several members with one name. Here names are exact, and duplicates and
-// invalid UTF-8 are errors.
-func (c *claims) UnmarshalJSON(text []byte) error {
-	type plain claims
-	return json.Unmarshal(text, (*plain)(c))
 }
 
 // GetExpirationTime implements jwt.Claims.
@@ -89,24 +80,19 @@ func (c *claims) identity() (Identity, error) {
 
 // header holds the header's parameters that the service reads.
 type header struct {
-	KeyID    string         `json:"kid"`
-	Critical jsontext.Value `json:"crit"`
+	Algorithm string         `json:"alg"`
+	KeyID     string         `json:"kid"`
+	Critical  jsontext.Value `json:"crit"`
 }
 
-// headerOf returns the header of a token. It refuses duplicates, and every
-// critical extension (RFC 7515, section 4.1.11), because it knows none.
-func headerOf(token string) (header, error) {
-	encoded, _, _ := strings.Cut(token, ".")
-	text, err := encoding.DecodeString(encoded)
+var encoding = base64.RawURLEncoding.Strict()
+
+// decode decodes a part of a token. Other than with encoding/json, the names of members are exact,
+// and duplicates and invalid UTF-8 are errors.
+func decode(part string, v any) error {
+	text, err := encoding.DecodeString(part)
 	if err != nil {
-		return header{}, err
+		return err
 	}
-	var h header
-	if err := json.Unmarshal(text, &h); err != nil {
-		return header{}, err
-	}
-	if h.Critical != nil {
-		return header{}, fmt.Errorf("the header's extensions %s are not supported", h.Critical)
-	}
-	return h, nil
+	return json.Unmarshal(text, v)
 }

@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/MicahParks/jwkset"
-	"github.com/MicahParks/keyfunc/v3"
-	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -41,12 +39,11 @@ const (
 // once in ten seconds. If fetching fails, the previous keys remain. It is safe
 // for concurrent use.
 type JWKS struct {
-	ctx     context.Context // of fetches
-	url     *url.URL
-	client  *http.Client
-	keys    *publicKeys
-	keyfunc keyfunc.Keyfunc
-	failed  func(error) // called for each fetch in the background that fails
+	ctx    context.Context // of fetches
+	url    *url.URL
+	client *http.Client
+	keys   *publicKeys
+	failed func(error) // called for each fetch in the background that fails
 
 	asked   singleflight.Group        // the fetch for unknown keys, which tokens share
 	due     atomic.Pointer[time.Time] // when the next of them may begin
@@ -90,12 +87,7 @@ func open(ctx context.Context, u *url.URL, client *http.Client, failed func(erro
 		waiting: make(chan struct{}, maxWaiting),
 	}
 	j.due.Store(new(time.Time))
-	if err := j.fetch(refreshInterval); err != nil {
-		return nil, err
-	}
-	var err error
-	j.keyfunc, err = keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: j.keys})
-	return j, err
+	return j, j.fetch(refreshInterval)
 }
 
 // fetch replaces the keys by those at the URL, and again after each interval, unless
@@ -133,16 +125,15 @@ func withoutQuery(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// key returns the key that a token names. A token that names an unknown key waits
-// for the next fetch, if that begins soon and few wait; the fetch goes on after that.
-func (j *JWKS) key(token *jwt.Token, id string) (any, error) {
-	if id == "" {
-		return nil, errors.New("the token names no key")
-	}
-	if _, err := j.keys.KeyRead(j.ctx, id); err != nil {
+// key returns the key with an id. If it is unknown, key waits for the next fetch, if that begins
+// soon and few wait; the fetch goes on after that.
+func (j *JWKS) key(id string) (any, error) {
+	key, err := j.keys.KeyRead(j.ctx, id)
+	if err != nil && id != "" {
 		j.awaitFetch()
+		key, err = j.keys.KeyRead(j.ctx, id)
 	}
-	return j.keyfunc.Keyfunc(token)
+	return key.Key(), err
 }
 
 func (j *JWKS) awaitFetch() {
@@ -163,8 +154,7 @@ func (j *JWKS) awaitFetch() {
 	}
 }
 
-// fetchOnceDue does what keyfunc does for unknown keys (Override.RefreshUnknownKID),
-// but all tokens share the fetch, which outlives their wait.
+// fetchOnceDue fetches the keys when that is due. The fetch outlives the wait of its tokens.
 func (j *JWKS) fetchOnceDue() (any, error) {
 	select {
 	case <-time.After(time.Until(*j.due.Load())):

@@ -169,20 +169,6 @@ func TestUnknownKeysAreFetchedRarely(t *testing.T) {
 	}
 }
 
-func TestFailedFetchKeepsTheKeys(t *testing.T) {
-	t.Parallel()
-	p := authtest.NewProvider(t)
-	p.Add(t, "1", "EdDSA")
-	v := openJWKS(t, p.URL)
-	known := p.Sign(t, "1", user42())
-	p.Fail.Store(true)
-	p.Add(t, "2", "EdDSA")
-	wantAccepted(t, v, "unknown key, while the provider fails", p.Sign(t, "2", user42()), false)
-	wantAccepted(t, v, "known key, while the provider fails", known, true)
-	p.Close()
-	wantAccepted(t, v, "known key, after the provider's end", known, true)
-}
-
 // An empty set, or an error page with status 200, would refuse every user.
 func TestSetWithoutKeysIsAFailedFetch(t *testing.T) {
 	t.Parallel()
