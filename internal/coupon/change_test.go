@@ -62,6 +62,11 @@ func TestRefusedActionLeavesNoChange(t *testing.T) {
 	if _, err := s.Restock(t.Context(), 1, coupon.MaxStock, admin); !errors.Is(err, coupon.ErrStockLimit) {
 		t.Errorf("beyond the limit: %v", err)
 	}
+	for _, add := range []int{0, -1, coupon.MaxStock + 1} {
+		if _, err := s.Restock(t.Context(), 1, add, admin); !errors.Is(err, coupon.ErrInvalid) {
+			t.Errorf("add %d: %v", add, err)
+		}
+	}
 	if changes, err := s.Changes(t.Context(), 0, 0, 10); err != nil || len(changes) != 1 {
 		t.Errorf("changes: %+v, %v", changes, err)
 	}

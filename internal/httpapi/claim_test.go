@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -203,41 +201,4 @@ func TestClaimWhoseClientHangsUpIsCancelled(t *testing.T) {
 	if f.log.String() != "" {
 		t.Errorf("logged: %s", f.log)
 	}
-}
-
-func TestOperationWhoseClientHangsUpIsCancelled(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	id := f.createCoupon(t, 1)
-	conn, err := f.db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES coupons WRITE"); err != nil {
-		t.Fatal(err)
-	}
-	r := request("GET", "/coupons/"+id, userToken(t, 42), "", "")
-	f.hangUp(t, r, func() bool { return f.executing(t, "SELECT c.id, c.name") })
-	f.wantMetric(t, `http_requests_total{method="GET",route="/coupons/{id}",status="499"} 1`)
-	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestHalfABodyIsTheClientsError(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	server := httptest.NewServer(f.API)
-	defer server.Close()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(conn,
-		"POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken(t))
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f.wantMetric(t, `http_requests_total{method="POST",route="/coupons",status="400"} 1`)
 }

@@ -150,66 +150,51 @@ func TestNetworksOfASiteShareALimit(t *testing.T) {
 	}
 }
 
-// A client on many connections that repeats its requests without a pause gets
-// few refusals a second, and costs as little.
-func TestRefusalsAreSlow(t *testing.T) {
-	t.Parallel()
-	const connections, burst, length, oneReply = 100, 10, 2 * time.Second, time.Second
-	f := limited(t, burst)
-	token := userToken(t, 42)
-	var replies atomic.Int64
-	var wg sync.WaitGroup
-	begin := time.Now()
-	for range connections {
-		wg.Go(func() {
-			for time.Since(begin) < length {
-				f.do("GET", "/orders", token, "")
-				replies.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	most := burst + connections*(1+int64(time.Since(begin)/oneReply))
-	if n := replies.Load(); n > most {
-		t.Errorf("%d replies in %s, want at most %d", n, time.Since(begin), most)
-	}
-}
-
-func TestFewRefusalsWaitAtATime(t *testing.T) {
-	t.Parallel()
-	f := limited(t, 1)
-	token := userToken(t, 42)
-	f.do("GET", "/orders", token, "")
-	for range cap(f.delayed) {
-		f.delayed <- struct{}{}
-	}
-	begin := time.Now()
-	wantProblem(t, f.do("GET", "/orders", token, ""), 429, "rate_limited")
-	if took := time.Since(begin); took > refusalDelay {
-		t.Errorf("the refusal took %s", took)
-	}
-}
-
-// A refusal that waits holds a place of a claim at nginx.
-func TestStrangersWaitForNothing(t *testing.T) {
+// A client on many connections that repeats its requests without a pause gets few refusals a second,
+// and costs as little. But refusals that wait leave half of the connections for claims, and a
+// stranger, who may hold the place of a claim at nginx, waits for nothing.
+func TestRefusalsOfUsersAreSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := New(Config{Connections: 100, Metrics: prometheus.NewRegistry(), Verifier: auth.NewVerifier(auth.Config{}),
-			Addresses: ratelimit.New[netip.Prefix](0.001, 1)})
-		begin := time.Now()
-		for range 3 {
-			a.ServeHTTP(httptest.NewRecorder(), request("GET", "/orders", "", "", ""))
+		const connections, clients = 100, 60
+		a := New(Config{
+			Connections: connections, Metrics: prometheus.NewRegistry(),
+			Verifier:  auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}),
+			Users:     ratelimit.New[int64](0.001, 1),
+			Addresses: ratelimit.New[netip.Prefix](0.001, 1),
+		})
+		user := userToken(t, 42)
+		ask := func(token string) (status int, took time.Duration) {
+			begin, w := time.Now(), httptest.NewRecorder()
+			a.ServeHTTP(w, request("GET", "/orders?limit=0", token, "", ""))
+			return w.Code, time.Since(begin)
 		}
-		if took := time.Since(begin); took > 0 {
-			t.Errorf("the refusals took %s", took)
+		for _, step := range []struct {
+			token  string
+			status int
+		}{{user, 422}, {"", 401}, {"", 429}, {"", 429}} {
+			if status, took := ask(step.token); status != step.status || took != 0 {
+				t.Errorf("got %d after %s, want %d at once", status, took, step.status)
+			}
+		}
+		var refused sync.WaitGroup
+		var slow atomic.Int64
+		for range clients {
+			refused.Go(func() {
+				status, took := ask(user)
+				if took >= refusalDelay && took <= 2*refusalDelay {
+					slow.Add(1)
+				} else if took != 0 || status != 429 {
+					t.Errorf("got %d after %s", status, took)
+				}
+			})
+		}
+		refused.Wait()
+		if n := slow.Load(); n != connections/2 {
+			t.Errorf("%d refusals waited, want %d", n, connections/2)
 		}
 	})
-}
-
-// Refusals that wait must leave connections for claims.
-func TestRefusalsOccupyHalfOfTheConnectionsAtMost(t *testing.T) {
-	t.Parallel()
-	for connections, want := range map[int]int{1: 0, 100: 50, 1 << 20: maxDelayed} {
+	for connections, want := range map[int]int{1: 0, 1 << 20: maxDelayed} {
 		if got := cap(New(Config{Connections: connections, Metrics: prometheus.NewRegistry()}).delayed); got != want {
 			t.Errorf("%d of %d connections may have a refusal that waits, want %d", got, connections, want)
 		}
