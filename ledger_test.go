@@ -19,7 +19,7 @@ const ledgerFile = "testdata/ledger.txt"
 var kept = []struct{ kind, files, pattern string }{
 	{"api command", `^cmd/api/main\.go$`, `(?m)^\tcase "(\w+)"`},
 	{"loadtest command", `^loadtest/main\.go$`, `(?m)^\t\{"([\w-]+)",`},
-	{"setting", `^cmd/api/config\.go$`, `env:"(\w+)`},
+	{"setting", `^internal/settings/settings\.go$`, `env:"(\w+)`},
 	{"make target", `^Makefile$`, `(?m)^([\w-]+):.*?##`},
 	{"route", `^internal/(httpapi|labroutes)/\w+\.go$`, `"((?:GET|POST|PUT|PATCH|DELETE) /[^"]*)"`},
 	{"route", `^(internal/httpapi|internal/labroutes|cmd/api)/\w+\.go$`, `"(/(?:livez|readyz|metrics|docs|openapi|debug|v\d)[^"]*)"`},

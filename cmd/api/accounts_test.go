@@ -40,7 +40,7 @@ func TestInstancesNeedNoAccountThatChangesTheSchema(t *testing.T) {
 	if err := run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	env = settings(t, map[string]string{"MYSQL_DSN": service, "MIGRATE": "false"})
+	env = environ(t, map[string]string{"MYSQL_DSN": service, "MIGRATE": "false"})
 	if _, err := labtest.Open(t, service).Exec(`ALTER TABLE coupons ADD COLUMN extra INT`); err == nil {
 		t.Error("the service's account changes the schema")
 	}
@@ -68,7 +68,7 @@ func TestInstancesNeedNoAccountThatChangesTheSchema(t *testing.T) {
 // What happened is not changed afterwards: the account may have fewer rights.
 func TestInstancesOnlyAddToWhatHappened(t *testing.T) {
 	t.Parallel()
-	env := settings(t, map[string]string{"EVENTS": "true", "MIGRATE": "false"})
+	env := environ(t, map[string]string{"EVENTS": "true", "MIGRATE": "false"})
 	admin := labtest.Open(t, env["MYSQL_DSN"])
 	labtest.Migrate(t, admin)
 	name := "u" + strings.ToLower(rand.Text()[:8])
@@ -117,7 +117,7 @@ func TestInstanceWithoutARightIsNotReadyAndSaysWhatGivesIt(t *testing.T) {
 	admin.MustExec(`REVOKE ALL ON sale.* FROM service`)
 	for _, right := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
 		admin.MustExec(`GRANT SELECT, INSERT, UPDATE, DELETE ON sale.* TO service`)
-		i := start(t, settings(t, map[string]string{"MYSQL_DSN": dsn, "MIGRATE": "false"})).ready(t)
+		i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "MIGRATE": "false"})).ready(t)
 		admin.MustExec(`REVOKE ` + right + ` ON sale.* FROM service`)
 		killConnections(t, admin)
 		eventually(t, func() bool { // a probe may have seen its connection killed before
@@ -136,7 +136,7 @@ func TestAccountWithFewConnectionsSells(t *testing.T) {
 	admin, dsn := ownMySQL(t)
 	admin.MustExec(`ALTER USER service WITH MAX_USER_CONNECTIONS 6`)
 	env := map[string]string{"MYSQL_DSN": dsn, "COUPON_CACHE": "0s", "CLAIM_TIMEOUT": "30s"}
-	i := start(t, settings(t, env)).ready(t)
+	i := start(t, environ(t, env)).ready(t)
 	id := i.createCoupon(t, 40)
 	token := tokenFor(t, 1, auth.RoleAdmin)
 	atOnce(60, func(int) { i.get(t, "/coupons?limit=50", token) })

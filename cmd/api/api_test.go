@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 
 const secret = "a secret of thirty-two bytes, or more"
 
-// settings returns the settings that serve requires, overridden by changes. It
+// environ returns the settings that serve requires, overridden by changes. It
 // starts the servers that changes does not name.
-func settings(tb testing.TB, changes map[string]string) map[string]string {
+func environ(tb testing.TB, changes map[string]string) map[string]string {
 	tb.Helper()
 	all := map[string]string{"HTTP_ADDR": "127.0.0.1:0", "INSTANCE": "a", "JWT_SECRET": secret, "LOG_LEVEL": "debug"}
 	maps.Copy(all, changes)

@@ -10,13 +10,14 @@ import (
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/settings"
 )
 
 // BenchmarkClaim measures a winning claim as shipped, without net/http and the
 // network to the client: 128 clients at a time, each user once.
 func BenchmarkClaim(b *testing.B) {
-	env := settings(b, nil)
-	cfg, err := configFrom(func(name string) string { return env[name] })
+	env := environ(b, nil)
+	cfg, err := settings.From(from(env))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestDatabasesClockDecides(t *testing.T) {
 			admin, dsn := ownMySQL(t)
 			_, _ = admin.Exec(`GRANT SESSION_VARIABLES_ADMIN ON *.* TO service`) // MySQL needs it, MariaDB has none
 			admin.MustExec(fmt.Sprintf(`SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + %g'`, ahead.Seconds()))
-			i := start(t, settings(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
+			i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
 			now := time.Now().Add(ahead)
 			token := func(user int64, role auth.Role, left time.Duration) string {
 				text, err := auth.Sign([]byte(secret), auth.Identity{UserID: user, Role: role}, ahead+left)

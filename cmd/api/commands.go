@@ -18,6 +18,7 @@ import (
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/settings"
 	"example.com/flashsale/migrations"
 )
 
@@ -34,7 +35,7 @@ func migrate(ctx context.Context, args []string, getenv func(string) string, std
 	if !known || len(args) > 1 {
 		return errors.New("usage: api migrate [up|down|rules]")
 	}
-	dsn, err := settingFrom(getenv, "MYSQL_DSN")
+	dsn, err := settings.One(getenv, "MYSQL_DSN")
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func token(args []string, getenv func(string) string, stdout, stderr io.Writer) 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	signer, err := signer(getenv)
+	signer, err := settings.Signer(getenv)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func explainID(args []string, stdout io.Writer) error {
 // health requests /readyz, and returns an error unless the service is ready. It
 // is the container's health check: the image has neither a shell nor curl.
 func health(ctx context.Context, getenv func(string) string) error {
-	address, err := settingFrom(getenv, "HTTP_ADDR")
+	address, err := settings.One(getenv, "HTTP_ADDR")
 	if err != nil {
 		return err
 	}

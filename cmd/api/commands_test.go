@@ -39,7 +39,7 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 
 func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
 	t.Parallel()
-	env := settings(t, nil)
+	env := environ(t, nil)
 	instances := make([]*instance, 4)
 	for i := range instances {
 		instances[i] = begin(t, env)
@@ -51,7 +51,7 @@ func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
 
 func TestPrintedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
-	env := settings(t, map[string]string{
+	env := environ(t, map[string]string{
 		"JWT_SECRET":  "",
 		"JWT_SECRETS": "new=a secret of thirty-two bytes and more,old=another secret of 32 bytes and more",
 		"JWT_ISSUER":  "login", "JWT_AUDIENCE": "sale",
@@ -89,7 +89,7 @@ func TestHealthFollowsReadiness(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	env := settings(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api")})
+	env := environ(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api")})
 	health := func() error { return run(t.Context(), []string{"health"}, from(env), io.Discard, io.Discard) }
 	if err := health(); err == nil {
 		t.Error("health succeeds before the service runs")

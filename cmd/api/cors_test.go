@@ -14,7 +14,7 @@ import (
 func TestPageOfAnotherOriginClaimsThroughNginx(t *testing.T) {
 	t.Parallel()
 	const shop = "https://shop.example"
-	i := start(t, settings(t, map[string]string{"CORS_ORIGINS": shop + ",http://localhost:5173"})).ready(t)
+	i := start(t, environ(t, map[string]string{"CORS_ORIGINS": shop + ",http://localhost:5173"})).ready(t)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/settings"
 )
 
 // settingsPage is made by make docs, which passes -write.
@@ -15,11 +17,11 @@ const settingsPage = "../../docs/settings.md"
 
 var write = flag.Bool("write", false, "write the tables of docs/settings.md")
 
-// settingsTable returns the table of settings, generated from config.
+// settingsTable returns the table of settings, generated from the tags.
 func settingsTable() string {
 	var b strings.Builder
 	b.WriteString("| setting | default (limits) | meaning |\n|---|---|---|\n")
-	for f := range reflect.TypeFor[config]().Fields() {
+	for f := range reflect.TypeFor[settings.Settings]().Fields() {
 		fallback := "–"
 		if v, ok := f.Tag.Lookup("envDefault"); ok {
 			fallback = "`" + v + "`"
@@ -30,9 +32,10 @@ func settingsTable() string {
 		if least, greatest, limited := strings.Cut(f.Tag.Get("limits"), ".."); limited {
 			fallback += fmt.Sprintf(" (%s–%s)", least, greatest)
 		}
-		name := "`" + settingName(f) + "`"
+		variable, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+		name := "`" + variable + "`"
 		if f.Tag.Get("secret") != "" {
-			name += " or `" + settingName(f) + "_FILE`"
+			name += " or `" + variable + "_FILE`"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, fallback, f.Tag.Get("doc"))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/settings"
 	"example.com/flashsale/internal/transaction"
 	"example.com/flashsale/migrations"
 )
@@ -34,21 +34,10 @@ const (
 	confirmPause = 100 * time.Millisecond
 )
 
-func newGuards(cfg config, db *sqlx.DB) *guards {
-	g := &guards{db: db, without: cfg.keysOff()}
+func newGuards(cfg settings.Settings, db *sqlx.DB) *guards {
+	g := &guards{db: db, without: cfg.KeysOff()}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
-}
-
-// lacks reports whether the lab has removed a guard.
-func (c config) lacks(guard string) bool { return slices.Contains(c.GuardsOff, guard) }
-
-// keysOff returns the unique keys that the lab removes.
-func (c config) keysOff() []string {
-	if c.lacks("unique") {
-		return []string{"one_each"}
-	}
-	return nil
 }
 
 // watch looks at the guards until close is called. It calls changed when they are

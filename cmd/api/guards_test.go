@@ -13,7 +13,7 @@ import (
 // A schema changes under a service.
 func TestInstancesThatFindAGuardGoneStopSellingUntilItIsBack(t *testing.T) {
 	t.Parallel()
-	env := settings(t, map[string]string{"LOCK": "none"})
+	env := environ(t, map[string]string{"LOCK": "none"})
 	instances := []*instance{start(t, env).ready(t), start(t, env).ready(t)}
 	db := labtest.Open(t, env["MYSQL_DSN"])
 	id := instances[0].createCoupon(t, 1000)

@@ -16,7 +16,7 @@ import (
 // nginx and the service made it, and each has the headers that docs/capacity.md promises.
 func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
 	t.Parallel()
-	i := start(t, settings(t, nil)).ready(t)
+	i := start(t, environ(t, nil)).ready(t)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,11 +16,12 @@ import (
 	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/pageview"
+	"example.com/flashsale/internal/settings"
 )
 
 // withLabRoutes adds the lab-only routes to api if LAB is on.
 func withLabRoutes(
-	cfg config, api http.Handler, p pools, locks *lock.Client, sections *labroutes.Sections,
+	cfg settings.Settings, api http.Handler, p pools, locks *lock.Client, sections *labroutes.Sections,
 	metrics prometheus.Registerer, o *opened,
 ) (http.Handler, error) {
 	if !cfg.Lab {
@@ -43,7 +44,7 @@ func withLabRoutes(
 }
 
 // labSections returns nil unless LAB is on.
-func labSections(cfg config) *labroutes.Sections {
+func labSections(cfg settings.Settings) *labroutes.Sections {
 	if !cfg.Lab {
 		return nil
 	}
@@ -52,7 +53,7 @@ func labSections(cfg config) *labroutes.Sections {
 
 // labOpen returns open, but with LAB on the statements of the pool are reported with
 // the critical sections.
-func labOpen(cfg config, open func(driver.Connector) *sql.DB) connect.Option {
+func labOpen(cfg settings.Settings, open func(driver.Connector) *sql.DB) connect.Option {
 	if !cfg.Lab {
 		return connect.OpenBy(open)
 	}
@@ -65,17 +66,19 @@ type noWinners struct{ order.Winners }
 // Find implements order.Winners.
 func (noWinners) Find(coupon.Coupon, order.Claimant) (int64, bool) { return 0, false }
 
-func labWinners(cfg config, w order.Winners) order.Winners {
-	if cfg.lacks("number") {
+func labWinners(cfg settings.Settings, w order.Winners) order.Winners {
+	if cfg.Lacks("number") {
 		return noWinners{w}
 	}
 	return w
 }
 
 // lockedUser returns what holds the lock that a claim of the user takes.
-func lockedUser(cfg config, locks *lock.Client) func(context.Context, int64, func(context.Context) error) error {
+func lockedUser(
+	cfg settings.Settings, locks *lock.Client,
+) func(context.Context, int64, func(context.Context) error) error {
 	return func(ctx context.Context, userID int64, do func(context.Context) error) error {
-		key := cfg.lockPrefix() + "redis_lock:userId:" + strconv.FormatInt(userID, 10)
+		key := cfg.LockPrefix() + "redis_lock:userId:" + strconv.FormatInt(userID, 10)
 		return locks.Do(ctx, key, lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: order.LockClass},
 			func(ctx context.Context, _ *lock.Lock) error { return do(ctx) })
 	}

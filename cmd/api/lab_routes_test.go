@@ -15,7 +15,7 @@ func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
 	for lab, want := range map[string]int{"false": 404, "true": 200} {
 		t.Run("LAB="+lab, func(t *testing.T) {
 			t.Parallel()
-			i := start(t, settings(t, map[string]string{"LAB": lab})).ready(t)
+			i := start(t, environ(t, map[string]string{"LAB": lab})).ready(t)
 			for _, path := range []string{"/v0/pview", "/v1/pview", "/v2/pview", "/v3/pview"} {
 				if r := i.post(t, path, "", ""); r.status != want {
 					t.Errorf("POST %s: %d %s, want %d", path, r.status, r.text, want)
@@ -34,43 +34,15 @@ func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
 	}
 }
 
-func TestLockRequiresItsSettings(t *testing.T) {
-	t.Parallel()
-	base := map[string]string{"MYSQL_DSN": "u@tcp(h:1)/d", "REDIS_URL": "redis://h:1", "JWT_SECRET": secret}
-	for lock, need := range map[string][2]string{
-		"zk": {"ZK_ADDR", "h:1"}, "etcd": {"ETCD_ADDR", "h:1"}, "memcache": {"MEMCACHE_ADDR", "h:1"},
-		"redlock": {"REDLOCK_URLS", "redis://a:1,redis://b:1,redis://c:1"},
-	} {
-		env := func(name string) string {
-			if name == "LOCK" {
-				return lock
-			}
-			return base[name]
-		}
-		if _, err := configFrom(env); err == nil {
-			t.Errorf("LOCK=%s is accepted without %s", lock, need[0])
-		}
-		with := func(name string) string {
-			if name == need[0] {
-				return need[1]
-			}
-			return env(name)
-		}
-		if _, err := configFrom(with); err != nil {
-			t.Errorf("LOCK=%s with %s: %v", lock, need[0], err)
-		}
-	}
-}
-
 func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
 	t.Parallel()
-	if r := start(t, settings(t, nil)).ready(t).get(t, "/debug/sections", ""); r.status != 404 {
+	if r := start(t, environ(t, nil)).ready(t).get(t, "/debug/sections", ""); r.status != 404 {
 		t.Errorf("without LAB: %d", r.status)
 	}
 	for _, lock := range []string{"none", "redis"} {
 		t.Run("LOCK="+lock, func(t *testing.T) {
 			t.Parallel()
-			i := start(t, settings(t, map[string]string{"LAB": "true", "LOCK": lock, "CLAIM_PAUSE": "30ms"})).ready(t)
+			i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": lock, "CLAIM_PAUSE": "30ms"})).ready(t)
 			id := i.createCoupon(t, 1)
 			resp, err := http.Get(i.url + "/debug/sections")
 			if err != nil {
@@ -106,7 +78,7 @@ func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
 // what they read and changed.
 func TestSectionOfANamedClaimHasItsStatements(t *testing.T) {
 	t.Parallel()
-	i := start(t, settings(t, map[string]string{"LAB": "true", "LOCK": "redis", "COMMIT": "each"})).ready(t)
+	i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": "redis", "COMMIT": "each"})).ready(t)
 	id := i.createCoupon(t, 2)
 	resp, err := http.Get(i.url + "/debug/sections")
 	if err != nil {

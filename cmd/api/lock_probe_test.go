@@ -32,7 +32,7 @@ func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, setting, address := open(t)
-			i := start(t, settings(t, map[string]string{"LOCK": name, setting: address})).ready(t)
+			i := start(t, environ(t, map[string]string{"LOCK": name, setting: address})).ready(t)
 			s.Kill()
 			i.wantUnavailable(t, name)
 			if err := s.Restart(); err != nil {
@@ -47,7 +47,7 @@ func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
 	t.Parallel()
 	a, b, c := labtest.Redis(t), labtest.Redis(t), labtest.Redis(t)
 	urls := strings.Join([]string{a.URL, b.URL, c.URL}, ",")
-	i := start(t, settings(t, map[string]string{"LOCK": "redlock", "REDLOCK_URLS": urls})).ready(t)
+	i := start(t, environ(t, map[string]string{"LOCK": "redlock", "REDLOCK_URLS": urls})).ready(t)
 	a.Kill()
 	for range 5 {
 		if r := i.get(t, "/readyz", ""); r.status != 200 {
@@ -74,7 +74,7 @@ func TestUnreachableLockServerIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			change["LOCK"] = name
-			begin(t, settings(t, change)).waitsFor(t, name)
+			begin(t, environ(t, change)).waitsFor(t, name)
 		})
 	}
 }
@@ -84,7 +84,7 @@ func TestUnreachableLockServerIsNotReady(t *testing.T) {
 func TestSessionTimeoutBelowTheTTLIsNotReady(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"LOCK": "zk", "ZK_ADDR": labtest.SharedZooKeeper(t).Address, "LOCK_TTL": "61s"}
-	begin(t, settings(t, env)).waitsFor(t, "zk")
+	begin(t, environ(t, env)).waitsFor(t, "zk")
 }
 
 // wantUnavailable checks that only the named server keeps the instance from being ready.

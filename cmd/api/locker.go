@@ -14,18 +14,16 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/settings"
 )
-
-// locks lists the values of LOCK.
-var locks = slices.Concat(drivers.Remote, []string{"local", "none"})
 
 // openLocker opens the lock driver that LOCK names, and the connections it needs
 // beside the pools. It also returns a probe of the driver's own server, unless
 // the driver uses MySQL or Redis, which are probed anyway.
 //
 // The lock of an instance that died remains in ZooKeeper for LOCK_TTL.
-func openLocker(cfg config, p pools, o *opened) (lock.Locker, []httpapi.Probe, error) {
-	if !slices.Contains(locks, cfg.Lock) {
+func openLocker(cfg settings.Settings, p pools, o *opened) (lock.Locker, []httpapi.Probe, error) {
+	if !slices.Contains(settings.Locks, cfg.Lock) {
 		return nil, nil, fmt.Errorf("LOCK: unknown value %q", cfg.Lock)
 	}
 	s := drivers.Servers{
@@ -57,7 +55,7 @@ func openLocker(cfg config, p pools, o *opened) (lock.Locker, []httpapi.Probe, e
 
 // openRedlock opens the servers of REDLOCK_URLS, twice: a probe has connections of its
 // own.
-func openRedlock(cfg config, o *opened) (nodes []redis.UniversalClient, _ []httpapi.Probe, _ error) {
+func openRedlock(cfg settings.Settings, o *opened) (nodes []redis.UniversalClient, _ []httpapi.Probe, _ error) {
 	var probed []lock.Locker
 	for _, url := range cfg.RedlockURLs {
 		rdb, probeRDB := o.redis(url, cfg.RedisConns), o.redis(url, 1)
@@ -66,7 +64,7 @@ func openRedlock(cfg config, o *opened) (nodes []redis.UniversalClient, _ []http
 		}
 		nodes, probed = append(nodes, rdb), append(probed, redislock.New(probeRDB))
 	}
-	check := func(ctx context.Context) error { return lockMajority(ctx, cfg.probeKey(), probed) }
+	check := func(ctx context.Context) error { return lockMajority(ctx, probeKey(cfg), probed) }
 	return nodes, []httpapi.Probe{{Name: "redlock", Check: check}}, nil
 }
 

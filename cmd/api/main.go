@@ -1,14 +1,5 @@
-// Command api is the coupon flash-sale service. Its settings come from the
-// environment; type config documents them, and docs/settings.md lists them.
-//
-//	api [serve]             serves HTTP until SIGTERM or an interrupt, then drains
-//	api migrate [up|down]   applies the missing migrations, or drops the tables with their data
-//	api migrate rules       allows coupons with rules: older versions then start no more
-//	api token --user 42     prints a bearer token for the user; --admin, --clerk, --ttl 24h
-//	api id 123…             prints the sequence number and the time inside an order id
-//	api health              requests /readyz on HTTP_ADDR and fails unless the service is ready
-//	api version             prints the version, the commit and the version of Go
-//	api help                prints this list
+// Command api is the coupon flash-sale service: api help lists its commands. Its settings come from
+// the environment: see package settings and docs/settings.md.
 //
 // The exit code is 1 after an error, which is written to stderr.
 package main
@@ -67,7 +58,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 }
 
-// usage is the list at the top of this file.
 const usage = `The coupon flash-sale service. Its settings come from the environment: docs/settings.md.
 
 api [serve]             serves HTTP until SIGTERM or an interrupt, then drains

@@ -19,7 +19,7 @@ import (
 func TestOlderVersionServesWithANewerSchemaThatIsMarkedCompatible(t *testing.T) {
 	t.Parallel()
 	for _, migrate := range []string{"true", "false"} {
-		env := settings(t, map[string]string{"MIGRATE": migrate, "MYSQL_DSN": newerSchema(t, "version")})
+		env := environ(t, map[string]string{"MIGRATE": migrate, "MYSQL_DSN": newerSchema(t, "version")})
 		var stderr strings.Builder
 		if err := run(t.Context(), []string{"migrate"}, from(env), io.Discard, &stderr); err != nil {
 			t.Errorf("api migrate: %v", err)
@@ -39,7 +39,7 @@ func TestOlderVersionServesWithANewerSchemaThatIsMarkedCompatible(t *testing.T) 
 func TestOlderVersionRefusesANewerSchemaThatIsNotMarkedCompatible(t *testing.T) {
 	t.Parallel()
 	for _, migrate := range []string{"true", "false"} {
-		env := settings(t, map[string]string{"MIGRATE": migrate, "MYSQL_DSN": newerSchema(t, "version + 1")})
+		env := environ(t, map[string]string{"MIGRATE": migrate, "MYSQL_DSN": newerSchema(t, "version + 1")})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		err := run(ctx, nil, from(env), io.Discard, io.Discard)
 		cancel()

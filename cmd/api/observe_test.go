@@ -30,7 +30,7 @@ type panelQuery struct{ from, expr string }
 // interval, scrapes two instances that sell.
 func TestEveryQueryOfTheDashboardsAndAlertsReturnsData(t *testing.T) {
 	t.Parallel()
-	env := settings(t, map[string]string{"LOCK_TTL": "1s", "USER_RATE": "0", "ADDRESS_RATE": "0",
+	env := environ(t, map[string]string{"LOCK_TTL": "1s", "USER_RATE": "0", "ADDRESS_RATE": "0",
 		"EVENTS": "true"})
 	a := start(t, env).ready(t)
 	env["INSTANCE"] = "b"

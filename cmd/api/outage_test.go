@@ -29,7 +29,7 @@ func newOutageTest(tb testing.TB) *outageTest {
 	tb.Helper()
 	mysql, redis := labtest.MySQL(tb), labtest.Redis(tb)
 	o := &outageTest{mysql: mysql, redis: redis}
-	o.env = settings(tb, map[string]string{"MYSQL_DSN": labtest.EmptyDatabase(tb, mysql), "REDIS_URL": redis.URL})
+	o.env = environ(tb, map[string]string{"MYSQL_DSN": labtest.EmptyDatabase(tb, mysql), "REDIS_URL": redis.URL})
 	o.instance = start(tb, o.env).ready(tb)
 	o.coupon = o.createCoupon(tb, 1000)
 	return o

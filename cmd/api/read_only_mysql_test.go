@@ -17,7 +17,7 @@ import (
 func TestReadOnlyMySQLIsNotReady(t *testing.T) {
 	t.Parallel()
 	admin, dsn := ownMySQL(t)
-	i := start(t, settings(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
+	i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
 	id := i.createCoupon(t, 2)
 
 	admin.MustExec(`SET GLOBAL read_only = ON`)
@@ -53,7 +53,7 @@ func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin.MustExec(`SET GLOBAL binlog_format = STATEMENT`)
-	i := begin(t, settings(t, map[string]string{"MYSQL_DSN": dsn}))
+	i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn}))
 	eventually(t, func() bool {
 		return strings.Contains(i.log.find("dependency unavailable", "error"), "BINLOG_FORMAT = STATEMENT")
 	})

@@ -17,6 +17,7 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/lock/redisson"
+	"example.com/flashsale/internal/settings"
 )
 
 // A redisProbe does in Redis what claims do: it counts, and locks by the locker of
@@ -31,8 +32,8 @@ type redisProbe struct {
 	told   atomic.Bool // of the eviction policy
 }
 
-func newRedisProbe(cfg config, rdb redis.UniversalClient, log *slog.Logger) *redisProbe {
-	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: cfg.probeKey, log: log}
+func newRedisProbe(cfg settings.Settings, rdb redis.UniversalClient, log *slog.Logger) *redisProbe {
+	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: func() string { return probeKey(cfg) }, log: log}
 	switch cfg.Lock {
 	case "redis":
 		p.locker = redislock.Batched(rdb)
@@ -43,12 +44,14 @@ func newRedisProbe(cfg config, rdb redis.UniversalClient, log *slog.Logger) *red
 }
 
 // orderIDs returns the worker of the orders' ids.
-func orderIDs(cfg config, rdb redis.UniversalClient) *idgen.Worker {
+func orderIDs(cfg settings.Settings, rdb redis.UniversalClient) *idgen.Worker {
 	return idgen.New(rdb, cfg.RedisPrefix+"icr:order")
 }
 
 // probeKey returns the key of a lock that nobody else requests.
-func (c config) probeKey() string { return c.lockPrefix() + "redis_lock:probe:" + rand.Text()[:16] }
+func probeKey(cfg settings.Settings) string {
+	return cfg.LockPrefix() + "redis_lock:probe:" + rand.Text()[:16]
+}
 
 // check is the Check of a httpapi.Probe.
 func (p *redisProbe) check(ctx context.Context) error {

@@ -55,7 +55,7 @@ func TestSaleNeedsNoMoreRightsThanDocumented(t *testing.T) {
 				if lock == "redlock" {
 					env["REDLOCK_URLS"] = url
 				}
-				i := start(t, settings(t, env)).ready(t)
+				i := start(t, environ(t, env)).ready(t)
 				const stock, users = 20, 40
 				path, sold := "/coupons/"+i.createCoupon(t, stock)+"/orders", 0
 				for user := range int64(users) {
@@ -99,7 +99,7 @@ func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, admin := redisUser(t, documentedUser(t))
-			i := start(t, settings(t, map[string]string{"REDIS_URL": url})).ready(t)
+			i := start(t, environ(t, map[string]string{"REDIS_URL": url})).ready(t)
 			if name == "neighbour" {
 				mustDo(t, admin, c.allow)
 			}
@@ -124,7 +124,7 @@ func TestEventsWaitForTheRightToPublish(t *testing.T) {
 	t.Parallel()
 	url, admin := redisUser(t, documentedUser(t))
 	mustDo(t, admin, "ACL SETUSER flashsale -xadd")
-	i := start(t, settings(t, map[string]string{"REDIS_URL": url, "EVENTS": "true"})).ready(t)
+	i := start(t, environ(t, map[string]string{"REDIS_URL": url, "EVENTS": "true"})).ready(t)
 	path := "/coupons/" + i.createCoupon(t, 1) + "/orders"
 	if r := i.post(t, path, tokenFor(t, 1, auth.RoleUser), ""); r.status != 201 {
 		t.Errorf("claim: %+v", r)
@@ -147,7 +147,7 @@ func TestEventsWaitForTheRightToPublish(t *testing.T) {
 // The articles' own worker counts in a string.
 func TestNeighboursInRedisDisturbNobody(t *testing.T) {
 	t.Parallel()
-	env := settings(t, nil)
+	env := environ(t, nil)
 	rdb := labtest.DialURL(t, env["REDIS_URL"])
 	key := "icr:order:" + time.Now().UTC().Format("2006:01:02")
 	for n := range 2 {
@@ -167,6 +167,6 @@ func TestEvictionIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	url, admin := redisUser(t, documentedUser(t))
 	mustDo(t, admin, "CONFIG SET maxmemory-policy volatile-lru")
-	i := start(t, settings(t, map[string]string{"REDIS_URL": url})).ready(t)
+	i := start(t, environ(t, map[string]string{"REDIS_URL": url})).ready(t)
 	eventually(t, func() bool { return strings.Contains(i.log.String(), "maxmemory-policy noeviction") })
 }

@@ -24,7 +24,7 @@ func TestRefusedAccountIsUnavailableUntilItIsMended(t *testing.T) {
 			admin, dsn := ownMySQL(t)
 			labtest.Migrate(t, admin)
 			admin.MustExec(change.refuse)
-			i := begin(t, settings(t, map[string]string{"MYSQL_DSN": dsn, "COUPON_CACHE": "0s"}))
+			i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "COUPON_CACHE": "0s"}))
 			eventually(t, func() bool {
 				return strings.Contains(i.log.find("waiting for MySQL", "error"), change.words)
 			})

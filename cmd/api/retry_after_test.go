@@ -7,6 +7,7 @@ import (
 
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/settings"
 )
 
 // An instance that was killed in a claim leaves the user's lock. The next claim of
@@ -14,12 +15,12 @@ import (
 func TestRefusalNamesTheRestOfADeadInstancesLock(t *testing.T) {
 	t.Parallel()
 	for _, lock := range []string{"redis", "redisson"} {
-		env := settings(t, map[string]string{"LOCK": lock, "LOCK_TTL": "30s"})
+		env := environ(t, map[string]string{"LOCK": lock, "LOCK_TTL": "30s"})
 		i := start(t, env).ready(t)
 		id := i.createCoupon(t, 10)
 		rdb := labtest.DialURL(t, env["REDIS_URL"])
 		for left, want := range map[time.Duration][2]int{29 * time.Second: {1, 1}, 15 * time.Second: {12, 15}} {
-			key := (config{Lock: lock, RedisPrefix: "flashsale:"}).lockPrefix() + "redis_lock:userId:42"
+			key := (settings.Settings{Lock: lock, RedisPrefix: "flashsale:"}).LockPrefix() + "redis_lock:userId:42"
 			rdb.Del(t.Context(), key)
 			if lock == "redis" {
 				rdb.Set(t.Context(), key, "the dead instance's token", left)

@@ -14,7 +14,7 @@ import (
 
 func TestServeServesClaims(t *testing.T) {
 	t.Parallel()
-	i := start(t, settings(t, nil)).ready(t)
+	i := start(t, environ(t, nil)).ready(t)
 	id := i.createCoupon(t, 1)
 
 	made := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), "")
@@ -44,7 +44,7 @@ func TestServeServesClaims(t *testing.T) {
 // The service is stopped while a claim waits for a row that the test has locked.
 func TestDrainServesRequestsInFlight(t *testing.T) {
 	t.Parallel()
-	env := settings(t, map[string]string{"DRAIN_DELAY": "300ms"})
+	env := environ(t, map[string]string{"DRAIN_DELAY": "300ms"})
 	i := start(t, env).ready(t)
 	id := i.createCoupon(t, 1)
 	db := labtest.Open(t, env["MYSQL_DSN"])
@@ -90,7 +90,7 @@ func refused(url string) bool {
 
 func TestTakenAddressIsAnError(t *testing.T) {
 	t.Parallel()
-	env := settings(t, nil)
+	env := environ(t, nil)
 	i := start(t, env)
 	taken := maps.Clone(env)
 	taken["HTTP_ADDR"] = strings.TrimPrefix(i.url, "http://")

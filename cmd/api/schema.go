@@ -10,13 +10,14 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/settings"
 	"example.com/flashsale/internal/transaction"
 	"example.com/flashsale/migrations"
 )
 
 // awaitPrepared returns when the service can serve. If ctx ends before, it waits for a
 // migration that is running.
-func (s *service) awaitPrepared(ctx context.Context, cfg config) error {
+func (s *service) awaitPrepared(ctx context.Context, cfg settings.Settings) error {
 	prepared := make(chan error, 1)
 	go func() { prepared <- s.prepare(ctx, cfg) }()
 	select {
@@ -35,7 +36,7 @@ func (s *service) awaitPrepared(ctx context.Context, cfg config) error {
 // prepare migrates and checks the schema, and waits until all servers that claims need
 // are available. While MySQL is away or refuses the service's account, for whatever
 // reason, it retries until ctx ends; it returns any other error.
-func (s *service) prepare(ctx context.Context, cfg config) error {
+func (s *service) prepare(ctx context.Context, cfg settings.Settings) error {
 	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
 	if err != nil {
 		return fmt.Errorf("MYSQL_DSN: %w", err)
@@ -86,7 +87,7 @@ func (s *service) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-func (s *service) prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) error {
+func (s *service) prepareSchema(ctx context.Context, cfg settings.Settings, db *sqlx.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	defer time.AfterFunc(2*time.Second, func() {
@@ -100,7 +101,7 @@ func (s *service) prepareSchema(ctx context.Context, cfg config, db *sqlx.DB) er
 	if err := warnNewer(ctx, s.log, db); err != nil {
 		return err
 	}
-	return migrations.CheckGuards(ctx, db.DB, cfg.keysOff()...)
+	return migrations.CheckGuards(ctx, db.DB, cfg.KeysOff()...)
 }
 
 // warnNewer logs that the schema is newer than this binary and marked as compatible

@@ -15,20 +15,19 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/observe"
-	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/settings"
 )
 
 // serve opens the service and serves requests until ctx ends and the last
 // request has been served.
 func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) error {
-	cfg, err := configFrom(getenv)
+	cfg, err := settings.From(getenv)
 	if err != nil {
 		return fmt.Errorf("settings:\n%w", err)
 	}
 	log := newLog(cfg, stderr)
 	log.Info("starting", "version", version, "settings", cfg)
-	cfg.warn(log)
-	warnMistyped(log, os.Environ())
+	cfg.Warn(log, os.Environ())
 	s, err := open(cfg, log)
 	if err != nil {
 		return err
@@ -45,15 +44,15 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 	return s.serve(ctx, cfg, l)
 }
 
-func newLog(cfg config, w io.Writer) *slog.Logger {
+func newLog(cfg settings.Settings, w io.Writer) *slog.Logger {
 	json := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
 	return slog.New(observe.LogHandler{Handler: json}).With("instance", cfg.Instance)
 }
 
 // serve serves requests on l. It drains when ctx ends, and returns early if it fails.
-func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
-	bounded := admission.Bound(l, cfg.HTTPConns, cfg.timeout(), s.api.Overloaded())
-	server := newServer(cfg, bounding(bounded.Crowded, cfg.timeout(), s.handler), s.log)
+func (s *service) serve(ctx context.Context, cfg settings.Settings, l net.Listener) error {
+	bounded := admission.Bound(l, cfg.HTTPConns, cfg.Timeout(), s.api.Overloaded())
+	server := newServer(cfg, bounding(bounded.Crowded, cfg.Timeout(), s.handler), s.log)
 	server.ConnContext = bounded.ConnContext
 	observe.HTTP(s.metrics, bounded)
 	running, fail := context.WithCancelCause(ctx)
@@ -69,7 +68,7 @@ func (s *service) serve(ctx context.Context, cfg config, l net.Listener) error {
 // drain shuts down without failing a request: first /readyz turns 503 for the
 // load balancers, then the listener closes, then everything ends that is still
 // running: requests, and transactions that outlive their requests.
-func (s *service) drain(ctx context.Context, cfg config, l *admission.Listener, server *http.Server) error {
+func (s *service) drain(ctx context.Context, cfg settings.Settings, l *admission.Listener, server *http.Server) error {
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(cfg.DrainDelay)
@@ -103,20 +102,15 @@ func bounding(crowded func() bool, timeout admission.Timeout, next http.Handler)
 	})
 }
 
-func (c config) timeout() admission.Timeout { return admission.Timeout(c.ClaimTimeout) }
-
-// running returns how many claims run at a time.
-func (c config) running() int { return min(order.MaxRunning, c.HTTPConns) }
-
 // newServer returns a server with every limit that bounds what a slow or
 // malicious client can occupy. The write timeout includes the time to read the
 // request and to handle it.
-func newServer(cfg config, api http.Handler, log *slog.Logger) *http.Server {
+func newServer(cfg settings.Settings, api http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           api,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      cfg.timeout().Write(),
+		WriteTimeout:      cfg.Timeout().Write(),
 		IdleTimeout:       75 * time.Second, // above nginx's 4 s, so that nginx closes idle connections first
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),

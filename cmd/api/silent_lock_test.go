@@ -37,7 +37,7 @@ func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
 				server, env := proxied(t)
 				env["LOCK"], env["LOCK_SCOPE"], env["CLAIM_TIMEOUT"], env["DRAIN_TIMEOUT"] = lock, scope,
 					claimTimeout.String(), "5s"
-				i := start(t, settings(t, env)).ready(t)
+				i := start(t, environ(t, env)).ready(t)
 				id := i.createCoupon(t, 10)
 				claimed := i.eventuallyPost(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), "")
 				if claimed.status != 201 && claimed.status != 409 { // 409: of a claim whose outcome was unknown

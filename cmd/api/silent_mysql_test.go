@@ -22,7 +22,7 @@ func TestDrainEndsInTimeAlthoughMySQLIsSilent(t *testing.T) {
 			t.Parallel()
 			proxy, dsn, _ := proxiedMySQL(t)
 			const claimTimeout, drainTimeout = 600 * time.Millisecond, 6 * time.Second
-			i := start(t, settings(t, map[string]string{
+			i := start(t, environ(t, map[string]string{
 				"MYSQL_DSN": dsn, "COMMIT": commit,
 				"CLAIM_TIMEOUT": claimTimeout.String(), "DRAIN_TIMEOUT": drainTimeout.String(),
 			})).ready(t)
@@ -57,7 +57,7 @@ func TestStartRepeatsAMigrationWhoseConnectionIsSilent(t *testing.T) {
 	t.Parallel()
 	proxy, dsn, _ := proxiedMySQL(t)
 	proxy.Inject(faultproxy.HangReply, "CREATE TABLE IF NOT EXISTS coupon_orders", 1)
-	i := start(t, settings(t, map[string]string{"MYSQL_DSN": dsn, "DRAIN_TIMEOUT": "1s"}))
+	i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "DRAIN_TIMEOUT": "1s"}))
 	i.ready(t)
 	if proxy.Hits() != 1 {
 		t.Errorf("%d requests were struck, want 1", proxy.Hits())
@@ -78,7 +78,7 @@ func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 	}()
 	eventually(t, proxy.Partitioned)
 	begin := time.Now()
-	start(t, settings(t, map[string]string{"MYSQL_DSN": direct, "DRAIN_TIMEOUT": "1s"})).ready(t)
+	start(t, environ(t, map[string]string{"MYSQL_DSN": direct, "DRAIN_TIMEOUT": "1s"})).ready(t)
 	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("the other instance was ready after %s", took)
 	}

@@ -20,7 +20,7 @@ import (
 // keys and no secret.
 func withProvider(tb testing.TB, location string) map[string]string {
 	tb.Helper()
-	env := settings(tb, map[string]string{"JWT_JWKS": location, "JWT_ISSUER": "login", "JWT_AUDIENCE": "flashsale"})
+	env := environ(tb, map[string]string{"JWT_JWKS": location, "JWT_ISSUER": "login", "JWT_AUDIENCE": "flashsale"})
 	delete(env, "JWT_SECRET")
 	return env
 }

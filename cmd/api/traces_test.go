@@ -104,7 +104,7 @@ func TestOneTraceTellsOneClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := startReceiver(t)
-	i := start(t, settings(t, map[string]string{
+	i := start(t, environ(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1",
 		"REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
 	})).ready(t)
@@ -190,7 +190,7 @@ func checkShared(t *testing.T, spans []*tracepb.Span, claims int) {
 func TestBatchIsLinkedFromEveryClaimInIt(t *testing.T) {
 	t.Parallel()
 	r := startReceiver(t)
-	env := settings(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "CLAIM_TIMEOUT": "20s"})
+	env := environ(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "CLAIM_TIMEOUT": "20s"})
 	i := start(t, env).ready(t)
 	coupon := i.createCoupon(t, 100)
 	db := labtest.Open(t, env["MYSQL_DSN"])
@@ -231,7 +231,7 @@ func TestBatchIsLinkedFromEveryClaimInIt(t *testing.T) {
 func TestProblemNamesItsTrace(t *testing.T) {
 	t.Parallel()
 	r := startReceiver(t)
-	i := start(t, settings(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": r.url + "/v1/traces"})).ready(t)
+	i := start(t, environ(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": r.url + "/v1/traces"})).ready(t)
 	for path, want := range map[string]int{"/coupons/1": 404, "/coupons/none": 422, "/nowhere": 404} {
 		got := i.get(t, path, tokenFor(t, 42, auth.RoleUser))
 		if id := got.body["trace_id"]; got.status != want || id == nil || id != got.header.Get("X-Trace-Id") {
@@ -246,27 +246,6 @@ func TestProblemNamesItsTrace(t *testing.T) {
 		if len(s.GetParentSpanId()) == 0 && !strings.HasPrefix(s.GetName(), "GET") &&
 			!strings.HasPrefix(s.GetName(), "POST") || strings.Contains(s.GetName(), "readyz") {
 			t.Errorf("%s began a trace", s.GetName())
-		}
-	}
-}
-
-func TestTracesAreOffUnlessSet(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{
-		"": false, "OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1": true, "OTEL_TRACES_EXPORTER=otlp": true,
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1 OTEL_TRACES_EXPORTER=none":    false,
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:1 OTEL_SDK_DISABLED=true":       false,
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h:1/x OTEL_SERVICE_NAME=x": true,
-	} {
-		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1",
-			"JWT_SECRET": secret}
-		for setting := range strings.FieldsSeq(name) {
-			key, value, _ := strings.Cut(setting, "=")
-			env[key] = value
-		}
-		cfg, err := configFrom(from(env))
-		if err != nil || cfg.tracesOn() != want {
-			t.Errorf("%q: on: %v, %v", name, cfg.tracesOn(), err)
 		}
 	}
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"example.com/flashsale/internal/admission/ratelimit"
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
@@ -27,6 +30,7 @@ import (
 	"example.com/flashsale/internal/order/events"
 	"example.com/flashsale/internal/order/life"
 	"example.com/flashsale/internal/order/winners"
+	"example.com/flashsale/internal/settings"
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -49,7 +53,7 @@ type service struct {
 // open wires the service, from the pools to the handler. It does not connect: an
 // unavailable server makes requests fail, not the start. If a part cannot be
 // opened, it closes the others.
-func open(cfg config, log *slog.Logger) (*service, error) {
+func open(cfg settings.Settings, log *slog.Logger) (*service, error) {
 	o := new(opened)
 	s, err := wire(cfg, log, o)
 	if err != nil {
@@ -61,7 +65,7 @@ func open(cfg config, log *slog.Logger) (*service, error) {
 }
 
 // wire wires the service, and adds what it opens to o.
-func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
+func wire(cfg settings.Settings, log *slog.Logger, o *opened) (*service, error) {
 	traces, err := openTraces(cfg, log, o)
 	if err != nil {
 		return nil, err
@@ -86,9 +90,9 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 	cache := coupon.NewCache(store, cfg.CouponCache)
 	sections := labSections(cfg)
 	counts := observe.NewClaims(metrics)
-	committer, err := commit.New(cfg.strategy(), commit.Config{
+	committer, err := commit.New(cfg.Strategy(), commit.Config{
 		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Outbox: events.Outbox(cfg.Events),
-		Counted: cfg.lacks("number"), Ended: counts.Ended, Tracer: tracing.New(traces),
+		Counted: cfg.Lacks("number"), Ended: counts.Ended, Tracer: tracing.New(traces),
 	})
 	if err != nil {
 		return nil, err
@@ -97,16 +101,16 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 	o.add(guards.close)
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: labWinners(cfg, winners.New(p.db)), Committer: guarded{committer, guards},
-		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.lockPrefix(),
+		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.LockPrefix(),
 		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Running: cfg.running(), Wait: cfg.timeout().Wait(),
+		Running: cfg.Running(), Wait: cfg.Timeout().Wait(),
 		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracing.New(traces),
 	})
 	if err != nil {
 		return nil, err
 	}
 	orders := life.New(p.db, cache, events.Outbox(cfg.Events))
-	if cfg.lacks("end") {
+	if cfg.Lacks("end") {
 		orders.Unguard(life.Unguarded{Locked: lockedUser(cfg, locks), Pause: cfg.ClaimPause})
 	}
 	o.add(orders.Close)
@@ -128,7 +132,7 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
 		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
 		TrustedProxies: cfg.TrustedProxies, CORSOrigins: cfg.CORSOrigins,
-		Instance: cfg.Instance, Timeout: cfg.timeout(), Connections: cfg.HTTPConns,
+		Instance: cfg.Instance, Timeout: cfg.Timeout(), Connections: cfg.HTTPConns,
 		Probes: append(p.probes(cfg, guards, log), probe...), Docs: cfg.Docs,
 		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
 	})
@@ -142,8 +146,31 @@ func wire(cfg config, log *slog.Logger, o *opened) (*service, error) {
 	}, nil
 }
 
+// openVerifier returns the verifier of the service's tokens. It fetches the JWKS,
+// because a service without keys would refuse every user.
+func openVerifier(
+	cfg settings.Settings, now func() time.Time, log *slog.Logger, failures prometheus.Counter, o *opened,
+) (*auth.Verifier, error) {
+	tokens := cfg.Tokens()
+	tokens.Now = now
+	if cfg.JWTJWKS == "" {
+		return auth.NewVerifier(tokens), nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o.add(cancel)
+	jwks, err := auth.OpenJWKS(ctx, cfg.JWTJWKS, func(err error) {
+		failures.Inc()
+		log.Warn("JWKS not fetched, the previous keys remain", "error", err.Error())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("JWT_JWKS: %w", err)
+	}
+	tokens.JWKS = jwks
+	return auth.NewVerifier(tokens), nil
+}
+
 // openRelay returns the relay of events, or nil if there are none.
-func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, o *opened) (*events.Relay, error) {
+func openRelay(cfg settings.Settings, locks *lock.Client, r prometheus.Registerer, o *opened) (*events.Relay, error) {
 	if !cfg.Events {
 		return nil, nil
 	}
@@ -151,7 +178,7 @@ func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, o *opene
 		DB:     o.mysql(cfg.MySQLDSN, 1, connect.ShortTransactions),
 		Redis:  o.redis(cmp.Or(cfg.EventsRedis, cfg.RedisURL), 1),
 		Stream: cfg.RedisPrefix + "events",
-		Locks:  locks, Lock: cfg.lockPrefix() + "redis_lock:events",
+		Locks:  locks, Lock: cfg.LockPrefix() + "redis_lock:events",
 	})
 	o.add(relay.Close)
 	observe.Events(r, relay)
@@ -162,13 +189,6 @@ func openRelay(cfg config, locks *lock.Client, r prometheus.Registerer, o *opene
 // (/64) at once. limits.conf of nginx has the same.
 const siteNetworks = 4
 
-func (c config) strategy() commit.Strategy {
-	if c.lacks("stock") {
-		return commit.Unguarded
-	}
-	return commit.Strategy(c.Commit)
-}
-
 // pools holds the connections to MySQL and Redis. The probes have pools of their
 // own, so that an instance whose pools are exhausted by load stays ready.
 type pools struct {
@@ -177,7 +197,7 @@ type pools struct {
 	rdb, probeRDB        redis.UniversalClient
 }
 
-func openPools(cfg config, traces trace.TracerProvider, o *opened) (pools, error) {
+func openPools(cfg settings.Settings, traces trace.TracerProvider, o *opened) (pools, error) {
 	traced, standalone := observe.TraceMySQL(traces), new(atomic.Bool)
 	p := pools{
 		db:      o.mysql(cfg.MySQLDSN, cfg.MySQLConns, labOpen(cfg, traced), connect.ShortTransactions),
@@ -196,11 +216,12 @@ func openPools(cfg config, traces trace.TracerProvider, o *opened) (pools, error
 }
 
 // openTraces returns nil if traces are off.
-func openTraces(cfg config, log *slog.Logger, o *opened) (trace.TracerProvider, error) {
-	if !cfg.tracesOn() {
+func openTraces(cfg settings.Settings, log *slog.Logger, o *opened) (trace.TracerProvider, error) {
+	to, on := cfg.Traces()
+	if !on {
 		return nil, nil //nolint:nilnil // nil is a provider that is off
 	}
-	provider, shutDown, err := cfg.traces().Open(log)
+	provider, shutDown, err := to.Open(log)
 	if err == nil {
 		o.add(shutDown)
 	}
@@ -217,40 +238,12 @@ func registry(p pools, clock *connect.Clock) *prometheus.Registry {
 	return r
 }
 
-func (p pools) probes(cfg config, guards *guards, log *slog.Logger) []httpapi.Probe {
+func (p pools) probes(cfg settings.Settings, guards *guards, log *slog.Logger) []httpapi.Probe {
 	return []httpapi.Probe{
 		{Name: "guards", Check: guards.check},
 		{Name: "mysql", Check: func(ctx context.Context) error {
 			return transaction.CheckWritable(ctx, p.probeDB, slices.Concat(coupon.Writes, order.Writes)...)
 		}},
 		{Name: "redis", Check: newRedisProbe(cfg, p.probeRDB, log).check},
-	}
-}
-
-// warn logs which protections the settings turn off.
-func (c config) warn(log *slog.Logger) {
-	if c.Lock == "local" || c.Lock == "none" {
-		log.Warn("this LOCK excludes nothing across instances; the database alone keeps the promises", "lock", c.Lock)
-	}
-	if c.JWTJWKS != "" && (c.JWTIssuer == "" || c.JWTAudience == "") {
-		log.Warn("tokens that the identity provider issued to other services are accepted: set JWT_ISSUER and JWT_AUDIENCE")
-	}
-	for _, secret := range c.tokens().Secrets {
-		if isGuessable(secret.Key) {
-			log.Warn("a secret of tokens can be guessed: set at least 32 random bytes", "kid", secret.ID)
-		}
-	}
-	if c.Lab {
-		log.Warn("LAB is on: not for production")
-	}
-	for guard, warning := range map[string]string{
-		"stock":  "stock may be oversold",
-		"unique": "a user may get more orders for a coupon than it allows",
-		"number": "a claim that is repeated may get another order",
-		"end":    "an order may give its unit back twice",
-	} {
-		if c.lacks(guard) {
-			log.Warn("GUARD OFF: " + warning)
-		}
 	}
 }

@@ -5,15 +5,17 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"example.com/flashsale/internal/settings"
 )
 
 var discard = slog.New(slog.DiscardHandler)
 
 // unreachable returns valid settings of servers that do not exist. Open does not
 // connect, so it succeeds with them.
-func unreachable(t *testing.T) config {
+func unreachable(t *testing.T) settings.Settings {
 	t.Helper()
-	cfg, err := configFrom(from(map[string]string{
+	cfg, err := settings.From(from(map[string]string{
 		"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1", "JWT_SECRET": secret,
 		"LAB":          "true",
 		"REDLOCK_URLS": "redis://127.0.0.1:1", "ETCD_ADDR": "127.0.0.1:1", "MEMCACHE_ADDR": "127.0.0.1:1",
@@ -27,7 +29,7 @@ func unreachable(t *testing.T) config {
 
 func TestEveryLockOpens(t *testing.T) {
 	t.Parallel()
-	for _, name := range locks {
+	for _, name := range settings.Locks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := unreachable(t)
@@ -45,13 +47,17 @@ func TestEveryLockOpens(t *testing.T) {
 // goroutine, and synctest fails a test that leaves a goroutine behind.
 func TestOpenClosesEverythingWhenAPartFails(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*config){
-		"pools":   func(c *config) { c.RedisURL = "unknown" },
-		"lock":    func(c *config) { c.Lock = "unknown" },
-		"redlock": func(c *config) { c.Lock, c.RedlockURLs = "redlock", []string{"redis://127.0.0.1:1", "unknown"} },
-		"commit":  func(c *config) { c.Lock, c.Commit = "mysql", "unknown" },
-		"scope":   func(c *config) { c.Lock, c.LockScope = "getlock", "unknown" },
-		"lab":     func(c *config) { c.Lock, c.RedlockURLs = "mysql", []string{"redis://127.0.0.1:1", "unknown"} },
+	for name, change := range map[string]func(*settings.Settings){
+		"pools": func(c *settings.Settings) { c.RedisURL = "unknown" },
+		"lock":  func(c *settings.Settings) { c.Lock = "unknown" },
+		"redlock": func(c *settings.Settings) {
+			c.Lock, c.RedlockURLs = "redlock", []string{"redis://127.0.0.1:1", "unknown"}
+		},
+		"commit": func(c *settings.Settings) { c.Lock, c.Commit = "mysql", "unknown" },
+		"scope":  func(c *settings.Settings) { c.Lock, c.LockScope = "getlock", "unknown" },
+		"lab": func(c *settings.Settings) {
+			c.Lock, c.RedlockURLs = "mysql", []string{"redis://127.0.0.1:1", "unknown"}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -226,7 +226,7 @@ func TestMemoryOfNginxFilesIsBounded(t *testing.T) {
 
 func TestServiceReadsWhatComposeSets(t *testing.T) {
 	p := project(t)
-	config := read(t, "cmd/api/config.go")
+	config := read(t, "internal/settings/settings.go")
 	known, required := firstGroups(`env:"([A-Z_]+)`, config), firstGroups(`env:"([A-Z_]+),required`, config)
 	if len(known) < 10 || len(required) < 2 {
 		t.Fatalf("config.go has %d settings, %d of them required: have they moved?", len(known), len(required))

@@ -20,7 +20,7 @@ import (
 
 // Docker kills a container that outlives its grace period.
 func TestInstancesHaveTimeToDrain(t *testing.T) {
-	timeout := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "cmd/api/config.go"))
+	timeout := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "internal/settings/settings.go"))
 	if len(timeout) != 1 {
 		t.Fatal("config.go has no default of DRAIN_TIMEOUT")
 	}

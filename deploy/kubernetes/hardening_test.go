@@ -65,7 +65,7 @@ func TestThereAreTwoInstancesOnDifferentNodes(t *testing.T) {
 // What the comment of the autoscaler and docs/operations.md count: two pools of
 // MYSQL_CONNS, and one connection for the probe.
 func TestConnectionsOfAnInstanceAreCounted(t *testing.T) {
-	conns := firstGroups(`env:"MYSQL_CONNS" envDefault:"(\d+)"`, read(t, "cmd/api/config.go"))
+	conns := firstGroups(`env:"MYSQL_CONNS" envDefault:"(\d+)"`, read(t, "internal/settings/settings.go"))
 	if len(conns) != 1 || conns[0] != "24" ||
 		!strings.Contains(read(t, "deploy/kubernetes/base/autoscaler.yml"), "each has up to 49 connections") {
 		t.Errorf("MYSQL_CONNS is %v, the autoscaler counts with 24 × 2 + 1", conns)

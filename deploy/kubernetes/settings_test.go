@@ -12,7 +12,7 @@ import (
 
 func TestServiceReadsWhatItIsGiven(t *testing.T) {
 	m := load(t)
-	config := read(t, "cmd/api/config.go")
+	config := read(t, "internal/settings/settings.go")
 	known := firstGroups(`env:"([A-Z_]+)`, config)
 	secret := firstGroups(`env:"([A-Z_]+)[^"]*"[^\n]* secret:"true"`, config)
 	if len(known) < 10 || len(secret) < 3 {

@@ -56,7 +56,7 @@ func TestSystemdKnowsEveryDirective(t *testing.T) {
 // Each secret is a credential, and its setting names the file of that credential.
 func TestServiceReadsWhatTheUnitGives(t *testing.T) {
 	t.Parallel()
-	text, config := read(t, unit), read(t, "../../cmd/api/config.go")
+	text, config := read(t, unit), read(t, "../../internal/settings/settings.go")
 	secret := firstGroups(`env:"([A-Z_]+)[^"]*"[^\n]* secret:"true"`, config)
 	if len(secret) < 3 {
 		t.Fatalf("config.go has %d secrets: have they moved?", len(secret))
@@ -85,7 +85,7 @@ func TestServiceReadsWhatTheUnitGives(t *testing.T) {
 func TestServiceDrainsBeforeItIsKilled(t *testing.T) {
 	t.Parallel()
 	stop := firstGroups(`(?m)^TimeoutStopSec=(\d+)$`, read(t, unit))
-	drain := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "../../cmd/api/config.go"))
+	drain := firstGroups(`env:"DRAIN_TIMEOUT" envDefault:"(\w+)"`, read(t, "../../internal/settings/settings.go"))
 	if len(stop) != 1 || len(drain) != 1 {
 		t.Fatalf("TimeoutStopSec %q, DRAIN_TIMEOUT %q", stop, drain)
 	}

@@ -1,7 +1,6 @@
-package main
+package settings
 
 import (
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,7 +27,7 @@ func TestSecretsAreReadFromFiles(t *testing.T) {
 		"MYSQL_DSN": "root:a b@tcp(db)/x", "REDIS_URL": "redis://:p@r/0", "JWT_SECRET": long + "'\" é",
 		"JWT_SECRETS": "a=" + long, "LOCK": "redlock", "REDLOCK_URLS": "redis://1,redis://2,redis://3",
 	}
-	want, err := configFrom(from(values))
+	want, err := From(from(values))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +44,7 @@ func TestSecretsAreReadFromFiles(t *testing.T) {
 			}
 		}
 		for _, env := range []map[string]string{variables, files} {
-			if got, err := configFrom(from(env)); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := From(from(env)); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%q: %v\n%+v, want\n%+v", around, err, got, want)
 			}
 		}
@@ -73,7 +72,7 @@ func TestSettingsThatWerePastedWrongAreRefused(t *testing.T) {
 		for name, value := range values {
 			env := maps.Clone(values)
 			env[name] = strings.ReplaceAll(strings.ReplaceAll(before, "NAME", name), "%s", value)
-			_, err := configFrom(from(env))
+			_, err := From(from(env))
 			if err == nil || !strings.HasPrefix(err.Error(), name+": ") || !strings.Contains(err.Error(), problem) ||
 				strings.Contains(err.Error(), value) && len(value) > 8 || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s=%q: %v, want %q", name, env[name], err, problem)
@@ -87,7 +86,7 @@ func TestSettingsThatWerePastedWrongAreRefused(t *testing.T) {
 		env := maps.Clone(values)
 		delete(env, strings.TrimSuffix(name, "_FILE"))
 		env[name] = value
-		if _, err := configFrom(from(env)); err == nil || !strings.Contains(err.Error(), "is in quotes") &&
+		if _, err := From(from(env)); err == nil || !strings.Contains(err.Error(), "is in quotes") &&
 			!strings.Contains(err.Error(), "has a blank at an end") {
 			t.Errorf("%s=%s: %v", name, value, err)
 		}
@@ -118,46 +117,15 @@ func TestBadFilesOfSecretsAreReported(t *testing.T) {
 			env := maps.Clone(valid)
 			delete(env, name)
 			env[name+"_FILE"] = file
-			if _, err := configFrom(from(env)); err == nil || err.Error() != name+": "+problem {
+			if _, err := From(from(env)); err == nil || err.Error() != name+": "+problem {
 				t.Errorf("%v, want %s: %s", err, name, problem)
 			}
 		}
 		env := maps.Clone(valid)
 		env[name+"_FILE"] = writeFile(t, valid[name])
-		if _, err := configFrom(from(env)); err == nil || err.Error() != name+": "+name+
+		if _, err := From(from(env)); err == nil || err.Error() != name+": "+name+
 			"_FILE is set as well; set one of them" {
 			t.Errorf("both are set: %v", err)
-		}
-	}
-}
-
-// The commands that need one setting read it from its file as well.
-func TestCommandsReadSecretsFromFiles(t *testing.T) {
-	t.Parallel()
-	env := settings(t, nil)
-	file := writeFile(t, env["MYSQL_DSN"]+"\n")
-	if err := run(t.Context(), []string{"migrate"}, from(map[string]string{"MYSQL_DSN_FILE": file}), io.Discard,
-		io.Discard); err != nil {
-		t.Errorf("migrate: %v", err)
-	}
-	arguments := []string{"token", "--user", "42"}
-	if err := run(t.Context(), arguments, from(map[string]string{"JWT_SECRET_FILE": writeFile(t, secret)}), io.Discard,
-		io.Discard); err != nil {
-		t.Errorf("token: %v", err)
-	}
-	quoted := from(map[string]string{"MYSQL_DSN": `"root@tcp(db)/x"`, "JWT_SECRET": "'" + secret + "'",
-		"HTTP_ADDR": ":1 "})
-	for _, command := range [][]string{{"migrate"}, arguments, {"health"}} {
-		if err := run(t.Context(), command, quoted, io.Discard, io.Discard); err == nil ||
-			!strings.Contains(err.Error(), "is in quotes") && !strings.Contains(err.Error(), "has a blank at an end") {
-			t.Errorf("%s: %v", command[0], err)
-		}
-	}
-	for _, command := range [][]string{{"migrate"}, arguments} {
-		missing := map[string]string{"MYSQL_DSN_FILE": "/nowhere", "JWT_SECRET_FILE": "/nowhere"}
-		if err := run(t.Context(), command, from(missing), io.Discard, io.Discard); err == nil ||
-			!strings.Contains(err.Error(), "_FILE cannot be read") {
-			t.Errorf("%s: %v", command[0], err)
 		}
 	}
 }

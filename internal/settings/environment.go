@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -9,15 +9,17 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/flashsale/internal/auth"
 )
 
-// environment returns the settings that are set, by name, and an error for each
+// environment returns the settings that are set, by name, and a problem for each
 // that cannot be read or is not as it was meant. An empty value counts as not set,
 // as in most programs.
-func environment(getenv func(string) string) (map[string]string, []settingError) {
-	set, broken := map[string]string{}, []settingError(nil)
-	for f := range reflect.TypeFor[config]().Fields() {
-		name := settingName(f)
+func environment(getenv func(string) string) (set map[string]string, wrong problems) {
+	set = map[string]string{}
+	for f := range reflect.TypeFor[Settings]().Fields() {
+		name := nameOf(f)
 		value, problem := trimmed(getenv(name))
 		if f.Tag.Get("secret") != "" {
 			value, problem = secretFrom(getenv, name)
@@ -25,27 +27,42 @@ func environment(getenv func(string) string) (map[string]string, []settingError)
 		if problem == "" {
 			problem = mispasted(name, value, f.Type.Kind() == reflect.Slice)
 		}
-		if problem != "" {
-			broken = append(broken, settingError{name, problem})
-		} else if value != "" {
+		if wrong.require(problem == "", name, problem); problem == "" && value != "" {
 			set[name] = value
 		}
 	}
-	return set, broken
+	return set, wrong
 }
 
-// settingFrom returns the value of one setting, empty if it is not set.
-func settingFrom(getenv func(string) string, name string) (string, error) {
-	set, broken := environment(getenv)
-	for _, e := range broken {
-		if e.name == name {
+// One returns the value of one setting, empty if it is not set.
+func One(getenv func(string) string, name string) (string, error) {
+	set, wrong := environment(getenv)
+	for _, e := range wrong {
+		if e.Name == name {
 			return "", e
 		}
 	}
 	return set[name], nil
 }
 
-func settingName(f reflect.StructField) string {
+// Signer returns the signer of the command token, which needs no other settings
+// than those of tokens.
+func Signer(getenv func(string) string) (auth.Signer, error) {
+	s, wrong := read(getenv)
+	for _, e := range wrong {
+		if strings.HasPrefix(e.Name, "JWT_") {
+			return auth.Signer{}, e
+		}
+	}
+	tokens := s.Tokens()
+	if len(tokens.Secrets) == 0 {
+		return auth.Signer{}, errors.New("JWT_SECRET: is not set, and only secrets sign tokens")
+	}
+	return auth.Signer{Secret: tokens.Secrets[0], Issuer: tokens.Issuer, Audience: tokens.Audience}, nil
+}
+
+// nameOf returns the name of a field's setting.
+func nameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
 	return name
 }

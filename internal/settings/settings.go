@@ -1,32 +1,32 @@
-package main
+// Package settings reads the service's settings from the environment and from files, refuses those that
+// are wrong, each by its name, and says what they mean to the parts of the service.
+package settings
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
 
-	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/observe"
+	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 )
 
-// config holds every setting. A field tagged secret is never printed, and its
+// Settings holds every setting. A field tagged secret is never printed, and its
 // value may be in a file. The tag limits holds the least and the greatest value of
 // a number or a duration. The doc tag is the setting's row in docs/settings.md.
-type config struct {
+type Settings struct {
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080" doc:"host:port, or unix:/path"`
 	Instance string `env:"INSTANCE" doc:"value of the header X-Instance; the host name if empty"`
 
@@ -86,57 +86,62 @@ type config struct {
 	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits; without the guard end, of each return as well"`
 }
 
-// configFrom reads every setting. Its error joins a settingError for each
-// setting that is wrong, and never quotes the value of a secret.
-func configFrom(getenv func(string) string) (config, error) {
-	cfg, found := readConfig(getenv)
+// From reads every setting. Its error joins an Error for each setting that is wrong, and never
+// quotes the value of a secret.
+func From(getenv func(string) string) (Settings, error) {
+	s, wrong := read(getenv)
 	var errs []error
-	for _, e := range found {
+	for _, e := range wrong {
 		errs = append(errs, e)
 	}
-	return cfg, errors.Join(errs...)
+	return s, errors.Join(errs...)
 }
 
-// readConfig reads every setting, and returns what is wrong with them.
-func readConfig(getenv func(string) string) (config, []settingError) {
-	set, found := environment(getenv)
-	cfg, err := env.ParseAsWithOptions[config](env.Options{Environment: set})
-	if cfg.Instance == "" {
-		cfg.Instance, _ = os.Hostname()
+// read reads every setting, and returns what is wrong with them.
+func read(getenv func(string) string) (Settings, problems) {
+	set, wrong := environment(getenv)
+	s, err := env.ParseAsWithOptions[Settings](env.Options{Environment: set})
+	if s.Instance == "" {
+		s.Instance, _ = os.Hostname()
 	}
-	found = addUnreported(found, parseErrors(err))
-	return cfg, addUnreported(found, cfg.check())
+	wrong.addParsed(err)
+	s.check(&wrong)
+	return s, wrong
 }
 
-// addUnreported adds those of more to found whose settings are not in found. The
-// field of a setting that could not be read holds the zero value, which breaks
-// rules of its own.
-func addUnreported(found, more []settingError) []settingError {
-	return append(found, slices.DeleteFunc(more, func(e settingError) bool {
-		return slices.ContainsFunc(found, func(other settingError) bool { return other.name == e.name })
-	})...)
+// An Error says what is wrong with one setting.
+type Error struct{ Name, Problem string }
+
+func (e Error) Error() string { return e.Name + ": " + e.Problem }
+
+// problems holds the first problem of each setting that is wrong. The field of one that could not
+// be read holds the zero value, which breaks rules of its own.
+type problems []Error
+
+func (p *problems) require(ok bool, name, rule string) {
+	if !ok && !slices.ContainsFunc(*p, func(e Error) bool { return e.Name == name }) {
+		*p = append(*p, Error{name, rule})
+	}
 }
 
-// A settingError says what is wrong with one setting.
-type settingError struct{ name, problem string }
+func (p *problems) refuse(name string, err error) {
+	if err != nil {
+		p.require(false, name, err.Error())
+	}
+}
 
-func (e settingError) Error() string { return e.name + ": " + e.problem }
-
-// parseErrors converts env's errors, which name fields, to errors that name
-// settings.
-func parseErrors(err error) []settingError {
-	var found []settingError
+// addParsed adds env's errors, which name fields.
+func (p *problems) addParsed(err error) {
 	all, _ := errors.AsType[env.AggregateError](err)
 	for _, err := range all.Errors {
 		if missing, ok := errors.AsType[env.VarIsNotSetError](err); ok {
-			found = append(found, settingError{missing.Key, "is not set"})
+			p.require(false, missing.Key, "is not set")
 			continue
 		}
 		bad, _ := errors.AsType[env.ParseError](err)
-		f, _ := reflect.TypeFor[config]().FieldByName(bad.Name)
-		found = append(found, settingError{settingName(f), fmt.Sprintf("is not %s: %v", typeName(f.Type), bad.Err)})
+		f, _ := reflect.TypeFor[Settings]().FieldByName(bad.Name)
+		p.require(false, nameOf(f), fmt.Sprintf("is not %s: %v", typeName(f.Type), bad.Err))
 	}
-	return found
 }
 
 // typeName returns what the values of a setting's type are called.
@@ -153,148 +158,56 @@ func typeName(t reflect.Type) string {
 		reflect.Bool: "true or false"}[t.Kind()]
 }
 
-// check returns the rules that settings break beyond their types.
-func (c config) check() []settingError {
-	var broken []settingError
-	require := func(ok bool, name, rule string) {
-		if !ok {
-			broken = append(broken, settingError{name, rule})
-		}
+// Lacks reports whether the lab has removed a guard.
+func (s Settings) Lacks(guard string) bool { return slices.Contains(s.GuardsOff, guard) }
+
+// Strategy returns how orders are committed.
+func (s Settings) Strategy() commit.Strategy {
+	if s.Lacks("stock") {
+		return commit.Unguarded
 	}
-	_, _, addrErr := net.SplitHostPort(c.HTTPAddr)
-	path, unix := strings.CutPrefix(c.HTTPAddr, "unix:")
-	require(addrErr == nil && !unix || unix && path != "", "HTTP_ADDR", "must be host:port or unix:/path")
-	broken = append(broken, c.checkServers()...)
-	require(isPrefix.MatchString(c.RedisPrefix), "REDIS_PREFIX", "must have at most 14 printable characters, no braces")
-	broken = append(broken, c.checkLimits()...)
-	broken = append(broken, c.checkTokens()...)
-	broken = append(broken, c.checkLock()...)
-	require(slices.Contains([]string{"user", "coupon", "segment"}, c.LockScope), "LOCK_SCOPE",
-		"must be user, coupon or segment")
-	require(slices.Contains(commit.Strategies, commit.Strategy(c.Commit)), "COMMIT",
-		fmt.Sprintf("must be one of %s", commit.Strategies))
-	require(slices.Contains([]string{"", "otlp", "none"}, c.TracesExporter), "OTEL_TRACES_EXPORTER",
-		"must be otlp or none")
-	require(isHTTP(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be a URL like http://host:4318")
-	require(isHTTP(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-		"must be a URL like http://host:4318/v1/traces")
-	require(slices.Contains([]string{"http/protobuf", "grpc"}, c.OTLPProtocol), "OTEL_EXPORTER_OTLP_PROTOCOL",
-		"must be http/protobuf or grpc")
-	for _, origin := range c.CORSOrigins {
-		require(isOrigin(origin) || origin == "*" && len(c.CORSOrigins) == 1, "CORS_ORIGINS", fmt.Sprintf(
-			"%q is no origin as browsers send it: https://shop.example, in lower case, with the port if it is not"+
-				" the scheme's, and nothing after it; or * alone", origin))
-	}
-	for _, guard := range c.GuardsOff {
-		require(slices.Contains([]string{"stock", "unique", "number", "end"}, guard), "GUARDS_OFF",
-			fmt.Sprintf("unknown guard %q; the guards are stock, unique, number and end", guard))
-	}
-	require(c.Lab || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with LAB=true")
-	require(c.Lab || c.ClaimPause == 0, "CLAIM_PAUSE", "claims may pause only with LAB=true")
-	require(c.Commit == "each" || len(c.GuardsOff) == 0, "GUARDS_OFF", "guards may be removed only with COMMIT=each")
-	return broken
+	return commit.Strategy(s.Commit)
 }
 
-// isPrefix leaves 50 bytes for the longest key of a lock (see lock.MaxKey). A brace
-// would begin a hash tag.
-var isPrefix = regexp.MustCompile(`^[!-z|~]{0,14}$`)
+// KeysOff returns the unique keys that the lab removes.
+func (s Settings) KeysOff() []string {
+	if s.Lacks("unique") {
+		return []string{"one_each"}
+	}
+	return nil
+}
 
-// lockPrefix returns the prefix of the locks: none where other programs share them.
-func (c config) lockPrefix() string {
-	if c.Lock == "redis" || c.Lock == "redlock" {
-		return c.RedisPrefix
+// LockPrefix returns the prefix of the locks: none where other programs share them.
+func (s Settings) LockPrefix() string {
+	if s.Lock == "redis" || s.Lock == "redlock" {
+		return s.RedisPrefix
 	}
 	return ""
 }
 
-// tracesOn reports whether the settings turn traces on.
-func (c config) tracesOn() bool {
-	switch {
-	case c.OTelDisabled || c.TracesExporter == "none":
-		return false
-	case c.TracesExporter == "otlp":
-		return true
+// Timeout returns the longest time until a response.
+func (s Settings) Timeout() admission.Timeout { return admission.Timeout(s.ClaimTimeout) }
+
+// Running returns how many claims run at a time.
+func (s Settings) Running() int { return min(order.MaxRunning, s.HTTPConns) }
+
+// Tokens says which tokens the service accepts, apart from those that a JWKS
+// verifies. The first secret signs the tokens of the command token.
+func (s Settings) Tokens() auth.Config {
+	secrets, _ := auth.ParseSecrets(s.JWTSecrets) // checked already
+	if s.JWTSecret != "" {
+		secrets = append(secrets, auth.Secret{Key: []byte(s.JWTSecret)})
 	}
-	return c.OTLPEndpoint != "" || c.OTLPTracesEndpoint != ""
+	return auth.Config{Secrets: secrets, Issuer: s.JWTIssuer, Audience: s.JWTAudience}
 }
 
-// traces returns where traces go.
-func (c config) traces() observe.Traces {
-	t := observe.Traces{Instance: c.Instance, GRPC: c.OTLPProtocol == "grpc",
-		URL: cmp.Or(c.OTLPTracesEndpoint, c.OTLPEndpoint)}
-	if c.OTLPTracesEndpoint == "" && c.OTLPEndpoint != "" && !t.GRPC {
-		t.URL, _ = url.JoinPath(c.OTLPEndpoint, "v1/traces") // checked already
+// Traces returns where traces go, and whether the settings turn them on.
+func (s Settings) Traces() (to observe.Traces, on bool) {
+	to = observe.Traces{Instance: s.Instance, GRPC: s.OTLPProtocol == "grpc",
+		URL: cmp.Or(s.OTLPTracesEndpoint, s.OTLPEndpoint)}
+	if s.OTLPTracesEndpoint == "" && s.OTLPEndpoint != "" && !to.GRPC {
+		to.URL, _ = url.JoinPath(s.OTLPEndpoint, "v1/traces") // checked already
 	}
-	return t
-}
-
-// checkServers tells what is wrong with a DSN or URL. Opening a pool does not connect it.
-func (c config) checkServers() (broken []settingError) {
-	check := func(name, value string, pool io.Closer, err error) {
-		switch {
-		case value == "": // reported as missing, or optional
-		case err != nil:
-			broken = append(broken, settingError{name, err.Error()})
-		default:
-			_ = pool.Close()
-		}
-	}
-	db, err := connect.MySQL(c.MySQLDSN, 1)
-	check("MYSQL_DSN", c.MySQLDSN, db, err)
-	rdb, err := connect.Redis(c.RedisURL, 1)
-	check("REDIS_URL", c.RedisURL, rdb, err)
-	events, err := connect.Redis(c.EventsRedis, 1)
-	check("EVENTS_REDIS", c.EventsRedis, events, err)
-	return broken
-}
-
-var originForm = regexp.MustCompile(`^(http|https)://([a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$`)
-
-// isOrigin reports whether a browser may send s as the Origin of a web page. Another
-// way to write one would never match.
-func isOrigin(s string) bool {
-	m := originForm.FindStringSubmatch(s)
-	return m != nil && m[1]+m[4] != "http:80" && m[1]+m[4] != "https:443"
-}
-
-// isHTTP reports whether address is empty or a URL of http or https.
-func isHTTP(address string) bool {
-	u, err := url.Parse(address)
-	return address == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-}
-
-// canOpen reports whether a pool was opened, which does not connect it, and
-// closes it.
-func canOpen(pool io.Closer, err error) bool {
-	if err != nil {
-		return false
-	}
-	return pool.Close() == nil
-}
-
-// LogValue implements slog.LogValuer. It returns all settings in force, with
-// the secrets masked.
-func (c config) LogValue() slog.Value {
-	var attrs []slog.Attr
-	v := reflect.ValueOf(c)
-	for f := range reflect.TypeFor[config]().Fields() {
-		if f.Tag.Get("secret") != "" {
-			attrs = append(attrs, slog.String(settingName(f), "***"))
-			continue
-		}
-		attrs = append(attrs, slog.String(settingName(f), redact(fmt.Sprint(v.FieldByIndex(f.Index)))))
-	}
-	return slog.GroupValue(attrs...)
-}
-
-// redact masks what may be secret in a value that is a URL: password and query.
-func redact(value string) string {
-	u, err := url.Parse(value)
-	if err != nil || u.Host == "" {
-		return value
-	}
-	if u.RawQuery != "" {
-		u.RawQuery = "***"
-	}
-	return u.Redacted()
+	off := s.OTelDisabled || s.TracesExporter == "none"
+	return to, !off && (s.TracesExporter == "otlp" || to.URL != "")
 }
