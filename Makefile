@@ -14,6 +14,13 @@ export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -trimpath
 PACKAGES := $(shell getconf _NPROCESSORS_ONLN)
 SOURCES := $(shell find . -path ./bin -prune -o -path ./out -prune -o -path ./examples -prune -o \( -name '*.go' -o -name '*.lua' -o -name '*.c' -o -name '*.sql' -o -name '*.tmpl' -o -path './loadtest/experiments/race/page/*' \) -print) go.mod go.sum
 
+# A benchmark runs COUNT times: benchstat's intervals need six. What it compares is measured in
+# turns within each.
+COUNT := $(if $(filter quick,$(BENCH)),2,6)
+BENCHMARKS := go test -run '^$$' -benchtime 1x -count $(COUNT) -timeout 3h ./loadtest/measurements/bench
+LOCK_BENCHMARKS := go test -C loadtest/measurements/bench/peers -run '^$$' -count $(COUNT) -timeout 1h .
+COMPARED ?= Claim|Growth
+
 .PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop mutants model schemathesis manifests vuln compose-test install go
 
 help: ## show this list
@@ -95,12 +102,6 @@ holders: ## install and build the holders of examples/holders in Python, Node.js
 	@mvn -q -B -f examples/holders/java/pom.xml dependency:copy-dependencies compile
 	@cd examples/holders/go && go build -o holder .
 
-waits: install bin/loadtest ## wait for a lock by spinning, polling and notification, or give up, by the length of the section; out/waits/report.html
-	@bin/loadtest waits
-
-crowd: install bin/api bin/loadtest ## claim with 666 to 20,000 clients at one moment, through nginx over TCP; out/crowd/crowd.json
-	@bin/loadtest crowd
-
 soak: install bin/api bin/loadtest ## mix claims for minutes while every part is killed, suspended and partitioned in turn; SOAK=60s is shorter
 	@bin/loadtest soak
 
@@ -108,24 +109,34 @@ linearizable: install bin/api bin/loadtest ## check histories under faults for l
 	@deploy/install.sh locks
 	@bin/loadtest linearizable
 
-bench: install bin/api bin/loadtest bin/bench-peers ## measure and compare everything; BENCH=quick is shorter; out/bench/bench.json
-	@deploy/install.sh locks
+bench: install bin/api bin/loadtest ## run all benchmarks, and print headline figures beside their limits; BENCH=quick is shorter; out/bench/bench.txt
+	@mkdir -p out/bench
+	@{ $(BENCHMARKS) -bench .; $(LOCK_BENCHMARKS) -bench .; } 2>&1 | tee out/bench/bench.txt
 	@bin/loadtest bench
 
-compare: install bin/api bin/loadtest ## measure the service beside that of another commit, as in make compare BEFORE=HEAD~10
+crowd: install bin/api bin/loadtest ## the benchmark of 666 to 20,000 clients that claim at one moment, through nginx over TCP
+	@$(BENCHMARKS) -bench Crowd
+
+waits: install ## the benchmark of waiting for a lock by spinning, polling and notification, and of giving up, by the length of the section
+	@$(LOCK_BENCHMARKS) -bench Wait
+
+compare: install bin/api bin/loadtest ## compare the service with that of another commit by benchstat, as in make compare BEFORE=HEAD~10; COMPARED=Claim chooses benchmarks
 	@test -n "$(BEFORE)" || { echo "make compare needs BEFORE=, a commit"; exit 2; }
 	@rm -rf out/before && mkdir -p out/before && git archive $(BEFORE) | tar -x -C out/before
 	@cd out/before && go build -o $(CURDIR)/bin/api-before ./cmd/api
-	@rm -rf out/before
-	@bin/loadtest compare
+	@rm -rf out/before out/compare && mkdir -p out/compare
+	@for turn in $$(seq $(COUNT)); do for api in api-before api; do echo "turn $$turn of $(COUNT): $$api"; \
+		API=$$api $(BENCHMARKS) -count 1 -bench '$(COMPARED)' >>out/compare/$$api.txt 2>&1 || { cat out/compare/$$api.txt; exit 1; }; \
+	done; done
+	@go tool benchstat -ignore commit,date out/compare/api-before.txt out/compare/api.txt
 
-docs: bin/loadtest ## write docs/benchmarks.md, its charts and all quoted figures from the last full bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md
+docs: bin/loadtest ## write docs/benchmarks.md and all quoted figures from the last make bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md
 	@bin/loadtest docs
 	@bin/loadtest faults-docs
 	@go test -count=1 -run '^TestSettingsPageIsGenerated$$' ./cmd/api -short -write
 	@go test -count=1 -run '^TestPagesQuoteRuns$$' . -write
 
-pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and write the pictures that the READMEs show; docs/pictures
+pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and write the picture that the READMEs show; docs/pictures
 	@deploy/install.sh locks tests
 	@bin/loadtest pictures
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -19,30 +20,44 @@ var write = flag.Bool("write", false, "write the quoted figures of docs/runs int
 
 // runQuotation is a number in a page after a comment with the name of a run in
 // docs/runs and the path of the value in its JSON, as in
-// <!-- pview: rows/views/version=v1,sender=k6/counted -->22.
+// <!-- pview: rows/views/version=v1,sender=k6/counted -->22. Of bench.txt it is the benchmark and
+// the unit, as in <!-- bench: Claim/nginx/all-µs -->76.6.
 var runQuotation = regexp.MustCompile(`<!-- (\w+): (\S[^>]*) -->([0-9.,-]*[0-9])?`)
 
-// The runs are copies of out/demo/proof.json, out/pview/pview.json and so on. make docs
+// lineStart matches a comment that Markdown takes for the end of a paragraph.
+var lineStart = regexp.MustCompile(`(?m)^ *<!-- \w+: [^>]+ -->[0-9].*`)
+
+// The runs are copies of out/demo/proof.json, out/bench/bench.txt and so on. make docs
 // runs this test with -write.
 func TestPagesQuoteRuns(t *testing.T) {
 	t.Parallel()
 	runs := readRuns(t)
+	benchmarks, err := bench.Read(bench.Published)
+	if err != nil {
+		t.Fatal(err)
+	}
 	quoted := map[string]bool{}
 	for _, page := range pages(t) {
 		text := read(t, page)
 		want := runQuotation.ReplaceAllStringFunc(text, func(q string) string {
 			m := runQuotation.FindStringSubmatch(q)
 			run, ok := runs[m[1]]
-			if !ok {
+			if !ok && m[1] != "bench" {
 				return q // a comment of another test
 			}
 			quoted[m[1]] = true
 			value := figure(lookUp(run, strings.Split(m[2], "/")))
+			if m[1] == "bench" {
+				value = figure(benchmarks.Value(m[2]))
+			}
 			if value == "" || m[3] == "" {
-				t.Errorf("%s: docs/runs/%s.json has no number at %s, or none follows the comment", page, m[1], m[2])
+				t.Errorf("%s: docs/runs has no number of %s at %s, or none follows the comment", page, m[1], m[2])
 			}
 			return "<!-- " + m[1] + ": " + m[2] + " -->" + value
 		})
+		if line := lineStart.FindString(text); line != "" {
+			t.Errorf("%s: a quotation begins the line %q", page, line)
+		}
 		switch {
 		case text == want:
 		case *write:

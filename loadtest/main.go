@@ -32,8 +32,6 @@ import (
 	"example.com/flashsale/loadtest/experiments/topologies"
 	"example.com/flashsale/loadtest/judge"
 	"example.com/flashsale/loadtest/measurements/bench"
-	"example.com/flashsale/loadtest/measurements/crowd"
-	"example.com/flashsale/loadtest/measurements/waits"
 	"example.com/flashsale/loadtest/pictures"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -65,8 +63,6 @@ var commands = []command{
 	{"up", "the service in the foreground, with one coupon on sale: as shipped, or with LAB=true by hand", locks,
 		up.Run},
 	{"race", "two bursts side by side in the browser, live, on servers that the page chooses", locks, race.Run},
-	{"waits", "spinning, polling, notification and giving up by the length of the section: out/waits/waits.json", servers,
-		waits.Run},
 	{"judge", "all workloads to the shop of the file SHOP, or those of WORKLOADS: out/judge/report.html", nil, judge.Run},
 	{"generations", "the articles' locks, each under the fault that breaks it: out/generations/generations.json",
 		and(locks, lab.CCompiler), generations.Run},
@@ -82,12 +78,9 @@ var commands = []command{
 	{"cluster",
 		"a replicated and a clustered database, with faults in mid-sale: out/cluster/cluster.json; CLUSTER=quick is shorter",
 		and(servers, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary), cluster.Run},
-	{"bench", "everything side by side: out/bench/bench.json; BENCH=quick, SECTIONS=claims,growth,…",
-		and(servers, lab.EtcdServer), bench.Run},
-	{"compare", "bin/api beside bin/api-before, the service of another commit: out/compare/compare.json", servers,
-		bench.Compare},
-	{"docs", "docs/benchmarks.md from the last full run of bench, or again from docs/benchmarks.json", nil, bench.Docs},
-	{"pictures", "the pictures of the READMEs, from a race and from docs/benchmarks.json: docs/pictures",
+	{"bench", "the headline figures of make bench beside their limits, from out/bench/bench.txt", nil, bench.Report},
+	{"docs", "docs/benchmarks.md from the last whole make bench", nil, bench.Docs},
+	{"pictures", "the picture of the READMEs, from a race: docs/pictures",
 		and(locks, lab.Chromium), pictures.Run},
 	{"soak", "SOAK=5m of mixed claims while parts are killed, suspended and partitioned: out/soak/soak.json", servers,
 		soak.Run},
@@ -97,10 +90,8 @@ var commands = []command{
 	{"schemathesis",
 		"the service against its OpenAPI document, with EXAMPLES=500 generated requests for each operation and phase: out/schemathesis",
 		servers, schemathesis.Run},
-	{"crowd", "claims of 666 to 20,000 clients at one moment: out/crowd/crowd.json; CROWD=12000 is shorter", servers,
-		crowd.Run},
-	{"clients", "clients that claim, in a process of their own; bench, crowd and soak start it", nil, clients.Serve},
-	{"serve", "one of the servers that bench compares the service to; bench starts it", nil, bench.Serve},
+	{"clients", "clients that claim, in a process of their own; bench and soak start it", nil, clients.Serve},
+	{"serve", "a server that accepts every claim and does nothing else; bench starts it", nil, bench.ServeEmpty},
 }
 
 func main() {

@@ -4,7 +4,7 @@
 # serves until Ctrl-C is interrupted when it says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export BENCH=quick CLUSTER=quick FAULTS=quick CROWD=666 SOAK=60s SEEDS=3 EXAMPLES=5 FUZZTIME=1s BEFORE=HEAD~1 RANGE=HEAD~1..HEAD
+export BENCH=quick CLUSTER=quick FAULTS=quick SOAK=60s SEEDS=3 EXAMPLES=5 FUZZTIME=1s BEFORE=HEAD~1 RANGE=HEAD~1..HEAD
 mkdir -p out
 
 # serve TARGET starts the target, and waits until it can be used.

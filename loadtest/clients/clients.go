@@ -5,7 +5,6 @@ package clients
 import (
 	"context"
 	"strconv"
-	"syscall"
 	"time"
 
 	"example.com/flashsale/loadtest/generator"
@@ -19,6 +18,7 @@ type Load struct {
 	Coupons []int64
 	Headers rig.Headers
 	First   int // user
+	Numbers int // that each user claims, one after the other; 0 is one
 	Connect int // connections that are open before the first phase
 	Phases  []generator.Phase
 
@@ -67,7 +67,8 @@ func (l Load) connect(ctx context.Context) (*connected, error) {
 	}
 	c := &connected{load: l, users: users}
 	c.generator, err = generator.New(l.Address, replyTimeout, func(b []byte, n int) []byte {
-		return generator.AppendClaim(b, l.Address, coupons[n%len(coupons)], users.Headers(l.First+n))
+		user, number := l.turn(n)
+		return generator.AppendNumber(b, l.Address, coupons[n%len(coupons)], number, users.Headers(user))
 	}, c.add)
 	if err != nil {
 		return nil, err
@@ -79,13 +80,19 @@ func (l Load) connect(ctx context.Context) (*connected, error) {
 	return c, nil
 }
 
+// turn returns the user and the number of the n-th claim. A thousand users claim their first number,
+// then their second one, so that no user has two claims at a time.
+func (l Load) turn(n int) (user, number int) {
+	const group = 1000
+	numbers := max(l.Numbers, 1)
+	return l.First + n/(group*numbers)*group + n%group, n/group%numbers + 1
+}
+
 func (c *connected) run(ctx context.Context) ([]Result, error) {
 	sent := 0
 	for i, p := range c.load.Phases {
 		c.results = append(c.results, Result{begin: time.Now(), Sending: generator.Sending{First: sent}})
-		used := cpuTime()
 		c.results[i].Sending = c.generator.Run(ctx, p)
-		c.results[i].CPU = cpuTime() - used
 		sent += c.results[i].Count
 	}
 	c.generator.Drain(ctx)
@@ -105,11 +112,4 @@ func (c *connected) add(reply generator.Reply) {
 		i--
 	}
 	c.results[i].add(reply)
-}
-
-// cpuTime returns the CPU time that this process has used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for another argument
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -14,8 +14,7 @@ import (
 type Result struct {
 	generator.Sending
 	Claims []Claim
-	Detail string        // of one claim that got no verdict
-	CPU    time.Duration // that the process used to send the claims
+	Detail string // of one claim that got no verdict
 	begin  time.Time
 }
 

@@ -13,11 +13,15 @@ import (
 // AppendClaim appends a claim of the coupon to b. headers are those of the user,
 // each with its end of line.
 func AppendClaim(b []byte, host, coupon string, headers []byte) []byte {
-	return appendClaim(b, host, coupon, "", headers)
+	return AppendNumber(b, host, coupon, 1, headers)
 }
 
-func appendClaim(b []byte, host, coupon, query string, headers []byte) []byte {
-	b = append(append(append(append(b, "POST /coupons/"...), coupon...), "/orders"...), query...)
+// AppendNumber appends a claim of that number among those which the coupon allows a user.
+func AppendNumber(b []byte, host, coupon string, number int, headers []byte) []byte {
+	b = append(append(append(b, "POST /coupons/"...), coupon...), "/orders"...)
+	if number > 1 {
+		b = strconv.AppendInt(append(b, "?number="...), int64(number), 10)
+	}
 	b = append(append(append(append(b, " HTTP/1.1\r\nHost: "...), host...), "\r\n"...), headers...)
 	return append(b, "Content-Length: 0\r\n\r\n"...)
 }
@@ -50,11 +54,7 @@ func Claims(
 }
 
 func signedClaim(b []byte, signer rig.TokenSigner, c rig.Claim) []byte {
-	query := ""
-	if c.Number > 1 {
-		query = "?number=" + strconv.Itoa(c.Number)
-	}
-	return appendClaim(b, "flashsale", strconv.FormatInt(c.Coupon, 10), query, []byte(signer.Headers(c.User)))
+	return AppendNumber(b, "flashsale", strconv.FormatInt(c.Coupon, 10), c.Number, []byte(signer.Headers(c.User)))
 }
 
 // answered returns c with its reply.

@@ -12,15 +12,10 @@ import (
 
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/loadtest/experiments/race"
-	"example.com/flashsale/loadtest/measurements/bench"
 )
 
-// Run writes docs/pictures: the charts of docs/benchmarks.json, and the race of
-// the opening page.
+// Run writes docs/pictures: the race of the opening page.
 func Run(ctx context.Context) error {
-	if err := bench.WritePictures(); err != nil {
-		return err
-	}
 	return writeRace(ctx, filepath.Join("docs", "pictures"))
 }
 

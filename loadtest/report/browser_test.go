@@ -71,7 +71,7 @@ func TestReportOpensInABrowser(t *testing.T) {
 		{Width: 1280, Height: 900}, {Width: 1280, Height: 900, Dark: true},
 		{Width: 390, Height: 844}, {Width: 390, Height: 844, Dark: true},
 	} {
-		name := fmt.Sprintf("report-%d-%s", look.Width, map[bool]Scheme{false: Light, true: Dark}[look.Dark])
+		name := fmt.Sprintf("report-%d-%s", look.Width, map[bool]string{false: "light", true: "dark"}[look.Dark])
 		t.Run(name, func(t *testing.T) { checkReport(t, b, root, name, look) })
 	}
 }

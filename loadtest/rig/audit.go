@@ -148,22 +148,6 @@ func (s *Sale) Audit(ctx context.Context, w Workload, acknowledged []Claim) (Tot
 	return t, err
 }
 
-// Check returns an error if stock and orders of coupons do not add up, if one is
-// oversold or a user has two orders of it, or if there are fewer orders than claims
-// acknowledged, or more than sent. An order without an acknowledgement is possible:
-// the outcome of a claim without a verdict is unknown.
-func (s *Sale) Check(ctx context.Context, coupons []int64, acknowledged, sent int) error {
-	accounts, err := s.Accounts(ctx, coupons...)
-	if err != nil {
-		return err
-	}
-	t := Total(accounts, 0)
-	if len(Broken(accounts...)) > 0 || t.Orders < acknowledged || t.Orders > sent {
-		return fmt.Errorf("of %d claims %d were acknowledged, but the database says %+v", sent, acknowledged, accounts)
-	}
-	return nil
-}
-
 // Missing returns the claims that were told of an order which the database does not have,
 // among those that count or those that have ended, or has for another user, coupon or
 // number, or of which an earlier one was told as well. A claim that does not know its user

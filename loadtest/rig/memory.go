@@ -49,7 +49,7 @@ func samplePeak(sample func() (float64, error)) (stop func() (float64, error)) {
 // SampleSum is SampleMemory of a server and its workers together.
 func SampleSum(pid int) (stop func() (float64, error)) {
 	return samplePeak(func() (sum float64, err error) {
-		for _, p := range append(children(pid), pid) {
+		for _, p := range append(Children(pid), pid) {
 			mb, memoryErr := residentMB(p)
 			sum, err = sum+mb, errors.Join(err, memoryErr)
 		}
@@ -57,9 +57,9 @@ func SampleSum(pid int) (stop func() (float64, error)) {
 	})
 }
 
-// children returns the processes that pid has started: none where the system does
+// Children returns the processes that pid has started: none where the system does
 // not list them.
-func children(pid int) (pids []int) {
+func Children(pid int) (pids []int) {
 	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
 	for field := range strings.FieldsSeq(string(list)) {
 		if child, err := strconv.Atoi(field); err == nil {

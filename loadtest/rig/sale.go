@@ -96,12 +96,20 @@ func (s *Sale) AddCoupon(ctx context.Context, stock int) (int64, error) {
 
 // AddSplitCoupon is AddCoupon with the stock in segments.
 func (s *Sale) AddSplitCoupon(ctx context.Context, stock, segments int) (int64, error) {
+	return s.AddCouponWithRules(ctx, stock, segments, coupon.Rules{PerUser: 1})
+}
+
+// AddCouponWithRules is AddSplitCoupon with rules.
+func (s *Sale) AddCouponWithRules(ctx context.Context, stock, segments int, rules coupon.Rules) (int64, error) {
 	s.coupons++
 	now := time.Now()
 	c, err := coupon.New(s.coupons, fmt.Sprintf("coupon %d", s.coupons), now.Add(-time.Hour),
 		now.Add(24*time.Hour), stock, now)
 	if err == nil {
 		c, err = c.Split(segments)
+	}
+	if err == nil {
+		c, err = c.WithRules(rules)
 	}
 	if err != nil {
 		return 0, err

@@ -2,9 +2,7 @@ package bench
 
 import (
 	_ "embed"
-	"fmt"
-	"maps"
-	"slices"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -14,56 +12,39 @@ import (
 //go:embed page.tmpl
 var pageTemplate string
 
-// page renders r as Markdown: the page docs/benchmarks.md.
-func (r Report) page() (string, error) {
-	t, err := template.New("page.tmpl").Funcs(template.FuncMap{"pairs": joinPairs}).Parse(pageTemplate)
+// page returns docs/benchmarks.md.
+func (r *Run) page() (string, error) {
+	t, err := template.New("page.tmpl").Funcs(template.FuncMap{
+		"headlines": func() string { return headlineTable(r).Markdown() }, "table": r.table,
+	}).Parse(pageTemplate)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	err = t.Execute(&b, r)
-	return strings.TrimRight(b.String(), "\n") + "\n", err
+	return b.String(), err
 }
 
-// Table returns a section's table as Markdown.
-func (r Report) Table(name string) (string, error) {
-	for _, s := range sections {
-		for _, t := range s.tables {
-			if t.name == name {
-				return t.of(r.Figures).Markdown(), nil
+// table has a row for each benchmark whose name matches, and a column for each unit.
+func (r *Run) table(pattern string, units ...string) (string, error) {
+	names, err := regexp.Compile("^" + pattern + "$")
+	if err != nil {
+		return "", err
+	}
+	t := report.Table{Header: append([]string{""}, units...)}
+	for _, name := range r.benchmarks {
+		if !names.MatchString(name) {
+			continue
+		}
+		cells := []string{name}
+		for _, unit := range units {
+			cell := report.NotMeasured
+			if v, ok := r.Value(name + "/" + unit).(float64); ok {
+				cell = report.Number(v)
 			}
+			cells = append(cells, cell)
 		}
+		t.Rows = append(t.Rows, cells)
 	}
-	return "", fmt.Errorf("no section has a table %q", name)
-}
-
-// TargetTable lists the targets, those that are not met in bold.
-func (r Report) TargetTable() string {
-	t := targetTable(r.Targets)
-	for _, cells := range t.Rows {
-		if verdict := &cells[len(cells)-1]; *verdict != met {
-			*verdict = "**" + *verdict + "**"
-		}
-	}
-	return t.Markdown()
-}
-
-func targetTable(targets []Target) report.Table {
-	t := report.Table{Header: []string{"target", "measured", "limit", ""}}
-	for _, target := range targets {
-		t.Add(target.Name, target.measured(), target.limit(), target.Verdict)
-	}
-	return t
-}
-
-// joinPairs joins names and values. A program that is not installed is not needed by
-// bench.
-func joinPairs(m map[string]string) string {
-	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if m[k] != "unknown" {
-			pairs = append(pairs, k+" "+m[k])
-		}
-	}
-	return strings.Join(pairs, ", ")
+	return t.Markdown(), nil
 }

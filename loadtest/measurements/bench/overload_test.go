@@ -1,0 +1,129 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/clients"
+	"example.com/flashsale/loadtest/cores"
+	"example.com/flashsale/loadtest/generator"
+	"example.com/flashsale/loadtest/rig"
+)
+
+const (
+	offerTime    = 4 * time.Second
+	afterTime    = 2 * time.Second
+	afterRate    = 200 // claims per second after an offer
+	claimsAtOnce = 400 // that nginx passes on, as deploy/nginx says for a site that is offered more than it can serve
+
+	leastSent  = 0.9  // share of an offer: the core of the clients may not suffice for more
+	mostOfPeak = 1.25 // more means that the peak was measured in a bad moment
+)
+
+// More claims than two instances behind nginx can make, in terms of the peak in a closed model just
+// before. The servers have one core and the clients another one, as on machines of their own. An
+// offer that was not sent, or of which more was made than can be, is void.
+func BenchmarkOverload(b *testing.B) {
+	serverCore, clientCore, err := cores.Two()
+	if err != nil {
+		b.Skip(err)
+	}
+	d := confined(b, serverCore)
+	apart := clients.Load{Apart: true, Core: clientCore}
+	for _, times := range []int{1, 2, 4} {
+		b.Run(fmt.Sprintf("peak=%dx", times), func(b *testing.B) {
+			for b.Loop() {
+				d.offerTimes(b, apart, float64(times))
+			}
+		})
+	}
+}
+
+// confined starts the pair with servers of its own on one core.
+func confined(b *testing.B, core int) *deployment {
+	b.Helper()
+	restore, err := cores.Confine(core)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := stack.Another(rig.LargeDatabase...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	d := grouped.behindNginx().start(b, s, lab.StartBusyNginx(claimsAtOnce))
+	if err := restore(); err != nil {
+		b.Fatal(err)
+	}
+	return d
+}
+
+// offerTimes offers so many times the peak, again if the offer was void.
+func (d *deployment) offerTimes(b *testing.B, l clients.Load, times float64) {
+	b.Helper()
+	for range 3 {
+		l.Phases = []generator.Phase{{Clients: defaultConns, Duration: offerTime}}
+		peak := inTime(d.claim(b, l).phases[0])
+		if d.offer(b, l, peak, times*peak) {
+			return
+		}
+	}
+	void(b)
+}
+
+// offer sends claims at a rate, and a few afterwards. It reports whether the offer was not void.
+func (d *deployment) offer(b *testing.B, l clients.Load, peak, rate float64) bool {
+	b.Helper()
+	l.Phases = []generator.Phase{{Rate: rate, Duration: offerTime}, {Rate: afterRate, Duration: afterTime}}
+	o := d.claim(b, l)
+	r := o.phases[0]
+	sent := float64(r.Count-r.Unsent) / offerTime.Seconds() / rate
+	if sent < leastSent || inTime(r) > mostOfPeak*peak {
+		return false
+	}
+	refusals := []string{clients.Service503, clients.NginxOverloaded}
+	unknown := r.Replies(clients.NoReply, rig.Unexpected, clients.Unavailable503, clients.Nginx503)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(peak, "peak-per-s")
+	b.ReportMetric(inTime(r)/peak, "made-of-peak")
+	b.ReportMetric(float64(unknown), "without-a-verdict")
+	b.ReportMetric(quantile(r.Times(clients.Claim.Took, rig.Accepted), 1), "slowest-ms")
+	b.ReportMetric(quantile(r.Times(clients.Claim.Took, refusals...), 0.99), "refusal-p99-ms")
+	b.ReportMetric(rig.Milliseconds(toNormal(o.phases[1].Claims, afterTime)), "to-normal-ms")
+	b.ReportMetric(o.memory, "mem-mb")
+	return true
+}
+
+// inTime returns the claims per second whose acceptance came before the end of the offer.
+func inTime(r clients.Result) float64 {
+	n := 0
+	for _, received := range r.Times(func(c clients.Claim) time.Duration { return c.Received }, rig.Accepted) {
+		if received <= offerTime {
+			n++
+		}
+	}
+	return float64(n) / offerTime.Seconds()
+}
+
+// toNormal returns the time until inARow claims have been made within quickly, or the duration of the
+// phase.
+func toNormal(claims []clients.Claim, duration time.Duration) time.Duration {
+	const (
+		quickly = 100 * time.Millisecond
+		inARow  = 20
+	)
+	row := 0
+	for _, c := range slices.SortedFunc(slices.Values(claims),
+		func(x, y clients.Claim) int { return cmp.Compare(x.Sent, y.Sent) }) {
+		if row++; c.Verdict != rig.Accepted || c.Took() > quickly {
+			row = 0
+		}
+		if row == inARow {
+			return min(duration, c.Received)
+		}
+	}
+	return duration
+}
