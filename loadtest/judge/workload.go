@@ -27,10 +27,7 @@ func (w Workload) PerUser() int { return max(1, w.Limit.PerUser) }
 
 // Title describes the workload in a table.
 func (w Workload) Title() string {
-	s := fmt.Sprintf("%d users × %d, %d units", w.Users, w.Each, w.Stock)
-	if w.Users == 1 {
-		s = fmt.Sprintf("1 user × %d, %d units", w.Each, w.Stock)
-	}
+	s := fmt.Sprintf("%s × %d, %s", count(w.Users, "user"), w.Each, count(w.Stock, "unit"))
 	if w.By != "" {
 		s += ", " + w.By
 	}
@@ -47,6 +44,14 @@ func (w Workload) Title() string {
 		s += fmt.Sprintf(", database %s away", w.Limit.Delay)
 	}
 	return s
+}
+
+// count says how many there are of a thing.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // workloads returns all workloads that WORKLOADS may name. The first of them are sent

@@ -28,7 +28,8 @@ func run(ctx context.Context, command string, v Values) ([]byte, error) {
 	end := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) })
 	defer end()
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 0 {
-		return nil, fmt.Errorf("%s: %w: %.500s", command, err, bytes.TrimSpace(problems.Bytes()))
+		said := bytes.TrimSpace(problems.Bytes()) // at the end it says what is wrong
+		return nil, fmt.Errorf("%s: %w: %s", command, err, said[max(0, len(said)-500):])
 	}
 	return out.Bytes(), ctx.Err()
 }
