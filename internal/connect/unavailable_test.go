@@ -53,9 +53,10 @@ func TestPausedAndKilledServersAreUnavailable(t *testing.T) {
 	check("killed", true)
 }
 
-func TestServerLostByAProxyIsUnavailable(t *testing.T) {
+// A proxy has lost its server, or a rule that an administrator has added refuses a row.
+func TestReplyThatAnAdministratorCanMendIsUnavailable(t *testing.T) {
 	t.Parallel()
-	for _, number := range []uint16{1105, 1927, 2006, 2013} {
+	for _, number := range []uint16{1105, 1927, 2006, 2013, 1364, 1366, 1451, 1452, 1526, 3819, 4025} {
 		if !connect.IsUnavailable(&mysql.MySQLError{Number: number}) {
 			t.Errorf("error %d is not unavailable", number)
 		}

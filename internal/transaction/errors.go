@@ -34,6 +34,11 @@ const (
 	NotSupported       = 1235
 	ReadOnly           = 1290
 	QueryInterrupted   = 1317
+	NoDefault          = 1364
+	WrongCharacter     = 1366 // the column's character set lacks it
+	IsReferenced       = 1451 // by a row of another table
+	NoReference        = 1452 // to a row of another table
+	NoPartition        = 1526
 	NotLoggable        = 1665 // binlog_format is STATEMENT, which READ COMMITTED excludes
 	OutOfRange         = 1690
 	PasswordExpired    = 1820
@@ -47,6 +52,8 @@ const (
 	LockNotAvailable   = 3572 // MySQL; MariaDB says LockWaitTimeout
 	NotAvailable       = 3168 // MySQL
 	SessionKilled      = 3169 // MySQL
+	CheckViolated      = 3819 // MySQL
+	ConstraintFailed   = 4025 // MariaDB: a CHECK
 	IdleTimeout        = 4031 // MySQL: the connection was idle for too long
 	NoMultiStatement   = 8130 // TiDB
 	NoServer           = 9001 // ProxySQL has waited for a server for too long
@@ -65,6 +72,7 @@ const (
 	unknown  outcome = iota // it may
 	refused                 // it does not
 	conflict                // it does not, and a new attempt may succeed
+	foreign                 // it does not: the row breaks a rule that an administrator has added
 )
 
 // meanings is the one table of numbers. Those with which a server refuses a new
@@ -95,6 +103,11 @@ var meanings = map[uint16]meaning{
 	NotSupported:       {refused, false},
 	ReadOnly:           {unknown, true}, // the driver makes it ErrBadConn where the connection can be replaced
 	QueryInterrupted:   {unknown, true},
+	NoDefault:          {foreign, true},
+	WrongCharacter:     {foreign, true},
+	IsReferenced:       {foreign, true},
+	NoReference:        {foreign, true},
+	NoPartition:        {foreign, true},
 	NotLoggable:        {refused, true},
 	OutOfRange:         {refused, false},
 	PasswordExpired:    {unknown, true},
@@ -107,6 +120,8 @@ var meanings = map[uint16]meaning{
 	RolledBack:         {conflict, false},
 	NotAvailable:       {unknown, true},
 	SessionKilled:      {unknown, true},
+	CheckViolated:      {foreign, true},
+	ConstraintFailed:   {foreign, true},
 	LockNotAvailable:   {unknown, false}, // replies to NOWAIT
 	IdleTimeout:        {unknown, true},
 	NoMultiStatement:   {refused, false},
@@ -117,8 +132,13 @@ var meanings = map[uint16]meaning{
 // statement's transaction, now or later. The driver returns ErrBadConn only if
 // it has sent nothing, or if the server is read-only.
 func IsRefusal(err error) bool {
-	return IsConflict(err) || meaningOf(err).commit == refused
+	return IsConflict(err) || meaningOf(err).commit == refused || IsOfRow(err)
 }
+
+// IsOfRow reports whether err is a refusal of a statement because of one of its rows: a
+// foreign key, a CHECK or a column that an administrator has added does not allow it.
+// Other rows may be written, also in the same transaction.
+func IsOfRow(err error) bool { return meaningOf(err).commit == foreign }
 
 // IsConflict reports whether err is a refusal that a new attempt may avoid. An
 // unknown commit is none, whatever error reading it back has had.

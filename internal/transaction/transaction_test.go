@@ -65,6 +65,13 @@ var proofs = map[uint16]string{
 	transaction.LockNotAvailable: "nothing",
 	transaction.IdleTimeout:      "nothing",
 	transaction.NoMultiStatement: "refused",
+	transaction.NoDefault:        "refused",
+	transaction.WrongCharacter:   "refused",
+	transaction.IsReferenced:     "refused",
+	transaction.NoReference:      "refused",
+	transaction.NoPartition:      "refused",
+	transaction.CheckViolated:    "refused",
+	transaction.ConstraintFailed: "refused",
 }
 
 // The server, or a proxy before it, replies to COMMIT with each number.

@@ -13,6 +13,7 @@ import (
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
+	"example.com/flashsale/internal/transaction"
 )
 
 func TestBatchLargerThanTheStockSellsItToTheFirst(t *testing.T) {
@@ -167,5 +168,42 @@ func TestLateOrdersAreDeletedBesideOthers(t *testing.T) {
 		case <-time.After(5 * time.Second):
 			t.Fatal("the batch waits for the other's orders")
 		}
+	}
+}
+
+// The other orders of the batch are placed.
+func TestRuleOfAnAdministratorRefusesNoOtherOrder(t *testing.T) {
+	t.Parallel()
+	const users, allowed, stock = 30, 20, 25
+	for name, rule := range map[string]string{
+		"foreign key": `ADD FOREIGN KEY (user_id) REFERENCES customers (id)`,
+		"check":       `ADD CHECK (user_id <= 20)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			s.Coupon(1, stock)
+			s.Exec(`CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)`)
+			for user := range allowed {
+				s.Exec(`INSERT INTO customers VALUES (?)`, user+1)
+			}
+			s.Exec(`ALTER TABLE coupon_orders ` + rule)
+			b := block(s, s.Instance(), 1)
+			results := []<-chan error{b.first(1)}
+			for user := range int64(users) - 1 {
+				results = append(results, b.claim(t.Context(), user+2))
+			}
+			b.lift()
+			for i, result := range results {
+				if i < allowed {
+					ordertest.Expect(t, fmt.Sprint("user ", i+1), result, nil)
+				} else if err := <-result; !transaction.IsOfRow(err) || errors.Is(err, transaction.ErrUnknown) {
+					t.Errorf("user %d: %v, want the refusal of the server", i+1, err)
+				}
+			}
+			if a := s.Audit(1); a.Orders != allowed || a.Stock != stock-allowed {
+				t.Errorf("%d orders, stock %d", a.Orders, a.Stock)
+			}
+		})
 	}
 }

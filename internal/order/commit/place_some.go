@@ -10,6 +10,7 @@ import (
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
 )
 
 // errStockElsewhere says that the stock that was read, with the row locked, is
@@ -41,11 +42,17 @@ func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
 	return b.outbox.Insert(ctx, conn, order.Claimed, ordersOf(b.placed))
 }
 
+// onDuplicate leaves out orders whose claimant has one. INSERT IGNORE would ignore every
+// other error as well.
+const onDuplicate = ` ON DUPLICATE KEY UPDATE id = id`
+
 // insertOrders inserts each order whose claimant has none, and returns those.
 func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
 	q, args := insertStatement(sortByKey(b.orders)...)
-	q += ` ON DUPLICATE KEY UPDATE id = id` // INSERT IGNORE would ignore every other error as well
-	result, err := conn.ExecContext(ctx, q, args...)
+	result, err := conn.ExecContext(ctx, q+onDuplicate, args...)
+	if transaction.IsOfRow(err) {
+		return b.insertEach(ctx, conn)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("insert orders: %w", err)
 	}
@@ -55,8 +62,22 @@ func (b *batch) insertOrders(ctx context.Context, conn *sqlx.Conn) (inserted []*
 	return b.splitDuplicates(ctx, conn)
 }
 
-// splitDuplicates returns the orders that were inserted, and refuses those whose
-// claimant or id had an order already.
+// insertEach is insertOrders with a statement for each order: the server refuses one of
+// them, and does not tell which.
+func (b *batch) insertEach(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
+	for _, p := range sortByKey(b.orders) {
+		q, args := insertStatement(p)
+		if _, err := conn.ExecContext(ctx, q+onDuplicate, args...); transaction.IsOfRow(err) {
+			b.refused[p] = fmt.Errorf("insert order: %w", err)
+		} else if err != nil {
+			return nil, fmt.Errorf("insert order: %w", err)
+		}
+	}
+	return b.splitDuplicates(ctx, conn)
+}
+
+// splitDuplicates returns the orders that were inserted, and refuses those that are not
+// yet and whose claimant or id had an order already.
 func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted []*pending, err error) {
 	q, args := b.selectOrdersStatement()
 	var stored []order.Order
@@ -74,6 +95,7 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 	own := map[int64]bool{} // an id may have been given twice, in this batch or before it
 	for _, p := range b.orders {
 		switch o, found := orders[key{p.CouponID, p.Claimant}]; {
+		case b.refused[p] != nil:
 		case !found:
 			b.refused[p] = order.ErrIDTaken
 		case o.ID != p.ID || !o.CreatedAt.Equal(p.CreatedAt) || own[o.ID]:
