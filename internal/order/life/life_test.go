@@ -342,3 +342,50 @@ func TestPromisesHoldWhileOrdersComeBack(t *testing.T) {
 		mustHold(s.T, s)
 	})
 }
+
+func TestOrderThatCannotEndKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string][]string{
+		"deleted coupon": {`DELETE FROM coupons WHERE id = 2`},
+		"foreign key": {
+			`CREATE TABLE shipments (order_id BIGINT PRIMARY KEY, FOREIGN KEY (order_id) REFERENCES coupon_orders (id))`,
+			`INSERT INTO shipments SELECT id FROM coupon_orders WHERE coupon_id = 2`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			i := open(s)
+			rules := coupon.Rules{PerUser: 1, HoldSeconds: 600}
+			for id := range int64(3) {
+				s.Ruled(id+1, 10, rules)
+				for user := range int64(2) {
+					if _, err := i.Claim(t.Context(), user+1, id+1); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, statement := range kept {
+				s.Exec(statement)
+			}
+			s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
+			s.Exec(`UPDATE coupon_holds SET expires_at = UTC_TIMESTAMP(3)`)
+			failures := make(chan error, 1)
+			i.Sweep(func(err error) { failures <- err })
+			defer i.Orders.Close()
+			labtest.Eventually(t, "the others have ended", func() (done bool) {
+				s.Get(&done, `SELECT COUNT(*) = 0 FROM coupon_orders WHERE coupon_id <> 2`)
+				return done
+			})
+			if err := <-failures; err == nil {
+				t.Error("nothing says that two are kept")
+			}
+			var orders, holds int
+			s.Get(&orders, `SELECT COUNT(*) FROM coupon_orders`)
+			s.Get(&holds, `SELECT COUNT(*) FROM coupon_holds`)
+			if orders != 2 || holds != 2 {
+				t.Errorf("%d orders and %d holds are kept, want 2", orders, holds)
+			}
+		})
+	}
+}

@@ -10,13 +10,16 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/transaction"
 )
 
 const (
-	// sweepPause is the time between two looks for orders that have expired.
-	sweepPause = 500 * time.Millisecond
+	// sweepPause is the time between two looks for orders that have expired, and
+	// failurePause after one that has failed.
+	sweepPause   = 500 * time.Millisecond
+	failurePause = 5 * time.Second
 	// maxSwept bounds the orders that end in one transaction.
 	maxSwept = 500
 	// sweepTimeout bounds a transaction.
@@ -29,12 +32,15 @@ const (
 func (s *Orders) Sweep(failed func(error)) {
 	s.sweeps.Go(func() {
 		var before error
-		for transaction.Pause(s.ctx, sweepPause) == nil {
+		for pause := sweepPause; transaction.Pause(s.ctx, pause) == nil; {
 			err := s.sweepDue(s.ctx)
 			if err != nil && before == nil && s.ctx.Err() == nil {
 				failed(err)
 			}
-			before = err
+			before, pause = err, sweepPause
+			if err != nil {
+				pause = failurePause
+			}
 		}
 	})
 }
@@ -45,14 +51,30 @@ func (s *Orders) Close() {
 	s.sweeps.Wait()
 }
 
-// sweepDue ends the orders that have expired by now.
+// sweepDue ends the orders that have expired by now. If one of several cannot end, it ends
+// each by itself, and returns the error of the last that cannot.
 func (s *Orders) sweepDue(ctx context.Context) error {
-	for {
-		n, err := s.sweepOnce(ctx)
-		if err != nil || n < maxSwept {
+	n, err := maxSwept, error(nil)
+	for err == nil && n == maxSwept {
+		n, err = s.sweepOnce(ctx, maxSwept, 0)
+	}
+	for kept := 0; isOfOne(err) && kept < maxSwept; {
+		n, one := s.sweepOnce(ctx, 1, kept)
+		switch {
+		case one != nil:
+			err = one
+			kept++
+		case n == 0:
 			return err
 		}
 	}
+	return err
+}
+
+// isOfOne reports whether err is why one order cannot end: its coupon has been deleted, or
+// a rule that an administrator has added, such as a foreign key, keeps it.
+func isOfOne(err error) bool {
+	return errors.Is(err, coupon.ErrNotFound) || transaction.IsOfRow(err)
 }
 
 // A hold is a row of coupon_holds whose time has come, with its order if that is still
@@ -62,9 +84,9 @@ type hold struct {
 	OrderID   int64     `db:"order_id"`
 }
 
-// sweepOnce ends up to maxSwept orders and removes their holds. It returns how many holds
-// it has removed.
-func (s *Orders) sweepOnce(ctx context.Context) (n int, err error) {
+// sweepOnce ends up to limit orders, without the first kept, and removes their holds. It
+// returns how many holds it has removed.
+func (s *Orders) sweepOnce(ctx context.Context, limit, kept int) (n int, err error) {
 	if due, err := s.isDue(ctx); err != nil || !due {
 		return 0, err
 	}
@@ -73,7 +95,7 @@ func (s *Orders) sweepOnce(ctx context.Context) (n int, err error) {
 	var ended []ending
 	err = s.inTx(ctx, func(conn *sqlx.Conn) error {
 		var holds []hold
-		if holds, ended, err = s.lockDue(ctx, conn); err != nil {
+		if holds, ended, err = s.lockDue(ctx, conn, limit, kept); err != nil {
 			return err
 		}
 		n = len(holds)
@@ -99,13 +121,15 @@ func (s *Orders) isDue(ctx context.Context) (due bool, err error) {
 	return due, nil
 }
 
-// lockDue locks the holds that are over, and of their orders those that are to be ended.
-// The rows that are locked are those that are moved.
-func (s *Orders) lockDue(ctx context.Context, conn *sqlx.Conn) (holds []hold, due []ending, err error) {
+// lockDue locks limit of the holds that are over, after the first kept, and of their
+// orders those that are to be ended.
+func (s *Orders) lockDue(
+	ctx context.Context, conn *sqlx.Conn, limit, kept int,
+) (holds []hold, due []ending, err error) {
 	const q = `
 		SELECT expires_at, order_id FROM coupon_holds FORCE INDEX (PRIMARY)
-		WHERE expires_at <= UTC_TIMESTAMP(3) ORDER BY expires_at, order_id LIMIT ? FOR UPDATE`
-	if err := conn.SelectContext(ctx, &holds, q, maxSwept); err != nil || len(holds) == 0 {
+		WHERE expires_at <= UTC_TIMESTAMP(3) ORDER BY expires_at, order_id LIMIT ? OFFSET ? FOR UPDATE`
+	if err := conn.SelectContext(ctx, &holds, q, limit, kept); err != nil || len(holds) == 0 {
 		return nil, nil, err
 	}
 	ids := make([]any, len(holds))
@@ -123,7 +147,7 @@ func (s *Orders) lockDue(ctx context.Context, conn *sqlx.Conn) (holds []hold, du
 	for _, o := range all {
 		cp, err := s.coupons.Find(ctx, o.CouponID)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("order %d of coupon %d: %w", o.ID, o.CouponID, err)
 		}
 		due = append(due, ending{o, order.OwnSegment(cp, o.UserID)})
 	}
