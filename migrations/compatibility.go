@@ -14,7 +14,8 @@ import (
 
 // oldest is the oldest version whose binaries work with the newest version of the
 // schema. A migration that older binaries do not work with, because it drops or
-// renames something or adds what they must fill, raises oldest to its own version.
+// renames something or adds what they must fill or a unique key to a table of theirs,
+// raises oldest to its own version.
 const oldest = 1
 
 // ErrTooNew says that a newer binary has migrated the database, and has not

@@ -18,6 +18,9 @@ func (d description) of(kind, table string) map[string]string { return d[[2]stri
 // moment has no columns yet, and one that it drops has none left.
 func (d description) has(table string) bool { return d.of("column", table) != nil }
 
+// notUnique begins the text of a key that is none of the unique ones.
+const notUnique = "not unique: "
+
 // questions are the statements that describe a table, by kind. They select a name, a
 // text, and the position of a part of the text. MariaDB looks at one table only if its
 // name is compared with =, and it skips the comments for MySQL, as MySQL those for MariaDB.
@@ -27,7 +30,7 @@ var questions = []struct{ kind, statement string }{
 	{"column", `SELECT column_name, CONCAT(column_type, IF(is_nullable = 'YES', ' null', ''),
 			IF(generation_expression <> '', ' generated', '')), ordinal_position
 		FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?`},
-	{"key", `SELECT index_name, CONCAT(IF(non_unique = 1, 'not unique: ', ''),
+	{"key", `SELECT index_name, CONCAT(IF(non_unique = 1, '` + notUnique + `', ''),
 			/*!80013 IF(is_visible = 'YES', '', 'invisible: '), */ /*M!100600 IF(ignored = 'NO', '', 'ignored: '), */
 			COALESCE(column_name, 'an expression'), COALESCE(CONCAT('(', sub_part, ')'), '')), seq_in_index
 		FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ?`},

@@ -47,12 +47,16 @@ func (t table) differences(found description, without []string) (all []string) {
 	case kind != "BASE TABLE InnoDB":
 		differ("is a %s, not a BASE TABLE InnoDB", kind)
 	}
-	all = append(all, t.columnDifferences(found, t.columns)...)
-	all = append(all, t.columnDifferences(found, t.added)...)
+	all = slices.Concat(all, t.columnDifferences(found, t.columns), t.columnDifferences(found, t.added))
 	keys, changers := found.of("key", t.name), found.of("changer", t.name)
 	for _, name := range slices.Sorted(maps.Keys(t.keys)) {
 		if keys[name] != t.keys[name] && !slices.Contains(without, name) {
 			differ("has the unique key %s (%s), not (%s)", name, orNone(keys[name]), t.keys[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		if t.keys[name] == "" && !strings.HasPrefix(keys[name], notUnique) {
+			differ("has the unique key %s (%s), which refuses rows that the service may write", name, keys[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(changers)) {

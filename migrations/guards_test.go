@@ -28,6 +28,7 @@ func TestEachDifferenceOfAGuardIsNamed(t *testing.T) {
 		{orders + `ALTER INDEX one_each /*!80013 INVISIBLE */ /*M!100600 IGNORED */`, "one_each (i"},
 		{orders + `ADD COLUMN text CHAR(9) NOT NULL, DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, text(1))`,
 			"text(1)"},
+		{orders + `ADD UNIQUE KEY one_for_ever (user_id)`, "unique key one_for_ever (user_id), which refuses rows"},
 		{orders + `DROP PRIMARY KEY, ADD PRIMARY KEY (id, coupon_id)`, "PRIMARY (id,coupon_id)"},
 		{orders + `DROP PRIMARY KEY`, "PRIMARY (none)"},
 		{orders + `MODIFY user_id BIGINT`, "user_id bigint"},
