@@ -41,14 +41,11 @@ func (i *Instance) connect(sale *rig.Sale, zookeeper *lab.ZooKeeper) (settings [
 	if i.MySQL, dsn, err = ProxyMySQL(sale.DSN); err != nil {
 		return nil, err
 	}
-	server, err := redis.ParseURL(sale.RedisURL)
-	if err != nil {
+	var url string
+	if i.Redis, url, err = ProxyRedis(sale.RedisURL); err != nil {
 		return nil, err
 	}
-	if i.Redis, err = faultproxy.New(server.Network, server.Addr); err != nil {
-		return nil, err
-	}
-	settings = []string{"MYSQL_DSN=" + dsn, fmt.Sprintf("REDIS_URL=redis://%s/%d", i.Redis.Addr(), server.DB)}
+	settings = []string{"MYSQL_DSN=" + dsn, "REDIS_URL=" + url}
 	if zookeeper != nil {
 		if i.ZooKeeper, err = faultproxy.New("tcp", zookeeper.Address); err != nil {
 			return nil, err
@@ -70,6 +67,19 @@ func ProxyMySQL(dsn string) (p *faultproxy.Proxy, proxied string, err error) {
 	}
 	cfg.Net, cfg.Addr = "tcp", p.Addr()
 	return p, cfg.FormatDSN(), nil
+}
+
+// ProxyRedis starts a proxy to the server of url, and returns the URL that leads through
+// it.
+func ProxyRedis(url string) (p *faultproxy.Proxy, proxied string, err error) {
+	server, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, "", err
+	}
+	if p, err = faultproxy.New(server.Network, server.Addr); err != nil {
+		return nil, "", err
+	}
+	return p, fmt.Sprintf("redis://%s/%d", p.Addr(), server.DB), nil
 }
 
 // CloseProxies closes the proxies.

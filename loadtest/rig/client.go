@@ -56,6 +56,22 @@ func (c Client) Do(ctx context.Context, method, path, token string, body any) (s
 	return resp.StatusCode, reply, err
 }
 
+// Ask is Do for a change, and returns the verdict on it: Accepted, the code of its refusal,
+// or Lost if its outcome is unknown.
+func (c Client) Ask(ctx context.Context, method, path, token string, body any) (verdict string) {
+	status, reply, err := c.Do(ctx, method, path, token, body)
+	var problem struct{ Code string }
+	switch {
+	case err != nil, status >= http.StatusInternalServerError:
+		return Lost
+	case status == http.StatusOK:
+		return Accepted
+	case json.Unmarshal(reply, &problem) == nil && problem.Code != "":
+		return problem.Code
+	}
+	return Unexpected
+}
+
 // Call is Do for a reply that must have the status want. It decodes the reply
 // into out.
 func (c Client) Call(ctx context.Context, method, path, token string, body any, want int, out any) error {

@@ -2,7 +2,6 @@ package linearizable
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -89,16 +88,8 @@ func (c client) use(ctx context.Context, of rig.Claim, reference string) {
 // change sends o and records what it was told.
 func (c client) change(ctx context.Context, o operation, method, path, token string, body any) rig.Claim {
 	o.Sent = time.Now()
-	status, reply, err := c.api.Do(context.WithoutCancel(ctx), method, path, token, body)
-	o.Received, o.Verdict = time.Now(), rig.Lost
-	var problem struct{ Code string }
-	switch {
-	case err != nil, status >= http.StatusInternalServerError:
-	case status == http.StatusOK:
-		o.Verdict = rig.Accepted
-	case json.Unmarshal(reply, &problem) == nil:
-		o.Verdict = problem.Code
-	}
+	o.Verdict = c.api.Ask(context.WithoutCancel(ctx), method, path, token, body)
+	o.Received = time.Now()
 	c.history.add(o)
 	return o.Claim
 }

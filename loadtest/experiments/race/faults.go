@@ -2,12 +2,9 @@ package race
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/fault"
@@ -88,17 +85,12 @@ func (s *striker) wait(since func(int64) int64) (*Struck, error) {
 // proxyRedis starts a proxy to Redis for each instance, and returns the setting that
 // leads each instance through its own.
 func proxyRedis(url string, instances int) (proxies []*faultproxy.Proxy, settings [][]string, err error) {
-	server, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, nil, err
-	}
 	for range instances {
-		p, err := faultproxy.New(server.Network, server.Addr)
+		p, proxied, err := fault.ProxyRedis(url)
 		if err != nil {
 			return proxies, nil, err
 		}
-		proxies = append(proxies, p)
-		settings = append(settings, []string{fmt.Sprintf("REDIS_URL=redis://%s/%d", p.Addr(), server.DB)})
+		proxies, settings = append(proxies, p), append(settings, []string{"REDIS_URL=" + proxied})
 	}
 	return proxies, settings, nil
 }

@@ -46,6 +46,7 @@ func audit(ctx context.Context, m *market, told []rig.Claim, made []change) erro
 // every hold is over, sells out every coupon and audits everything once more.
 func settle(ctx context.Context, m *market) error {
 	m.log("settle")
+	m.settled = time.Now()
 	if !rig.Sleep(ctx, 2*time.Second) { // nginx tries a failed instance again after two seconds
 		return ctx.Err()
 	}

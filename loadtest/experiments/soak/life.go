@@ -3,7 +3,6 @@ package soak
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"sync"
@@ -77,16 +76,11 @@ func (m *market) call(
 	if id = m.Order(of); id == "" {
 		return "", false
 	}
-	status, reply, err := c.api.Do(ctx, method, "/orders/"+id+path, token, body)
-	var problem struct{ Code string }
-	switch {
-	case err != nil || status >= http.StatusInternalServerError: // it may have been made
-	case status == http.StatusOK:
+	switch verdict := c.api.Ask(ctx, method, "/orders/"+id+path, token, body); {
+	case verdict == rig.Accepted:
 		return id, true
-	case status == http.StatusConflict && json.Unmarshal(reply, &problem) == nil &&
-		slices.Contains(lateRefusals, problem.Code):
-	default:
-		m.Violations.Add("%s of order %s, which its user was told of: %d %s", method+path, id, status, reply)
+	case verdict != rig.Lost && !slices.Contains(lateRefusals, verdict): // that which is lost may have been made
+		m.Violations.Add("%s of order %s, which its user was told of: %s", method+path, id, verdict)
 	}
 	return id, false
 }

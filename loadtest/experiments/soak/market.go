@@ -20,6 +20,7 @@ type market struct {
 	sale     *rig.Sale
 	signer   rig.TokenSigner
 	begin    time.Time
+	settled  time.Time // no user claims any more
 	log      func(format string, args ...any)
 	nginx    client
 	nginxPID int

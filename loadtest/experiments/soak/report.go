@@ -29,10 +29,10 @@ type Report struct {
 	Violations   []string       `json:"faults"`
 	Pass         bool           `json:"pass"`
 
-	begin     time.Time
-	claims    []rig.Claim // in the order of their replies
-	latencies []time.Duration
-	gaps      []trial.Span
+	begin, settled time.Time
+	claims         []rig.Claim // in the order of their replies
+	latencies      []time.Duration
+	gaps           []trial.Span
 }
 
 // report prints and writes what was seen. refused is how many claims of overloads
@@ -50,7 +50,7 @@ func (s *schedule) report(ctx context.Context, stack *rig.Stack, h hostility, re
 	r := Report{
 		Environment: environment, Seconds: s.duration.Seconds(), Coupons: len(accounts), Verdicts: map[string]int{},
 		WaitLimit: waitLimit.Seconds(), Settings: settings, Outages: s.outages, Hostility: h,
-		begin: m.begin, claims: m.Claims(),
+		begin: m.begin, settled: m.settled, claims: m.Claims(),
 	}
 	for _, a := range accounts {
 		r.Orders += a.Orders
@@ -85,7 +85,9 @@ func (r *Report) measure(pauses []pause) {
 	r.Acknowledged = r.Verdicts[rig.Accepted]
 	r.P50 = rig.Milliseconds(stats.Quantile(r.latencies, 0.5))
 	r.P99 = rig.Milliseconds(stats.Quantile(r.latencies, 0.99))
-	r.gaps = trial.Gaps(r.claims, r.begin, trial.Answered)
+	r.gaps = trial.Gaps(r.claims, r.begin, func(c rig.Claim) bool {
+		return trial.Answered(c) && c.Received.Before(r.settled)
+	})
 	r.LongestGap = trial.Longest(r.gaps).Seconds()
 	r.LongestWait = longestWait(r.claims, pauses, trial.Span{Begin: r.begin, End: time.Now()}).Seconds()
 	for i, o := range r.Outages {
