@@ -157,11 +157,23 @@ func TestReadmesNameEveryPackage(t *testing.T) {
 // longest is how many lines a page may have.
 var longest = map[string]int{"README.md": 150, "README.zh-CN.md": 150, "docs/operations.md": 250, "CHANGELOG.md": 60}
 
+// mostWords is how many words the READMEs and docs may have together, as wc counts them.
+const mostWords = 30_000
+
 func TestPagesAreShort(t *testing.T) {
 	t.Parallel()
 	for page, lines := range longest {
 		if n := strings.Count(read(t, page), "\n"); n > lines {
 			t.Errorf("%s has %d lines, want %d at most", page, n, lines)
 		}
+	}
+	words := 0
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "README") {
+			words += len(strings.Fields(read(t, page)))
+		}
+	}
+	if words > mostWords {
+		t.Errorf("the READMEs and docs have %d words, want %d at most: say nothing twice", words, mostWords)
 	}
 }
