@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,7 +41,7 @@ func environ(tb testing.TB, changes map[string]string) map[string]string {
 // An instance is a service that runs in the test process.
 type instance struct {
 	url  string
-	log  *logBuffer
+	log  *labtest.Log
 	stop context.CancelFunc
 	done chan error
 }
@@ -59,7 +57,7 @@ func start(tb testing.TB, env map[string]string) *instance {
 func begin(tb testing.TB, env map[string]string) *instance {
 	tb.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	i := &instance{log: new(logBuffer), stop: stop, done: make(chan error, 1)}
+	i := &instance{log: new(labtest.Log), stop: stop, done: make(chan error, 1)}
 	go func() {
 		i.done <- run(ctx, nil, func(name string) string { return env[name] }, io.Discard, i.log)
 		close(i.done)
@@ -82,7 +80,7 @@ func begin(tb testing.TB, env map[string]string) *instance {
 func (i *instance) listening(tb testing.TB) *instance {
 	tb.Helper()
 	eventually(tb, func() bool {
-		i.url = "http://" + i.log.find("listening", "address")
+		i.url = "http://" + i.log.Find("listening", "address")
 		return i.url != "http://"
 	})
 	return i
@@ -92,10 +90,10 @@ func (i *instance) listening(tb testing.TB) *instance {
 func (i *instance) waitsFor(tb testing.TB, name string) {
 	tb.Helper()
 	eventually(tb, func() bool {
-		return i.log.find("dependency unavailable", "dependency") == name ||
-			name == "mysql" && i.log.find("waiting for MySQL", "error") != ""
+		return i.log.Find("dependency unavailable", "dependency") == name ||
+			name == "mysql" && i.log.Find("waiting for MySQL", "error") != ""
 	})
-	if address := i.log.find("listening", "address"); address != "" {
+	if address := i.log.Find("listening", "address"); address != "" {
 		tb.Errorf("it listens at %s", address)
 	}
 }
@@ -195,33 +193,4 @@ func (i *instance) createCoupon(tb testing.TB, stock int) string {
 		tb.Fatalf("create coupon: %d %s", r.status, r.text)
 	}
 	return r.body["id"].(string)
-}
-
-// A logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// find returns the value of key in the first entry with the message, or "".
-func (l *logBuffer) find(message, key string) string {
-	for line := range strings.Lines(l.String()) {
-		var entry map[string]any
-		if json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == message {
-			return fmt.Sprint(entry[key])
-		}
-	}
-	return ""
 }

@@ -37,7 +37,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		},
 	} {
 		ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		log := new(logBuffer)
+		log := new(labtest.Log)
 		err := run(ctx, nil, from(env), log, log)
 		stop()
 		if strings.Contains(log.String(), hidden) || err != nil && strings.Contains(err.Error(), hidden) {

@@ -30,7 +30,7 @@ func TestOlderVersionServesWithANewerSchemaThatIsMarkedCompatible(t *testing.T) 
 		i := start(t, env).ready(t)
 		i.createCoupon(t, 1)
 		const warning = "a newer version of the service has migrated the schema; it is marked as compatible with this one"
-		if i.log.find(warning, "level") != "WARN" {
+		if i.log.Find(warning, "level") != "WARN" {
 			t.Errorf("MIGRATE=%s: the log has no warning", migrate)
 		}
 	}

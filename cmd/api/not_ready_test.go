@@ -38,7 +38,7 @@ func newNotReadyTest(t *testing.T, begun func(n *notReadyTest)) *notReadyTest {
 		t.Fatal(err)
 	}
 	redis := labtest.Redis(t)
-	n.redis = proxy(t, redis.URL)
+	n.redis = labtest.Proxy(t, redis.URL)
 	n.sockets = map[string]string{"mysql": server.Addr, "redis": strings.TrimPrefix(redis.URL, "unix://")}
 	env := environ(t, map[string]string{"MYSQL_DSN": n.db, "REDIS_URL": redis.URL, "USER_RATE": "0"})
 	n.a = start(t, env)

@@ -28,7 +28,7 @@ func TestReadOnlyMySQLIsNotReady(t *testing.T) {
 	if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), ""); r.status != 503 {
 		t.Errorf("claim: %+v", r)
 	}
-	if got := i.log.find("dependency unavailable", "error"); !strings.Contains(got, "read-only") {
+	if got := i.log.Find("dependency unavailable", "error"); !strings.Contains(got, "read-only") {
 		t.Errorf("the log says %q, and nothing of the server's words", got)
 	}
 
@@ -38,7 +38,7 @@ func TestReadOnlyMySQLIsNotReady(t *testing.T) {
 
 	admin.MustExec(`SET GLOBAL read_only = OFF`)
 	i.ready(t)
-	if i.log.find("dependency available", "dependency") != "mysql" {
+	if i.log.Find("dependency available", "dependency") != "mysql" {
 		t.Error("the log does not say that MySQL is available again")
 	}
 	if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 2, auth.RoleUser), ""); r.status != 201 {
@@ -55,7 +55,7 @@ func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {
 	admin.MustExec(`SET GLOBAL binlog_format = STATEMENT`)
 	i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn}))
 	eventually(t, func() bool {
-		return strings.Contains(i.log.find("dependency unavailable", "error"), "BINLOG_FORMAT = STATEMENT")
+		return strings.Contains(i.log.Find("dependency unavailable", "error"), "BINLOG_FORMAT = STATEMENT")
 	})
 	i.waitsFor(t, "mysql")
 }

@@ -26,7 +26,7 @@ func TestRefusedAccountIsUnavailableUntilItIsMended(t *testing.T) {
 			admin.MustExec(change.refuse)
 			i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "COUPON_CACHE": "0s"}))
 			eventually(t, func() bool {
-				return strings.Contains(i.log.find("waiting for MySQL", "error"), change.words)
+				return strings.Contains(i.log.Find("waiting for MySQL", "error"), change.words)
 			})
 			admin.MustExec(change.mend)
 			i.listening(t).ready(t)

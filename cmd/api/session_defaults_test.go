@@ -16,7 +16,7 @@ func TestServersSessionDefaultsBreakNothing(t *testing.T) {
 		t.Run(completion, func(t *testing.T) {
 			t.Parallel()
 			admin, dsn := ownMySQL(t)
-			for _, change := range []string{"completion_type = " + completion, "autocommit = 0",
+			for _, change := range []string{"completion_type = '" + completion + "'", "autocommit = 0",
 				"sql_select_limit = 1", "time_zone = '+08:00'", "max_join_size = 1", "TRANSACTION READ ONLY",
 				"/*!80000 max_execution_time = 1 */ /*M! max_statement_time = 0.001 */"} {
 				admin.MustExec("SET GLOBAL " + change)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,15 +16,15 @@ func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
 	for lock, proxied := range map[string]func(*testing.T) (*faultproxy.Proxy, map[string]string){
 		"redis": proxiedRedis, "redisson": proxiedRedis, "mysql": proxiedLocks, "getlock": proxiedLocks,
 		"zk": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
-			p := proxy(t, labtest.SharedZooKeeper(t).Address)
+			p := labtest.Proxy(t, labtest.SharedZooKeeper(t).Address)
 			return p, map[string]string{"ZK_ADDR": p.Addr()}
 		},
 		"etcd": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
-			p := proxy(t, labtest.SharedEtcd(t).Address)
+			p := labtest.Proxy(t, labtest.SharedEtcd(t).Address)
 			return p, map[string]string{"ETCD_ADDR": p.Addr()}
 		},
 		"memcache": func(t *testing.T) (*faultproxy.Proxy, map[string]string) {
-			p := proxy(t, labtest.SharedMemcached(t).Address)
+			p := labtest.Proxy(t, labtest.SharedMemcached(t).Address)
 			return p, map[string]string{"MEMCACHE_ADDR": p.Addr()}
 		},
 	} {
@@ -56,28 +54,9 @@ func TestClaimEndsInTimeAlthoughTheLocksServerIsSilent(t *testing.T) {
 	}
 }
 
-// proxy returns a proxy of the server at address, which may be a URL or the path
-// of a socket.
-func proxy(t *testing.T, address string) *faultproxy.Proxy {
-	t.Helper()
-	network := "tcp"
-	if u, err := url.Parse(address); err == nil && u.Host+u.Path != "" {
-		address = u.Host + u.Path
-	}
-	if strings.HasPrefix(address, "/") {
-		network = "unix"
-	}
-	p, err := faultproxy.New(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Close() })
-	return p
-}
-
 func proxiedRedis(t *testing.T) (*faultproxy.Proxy, map[string]string) {
 	t.Helper()
-	p := proxy(t, labtest.Redis(t).URL)
+	p := labtest.Proxy(t, labtest.Redis(t).URL)
 	return p, map[string]string{"REDIS_URL": "redis://" + p.Addr()}
 }
 

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -97,11 +95,6 @@ func TestMigrationEndsInASilentNetworkAndHoldsUpNoOther(t *testing.T) {
 func proxiedMySQL(t *testing.T) (p *faultproxy.Proxy, dsn, direct string) {
 	t.Helper()
 	direct = labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
-	cfg, err := mysql.ParseDSN(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = proxy(t, cfg.Addr)
-	cfg.Net, cfg.Addr = "tcp", p.Addr()
-	return p, cfg.FormatDSN(), direct
+	p, dsn = labtest.ProxiedMySQL(t, direct)
+	return p, dsn, direct
 }

@@ -18,16 +18,12 @@ import (
 // through it.
 func proxied(t *testing.T, dsn string, options ...connect.Option) (*sqlx.DB, *faultproxy.Proxy) {
 	t.Helper()
+	proxy, dsn := labtest.ProxiedMySQL(t, dsn)
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	cfg.Net, cfg.Addr, cfg.Timeout = "tcp", proxy.Addr(), 300*time.Millisecond
+	cfg.Timeout = 300 * time.Millisecond
 	db, err := connect.MySQL(cfg.FormatDSN(), 1, options...)
 	if err != nil {
 		t.Fatal(err)

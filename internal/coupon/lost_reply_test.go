@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
@@ -19,19 +18,11 @@ import (
 const commit = "\x03COMMIT"
 
 // proxied returns a pool of a database behind a proxy, and one without the proxy.
-func proxied(t *testing.T) (proxy *faultproxy.Proxy, db, direct *sqlx.DB) {
+func proxied(t *testing.T) (_ *faultproxy.Proxy, db, direct *sqlx.DB) {
 	t.Helper()
-	dsn, err := mysql.ParseDSN(labtest.DSN(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	direct = labtest.Open(t, dsn.FormatDSN())
-	if proxy, err = faultproxy.New(dsn.Net, dsn.Addr); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	dsn.Net, dsn.Addr = "tcp", proxy.Addr()
-	return proxy, labtest.Open(t, dsn.FormatDSN()), direct
+	dsn := labtest.DSN(t)
+	proxy, through := labtest.ProxiedMySQL(t, dsn)
+	return proxy, labtest.Open(t, through), labtest.Open(t, dsn)
 }
 
 func TestRestockEndsWithItsContextWhenTheServerFallsSilent(t *testing.T) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -40,7 +38,7 @@ type fixture struct {
 	db     *sqlx.DB
 	locker lock.Locker
 	locks  *lock.Client // of locker
-	log    *logBuffer
+	log    *labtest.Log
 	tb     testing.TB
 	spec   spec
 }
@@ -67,7 +65,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		b.redisURL = labtest.Redis(tb).URL
 	}
 	locker := lock.Local()
-	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(logBuffer), tb: tb}
+	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(labtest.Log), tb: tb}
 	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, cmp.Or(b.couponCache, time.Hour)) // an hour: only invalidation shows a change
@@ -111,24 +109,6 @@ func (r response) String() string { return fmt.Sprintf("%d %v %s", r.Code, r.Hea
 func (r response) id(name string) string {
 	s, _ := r.body[name].(string)
 	return s
-}
-
-// A logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // send serves req and checks that the OpenAPI document has the response.

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -78,28 +76,13 @@ func proxied(t *testing.T, withMySQL bool) (backend, *lab.Server, *faultproxy.Pr
 	t.Helper()
 	if !withMySQL {
 		server := labtest.Redis(t)
-		proxy := newProxy(t, strings.TrimPrefix(server.URL, "unix://"))
+		proxy := labtest.Proxy(t, server.URL)
 		return backend{redisURL: "redis://" + proxy.Addr()}, server.Server, proxy
 	}
 	server := labtest.MySQL(t)
-	cfg, err := mysql.ParseDSN(labtest.EmptyDatabase(t, server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := newProxy(t, cfg.Addr)
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	labtest.Migrate(t, labtest.Open(t, cfg.FormatDSN()))
-	return backend{dsn: cfg.FormatDSN()}, server.Server, proxy
-}
-
-func newProxy(t *testing.T, socket string) *faultproxy.Proxy {
-	t.Helper()
-	proxy, err := faultproxy.New("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	return proxy
+	proxy, dsn := labtest.ProxiedMySQL(t, labtest.EmptyDatabase(t, server))
+	labtest.Migrate(t, labtest.Open(t, dsn))
+	return backend{dsn: dsn}, server.Server, proxy
 }
 
 // No setting of the service leads here.

@@ -193,17 +193,8 @@ func newServer(t *testing.T) *server {
 	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 	direct := labtest.Open(t, dsn)
 	direct.MustExec(`CREATE TABLE numbers (n INT PRIMARY KEY)`)
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	return &server{t, labtest.Open(t, cfg.FormatDSN(), connect.ShortTransactions), direct, proxy}
+	proxy, through := labtest.ProxiedMySQL(t, dsn)
+	return &server{t, labtest.Open(t, through, connect.ShortTransactions), direct, proxy}
 }
 
 // add inserts a number in a transaction. It may be there already: the server has

@@ -181,12 +181,8 @@ func TestWhatCommittedIsPublishedAndNothingElse(t *testing.T) {
 		t.Run(fault+", "+string(strategy), func(t *testing.T) {
 			t.Parallel()
 			s := ordertest.NewSale(t)
-			mysql, dsn := proxied(t, s)
-			cache, err := faultproxy.New("unix", strings.TrimPrefix(s.Redis.URL, "unix://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer cache.Close()
+			mysql, dsn := labtest.ProxiedMySQL(t, s.DSN)
+			cache := labtest.Proxy(t, s.Redis.URL)
 			rdb := labtest.Dial(t, s.Redis)
 			switch fault {
 			case "two relays":
@@ -228,19 +224,6 @@ func TestWhatCommittedIsPublishedAndNothingElse(t *testing.T) {
 			}
 		})
 	}
-}
-
-// proxied returns a proxy in front of MySQL for a relay alone.
-func proxied(t *testing.T, s *ordertest.Sale) (*faultproxy.Proxy, string) {
-	t.Helper()
-	cfg := ordertest.ParseDSN(t, s.DSN)
-	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	return proxy, cfg.FormatDSN()
 }
 
 // The control: without an outbox events are lost when the claim is published after its
