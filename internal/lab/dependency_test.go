@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 var dependencies = []*Dependency{
@@ -58,9 +60,7 @@ func hideEverything(t *testing.T) {
 func TestInstallerHasEveryDependencyInItsGroup(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("../../deploy/install.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, d := range dependencies {
 		group := regexp.MustCompile(`(?s)\n\t` + d.group + `\).*?;;`).Find(script)
 		for _, name := range append(slices.Clone(d.executables), d.file) {
@@ -81,13 +81,9 @@ func functions(script []byte) string {
 func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 	t.Parallel()
 	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer l.Close()
-	if err := l.Require(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, l.Require())
 	_, mysql := StartMySQL(l)
 	_, redis := StartRedis(l)
 	_, memcached := StartMemcached(l)

@@ -86,6 +86,9 @@ func (m *Member) leadsWithin(ctx context.Context, timeout time.Duration) (bool, 
 	return m.leads(ctx)
 }
 
+// Disconnect makes the switch drop all packets from and to m.
+func (m *Member) Disconnect() error { return m.Host.Disconnect() }
+
 // Rejoin connects m after Disconnect, and returns when it serves as a member: until
 // then the others cannot lose another one.
 func (m *Member) Rejoin() error {

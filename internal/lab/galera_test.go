@@ -6,6 +6,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -21,9 +22,7 @@ func TestGaleraNodeJoinsAgainAfterKill(t *testing.T) {
 	first.MustExec(`INSERT INTO t VALUES (2)`)
 	g.Nodes[0].Kill()
 	third.MustExec(`INSERT INTO t VALUES (3)`) // waits until the others agree that the first node is gone
-	if err := g.Nodes[0].Restart(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, g.Nodes[0].Restart())
 	for i := range g.Nodes {
 		if ids := rowsOf(t, labtest.Open(t, dsn(i))); !slices.Equal(ids, []int{1, 2, 3}) {
 			t.Errorf("node %d has rows %v", i+1, ids)
@@ -33,8 +32,6 @@ func TestGaleraNodeJoinsAgainAfterKill(t *testing.T) {
 
 func rowsOf(t *testing.T, db *sqlx.DB) (ids []int) {
 	t.Helper()
-	if err := db.SelectContext(t.Context(), &ids, `SELECT id FROM t ORDER BY id`); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.SelectContext(t.Context(), &ids, `SELECT id FROM t ORDER BY id`))
 	return ids
 }

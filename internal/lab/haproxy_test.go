@@ -5,6 +5,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -13,18 +14,12 @@ import (
 func twoServers(t *testing.T, routing lab.Routing) (servers []*lab.MySQL, proxied *sqlx.DB) {
 	t.Helper()
 	for _, id := range []string{"1", "2"} {
-		m, err := lab.StartMySQLTCP(labtest.Lab(t), "--server-id="+id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(m.Kill)
+		m := labtest.Start(t, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQLTCP(l, "--server-id="+id) })
 		servers = append(servers, m)
 	}
-	proxy, err := lab.StartHAProxy(labtest.Lab(t), routing, servers...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Kill)
+	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
+		return lab.StartHAProxy(l, routing, servers...)
+	})
 	return servers, labtest.Open(t, proxy.DSN("mysql"))
 }
 
@@ -42,11 +37,11 @@ func TestOneWriterIsTheFirstThatAcceptsWrites(t *testing.T) {
 	servers, db := twoServers(t, lab.OneWriter)
 	first := labtest.Open(t, servers[0].DSN("mysql"))
 	for _, step := range []struct{ readOnly, want int }{{0, 1}, {1, 2}, {0, 1}} {
-		labtest.Eventually(t, "the first server replies", func() bool {
+		check.Eventually(t, "the first server replies", func() bool {
 			_, err := first.ExecContext(t.Context(), "SET GLOBAL read_only = ?", step.readOnly)
 			return err == nil
 		})
-		labtest.Eventually(t, "the connections lead to the other server",
+		check.Eventually(t, "the connections lead to the other server",
 			func() bool { return serverID(t, db) == step.want })
 	}
 }
@@ -54,11 +49,11 @@ func TestOneWriterIsTheFirstThatAcceptsWrites(t *testing.T) {
 func TestAllWritersShareTheConnections(t *testing.T) {
 	t.Parallel()
 	servers, db := twoServers(t, lab.AllWriters)
-	db.SetMaxIdleConns(0)                                                  // each attempt opens new ones
-	labtest.Eventually(t, "of eight connections four lead to each server", // one may fail its first checks
+	db.SetMaxIdleConns(0)                                                // each attempt opens new ones
+	check.Eventually(t, "of eight connections four lead to each server", // one may fail its first checks
 		func() bool { seen := connections(t, db, 8); return seen[1] == 4 && seen[2] == 4 })
 	servers[0].Kill()
-	labtest.Eventually(t, "all connections lead to the server that is left",
+	check.Eventually(t, "all connections lead to the server that is left",
 		func() bool { return serverID(t, db) == 2 })
 }
 

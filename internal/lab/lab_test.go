@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -122,20 +123,12 @@ func TestKilledLabLeavesNothingBehind(t *testing.T) {
 	cmd.Env = append(os.Environ(), "LAB_TEST_CHILD=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.NoError(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var left resources
-	if err := json.Unmarshal(line, &left); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, json.Unmarshal(line, &left))
 	for _, address := range left.Addresses {
 		if !listening(address) {
 			t.Fatalf("%v: no server listens before the kill", address)
@@ -144,14 +137,12 @@ func TestKilledLabLeavesNothingBehind(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	for _, address := range left.Addresses {
-		eventually(t, fmt.Sprintf("%v is free", address), func() bool { return !listening(address) })
+		check.Eventually(t, fmt.Sprintf("%v is free", address), func() bool { return !listening(address) })
 	}
-	eventually(t, "the deaf process has ended", func() bool { return hasReader(left.FIFO) != nil })
-	eventually(t, "the next lab removes the directory", func() bool {
+	check.Eventually(t, "the deaf process has ended", func() bool { return hasReader(left.FIFO) != nil })
+	check.Eventually(t, "the next lab removes the directory", func() bool {
 		next, err := lab.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		defer next.Close()
 		_, err = os.Stat(left.Dir)
 		return os.IsNotExist(err)
@@ -161,18 +152,12 @@ func TestKilledLabLeavesNothingBehind(t *testing.T) {
 func TestOpenKeepsDirectoryOfOpenLab(t *testing.T) {
 	t.Parallel()
 	first, err := lab.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer first.Close()
 	dir, err := first.Dir("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	second, err := lab.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer second.Close()
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the directory of an open lab: %v", err)
@@ -199,9 +184,7 @@ func TestLabsOpenConcurrently(t *testing.T) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, group.Wait())
 }
 
 func TestRunReturnsExitStatusAndLog(t *testing.T) {
@@ -244,9 +227,7 @@ func TestPausedServerSendsNoReply(t *testing.T) {
 		}
 		cancel()
 		server.Resume()
-		if err := rdb.Ping(t.Context()).Err(); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, rdb.Ping(t.Context()).Err())
 	}
 	server.Kill()
 	server.Pause() // must not block after the server has ended

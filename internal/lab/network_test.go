@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -19,39 +20,27 @@ func TestDisconnectedHostIsSilent(t *testing.T) {
 		t.Skip("network namespaces need Linux and root")
 	}
 	network, err := lab.StartNetwork(labtest.Lab(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	host, err := network.Host()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	rdb := redis.NewClient(&redis.Options{Addr: host.Address + ":6379", MaxRetries: -1,
 		DialTimeout: 300 * time.Millisecond, ReadTimeout: 300 * time.Millisecond})
 	t.Cleanup(func() { _ = rdb.Close() })
 	path, err := lab.LookPath("redis-server", "valkey-server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	server, err := labtest.Lab(t).Start(host.On(lab.Program{
 		Name: "redis", Path: path, Args: []string{"--bind", host.Address, "--protected-mode", "no", "--save", ""},
 		Dir:   t.TempDir(),
 		Ready: func(ctx context.Context) error { return rdb.Ping(ctx).Err() },
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(server.Kill)
-	if err := host.Disconnect(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, host.Disconnect())
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := rdb.Ping(ctx).Err(); ctx.Err() == nil {
 		t.Errorf("a disconnected host has replied: %v", err)
 	}
-	if err := host.Connect(); err != nil {
-		t.Fatal(err)
-	}
-	labtest.Eventually(t, "the host replies again", func() bool { return rdb.Ping(t.Context()).Err() == nil })
+	check.NoError(t, host.Connect())
+	check.Eventually(t, "the host replies again", func() bool { return rdb.Ping(t.Context()).Err() == nil })
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -28,17 +29,13 @@ func logAll(t *testing.T, path string) (dir string) {
 func replace(t *testing.T, path string, texts ...string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for i := 0; i < len(texts); i += 2 {
 		if !strings.Contains(string(b), texts[i]) {
 			t.Fatalf("%s has no %q", path, texts[i])
 		}
 	}
-	if err := os.WriteFile(path, []byte(strings.NewReplacer(texts...).Replace(string(b))), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(path, []byte(strings.NewReplacer(texts...).Replace(string(b))), 0o644))
 }
 
 func TestNginxAccessLogHasNoTokens(t *testing.T) {
@@ -50,11 +47,7 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 		w.Header().Set("X-Instance", "a")
 	})
 	log := filepath.Join(t.TempDir(), "access.log")
-	n, err := lab.StartNginx(labtest.Lab(t), logAll(t, log), addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
+	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, logAll(t, log), addr) })
 	post(t, n.URL+"/coupons/7/orders?token=secret", http.Header{
 		"Authorization": {"Bearer secret"}, "X-Request-Id": {"forged"}, "Cookie": {"secret"}, "User-Agent": {"secret"},
 		"Referer": {"secret"},
@@ -63,9 +56,7 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	// nginx's workers also log the requests by which the lab awaits nginx.
 	lines := strings.Split(string(b), "\n")
 	i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "/coupons/7/orders") })
@@ -91,9 +82,7 @@ func TestNginxLogsNoRequestsByDefault(t *testing.T) {
 	addr, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	n := startNginx(t, addr)
 	post(t, n.URL+"/coupons/7/orders", nil)
-	if err := n.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, n.Stop())
 	if log := n.LogTail(); strings.Contains(log, "/coupons/7/orders") {
 		t.Errorf("nginx logs %s", log)
 	}
@@ -113,9 +102,7 @@ func TestNginxErrorLogHasNoRequests(t *testing.T) {
 			t.Errorf("%.40q: %s", request, resp.Status)
 		}
 	}
-	if err := n.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, n.Stop())
 	if log := n.LogTail(); strings.Contains(log, "client:") || strings.Contains(log, "secret") {
 		t.Errorf("nginx logs %s", log)
 	}

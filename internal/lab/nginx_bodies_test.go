@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // bodyLimits has the largest body that nginx accepts on each kind of path.
@@ -52,9 +54,7 @@ func TestNginxKeepsBodiesInMemory(t *testing.T) {
 			}
 		}
 	}
-	if err := n.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, n.Stop())
 	if log := n.LogTail(); strings.Contains(log, "[warn]") {
 		t.Errorf("nginx logs %s", log)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -25,9 +26,7 @@ func TestSlowReadersDoNotFillTheDisk(t *testing.T) {
 	})
 	n := startVerboseNginx(t, addr)
 	resp, err := http.Get(n.URL + "/orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer resp.Body.Close()
 	select {
 	case <-written:
@@ -70,14 +69,10 @@ func getDocs(t *testing.T, n *lab.Nginx, i int, encoding string) *http.Response 
 	t.Helper()
 	url := fmt.Sprintf("%s/docs/bundle.js?%d", n.URL, i)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	req.Header.Set("Accept-Encoding", encoding)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
@@ -147,9 +142,7 @@ func read(t *testing.T, resp *http.Response) string {
 			b, err = io.ReadAll(z)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return string(b)
 }
 

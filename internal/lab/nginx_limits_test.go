@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -44,12 +45,9 @@ func startNginxWithLimits(t *testing.T, change func(limits string) string, upstr
 	edit(t, filepath.Join(dir, "site", "limits.conf"), func(conf string) string {
 		return change(strings.Replace(conf, "#"+crowd+" 1;", crowd+" 1;", 1))
 	})
-	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, upstreams...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
-	return n
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) {
+		return lab.StartLimitedNginx(l, dir, upstreams...)
+	})
 }
 
 func edit(t *testing.T, path string, change func(string) string) {
@@ -58,9 +56,7 @@ func edit(t *testing.T, path string, change func(string) string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(change(string(b))), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }
 
 // A client sends requests for a path from one address.
@@ -252,11 +248,7 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 	})
 	dir := copyOfConf(t)
 	replace(t, filepath.Join(dir, "site", "claims.conf"), "limit_conn claims 12000;", "limit_conn claims 2;")
-	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
+	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartLimitedNginx(l, dir, addr) })
 	releaseAll := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(releaseAll) // before the instance ends, which waits for its handlers
 	const claim = "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"
@@ -310,9 +302,7 @@ func hold(t *testing.T, c client) {
 func connect(t *testing.T, n *lab.Nginx) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }

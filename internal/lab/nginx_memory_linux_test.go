@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -40,18 +41,14 @@ func TestSlowBodiesTakeLittleMemory(t *testing.T) {
 func beginBody(t *testing.T, n *lab.Nginx, path string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 65536\r\n\r\n",
 		path)
 	if err == nil {
 		_, err = bufio.NewReader(conn).ReadString('\n') // nginx reads the body, or refuses it
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	_, _ = io.WriteString(conn, strings.Repeat(" ", 65535))
 	return conn
 }
@@ -69,9 +66,7 @@ func awaitWorkers(t *testing.T, n *lab.Nginx) {
 func residentMemory(t *testing.T, n *lab.Nginx) int {
 	t.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", n.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	pages := 0
 	for worker := range strings.FieldsSeq(string(children)) {
 		var size, resident int
@@ -79,9 +74,7 @@ func residentMemory(t *testing.T, n *lab.Nginx) int {
 		if err == nil {
 			_, err = fmt.Sscan(string(statm), &size, &resident)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		pages += resident
 	}
 	return pages * os.Getpagesize()

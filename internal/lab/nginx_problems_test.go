@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -26,9 +27,7 @@ type problem struct {
 func send(t *testing.T, n *lab.Nginx, request string) (*http.Response, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -51,11 +50,7 @@ func TestNginxSharesItsErrorsWithNamedOrigins(t *testing.T) {
 	dir := copyOfConf(t)
 	replace(t, filepath.Join(dir, "problems.conf"), "#\"https://shop.example\"", "\"https://shop.example\"")
 	for conf, allowed := range map[string]string{conf: "", dir: "https://shop.example"} {
-		n, err := lab.StartNginx(labtest.Lab(t), conf, "unix:/nothing")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(n.Kill)
+		n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, conf, "unix:/nothing") })
 		for origin, want := range map[string]string{"https://shop.example": allowed, "https://evil.example": ""} {
 			resp, body := send(t, n, "POST /orders HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nOrigin: "+origin+"\r\n\r\nx")
 			wantProblem(t, resp, body, 413, "body_too_large")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -24,12 +25,7 @@ func startFewClaims(t *testing.T, upstream string) *lab.Nginx {
 	dir := copyOfConf(t)
 	replace(t, filepath.Join(dir, "site", "claims.conf"), "limit_conn claims 12000;",
 		fmt.Sprintf("limit_conn claims %d;", strangersPlaces))
-	n, err := lab.StartLimitedNginx(labtest.Lab(t), dir, upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
-	return n
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartLimitedNginx(l, dir, upstream) })
 }
 
 // A body is awaited for as long as its client sends a byte now and then, and nginx knows no token. So no
@@ -67,9 +63,7 @@ func wantRefusedBody(t *testing.T, conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	r := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	body, _ := io.ReadAll(resp.Body)
 	wantProblem(t, resp, string(body), 413, "body_too_large")
 	if _, err := r.ReadByte(); err == nil {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -28,9 +29,7 @@ const conf = "../../deploy/nginx"
 func listenUnix(t *testing.T) (l net.Listener, socket string) {
 	t.Helper()
 	dir, err := labtest.Lab(t).Dir("instance")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	socket = filepath.Join(dir, "s")
 	if l, err = net.Listen("unix", socket); err != nil {
 		t.Fatal(err)
@@ -57,12 +56,7 @@ func startInstance(t *testing.T, h http.HandlerFunc) (upstream string, kill func
 
 func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	n, err := lab.StartNginx(labtest.Lab(t), conf, upstreams...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
-	return n
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, conf, upstreams...) })
 }
 
 // startVerboseNginx starts an nginx that also logs warnings.
@@ -70,35 +64,24 @@ func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
 	dir := copyOfConf(t)
 	replace(t, filepath.Join(dir, "nginx.conf"), "error_log stderr crit", "error_log stderr warn")
-	n, err := lab.StartNginx(labtest.Lab(t), dir, upstreams...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
-	return n
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, dir, upstreams...) })
 }
 
 // copyOfConf copies conf for a test that changes it.
 func copyOfConf(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(conf)); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.CopyFS(dir, os.DirFS(conf)))
 	return dir
 }
 
 func post(t *testing.T, url string, header http.Header) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	req.Header = header
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
@@ -148,9 +131,7 @@ func TestSentClaimIsNotSentAgain(t *testing.T) {
 		t.Errorf("the instances got the claim %d times, want once", requests.Load())
 	}
 	problem := struct{ Code string }{}
-	if err := json.NewDecoder(resp.Body).Decode(&problem); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, json.NewDecoder(resp.Body).Decode(&problem))
 	if resp.StatusCode != 503 || problem.Code != "unavailable" || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("status %s, code %q, Retry-After %q", resp.Status, problem.Code, resp.Header.Get("Retry-After"))
 	}
@@ -195,15 +176,11 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 	t.Parallel()
 	labtest.NeedServers(t)
 	path, err := lab.LookPath("nginx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	dir := copyOfConf(t)
 	file := filepath.Join(dir, "site", "upstream.conf")
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	host := regexp.MustCompile(`server instances:`)
 	if n := len(host.FindAll(b, -1)); n != 2 {
 		t.Fatalf("upstream.conf names %d servers, want the instances, and the same as backup", n)
@@ -212,9 +189,7 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 	if !resolvesUpstreams(t, path) {
 		b = regexp.MustCompile(`(?m)^resolver .*| resolve\b`).ReplaceAll(b, nil)
 	}
-	if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, b, 0o644))
 	out, err := exec.Command(path, "-t", "-p", dir+"/", "-c", filepath.Join(dir, "nginx.conf"), "-e",
 		"stderr").CombinedOutput()
 	if err != nil {
@@ -228,9 +203,7 @@ func TestComposeSiteFilesAreValid(t *testing.T) {
 func resolvesUpstreams(t *testing.T, path string) bool {
 	t.Helper()
 	out, err := exec.Command(path, "-v").CombinedOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var minor, patch int
 	if _, err := fmt.Sscanf(string(out), "nginx version: nginx/1.%d.%d", &minor, &patch); err != nil {
 		t.Fatalf("%q: %v", out, err)
@@ -243,15 +216,11 @@ func resolvesUpstreams(t *testing.T, path string) bool {
 func listenBriefly(t *testing.T) net.Listener {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 20))
 	f := os.NewFile(uintptr(fd), "listener")
 	l, listenErr := net.FileListener(f)
-	if err := errors.Join(err, listenErr, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, errors.Join(err, listenErr, f.Close()))
 	return l
 }
 
@@ -306,9 +275,7 @@ func TestNginxGoesOnAfterTwoDeadInstances(t *testing.T) {
 	}
 	n := startNginx(t, dead[0], dead[1], alive)
 	resp, err := http.Post(n.URL+"/coupons/1/orders", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {
 		t.Errorf("status %d from the third instance", resp.StatusCode)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -27,28 +28,20 @@ import (
 func makeCertificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
 	for name, text := range map[string][]byte{
 		"tls.crt": trusted, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(trusted)
@@ -73,11 +66,7 @@ func startTLSWith(t *testing.T, upstream, secrets string) (*lab.Nginx, *http.Cli
 	}
 	pool := makeCertificate(t, secrets)
 	replace(t, filepath.Join(dir, "site", "listen.conf"), "/run/tls", secrets)
-	n, err := lab.StartNginx(labtest.Lab(t), dir, upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.Kill)
+	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, dir, upstream) })
 	return n,
 		&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
 			MinVersion: tls.VersionTLS12}}}
@@ -91,9 +80,7 @@ func TestNginxServesTLS(t *testing.T) {
 	n, c := startTLS(t, addr)
 	for path, want := range map[string]int{"/coupons": 200, "/metrics": 404} {
 		resp, err := c.Get(n.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		defer resp.Body.Close()
 		if body, _ := io.ReadAll(resp.Body); resp.StatusCode != want || want == 200 && string(body) != "https" {
 			t.Errorf("%s: %s, the instance gets the scheme %q", path, resp.Status, body)
@@ -112,9 +99,7 @@ func TestNginxServesACertificateThatWasRenamed(t *testing.T) {
 	n, _ := startTLSWith(t, "127.0.0.1:1", secrets)
 	pool := makeCertificate(t, renewed)
 	for _, name := range []string{"tls.key", "tls.crt"} {
-		if err := os.Rename(filepath.Join(renewed, name), filepath.Join(secrets, name)); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.Rename(filepath.Join(renewed, name), filepath.Join(secrets, name)))
 	}
 	n.Signal(syscall.SIGHUP)
 	trusting := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}

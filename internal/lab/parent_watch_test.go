@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // startGroup starts sleep in a process group of its own.
@@ -14,9 +16,7 @@ func startGroup(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "60")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd
 }
@@ -26,12 +26,8 @@ func TestWatcherSignalsChildWhenPipeCloses(t *testing.T) {
 	child := startGroup(t)
 	watcher := exec.Command("/bin/sh", "-c", watcherScript, "sh", "15", strconv.Itoa(child.Process.Pid))
 	stdin, err := watcher.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := watcher.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.NoError(t, watcher.Start())
 	_ = stdin.Close() // as the kernel does when the parent is killed
 	_ = watcher.Wait()
 	_ = child.Wait()
@@ -45,9 +41,7 @@ func TestStoppedWatchLeavesChildRunning(t *testing.T) {
 	t.Parallel()
 	child := startGroup(t)
 	stopWatch, err := parentWatch(child.Process.Pid, syscall.SIGTERM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	stopWatch() // returns after the shell has exited: a signal, if any, has been sent
 	done := make(chan *os.ProcessState, 1)
 	go func() {

@@ -4,6 +4,8 @@ import (
 	"net"
 	"strconv"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // Two labs may draw the same port. The Redis that took it would reply for the other,
@@ -14,22 +16,14 @@ func TestRedisOnATakenPortIsNotReady(t *testing.T) {
 		t.Skip("-short excludes tests with servers")
 	}
 	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	first, err := StartRedisTCP(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	_, text, err := net.SplitHostPort(first.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	port, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for range 20 {
 		if _, err := startRedisOnPort(l, port, nil); err == nil {
 			t.Fatal("a Redis is ready on the port of another")

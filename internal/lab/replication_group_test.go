@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -13,24 +14,18 @@ import (
 func TestGroupElectsAnotherPrimaryAndTheFormerJoinsAgain(t *testing.T) {
 	t.Parallel()
 	g := labtest.ReplicationGroup(t, lab.SinglePrimary, 3)
-	proxy, err := lab.StartHAProxy(labtest.Lab(t), lab.OneWriter, g.Members...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Kill)
+	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
+		return lab.StartHAProxy(l, lab.OneWriter, g.Members...)
+	})
 	db := labtest.Open(t, proxy.DSN("mysql"))
 	writeRows(t, db, 1)
 	g.Members[0].Kill()
-	labtest.Eventually(t, "another primary accepts writes", func() bool {
+	check.Eventually(t, "another primary accepts writes", func() bool {
 		_, err := db.ExecContext(t.Context(), `INSERT INTO test.numbers VALUES (1)`)
 		return err == nil
 	})
-	if err := g.Members[0].Restart(); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.AwaitOnline(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, g.Members[0].Restart())
+	check.NoError(t, g.AwaitOnline())
 	for i, m := range g.Members {
 		if n := countRows(t, labtest.Open(t, m.SyncedDSN("mysql"))); n != 2 {
 			t.Errorf("member %d has %d rows, want 2", i+1, n)

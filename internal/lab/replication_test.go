@@ -6,6 +6,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -27,18 +28,14 @@ func writeRows(t *testing.T, db *sqlx.DB, n int) {
 
 func countRows(t *testing.T, db *sqlx.DB) (n int) {
 	t.Helper()
-	if err := db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM test.numbers"); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM test.numbers"))
 	return n
 }
 
 func replication(t *testing.T, start func(*lab.Lab) (*lab.Replication, error)) *lab.Replication {
 	t.Helper()
 	r, err := start(labtest.Lab(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() {
 		r.Primary.Kill()
 		r.Replica.Kill()
@@ -87,22 +84,18 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	t.Parallel()
 	r := replication(t, lab.StartSemiSyncReplication)
-	proxy, err := lab.StartHAProxy(labtest.Lab(t), lab.OneWriter, r.Primary, r.Replica)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Kill)
+	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
+		return lab.StartHAProxy(l, lab.OneWriter, r.Primary, r.Replica)
+	})
 	db := labtest.Open(t, proxy.DSN("mysql"))
 	writeRows(t, labtest.Open(t, r.Primary.DSN("mysql")), 100)
-	labtest.Eventually(t, "the proxy forwards to the primary",
+	check.Eventually(t, "the proxy forwards to the primary",
 		func() bool { return db.PingContext(t.Context()) == nil })
 	r.Primary.Kill()
-	labtest.Eventually(t, "the proxy refuses connections to the read-only replica",
+	check.Eventually(t, "the proxy refuses connections to the read-only replica",
 		func() bool { return db.PingContext(t.Context()) != nil })
-	if err := r.Promote(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	labtest.Eventually(t, "the proxy forwards to the replica", func() bool {
+	check.NoError(t, r.Promote(t.Context()))
+	check.Eventually(t, "the proxy forwards to the replica", func() bool {
 		_, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (100)")
 		return err == nil
 	})

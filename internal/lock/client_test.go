@@ -7,78 +7,35 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
-
-// flakyLocker is Local with a switch: while it is down, TryLock and Extend fail
-// with an unknown outcome.
-type flakyLocker struct {
-	Locker
-	down    atomic.Bool
-	extends atomic.Int64
-}
-
-var errDown = errors.New("down")
-
-type flakyLease struct {
-	Lease
-	locker *flakyLocker
-}
-
-func (f *flakyLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	if f.down.Load() {
-		return nil, errDown
-	}
-	lease, err := f.Locker.TryLock(ctx, key, ttl)
-	return &flakyLease{lease, f}, err
-}
-
-func (l *flakyLease) Extend(ctx context.Context, ttl time.Duration) error {
-	l.locker.extends.Add(1)
-	if l.locker.down.Load() {
-		return errDown
-	}
-	return l.Lease.Extend(ctx, ttl)
-}
-
-func (l *flakyLease) Release(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return l.Lease.Release(ctx)
-}
 
 func mustAcquire(t *testing.T, c *Client, ctx context.Context, o Options) *Lock {
 	t.Helper()
 	l, err := c.Acquire(ctx, "k", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return l
 }
 
 func TestWatchdogKeepsALockForAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &flakyLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		time.Sleep(time.Hour + time.Second)
-		if err := h.Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, h.Err())
 		if _, err := l.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
 			t.Errorf("another's try: %v, want ErrLocked", err)
 		}
 		if n := l.extends.Load(); n < 350 || n > 370 {
 			t.Errorf("%d extensions in an hour, want one every 10 seconds", n)
 		}
-		if err := h.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, h.Release(t.Context()))
 		calls := l.extends.Load()
 		time.Sleep(time.Minute)
 		if l.extends.Load() != calls {
@@ -90,7 +47,7 @@ func TestWatchdogKeepsALockForAnHour(t *testing.T) {
 func TestRenewalSurvivesAShortOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &flakyLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		time.Sleep(9 * time.Second)
@@ -98,16 +55,14 @@ func TestRenewalSurvivesAShortOutage(t *testing.T) {
 		time.Sleep(18 * time.Second)
 		l.down.Store(false)
 		time.Sleep(time.Minute)
-		if err := h.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, h.Release(t.Context()))
 	})
 }
 
 func TestHolderIsToldOfItsLossBeforeTheLeaseEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &flakyLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 10 * time.Second})
 		ctx, start := h.Context(), time.Now()
@@ -159,7 +114,7 @@ func TestMaxHoldEndsARenewedLock(t *testing.T) {
 func TestNoRenewalEndsWithTheLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &flakyLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		c := New(l)
 		start := time.Now()
 		h := mustAcquire(t, c, t.Context(), Options{TTL: time.Minute, NoRenewal: true})
@@ -173,7 +128,7 @@ func TestNoRenewalEndsWithTheLease(t *testing.T) {
 func TestSlowServerDelaysNoOtherClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow, fast := New(&hangingLocker{Local()}), New(Local())
+		slow, fast := New(&fake{Locker: Local(), extended: hang}), New(Local())
 		var onSlow, onFast []*Lock
 		for i := range 10 {
 			onSlow = append(onSlow, mustAcquireKey(t, slow, fmt.Sprint(i)))
@@ -181,12 +136,8 @@ func TestSlowServerDelaysNoOtherClient(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for i := range onSlow {
-			if err := onSlow[i].Err(); !errors.Is(err, ErrLost) {
-				t.Errorf("on the slow server: %v, want ErrLost", err)
-			}
-			if err := onFast[i].Release(t.Context()); err != nil {
-				t.Errorf("on the other server: %v", err)
-			}
+			check.ErrorIs(t, onSlow[i].Err(), ErrLost)
+			check.NoError(t, onFast[i].Release(t.Context()))
 			_ = onSlow[i].Release(t.Context())
 		}
 	})
@@ -195,30 +146,13 @@ func TestSlowServerDelaysNoOtherClient(t *testing.T) {
 func mustAcquireKey(t *testing.T, c *Client, key string) *Lock {
 	t.Helper()
 	l, err := c.Acquire(t.Context(), key, Options{TTL: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return l
-}
-
-// hangingLocker grants leases whose extensions hang until their context ends.
-type hangingLocker struct{ Locker }
-
-type hangingLease struct{ Lease }
-
-func (h *hangingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	lease, err := h.Locker.TryLock(ctx, key, ttl)
-	return hangingLease{lease}, err
-}
-
-func (hangingLease) Extend(ctx context.Context, _ time.Duration) error {
-	<-ctx.Done()
-	return ctx.Err()
 }
 
 func TestReentryNeedsNoServer(t *testing.T) {
 	t.Parallel()
-	l := &flakyLocker{Locker: Local()}
+	l := &fake{Locker: Local()}
 	c := New(l)
 	h := mustAcquire(t, c, t.Context(), Options{})
 	l.down.Store(true)
@@ -226,18 +160,12 @@ func TestReentryNeedsNoServer(t *testing.T) {
 	if inner.Fence() != h.Fence() {
 		t.Errorf("fence %d inside %d", inner.Fence(), h.Fence())
 	}
-	if err := h.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := inner.Err(); err != nil {
-		t.Errorf("after the outer release: %v", err)
-	}
+	check.NoError(t, h.Release(t.Context()))
+	check.NoError(t, inner.Err())
 	if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
 		t.Errorf("another's try while one shares it: %v, want ErrLocked", err)
 	}
-	if err := inner.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, inner.Release(t.Context()))
 	if _, err := l.Locker.TryLock(t.Context(), "k", time.Second); err != nil {
 		t.Errorf("another's try after both releases: %v", err)
 	}
@@ -247,7 +175,7 @@ func TestReentryNeedsNoServer(t *testing.T) {
 func TestReentryIntoALateLockIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := New(&flakyLocker{Locker: Local()})
+		c := New(&fake{Locker: Local()})
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		stopTimer(c)
 		time.Sleep(30 * time.Second)
@@ -316,7 +244,7 @@ func TestDoReleasesWhenItsFunctionPanics(t *testing.T) {
 
 func TestReleaseWorksAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
-	l := &flakyLocker{Locker: Local()}
+	l := &fake{Locker: Local()}
 	c := New(l)
 	ctx, cancel := context.WithCancel(t.Context())
 	h := mustAcquire(t, c, ctx, Options{})
@@ -361,9 +289,7 @@ func TestCloseReleasesHeldLocksAndEndsWaits(t *testing.T) {
 		}()
 		synctest.Wait()
 		c.Close()
-		if err := <-waited; !errors.Is(err, ErrClosed) {
-			t.Errorf("the waiter: %v, want ErrClosed", err)
-		}
+		check.ErrorIs(t, <-waited, ErrClosed)
 		<-ctx.Done()
 		for what, err := range map[string]error{"Err": held.Err(), "cause": context.Cause(ctx),
 			"Release": held.Release(t.Context())} {

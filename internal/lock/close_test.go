@@ -9,30 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
-
-// slowReleaseLocker is Local. The first release takes a second, the others none.
-type slowReleaseLocker struct {
-	Locker
-	releases atomic.Int64
-}
-
-type slowReleaseLease struct {
-	Lease
-	locker *slowReleaseLocker
-}
-
-func (s *slowReleaseLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	lease, err := s.Locker.TryLock(ctx, key, ttl)
-	return &slowReleaseLease{lease, s}, err
-}
-
-func (l *slowReleaseLease) Release(ctx context.Context) error {
-	if l.locker.releases.Add(1) == 1 {
-		time.Sleep(time.Second)
-	}
-	return l.Lease.Release(ctx)
-}
 
 // eventKinds are the events of a client.
 type eventKinds struct {
@@ -57,14 +36,12 @@ func TestReleaseDuringCloseSendsNoSecondRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var seen eventKinds
-		l := &slowReleaseLocker{Locker: Local()}
+		l := &fake{Locker: Local(), release: func(context.Context) error { time.Sleep(time.Second); return nil }}
 		c := New(l, WithObserver(seen.add))
 		held := mustAcquire(t, c, t.Context(), Options{})
 		go c.Close()
 		synctest.Wait()
-		if err := held.Release(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Errorf("Release = %v, want ErrClosed", err)
-		}
+		check.ErrorIs(t, held.Release(t.Context()), ErrClosed)
 		time.Sleep(time.Minute)
 		if n := l.releases.Load(); n != 1 {
 			t.Errorf("%d requests for the release, want 1", n)

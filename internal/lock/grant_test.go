@@ -1,48 +1,21 @@
 package lock
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
-
-// slowLocker is Local whose replies take some time.
-type slowLocker struct {
-	Locker
-	reply   atomic.Int64 // nanoseconds
-	extends atomic.Int64
-}
-
-type slowLease struct {
-	Lease
-	locker *slowLocker
-}
-
-func (s *slowLocker) await() { time.Sleep(time.Duration(s.reply.Load())) }
-
-func (s *slowLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	lease, err := s.Locker.TryLock(ctx, key, ttl)
-	s.await()
-	return &slowLease{lease, s}, err
-}
-
-func (l *slowLease) Extend(ctx context.Context, ttl time.Duration) error {
-	l.locker.extends.Add(1)
-	err := l.Lease.Extend(ctx, ttl)
-	l.locker.await()
-	return err
-}
 
 func TestLateReplyIsNoLease(t *testing.T) {
 	t.Parallel()
 	const ttl = 30 * time.Second
 	for late, want := range map[time.Duration]error{time.Second: nil, safeTTL(ttl): errLate, 2 * ttl: errLate} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &slowLocker{Locker: Local()}
+			l := &fake{Locker: Local()}
 			l.reply.Store(int64(late))
 			held, err := New(l).Acquire(t.Context(), "k", Options{TTL: ttl})
 			if !errors.Is(err, want) {
@@ -61,7 +34,7 @@ func TestLateReplyIsNoLease(t *testing.T) {
 func TestWaitOutlastsALateReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &slowLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		l.reply.Store(int64(30 * time.Second))
 		go func() {
 			time.Sleep(20 * time.Second)
@@ -79,7 +52,7 @@ func TestWaitOutlastsALateReply(t *testing.T) {
 func TestReleaseAfterALossFreesTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &flakyLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		h := mustAcquire(t, New(l), t.Context(), Options{TTL: 30 * time.Second})
 		l.down.Store(true)
 		<-h.Done()
@@ -87,9 +60,7 @@ func TestReleaseAfterALossFreesTheKey(t *testing.T) {
 		if _, err := l.TryLock(t.Context(), "k", time.Second); !errors.Is(err, ErrLocked) {
 			t.Fatalf("another's try before the release: %v, want ErrLocked", err)
 		}
-		if err := h.Release(t.Context()); !errors.Is(err, ErrLost) {
-			t.Errorf("Release = %v, want ErrLost", err)
-		}
+		check.ErrorIs(t, h.Release(t.Context()), ErrLost)
 		if _, err := l.TryLock(t.Context(), "k", time.Second); err != nil {
 			t.Errorf("another's try after the release: %v", err)
 		}
@@ -100,7 +71,7 @@ func TestDeadlineIsCountedFromTheRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const ttl, reply = 30 * time.Second, 4 * time.Second
-		l := &slowLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		l.reply.Store(int64(reply))
 		start := time.Now()
 		h := mustAcquire(t, New(l), t.Context(), Options{TTL: ttl})
@@ -118,11 +89,11 @@ func TestDeadlineIsCountedFromTheRequest(t *testing.T) {
 func TestLostLeaseIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &slowLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		var seen eventKinds
 		c := New(l, WithObserver(seen.add))
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
-		_ = h.grant.lease.(*slowLease).Lease.Release(t.Context())
+		_ = h.grant.lease.(*fakeLease).Lease.Release(t.Context())
 		<-h.Done()
 		time.Sleep(time.Hour)
 		if n := l.extends.Load(); n != 1 {
@@ -139,7 +110,7 @@ func TestLostLeaseIsNotRenewed(t *testing.T) {
 func TestTimerAfterTheDeadlineEndsTheLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &slowLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		stopTimer(c)
@@ -168,34 +139,13 @@ func TestReentryDuringTheLastReleaseIsRefused(t *testing.T) {
 		t.Errorf("%v, want ErrLost", err)
 	}
 	refer(1)
-	if err := h.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-// hangingRelease is Local whose releases get no reply.
-type hangingRelease struct{ Locker }
-
-type hangingReleaseLease struct{ Lease }
-
-func (l hangingRelease) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	lease, err := l.Locker.TryLock(ctx, key, ttl)
-	return hangingReleaseLease{lease}, err
-}
-
-func (hangingReleaseLease) Release(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Hour):
-		return errDown
-	}
+	check.NoError(t, h.Release(t.Context()))
 }
 
 func TestReleaseWithoutAReplyIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := mustAcquire(t, New(hangingRelease{Local()}), t.Context(), Options{TTL: time.Minute})
+		h := mustAcquire(t, New(&fake{Locker: Local(), release: hang}), t.Context(), Options{TTL: time.Minute})
 		start := time.Now()
 		if err := h.Release(t.Context()); err == nil || errors.Is(err, ErrLost) {
 			t.Errorf("Release = %v, want an unknown outcome", err)
@@ -212,11 +162,7 @@ func TestReleasedReentryIsReleasedWhileTheOuterLockIsHeld(t *testing.T) {
 	outer := mustAcquire(t, c, t.Context(), Options{})
 	inner := mustAcquire(t, c, outer.Context(), Options{Reentrant: true})
 	_ = inner.Release(t.Context())
-	if err := inner.Err(); !errors.Is(err, ErrReleased) {
-		t.Errorf("the inner lock: %v, want ErrReleased", err)
-	}
-	if err := outer.Err(); err != nil {
-		t.Errorf("the outer lock: %v, want it held", err)
-	}
+	check.ErrorIs(t, inner.Err(), ErrReleased)
+	check.NoError(t, outer.Err())
 	_ = outer.Release(t.Context())
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // countingLocker is Local with a switch. It counts its requests.
@@ -374,9 +376,7 @@ func TestHolderIsToldThatItsSessionEnded(t *testing.T) {
 		h := mustAcquire(t, New(sessionLocker{Local()}), t.Context(), Options{})
 		close(h.grant.lease.(sessionLease).lost)
 		synctest.Wait()
-		if err := h.Err(); !errors.Is(err, ErrLost) {
-			t.Errorf("%v, want ErrLost", err)
-		}
+		check.ErrorIs(t, h.Err(), ErrLost)
 		_ = h.Release(t.Context())
 	})
 }
@@ -403,67 +403,46 @@ func TestShortWaitOutlastsADeadHolder(t *testing.T) {
 func TestLeaseGrantedAtTheEndOfTheWaitIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &lateLocker{Locker: Local()}
+		l := &lateLocker{fake{Locker: Local(), extended: func(ctx context.Context) error {
+			select {
+			case <-time.After(10 * time.Millisecond):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}}
 		c := New(l)
 		h, err := c.Acquire(t.Context(), "k", Options{Wait: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		_ = h.Release(t.Context())
 	})
 }
 
-type lateLocker struct{ Locker }
-
-type lateLease struct{ Lease }
+type lateLocker struct{ fake }
 
 func (l *lateLocker) Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
 	end, _ := ctx.Deadline()
 	time.Sleep(time.Until(end) - 5*time.Millisecond)
-	lease, err := l.TryLock(ctx, key, ttl)
-	return lateLease{lease}, err
-}
-
-func (l lateLease) Extend(ctx context.Context, ttl time.Duration) error {
-	select {
-	case <-time.After(10 * time.Millisecond):
-		return l.Lease.Extend(ctx, ttl)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// hangingRequests never replies to a request.
-type hangingRequests struct{ Locker }
-
-func (hangingRequests) TryLock(ctx context.Context, _ string, _ time.Duration) (Lease, error) {
-	<-ctx.Done()
-	return nil, context.Cause(ctx)
+	return l.TryLock(ctx, key, ttl)
 }
 
 func TestHangingRequestHardlyOutlastsTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := New(hangingRequests{}).Acquire(t.Context(), "k", Options{Wait: 500 * time.Millisecond})
+		_, err := New(&fake{tryLock: hang}).Acquire(t.Context(), "k", Options{Wait: 500 * time.Millisecond})
 		if took := time.Since(start); err == nil || errors.Is(err, ErrLocked) || took > 750*time.Millisecond {
 			t.Errorf("%v after %s, want an unknown outcome within 750ms", err, took)
 		}
 	})
 }
 
-// strictLocker refuses every ttl.
-type strictLocker struct{ Locker }
-
-func (strictLocker) TryLock(context.Context, string, time.Duration) (Lease, error) {
-	return nil, fmt.Errorf("strict: %w", ErrInvalid)
-}
-
 func TestWaitEndsWhenTheDriverRefusesTheTTL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		refuse := func(context.Context) error { return fmt.Errorf("strict: %w", ErrInvalid) }
 		start := time.Now()
-		_, err := New(strictLocker{}).Acquire(t.Context(), "k", Options{Wait: time.Minute})
+		_, err := New(&fake{tryLock: refuse}).Acquire(t.Context(), "k", Options{Wait: time.Minute})
 		if took := time.Since(start); !errors.Is(err, ErrInvalid) || errors.Is(err, errWaitEnded) || took > 0 {
 			t.Errorf("%v after %s, want ErrInvalid at once", err, took)
 		}
@@ -589,9 +568,7 @@ func TestLongestWaitAndHoldHaveNoEnd(t *testing.T) {
 				first := mustAcquire(t, c, t.Context(), o)
 				time.AfterFunc(time.Hour, func() { _ = first.Release(context.Background()) })
 				second := mustAcquire(t, c, t.Context(), o)
-				if err := second.Err(); err != nil {
-					t.Error(err)
-				}
+				check.NoError(t, second.Err())
 				_ = second.Release(t.Context())
 			})
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A releasingLocker is Local as a BatchReleaser.
@@ -48,12 +50,8 @@ func TestReleaseAllIsReleaseOfEach(t *testing.T) {
 				t.Errorf("batches %v, events %v; want one batch of 3, and 3 of %v", l.batches, events, tc.kind)
 			}
 			for _, held := range locks {
-				if err := held.Release(t.Context()); !errors.Is(err, tc.want) {
-					t.Errorf("Release after ReleaseAll: %v, want %v", err, tc.want)
-				}
-				if err := held.Err(); !errors.Is(err, ErrReleased) {
-					t.Errorf("Err: %v, want ErrReleased", err)
-				}
+				check.ErrorIs(t, held.Release(t.Context()), tc.want)
+				check.ErrorIs(t, held.Err(), ErrReleased)
 			}
 			if !errors.Is(context.Cause(ctx), ErrReleased) {
 				t.Errorf("the context's cause is %v, want ErrReleased", context.Cause(ctx))
@@ -66,9 +64,7 @@ func acquireN(t *testing.T, c *Client, n int) (locks []*Lock) {
 	t.Helper()
 	for i := range n {
 		l, err := c.Acquire(t.Context(), fmt.Sprint("k", i), Options{TTL: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		locks = append(locks, l)
 	}
 	return locks
@@ -81,9 +77,7 @@ func TestReleaseAllReleasesNoLeaseThatOthersShare(t *testing.T) {
 	defer c.Close()
 	outer := acquireN(t, c, 2)
 	inner, err := c.Acquire(outer[0].Context(), "k0", Options{Reentrant: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	_ = outer[1].Release(t.Context())
 	c.ReleaseAll(t.Context(), outer)
 	if len(l.batches) != 1 || len(l.batches[0]) != 0 || inner.Err() != nil {

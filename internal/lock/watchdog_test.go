@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // batchLocker is Local as a BatchExtender. It counts the batches.
@@ -35,9 +37,7 @@ func TestTenThousandHeldLocksCostAHundredCalls(t *testing.T) {
 		locks := make([]*Lock, count)
 		for i := range locks {
 			h, err := c.Acquire(t.Context(), fmt.Sprint(i), Options{TTL: ttl})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			locks[i] = h
 			time.Sleep(ttl / 3 / count) // spread over a renewal period
 		}
@@ -49,9 +49,7 @@ func TestTenThousandHeldLocksCostAHundredCalls(t *testing.T) {
 			t.Errorf("%d calls in %d times a third of the ttl, want about 100 in each", n, periods)
 		}
 		for _, h := range locks {
-			if err := h.Release(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, h.Release(t.Context()))
 		}
 		if len(c.watchdog.grants) != 0 {
 			t.Error("the watchdog keeps released locks")
@@ -63,9 +61,7 @@ func TestUncontendedLockAllocatesLittle(t *testing.T) {
 	c, ctx := New(None()), t.Context()
 	allocs := testing.AllocsPerRun(1000, func() {
 		h, err := c.Acquire(ctx, "redis_lock:userId:42", Options{TTL: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		_ = h.Release(ctx)
 	})
 	if allocs > 9 { // two for the lock, one for the lease, the rest for the context of the release
@@ -100,13 +96,9 @@ func TestLateRenewalIsReported(t *testing.T) {
 					}
 				}))
 			l, err := c.Acquire(t.Context(), "key", Options{TTL: ttl})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			time.Sleep(ttl - time.Second)
-			if err := l.Release(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, l.Release(t.Context()))
 			if first := <-renewals; first != want {
 				t.Errorf("outage of %s: first renewal %v, want %v", outage, first, want)
 			}
@@ -119,24 +111,18 @@ func TestLateRenewalIsReported(t *testing.T) {
 func TestErrReportsALossBeforeTheTimerDoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &flakyLocker{Locker: Local()}
+		l := &fake{Locker: Local()}
 		var seen eventKinds
 		c := New(l, WithObserver(seen.add))
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		ctx, done := h.Context(), h.Done()
 		stopTimer(c)
 		time.Sleep(29 * time.Second)
-		if err := h.Err(); err != nil {
-			t.Fatalf("before the deadline: %v", err)
-		}
+		check.NoError(t, h.Err())
 		time.Sleep(time.Second)
-		if err := h.Err(); !errors.Is(err, ErrLost) {
-			t.Fatalf("after the deadline: %v, want ErrLost", err)
-		}
+		check.ErrorIs(t, h.Err(), ErrLost)
 		wantEnded(t, ctx, done)
-		if err := h.Release(t.Context()); !errors.Is(err, ErrLost) {
-			t.Errorf("Release = %v, want ErrLost", err)
-		}
+		check.ErrorIs(t, h.Release(t.Context()), ErrLost)
 		if kinds := seen.all(); !slices.Equal(kinds, []EventKind{EventAcquired, EventLost}) {
 			t.Errorf("events %v, want EventAcquired and EventLost", kinds)
 		}
@@ -154,9 +140,7 @@ func TestErrCountsTheTimeOfASuspension(t *testing.T) {
 	c.watchdog.mu.Lock()
 	h.grant.extended.boot -= 31 * time.Second
 	c.watchdog.mu.Unlock()
-	if err := h.Err(); !errors.Is(err, ErrLost) {
-		t.Errorf("%v, want ErrLost", err)
-	}
+	check.ErrorIs(t, h.Err(), ErrLost)
 	wantEnded(t, h.Context(), h.Done())
 	_ = h.Release(t.Context())
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -50,15 +51,11 @@ func conversation(t *testing.T, l Lock, commands ...func(in io.Writer)) []Line {
 		command(inW)
 	}
 	_ = inW.Close()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, <-done)
 	var lines []Line
 	for text := range strings.Lines(out.String()) {
 		l, err := ParseLine(strings.TrimSuffix(text, "\n"))
-		if err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
 		if n := len(lines) - 1; n < 0 || lines[n].Word != l.Word {
 			lines = append(lines, l)
 		}
@@ -90,9 +87,7 @@ func TestHolderSaysWhatItsLockSays(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 		other, err := c.Acquire(t.Context(), "k", lock.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		got = words(conversation(t, FromClient(c), send("acquire k 3000 500", time.Second)))
 		if want := []Word{Ready, Refused}; !slices.Equal(got, want) {
 			t.Errorf("of a held lock: %v, want %v", got, want)

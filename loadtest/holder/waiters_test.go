@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -15,12 +16,8 @@ func TestEachOfManyWaitersHoldsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counted{Lock: FromClient(lock.New(lock.Local()))}
 		held, err := Waiters(c, 100).Acquire(t.Context(), "k", time.Second, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := held.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, err)
+		check.NoError(t, held.Release(t.Context()))
 		if c.acquired != 100 {
 			t.Errorf("%d waiters held, want 100", c.acquired)
 		}
@@ -45,9 +42,7 @@ func TestWaitersFindTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		held, err := Waiters(FromClient(lock.New(lock.None())), 2).Acquire(t.Context(), "k", time.Second, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		synctest.Wait()
 		if err := held.Release(t.Context()); err == nil || !strings.Contains(err.Error(), errTwoAtOnce.Error()) {
 			t.Errorf("%v, want %v", err, errTwoAtOnce)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/browser/axe"
@@ -32,19 +33,13 @@ func TestProblemsOfABadPageAreFound(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	b, err := browser.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(b.Stop)
 	p, err := b.Open(server.URL+"/", browser.Look{Width: 800, Height: 600}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(p.Close)
 	violations, err := axe.Check(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	all := strings.Join(p.Problems(), "\n")
 	for _, problem := range []string{"an error", "an exception", "request to another origin: http://127.0.0.1:9/",
 		"Content Security Policy"} {

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // MeasureCPU resets the timer of b and returns a function that reports the CPU
@@ -29,9 +31,7 @@ func MeasureCPU(b *testing.B) (report func()) {
 func ownCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 

@@ -2,16 +2,12 @@ package labtest
 
 import (
 	"testing"
-	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
-// Eventually calls ok until it returns true. It fails the test if that takes
-// more than a minute, which a busy machine does not need.
+// Eventually is check.Eventually.
 func Eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within a minute: %s", what)
-		}
-	}
+	check.Eventually(tb, what, ok)
 }

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -29,9 +29,7 @@ type Java struct {
 func StartJava(tb testing.TB, dir string, args ...string) *Java {
 	tb.Helper()
 	port, err := lab.FreePort()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	j := &Java{address: fmt.Sprintf("127.0.0.1:%d", port)}
 	classes := BuildJava(tb, dir)
 	command := []string{"-Xmx256m", "-cp", classes, "Interop"}
@@ -51,9 +49,7 @@ func StartJava(tb testing.TB, dir string, args ...string) *Java {
 			return err
 		},
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(j.Kill)
 	return j
 }
@@ -63,17 +59,13 @@ func StartJava(tb testing.TB, dir string, args ...string) *Java {
 func BuildJava(tb testing.TB, dir string) string {
 	tb.Helper()
 	project, err := filepath.Abs(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	// Without a timeout: Maven downloads the libraries at the first run.
 	err = lab.Run(tb.Context(), lab.Program{
 		Name: "maven", Path: mustLookPath(tb, "mvn"), Dir: mustDir(tb),
 		Args: []string{"-q", "-B", "-f", filepath.Join(project, "pom.xml"), "compile", "dependency:copy-dependencies"},
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	target := filepath.Join(project, "target")
 	return filepath.Join(target, "classes") + ":" + filepath.Join(target, "dependency", "*")
 }
@@ -81,18 +73,14 @@ func BuildJava(tb testing.TB, dir string) string {
 func mustLookPath(tb testing.TB, name string) string {
 	tb.Helper()
 	path, err := lab.LookPath(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return path
 }
 
 func mustDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := Lab(tb).Dir("java")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return dir
 }
 
@@ -100,9 +88,7 @@ func mustDir(tb testing.TB) string {
 func JavaVersion(tb testing.TB, dir, artifact string) string {
 	tb.Helper()
 	pom, err := os.ReadFile(filepath.Join(dir, "pom.xml"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	_, rest, _ := strings.Cut(string(pom), "<artifactId>"+artifact+"</artifactId>")
 	_, rest, _ = strings.Cut(rest, "<version>")
 	version, _, found := strings.Cut(rest, "</version>")
@@ -122,9 +108,7 @@ type JavaThread struct {
 func (j *Java) Thread(tb testing.TB) *JavaThread {
 	tb.Helper()
 	conn, err := net.Dial("tcp", j.address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = conn.Close() })
 	return &JavaThread{conn, bufio.NewReader(conn)}
 }
@@ -162,21 +146,7 @@ func (th *JavaThread) CallAsync(command ...any) <-chan string {
 // WantReply waits for a reply and fails the test unless it is want.
 func WantReply(tb testing.TB, what string, reply <-chan string, want string) {
 	tb.Helper()
-	select {
-	case got := <-reply:
-		if got != want {
-			tb.Fatalf("%s: %q, want %q", what, got, want)
-		}
-	case <-time.After(time.Minute):
-		tb.Fatalf("%s: no reply", what)
-	}
-}
-
-// NeedInterop skips a test that runs another language's library, unless `make
-// interop` runs it.
-func NeedInterop(tb testing.TB) {
-	tb.Helper()
-	if os.Getenv("INTEROP") == "" {
-		tb.Skip("the tests with Java's libraries run by `make interop`")
+	if got := check.Receive(tb, what, reply); got != want {
+		tb.Fatalf("%s: %q, want %q", what, got, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/migrations"
@@ -109,7 +110,7 @@ func Lab(tb testing.TB) *lab.Lab {
 // Redis starts a Redis for this test alone, with args added to its command line.
 func Redis(tb testing.TB, args ...string) *lab.Redis {
 	tb.Helper()
-	return startFor(tb, func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedis(l, args...) })
+	return Start(tb, func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedis(l, args...) })
 }
 
 // Dial returns a client of r that is closed when the test ends.
@@ -123,9 +124,7 @@ func Dial(tb testing.TB, r *lab.Redis) redis.UniversalClient {
 func DialURL(tb testing.TB, url string) redis.UniversalClient {
 	tb.Helper()
 	rdb, err := connect.Redis(url, 64)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -135,7 +134,7 @@ func DialURL(tb testing.TB, url string) redis.UniversalClient {
 // by DSN or DB.
 func MySQL(tb testing.TB, args ...string) *lab.MySQL {
 	tb.Helper()
-	return startFor(tb, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l, args...) })
+	return Start(tb, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l, args...) })
 }
 
 // EmptyDatabase creates a database without tables in m and returns its DSN.
@@ -145,9 +144,7 @@ func EmptyDatabase(tb testing.TB, m *lab.MySQL) string {
 	defer cancel()
 	name := fmt.Sprintf("t%d", counter.Add(1))
 	dsn, err := m.Create(ctx, name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return dsn
 }
 
@@ -164,9 +161,7 @@ func DSN(tb testing.TB) string {
 // Migrate applies all migrations to db.
 func Migrate(tb testing.TB, db *sqlx.DB) {
 	tb.Helper()
-	if err := migrations.Up(context.Background(), db.DB); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, migrations.Up(context.Background(), db.DB))
 }
 
 // DB returns a connection pool of a migrated database for this test alone.

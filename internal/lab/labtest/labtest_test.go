@@ -3,6 +3,7 @@ package labtest_test
 import (
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -16,16 +17,12 @@ func TestMySQLAndRedisServeRequests(t *testing.T) {
 	db := labtest.DB(t)
 	var isolation string
 	if err := db.GetContext(t.Context(), &isolation, "SELECT @@tx_isolation"); err != nil {
-		if err := db.GetContext(t.Context(), &isolation, "SELECT @@transaction_isolation"); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, db.GetContext(t.Context(), &isolation, "SELECT @@transaction_isolation"))
 	}
 	if isolation != "READ-COMMITTED" {
 		t.Errorf("isolation = %s, want READ-COMMITTED", isolation)
 	}
-	if err := labtest.Dial(t, labtest.Redis(t)).Ping(t.Context()).Err(); err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, labtest.Dial(t, labtest.Redis(t)).Ping(t.Context()).Err())
 }
 
 func TestLockServersStart(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 )
 
@@ -16,16 +17,12 @@ import (
 func Open(tb testing.TB, dsn string, options ...connect.Option) *sqlx.DB {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
 	db, err := connect.MySQL(cfg.FormatDSN(), 32, options...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // Sentinels returns the exported Err… variables of the package in dir, with their
@@ -17,9 +19,7 @@ import (
 func Sentinels(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	found := map[string]string{}
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {

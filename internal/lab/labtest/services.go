@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -59,23 +60,23 @@ func SharedZooKeeper(tb testing.TB) *lab.ZooKeeper {
 // Memcached starts a memcached for this test alone.
 func Memcached(tb testing.TB) *lab.Server {
 	tb.Helper()
-	return startFor(tb, lab.StartMemcached)
+	return Start(tb, lab.StartMemcached)
 }
 
 // Etcd starts an etcd for this test alone.
 func Etcd(tb testing.TB) *lab.Server {
 	tb.Helper()
-	return startFor(tb, lab.StartEtcd)
+	return Start(tb, lab.StartEtcd)
 }
 
 // ZooKeeper starts a ZooKeeper for this test alone.
 func ZooKeeper(tb testing.TB) *lab.ZooKeeper {
 	tb.Helper()
-	return startFor(tb, lab.StartZooKeeper)
+	return Start(tb, lab.StartZooKeeper)
 }
 
-// startFor starts a server that is killed when the test ends.
-func startFor[S interface{ Kill() }](tb testing.TB, start func(*lab.Lab) (S, error)) S {
+// Start starts a server that is killed when the test ends.
+func Start[S interface{ Kill() }](tb testing.TB, start func(*lab.Lab) (S, error)) S {
 	tb.Helper()
 	l := Lab(tb)
 	s := mustStart(tb, func() (S, error) { return start(l) })
@@ -87,9 +88,7 @@ func startFor[S interface{ Kill() }](tb testing.TB, start func(*lab.Lab) (S, err
 func mustStart[S any](tb testing.TB, start func() (S, error)) S {
 	tb.Helper()
 	s, err := start()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return s
 }
 
@@ -97,7 +96,7 @@ func mustStart[S any](tb testing.TB, start func() (S, error)) S {
 // test alone.
 func Topology(tb testing.TB, name string) *lab.Topology {
 	tb.Helper()
-	return startFor(tb, func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, name) })
+	return Start(tb, func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, name) })
 }
 
 // Galera starts a Galera cluster of n nodes for this test alone, with args added
@@ -109,7 +108,7 @@ func Galera(tb testing.TB, n int, args ...string) *lab.Galera {
 		tb.Skip("MariaDB's packages for " + runtime.GOOS + " have no Galera")
 	}
 	needServer(tb, (*lab.MySQL).HasGalera, lab.ErrNoGalera)
-	return startFor(tb, func(l *lab.Lab) (*lab.Galera, error) { return lab.StartGalera(l, n, args...) })
+	return Start(tb, func(l *lab.Lab) (*lab.Galera, error) { return lab.StartGalera(l, n, args...) })
 }
 
 // ReplicationGroup starts a MySQL replication group of n members for this test alone,
@@ -118,7 +117,7 @@ func Galera(tb testing.TB, n int, args ...string) *lab.Galera {
 func ReplicationGroup(tb testing.TB, mode lab.GroupMode, n int, args ...string) *lab.ReplicationGroup {
 	tb.Helper()
 	needServer(tb, (*lab.MySQL).HasGroupReplication, lab.ErrNoGroupReplication)
-	return startFor(tb, func(l *lab.Lab) (*lab.ReplicationGroup, error) {
+	return Start(tb, func(l *lab.Lab) (*lab.ReplicationGroup, error) {
 		return lab.StartReplicationGroup(l, mode, n, args...)
 	})
 }
@@ -139,14 +138,14 @@ func needServer(tb testing.TB, has func(*lab.MySQL, context.Context) error, lack
 func ZooKeeperEnsemble(tb testing.TB) *lab.Ensemble {
 	tb.Helper()
 	needNetwork(tb)
-	return startFor(tb, lab.StartZooKeeperEnsemble)
+	return Start(tb, lab.StartZooKeeperEnsemble)
 }
 
 // EtcdEnsemble starts an etcd of three members for this test alone.
 func EtcdEnsemble(tb testing.TB) *lab.Ensemble {
 	tb.Helper()
 	needNetwork(tb)
-	return startFor(tb, lab.StartEtcdEnsemble)
+	return Start(tb, lab.StartEtcdEnsemble)
 }
 
 // needNetwork skips the test where there are no network namespaces.

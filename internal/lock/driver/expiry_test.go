@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 )
@@ -72,14 +73,10 @@ func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
 				var e driver.Expiry
 				e.Begin(time.Now().Add(ttl))
 				if tc.before != nil {
-					if err := tc.before(&e); err != nil {
-						t.Fatal(err)
-					}
+					check.NoError(t, tc.before(&e))
 				}
 				time.Sleep(tc.pass)
-				if err := e.Release(tc.reply.remove); !errors.Is(err, tc.want) {
-					t.Errorf("Release = %v, want %v", err, tc.want)
-				}
+				check.ErrorIs(t, e.Release(tc.reply.remove), tc.want)
 				if ended := e.Ended(); ended != (tc.reply.err == nil) {
 					t.Errorf("Ended = %t after the reply %+v", ended, tc.reply)
 				}
@@ -92,12 +89,8 @@ func TestSecondReleaseReturnsErrLostWithoutARequest(t *testing.T) {
 	t.Parallel()
 	var e driver.Expiry
 	e.Begin(time.Now().Add(ttl))
-	if err := e.Release(serverReply{err: errNoReply}.remove); !errors.Is(err, errNoReply) {
-		t.Errorf("Release without a reply = %v, want its error", err)
-	}
-	if err := e.Release(serverReply{repeated: true}.remove); err != nil {
-		t.Errorf("Release after one without a reply = %v", err)
-	}
+	check.ErrorIs(t, e.Release(serverReply{err: errNoReply}.remove), errNoReply)
+	check.NoError(t, e.Release(serverReply{repeated: true}.remove))
 	err := e.Release(func() (bool, bool, error) {
 		t.Error("the second Release sent a request")
 		return true, false, nil
@@ -137,9 +130,7 @@ func TestReleaseIsNotMistakenForALoss(t *testing.T) {
 		e.Begin(end)
 		e.Extending(end)
 		err := e.Release(func() (found, repeated bool, err error) {
-			if err := e.Extended(false, end); !errors.Is(err, lock.ErrLost) {
-				t.Errorf("Extended during a Release = %v, want ErrLost", err)
-			}
+			check.ErrorIs(t, e.Extended(false, end), lock.ErrLost)
 			return reply.remove()
 		})
 		if !errors.Is(err, want) {
@@ -157,9 +148,7 @@ func TestExtendedLeaseThatTheServerDoesNotHaveIsLost(t *testing.T) {
 	if err := e.Extended(false, end); !errors.Is(err, lock.ErrLost) || !e.Ended() {
 		t.Errorf("Extended = %v, ended %t, want ErrLost and true", err, e.Ended())
 	}
-	if err := e.Extended(true, end); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extended after the loss = %v, want ErrLost", err)
-	}
+	check.ErrorIs(t, e.Extended(true, end), lock.ErrLost)
 }
 
 // The server extends the lease just before another goroutine releases it.
@@ -170,7 +159,5 @@ func TestExtensionOfAReleasedLeaseReturnsErrLost(t *testing.T) {
 	e.Begin(end)
 	e.Extending(end)
 	e.End()
-	if err := e.Extended(true, end); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extended = %v, want ErrLost", err)
-	}
+	check.ErrorIs(t, e.Extended(true, end), lock.ErrLost)
 }

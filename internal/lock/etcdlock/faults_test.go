@@ -3,12 +3,12 @@ package etcdlock_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -16,17 +16,6 @@ import (
 	"example.com/flashsale/internal/lock/etcdlock"
 	"example.com/flashsale/internal/lock/locktest"
 )
-
-func socket(e *lab.Server) string { return strings.TrimPrefix(e.Address, "unix://") }
-
-// The client's requests end with their context only, so each gets one.
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	server := labtest.SharedEtcd(t)
-	locktest.RunFaults(t, promises, false, "unix", socket(server), func(tb testing.TB, hostport string) lock.Locker {
-		return timedLocker{etcdlock.New(dialEndpoint(tb, "http://"+hostport))}
-	})
-}
 
 const requestTimeout = time.Second
 
@@ -58,11 +47,7 @@ func (l timedLease) Release(ctx context.Context) error {
 func TestLostReplyIsFoundOut(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedEtcd(t)
-	proxy, err := faultproxy.New("unix", socket(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	proxy := locktest.Proxy(t, server.Address)
 	faulty, healthy := etcdlock.New(dialEndpoint(t, "http://"+proxy.Addr())), etcdlock.New(dial(t, server))
 	for name, acquire := range map[string]func(context.Context, string, time.Duration) (lock.Lease, error){
 		"TryLock": faulty.TryLock, "Lock": faulty.Lock,
@@ -74,46 +59,13 @@ func TestLostReplyIsFoundOut(t *testing.T) {
 		if err != nil || proxy.Hits() != 1 {
 			t.Fatalf("%s with %d lost replies: %v", name, proxy.Hits(), err)
 		}
-		if _, err := healthy.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-			t.Errorf("TryLock of a held key: %v, want ErrLocked", err)
-		}
+		locktest.WantLocked(t, healthy, key)
 		loseReply()
 		if err := lease.Release(t.Context()); err != nil || proxy.Hits() != 1 {
 			t.Errorf("Release after %s with %d lost replies: %v", name, proxy.Hits(), err)
 		}
-		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-			t.Errorf("second Release: %v, want ErrLost", err)
-		}
-		mustTryLock(t, healthy, key, time.Minute)
-	}
-}
-
-// etcd does not reply. When it does again, it still has the request whose caller
-// has given up. Releasing it has to be repeated until it has come.
-func TestStalledServerLeavesNoKey(t *testing.T) {
-	t.Parallel()
-	server := labtest.Etcd(t)
-	l, healthy := etcdlock.New(dial(t, server)), etcdlock.New(dial(t, server))
-	if err := mustTryLock(t, l, "connects", time.Minute).Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	idle := mustTryLock(t, l, "other", time.Minute)
-	for name, acquire := range map[string]func(context.Context, string, time.Duration) (lock.Lease, error){
-		"TryLock": l.TryLock, "Lock": l.Lock,
-	} {
-		server.Pause()
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		_, err := acquire(ctx, name, time.Minute)
-		cancel()
-		if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
-			t.Errorf("%s of a paused server: %v, want an unknown outcome", name, err)
-		}
-		server.Resume()
-		l.Drain(t.Context())
-		mustTryLock(t, healthy, name, time.Minute)
-	}
-	if err := idle.Release(t.Context()); err != nil {
-		t.Error(err)
+		check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
+		locktest.MustTryLock(t, healthy, key, time.Minute)
 	}
 }
 
@@ -121,14 +73,10 @@ func TestStalledServerLeavesNoKey(t *testing.T) {
 func TestSilentServerIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedEtcd(t)
-	proxy, err := faultproxy.New("unix", socket(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	proxy := locktest.Proxy(t, server.Address)
 	waiter, key := etcdlock.New(dialEndpoint(t, "http://"+proxy.Addr())), labtest.Name(t)
 	cli := dial(t, server)
-	held := mustTryLock(t, etcdlock.New(cli), key, time.Minute)
+	held := locktest.MustTryLock(t, etcdlock.New(cli), key, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error, 1)
@@ -144,12 +92,10 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 	if err := <-returned; err == nil || errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Lock on a silent server: %v, want the cause and no ErrLocked", err)
 	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 	proxy.Heal()
 	waiter.Drain(t.Context())
-	mustTryLock(t, etcdlock.New(cli), key, time.Minute)
+	locktest.MustTryLock(t, etcdlock.New(cli), key, time.Minute)
 }
 
 // A waiter that is behind held, through a proxy that has been partitioned since it
@@ -163,14 +109,10 @@ type waiter struct {
 
 func cutOffWhileWaiting(t *testing.T, server *lab.Server) waiter {
 	t.Helper()
-	proxy, err := faultproxy.New("unix", socket(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	proxy := locktest.Proxy(t, server.Address)
 	direct, key := dial(t, server), labtest.Name(t)
-	w := waiter{dialEndpoint(t, "http://"+proxy.Addr()), mustTryLock(t, etcdlock.New(direct), key, time.Minute), proxy,
-		make(chan error, 1)}
+	held := locktest.MustTryLock(t, etcdlock.New(direct), key, time.Minute)
+	w := waiter{dialEndpoint(t, "http://"+proxy.Addr()), held, proxy, make(chan error, 1)}
 	proxy.PartitionAfter(etcdKeys(t, direct, key)[0])
 	go func() {
 		_, err := etcdlock.New(w.cli).Lock(t.Context(), key, time.Minute)
@@ -191,18 +133,12 @@ func TestWaiterKeepsItsPlaceWhenEtcdHasCompacted(t *testing.T) {
 	<-w.cli.Watch(t.Context(), "another", clientv3.WithCreatedNotify()) // the replies come in order
 	w.proxy.Partition()
 	put, err := direct.Put(t.Context(), "other", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := direct.Compact(t.Context(), put.Header.Revision); err != nil {
 		t.Fatal(err)
 	}
 	w.proxy.Disconnect()
 	w.proxy.Heal()
-	if err := w.held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-w.returned; err != nil {
-		t.Errorf("Lock after the holder's release: %v", err)
-	}
+	check.NoError(t, w.held.Release(t.Context()))
+	check.NoError(t, <-w.returned)
 }

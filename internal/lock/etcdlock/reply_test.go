@@ -8,7 +8,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A put that is repeated because its reply was lost finds the key that the
@@ -17,14 +19,9 @@ func TestPutSucceedsAfterALostReply(t *testing.T) {
 	t.Parallel()
 	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
 		Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer cli.Close()
-	held, err := New(cli).TryLock(t.Context(), labtest.Name(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := locktest.MustTryLock(t, New(cli), labtest.Name(t), time.Minute)
 	fence := held.Fence()
 	for _, repeat := range []func(*lease, context.Context) error{(*lease).tryLock, (*lease).lock} {
 		if err := repeat(held.(*lease), t.Context()); err != nil || held.Fence() != fence {
@@ -38,19 +35,12 @@ func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
 		Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer cli.Close()
 	l := New(cli)
-	held, err := l.TryLock(t.Context(), labtest.Name(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := locktest.MustTryLock(t, l, labtest.Name(t), time.Minute)
 	held.(*lease).uncertain = true
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 	if len(l.idle.leases) != 0 {
 		t.Error("the etcd lease is kept for the next lock")
 	}
@@ -61,15 +51,10 @@ func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
 	t.Parallel()
 	server := labtest.Etcd(t)
 	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Address}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer cli.Close()
 	l := New(cli)
-	held, err := l.TryLock(t.Context(), "k", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := locktest.MustTryLock(t, l, "k", time.Minute)
 	server.Pause()
 	uncertain := held.(*lease)
 	uncertain.uncertain = true
@@ -86,24 +71,17 @@ func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
 	t.Parallel()
 	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
 		Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer cli.Close()
 	l := New(cli)
-	held, err := l.TryLock(t.Context(), labtest.Name(t), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := locktest.MustTryLock(t, l, labtest.Name(t), time.Minute)
 	holder := held.(*lease)
 	waiter := &lease{locker: l, cli: cli, prefix: holder.prefix, etcdKey: holder.prefix + "waiter"}
 	before, err := waiter.put(t.Context(), clientv3.Compare(clientv3.CreateRevision(waiter.etcdKey), "=", 0))
 	if err != nil || before.predecessor != holder.etcdKey {
 		t.Fatalf("behind %q, %v, want the holder %q", before.predecessor, err, holder.etcdKey)
 	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if after, err := waiter.nextPlace(ctx, before); err != nil || after.predecessor != "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -23,7 +24,7 @@ func (s suite) openBlockingLocker(t *testing.T) lock.BlockingLocker {
 func (s suite) lockWaitsForRelease(t *testing.T) {
 	t.Parallel()
 	l, key := s.openBlockingLocker(t), newKey()
-	first := mustTryLock(t, s.open(t), key, longTTL)
+	first := MustTryLock(t, s.open(t), key, longTTL)
 	returned := make(chan error, 1)
 	go func() {
 		lease, err := l.Lock(t.Context(), key, longTTL)
@@ -37,10 +38,10 @@ func (s suite) lockWaitsForRelease(t *testing.T) {
 		t.Fatalf("Lock of a locked key did not wait: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	noError(t, "Release", first.Release(t.Context()))
+	check.NoError(t, first.Release(t.Context()))
 	select {
 	case err := <-returned:
-		noError(t, "Lock", err)
+		check.NoError(t, err)
 	case <-time.After(timeout):
 		t.Fatalf("Lock still waits %s after Release", timeout)
 	}
@@ -49,15 +50,15 @@ func (s suite) lockWaitsForRelease(t *testing.T) {
 func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	l, key := s.openBlockingLocker(t), newKey()
-	first := mustTryLock(t, s.open(t), key, longTTL)
+	first := MustTryLock(t, s.open(t), key, longTTL)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err := l.Lock(ctx, key, longTTL)
 	if !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Lock whose context ended: %v, want ErrLocked and the cause of the context", err)
 	}
-	noError(t, "Release", first.Release(t.Context()))
-	mustTryLock(t, s.open(t), key, longTTL) // the cancelled waiter is no longer queued
+	check.NoError(t, first.Release(t.Context()))
+	MustTryLock(t, s.open(t), key, longTTL) // the cancelled waiter is no longer queued
 }
 
 // A signallingLocker closes locking at the first call of Lock.
@@ -76,7 +77,7 @@ func (l signallingLocker) Lock(ctx context.Context, key string, ttl time.Duratio
 func (s suite) waiterBehindAQueuedOneIsRefused(t *testing.T) {
 	t.Parallel()
 	l, key := signallingLocker{s.openBlockingLocker(t), make(chan struct{})}, newKey()
-	mustTryLock(t, s.open(t), key, longTTL)
+	MustTryLock(t, s.open(t), key, longTTL)
 	c, done := lock.New(l), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

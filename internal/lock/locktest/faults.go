@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lock"
 )
@@ -13,13 +14,14 @@ import (
 // is lost, the driver must return neither ErrLocked nor ErrLost for it, and no
 // key may stay locked for longer than its lease.
 //
-// The service is at network and address. open returns a client that connects
+// The service is at address, as labtest.Proxy takes it. open returns a client that connects
 // to hostport instead, and that times out on a hanging connection within about
 // a second. retries promises that the client repeats a request that failed, so
 // that one fault causes no error.
-func RunFaults(t *testing.T, p Promises, retries bool, network, address string,
-	open func(tb testing.TB, hostport string) lock.Locker) {
-	s := faultSuite{promises: p, retries: retries, network: network, address: address, open: open}
+func RunFaults(
+	t *testing.T, p Promises, retries bool, address string, open func(tb testing.TB, hostport string) lock.Locker,
+) {
+	s := faultSuite{promises: p, retries: retries, address: address, open: open}
 	for name, fault := range faultproxy.Faults {
 		t.Run(name+"Once", func(t *testing.T) { s.eachOperation(t, fault, 1) })
 		t.Run(name+"Always", func(t *testing.T) { s.eachOperation(t, fault, faultproxy.Always) })
@@ -32,10 +34,10 @@ func RunFaults(t *testing.T, p Promises, retries bool, network, address string,
 }
 
 type faultSuite struct {
-	promises         Promises
-	retries          bool
-	network, address string
-	open             func(testing.TB, string) lock.Locker
+	promises Promises
+	retries  bool
+	address  string
+	open     func(testing.TB, string) lock.Locker
 }
 
 func (s faultSuite) eachOperation(t *testing.T, f faultproxy.Fault, times int) {
@@ -56,13 +58,11 @@ func (s faultSuite) clients(t *testing.T) (faulty, healthy lock.Locker, proxy *f
 	t.Helper()
 	t.Parallel()
 	open := func() (lock.Locker, *faultproxy.Proxy) {
-		proxy, err := faultproxy.New(s.network, s.address)
-		noError(t, "faultproxy", err)
-		t.Cleanup(func() { _ = proxy.Close() })
+		proxy := Proxy(t, s.address)
 		l := s.open(t, proxy.Addr())
-		lease := mustTryLock(t, l, newKey(), longTTL)
-		noError(t, "Extend", lease.Extend(t.Context(), longTTL))
-		noError(t, "Release", lease.Release(t.Context()))
+		lease := MustTryLock(t, l, newKey(), longTTL)
+		check.NoError(t, lease.Extend(t.Context(), longTTL))
+		check.NoError(t, lease.Release(t.Context()))
 		return l, proxy
 	}
 	faulty, proxy = open()
@@ -103,13 +103,13 @@ func (s faultSuite) tryLock(t *testing.T, f faultproxy.Fault, times int) {
 		return err
 	})
 	if err != nil {
-		noError(t, "Release", eventuallyTryLock(t, healthy, key).Release(t.Context()))
+		check.NoError(t, eventuallyTryLock(t, healthy, key).Release(t.Context()))
 		return
 	}
-	wantLocked(t, healthy, key)
-	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
-	noError(t, "Release", lease.Release(t.Context()))
-	next := mustTryLock(t, healthy, key, longTTL)
+	WantLocked(t, healthy, key)
+	check.NoError(t, lease.Extend(t.Context(), longTTL))
+	check.NoError(t, lease.Release(t.Context()))
+	next := MustTryLock(t, healthy, key, longTTL)
 	if s.promises.Fences && next.Fence() <= lease.Fence() {
 		t.Errorf("fence %d after %d, want a higher one", next.Fence(), lease.Fence())
 	}
@@ -118,12 +118,12 @@ func (s faultSuite) tryLock(t *testing.T, f faultproxy.Fault, times int) {
 func (s faultSuite) extend(t *testing.T, f faultproxy.Fault, times int) {
 	faulty, healthy, proxy := s.clients(t)
 	key := newKey()
-	lease := mustTryLock(t, faulty, key, longTTL)
+	lease := MustTryLock(t, faulty, key, longTTL)
 	_ = s.inject(t, proxy, f, times, func() error { return lease.Extend(t.Context(), 2*longTTL) })
-	recovers(t, "Extend", func() error { return lease.Extend(t.Context(), longTTL) })
-	wantLocked(t, healthy, key)
-	noError(t, "Release", lease.Release(t.Context()))
-	mustTryLock(t, healthy, key, longTTL)
+	check.NoError(t, verdict(t, func() error { return lease.Extend(t.Context(), longTTL) }))
+	WantLocked(t, healthy, key)
+	check.NoError(t, lease.Release(t.Context()))
+	MustTryLock(t, healthy, key, longTTL)
 }
 
 func (s faultSuite) extendAll(t *testing.T, f faultproxy.Fault, times int) {
@@ -132,10 +132,10 @@ func (s faultSuite) extendAll(t *testing.T, f faultproxy.Fault, times int) {
 	}
 	faulty, _, proxy := s.clients(t)
 	l := faulty.(lock.BatchExtender)
-	leases := []lock.Lease{mustTryLock(t, l, newKey(), longTTL), mustTryLock(t, l, newKey(), longTTL)}
+	leases := []lock.Lease{MustTryLock(t, l, newKey(), longTTL), MustTryLock(t, l, newKey(), longTTL)}
 	extendAll := func() error { return errors.Join(l.ExtendAll(t.Context(), longTTL, leases)...) }
 	_ = s.inject(t, proxy, f, times, extendAll)
-	recovers(t, "ExtendAll", extendAll)
+	check.NoError(t, verdict(t, extendAll))
 }
 
 func releaseOne(t *testing.T, _ lock.Locker, lease lock.Lease) error {
@@ -155,21 +155,18 @@ func (s faultSuite) release(
 ) {
 	faulty, healthy, proxy := s.clients(t)
 	key := newKey()
-	lease := mustTryLock(t, faulty, key, s.finiteTTL())
+	lease := MustTryLock(t, faulty, key, s.finiteTTL())
 	err := s.inject(t, proxy, f, times, func() error { return release(t, faulty, lease) })
 	if err == nil {
-		mustTryLock(t, healthy, key, longTTL)
+		MustTryLock(t, healthy, key, longTTL)
 		return
 	}
-	recovers(t, "Release", func() error {
-		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-			return err
-		}
-		return nil
-	})
+	if err := verdict(t, func() error { return lease.Release(t.Context()) }); err != nil {
+		check.ErrorIs(t, err, lock.ErrLost)
+	}
 	next := eventuallyTryLock(t, healthy, key)
-	wantLost(t, "Release of a lease that has ended", lease.Release(t.Context()))
-	noError(t, "Release by the next holder", next.Release(t.Context()))
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
+	check.NoError(t, next.Release(t.Context()))
 }
 
 func (s faultSuite) driverReconnectsAfterADisconnect(t *testing.T) {
@@ -178,22 +175,22 @@ func (s faultSuite) driverReconnectsAfterADisconnect(t *testing.T) {
 		t.Skip("the client repeats no requests")
 	}
 	key := newKey()
-	lease := mustTryLock(t, faulty, key, longTTL)
+	lease := MustTryLock(t, faulty, key, longTTL)
 	proxy.Disconnect()
-	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+	check.NoError(t, lease.Extend(t.Context(), longTTL))
 	proxy.Disconnect()
-	noError(t, "Release", lease.Release(t.Context()))
-	mustTryLock(t, healthy, key, longTTL)
+	check.NoError(t, lease.Release(t.Context()))
+	MustTryLock(t, healthy, key, longTTL)
 }
 
 func (s faultSuite) slowConnectionCausesNoError(t *testing.T) {
 	faulty, healthy, proxy := s.clients(t)
 	key := newKey()
 	proxy.Delay(50 * time.Millisecond)
-	lease := mustTryLock(t, faulty, key, longTTL)
-	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
-	wantLocked(t, healthy, key)
-	noError(t, "Release", lease.Release(t.Context()))
+	lease := MustTryLock(t, faulty, key, longTTL)
+	check.NoError(t, lease.Extend(t.Context(), longTTL))
+	WantLocked(t, healthy, key)
+	check.NoError(t, lease.Release(t.Context()))
 }
 
 // notifySendsAfterAReconnect checks that a reconnect makes up for the
@@ -203,10 +200,8 @@ func (s faultSuite) notifySendsAfterAReconnect(t *testing.T) {
 		t.Skip("the driver is no lock.Notifier")
 	}
 	faulty, _, proxy := s.clients(t)
-	wake := make(chan struct{}, 1)
-	mustNotify(t, faulty.(lock.Notifier), newKey(), wake)
-	mustReceive(t, wake, "when Notify began to listen")
+	wake, _ := MustNotify(t, faulty.(lock.Notifier), newKey())
 	drain(wake)
 	proxy.Disconnect()
-	mustReceive(t, wake, "after the reconnect")
+	check.Receive(t, "a notification after the reconnect", wake)
 }

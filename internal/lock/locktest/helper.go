@@ -24,23 +24,30 @@ var keyCount atomic.Int64
 // newKey returns a key that no other subtest or process uses.
 func newKey() string { return fmt.Sprintf("locktest:%d:%d", time.Now().UnixNano(), keyCount.Add(1)) }
 
-// mustTryLock returns the lease of a key that must be free. It repeats a TryLock
-// without a verdict, which is no breach of the contract on a machine that stalls. What
-// that one acquired, the next may be refused by.
-func mustTryLock(t *testing.T, l lock.Locker, key string, ttl time.Duration) lock.Lease {
-	t.Helper()
+// MustTryLock returns the lease of a key that must be free, and releases it when the test
+// ends. It repeats a TryLock without a verdict, which is no breach of the contract on a
+// machine that stalls. What that one acquired, the next may be refused by.
+func MustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
+	tb.Helper()
 	unknown := false
 	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
-		lease, err := l.TryLock(t.Context(), key, ttl)
+		lease, err := l.TryLock(tb.Context(), key, ttl)
 		if err == nil {
-			t.Cleanup(func() { _ = lease.Release(context.Background()) })
+			tb.Cleanup(func() { releaseAtLast(lease) })
 			return lease
 		}
 		unknown = unknown || !errors.Is(err, lock.ErrLocked)
 		if !unknown || time.Now().After(deadline) {
-			t.Fatalf("TryLock: %v, want a lease", err)
+			tb.Fatalf("TryLock: %v, want a lease", err)
 		}
 	}
+}
+
+// releaseAtLast releases a lease at a server that may have ended.
+func releaseAtLast(lease lock.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = lease.Release(ctx)
 }
 
 // eventuallyTryLock repeats TryLock with longTTL until it returns a lease.
@@ -49,7 +56,7 @@ func eventuallyTryLock(t *testing.T, l lock.Locker, key string) lock.Lease {
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		lease, err := l.TryLock(t.Context(), key, longTTL)
 		if err == nil {
-			t.Cleanup(func() { _ = lease.Release(context.Background()) })
+			t.Cleanup(func() { releaseAtLast(lease) })
 			return lease
 		}
 		if !errors.Is(err, lock.ErrLocked) {
@@ -60,50 +67,41 @@ func eventuallyTryLock(t *testing.T, l lock.Locker, key string) lock.Lease {
 	return nil
 }
 
-// recovers repeats a call after a fault until it returns nil: the client may first
-// have to connect again. It must not return a verdict.
-func recovers(t *testing.T, what string, call func() error) {
+// verdict repeats a call until it returns nil or a verdict: after a fault the client may
+// first have to connect again.
+func verdict(t *testing.T, call func() error) (err error) {
 	t.Helper()
-	var err error
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = call(); err == nil {
-			return
-		}
-		if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
-			break
+		if err = call(); err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+			return err
 		}
 	}
-	t.Fatalf("%s after the fault: %v", what, err)
+	t.Fatalf("no verdict within %s: %v", timeout, err)
+	return nil
 }
 
-// wantLocked checks that TryLock refuses the key. As mustTryLock does, it repeats a
+// WantLocked checks that TryLock refuses the key. As MustTryLock does, it repeats a
 // TryLock without a verdict.
-func wantLocked(t *testing.T, l lock.Locker, key string) {
-	t.Helper()
+func WantLocked(tb testing.TB, l lock.Locker, key string) {
+	tb.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
-		lease, err := l.TryLock(t.Context(), key, longTTL)
+		lease, err := l.TryLock(tb.Context(), key, time.Second)
 		switch {
 		case errors.Is(err, lock.ErrLocked):
 			return
 		case err == nil:
 			_ = lease.Release(context.Background())
-			t.Fatal("TryLock of a locked key: a lease, want ErrLocked")
+			tb.Fatal("TryLock of a locked key: a lease, want ErrLocked")
 		case time.Now().After(deadline):
-			t.Fatalf("TryLock of a locked key: %v, want ErrLocked", err)
+			tb.Fatalf("TryLock of a locked key: %v, want ErrLocked", err)
 		}
 	}
 }
 
-func wantLost(t *testing.T, what string, err error) {
-	t.Helper()
-	if !errors.Is(err, lock.ErrLost) {
-		t.Errorf("%s: %v, want ErrLost", what, err)
-	}
-}
-
-func noError(t *testing.T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+// WantUnknown checks that err is no verdict: nobody knows whether the request was run.
+func WantUnknown(tb testing.TB, err error) {
+	tb.Helper()
+	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+		tb.Errorf("%v, want an unknown outcome", err)
 	}
 }

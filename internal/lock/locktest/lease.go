@@ -7,27 +7,42 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
 func (s suite) secondReleaseReturnsErrLost(t *testing.T) {
 	t.Parallel()
-	lease := mustTryLock(t, s.open(t), newKey(), longTTL)
-	noError(t, "Release", lease.Release(t.Context()))
-	wantLost(t, "second Release", lease.Release(t.Context()))
+	lease := MustTryLock(t, s.open(t), newKey(), longTTL)
+	check.NoError(t, lease.Release(t.Context()))
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 }
 
 func (s suite) extendAfterReleaseReturnsErrLost(t *testing.T) {
 	t.Parallel()
 	l, key := s.open(t), newKey()
-	lease := mustTryLock(t, l, key, longTTL)
-	noError(t, "Release", lease.Release(t.Context()))
-	wantLost(t, "Extend after Release", lease.Extend(t.Context(), longTTL))
-	mustTryLock(t, l, key, longTTL)
+	lease := MustTryLock(t, l, key, longTTL)
+	check.NoError(t, lease.Release(t.Context()))
+	check.ErrorIs(t, lease.Extend(t.Context(), longTTL), lock.ErrLost)
+	MustTryLock(t, l, key, longTTL)
 }
 
-// leaseExpiresAfterItsTTL checks that the lease ends not before its ttl and
-// soon after it.
+// A holder that has released its lease is not told that it has lost it.
+func (s suite) releaseDoesNotCloseLost(t *testing.T) {
+	t.Parallel()
+	lease, ok := MustTryLock(t, s.open(t), newKey(), longTTL).(lock.WatchedLease)
+	if !ok {
+		t.Skip("the leases are not watched")
+	}
+	lost := lease.Lost()
+	check.NoError(t, lease.Release(t.Context()))
+	select {
+	case <-lost:
+		t.Error("Lost was closed by Release")
+	case <-time.After(3 * time.Second): // longer than any driver's interval between checks
+	}
+}
+
 // The server may reply to the extension that the lease is gone, because the release
 // was faster. Whichever reply comes first, the lease was released.
 func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
@@ -35,26 +50,28 @@ func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
 	l := s.open(t)
 	batches, ok := l.(lock.BatchReleaser)
 	for i := range 200 {
-		lease := mustTryLock(t, l, newKey(), longTTL)
+		lease := MustTryLock(t, l, newKey(), longTTL)
 		var extension sync.WaitGroup
 		extension.Go(func() { _ = lease.Extend(t.Context(), longTTL) })
 		if ok && i%2 == 0 {
-			noError(t, "ReleaseAll beside Extend", batches.ReleaseAll(t.Context(), []lock.Lease{lease})[0])
+			check.NoError(t, batches.ReleaseAll(t.Context(), []lock.Lease{lease})[0])
 		} else {
-			noError(t, "Release beside Extend", lease.Release(t.Context()))
+			check.NoError(t, lease.Release(t.Context()))
 		}
 		extension.Wait()
 	}
 }
 
+// leaseExpiresAfterItsTTL checks that the lease ends not before its ttl and
+// soon after it.
 func (s suite) leaseExpiresAfterItsTTL(t *testing.T) {
 	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
 	start, ttl := time.Now(), s.shortTTL()
-	lease := mustTryLock(t, a, key, ttl)
+	lease := MustTryLock(t, a, key, ttl)
 	if !s.promises.Exclusive || !s.promises.Expires {
 		time.Sleep(ttl + 2*s.promises.Tick)
-		noError(t, "Extend long after the ttl of a driver that promises no expiry", lease.Extend(t.Context(), longTTL))
+		check.NoError(t, lease.Extend(t.Context(), longTTL))
 		return
 	}
 	eventuallyTryLock(t, b, key)
@@ -70,14 +87,14 @@ func (s suite) leaseExpiresAfterItsTTL(t *testing.T) {
 func (s suite) extendedLeaseOutlivesItsFirstTTL(t *testing.T) {
 	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
-	lease := mustTryLock(t, a, key, s.shortTTL())
-	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+	lease := MustTryLock(t, a, key, s.shortTTL())
+	check.NoError(t, lease.Extend(t.Context(), longTTL))
 	time.Sleep(s.shortTTL() + 2*s.promises.Tick)
 	if s.promises.Exclusive {
-		wantLocked(t, b, key)
+		WantLocked(t, b, key)
 	}
-	noError(t, "Release after the first ttl", lease.Release(t.Context()))
-	mustTryLock(t, b, key, longTTL)
+	check.NoError(t, lease.Release(t.Context()))
+	MustTryLock(t, b, key, longTTL)
 }
 
 // leaseIsNotCutToTheServersUnit leaves a lease just less than a unit. A driver that
@@ -91,7 +108,7 @@ func (s suite) leaseIsNotCutToTheServersUnit(t *testing.T) {
 	const ttl = 4*time.Millisecond - time.Nanosecond
 	for i := range 100 {
 		key, start := newKey(), time.Now()
-		lease := mustTryLock(t, a, key, ttl)
+		lease := MustTryLock(t, a, key, ttl)
 		if i%2 == 1 {
 			start = time.Now()
 			if lease.Extend(t.Context(), ttl) != nil {
@@ -116,13 +133,13 @@ func (s suite) longestTTLIsKeptOrRefused(t *testing.T) {
 		if errors.Is(err, lock.ErrInvalid) {
 			continue
 		}
-		noError(t, "TryLock", err)
+		check.NoError(t, err)
 		time.Sleep(s.shortTTL() + 2*s.promises.Tick)
 		if s.promises.Exclusive {
-			wantLocked(t, s.open(t), key)
+			WantLocked(t, s.open(t), key)
 		}
-		noError(t, "Extend", lease.Extend(t.Context(), ttl))
-		noError(t, "Release", lease.Release(t.Context()))
+		check.NoError(t, lease.Extend(t.Context(), ttl))
+		check.NoError(t, lease.Release(t.Context()))
 	}
 }
 
@@ -133,28 +150,28 @@ func (s suite) expiredAndNext(t *testing.T) (expired, next lock.Lease, third loc
 		t.Skip("the driver promises no expiry")
 	}
 	key = newKey()
-	expired = mustTryLock(t, s.open(t), key, s.shortTTL())
+	expired = MustTryLock(t, s.open(t), key, s.shortTTL())
 	next = eventuallyTryLock(t, s.open(t), key)
 	return expired, next, s.open(t), key
 }
 
 func (s suite) lateReleaseKeepsTheNextLease(t *testing.T) {
 	expired, next, third, key := s.expiredAndNext(t)
-	wantLost(t, "Release of an expired lease", expired.Release(t.Context()))
-	wantLocked(t, third, key)
-	noError(t, "Release by the next holder", next.Release(t.Context()))
+	check.ErrorIs(t, expired.Release(t.Context()), lock.ErrLost)
+	WantLocked(t, third, key)
+	check.NoError(t, next.Release(t.Context()))
 }
 
 // lateExtendKeepsTheNextLease extends to less and to more than the next
 // lease's ttl.
 func (s suite) lateExtendKeepsTheNextLease(t *testing.T) {
 	expired, next, third, key := s.expiredAndNext(t)
-	wantLost(t, "Extend of an expired lease to 1ms", expired.Extend(t.Context(), time.Millisecond))
+	check.ErrorIs(t, expired.Extend(t.Context(), time.Millisecond), lock.ErrLost)
 	time.Sleep(10*time.Millisecond + 2*s.promises.Tick)
-	wantLocked(t, third, key)
-	wantLost(t, "Extend of an expired lease", expired.Extend(t.Context(), 2*longTTL))
-	noError(t, "Release by the next holder", next.Release(t.Context()))
-	mustTryLock(t, third, key, longTTL)
+	WantLocked(t, third, key)
+	check.ErrorIs(t, expired.Extend(t.Context(), 2*longTTL), lock.ErrLost)
+	check.NoError(t, next.Release(t.Context()))
+	MustTryLock(t, third, key, longTTL)
 }
 
 func (s suite) fenceRisesFromLeaseToLease(t *testing.T) {
@@ -162,7 +179,7 @@ func (s suite) fenceRisesFromLeaseToLease(t *testing.T) {
 	a, b, key := s.open(t), s.open(t), newKey()
 	var last uint64
 	for i := range 6 {
-		lease := mustTryLock(t, []lock.Locker{a, b}[i%2], key, longTTL)
+		lease := MustTryLock(t, []lock.Locker{a, b}[i%2], key, longTTL)
 		switch fence := lease.Fence(); {
 		case s.promises.Fences && fence <= last:
 			t.Errorf("fence %d after %d, want a higher one", fence, last)
@@ -171,15 +188,15 @@ func (s suite) fenceRisesFromLeaseToLease(t *testing.T) {
 		default:
 			last = fence
 		}
-		noError(t, "Release", lease.Release(t.Context()))
+		check.NoError(t, lease.Release(t.Context()))
 	}
 }
 
 func (s suite) extendKeepsTheFence(t *testing.T) {
 	t.Parallel()
-	lease := mustTryLock(t, s.open(t), newKey(), longTTL)
+	lease := MustTryLock(t, s.open(t), newKey(), longTTL)
 	fence := lease.Fence()
-	noError(t, "Extend", lease.Extend(t.Context(), longTTL))
+	check.NoError(t, lease.Extend(t.Context(), longTTL))
 	if lease.Fence() != fence {
 		t.Errorf("Extend changed the fence from %d to %d", fence, lease.Fence())
 	}
@@ -195,13 +212,13 @@ func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 	leases, keys := make([]lock.Lease, n), make([]string, n)
 	for i := range leases {
 		keys[i] = newKey()
-		leases[i] = mustTryLock(t, l, keys[i], longTTL)
+		leases[i] = MustTryLock(t, l, keys[i], longTTL)
 	}
 	released := map[int]bool{0: true, 99: true, 100: true, n - 1: true}
 	other := s.open(t)
 	for i := range released {
-		noError(t, "Release", leases[i].Release(t.Context()))
-		mustTryLock(t, other, keys[i], longTTL)
+		check.NoError(t, leases[i].Release(t.Context()))
+		MustTryLock(t, other, keys[i], longTTL)
 	}
 	errs := l.ExtendAll(t.Context(), s.shortTTL(), leases)
 	if len(errs) != n {
@@ -219,7 +236,7 @@ func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 		return
 	}
 	eventuallyTryLock(t, other, keys[1]) // lease 1 was extended to a short ttl
-	wantLocked(t, other, keys[0])        // the lease that followed lease 0 was not
+	WantLocked(t, other, keys[0])        // the lease that followed lease 0 was not
 }
 
 func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
@@ -232,12 +249,12 @@ func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
 	leases, keys := make([]lock.Lease, n), make([]string, n)
 	for i := range leases {
 		keys[i] = newKey()
-		leases[i] = mustTryLock(t, l, keys[i], longTTL)
+		leases[i] = MustTryLock(t, l, keys[i], longTTL)
 	}
 	other, released := s.open(t), map[int]bool{0: true, 99: true, 100: true, n - 1: true}
 	for i := range released {
-		noError(t, "Release", leases[i].Release(t.Context()))
-		mustTryLock(t, other, keys[i], longTTL)
+		check.NoError(t, leases[i].Release(t.Context()))
+		MustTryLock(t, other, keys[i], longTTL)
 	}
 	for _, again := range []bool{false, true} {
 		errs := l.ReleaseAll(t.Context(), leases)
@@ -252,9 +269,9 @@ func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
 	}
 	for i, key := range keys {
 		if released[i] {
-			wantLocked(t, other, key) // the next lease
+			WantLocked(t, other, key) // the next lease
 		} else {
-			mustTryLock(t, other, key, longTTL)
+			MustTryLock(t, other, key, longTTL)
 		}
 	}
 	if got := l.ReleaseAll(t.Context(), nil); len(got) != 0 {

@@ -62,6 +62,7 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("SecondReleaseReturnsErrLost", s.secondReleaseReturnsErrLost)
 	t.Run("ExtendAfterReleaseReturnsErrLost", s.extendAfterReleaseReturnsErrLost)
 	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)
+	t.Run("ReleaseDoesNotCloseLost", s.releaseDoesNotCloseLost)
 	t.Run("LeaseExpiresAfterItsTTL", s.leaseExpiresAfterItsTTL)
 	t.Run("ExtendedLeaseOutlivesItsFirstTTL", s.extendedLeaseOutlivesItsFirstTTL)
 	t.Run("LeaseIsNotCutToTheServersUnit", s.leaseIsNotCutToTheServersUnit)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -16,22 +17,22 @@ func (s suite) openNotifier(t *testing.T) lock.Notifier {
 	return l
 }
 
-// mustNotify calls Notify and stops it at the end of the test.
-func mustNotify(t *testing.T, l lock.Notifier, key string, wake chan<- struct{}) (stop func()) {
-	t.Helper()
-	stop, err := l.Notify(key, wake)
-	noError(t, "Notify", err)
-	t.Cleanup(stop)
-	return stop
+// MustNotify calls Notify, and stops it when the test ends. It returns when the locker has
+// begun to listen.
+func MustNotify(tb testing.TB, l lock.Notifier, key string) (wake chan struct{}, stop func()) {
+	tb.Helper()
+	wake = make(chan struct{}, 1)
+	stop = notifyOn(tb, l, key, wake)
+	check.Receive(tb, "Notify begins to listen", wake)
+	return wake, stop
 }
 
-func mustReceive(t *testing.T, wake <-chan struct{}, when string) {
-	t.Helper()
-	select {
-	case <-wake:
-	case <-time.After(timeout):
-		t.Fatalf("no notification %s", when)
-	}
+func notifyOn(tb testing.TB, l lock.Notifier, key string, wake chan<- struct{}) (stop func()) {
+	tb.Helper()
+	stop, err := l.Notify(key, wake)
+	check.NoError(tb, err)
+	tb.Cleanup(stop)
+	return stop
 }
 
 // drain receives notifications until there is none for a while.
@@ -47,21 +48,19 @@ func drain(wake <-chan struct{}) {
 
 func (s suite) notifySendsWhenItBeginsToListen(t *testing.T) {
 	t.Parallel()
-	wake := make(chan struct{}, 1)
-	mustNotify(t, s.openNotifier(t), newKey(), wake)
-	mustReceive(t, wake, "when Notify began to listen")
+	MustNotify(t, s.openNotifier(t), newKey())
 }
 
 func (s suite) notifySendsAfterRelease(t *testing.T) {
 	t.Parallel()
-	key, wake := newKey(), make(chan struct{}, 1)
-	mustNotify(t, s.openNotifier(t), key, wake)
+	key := newKey()
+	wake, _ := MustNotify(t, s.openNotifier(t), key)
 	l := s.open(t)
 	for range 3 {
-		lease := mustTryLock(t, l, key, longTTL)
+		lease := MustTryLock(t, l, key, longTTL)
 		drain(wake)
-		noError(t, "Release", lease.Release(t.Context()))
-		mustReceive(t, wake, "after Release")
+		check.NoError(t, lease.Release(t.Context()))
+		check.Receive(t, "a notification after Release", wake)
 	}
 }
 
@@ -71,14 +70,14 @@ func (s suite) notifyNeverBlocks(t *testing.T) {
 	t.Parallel()
 	l, key := s.openNotifier(t), newKey()
 	blocked, wake := make(chan struct{}), make(chan struct{}, 1)
-	mustNotify(t, l, key, blocked)
-	mustNotify(t, l, key, wake)
+	notifyOn(t, l, key, blocked)
+	notifyOn(t, l, key, wake)
 	drain(wake)
 	other := s.open(t)
 	for range 3 {
-		noError(t, "Release", mustTryLock(t, other, key, longTTL).Release(t.Context()))
+		check.NoError(t, MustTryLock(t, other, key, longTTL).Release(t.Context()))
 	}
-	mustReceive(t, wake, "beside a channel that is never received from")
+	check.Receive(t, "a notification beside a channel that is never received from", wake)
 }
 
 // notifySendsNothingAfterStop stops one of two notifications, twice.
@@ -86,14 +85,14 @@ func (s suite) notifySendsNothingAfterStop(t *testing.T) {
 	t.Parallel()
 	l, key := s.openNotifier(t), newKey()
 	stopped, active := make(chan struct{}, 1), make(chan struct{}, 1)
-	stop := mustNotify(t, l, key, stopped)
-	mustNotify(t, l, key, active)
+	stop := notifyOn(t, l, key, stopped)
+	notifyOn(t, l, key, active)
 	stop()
 	stop()
 	drain(stopped)
 	drain(active)
-	noError(t, "Release", mustTryLock(t, s.open(t), key, longTTL).Release(t.Context()))
-	mustReceive(t, active, "on the channel that was not stopped")
+	check.NoError(t, MustTryLock(t, s.open(t), key, longTTL).Release(t.Context()))
+	check.Receive(t, "a notification on the channel that was not stopped", active)
 	select {
 	case <-stopped:
 		t.Error("a notification after stop")

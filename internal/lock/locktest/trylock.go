@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -15,7 +16,7 @@ func (s suite) implementsThePromisedInterfaces(t *testing.T) {
 	_, notifies := l.(lock.Notifier)
 	_, blocks := l.(lock.BlockingLocker)
 	_, batches := l.(lock.BatchExtender)
-	_, watches := mustTryLock(t, l, newKey(), longTTL).(lock.WatchedLease)
+	_, watches := MustTryLock(t, l, newKey(), longTTL).(lock.WatchedLease)
 	got := Promises{Notifies: notifies, Blocks: blocks, Batches: batches, Watches: watches}
 	want := Promises{
 		Notifies: s.promises.Notifies, Blocks: s.promises.Blocks,
@@ -30,40 +31,40 @@ func (s suite) releasedKeyCanBeLockedAgain(t *testing.T) {
 	t.Parallel()
 	a, b, key := s.open(t), s.open(t), newKey()
 	for range 3 {
-		noError(t, "Release", mustTryLock(t, a, key, longTTL).Release(t.Context()))
-		noError(t, "Release", mustTryLock(t, b, key, longTTL).Release(t.Context()))
+		check.NoError(t, MustTryLock(t, a, key, longTTL).Release(t.Context()))
+		check.NoError(t, MustTryLock(t, b, key, longTTL).Release(t.Context()))
 	}
 }
 
 func (s suite) lockedKeyIsRefusedToOtherClients(t *testing.T) {
 	t.Parallel()
 	key := newKey()
-	first := mustTryLock(t, s.open(t), key, longTTL)
+	first := MustTryLock(t, s.open(t), key, longTTL)
 	if !s.promises.Exclusive {
-		mustTryLock(t, s.open(t), key, longTTL)
+		MustTryLock(t, s.open(t), key, longTTL)
 		return
 	}
-	wantLocked(t, s.open(t), key)
-	noError(t, "Release by the first client", first.Release(t.Context()))
+	WantLocked(t, s.open(t), key)
+	check.NoError(t, first.Release(t.Context()))
 }
 
 func (s suite) lockedKeyIsRefusedToTheSameClient(t *testing.T) {
 	t.Parallel()
 	l, key := s.open(t), newKey()
-	mustTryLock(t, l, key, longTTL)
+	MustTryLock(t, l, key, longTTL)
 	if !s.promises.Exclusive {
-		mustTryLock(t, l, key, longTTL)
+		MustTryLock(t, l, key, longTTL)
 		return
 	}
-	wantLocked(t, l, key)
+	WantLocked(t, l, key)
 }
 
 func (s suite) keysAreIndependent(t *testing.T) {
 	t.Parallel()
 	l, key := s.open(t), newKey()
-	a, b := mustTryLock(t, l, key, longTTL), mustTryLock(t, l, key+"2", longTTL)
-	noError(t, "Release of the first key", a.Release(t.Context()))
-	noError(t, "Release of the second key", b.Release(t.Context()))
+	a, b := MustTryLock(t, l, key, longTTL), MustTryLock(t, l, key+"2", longTTL)
+	check.NoError(t, a.Release(t.Context()))
+	check.NoError(t, b.Release(t.Context()))
 }
 
 // A round without a verdict for each proves nothing: a driver whose requests end
@@ -136,5 +137,5 @@ func (s suite) cancelledTryLockLocksNothing(t *testing.T) {
 	if errors.Is(err, lock.ErrLocked) {
 		t.Errorf("TryLock of a free key with a cancelled context: %v, want no ErrLocked", err)
 	}
-	mustTryLock(t, b, key, longTTL)
+	MustTryLock(t, b, key, longTTL)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lock"
 )
@@ -35,10 +36,10 @@ func (s suite) refusalTellsAWaiterTheTimeLeft(t *testing.T) {
 		t.Skip("the driver refuses nobody")
 	}
 	key, start := newKey(), time.Now()
-	lease := mustTryLock(t, s.open(t), key, longTTL/2)
+	lease := MustTryLock(t, s.open(t), key, longTTL/2)
 	s.wantTold(t, key, start, longTTL/2)
 	start = time.Now()
-	noError(t, "Extend", lease.Extend(t.Context(), longTTL)) // more than that not every server grants
+	check.NoError(t, lease.Extend(t.Context(), longTTL)) // more than that not every server grants
 	s.wantTold(t, key, start, longTTL)
 }
 
@@ -74,7 +75,7 @@ func (s faultSuite) lateRequestLeavesNoKey(t *testing.T) {
 	for range 20 {
 		if key, late := s.giveUp(t, faulty, proxy); late {
 			time.Sleep(100 * time.Millisecond) // until the server has run the request
-			noError(t, "Release", eventuallyTryLock(t, healthy, key).Release(t.Context()))
+			check.NoError(t, eventuallyTryLock(t, healthy, key).Release(t.Context()))
 			return
 		}
 	}
@@ -92,7 +93,7 @@ func (s faultSuite) giveUp(t *testing.T, l lock.Locker, proxy *faultproxy.Proxy)
 	defer cancel()
 	lease, err := l.TryLock(ctx, key, longTTL)
 	if err == nil {
-		noError(t, "Release", lease.Release(t.Context()))
+		check.NoError(t, lease.Release(t.Context()))
 		return key, false
 	}
 	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
@@ -108,7 +109,7 @@ func (s faultSuite) giveUp(t *testing.T, l lock.Locker, proxy *faultproxy.Proxy)
 func (s faultSuite) waitOutlastsAnOutage(t *testing.T) {
 	faulty, healthy, proxy := s.clients(t)
 	key, unknown, acquired := newKey(), make(chan struct{}, 1), make(chan error, 1)
-	held := mustTryLock(t, healthy, key, longTTL)
+	held := MustTryLock(t, healthy, key, longTTL)
 	proxy.Inject(faultproxy.HangRequest, "", faultproxy.Always)
 	c := lock.New(faulty, lock.WithObserver(func(e lock.Event) {
 		if e.Kind == lock.EventRetried {
@@ -126,8 +127,8 @@ func (s faultSuite) waitOutlastsAnOutage(t *testing.T) {
 		t.Fatalf("the wait ended in the outage: %v", err)
 	}
 	proxy.Heal()
-	noError(t, "Release", held.Release(t.Context()))
-	noError(t, "Do after the outage", <-acquired)
+	check.NoError(t, held.Release(t.Context()))
+	check.NoError(t, <-acquired)
 }
 
 func notify(wake chan<- struct{}) {

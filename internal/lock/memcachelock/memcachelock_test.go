@@ -11,6 +11,7 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -37,7 +38,7 @@ func TestConformance(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	locktest.RunFaults(t, promises, false, "unix", labtest.SharedMemcached(t).Address,
+	locktest.RunFaults(t, promises, false, labtest.SharedMemcached(t).Address,
 		func(tb testing.TB, hostport string) lock.Locker {
 			mc := memcache.New(hostport)
 			mc.Timeout = time.Second // longer than a busy machine delays a reply
@@ -46,13 +47,15 @@ func TestFaults(t *testing.T) {
 		})
 }
 
-func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
-	tb.Helper()
-	lease, err := l.TryLock(tb.Context(), key, ttl)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return lease
+// An eviction has the same effect as the restart here: the key is missing.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	server := labtest.Memcached(t)
+	locktest.RunOutages(t, server, false, func(tb testing.TB) lock.Locker {
+		mc := dial(tb, server)
+		mc.Timeout = 300 * time.Millisecond
+		return memcachelock.New(mc)
+	})
 }
 
 func TestOrderOfTheServersDoesNotMatter(t *testing.T) {
@@ -60,46 +63,17 @@ func TestOrderOfTheServersDoesNotMatter(t *testing.T) {
 	a, b := labtest.SharedMemcached(t).Address, labtest.Memcached(t).Address
 	open := func(addresses ...string) lock.Locker {
 		servers, err := memcachelock.Servers(addresses...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return memcachelock.New(memcache.NewFromSelector(servers))
 	}
 	lockers := []lock.Locker{open(a, b), open(b, a), open(b, a, b)}
 	for i := range 30 {
 		key := fmt.Sprint(labtest.Name(t), i)
-		mustTryLock(t, lockers[0], key, time.Minute)
+		locktest.MustTryLock(t, lockers[0], key, time.Minute)
 		for _, l := range lockers {
-			if _, err := l.TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-				t.Fatalf("%s has a second holder: %v", key, err)
-			}
+			locktest.WantLocked(t, l, key)
 		}
 	}
-}
-
-// An eviction has the same effect as the restart here: the key is missing.
-func TestLeaseIsLostWhenMemcachedForgetsTheKey(t *testing.T) {
-	t.Parallel()
-	server := labtest.Memcached(t)
-	l, key := memcachelock.New(dial(t, server)), labtest.Name(t)
-	lease := mustTryLock(t, l, key, time.Minute)
-	server.Kill()
-	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend without a server: %v, want an unknown outcome", err)
-	}
-	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
-	}
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Extend(t.Context(), time.Minute); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend after a restart: %v, want ErrLost", err)
-	}
-	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release after a restart: %v, want ErrLost", err)
-	}
-	mustTryLock(t, l, key, time.Minute)
 }
 
 func TestReleaseDuringAnExtensionReleases(t *testing.T) {
@@ -108,16 +82,14 @@ func TestReleaseDuringAnExtensionReleases(t *testing.T) {
 	l := memcachelock.New(dial(t, server))
 	for i := range 300 {
 		key := fmt.Sprint(labtest.Name(t), i)
-		lease := mustTryLock(t, l, key, time.Minute)
+		lease := locktest.MustTryLock(t, l, key, time.Minute)
 		extended := make(chan error)
 		go func() { extended <- lease.Extend(t.Context(), time.Minute) }()
-		if err := lease.Release(t.Context()); err != nil {
-			t.Fatalf("lease %d: Release during an Extend: %v", i, err)
-		}
+		check.NoError(t, lease.Release(t.Context()))
 		if err := <-extended; err != nil && !errors.Is(err, lock.ErrLost) {
 			t.Fatalf("lease %d: Extend during a Release: %v", i, err)
 		}
-		mustTryLock(t, l, key, time.Second)
+		locktest.MustTryLock(t, l, key, time.Second)
 	}
 }
 
@@ -135,7 +107,7 @@ func TestLostReplyLeavesNoKey(t *testing.T) {
 	if err == nil || errors.Is(err, lock.ErrLocked) {
 		t.Fatalf("TryLock with a lost reply: %v, want an unknown outcome", err)
 	}
-	mustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
+	locktest.MustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
 }
 
 // A replyLoser is a connection that loses one reply, after the server has sent
@@ -160,25 +132,19 @@ func TestReleaseKeepsALeaseAcquiredAfterItsRead(t *testing.T) {
 	server := labtest.SharedMemcached(t)
 	mc, key := dial(t, server), labtest.Name(t)
 	mc.MaxIdleConns = 1
-	lease := mustTryLock(t, memcachelock.New(mc), key, time.Minute)
+	lease := locktest.MustTryLock(t, memcachelock.New(mc), key, time.Minute)
 	other := dial(t, server)
 	var next lock.Lease
 	mc.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		return &hookedConn{Conn: conn, beforeSecondWrite: func() {
-			if err := other.Delete(key); err != nil {
-				t.Error(err)
-			}
-			next = mustTryLock(t, memcachelock.New(other), key, time.Minute)
+			check.NoError(t, other.Delete(key))
+			next = locktest.MustTryLock(t, memcachelock.New(other), key, time.Minute)
 		}}, err
 	}
 	_ = mc.Close() // the next request dials again
-	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release: %v, want ErrLost", err)
-	}
-	if err := next.Release(t.Context()); err != nil {
-		t.Errorf("Release by the next holder: %v", err)
-	}
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
+	check.NoError(t, next.Release(t.Context()))
 }
 
 // A hookedConn is a connection that calls a function before its second write.
@@ -193,26 +159,6 @@ func (c *hookedConn) Write(b []byte) (int, error) {
 		c.beforeSecondWrite()
 	}
 	return c.Conn.Write(b)
-}
-
-// memcached does not reply, and runs the request of a caller that has given up
-// when it goes on.
-func TestStalledServerLeavesNoKey(t *testing.T) {
-	t.Parallel()
-	server := labtest.Memcached(t)
-	impatient, key := dial(t, server), labtest.Name(t)
-	impatient.Timeout = 100 * time.Millisecond
-	l := memcachelock.New(impatient)
-	for err := error(memcache.ErrServerError); err != nil; err = impatient.Ping() { // has a connection
-		time.Sleep(time.Millisecond)
-	}
-	server.Pause()
-	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock of a paused server: %v, want an unknown outcome", err)
-	}
-	server.Resume()
-	l.Drain(t.Context())
-	mustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
 }
 
 // memcached reads such a ttl as a date, and the key would have expired.
@@ -236,7 +182,7 @@ func TestLeaseLastsForItsTTLWhereverTheClockTicks(t *testing.T) {
 			time.Sleep(time.Duration(i) * time.Second / phases)
 			key := labtest.Name(t)
 			start := time.Now()
-			mustTryLock(t, holder, key, ttl)
+			locktest.MustTryLock(t, holder, key, ttl)
 			for errors.Is(tryLock(t, next, key), lock.ErrLocked) {
 				time.Sleep(time.Millisecond)
 			}

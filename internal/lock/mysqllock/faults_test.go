@@ -8,12 +8,12 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/mysqllock"
-	"example.com/flashsale/migrations"
 )
 
 // The timeouts of the DSN end requests on a connection that hangs.
@@ -21,8 +21,8 @@ func TestRowsFaults(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.DSN(t)
 	cfg, err := mysql.ParseDSN(dsn)
-	noError(t, "parse", err)
-	locktest.RunFaults(t, rowsPromises, true, cfg.Net, cfg.Addr, func(tb testing.TB, hostport string) lock.Locker {
+	check.NoError(t, err)
+	locktest.RunFaults(t, rowsPromises, true, cfg.Addr, func(tb testing.TB, hostport string) lock.Locker {
 		cfg := cfg.Clone()
 		cfg.Net, cfg.Addr = "tcp", hostport
 		cfg.Timeout, cfg.ReadTimeout = time.Second, time.Second // a commit on a busy disk may take half of it
@@ -30,11 +30,14 @@ func TestRowsFaults(t *testing.T) {
 	})
 }
 
-func wantUnknown(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
-		tb.Errorf("%s: %v, want an unknown outcome", what, err)
-	}
+func TestRowsOutages(t *testing.T) {
+	t.Parallel()
+	server := labtest.MySQL(t)
+	dsn := labtest.EmptyDatabase(t, server)
+	labtest.Migrate(t, labtest.Open(t, dsn))
+	locktest.RunOutages(t, server.Server, true, func(tb testing.TB) lock.Locker {
+		return mysqllock.NewRows(labtest.Open(tb, dsn+"?timeout=200ms&readTimeout=500ms"))
+	})
 }
 
 func shortContext(t *testing.T) context.Context {
@@ -49,15 +52,15 @@ func TestExhaustedPoolAcquiresForNoCallerThatHasLeft(t *testing.T) {
 	db, key := labtest.DB(t), labtest.Name(t)
 	db.SetMaxOpenConns(1)
 	conn, err := db.Connx(t.Context())
-	noError(t, "take the only connection", err)
+	check.NoError(t, err)
 	_, err = mysqllock.NewRows(db).TryLock(shortContext(t), key, time.Minute)
-	wantUnknown(t, "TryLock", err)
-	noError(t, "give the connection back", conn.Close())
+	locktest.WantUnknown(t, err)
+	check.NoError(t, conn.Close())
 	for range 50 { // a waiting TryLock would come in between
-		noError(t, "ping", db.PingContext(t.Context()))
+		check.NoError(t, db.PingContext(t.Context()))
 	}
 	var rows int
-	noError(t, "count", db.GetContext(t.Context(), &rows, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
+	check.NoError(t, db.GetContext(t.Context(), &rows, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
 	if rows != 0 {
 		t.Error("the key was locked after its caller had left")
 	}
@@ -68,57 +71,22 @@ func TestDrainWaitsForStatementsWhoseCallersHaveLeft(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
 	l := mysqllock.NewRows(db)
-	noError(t, "release", mustTryLock(t, l, key, time.Minute).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context()))
 	tx, err := db.BeginTxx(t.Context(), nil)
-	noError(t, "begin", err)
+	check.NoError(t, err)
 	_, err = tx.ExecContext(t.Context(), "SELECT * FROM locks WHERE name = ? FOR UPDATE", key)
-	noError(t, "lock the row", err)
+	check.NoError(t, err)
 	_, err = l.TryLock(shortContext(t), key, time.Minute)
-	wantUnknown(t, "TryLock", err)
-	noError(t, "unlock the row", tx.Rollback())
+	locktest.WantUnknown(t, err)
+	check.NoError(t, tx.Rollback())
 	l.Drain(t.Context())
-	mustTryLock(t, l, key, time.Minute)
-}
-
-// The request of a caller that has given up is in the server's buffer, and the
-// release cannot connect. The server runs the request when it is resumed.
-func TestRequestThatTimedOutLeavesNoLease(t *testing.T) {
-	t.Parallel()
-	server := labtest.MySQL(t)
-	dsn := labtest.EmptyDatabase(t, server)
-	noError(t, "migrate", migrations.Up(t.Context(), labtest.Open(t, dsn).DB))
-	cfg, err := mysql.ParseDSN(dsn)
-	noError(t, "parse", err)
-	cfg.Timeout, cfg.ReadTimeout = 200*time.Millisecond, 200*time.Millisecond
-	l, key := mysqllock.NewRows(labtest.Open(t, cfg.FormatDSN())), labtest.Name(t)
-	noError(t, "release", mustTryLock(t, l, "connects", time.Minute).Release(t.Context()))
-	server.Pause()
-	_, err = l.TryLock(t.Context(), key, time.Minute)
-	wantUnknown(t, "TryLock of a paused server", err)
-	server.Resume()
-	healthy := mysqllock.NewRows(labtest.Open(t, dsn))
-	free := func() bool {
-		held, err := healthy.TryLock(t.Context(), key, time.Minute)
-		if err == nil {
-			noError(t, "release", held.Release(t.Context()))
-		}
-		return err == nil
-	}
-	for end := time.Now().Add(20 * time.Second); !free(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the key is still locked, and nobody holds it")
-		}
-	}
-	l.Drain(t.Context())
-	if !free() {
-		t.Error("the key is locked after Drain")
-	}
+	locktest.MustTryLock(t, l, key, time.Minute)
 }
 
 func TestRefusalTellsWhenTheHoldersLeaseEnds(t *testing.T) {
 	t.Parallel()
 	l, key := mysqllock.NewRows(labtest.DB(t)), labtest.Name(t)
-	mustTryLock(t, l, key, time.Minute)
+	locktest.MustTryLock(t, l, key, time.Minute)
 	_, err := l.TryLock(t.Context(), key, time.Hour)
 	locked, ok := errors.AsType[*lock.LockedError](err)
 	if !ok || locked.Left > time.Minute || locked.Left < 30*time.Second {
@@ -132,21 +100,19 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 	for _, locked := range []bool{false, true} {
 		dsn, key := labtest.DSN(t), labtest.Name(t)
 		cfg, err := mysql.ParseDSN(dsn)
-		noError(t, "parse", err)
-		proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-		noError(t, "proxy", err)
-		t.Cleanup(func() { _ = proxy.Close() })
+		check.NoError(t, err)
+		proxy := locktest.Proxy(t, cfg.Addr)
 		cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 		silent := open(t, cfg.FormatDSN())
-		noError(t, "release", mustTryLock(t, silent, "connects", time.Minute).Release(t.Context()))
+		check.NoError(t, locktest.MustTryLock(t, silent, "connects", time.Minute).Release(t.Context()))
 		match := key
 		if locked {
-			mustTryLock(t, open(t, dsn), key, time.Minute)
+			locktest.MustTryLock(t, open(t, dsn), key, time.Minute)
 			match = "365" // of the statement that waits
 		}
 		proxy.PartitionAfter(match)
 		_, err = silent.Lock(shortContext(t), key, time.Minute)
-		wantUnknown(t, "Lock on a silent server", err)
+		locktest.WantUnknown(t, err)
 		if !proxy.Partitioned() {
 			t.Error("the server was not asked for the lock")
 		}
@@ -157,13 +123,11 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 func TestWaitEndsAlthoughTheReleaseHasNoReply(t *testing.T) {
 	t.Parallel()
 	cfg, err := mysql.ParseDSN(labtest.DSN(t))
-	noError(t, "parse", err)
-	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-	noError(t, "proxy", err)
-	t.Cleanup(func() { _ = proxy.Close() })
+	check.NoError(t, err)
+	proxy := locktest.Proxy(t, cfg.Addr)
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	conn, err := labtest.Open(t, cfg.FormatDSN()).Conn(t.Context())
-	noError(t, "connect", err)
+	check.NoError(t, err)
 	proxy.Partition()
 	ended := make(chan error, 1)
 	go func() { ended <- mysqllock.EndWait(shortContext(t), conn, labtest.Name(t), nil) }()
@@ -185,19 +149,17 @@ func TestRepeatedRequestThatComesLateLeavesNoLease(t *testing.T) {
 	dsn, key := labtest.DSN(t), labtest.Name(t)
 	db := labtest.Open(t, dsn)
 	cfg, err := mysql.ParseDSN(dsn)
-	noError(t, "parse", err)
-	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-	noError(t, "proxy", err)
-	t.Cleanup(func() { _ = proxy.Close() })
+	check.NoError(t, err)
+	proxy := locktest.Proxy(t, cfg.Addr)
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	l := mysqllock.NewRows(labtest.Open(t, cfg.FormatDSN()))
 	proxy.Inject(faultproxy.LoseReply, key, 1)
-	lease := mustTryLock(t, l, key, time.Minute)
+	lease := locktest.MustTryLock(t, l, key, time.Minute)
 	var owner string
-	noError(t, "owner", db.GetContext(t.Context(), &owner, "SELECT owner FROM locks WHERE name = ?", key))
-	noError(t, "release", lease.Release(t.Context()))
+	check.NoError(t, db.GetContext(t.Context(), &owner, "SELECT owner FROM locks WHERE name = ?", key))
+	check.NoError(t, lease.Release(t.Context()))
 	_, err = db.ExecContext(t.Context(), "UPDATE locks SET owner = ? WHERE name = ?", owner, key)
-	noError(t, "acquire late", err)
+	check.NoError(t, err)
 	l.Drain(t.Context())
-	mustTryLock(t, mysqllock.NewRows(db), key, time.Minute)
+	locktest.MustTryLock(t, mysqllock.NewRows(db), key, time.Minute)
 }

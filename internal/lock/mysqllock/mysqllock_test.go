@@ -9,12 +9,12 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/mysqllock"
-	"example.com/flashsale/migrations"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.GaleraLibrary) }
@@ -38,43 +38,18 @@ func TestNamedConformance(t *testing.T) {
 func open(tb testing.TB, dsn string) *mysqllock.Named {
 	tb.Helper()
 	l, err := mysqllock.OpenNamed(dsn, 16)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
-	tb.Helper()
-	lease, err := l.TryLock(tb.Context(), key, ttl)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return lease
-}
-
-func wantLost(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if !errors.Is(err, lock.ErrLost) {
-		tb.Errorf("%s: %v, want ErrLost", what, err)
-	}
-}
-
-func noError(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatalf("%s: %v", what, err)
-	}
 }
 
 // createAccount creates a table that a lock guards.
 func createAccount(t *testing.T, db *sqlx.DB) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), "CREATE TABLE account (id INT PRIMARY KEY, amount INT NOT NULL)")
-	noError(t, "create", err)
+	check.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "INSERT INTO account VALUES (1, 0)")
-	noError(t, "insert", err)
+	check.NoError(t, err)
 }
 
 // setAmount writes amount unless Guard rejects fence. It calls guarded between
@@ -100,13 +75,13 @@ func TestPausedHolderCannotOverwrite(t *testing.T) {
 	db, key := labtest.DB(t), labtest.Name(t)
 	createAccount(t, db)
 	l := mysqllock.NewRows(db)
-	paused := mustTryLock(t, l, key, time.Millisecond) // expires without its holder's notice
+	paused := locktest.MustTryLock(t, l, key, time.Millisecond) // expires without its holder's notice
 	time.Sleep(5 * time.Millisecond)
-	next := mustTryLock(t, l, key, time.Minute)
-	noError(t, "write by the next holder", setAmount(t.Context(), db, key, next.Fence(), 2, func() {}))
-	wantLost(t, "write by the paused holder", setAmount(t.Context(), db, key, paused.Fence(), 1, func() {}))
+	next := locktest.MustTryLock(t, l, key, time.Minute)
+	check.NoError(t, setAmount(t.Context(), db, key, next.Fence(), 2, func() {}))
+	check.ErrorIs(t, setAmount(t.Context(), db, key, paused.Fence(), 1, func() {}), lock.ErrLost)
 	var amount int
-	noError(t, "read", db.GetContext(t.Context(), &amount, "SELECT amount FROM account WHERE id = 1"))
+	check.NoError(t, db.GetContext(t.Context(), &amount, "SELECT amount FROM account WHERE id = 1"))
 	if amount != 2 {
 		t.Errorf("amount = %d, want the next holder's 2", amount)
 	}
@@ -118,13 +93,13 @@ func TestGuardHoldsUntilCommit(t *testing.T) {
 	db, key := labtest.DB(t), labtest.Name(t)
 	createAccount(t, db)
 	l := mysqllock.NewRows(db)
-	expired := mustTryLock(t, l, key, time.Millisecond)
+	expired := locktest.MustTryLock(t, l, key, time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
 	var next sync.WaitGroup
 	err := setAmount(t.Context(), db, key, expired.Fence(), 1, func() {
 		acquired := make(chan struct{})
 		next.Go(func() {
-			mustTryLock(t, l, key, time.Minute)
+			locktest.MustTryLock(t, l, key, time.Minute)
 			close(acquired)
 		})
 		select {
@@ -133,7 +108,7 @@ func TestGuardHoldsUntilCommit(t *testing.T) {
 		case <-time.After(200 * time.Millisecond):
 		}
 	})
-	noError(t, "write under Guard", err)
+	check.NoError(t, err)
 	next.Wait()
 }
 
@@ -141,29 +116,29 @@ func TestOldRowsAreDeletedAndTheFenceStillRises(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
 	l := mysqllock.NewRows(db)
-	first := mustTryLock(t, l, key, time.Minute)
-	noError(t, "release", first.Release(t.Context()))
-	held := mustTryLock(t, l, key+"held", time.Minute)
-	young := mustTryLock(t, l, key+"young", time.Minute)
-	noError(t, "release", young.Release(t.Context()))
+	first := locktest.MustTryLock(t, l, key, time.Minute)
+	check.NoError(t, first.Release(t.Context()))
+	held := locktest.MustTryLock(t, l, key+"held", time.Minute)
+	young := locktest.MustTryLock(t, l, key+"young", time.Minute)
+	check.NoError(t, young.Release(t.Context()))
 	const age = "UPDATE locks SET expires_at = expires_at - INTERVAL 25 HOUR WHERE name = ?"
 	_, err := db.ExecContext(t.Context(), age, key)
-	noError(t, "age", err)
+	check.NoError(t, err)
 	count := func(key string) (n int) {
-		noError(t, "count", db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
+		check.NoError(t, db.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM locks WHERE name = ?", key))
 		return n
 	}
 	for i := 0; count(key) > 0; i++ {
 		if i == 5000 { // on average one release in a hundred sweeps
 			t.Fatal("the old row was not deleted")
 		}
-		noError(t, "release", mustTryLock(t, l, "other", time.Minute).Release(t.Context()))
+		check.NoError(t, locktest.MustTryLock(t, l, "other", time.Minute).Release(t.Context()))
 	}
 	if count(key+"young") != 1 || count(key+"held") != 1 {
 		t.Error("a row that was held less than a day ago was deleted")
 	}
-	noError(t, "release", held.Release(t.Context()))
-	if again := mustTryLock(t, l, key, time.Minute); again.Fence() <= first.Fence() {
+	check.NoError(t, held.Release(t.Context()))
+	if again := locktest.MustTryLock(t, l, key, time.Minute); again.Fence() <= first.Fence() {
 		t.Errorf("fence %d after %d and the deletion of the row, want a higher one", again.Fence(), first.Fence())
 	}
 }
@@ -173,11 +148,11 @@ func TestFenceRisesWhenTheClockStepsBack(t *testing.T) {
 	db, key := labtest.DB(t), labtest.Name(t)
 	db.SetMaxOpenConns(1) // SET timestamp affects one connection
 	l := mysqllock.NewRows(db)
-	first := mustTryLock(t, l, key, time.Minute)
-	noError(t, "release", first.Release(t.Context()))
+	first := locktest.MustTryLock(t, l, key, time.Minute)
+	check.NoError(t, first.Release(t.Context()))
 	_, err := db.ExecContext(t.Context(), "SET timestamp = UNIX_TIMESTAMP() - 3600")
-	noError(t, "step", err)
-	second := mustTryLock(t, l, key, time.Minute)
+	check.NoError(t, err)
+	second := locktest.MustTryLock(t, l, key, time.Minute)
 	if second.Fence() != first.Fence()+1 {
 		t.Errorf("fence %d after %d, with the clock an hour back, want one more", second.Fence(), first.Fence())
 	}
@@ -188,10 +163,10 @@ func TestFenceRisesAfterARestore(t *testing.T) {
 	t.Parallel()
 	db, key := labtest.DB(t), labtest.Name(t)
 	l := mysqllock.NewRows(db)
-	first := mustTryLock(t, l, key, time.Minute)
+	first := locktest.MustTryLock(t, l, key, time.Minute)
 	_, err := db.ExecContext(t.Context(), "UPDATE locks SET fence = 1, owner = ''")
-	noError(t, "restore", err)
-	if second := mustTryLock(t, l, key, time.Minute); second.Fence() <= first.Fence() {
+	check.NoError(t, err)
+	if second := locktest.MustTryLock(t, l, key, time.Minute); second.Fence() <= first.Fence() {
 		t.Errorf("fence %d after %d, want a higher one", second.Fence(), first.Fence())
 	}
 }
@@ -200,11 +175,11 @@ func TestFenceRisesAfterARestore(t *testing.T) {
 func TestExpiredLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	l, key := mysqllock.NewRows(labtest.DB(t)), labtest.Name(t)
-	extended := mustTryLock(t, l, key, time.Millisecond)
-	released := mustTryLock(t, l, key+"x", time.Millisecond)
+	extended := locktest.MustTryLock(t, l, key, time.Millisecond)
+	released := locktest.MustTryLock(t, l, key+"x", time.Millisecond)
 	time.Sleep(5 * time.Millisecond)
-	wantLost(t, "extend", extended.Extend(t.Context(), time.Minute))
-	wantLost(t, "release", released.Release(t.Context()))
+	check.ErrorIs(t, extended.Extend(t.Context(), time.Minute), lock.ErrLost)
+	check.ErrorIs(t, released.Release(t.Context()), lock.ErrLost)
 }
 
 // The expiry is stored in UTC, whatever the time zones of the connections.
@@ -215,58 +190,14 @@ func TestExpiryIsIndependentOfTheTimeZone(t *testing.T) {
 	remote.SetMaxOpenConns(1)
 	for _, zone := range []string{"+13:00", "-11:00"} {
 		_, err := remote.ExecContext(t.Context(), "SET time_zone = ?", zone)
-		noError(t, "set time zone", err)
+		check.NoError(t, err)
 		for _, dbs := range [][2]*sqlx.DB{{local, remote}, {remote, local}} {
 			key += "x"
-			mustTryLock(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
+			locktest.MustTryLock(t, mysqllock.NewRows(dbs[0]), key, time.Minute)
 			if _, err := mysqllock.NewRows(dbs[1]).TryLock(t.Context(), key, time.Minute); !errors.Is(err,
 				lock.ErrLocked) {
 				t.Errorf("TryLock from another time zone (%s): %v, want ErrLocked", zone, err)
 			}
 		}
 	}
-}
-
-// A server that is resumed still executes the statements that it had received,
-// although their clients have given up.
-func TestPausedServerLeavesNoLease(t *testing.T) {
-	t.Parallel()
-	server := labtest.MySQL(t)
-	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
-	noError(t, "migrate", migrations.Up(t.Context(), db.DB))
-	l, key := mysqllock.NewRows(db), labtest.Name(t)
-	server.Pause()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := l.TryLock(ctx, key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock of a paused server: %v, want an unknown outcome", err)
-	}
-	time.Sleep(2500 * time.Millisecond) // longer than the driver would try to release
-	server.Resume()
-	time.Sleep(100 * time.Millisecond)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil {
-			return
-		} else if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestDeadServerLeavesTheOutcomeUnknown(t *testing.T) {
-	t.Parallel()
-	server := labtest.MySQL(t)
-	db := labtest.Open(t, labtest.EmptyDatabase(t, server))
-	noError(t, "migrate", migrations.Up(t.Context(), db.DB))
-	l, key := mysqllock.NewRows(db), labtest.Name(t)
-	lease := mustTryLock(t, l, key, time.Minute)
-	server.Kill()
-	if _, err := l.TryLock(t.Context(), key, time.Minute); err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock without a server: %v, want an unknown outcome", err)
-	}
-	if err := lease.Extend(t.Context(), time.Minute); err == nil || errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend without a server: %v, want an unknown outcome", err)
-	}
-	noError(t, "restart", server.Restart())
-	noError(t, "release after a restart", lease.Release(t.Context()))
 }

@@ -9,16 +9,14 @@ import (
 
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A repeated acquire returns the same lease and fence, with the new ttl.
 func TestAcquireMayBeRepeatedAfterALostReply(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)
-	held, err := NewRows(db).TryLock(t.Context(), labtest.Name(t), 20*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := locktest.MustTryLock(t, NewRows(db), labtest.Name(t), 20*time.Second)
 	fence := held.Fence()
 	if err := held.(*rowLease).acquire(t.Context(), time.Minute); err != nil || held.Fence() != fence {
 		t.Errorf("repeated acquire: %v, fence %d after %d, want the same", err, held.Fence(), fence)

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 )
 
@@ -51,9 +53,7 @@ func TestBatchReturnsToEachRequestItsOwnResult(t *testing.T) {
 			}
 			group.Wait()
 			for key := range keys {
-				if _, err := redislock.New(rdb).TryLock(t.Context(), fmt.Sprint("k", key), time.Minute); err != nil {
-					t.Errorf("key %d after its release: %v", key, err)
-				}
+				locktest.MustTryLock(t, redislock.New(rdb), fmt.Sprint("k", key), time.Minute)
 			}
 		})
 	}
@@ -62,16 +62,14 @@ func TestBatchReturnsToEachRequestItsOwnResult(t *testing.T) {
 func TestKeyOfAnotherTypeFailsOnlyItsOwnRequest(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	if err := rdb.HSet(t.Context(), "k7", "a", "b").Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, rdb.HSet(t.Context(), "k7", "a", "b").Err())
 	l := redislock.Batched(rdb)
 	var group sync.WaitGroup
 	for i := range 50 {
 		group.Go(func() {
 			lease, err := l.TryLock(t.Context(), fmt.Sprint("k", i), time.Minute)
 			if i == 7 {
-				wantUnknown(t, "TryLock of a hash", err)
+				locktest.WantUnknown(t, err)
 				return
 			}
 			if err != nil {
@@ -91,22 +89,13 @@ func TestReadOnlyServerLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	l := redislock.Batched(rdb)
-	lease, err := l.TryLock(t.Context(), "k", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rdb.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
-	_, err = l.TryLock(t.Context(), "other", time.Minute)
-	wantUnknown(t, "TryLock", err)
-	wantUnknown(t, "Release", lease.Release(t.Context()))
-	if err := rdb.Do(t.Context(), "replicaof", "no", "one").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Errorf("Release, when the server accepts writes again: %v", err)
-	}
+	lease := locktest.MustTryLock(t, l, "k", time.Minute)
+	check.NoError(t, rdb.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err())
+	_, err := l.TryLock(t.Context(), "other", time.Minute)
+	locktest.WantUnknown(t, err)
+	locktest.WantUnknown(t, lease.Release(t.Context()))
+	check.NoError(t, rdb.Do(t.Context(), "replicaof", "no", "one").Err())
+	check.NoError(t, lease.Release(t.Context()))
 }
 
 // The reply NOSCRIPT means that the first attempt did nothing. If the second one
@@ -115,23 +104,11 @@ func TestReplyNoscriptDoesNotCountAsAnAttempt(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	for name, l := range map[string]lock.Locker{"plain": redislock.New(rdb), "batched": redislock.Batched(rdb)} {
-		lease, err := l.TryLock(t.Context(), name, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(rdb.ScriptFlush(t.Context()).Err(), rdb.Del(t.Context(), name).Err()); err != nil {
-			t.Fatal(err)
-		}
-		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-			t.Errorf("%s: Release = %v, want ErrLost", name, err)
-		}
-		again, err := l.TryLock(t.Context(), name, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(rdb.ScriptFlush(t.Context()).Err(), again.Release(t.Context())); err != nil {
-			t.Errorf("%s: Release after SCRIPT FLUSH: %v", name, err)
-		}
+		lease := locktest.MustTryLock(t, l, name, time.Minute)
+		check.NoError(t, errors.Join(rdb.ScriptFlush(t.Context()).Err(), rdb.Del(t.Context(), name).Err()))
+		check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
+		again := locktest.MustTryLock(t, l, name, time.Minute)
+		check.NoError(t, errors.Join(rdb.ScriptFlush(t.Context()).Err(), again.Release(t.Context())))
 	}
 }
 
@@ -145,9 +122,7 @@ func TestBatchTellsEachRequestTheTimeLeftOfItsOwnKey(t *testing.T) {
 		if i%3 == 0 {
 			continue
 		}
-		if _, err := holder.TryLock(t.Context(), fmt.Sprint("k", i), time.Duration(i)*time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		locktest.MustTryLock(t, holder, fmt.Sprint("k", i), time.Duration(i)*time.Hour)
 	}
 	var group sync.WaitGroup
 	for i := range keys {

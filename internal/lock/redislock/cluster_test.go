@@ -14,10 +14,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 )
 
@@ -30,20 +32,18 @@ func TestWaiterIsNotifiedAfterItsSlotHasMoved(t *testing.T) {
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address},
 		ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = rdb.Close() })
-	lease := mustTryLock(t, redislock.New(labtest.DialURL(t, top.URL)), key)
-	wake := mustNotify(t, redislock.New(rdb), key)
+	lease := locktest.MustTryLock(t, redislock.New(labtest.DialURL(t, top.URL)), key, time.Minute)
+	wake, _ := locktest.MustNotify(t, redislock.New(rdb), key)
 	from, to := top.Nodes[2], top.Nodes[0]
 	moveSlot(t, top, slot, key, from, to)
 	start := time.Now()
-	mustReceive(t, wake, "when the subscription began again")
+	check.Receive(t, "when the subscription began again", wake)
 	t.Logf("subscribed again after %s", time.Since(start))
 	if n := labtest.Dial(t, to).PubSubShardNumSub(t.Context(), key).Val()[key]; n != 1 {
 		t.Errorf("the new node has %d subscriptions, want 1", n)
 	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	mustReceive(t, wake, "of the release")
+	check.NoError(t, lease.Release(t.Context()))
+	check.Receive(t, "of the release", wake)
 }
 
 // Of two leases whose keys are in one slot, one is at the new node already.
@@ -53,7 +53,10 @@ func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
 	top := labtest.Topology(t, "cluster")
 	rdb := labtest.DialURL(t, top.URL)
 	for _, l := range []*redislock.Locker{redislock.New(rdb), redislock.Batched(rdb)} {
-		leases := []lock.Lease{mustTryLock(t, l, moved), mustTryLock(t, l, stays)}
+		var leases []lock.Lease
+		for _, key := range []string{moved, stays} {
+			leases = append(leases, locktest.MustTryLock(t, l, key, time.Minute))
+		}
 		beginMove(t, slot, moved, top.Nodes[2], top.Nodes[0])
 		for i, err := range l.ExtendAll(t.Context(), time.Minute, leases) {
 			if err != nil {
@@ -74,14 +77,10 @@ func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
 func TestBatchesWorkAtTheOneNodeOfACluster(t *testing.T) {
 	t.Parallel()
 	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := lab.StartRedisTCP(labtest.Lab(t), "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Kill)
+	check.NoError(t, err)
+	server := labtest.Start(t, func(l *lab.Lab) (*lab.Redis, error) {
+		return lab.StartRedisTCP(l, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(port))
+	})
 	do(t, server, "cluster", "addslotsrange", 0, 16383)
 	l := redislock.Batched(labtest.Dial(t, server))
 	complete := func() bool {
@@ -93,9 +92,7 @@ func TestBatchesWorkAtTheOneNodeOfACluster(t *testing.T) {
 	}
 	leases := lockAll(t, l, 500)
 	for _, errs := range [][]error{l.ExtendAll(t.Context(), time.Minute, leases), l.ReleaseAll(t.Context(), leases)} {
-		if err := errors.Join(errs...); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, errors.Join(errs...))
 	}
 }
 
@@ -110,9 +107,7 @@ func moveSlot(t *testing.T, top *lab.Topology, slot int, key string, from, to *l
 func beginMove(t *testing.T, slot int, key string, from, to *lab.Redis) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(to.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	do(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
 	do(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
 	do(t, from, "migrate", host, port, key, 0, 5000)
@@ -127,17 +122,13 @@ func endMove(t *testing.T, top *lab.Topology, slot int, to *lab.Redis) {
 
 func do(t *testing.T, node *lab.Redis, args ...any) {
 	t.Helper()
-	if err := labtest.Dial(t, node).Do(t.Context(), args...).Err(); err != nil {
-		t.Fatalf("%v: %v", args, err)
-	}
+	check.NoError(t, labtest.Dial(t, node).Do(t.Context(), args...).Err())
 }
 
 func nodeID(t *testing.T, node *lab.Redis) string {
 	t.Helper()
 	id, err := labtest.Dial(t, node).(*redis.Client).ClusterMyID(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return id
 }
 
@@ -150,9 +141,7 @@ func TestClusterRenewsTenThousandLeasesInFewRoundTrips(t *testing.T) {
 	l := redislock.Batched(rdb)
 	leases := lockAll(t, l, count)
 	for _, err := range l.ExtendAll(t.Context(), time.Minute, leases) { // the nodes now have the script
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 	}
 	var trips roundTrips
 	if err := rdb.ForEachMaster(t.Context(),
@@ -161,9 +150,7 @@ func TestClusterRenewsTenThousandLeasesInFewRoundTrips(t *testing.T) {
 	}
 	for leases := range slices.Chunk(leases, call) {
 		for _, err := range l.ExtendAll(t.Context(), 2*time.Minute, leases) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 		}
 	}
 	if n := trips.Load(); n == 0 || n > want {
@@ -220,11 +207,7 @@ func clusterBehindProxy(
 	t.Helper()
 	top := labtest.Topology(t, "cluster")
 	node = top.Nodes[0].Address
-	proxy, err := faultproxy.New("tcp", node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	proxy = locktest.Proxy(t, node)
 	o.Addrs = []string{top.Nodes[1].Address}
 	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if address == node {
@@ -245,13 +228,9 @@ func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
 	var keys, hangingKeys []string
 	for i := range 60 {
 		key := fmt.Sprint("k", i)
-		if err := mustTryLock(t, l, key).Release(t.Context()); err != nil { // opens the connections
-			t.Fatal(err)
-		}
+		check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context())) // connects
 		node, err := rdb.MasterForKey(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if node.Options().Addr == hanging {
 			hangingKeys = append(hangingKeys, key)
 		} else {
@@ -271,9 +250,7 @@ func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, key := range keys {
-		if err := mustTryLock(t, l, key).Release(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context()))
 	}
 	if n := returned.Load(); n != 0 {
 		t.Errorf("%d requests to the hanging node had returned before those to the others", n)
@@ -293,18 +270,14 @@ func TestHangingNodeEndsNoLockOfAnotherNode(t *testing.T) {
 	for i := range 30 {
 		key := fmt.Sprint("k", i)
 		l, err := c.Acquire(t.Context(), key, lock.Options{TTL: ttl})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		locks[key] = l
 	}
 	proxy.Inject(faultproxy.HangRequest, "eval", faultproxy.Always)
 	time.Sleep(ttl + ttl/2) // until each lock has ended that was not renewed
 	for key, l := range locks {
 		node, err := rdb.MasterForKey(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if err := l.Err(); node.Options().Addr == hanging && !errors.Is(err, lock.ErrLost) {
 			t.Errorf("the lock of %s on the hanging node: %v, want ErrLost", key, err)
 		} else if node.Options().Addr != hanging && err != nil {

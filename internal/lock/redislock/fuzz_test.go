@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
@@ -105,9 +106,7 @@ func FuzzStoredValues(f *testing.F) {
 	rdb := labtest.Dial(f, labtest.Redis(f))
 	f.Fuzz(func(t *testing.T, lockKind byte, lockValue string, fenceKind byte, fenceValue string) {
 		for name, locker := range map[string]*Locker{"New": New(rdb), "Fenced": Fenced(rdb), "Batched": Batched(rdb)} {
-			if err := rdb.FlushAll(context.Background()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, rdb.FlushAll(context.Background()).Err())
 			store(t, rdb, "key", lockKind, lockValue)
 			store(t, rdb, FenceKey("key"), fenceKind, fenceValue)
 			held := rdb.Exists(context.Background(), "key").Val() == 1
@@ -127,12 +126,8 @@ func FuzzStoredValues(f *testing.F) {
 			if locker.fenced && (l.Fence() == 0 || l.Fence() > 1<<53 || l.Fence() != last) {
 				t.Errorf("fence %d (stored: %d) after %q (%d)", l.Fence(), last, fenceValue, fenceKind)
 			}
-			if err := l.Extend(context.Background(), time.Minute); err != nil {
-				t.Errorf("%s: extend: %v", name, err)
-			}
-			if err := l.Release(context.Background()); err != nil {
-				t.Errorf("%s: release: %v", name, err)
-			}
+			check.NoError(t, l.Extend(context.Background(), time.Minute))
+			check.NoError(t, l.Release(context.Background()))
 		}
 	})
 }
@@ -153,7 +148,5 @@ func store(t *testing.T, rdb redis.UniversalClient, key string, kind byte, value
 	case 5:
 		err = rdb.ZAdd(ctx, key, redis.Z{Score: float64(len(value)), Member: value}).Err()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

@@ -2,12 +2,12 @@ package redislock_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -48,9 +48,7 @@ func TestBatchedConformance(t *testing.T) {
 func shortTimeoutClient(tb testing.TB, url string) redis.UniversalClient {
 	tb.Helper()
 	o, err := redis.ParseURL(url)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = time.Second, time.Second, time.Second
 	o.ContextTimeoutEnabled, o.MaxRetries = true, 1
 	rdb := redis.NewClient(o)
@@ -58,29 +56,10 @@ func shortTimeoutClient(tb testing.TB, url string) redis.UniversalClient {
 	return rdb
 }
 
-func socketPath(server *lab.Redis) string { return strings.TrimPrefix(server.URL, "unix://") }
-
-// wantUnknown checks that err leaves the outcome unknown.
-func wantUnknown(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
-		tb.Errorf("%s: %v, want an error other than ErrLocked and ErrLost", what, err)
-	}
-}
-
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	locktest.RunFaults(t, promises, true, "unix", socketPath(server),
-		func(tb testing.TB, hostport string) lock.Locker {
-			return redislock.New(shortTimeoutClient(tb, "redis://"+hostport))
-		})
-}
-
 func TestBatchedFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	locktest.RunFaults(t, promises, true, "unix", socketPath(server),
+	locktest.RunFaults(t, promises, true, server.URL,
 		func(tb testing.TB, hostport string) lock.Locker {
 			return redislock.Batched(shortTimeoutClient(tb, "redis://"+hostport))
 		})
@@ -91,7 +70,7 @@ func TestFencedFaults(t *testing.T) {
 	server := labtest.Redis(t)
 	p := promises
 	p.Fences = true
-	locktest.RunFaults(t, p, true, "unix", socketPath(server), func(tb testing.TB, hostport string) lock.Locker {
+	locktest.RunFaults(t, p, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
 		return redislock.Fenced(shortTimeoutClient(tb, "redis://"+hostport))
 	})
 }
@@ -113,6 +92,14 @@ func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
 	}
 	l := redislock.Fenced(labtest.DialURL(t, labtest.Topology(t, "cluster").URL))
 	for _, key := range keys {
-		mustTryLock(t, l, key)
+		locktest.MustTryLock(t, l, key, time.Minute)
 	}
+}
+
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	locktest.RunOutages(t, server.Server, false, func(tb testing.TB) lock.Locker {
+		return redislock.New(shortTimeoutClient(tb, server.URL))
+	})
 }

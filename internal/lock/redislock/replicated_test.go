@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -21,9 +22,7 @@ const most, least = 900 * time.Millisecond, 100 * time.Millisecond
 func newReplicated(tb testing.TB, url string, n int, within time.Duration) *redislock.Locker {
 	tb.Helper()
 	l, err := redislock.Replicated(tb.Context(), labtest.DialURL(tb, url), n, within)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return l
 }
 
@@ -46,26 +45,16 @@ func TestTooFewReplicasGrantNoLock(t *testing.T) {
 	if err != nil {
 		t.Fatalf("TryLock after ErrUnreplicated: %v, want the key to be free", err)
 	}
-	if _, err := three.TryLock(t.Context(), "k", time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock of a locked key: %v, want ErrLocked", err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := plain.TryLock(t.Context(), "k", time.Minute); err != nil {
-		t.Error(err)
-	}
+	locktest.WantLocked(t, three, "k")
+	check.NoError(t, lease.Release(t.Context()))
+	locktest.MustTryLock(t, plain, "k", time.Minute)
 }
 
 // The SET that is repeated finds its own token.
 func TestLostReplyGrantsNoUnreplicatedLock(t *testing.T) {
 	t.Parallel()
 	top := labtest.Topology(t, "replicas")
-	proxy, err := faultproxy.New("tcp", top.Nodes[0].Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	proxy := locktest.Proxy(t, top.Nodes[0].Address)
 	three := newReplicated(t, "redis://"+proxy.Addr(), 3, least)
 	top.Nodes[3].Pause()
 	proxy.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", 1)

@@ -7,66 +7,35 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 )
-
-func TestPausedServerLeavesTheOutcomeUnknown(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	l := redislock.New(shortTimeoutClient(t, server.URL))
-	lease, err := l.TryLock(t.Context(), "k", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Pause()
-	_, err = l.TryLock(t.Context(), "k", time.Second)
-	wantUnknown(t, "TryLock", err)
-	err = lease.Extend(t.Context(), time.Minute)
-	wantUnknown(t, "Extend", err)
-	if !strings.Contains(fmt.Sprint(err), "extend k: ") {
-		t.Errorf("Extend: %v, want an error that names the key", err)
-	}
-	wantUnknown(t, "Release", lease.Release(t.Context()))
-	server.Resume()
-	if err := lease.Release(t.Context()); err != nil {
-		t.Errorf("Release after the pause: %v", err)
-	}
-}
 
 func TestHolderIsNotifiedWhenTheServerLosesItsData(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	l := redislock.Fenced(shortTimeoutClient(t, server.URL))
 	held, err := lock.New(l).Acquire(t.Context(), "k", lock.Options{TTL: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	server.Kill()
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, server.Restart())
 	select {
 	case <-held.Done():
 	case <-time.After(20 * time.Second):
 		t.Error("Done is still open after the end of the lease")
 	}
-	if err := held.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release = %v, want ErrLost", err)
-	}
-	next, err := l.TryLock(t.Context(), "k", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.ErrorIs(t, held.Release(t.Context()), lock.ErrLost)
+	next := locktest.MustTryLock(t, l, "k", time.Minute)
 	if next.Fence() <= held.Fence() {
 		t.Errorf("fence %d after the loss of all data, want more than %d", next.Fence(), held.Fence())
 	}
@@ -79,16 +48,12 @@ func TestLockSurvivesAnOutageShorterThanItsTTL(t *testing.T) {
 	c := lock.New(redislock.New(shortTimeoutClient(t, server.URL)),
 		lock.WithObserver(func(e lock.Event) { events <- e.Kind }))
 	held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	server.Pause()
 	await(t, events, lock.EventRenewalUnknown)
 	server.Resume()
 	await(t, events, lock.EventRenewed, lock.EventRenewedLate)
-	if err := held.Release(t.Context()); err != nil {
-		t.Errorf("Release = %v", err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 }
 
 // await returns after one of the events.
@@ -152,14 +117,10 @@ func TestManyCyclesLeaveNoKeyAndNoGoroutine(t *testing.T) {
 func TestTryLockReleasesAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	proxy, err := faultproxy.New("unix", socketPath(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = proxy.Close() })
+	proxy := locktest.Proxy(t, server.URL)
 	proxy.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", faultproxy.Always)
-	_, err = redislock.New(shortTimeoutClient(t, "redis://"+proxy.Addr())).TryLock(t.Context(), "k", time.Minute)
-	wantUnknown(t, "TryLock", err)
+	_, err := redislock.New(shortTimeoutClient(t, "redis://"+proxy.Addr())).TryLock(t.Context(), "k", time.Minute)
+	locktest.WantUnknown(t, err)
 	if proxy.Hits() == 0 {
 		t.Error("the proxy lost no reply")
 	}
@@ -177,28 +138,17 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New,
 		"Batched": redislock.Batched} {
 		t.Run(name, func(t *testing.T) {
-			proxy, err := faultproxy.New("unix", socketPath(server))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = proxy.Close() })
+			proxy := locktest.Proxy(t, server.URL)
 			l := open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
 			for _, key := range []string{name + "first", name} { // the first release loads the script
-				lease, err := l.TryLock(t.Context(), key, time.Minute)
-				if err != nil {
-					t.Fatal(err)
-				}
+				lease := locktest.MustTryLock(t, l, key, time.Minute)
 				if key == name {
 					proxy.Inject(faultproxy.LoseReply, "eval", faultproxy.Always)
-					wantUnknown(t, "Release without a reply", lease.Release(t.Context()))
+					locktest.WantUnknown(t, lease.Release(t.Context()))
 					proxy.Heal()
-					if err := direct.ScriptFlush(t.Context()).Err(); err != nil {
-						t.Fatal(err)
-					}
+					check.NoError(t, direct.ScriptFlush(t.Context()).Err())
 				}
-				if err := lease.Release(t.Context()); err != nil {
-					t.Errorf("Release of %s = %v", key, err)
-				}
+				check.NoError(t, lease.Release(t.Context()))
 			}
 		})
 	}
@@ -212,11 +162,9 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 	l := redislock.New(rdb)
 	leases := make([]lock.Lease, 10)
 	for i := range leases {
-		leases[i] = mustTryLock(t, l, fmt.Sprint("k", i))
+		leases[i] = locktest.MustTryLock(t, l, fmt.Sprint("k", i), time.Minute)
 	}
-	if err := errors.Join(rdb.Del(t.Context(), "k7").Err(), rdb.HSet(t.Context(), "k7", "a", "b").Err()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, errors.Join(rdb.Del(t.Context(), "k7").Err(), rdb.HSet(t.Context(), "k7", "a", "b").Err()))
 	for i, err := range l.ExtendAll(t.Context(), time.Minute, leases) {
 		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
 			t.Errorf("extension of k%d = %v", i, err)
@@ -234,26 +182,18 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := labtest.Redis(t)
-			proxy, err := faultproxy.New("unix", socketPath(server))
-			noError(t, err)
-			t.Cleanup(func() { _ = proxy.Close() })
+			proxy := locktest.Proxy(t, server.URL)
 			rdb, l := labtest.Dial(t, server), open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
-			noError(t, mustTryLock(t, l, "k").Release(t.Context())) // the server knows the scripts
+			// The server knows the scripts.
+			check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
 			command := map[string]string{"New": "set"}[name]
 			proxy.Inject(faultproxy.LoseReply, cmp.Or(command, "evalsha"), 1)
-			lease := mustTryLock(t, l, "k")
+			lease := locktest.MustTryLock(t, l, "k", time.Minute)
 			key := rdb.Dump(t.Context(), "k").Val()
-			noError(t, lease.Release(t.Context()))
-			noError(t, rdb.Restore(t.Context(), "k", time.Minute, key).Err())
+			check.NoError(t, lease.Release(t.Context()))
+			check.NoError(t, rdb.Restore(t.Context(), "k", time.Minute, key).Err())
 			l.Drain(t.Context())
-			mustTryLock(t, l, "k")
+			locktest.MustTryLock(t, l, "k", time.Minute)
 		})
-	}
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -2,12 +2,12 @@ package redisson_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -85,44 +85,10 @@ func TestSinglePermitConformance(t *testing.T) {
 		func(c *redisson.Client) lock.Locker { return singlePermit{c.PermitExpirableSemaphore()} })
 }
 
-func mustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
-	tb.Helper()
-	lease, err := l.TryLock(tb.Context(), key, ttl)
-	if err != nil {
-		tb.Fatalf("TryLock of a free key: %v", err)
-	}
-	return lease
-}
-
-func wantLocked(tb testing.TB, l lock.Locker, key string) {
-	tb.Helper()
-	if _, err := l.TryLock(tb.Context(), key, longTTL); !errors.Is(err, lock.ErrLocked) {
-		tb.Fatalf("TryLock of a locked key: %v, want ErrLocked", err)
-	}
-}
-
-func noError(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// eventually waits until condition is true.
-func eventually(tb testing.TB, what string, condition func() bool) {
-	tb.Helper()
-	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if condition() {
-			return
-		}
-	}
-	tb.Fatalf("after %s it is still not true that %s", testTimeout, what)
-}
-
 // channelCount returns the number of channels with a subscription.
 func channelCount(tb testing.TB, rdb redis.UniversalClient) int {
 	tb.Helper()
 	channels, err := rdb.PubSubChannels(tb.Context(), "*").Result()
-	noError(tb, err)
+	check.NoError(tb, err)
 	return len(channels)
 }

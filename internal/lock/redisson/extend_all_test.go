@@ -8,9 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
 )
 
@@ -24,7 +26,7 @@ type scriptCounter struct {
 func newScriptCounter(tb testing.TB, server *lab.Redis) scriptCounter {
 	tb.Helper()
 	c := scriptCounter{tb, labtest.Dial(tb, server)}
-	noError(tb, c.rdb.ConfigResetStat(tb.Context()).Err())
+	check.NoError(tb, c.rdb.ConfigResetStat(tb.Context()).Err())
 	return c
 }
 
@@ -46,14 +48,14 @@ func TestOneScriptExtendsHundredLeases(t *testing.T) {
 	l := newClient(t, server).Lock()
 	leases := make([]lock.Lease, 1000)
 	for i := range leases {
-		leases[i] = mustTryLock(t, l, fmt.Sprint("k", i), longTTL)
+		leases[i] = locktest.MustTryLock(t, l, fmt.Sprint("k", i), longTTL)
 	}
 	for _, err := range l.ExtendAll(t.Context(), longTTL, leases[:1]) { // loads the script
-		noError(t, err)
+		check.NoError(t, err)
 	}
 	c := newScriptCounter(t, server)
 	for _, err := range l.ExtendAll(t.Context(), longTTL, leases) {
-		noError(t, err)
+		check.NoError(t, err)
 	}
 	if scripts := c.count(); scripts != 10 {
 		t.Errorf("%d scripts for 1000 leases, want 10", scripts)
@@ -70,31 +72,12 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 		if name == "permit" {
 			key = "{permit7}:timeout"
 		}
-		noError(t, labtest.Dial(t, server).Set(t.Context(), key, "", 0).Err())
+		check.NoError(t, labtest.Dial(t, server).Set(t.Context(), key, "", 0).Err())
 		for i, err := range l.ExtendAll(t.Context(), longTTL, leases) {
 			if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
 				t.Errorf("extension of %s%d = %v", name, i, err)
 			}
 		}
-	}
-}
-
-// A server without memory refuses what may grow. An extension does not.
-func TestFullServerExtendsLeases(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	leases := map[string][]lock.Lease{}
-	types := lockTypes(newClient(t, server))
-	for name, l := range types {
-		leases[name] = lockTen(t, l, name)
-	}
-	rdb := labtest.Dial(t, server)
-	noError(t, rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	if err := rdb.Set(t.Context(), "k", "", 0).Err(); !redis.HasErrorPrefix(err, "OOM") {
-		t.Fatalf("SET: %v, want a full server", err)
-	}
-	for name, l := range types {
-		noError(t, errors.Join(l.ExtendAll(t.Context(), longTTL, leases[name])...))
 	}
 }
 
@@ -109,9 +92,9 @@ func lockTen(t *testing.T, l lock.BatchExtender, name string) (leases []lock.Lea
 	for i := range 10 {
 		key := fmt.Sprint(name, i)
 		if permits, ok := l.(redisson.RPermitExpirableSemaphore); ok {
-			noError(t, permits.SetPermits(t.Context(), key, 1))
+			check.NoError(t, permits.SetPermits(t.Context(), key, 1))
 		}
-		leases = append(leases, mustTryLock(t, l, key, longTTL))
+		leases = append(leases, locktest.MustTryLock(t, l, key, longTTL))
 	}
 	return leases
 }

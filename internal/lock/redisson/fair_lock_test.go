@@ -10,8 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A fairFixture is a fair lock with one key, alone on a server.
@@ -34,15 +36,8 @@ func newFairFixture(t *testing.T) *fairFixture {
 func (f *fairFixture) mustTryLock() lock.Lease {
 	f.t.Helper()
 	lease, err := f.TryLock(f.t.Context(), f.key, time.Minute)
-	f.noError(err)
+	check.NoError(f.t, err)
 	return lease
-}
-
-func (f *fairFixture) noError(err error) {
-	f.t.Helper()
-	if err != nil {
-		f.t.Fatal(err)
-	}
 }
 
 // waiter starts a goroutine that acquires and releases the lock, and returns
@@ -67,7 +62,7 @@ func (f *fairFixture) waiter(ctx context.Context) <-chan error {
 func (f *fairFixture) mustQueue() []string {
 	f.t.Helper()
 	queue, err := f.Queue(f.t.Context(), f.key)
-	f.noError(err)
+	check.NoError(f.t, err)
 	return queue
 }
 
@@ -92,7 +87,7 @@ func (f *fairFixture) javaWaiter(n int, wait time.Duration) string {
 		p.ZAdd(ctx, f.scores, redis.Z{Score: float64(time.Now().Add(wait).UnixMilli()), Member: owner})
 		return nil
 	})
-	f.noError(err)
+	check.NoError(f.t, err)
 	return owner
 }
 
@@ -108,7 +103,8 @@ func (f *fairFixture) javaWaiterLeaves(owner string, wait time.Duration) {
 			redis.call('zincrby', KEYS[2], -tonumber(ARGV[2]), other)
 		end
 		return 1`
-	f.noError(f.rdb.Eval(f.t.Context(), script, []string{f.queue, f.scores}, owner, wait.Milliseconds()).Err())
+	keys := []string{f.queue, f.scores}
+	check.NoError(f.t, f.rdb.Eval(f.t.Context(), script, keys, owner, wait.Milliseconds()).Err())
 }
 
 // wantDone fails unless the waiter succeeds within limit.
@@ -116,7 +112,7 @@ func (f *fairFixture) wantDone(waiter string, limit time.Duration, done <-chan e
 	f.t.Helper()
 	select {
 	case err := <-done:
-		f.noError(err)
+		check.NoError(f.t, err)
 	case <-time.After(limit):
 		f.t.Fatalf("%s: no lock within %s", waiter, limit)
 	}
@@ -136,7 +132,7 @@ func TestDeadGoWaiterIsRemovedWithinSeconds(t *testing.T) {
 	holder := f.mustTryLock()
 	f.deadWaiter()
 	next := f.waiter(t.Context())
-	f.noError(holder.Release(t.Context()))
+	check.NoError(f.t, holder.Release(t.Context()))
 	f.wantDone("the waiter behind the dead one", 6*time.Second, next)
 }
 
@@ -152,7 +148,7 @@ func TestLiveGoWaiterKeepsItsPlace(t *testing.T) {
 	if len(after) != 2 || after[0] != before[0] {
 		t.Errorf("queue %v, want 2 waiters, first %s", after, before[0])
 	}
-	f.noError(holder.Release(t.Context()))
+	check.NoError(f.t, holder.Release(t.Context()))
 	f.wantDone("the first", 3*time.Second, first)
 	f.wantDone("the second", 3*time.Second, second)
 }
@@ -170,7 +166,7 @@ func TestCancelledGoWaiterLeavesTheQueueAtOnce(t *testing.T) {
 	if n := len(f.mustQueue()); n != 1 {
 		t.Errorf("%d waiters in the queue, want 1", n)
 	}
-	f.noError(f.ForceUnlock(t.Context(), f.key))
+	check.NoError(f.t, f.ForceUnlock(t.Context(), f.key))
 	f.wantDone("the other waiter", time.Second, other)
 }
 
@@ -182,16 +178,16 @@ func TestHeadThatLeavesAFreeLockNotifiesTheNext(t *testing.T) {
 	channel := f.typ.channel(f.key) + ":" + f.mustQueue()[1]
 	notified := f.rdb.Subscribe(t.Context(), channel)
 	defer notified.Close()
-	labtest.Eventually(t, "the waiter and this test have subscribed", func() bool {
+	check.Eventually(t, "the waiter and this test have subscribed", func() bool {
 		return f.rdb.PubSubNumSub(t.Context(), channel).Val()[channel] == 2
 	})
-	f.noError(holder.Release(t.Context()))
+	check.NoError(f.t, holder.Release(t.Context()))
 	_, err := (&lease{locker: f.locker, key: f.key, owner: head}).remove(t.Context())
-	f.noError(err)
+	check.NoError(f.t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err = notified.ReceiveMessage(ctx) // it need not wait for its heartbeat
-	f.noError(err)
+	check.NoError(f.t, err)
 	f.wantDone("the next", 20*time.Second, next)
 }
 
@@ -199,10 +195,8 @@ func TestTryLockDoesNotOvertake(t *testing.T) {
 	f := newFairFixture(t)
 	holder := f.mustTryLock()
 	f.deadWaiter()
-	f.noError(holder.Release(t.Context()))
-	if _, err := f.TryLock(t.Context(), f.key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock while another owner is next: %v, want ErrLocked", err)
-	}
+	check.NoError(f.t, holder.Release(t.Context()))
+	locktest.WantLocked(t, f, f.key)
 	if n := len(f.mustQueue()); n != 1 {
 		t.Errorf("%d waiters in the queue after a TryLock, want 1", n)
 	}
@@ -237,7 +231,7 @@ func TestGoWaiterKeepsItsPlaceWhenJavaWaitersLeave(t *testing.T) {
 	if len(after) != 2 || after[0] != before[2] {
 		t.Errorf("queue %v, want the Go waiter %s first", after, before[2])
 	}
-	f.noError(holder.Release(t.Context()))
+	check.NoError(f.t, holder.Release(t.Context()))
 }
 
 // The deadline of a waiter behind a Java waiter is minutes ahead. It is moved
@@ -248,7 +242,7 @@ func TestDeadGoWaiterBehindJavaIsRemovedWithinSeconds(t *testing.T) {
 	java := f.javaWaiter(1, time.Minute)
 	f.deadWaiter()
 	next := f.waiter(t.Context())
-	f.noError(holder.Release(t.Context()))
+	check.NoError(f.t, holder.Release(t.Context()))
 	f.javaWaiterLeaves(java, time.Second) // it subtracts less than the allowance
 	f.wantDone("the waiter behind the dead one", 6*time.Second, next)
 }

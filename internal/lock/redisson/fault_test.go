@@ -1,15 +1,13 @@
 package redisson_test
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
@@ -27,39 +25,11 @@ func shortTimeoutClient(tb testing.TB, hostport string) *redisson.Client {
 	return redisson.New(rdb, redisson.Auto)
 }
 
-func socketPath(server *lab.Redis) string { return strings.TrimPrefix(server.URL, "unix://") }
-
-func TestFaults(t *testing.T) {
-	fenced, fair := promises, promises
-	fenced.Fences = true
-	fair.Notifies, fair.Blocks, fair.Tells = false, true, false
-	for name, tc := range map[string]struct {
-		promises locktest.Promises
-		open     func(*redisson.Client) lock.Locker
-	}{
-		"Lock":       {promises, func(c *redisson.Client) lock.Locker { return c.Lock() }},
-		"FencedLock": {fenced, func(c *redisson.Client) lock.Locker { return c.FencedLock() }},
-		"FairLock":   {fair, func(c *redisson.Client) lock.Locker { return c.FairLock() }},
-		"WriteLock":  {promises, func(c *redisson.Client) lock.Locker { return c.WriteLock() }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := labtest.Redis(t)
-			locktest.RunFaults(t, tc.promises, true, "unix", socketPath(server),
-				func(tb testing.TB, hostport string) lock.Locker {
-					return tc.open(shortTimeoutClient(tb, hostport))
-				})
-		})
-	}
-}
-
 // throughProxy returns a client behind a fault proxy and a client beside it.
 func throughProxy(t *testing.T) (proxied, direct *redisson.Client, p *faultproxy.Proxy) {
 	t.Helper()
 	server := labtest.Redis(t)
-	p, err := faultproxy.New("unix", socketPath(server))
-	noError(t, err)
-	t.Cleanup(func() { _ = p.Close() })
+	p = locktest.Proxy(t, server.URL)
 	return shortTimeoutClient(t, p.Addr()), newClient(t, server), p
 }
 
@@ -73,7 +43,7 @@ func TestLostReplyChangesNoCountTwice(t *testing.T) {
 	if set, err := latch.TrySetCount(t.Context(), 3); err != nil || !set {
 		t.Fatal(set, err)
 	}
-	noError(t, latch.CountDown(t.Context()))
+	check.NoError(t, latch.CountDown(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if err := latch.CountDown(t.Context()); err == nil {
 		t.Error("CountDown without a reply: no error")
@@ -82,8 +52,8 @@ func TestLostReplyChangesNoCountTwice(t *testing.T) {
 		t.Errorf("count %d, %v, want 1", n, err)
 	}
 	sem := proxied.Semaphore(labtest.Name(t))
-	noError(t, sem.Release(t.Context(), 5))
-	noError(t, sem.TryAcquire(t.Context(), 1))
+	check.NoError(t, sem.Release(t.Context(), 5))
+	check.NoError(t, sem.TryAcquire(t.Context(), 1))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	if err := sem.TryAcquire(t.Context(), 3); err == nil {
 		t.Error("TryAcquire without a reply: no error")
@@ -101,22 +71,22 @@ func TestLostReplyChangesNoCountTwice(t *testing.T) {
 func TestLostReplyLeavesHoldCountOne(t *testing.T) {
 	t.Parallel()
 	proxied, direct, p := throughProxy(t)
-	noError(t, mustTryLock(t, proxied.FencedLock(), "k", longTTL).Release(t.Context()))
-	noError(t, mustTryLock(t, proxied.Lock(), "k", longTTL).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, proxied.Lock(), "k", longTTL).Release(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease := mustTryLock(t, proxied.Lock(), "k", longTTL)
+	lease := locktest.MustTryLock(t, proxied.Lock(), "k", longTTL)
 	info, err := direct.Lock().Inspect(t.Context(), "k")
 	if err != nil || len(info.Holders) != 1 || info.Holders[0].HoldCount != 1 {
 		t.Errorf("%+v, %v, want one hold", info, err)
 	}
-	noError(t, lease.Release(t.Context()))
+	check.NoError(t, lease.Release(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease = mustTryLock(t, proxied.FencedLock(), "k", longTTL)
+	lease = locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL)
 	if info, err = direct.Lock().Inspect(t.Context(), "k"); err != nil || len(info.Holders) != 1 ||
 		info.Holders[0].HoldCount != 1 {
 		t.Errorf("%+v, %v, want one fenced hold", info, err)
 	}
-	noError(t, lease.Release(t.Context()))
+	check.NoError(t, lease.Release(t.Context()))
 }
 
 // Release sends its request again after a lost reply. A lease that had expired
@@ -124,13 +94,11 @@ func TestLostReplyLeavesHoldCountOne(t *testing.T) {
 func TestLostReplyHidesNoLostLease(t *testing.T) {
 	t.Parallel()
 	proxied, _, p := throughProxy(t)
-	lease := mustTryLock(t, proxied.Lock(), "k", 50*time.Millisecond)
-	noError(t, mustTryLock(t, proxied.Lock(), "other", longTTL).Release(t.Context()))
+	lease := locktest.MustTryLock(t, proxied.Lock(), "k", 50*time.Millisecond)
+	check.NoError(t, locktest.MustTryLock(t, proxied.Lock(), "other", longTTL).Release(t.Context()))
 	time.Sleep(100 * time.Millisecond)
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release of an expired lease: %v, want ErrLost", err)
-	}
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 }
 
 // The script runs twice but increments the counter once.
@@ -140,10 +108,10 @@ func TestLostReplyIssuesOneFence(t *testing.T) {
 	proxied, _, p := throughProxy(t)
 	rdb := redis.NewClient(&redis.Options{Addr: p.Addr()})
 	defer rdb.Close()
-	noError(t, mustTryLock(t, proxied.FencedLock(), "k", longTTL).Release(t.Context()))
-	noError(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", ahead, 0).Err())
+	check.NoError(t, locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL).Release(t.Context()))
+	check.NoError(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", ahead, 0).Err())
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	if fence := mustTryLock(t, proxied.FencedLock(), "k", longTTL).Fence(); fence != ahead+1 {
+	if fence := locktest.MustTryLock(t, proxied.FencedLock(), "k", longTTL).Fence(); fence != ahead+1 {
 		t.Errorf("fence %d, want %d", fence, ahead+1)
 	}
 }
@@ -152,20 +120,20 @@ func TestLostReplyAcquiresAndReleasesOnePermit(t *testing.T) {
 	t.Parallel()
 	proxied, direct, p := throughProxy(t)
 	name := labtest.Name(t)
-	noError(t, proxied.PermitExpirableSemaphore().SetPermits(t.Context(), name, 3))
-	noError(t, mustTryLock(t, proxied.PermitExpirableSemaphore(), name, longTTL).Release(t.Context()))
+	check.NoError(t, proxied.PermitExpirableSemaphore().SetPermits(t.Context(), name, 3))
+	check.NoError(t, locktest.MustTryLock(t, proxied.PermitExpirableSemaphore(), name, longTTL).Release(t.Context()))
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease := mustTryLock(t, proxied.PermitExpirableSemaphore(), name, longTTL)
+	lease := locktest.MustTryLock(t, proxied.PermitExpirableSemaphore(), name, longTTL)
 	info, err := direct.PermitExpirableSemaphore().Inspect(t.Context(), name)
 	if err != nil || len(info.Holders) != 1 {
 		t.Errorf("holders %v, %v, want one", info.Holders, err)
 	}
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	noError(t, lease.Release(t.Context()))
+	check.NoError(t, lease.Release(t.Context()))
 	for range 3 {
-		mustTryLock(t, direct.PermitExpirableSemaphore(), name, longTTL)
+		locktest.MustTryLock(t, direct.PermitExpirableSemaphore(), name, longTTL)
 	}
-	wantLocked(t, direct.PermitExpirableSemaphore(), name)
+	locktest.WantLocked(t, direct.PermitExpirableSemaphore(), name)
 }
 
 // The reply to the first request was lost with its connection, and the second was
@@ -173,16 +141,14 @@ func TestLostReplyAcquiresAndReleasesOnePermit(t *testing.T) {
 func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	p, err := faultproxy.New("unix", socketPath(server))
-	noError(t, err)
-	t.Cleanup(func() { _ = p.Close() })
+	p := locktest.Proxy(t, server.URL)
 	rdb, l := labtest.Dial(t, server), shortTimeoutClient(t, p.Addr()).Lock()
-	noError(t, mustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
+	check.NoError(t, locktest.MustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
-	lease := mustTryLock(t, l, "k", longTTL)
+	lease := locktest.MustTryLock(t, l, "k", longTTL)
 	key := rdb.Dump(t.Context(), "k").Val()
-	noError(t, lease.Release(t.Context()))
-	noError(t, rdb.Restore(t.Context(), "k", longTTL, key).Err())
+	check.NoError(t, lease.Release(t.Context()))
+	check.NoError(t, rdb.Restore(t.Context(), "k", longTTL, key).Err())
 	l.Drain(t.Context())
-	mustTryLock(t, l, "k", longTTL)
+	locktest.MustTryLock(t, l, "k", longTTL)
 }

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A fence is at least the server's time in microseconds.
@@ -13,15 +15,15 @@ func TestFenceRisesAfterALossOfAllData(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	rdb, l := labtest.Dial(t, server), newClient(t, server).FencedLock()
-	before := mustTryLock(t, l, "k", longTTL)
-	noError(t, rdb.FlushAll(t.Context()).Err())
-	after := mustTryLock(t, l, "k", longTTL)
+	before := locktest.MustTryLock(t, l, "k", longTTL)
+	check.NoError(t, rdb.FlushAll(t.Context()).Err())
+	after := locktest.MustTryLock(t, l, "k", longTTL)
 	if after.Fence() <= before.Fence() {
 		t.Errorf("fence %d after the loss, want more than %d", after.Fence(), before.Fence())
 	}
-	noError(t, after.Release(t.Context()))
-	noError(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", uint64(1)<<52, 0).Err())
-	if fence := mustTryLock(t, l, "k", longTTL).Fence(); fence != 1<<52+1 {
+	check.NoError(t, after.Release(t.Context()))
+	check.NoError(t, rdb.Set(t.Context(), "redisson_lock_token:{k}", uint64(1)<<52, 0).Err())
+	if fence := locktest.MustTryLock(t, l, "k", longTTL).Fence(); fence != 1<<52+1 {
 		t.Errorf("fence %d, want the counter, which is later than the clock, plus 1", fence)
 	}
 }
@@ -35,5 +37,5 @@ func TestSideKeysOfOtherLocksAreInvalid(t *testing.T) {
 			t.Errorf("TryLock of %s: %v, want ErrInvalid", key, err)
 		}
 	}
-	mustTryLock(t, l, "timeout", longTTL)
+	locktest.MustTryLock(t, l, "timeout", longTTL)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
@@ -102,9 +103,7 @@ func FuzzStoredValues(f *testing.F) {
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, kind byte, field, value string, otherKind byte, other string) {
 		for name, locker := range lockers(c) {
-			if err := rdb.FlushAll(ctx).Err(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, rdb.FlushAll(ctx).Err())
 			store(t, rdb, "key", kind, field, value)
 			for _, key := range locker.typ.keys("key", "owner")[1:] {
 				store(t, rdb, key, otherKind, field, other)
@@ -126,9 +125,7 @@ func FuzzStoredValues(f *testing.F) {
 			if name == "fenced" && (l.Fence() == 0 || l.Fence() > 1<<53) {
 				t.Errorf("fence %d after %q (%d)", l.Fence(), other, otherKind)
 			}
-			if err := l.Release(ctx); err != nil {
-				t.Errorf("%s: release: %v", name, err)
-			}
+			check.NoError(t, l.Release(ctx))
 		}
 	})
 }
@@ -150,7 +147,5 @@ func store(t *testing.T, rdb redis.UniversalClient, key string, kind byte, field
 	case 5:
 		err = rdb.ZAdd(ctx, key, redis.Z{Score: float64(len(value)), Member: value}).Err()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 }

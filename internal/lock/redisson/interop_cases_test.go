@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // javaHoldsGoWaits: Go is refused while Java holds the lock, and is notified by
@@ -35,7 +37,7 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T, p primitive) {
 		time.Sleep(100 * time.Millisecond) // time to begin to wait
 		start := time.Now()
 		th.Expect(t, "ok", "unlock", p.java, name)
-		noError(t, <-got)
+		check.NoError(t, <-got)
 		waited += time.Since(start)
 	}
 	// Without messages, the timer of each wait would acquire half a second on average.
@@ -51,12 +53,12 @@ func (e interopEnv) goHoldsJavaWaits(t *testing.T, p primitive) {
 	acquire := p.acquireFunc(e.client(), name)
 	for range 3 {
 		release, err := acquire(t.Context(), name, lock.Options{TTL: longTTL})
-		noError(t, err)
+		check.NoError(t, err)
 		th.Expect(t, "locked", "lock", p.java, name, 0)
 		got := th.CallAsync("lock", p.java, name, longTTL.Milliseconds())
 		time.Sleep(100 * time.Millisecond)
 		start := time.Now()
-		noError(t, release())
+		check.NoError(t, release())
 		labtest.WantReply(t, "Java waits", got, "ok")
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("Java acquired the lock %s after Go's release, as if not notified", took)
@@ -70,11 +72,11 @@ func (e interopEnv) bothRenew(t *testing.T, p primitive) {
 	name, th := e.name(t, p), e.Thread(t)
 	acquire := p.acquireFunc(e.client(), name)
 	release, err := acquire(t.Context(), name, lock.Options{TTL: 600 * time.Millisecond})
-	noError(t, err)
+	check.NoError(t, err)
 	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
 		th.Expect(t, "locked", "lock", p.java, name, 0)
 	}
-	noError(t, release())
+	check.NoError(t, release())
 	if p.java == "permit" {
 		return // Java has no watchdog for permits
 	}
@@ -97,17 +99,13 @@ func (e interopEnv) bothForceUnlock(t *testing.T, p primitive) {
 	c, name := e.client(), e.name(t, p)
 	l := p.locker(c, name)
 	th := e.Thread(t)
-	lease := mustTryLock(t, l, name, longTTL)
+	lease := locktest.MustTryLock(t, l, name, longTTL)
 	th.Expect(t, "true", "forceUnlock", p.java, name)
-	if err := lease.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend after Java's forceUnlock: %v, want ErrLost", err)
-	}
-	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release after Java's forceUnlock: %v, want ErrLost", err)
-	}
+	check.ErrorIs(t, lease.Extend(t.Context(), longTTL), lock.ErrLost)
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 	th.Expect(t, "ok", "lock", p.java, name, 0)
-	noError(t, l.(forceUnlocker).ForceUnlock(t.Context(), name))
-	noError(t, mustTryLock(t, l, name, longTTL).Release(t.Context()))
+	check.NoError(t, l.(forceUnlocker).ForceUnlock(t.Context(), name))
+	check.NoError(t, locktest.MustTryLock(t, l, name, longTTL).Release(t.Context()))
 	// Java's fair lock reports no error for the unlock of a free lock.
 	if reply, err := th.Call("unlock", p.java, name); err != nil || p.java != "fair" &&
 		!strings.Contains(reply, "IllegalMonitorState") {
@@ -132,14 +130,14 @@ func (e interopEnv) latch(t *testing.T) {
 		goDone := make(chan string, 1)
 		go func() { goDone <- fmt.Sprint(l.Await(t.Context())) }()
 		time.Sleep(50 * time.Millisecond)
-		noError(t, l.CountDown(t.Context()))
+		check.NoError(t, l.CountDown(t.Context()))
 		if n, err := l.Count(t.Context()); err != nil || n != 1 {
 			t.Fatalf("count %d, %v, want 1", n, err)
 		}
 		if setter == "Go" {
 			th.Expect(t, "ok", "countDown", "latch", name)
 		} else {
-			noError(t, l.CountDown(t.Context()))
+			check.NoError(t, l.CountDown(t.Context()))
 		}
 		labtest.WantReply(t, "Java's await", javaDone, "ok")
 		labtest.WantReply(t, "Go's Await", goDone, "<nil>")
@@ -151,28 +149,28 @@ func (e interopEnv) latch(t *testing.T) {
 func (e interopEnv) readers(t *testing.T) {
 	name, th, other, c := labtest.Name(t), e.Thread(t), e.Thread(t), e.client()
 	th.Expect(t, "ok", "lock", "read", name, 0)
-	read := mustTryLock(t, c.ReadLock(), name, longTTL)
-	wantLocked(t, c.WriteLock(), name)
+	read := locktest.MustTryLock(t, c.ReadLock(), name, longTTL)
+	locktest.WantLocked(t, c.WriteLock(), name)
 	other.Expect(t, "locked", "lock", "write", name, 0)
 	th.Expect(t, "ok", "unlock", "read", name)
 	other.Expect(t, "locked", "lock", "write", name, 0) // Go holds the read lock
 	waiting := other.CallAsync("lock", "write", name, longTTL.Milliseconds())
 	time.Sleep(50 * time.Millisecond)
-	noError(t, read.Release(t.Context()))
+	check.NoError(t, read.Release(t.Context()))
 	labtest.WantReply(t, "Java's write lock", waiting, "ok")
-	wantLocked(t, c.ReadLock(), name)
+	locktest.WantLocked(t, c.ReadLock(), name)
 	other.Expect(t, "ok", "unlock", "write", name)
 
-	write := mustTryLock(t, c.WriteLock(), name, longTTL)
+	write := locktest.MustTryLock(t, c.WriteLock(), name, longTTL)
 	waiting = th.CallAsync("lock", "read", name, longTTL.Milliseconds())
 	time.Sleep(50 * time.Millisecond)
 	downgraded, err := c.WriteLock().Downgrade(t.Context(), write, longTTL)
-	noError(t, err)
+	check.NoError(t, err)
 	labtest.WantReply(t, "Java's read lock beside the downgraded Go lease", waiting, "ok")
 	other.Expect(t, "locked", "lock", "write", name, 0)
-	noError(t, downgraded.Release(t.Context()))
+	check.NoError(t, downgraded.Release(t.Context()))
 	th.Expect(t, "ok", "unlock", "read", name)
-	noError(t, mustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, c.WriteLock(), name, longTTL).Release(t.Context()))
 }
 
 // fences: each fence is higher than the last, also one of the other language.
@@ -180,12 +178,12 @@ func (e interopEnv) fences(t *testing.T) {
 	name, th, l := labtest.Name(t), e.Thread(t), e.client().FencedLock()
 	var last uint64
 	for range 20 {
-		lease := mustTryLock(t, l, name, longTTL)
+		lease := locktest.MustTryLock(t, l, name, longTTL)
 		if lease.Fence() <= last {
 			t.Fatalf("Go's fence %d after %d, want a higher one", lease.Fence(), last)
 		}
 		last = lease.Fence()
-		noError(t, lease.Release(t.Context()))
+		check.NoError(t, lease.Release(t.Context()))
 		th.Expect(t, "ok", "lock", "fenced", name, 0)
 		last++ // Java increments the counter
 		th.Expect(t, fmt.Sprint(last), "token", "fenced", name)
@@ -220,9 +218,9 @@ func (e interopEnv) fairOrder(t *testing.T) {
 				}
 			})
 		}
-		eventually(t, "the waiter has joined the queue", func() bool {
+		check.Eventually(t, "the waiter has joined the queue", func() bool {
 			queue, err := c.FairLock().Queue(t.Context(), name)
-			noError(t, err)
+			check.NoError(t, err)
 			return len(queue) == i+1
 		})
 	}

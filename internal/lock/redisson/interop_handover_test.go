@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
 
@@ -20,38 +22,14 @@ const (
 	contenders   = 2    // of each language
 )
 
-// A counters is the data that the lock protects in Redis. A holder reads it by
-// one command and writes two copies of it by two others, so that two holders at
-// a time lose an update or leave different copies.
-type counters struct {
-	acquisitions, handovers, betweenLanguages int
-	last                                      string // the last contender
-}
-
-func readCounters(ctx context.Context, rdb redis.UniversalClient, name string) (c counters, err error) {
+// readCounters reads the data that the lock protects. A holder writes two copies of it by
+// two commands, so that two holders at a time may leave different copies.
+func readCounters(ctx context.Context, rdb redis.UniversalClient, name string) (labtest.Counters, error) {
 	text, err := rdb.Get(ctx, name+":protected").Result()
-	if err == nil {
-		_, err = fmt.Sscan(text, &c.acquisitions, &c.handovers, &c.last, &c.betweenLanguages)
+	if err != nil {
+		return labtest.Counters{}, err
 	}
-	return c, err
-}
-
-func (c counters) String() string {
-	return fmt.Sprintf("%d %d %s %d", c.acquisitions, c.handovers, c.last, c.betweenLanguages)
-}
-
-// add counts an acquisition by a contender, whose name begins with the first
-// letter of its language.
-func (c counters) add(contender string) counters {
-	c.acquisitions++
-	if c.last != contender {
-		c.handovers++
-	}
-	if c.last[0] != contender[0] {
-		c.betweenLanguages++
-	}
-	c.last = contender
-	return c
+	return labtest.ParseCounters(text)
 }
 
 func (p primitive) minHandovers() int { return cmp.Or(p.handovers, minHandovers) }
@@ -62,7 +40,7 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 	start := time.Now()
 	name := e.name(t, p)
 	for _, counters := range []string{":protected", ":copy"} {
-		noError(t, e.rdb.Set(t.Context(), name+counters, "0 0 none 0", 0).Err())
+		check.NoError(t, e.rdb.Set(t.Context(), name+counters, labtest.NoCounters, 0).Err())
 	}
 	var group sync.WaitGroup
 	var acquisitions atomic.Int64
@@ -91,14 +69,14 @@ func (e interopEnv) handover(t *testing.T, p primitive) {
 	}
 	group.Wait()
 	c, err := readCounters(t.Context(), e.rdb, name)
-	noError(t, err)
-	if int64(c.acquisitions) != acquisitions.Load() || c.handovers < p.minHandovers() {
+	check.NoError(t, err)
+	if int64(c.Acquisitions) != acquisitions.Load() || c.Handovers < p.minHandovers() {
 		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d",
-			acquisitions.Load(), c.acquisitions, c.handovers, p.minHandovers())
+			acquisitions.Load(), c.Acquisitions, c.Handovers, p.minHandovers())
 	}
 	e.report.mu.Lock()
 	defer e.report.mu.Unlock()
-	e.report.ByPrimitive[p.java+e.where] = handoverResults{c.acquisitions, c.handovers, c.betweenLanguages, reads,
+	e.report.ByPrimitive[p.java+e.where] = handoverResults{c.Acquisitions, c.Handovers, c.BetweenLanguages, reads,
 		time.Since(start).Seconds()}
 }
 
@@ -113,9 +91,9 @@ func (e interopEnv) contend(
 			return n, err
 		}
 		c, err := readCounters(ctx, e.rdb, name)
-		done := c.handovers >= min
+		done := c.Handovers >= min
 		if err == nil && !done {
-			next := c.add(contender).String()
+			next := c.Add(contender).String()
 			err = e.rdb.Set(ctx, name+":protected", next, 0).Err()
 			if err == nil {
 				err = e.rdb.Set(ctx, name+":copy", next, 0).Err()
@@ -139,16 +117,16 @@ func (e interopEnv) readDuringHandover(t *testing.T, name string) (reads int) {
 	for {
 		th.Expect(t, "ok", "compareCopies", "read", name)
 		acquired, err := l.Acquire(t.Context(), name, lock.Options{Wait: longTTL})
-		noError(t, err)
+		check.NoError(t, err)
 		c, err := readCounters(t.Context(), e.rdb, name)
-		noError(t, err)
+		check.NoError(t, err)
 		text, err := e.rdb.Get(t.Context(), name+":copy").Result()
-		noError(t, err)
-		noError(t, acquired.Release(t.Context()))
+		check.NoError(t, err)
+		check.NoError(t, acquired.Release(t.Context()))
 		if c.String() != text {
 			t.Fatalf("a reader saw two copies: %s and %s", c, text)
 		}
-		if reads += 2; c.handovers >= minHandovers {
+		if reads += 2; c.Handovers >= minHandovers {
 			return reads
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -1,14 +1,12 @@
 package redisson_test
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // An interopReport is the result that `make interop` writes.
@@ -47,15 +45,5 @@ func (r *interopReport) write(t *testing.T) {
 		t.Errorf("%d handovers, want 10,000", r.Handovers)
 		r.Pass = false
 	}
-	path := os.Getenv("INTEROP_JSON")
-	if path == "" {
-		return
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, '\n'), 0o644))
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	labtest.WriteInterop(t, r)
 }

@@ -9,9 +9,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
 	"example.com/flashsale/internal/lock/redlock"
 )
@@ -123,7 +125,7 @@ func startServers(t *testing.T, n int) []*lab.Redis {
 	for i := range servers {
 		var err error
 		servers[i], err = lab.StartRedisTCP(labtest.Lab(t))
-		noError(t, err)
+		check.NoError(t, err)
 		t.Cleanup(servers[i].Kill)
 	}
 	return servers
@@ -173,11 +175,11 @@ func shareRedlock(t *testing.T, report *interopReport) {
 func (e interopEnv) excludeEachOther(t *testing.T, p primitive) {
 	name, th, l := e.name(t, p), e.Thread(t), p.locker(nil, "")
 	th.Expect(t, "ok", "lock", p.java, name, 0)
-	wantLocked(t, l, name)
+	locktest.WantLocked(t, l, name)
 	th.Expect(t, "ok", "unlock", p.java, name)
-	lease := mustTryLock(t, l, name, longTTL)
+	lease := locktest.MustTryLock(t, l, name, longTTL)
 	th.Expect(t, "locked", "lock", p.java, name, 0)
-	noError(t, lease.Release(t.Context()))
+	check.NoError(t, lease.Release(t.Context()))
 	th.Expect(t, "ok", "lock", p.java, name, 0)
 	th.Expect(t, "ok", "unlock", p.java, name)
 }

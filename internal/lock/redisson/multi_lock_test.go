@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
 )
 
@@ -17,22 +19,22 @@ func TestMultiLockAcquiresAllPartsOrNone(t *testing.T) {
 	l := c.Lock()
 	both := redisson.NewMultiLock(redisson.Part{Locker: l, Key: "a"}, redisson.Part{Locker: l, Key: "b"},
 		redisson.Part{Locker: l, Key: "a"})
-	b := mustTryLock(t, l, "b", longTTL)
-	wantLocked(t, both, "both")
-	a := mustTryLock(t, l, "a", longTTL) // the multi-lock has released it
-	noError(t, a.Release(t.Context()))
-	noError(t, b.Release(t.Context()))
-	lease := mustTryLock(t, both, "both", longTTL)
-	wantLocked(t, l, "a")
-	wantLocked(t, l, "b")
-	noError(t, l.ForceUnlock(t.Context(), "a"))
+	b := locktest.MustTryLock(t, l, "b", longTTL)
+	locktest.WantLocked(t, both, "both")
+	a := locktest.MustTryLock(t, l, "a", longTTL) // the multi-lock has released it
+	check.NoError(t, a.Release(t.Context()))
+	check.NoError(t, b.Release(t.Context()))
+	lease := locktest.MustTryLock(t, both, "both", longTTL)
+	locktest.WantLocked(t, l, "a")
+	locktest.WantLocked(t, l, "b")
+	check.NoError(t, l.ForceUnlock(t.Context(), "a"))
 	if err := lease.Extend(t.Context(), longTTL); err == nil {
 		t.Error("Extend with a lost part: no error")
 	}
 	if err := lease.Release(t.Context()); err == nil {
 		t.Error("Release with a lost part: no error")
 	}
-	noError(t, mustTryLock(t, l, "b", longTTL).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, l, "b", longTTL).Release(t.Context()))
 }
 
 // The server of one part stops replying after it has granted it, and the next part
@@ -42,17 +44,17 @@ func TestMultiLockReleasesAPartWhoseServerWasSilent(t *testing.T) {
 	t.Parallel()
 	proxied, direct, p := throughProxy(t)
 	other := newClient(t, labtest.Redis(t))
-	mustTryLock(t, other.Lock(), "held", longTTL)
+	locktest.MustTryLock(t, other.Lock(), "held", longTTL)
 	silenced := partitioning{other.Lock(), p}
 	l := redisson.NewMultiLock(
 		redisson.Part{Locker: other.Lock(), Key: "a"}, redisson.Part{Locker: proxied.Lock(), Key: "b"},
 		redisson.Part{Locker: silenced, Key: "held"})
-	wantLocked(t, l, "all")
-	mustTryLock(t, other.Lock(), "a", longTTL)
-	wantLocked(t, direct.Lock(), "b")
+	locktest.WantLocked(t, l, "all")
+	locktest.MustTryLock(t, other.Lock(), "a", longTTL)
+	locktest.WantLocked(t, direct.Lock(), "b")
 	p.Heal()
 	l.Drain(t.Context())
-	mustTryLock(t, direct.Lock(), "b", longTTL)
+	locktest.MustTryLock(t, direct.Lock(), "b", longTTL)
 }
 
 // partitioning is a Locker whose requests cut the proxy off.
@@ -83,7 +85,7 @@ func TestMultiLockOfSilentPartsIsPolled(t *testing.T) {
 		stop()
 		t.Error("Notify returned no error, although a part does not notify")
 	}
-	held := mustTryLock(t, multi(), "k", longTTL)
+	held := locktest.MustTryLock(t, multi(), "k", longTTL)
 	acquired := make(chan error, 1)
 	go func() {
 		_, err := lock.New(multi()).Acquire(t.Context(), "k", lock.Options{Wait: time.Minute})
@@ -91,7 +93,7 @@ func TestMultiLockOfSilentPartsIsPolled(t *testing.T) {
 	}()
 	time.Sleep(500 * time.Millisecond) // until the pauses of the waiter are long
 	start := time.Now()
-	noError(t, held.Release(t.Context()))
-	noError(t, <-acquired)
+	check.NoError(t, held.Release(t.Context()))
+	check.NoError(t, <-acquired)
 	t.Logf("acquired %s after the release", time.Since(start))
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
 )
 
@@ -57,15 +60,17 @@ func TestDetectionOfShardedPubSubDelaysNoOtherCaller(t *testing.T) {
 // sharded pub/sub.
 func TestFailedDetectionOfShardedPubSubIsRepeated(t *testing.T) {
 	t.Parallel()
-	addresses, nodes := startCluster(t)
+	top, _ := startCluster(t)
 	setPassword := func(password string) {
 		t.Helper()
-		for _, node := range nodes {
-			noError(t, node.ACLSetUser(t.Context(), "user", "reset", "on", ">"+password, "~*", "&*", "+@all").Err())
+		for _, node := range top.Nodes {
+			rules := []string{"reset", "on", ">" + password, "~*", "&*", "+@all"}
+			check.NoError(t, labtest.Dial(t, node).ACLSetUser(t.Context(), "user", rules...).Err())
 		}
 	}
 	setPassword("old")
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, Username: "user", Password: "new"})
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address}, Username: "user",
+		Password: "new"})
 	t.Cleanup(func() { _ = rdb.Close() })
 	l := redisson.New(rdb, redisson.Auto).Lock()
 	_, err := l.TryLock(t.Context(), "k", longTTL)
@@ -73,9 +78,8 @@ func TestFailedDetectionOfShardedPubSubIsRepeated(t *testing.T) {
 		t.Fatalf("TryLock with a wrong password: %v, want the server's reply", err)
 	}
 	setPassword("new")
-	lease := mustTryLock(t, l, "k", longTTL)
-	wake, stop := mustNotify(t, dialCluster(t, addresses, redisson.Sharded).Lock(), "k")
-	defer stop()
-	noError(t, lease.Release(t.Context()))
-	wantWake(t, "after a release", wake)
+	lease := locktest.MustTryLock(t, l, "k", longTTL)
+	wake, _ := locktest.MustNotify(t, dialCluster(t, top, redisson.Sharded).Lock(), "k")
+	check.NoError(t, lease.Release(t.Context()))
+	check.Receive(t, "after a release", wake)
 }

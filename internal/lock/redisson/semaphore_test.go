@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A negative number would make permits, and one beyond Java's int none that Java reads.
@@ -18,7 +20,7 @@ func TestNumbersThatJavaRefusesAreInvalid(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, labtest.Redis(t))
 	s, permits, latch := c.Semaphore("s"), c.PermitExpirableSemaphore(), c.CountDownLatch("l")
-	noError(t, s.Release(t.Context(), 1))
+	check.NoError(t, s.Release(t.Context(), 1))
 	for _, n := range []int{-5, -1, math.MinInt, math.MaxInt32 + 1, math.MaxInt} {
 		_, setPermits := s.TrySetPermits(t.Context(), n)
 		_, setCount := latch.TrySetCount(t.Context(), n)
@@ -35,8 +37,8 @@ func TestNumbersThatJavaRefusesAreInvalid(t *testing.T) {
 	if n, err := s.AvailablePermits(t.Context()); n != 1 || err != nil {
 		t.Errorf("%d permits, %v, want the one of before", n, err)
 	}
-	noError(t, s.TryAcquire(t.Context(), 0))
-	noError(t, s.AddPermits(t.Context(), -2))
+	check.NoError(t, s.TryAcquire(t.Context(), 0))
+	check.NoError(t, s.AddPermits(t.Context(), -2))
 }
 
 func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
@@ -55,13 +57,13 @@ func TestSemaphoreHasNeverMoreHoldersThanPermits(t *testing.T) {
 			sem = sem2
 		}
 		group.Go(func() {
-			noError(t, sem.Acquire(t.Context(), 1))
+			check.NoError(t, sem.Acquire(t.Context(), 1))
 			n := holders.Add(1)
 			for old := maxHolders.Load(); n > old && !maxHolders.CompareAndSwap(old, n); old = maxHolders.Load() {
 			}
 			time.Sleep(time.Millisecond)
 			holders.Add(-1)
-			noError(t, sem.Release(t.Context(), 1))
+			check.NoError(t, sem.Release(t.Context(), 1))
 		})
 	}
 	group.Wait()
@@ -97,49 +99,45 @@ func TestExpiredPermitIsReturned(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	sem, other := newClient(t, server).PermitExpirableSemaphore(), newClient(t, server).PermitExpirableSemaphore()
-	noError(t, sem.SetPermits(t.Context(), "s", 2))
-	expired := mustTryLock(t, sem, "s", 2*time.Second)
-	extended := mustTryLock(t, sem, "s", 2*time.Second)
-	wantLocked(t, other, "s")
-	noError(t, extended.Extend(t.Context(), longTTL))
+	check.NoError(t, sem.SetPermits(t.Context(), "s", 2))
+	expired := locktest.MustTryLock(t, sem, "s", 2*time.Second)
+	extended := locktest.MustTryLock(t, sem, "s", 2*time.Second)
+	locktest.WantLocked(t, other, "s")
+	check.NoError(t, extended.Extend(t.Context(), longTTL))
 	time.Sleep(2100 * time.Millisecond)
-	mustTryLock(t, other, "s", longTTL)
-	wantLocked(t, other, "s")
-	if err := expired.Release(t.Context()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Release of an expired permit: %v, want ErrLost", err)
-	}
-	if err := expired.Extend(t.Context(), longTTL); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("Extend of an expired permit: %v, want ErrLost", err)
-	}
+	locktest.MustTryLock(t, other, "s", longTTL)
+	locktest.WantLocked(t, other, "s")
+	check.ErrorIs(t, expired.Release(t.Context()), lock.ErrLost)
+	check.ErrorIs(t, expired.Extend(t.Context(), longTTL), lock.ErrLost)
 	info, err := sem.Inspect(t.Context(), "s")
 	if err != nil || len(info.Holders) != 2 {
 		t.Errorf("%+v, %v, want two holders", info, err)
 	}
-	noError(t, sem.ForceUnlock(t.Context(), "s"))
-	mustTryLock(t, other, "s", longTTL)
-	mustTryLock(t, other, "s", longTTL)
-	wantLocked(t, other, "s")
+	check.NoError(t, sem.ForceUnlock(t.Context(), "s"))
+	locktest.MustTryLock(t, other, "s", longTTL)
+	locktest.MustTryLock(t, other, "s", longTTL)
+	locktest.WantLocked(t, other, "s")
 }
 
 func TestSetPermitsCountsAcquiredPermits(t *testing.T) {
 	t.Parallel()
 	sem := newClient(t, labtest.Redis(t)).PermitExpirableSemaphore()
-	wantLocked(t, sem, "s") // no permits yet
-	noError(t, sem.SetPermits(t.Context(), "s", 1))
-	permit := mustTryLock(t, sem, "s", longTTL)
-	noError(t, sem.SetPermits(t.Context(), "s", 2))
-	mustTryLock(t, sem, "s", longTTL)
-	wantLocked(t, sem, "s")
-	noError(t, sem.SetPermits(t.Context(), "s", 1)) // two are acquired
-	noError(t, permit.Release(t.Context()))
-	wantLocked(t, sem, "s")
+	locktest.WantLocked(t, sem, "s") // no permits yet
+	check.NoError(t, sem.SetPermits(t.Context(), "s", 1))
+	permit := locktest.MustTryLock(t, sem, "s", longTTL)
+	check.NoError(t, sem.SetPermits(t.Context(), "s", 2))
+	locktest.MustTryLock(t, sem, "s", longTTL)
+	locktest.WantLocked(t, sem, "s")
+	check.NoError(t, sem.SetPermits(t.Context(), "s", 1)) // two are acquired
+	check.NoError(t, permit.Release(t.Context()))
+	locktest.WantLocked(t, sem, "s")
 }
 
 func TestLatchAwaitsZeroInEveryClient(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	latch, other := newClient(t, server).CountDownLatch("l"), newClient(t, server).CountDownLatch("l")
-	noError(t, latch.Await(t.Context())) // the count is zero
+	check.NoError(t, latch.Await(t.Context())) // the count is zero
 	if set, err := latch.TrySetCount(t.Context(), 2); err != nil || !set {
 		t.Fatal(set, err)
 	}
@@ -153,10 +151,10 @@ func TestLatchAwaitsZeroInEveryClient(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	for range 20 {
-		group.Go(func() { noError(t, latch.Await(t.Context())) })
-		group.Go(func() { noError(t, other.Await(t.Context())) })
+		group.Go(func() { check.NoError(t, latch.Await(t.Context())) })
+		group.Go(func() { check.NoError(t, other.Await(t.Context())) })
 	}
-	noError(t, latch.CountDown(t.Context()))
-	noError(t, other.CountDown(t.Context()))
+	check.NoError(t, latch.CountDown(t.Context()))
+	check.NoError(t, other.CountDown(t.Context()))
 	group.Wait()
 }

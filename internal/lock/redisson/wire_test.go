@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
@@ -25,9 +26,7 @@ import (
 func TestWire(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/wire.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	want := make(map[string]string)
 	for _, section := range strings.Split(string(text), "\n== ")[1:] {
 		name, body, _ := strings.Cut(section, "\n")

@@ -12,8 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/lock/redlock"
 )
@@ -32,22 +34,21 @@ func TestAnyMinorityOfNodesMayFail(t *testing.T) {
 					continue
 				}
 				s.Kill()
-				t.Cleanup(func() { noError(t, "restart", s.Restart()) })
+				t.Cleanup(func() { check.NoError(t, s.Restart()) })
 			}
 			l, key := f.newLocker(t), labtest.Name(t)
 			lease, err := l.TryLock(t.Context(), key, time.Minute)
 			if bits.OnesCount(uint(mask)) > 2 {
-				wantUnknown(t, "TryLock", err)
+				locktest.WantUnknown(t, err)
 			} else {
-				noError(t, "TryLock", err)
-				if _, err := f.newLocker(t).TryLock(t.Context(), key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-					t.Errorf("second TryLock: %v, want ErrLocked", err)
-				}
-				noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
-				noError(t, "Release", lease.Release(t.Context()))
-				wantLost(t, "second Release", lease.Release(t.Context()))
+				check.NoError(t, err)
+				locktest.WantLocked(t, f.newLocker(t), key)
+				check.NoError(t, lease.Extend(t.Context(), time.Minute))
+				check.NoError(t, lease.Release(t.Context()))
+				check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 			}
-			eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, alive...) == 0 })
+			check.Eventually(t, "all nodes to release the key",
+				func() bool { return f.countKeys(t, key, alive...) == 0 })
 		})
 	}
 }
@@ -57,15 +58,15 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context())) // opens the connections
+	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context())) // opens the connections
 	f.servers[1].Pause()
 	const timeout = 450 * time.Millisecond // less than one
 	took := timeout
 	for attempt := 0; attempt < 5 && took >= timeout; attempt++ { // a busy machine causes delays as well
 		start := time.Now()
-		lease := mustTryLock(t, l, key)
-		noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
-		noError(t, "Release", lease.Release(t.Context()))
+		lease := locktest.MustTryLock(t, l, key, time.Minute)
+		check.NoError(t, lease.Extend(t.Context(), time.Minute))
+		check.NoError(t, lease.Release(t.Context()))
 		took = time.Since(start)
 	}
 	if took >= timeout {
@@ -78,7 +79,7 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 	for attempt := 0; attempt < 5 && took >= apart; attempt++ {
 		start := time.Now()
 		_, err := l.TryLock(t.Context(), key, 2*time.Second)
-		wantUnknown(t, "TryLock without a majority", err)
+		locktest.WantUnknown(t, err)
 		took = time.Since(start)
 	}
 	if took >= apart {
@@ -87,7 +88,7 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 	for _, i := range []int{1, 2, 3} {
 		f.servers[i].Resume()
 	}
-	eventually(t, "a majority of nodes", func() bool {
+	check.Eventually(t, "a majority of nodes", func() bool {
 		lease, err := l.TryLock(t.Context(), key, time.Minute)
 		return err == nil && lease.Release(t.Context()) == nil
 	})
@@ -99,21 +100,21 @@ func TestExtendLocksNodesThatLostTheirLease(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := mustTryLock(t, l, key)
-	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	for _, i := range []int{0, 1} {
 		f.servers[i].Kill()
-		noError(t, "restart", f.servers[i].Restart())
+		check.NoError(t, f.servers[i].Restart())
 	}
-	eventually(t, "all nodes to grant the key again", func() bool {
-		noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	check.Eventually(t, "all nodes to grant the key again", func() bool {
+		check.NoError(t, lease.Extend(t.Context(), time.Minute))
 		return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5
 	})
 	f.servers[2].Kill() // leaves one node of the first grant, and the two that were locked again
 	f.servers[3].Kill()
-	noError(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	noError(t, "Release", lease.Release(t.Context()))
-	eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 4) == 0 })
+	check.NoError(t, lease.Extend(t.Context(), time.Minute))
+	check.NoError(t, lease.Release(t.Context()))
+	check.Eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 4) == 0 })
 }
 
 // Locking further nodes without a majority would acquire a lost lock again.
@@ -121,14 +122,14 @@ func TestExtendLocksNoNodesAfterTheMajorityIsLost(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := mustTryLock(t, l, key)
-	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.flush(t, 0, 1, 2)
-	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	eventually(t, "the remaining nodes to release the key",
+	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost)
+	check.Eventually(t, "the remaining nodes to release the key",
 		func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
-	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute))
-	wantLost(t, "Release", lease.Release(t.Context()))
+	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost)
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 }
 
 // Two unavailable nodes and one that lost its data: the unavailable ones may or
@@ -137,16 +138,16 @@ func TestUnavailableNodesLeaveTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := mustTryLock(t, l, key)
-	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.servers[0].Kill()
 	f.servers[1].Kill()
 	f.flush(t, 2)
-	wantUnknown(t, "Extend", lease.Extend(t.Context(), time.Minute))
+	locktest.WantUnknown(t, lease.Extend(t.Context(), time.Minute))
 	if f.countKeys(t, key, 2) != 0 {
 		t.Error("Extend locked a node without a majority")
 	}
-	wantUnknown(t, "Release", lease.Release(t.Context()))
+	locktest.WantUnknown(t, lease.Release(t.Context()))
 }
 
 func TestOneOfManyConcurrentTryLocksSucceeds(t *testing.T) {
@@ -213,20 +214,21 @@ func TestGrantAfterReleaseIsReleased(t *testing.T) {
 	t.Parallel()
 	f, key := startNodes(t), labtest.Name(t)
 	l, late := f.newLockerWithLateNode()
-	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context()))
 	late.grant()
-	eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 2) == 0 })
+	check.Eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 2) == 0 })
 }
 
 func TestLateGrantCountsForTheMajority(t *testing.T) {
 	t.Parallel()
 	f, key := startNodes(t), labtest.Name(t)
 	l, late := f.newLockerWithLateNode()
-	lease := mustTryLock(t, l, key)
+	lease, err := l.TryLock(t.Context(), key, time.Minute) // not to be released while Extend asks the nodes again
+	check.NoError(t, err)
 	late.grant()
 	time.Sleep(50 * time.Millisecond) // long enough to release it, if it did not count
 	f.flush(t, 0)
-	noError(t, "Extend with the late node in the majority", lease.Extend(t.Context(), time.Minute))
+	check.NoError(t, lease.Extend(t.Context(), time.Minute))
 }
 
 func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
@@ -245,14 +247,14 @@ func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
 		cancel()
 	}()
 	_, err := redlock.New(nodes...).TryLock(ctx, key, time.Minute)
-	wantUnknown(t, "TryLock", err)
+	locktest.WantUnknown(t, err)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("TryLock: %v, want the end of its context and not of its timeout", err)
 	}
 	for _, node := range late {
 		node.grant()
 	}
-	eventually(t, "the late grants to be released", func() bool { return f.countKeys(t, key, 0, 1, 2) == 0 })
+	check.Eventually(t, "the late grants to be released", func() bool { return f.countKeys(t, key, 0, 1, 2) == 0 })
 }
 
 func TestMajorityAfterTheTimeoutIsReleased(t *testing.T) {
@@ -260,9 +262,9 @@ func TestMajorityAfterTheTimeoutIsReleased(t *testing.T) {
 	f, key := startNodes(t), labtest.Name(t)
 	late := newLateNode(f.rdb[0])
 	_, err := redlock.New(late).TryLock(t.Context(), key, time.Second) // returns although the node does not
-	wantUnknown(t, "TryLock", err)
+	locktest.WantUnknown(t, err)
 	late.grant()
-	eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 0) == 0 })
+	check.Eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 0) == 0 })
 }
 
 func TestNotifyNeedsOneNodeThatNotifies(t *testing.T) {
@@ -271,7 +273,7 @@ func TestNotifyNeedsOneNodeThatNotifies(t *testing.T) {
 	silent := &lateNode{Locker: redislock.New(f.rdb[0])}
 	wake := make(chan struct{}, 1)
 	stop, err := redlock.New(silent, redislock.New(f.rdb[1]), silent).Notify(labtest.Name(t), wake)
-	noError(t, "Notify", err)
+	check.NoError(t, err)
 	<-wake
 	stop()
 	if _, err := redlock.New(silent).Notify(labtest.Name(t), wake); err == nil {
@@ -285,18 +287,19 @@ func TestStalledNodesKeepNoKey(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := mustTryLock(t, l, key)
-	eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
+	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.flush(t, 0, 1, 2)
 	f.servers[3].Pause()
 	f.servers[4].Pause()
-	wantLost(t, "Extend", lease.Extend(t.Context(), time.Minute)) // gives up the leases of the paused nodes
+	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost) // gives up the leases of the paused nodes
 	for _, i := range []int{3, 4} {
 		rdb := f.rdb[i].(*redis.Client)
 		f.servers[i].Resume()
-		noError(t, "PING", rdb.Ping(t.Context()).Err())
+		check.NoError(t, rdb.Ping(t.Context()).Err())
 	}
-	eventually(t, "the resumed nodes to release the key", func() bool { return f.countKeys(t, key, 3, 4) == 0 })
+	check.Eventually(t, "the resumed nodes to release the key",
+		func() bool { return f.countKeys(t, key, 3, 4) == 0 })
 	l.Drain(t.Context())
 }
 
@@ -305,17 +308,18 @@ func TestNodesThatStallDuringARequestKeepNoKey(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	noError(t, "Release", mustTryLock(t, l, key).Release(t.Context())) // opens the connections
+	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context())) // opens the connections
 	for _, s := range f.servers {
 		s.Pause()
 	}
 	_, err := l.TryLock(t.Context(), key, time.Hour)
-	wantUnknown(t, "TryLock", err)
+	locktest.WantUnknown(t, err)
 	for _, s := range f.servers {
 		s.Resume()
 	}
 	time.Sleep(100 * time.Millisecond) // until the servers have run what they had received
-	eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
+	check.Eventually(t, "all nodes to release the key",
+		func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
 }
 
 // drainedNode is a lock.Drainer.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // The key is free when fewer nodes refuse it than prevent a majority, here two of
@@ -42,9 +43,7 @@ func TestRefusalByAMajorityTellsWhenItIsFree(t *testing.T) {
 	t.Parallel()
 	nodes := []lock.Locker{lock.Local(), lock.Local(), lock.Local()}
 	for _, node := range nodes[:2] {
-		if _, err := node.TryLock(t.Context(), "k", time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		locktest.MustTryLock(t, node, "k", time.Minute)
 	}
 	_, err := New(nodes...).TryLock(t.Context(), "k", time.Minute)
 	locked, ok := errors.AsType[*lock.LockedError](err)

@@ -1,12 +1,12 @@
 package redlock_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -58,7 +58,7 @@ func (f *fiveNodes) countKeys(tb testing.TB, key string, servers ...int) (n int)
 	tb.Helper()
 	for _, i := range servers {
 		exists, err := f.rdb[i].Exists(tb.Context(), key).Result()
-		noError(tb, "EXISTS", err)
+		check.NoError(tb, err)
 		n += int(exists)
 	}
 	return n
@@ -68,45 +68,6 @@ func (f *fiveNodes) countKeys(tb testing.TB, key string, servers ...int) (n int)
 func (f *fiveNodes) flush(tb testing.TB, servers ...int) {
 	tb.Helper()
 	for _, i := range servers {
-		noError(tb, "FLUSHALL", f.rdb[i].FlushAll(tb.Context()).Err())
-	}
-}
-
-func noError(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatalf("%s: %v", what, err)
-	}
-}
-
-// wantUnknown checks that err leaves the outcome unknown.
-func wantUnknown(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
-		tb.Errorf("%s: %v, want an unknown outcome", what, err)
-	}
-}
-
-func wantLost(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if !errors.Is(err, lock.ErrLost) {
-		tb.Errorf("%s: %v, want ErrLost", what, err)
-	}
-}
-
-func mustTryLock(tb testing.TB, l lock.Locker, key string) lock.Lease {
-	tb.Helper()
-	lease, err := l.TryLock(tb.Context(), key, time.Minute)
-	noError(tb, "TryLock", err)
-	return lease
-}
-
-// eventually waits for a condition that redlock brings about in the background.
-func eventually(tb testing.TB, what string, condition func() bool) {
-	tb.Helper()
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			tb.Fatalf("timed out waiting for %s", what)
-		}
+		check.NoError(tb, f.rdb[i].FlushAll(tb.Context()).Err())
 	}
 }

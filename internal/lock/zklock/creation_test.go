@@ -9,7 +9,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // ZooKeeper deletes an empty directory, and the next one begins its counters
@@ -23,18 +25,14 @@ func TestNodeThatComesSecondInANewDirectoryDoesNotHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	late, err := slow.newLease(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if q, err := late.readQueue(t.Context()); err != nil || len(q) > 0 {
 		t.Fatalf("queue %v, %v, want none", q, err)
 	}
 	if err := fast.conn.Delete(directory(key), -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
 		t.Fatal(err)
 	}
-	if _, err := fast.TryLock(t.Context(), key, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	locktest.MustTryLock(t, fast, key, time.Second)
 	if predecessor, err := late.join(t.Context()); err != nil || predecessor == "" {
 		t.Errorf("join: predecessor %q, %v, want the holder", predecessor, err)
 	}
@@ -45,10 +43,7 @@ func TestNodeThatComesSecondInANewDirectoryDoesNotHold(t *testing.T) {
 func TestSecondNodeOfALeaseIsDeletedWithTheFirst(t *testing.T) {
 	t.Parallel()
 	l, key := mustOpen(t, time.Minute), labtest.Name(t)
-	acquired, err := l.TryLock(t.Context(), key, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	acquired := locktest.MustTryLock(t, l, key, time.Second)
 	held := acquired.(*lease)
 	held.uncertain = true
 	if _, err := held.create(); err != nil {
@@ -57,9 +52,7 @@ func TestSecondNodeOfALeaseIsDeletedWithTheFirst(t *testing.T) {
 	if predecessor, err := held.predecessor(t.Context()); err != nil || predecessor != "" {
 		t.Errorf("predecessor %q, %v, want none", predecessor, err)
 	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 	if q, err := held.readQueue(t.Context()); err != nil || len(q) > 0 {
 		t.Errorf("queue %v, %v, want none", q, err)
 	}
@@ -79,7 +72,7 @@ func TestNodeThatIsCreatedAfterItsDeletionIsDeletedAgain(t *testing.T) {
 	if _, err := held.create(); err != nil {
 		t.Fatal(err)
 	}
-	labtest.Eventually(t, "the node is deleted", func() bool {
+	check.Eventually(t, "the node is deleted", func() bool {
 		q, err := held.readQueue(t.Context())
 		return err == nil && !slices.ContainsFunc(q, held.owns)
 	})
@@ -91,9 +84,7 @@ func TestWaiterLeavesNoWatchOnAPredecessorThatHasGone(t *testing.T) {
 	t.Parallel()
 	server := labtest.ZooKeeper(t)
 	l, err := Open([]string{server.Address}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer l.Close()
 	waiter, err := l.newLease(t.Context(), labtest.Name(t))
 	if err != nil || waiter.createDirectory(t.Context()) != nil {

@@ -2,11 +2,8 @@ package zklock_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
@@ -34,48 +32,15 @@ type interopReport struct {
 func (r *interopReport) write(t *testing.T) {
 	t.Helper()
 	r.Pass = !t.Failed()
-	path := os.Getenv("INTEROP_JSON")
-	if path == "" {
-		return
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, '\n'), 0o644))
-	}
-	noError(t, "report", err)
+	labtest.WriteInterop(t, r)
 }
 
-// counters is the data that the lock protects, in a node. A holder reads it by
-// one request and writes it by another, so that two holders at a time lose an
-// update.
-type counters struct {
-	acquisitions, handovers int
-	last                    string // the last contender, whose name begins with its language
-	betweenLanguages        int
-}
-
-func readCounters(conn *zk.Conn, path string) (c counters, err error) {
+func readCounters(conn *zk.Conn, path string) (labtest.Counters, error) {
 	text, _, err := conn.Get(path)
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &c.acquisitions, &c.handovers, &c.last, &c.betweenLanguages)
+	if err != nil {
+		return labtest.Counters{}, err
 	}
-	return c, err
-}
-
-func (c counters) add(contender string) counters {
-	c.acquisitions++
-	if c.last != contender {
-		c.handovers++
-	}
-	if c.last[0] != contender[0] {
-		c.betweenLanguages++
-	}
-	c.last = contender
-	return c
-}
-
-func (c counters) String() string {
-	return fmt.Sprintf("%d %d %s %d", c.acquisitions, c.handovers, c.last, c.betweenLanguages)
+	return labtest.ParseCounters(string(text))
 }
 
 // A contender acquires a lock until it has been handed over often enough, and
@@ -84,10 +49,12 @@ type contender func(data string, handovers int, name string) (int, error)
 
 // contend lets contenders have the lock until it has been handed from one to
 // another that often. Every acquisition must have been counted.
-func (e interopEnv) contend(t *testing.T, handovers int, contenders map[string]contender) (counters, time.Duration) {
+func (e interopEnv) contend(
+	t *testing.T, handovers int, contenders map[string]contender,
+) (labtest.Counters, time.Duration) {
 	t.Helper()
-	data, err := e.conn.Create("/counters-", []byte("0 0 none 0"), zk.FlagSequence, zk.WorldACL(zk.PermAll))
-	noError(t, "create", err)
+	data, err := e.conn.Create("/counters-", []byte(labtest.NoCounters), zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	check.NoError(t, err)
 	start := time.Now()
 	var acquisitions atomic.Int64
 	var group sync.WaitGroup
@@ -103,10 +70,10 @@ func (e interopEnv) contend(t *testing.T, handovers int, contenders map[string]c
 	group.Wait()
 	took := time.Since(start)
 	c, err := readCounters(e.conn, data)
-	noError(t, "read", err)
-	if int64(c.acquisitions) != acquisitions.Load() || c.handovers < handovers {
+	check.NoError(t, err)
+	if int64(c.Acquisitions) != acquisitions.Load() || c.Handovers < handovers {
 		t.Errorf("%d acquisitions, of which %d were counted, and %d handovers, want %d", acquisitions.Load(),
-			c.acquisitions, c.handovers, handovers)
+			c.Acquisitions, c.Handovers, handovers)
 	}
 	return c, took
 }
@@ -136,9 +103,9 @@ func goContender(conn *zk.Conn, acquire func() (release func() error, err error)
 				return n, err
 			}
 			c, err := readCounters(conn, data)
-			done := c.handovers >= handovers
+			done := c.Handovers >= handovers
 			if err == nil && !done {
-				_, err = conn.Set(data, []byte(c.add(name).String()), -1)
+				_, err = conn.Set(data, []byte(c.Add(name).String()), -1)
 			}
 			if err := errors.Join(err, release()); err != nil || done {
 				return n, err
@@ -167,10 +134,10 @@ func (e interopEnv) handover(t *testing.T) {
 		contenders[fmt.Sprintf("go%d", i)] = e.ours(e.conn, lock.New(open(t, e.server, sessionTimeout)), key)
 	}
 	c, took := e.contend(t, 1600, contenders)
-	e.report.Acquisitions, e.report.Handovers, e.report.BetweenLanguages = c.acquisitions, c.handovers,
-		c.betweenLanguages
-	t.Logf("%d acquisitions, %d handovers, %d between Java and Go, %.1f s", c.acquisitions, c.handovers,
-		c.betweenLanguages, took.Seconds())
+	e.report.Acquisitions, e.report.Handovers, e.report.BetweenLanguages = c.Acquisitions, c.Handovers,
+		c.BetweenLanguages
+	t.Logf("%d acquisitions, %d handovers, %d between Java and Go, %.1f s", c.Acquisitions, c.Handovers,
+		c.BetweenLanguages, took.Seconds())
 }
 
 // rates measures how often a second four waiters of one process hand a lock

@@ -8,9 +8,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // sessionTimeout is that of Curator and of this package's lockers.
@@ -55,11 +57,11 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T) {
 	key, th, l := labtest.Name(t), e.Thread(t), open(t, e.server, sessionTimeout)
 	for range 5 {
 		th.Expect(t, "ok", "lock", path(key), 0)
-		wantLocked(t, l, key)
+		locktest.WantLocked(t, l, key)
 		got := lockAsync(t, l, key)
-		eventually(t, "Go's node", func() bool { return len(nodes(t, e.conn, key)) == 2 })
+		check.Eventually(t, "Go's node", func() bool { return len(nodes(t, e.conn, key)) == 2 })
 		th.Expect(t, "ok", "unlock", path(key))
-		noError(t, "Release", mustReceive(t, got).Release(t.Context()))
+		check.NoError(t, mustReceive(t, got).Release(t.Context()))
 	}
 }
 
@@ -67,11 +69,11 @@ func (e interopEnv) javaHoldsGoWaits(t *testing.T) {
 func (e interopEnv) goHoldsJavaWaits(t *testing.T) {
 	key, th, l := labtest.Name(t), e.Thread(t), open(t, e.server, sessionTimeout)
 	for range 5 {
-		held := mustTryLock(t, l, key)
+		held := locktest.MustTryLock(t, l, key, ttl)
 		th.Expect(t, "locked", "lock", path(key), 0)
 		got := th.CallAsync("lock", path(key), 60_000)
-		eventually(t, "Java's node", func() bool { return len(nodes(t, e.conn, key)) == 2 })
-		noError(t, "Release", held.Release(t.Context()))
+		check.Eventually(t, "Java's node", func() bool { return len(nodes(t, e.conn, key)) == 2 })
+		check.NoError(t, held.Release(t.Context()))
 		labtest.WantReply(t, "Java waits", got, "ok")
 		th.Expect(t, "ok", "unlock", path(key))
 	}
@@ -102,7 +104,7 @@ func (e interopEnv) queueIsInOrder(t *testing.T) {
 				t.Errorf("waiter %d: %s, %v, %s, %v", i, reply, err, released, err2)
 			}
 		})
-		eventually(t, "the waiter's node", func() bool { return len(nodes(t, e.conn, key)) == i+2 })
+		check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, e.conn, key)) == i+2 })
 	}
 	th.Expect(t, "ok", "unlock", path(key))
 	group.Wait()
@@ -119,7 +121,7 @@ func (e interopEnv) killedGoHolder(t *testing.T) {
 	key, th := labtest.Name(t), e.Thread(t)
 	process, _ := startHolder(t, e.server.Address, key)
 	th.Expect(t, "locked", "lock", path(key), 0)
-	noError(t, "kill", process.Kill())
+	check.NoError(t, process.Kill())
 	start := time.Now()
 	th.Expect(t, "ok", "lock", path(key), 60_000)
 	t.Logf("Java followed the killed Go process after %s", time.Since(start).Round(time.Millisecond))
@@ -132,12 +134,12 @@ func (e interopEnv) killedJavaHolder(t *testing.T) {
 	key, l := labtest.Name(t), open(t, e.server, sessionTimeout)
 	java := startCurator(t, e.server)
 	java.Thread(t).Expect(t, "ok", "lock", path(key), 0)
-	wantLocked(t, l, key)
+	locktest.WantLocked(t, l, key)
 	java.Kill()
 	start := time.Now()
 	lease := mustReceive(t, lockAsync(t, l, key))
 	t.Logf("Go followed the killed Java process after %s", time.Since(start).Round(time.Millisecond))
-	noError(t, "Release", lease.Release(t.Context()))
+	check.NoError(t, lease.Release(t.Context()))
 }
 
 func lockAsync(t *testing.T, l lock.BlockingLocker, key string) <-chan lock.Lease {

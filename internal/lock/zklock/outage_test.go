@@ -9,41 +9,27 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/zklock"
 )
-
-func TestDeadServerLeavesTheOutcomeUnknown(t *testing.T) {
-	t.Parallel()
-	server := labtest.ZooKeeper(t)
-	l, key := open(t, server, time.Minute), labtest.Name(t)
-	lease := mustTryLock(t, l, key)
-	server.Kill()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_, err := l.TryLock(ctx, labtest.Name(t), ttl)
-	wantUnknown(t, "TryLock", err)
-	wantUnknown(t, "Extend", lease.Extend(ctx, ttl))
-	noError(t, "restart", server.Restart())
-	eventually(t, "the session to return", func() bool { return lease.Extend(t.Context(), ttl) == nil })
-	noError(t, "Release", lease.Release(t.Context()))
-}
 
 // Without a session, requests do not wait for one.
 func TestUnreachableServerIsReportedAtOnceAfterTheSessionTimeout(t *testing.T) {
 	t.Parallel()
 	l, err := zklock.Open([]string{"127.0.0.1:1"}, time.Second)
-	noError(t, "open", err)
+	check.NoError(t, err)
 	defer l.Close()
 	_, err = l.TryLock(t.Context(), labtest.Name(t), ttl)
-	wantUnknown(t, "TryLock", err)
+	locktest.WantUnknown(t, err)
 }
 
 func TestCloseEndsAWaitForAServer(t *testing.T) {
 	t.Parallel()
 	l, err := zklock.Open([]string{"127.0.0.1:1"}, 100*time.Millisecond)
-	noError(t, "open", err)
+	check.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -53,8 +39,8 @@ func TestCloseEndsAWaitForAServer(t *testing.T) {
 	}()
 	time.Sleep(200 * time.Millisecond) // let the waiter find that there is no session
 	l.Close()
-	wantUnknown(t, "Lock", <-ended)
-	noError(t, "the wait was ended by its context", ctx.Err())
+	locktest.WantUnknown(t, <-ended)
+	check.NoError(t, ctx.Err())
 }
 
 // The goroutines and nodes of claims that give up must not add up while the
@@ -66,7 +52,7 @@ func TestClaimsThatGiveUpLeaveNoGoroutines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := labtest.ZooKeeper(t)
 			l := open(t, server, time.Minute)
-			noError(t, "Release", mustTryLock(t, l, labtest.Name(t)).Release(t.Context()))
+			check.NoError(t, locktest.MustTryLock(t, l, labtest.Name(t), ttl).Release(t.Context()))
 			takeDown(server)
 			defer server.Resume()
 			before := runtime.NumGoroutine()
@@ -76,7 +62,7 @@ func TestClaimsThatGiveUpLeaveNoGoroutines(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 					defer cancel()
 					_, err := l.TryLock(ctx, labtest.Name(t), ttl)
-					wantUnknown(t, "TryLock", err)
+					locktest.WantUnknown(t, err)
 				})
 			}
 			claims.Wait()
@@ -93,7 +79,7 @@ func TestSilentHandshakeIsGivenUp(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedZooKeeper(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, "listen", err)
+	check.NoError(t, err)
 	defer listener.Close()
 	go func() {
 		silent, err := listener.Accept()
@@ -111,9 +97,9 @@ func TestSilentHandshakeIsGivenUp(t *testing.T) {
 	}()
 	const timeout = 20 * time.Second
 	l, err := zklock.Open([]string{listener.Addr().String(), listener.Addr().String()}, timeout)
-	noError(t, "open", err)
+	check.NoError(t, err)
 	defer l.Close()
-	mustTryLock(t, l, labtest.Name(t)) // waits for the session timeout at most
+	locktest.MustTryLock(t, l, labtest.Name(t), ttl) // waits for the session timeout at most
 }
 
 // forward connects client to the server at address.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 )
@@ -19,9 +20,7 @@ import (
 func mustOpen(t *testing.T, timeout time.Duration) *Locker {
 	t.Helper()
 	l, err := Open([]string{labtest.SharedZooKeeper(t).Address}, timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -75,9 +74,7 @@ func TestSessionIsCountedFromTheRequestThatWasRepliedTo(t *testing.T) {
 		go func() { _, _ = server.Write(b) }()
 		for left := len(b); left > 0; { // in pieces, as TCP may deliver them
 			n, err := c.Read(make([]byte, min(left, 7)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			left -= n
 		}
 	}

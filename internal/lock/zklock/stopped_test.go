@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -46,8 +47,8 @@ func startHolder(t *testing.T, address, key string) (process *os.Process, lines 
 	cmd.Env = append(os.Environ(), holderVariable+"="+address+" "+key)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	noError(t, "pipe", err)
-	noError(t, "start", cmd.Start())
+	check.NoError(t, err)
+	check.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -71,13 +72,13 @@ func TestStoppedHolderKnowsOfItsLossWhenItContinues(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
 	process, lines := startHolder(t, server.Address, key)
-	noError(t, "stop", process.Signal(syscall.SIGSTOP))
+	check.NoError(t, process.Signal(syscall.SIGSTOP))
 	next, err := open(t, server, time.Minute).Lock(t.Context(), key, ttl)
-	noError(t, "Lock by the next holder", err)
+	check.NoError(t, err)
 	for len(lines) > 0 {
 		<-lines
 	}
-	noError(t, "continue", process.Signal(syscall.SIGCONT))
+	check.NoError(t, process.Signal(syscall.SIGCONT))
 	late := 0
 	for line := range lines {
 		if line == "held" {
@@ -87,7 +88,7 @@ func TestStoppedHolderKnowsOfItsLossWhenItContinues(t *testing.T) {
 	if late > 5 {
 		t.Errorf("the holder wrote %d lines beside the next holder", late)
 	}
-	noError(t, "Release", next.Release(t.Context()))
+	check.NoError(t, next.Release(t.Context()))
 }
 
 func TestMain(m *testing.M) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -15,22 +16,16 @@ func TestMain(m *testing.M) {
 func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()
 	server, err := lab.StartMySQL(labtest.Lab(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	store, err := openFencedStore(t.Context(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = store.db.Close() })
 	t.Run("all", func(t *testing.T) {
 		for _, e := range experiments {
 			t.Run(strings.ReplaceAll(e.Defect, " ", "-"), func(t *testing.T) {
 				t.Parallel()
 				result, err := e.run(t.Context(), labtest.Lab(t), store)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, err)
 				for _, trial := range result.trials() {
 					if !trial.Verdict.Pass() {
 						t.Errorf("%s: want %s, got %s", trial.Generation, trial.Expect, trial.Seen)

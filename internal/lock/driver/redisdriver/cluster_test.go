@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
@@ -91,13 +92,9 @@ func TestNewChannelFollowsAMovedSlot(t *testing.T) {
 func moveEmptySlot(tb testing.TB, masters []*lab.Redis, slot int, to *lab.Redis) {
 	tb.Helper()
 	id, err := labtest.Dial(tb, to).(*redis.Client).ClusterMyID(tb.Context()).Result()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	for _, master := range append([]*lab.Redis{to}, masters...) { // the new master first
-		if err := labtest.Dial(tb, master).Do(tb.Context(), "cluster", "setslot", slot, "node", id).Err(); err != nil {
-			tb.Fatal(err)
-		}
+		check.NoError(tb, labtest.Dial(tb, master).Do(tb.Context(), "cluster", "setslot", slot, "node", id).Err())
 	}
 }
 
@@ -106,9 +103,7 @@ func split(tb testing.TB, rdb *redis.ClusterClient, address string, names []stri
 	tb.Helper()
 	for _, name := range names {
 		node, err := rdb.MasterForKey(tb.Context(), name)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		check.NoError(tb, err)
 		if node.Options().Addr == address {
 			there = append(there, name)
 		} else {
@@ -120,7 +115,5 @@ func split(tb testing.TB, rdb *redis.ClusterClient, address string, names []stri
 
 func killSubscriptions(tb testing.TB, node redis.UniversalClient) {
 	tb.Helper()
-	if err := node.Do(tb.Context(), "client", "kill", "type", "pubsub").Err(); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, node.Do(tb.Context(), "client", "kill", "type", "pubsub").Err())
 }

@@ -12,8 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/lock/redisson"
 	"example.com/flashsale/internal/lock/redlock"
@@ -51,9 +53,7 @@ func openPermit(c redis.UniversalClient) lock.Locker {
 func asUser(tb testing.TB, url string, rules ...any) string {
 	tb.Helper()
 	args := append([]any{"acl", "setuser", "app", "on", ">pw"}, rules...)
-	if err := labtest.DialURL(tb, url).Do(tb.Context(), args...).Err(); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, labtest.DialURL(tb, url).Do(tb.Context(), args...).Err())
 	return strings.Replace(url, "unix://", "unix://app:pw@", 1)
 }
 
@@ -100,9 +100,7 @@ func TestUserWithoutChannelsReleasesAndWaits(t *testing.T) {
 func fill(tb testing.TB, rdb redis.UniversalClient) (empty func()) {
 	tb.Helper()
 	set := func(limit string) {
-		if err := rdb.ConfigSet(tb.Context(), "maxmemory", limit).Err(); err != nil {
-			tb.Fatal(err)
-		}
+		check.NoError(tb, rdb.ConfigSet(tb.Context(), "maxmemory", limit).Err())
 	}
 	set("1")
 	return func() { set("0") }
@@ -115,25 +113,18 @@ func TestFullServerExtendsAndReleases(t *testing.T) {
 			t.Parallel()
 			rdb := labtest.Dial(t, labtest.Redis(t))
 			l := open(rdb)
-			lease, err := l.TryLock(t.Context(), "k", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lease := locktest.MustTryLock(t, l, "k", time.Minute)
 			empty := fill(t, rdb)
-			_, err = l.TryLock(t.Context(), "other", time.Minute)
+			_, err := l.TryLock(t.Context(), "other", time.Minute)
 			if errors.Is(err, lock.ErrLocked) && name != "permit" { // which has none of this key
 				t.Errorf("TryLock: %v, want an unknown outcome", err)
 			}
 			if err := lease.Extend(t.Context(), time.Hour); err != nil && name != "permit" {
 				t.Errorf("Extend: %v", err)
 			}
-			if err := lease.Release(t.Context()); err != nil {
-				t.Errorf("Release: %v", err)
-			}
+			check.NoError(t, lease.Release(t.Context()))
 			empty()
-			if _, err := l.TryLock(t.Context(), "k", time.Minute); err != nil {
-				t.Errorf("TryLock after Release: %v", err)
-			}
+			locktest.MustTryLock(t, l, "k", time.Minute)
 		})
 	}
 }
@@ -203,18 +194,12 @@ func TestSemaphoreAndLatchNeedNeitherChannelNorMemory(t *testing.T) {
 			t.Fatalf("create %s: %t, %v", what, set, err)
 		}
 	}
-	if err := s.Acquire(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, s.Acquire(t.Context(), 2))
 	fill(t, labtest.Dial(t, server))
 	err := errors.Join(s.Release(t.Context(), 2), latch.CountDown(t.Context()), latch.CountDown(t.Context()))
-	if err != nil {
-		t.Error(err)
-	}
+	check.NoError(t, err)
 	if n, err := s.AvailablePermits(t.Context()); n != 2 || err != nil {
 		t.Errorf("%d permits, %v, want 2", n, err)
 	}
-	if err := latch.Await(t.Context()); err != nil {
-		t.Errorf("Await: %v", err)
-	}
+	check.NoError(t, latch.Await(t.Context()))
 }

@@ -4,17 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
@@ -42,9 +43,7 @@ func publish(tb testing.TB, rdb redis.UniversalClient, channel string) {
 	if _, cluster := rdb.(*redis.ClusterClient); cluster {
 		call = rdb.SPublish
 	}
-	if err := call(tb.Context(), channel, "").Err(); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, call(tb.Context(), channel, "").Err())
 }
 
 func listen(s *redisdriver.Subscriber, channel string) (wake chan struct{}, stop func()) {
@@ -128,7 +127,7 @@ func TestListenAndStopDoNotWaitForTheNetwork(t *testing.T) {
 			rdb, _, proxy := throughProxy(t)
 			proxy.Inject(faultproxy.HangRequest, command, faultproxy.Always)
 			listenAndStop(t, newSubscriber(rdb))
-			labtest.Eventually(t, "the proxy hangs a connection", func() bool { return proxy.Hits() > 0 })
+			check.Eventually(t, "the proxy hangs a connection", func() bool { return proxy.Hits() > 0 })
 		})
 	}
 	t.Run("HangingDetectionOfShardedPubSub", func(t *testing.T) {
@@ -158,11 +157,7 @@ func hangingDialer(hanging *atomic.Value) func(ctx context.Context, network, add
 func throughProxy(tb testing.TB) (proxied, direct redis.UniversalClient, proxy *faultproxy.Proxy) {
 	tb.Helper()
 	server := labtest.Redis(tb)
-	proxy, err := faultproxy.New("unix", strings.TrimPrefix(server.URL, "unix://"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = proxy.Close() })
+	proxy = locktest.Proxy(tb, server.URL)
 	return labtest.DialURL(tb, "redis://"+proxy.Addr()), labtest.Dial(tb, server), proxy
 }
 
