@@ -26,7 +26,7 @@ export const setup = () => coupons(1, 20)[0];
 
 export default function claim(coupon) {
   const user = 1 + exec.vu.idInTest % 50;
-  sale.claim({ coupon, user: String(user), token: userToken(user) });
+  sale.claim({ coupon, user: String(user), number: '1', token: userToken(user) });
 }
 
 export const teardown = (coupon) => sale.count({ coupon, admin: adminToken() });

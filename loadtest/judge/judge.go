@@ -160,7 +160,7 @@ func (c *court) send(ctx context.Context, t rig.Target, r *Result) (err error) {
 
 // begin begins a sale and checks that it is as it was asked for.
 func (c *court) begin(ctx context.Context, r *Result) (err error) {
-	c.sale.Coupon = string(cmp.Or(c.workload.Limit.Coupon, c.sale.Shop.Coupon))
+	c.sale.Coupon, c.sale.PerUser = string(cmp.Or(c.workload.Limit.Coupon, c.sale.Shop.Coupon)), c.workload.PerUser()
 	if err := c.sale.Restart(ctx, c.workload.Stock); err != nil {
 		return err
 	}

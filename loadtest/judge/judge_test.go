@@ -174,6 +174,28 @@ func TestServiceWithoutGuardsIsFoundBroken(t *testing.T) {
 	}
 }
 
+// One user asks for more than his limit at one moment: a service that counts, and then
+// inserts, gives him more.
+func TestLimitOfSeveralIsJudged(t *testing.T) {
+	t.Parallel()
+	const limited = "workloads: [{name: limit, users: 1, each: 60, stock: 40, per_user: 3}]\n"
+	counts := startService(t, "USER_RATE=0", "LAB=true", "LOCK=none", "COMMIT=each", "GUARDS_OFF=unique,number")
+	if _, err := labtest.Open(t, counts.dsn).Exec("ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[verdict.Verdict]*shop.Shop{
+		verdict.Held:  startService(t, "USER_RATE=0", "LOCK=none").shop(t, limited),
+		verdict.Broke: counts.shop(t, limited+"breaks: [limit]\n"),
+	} {
+		results := judged(t, s, limits(s)...)
+		wantVerdicts(t, results, want)
+		n, broken := len(results[0].Acknowledged()), results[0].OneEach().Broken
+		if held := want == verdict.Held; held != (n == 3) || held != (broken == "") {
+			t.Errorf("%s: %d accepted, %q", want, n, broken)
+		}
+	}
+}
+
 func TestRateLimitThatIsOnIsNamed(t *testing.T) {
 	t.Parallel()
 	results := judged(t, startService(t, "USER_RATE=1", "USER_BURST=5").shop(t, ""), oneUser)

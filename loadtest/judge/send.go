@@ -57,7 +57,7 @@ func send(
 	var moment time.Time
 	var answers []answer
 	g, err := generator.New(address, t.Shop.Timeout,
-		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to) },
+		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to, w.Number(n)) },
 		func(r generator.Reply) {
 			answers = append(answers, answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain()))
 			b.Skews = append(b.Skews, r.Sent.Sub(moment))

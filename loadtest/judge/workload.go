@@ -90,7 +90,7 @@ func burst(w rig.Workload) Workload { return Workload{Workload: w, Name: w.Scrip
 // limits returns the workloads of the shop's file.
 func limits(s *shop.Shop) (own []Workload) {
 	for _, l := range s.Workloads {
-		w := rig.Workload{Users: l.Users, Each: max(1, l.Each), Stock: l.Stock, Rounds: 1}
+		w := rig.Workload{Users: l.Users, Each: max(1, l.Each), Stock: l.Stock, Limit: l.PerUser, Rounds: 1}
 		own = append(own, Workload{Workload: w, Name: l.Name, Send: Burst, Limit: l})
 	}
 	return own

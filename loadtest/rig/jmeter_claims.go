@@ -44,8 +44,8 @@ func writeClaims(file string, t Target, w Workload) error {
 	var lines strings.Builder
 	for _, coupon := range t.Coupons {
 		for i := range w.BurstSize() {
-			number := 1 + i/w.Users%max(w.Limit, 1)
-			fmt.Fprintf(&lines, "%s,%s,%s,%d\n", users[i%w.Users].Token, coupon, users[i%w.Users].ID, number)
+			u := users[i%w.Users]
+			fmt.Fprintf(&lines, "%s,%s,%s,%d\n", u.Token, coupon, u.ID, w.Number(i))
 		}
 	}
 	return os.WriteFile(file, []byte(lines.String()), 0o600)

@@ -49,7 +49,8 @@ func planFor(text []byte, t Target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	variables := shop.Values{"user": "${user}", "token": "${token}", "coupon": "${coupon}"}
+	variables := shop.Values{"user": "${user}", "token": "${token}", "coupon": "${coupon}",
+		"number": "${number}"}
 	claim, warmUp := t.Shop.Claim.With(variables), t.Shop.WarmUp.With(variables)
 	element := func(r shop.Request) string { return escape(base.Path+r.URL.With(nil)) + "</stringProp>" }
 	replacements := []string{

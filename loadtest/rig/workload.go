@@ -58,6 +58,9 @@ func (w Workload) wanted() int {
 	return w.Users * min(w.Each, max(w.Limit, 1))
 }
 
+// Number returns which of its user's orders the n-th claim of a round is for: each in turn.
+func (w Workload) Number(n int) int { return 1 + n/w.Users%max(w.Limit, 1) }
+
 // BurstSize returns how many claims a round has.
 func (w Workload) BurstSize() int { return w.Users * w.Each }
 

@@ -24,9 +24,10 @@ type Begin struct {
 // A Sale is a sale of a shop that has begun.
 type Sale struct {
 	*Shop
-	Coupon string
-	admin  string
-	db     *sql.DB // nil without a DSN
+	Coupon  string
+	PerUser int // how many orders a user may have
+	admin   string
+	db      *sql.DB // nil without a DSN
 }
 
 // Open connects to what the file names for counting.
@@ -35,7 +36,7 @@ func (s *Shop) Open(ctx context.Context) (*Sale, error) {
 	if err != nil {
 		return nil, err
 	}
-	sale := &Sale{Shop: s, Coupon: string(s.Coupon), admin: admin}
+	sale := &Sale{Shop: s, Coupon: string(s.Coupon), PerUser: 1, admin: admin}
 	sale.db, err = s.database().open(ctx)
 	return sale, err
 }
@@ -50,7 +51,7 @@ func (s *Sale) Close() error {
 
 // values are what stands for the placeholders of all requests but claims.
 func (s *Sale) values() Values {
-	v := Values{"coupon": s.Coupon, "admin": s.admin}
+	v := Values{"coupon": s.Coupon, "per_user": strconv.Itoa(s.PerUser), "admin": s.admin}
 	maps.Copy(v, s.served)
 	return v
 }

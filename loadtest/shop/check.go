@@ -55,6 +55,9 @@ func (c *checker) claim(s *Shop) {
 		c.check(step.given(), "%s: url is missing", where)
 		c.check(address == "" || strings.HasPrefix(address, "/") || i > 0 && strings.HasPrefix(address, "{{"),
 			"%s: url has to begin with /: it is added to the shop's url", where)
+		if step.Burst {
+			known = append(known, "number")
+		}
 		c.request(where, step.Request, known...)
 		c.check(len(step.Form) == 0 || step.Body.Empty(), "%s: give a form or a body", where)
 		for _, name := range slices.Sorted(maps.Keys(step.Keep)) {
@@ -118,7 +121,7 @@ func (c *checker) placeholders(s *Shop) {
 		}
 	}
 	for _, r := range s.Begin.Requests {
-		c.request("begin", r, "stock", "coupon", "admin")
+		c.request("begin", r, "stock", "coupon", "per_user", "admin")
 	}
 	c.request("totals: route", s.Totals.Route.Request, "coupon", "admin")
 	c.request("totals: order", s.Totals.Order, "coupon", "admin", "user", "token", "order")
@@ -150,6 +153,6 @@ func (c *checker) sql(s *Shop) {
 	c.check(len(all) == 0 || s.database().name != "" || s.Serve.Database != "",
 		"mysql: the DSN of the database that sql needs is missing; or give postgresql, or sqlite")
 	for _, t := range all {
-		c.template("sql: "+t.String(), t, "stock", "coupon")
+		c.template("sql: "+t.String(), t, "stock", "coupon", "per_user")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -137,8 +138,10 @@ func (s *Session) keep(step Step, r Reply) error {
 	return nil
 }
 
-// Append appends the request of the burst to b as it is sent.
-func (s *Session) Append(b []byte) []byte {
+// Append appends the request of the burst to b as it is sent. Number is which of its
+// user's orders it is for.
+func (s *Session) Append(b []byte, number int) []byte {
+	s.values["number"] = strconv.Itoa(number)
 	r := s.shop.Claim
 	if s.client == nil {
 		return r.Append(b, s.base, s.values)

@@ -93,8 +93,7 @@ function giveBack(sale, by) {
 function arrive(sale, { user, number }) {
   const round = exec.vu.iterationInScenario;
   const values = {
-    coupon: sale.coupons[round], user: String(firstUser + user - 1), token: userToken(user),
-    query: limit > 1 ? `?number=${number}` : '',
+    coupon: sale.coupons[round], user: String(firstUser + user - 1), token: userToken(user), number: String(number),
   };
   if (shop.warm_up) send(base, shop.warm_up, values, 'warm-up');
   const moment = sale.startAt + round * period;

@@ -3,7 +3,7 @@ import http from 'k6/http';
 
 // This repository's service. A refusal has the code that its body has at reply.code.
 export const flashsale = {
-  claim: { method: 'POST', url: '/coupons/{{coupon}}/orders{{query}}', headers: { Authorization: 'Bearer {{token}}' } },
+  claim: { method: 'POST', url: '/coupons/{{coupon}}/orders?number={{number}}', headers: { Authorization: 'Bearer {{token}}' } },
   warm_up: { url: '/coupons/{{coupon}}', headers: { Authorization: 'Bearer {{token}}' } },
   reply: {
     accepted: { status: [201] }, refused: { status: [409] }, order: { pointer: '/id' }, code: { pointer: '/code' },
