@@ -7,14 +7,19 @@
  * or a whole transaction is delayed on its way and executed at any later time. A
  * client whose claim has no outcome claims again, with a new order id.
  *
+ * An order ends as package internal/order/life ends it: two transactions, a return and the
+ * expiry, have read it, and a third uses it.
+ *
  * The lock of the user is left out, as if every lease ended too early: no promise
  * relies on it.
  *
  * Promises:
  *   I1  There are no more orders than the initial stock.
  *   I2  No user has two orders.
- *   I3  Stock and orders add up, and all is sold at the end. A reply that names an
- *       order is true, and so is a refusal.
+ *   I3  Stock and orders add up, and all is sold at the end, if no order has ended. A
+ *       reply that names an order is true, and so is a refusal; after an order has ended,
+ *       a delayed transaction may still sell its unit.
+ *   I4  No order is used and has ended.
  *
  * Each WITHOUT_… removes one clause that the promises rely on.
  */
@@ -32,6 +37,9 @@ byte initial, stock;
 byte orders[3], orderID[3];
 byte owed; /* orders whose unit is not taken from the stock yet */
 bool struck;
+short ended; /* the ids of the orders that have ended, as bits */
+byte due;    /* units of orders that have ended which are not in the stock yet */
+byte used;   /* the id of the order that the till has used */
 
 /* The instances: the claims of the batch and those that win, as bits; what the
    database has not executed yet; its reply. */
@@ -133,7 +141,8 @@ end:	do
 		printf("database: receives the delayed transaction\n");
 		PlaceAll(late, CLAIMS); late = 0; result = 0; id[3] = 0; id[4] = 0; id[5] = 0 }
 	:: atomic { owed > 0 -> owed--; stock-- }
-	:: atomic { !struck -> struck = true; owed = 0; Break(0); Break(1); printf("database: is killed and restarts\n") }
+	:: atomic { due > 0 -> due--; stock++ }
+	:: atomic { !struck -> struck = true; owed = 0; due = 0; Break(0); Break(1); printf("database: is killed and restarts\n") }
 	od
 }
 
@@ -141,8 +150,8 @@ end:	do
 inline Tell(c, what) {
 	outcome[c] = what; verdict[c] = 0;
 	printf("instance %c: tells claim %d of user %d: %e\n", 'a' + me, c, USER(c), outcome[c]);
-	assert(outcome[c] != placed || orderID[USER(c)] == id[c]);       /* I3 */
-	assert(outcome[c] != already_claimed || orders[USER(c)] > 0)     /* I3 */
+	assert(outcome[c] != placed || orderID[USER(c)] == id[c] || HAS(ended, id[c])); /* I3 */
+	assert(outcome[c] != already_claimed || orders[USER(c)] > 0 || ended != 0)      /* I3 */
 }
 
 #define IS_REFUSAL(what) (what == already_claimed || what == sold_out)
@@ -268,6 +277,54 @@ end:	do
 	od
 }
 
+/* SEE reads an order of a user, and waits while there is none. */
+#define SEE(u) atomic { orders[u] > 0 -> user = u; seen = orderID[u] }
+#define COUNTS (orders[user] > 0 && orderID[user] == seen)
+
+#ifdef WITHOUT_UNUSED
+#define ENDS COUNTS
+#else
+#define ENDS (COUNTS && used != seen)
+#endif
+
+/* Life is what happens to an order after its claim: two transactions that end it and one
+   that uses it have all read it, and are executed in any order. */
+active proctype Life() {
+	byte user, seen, ends = 2;
+	bool use = true;
+end:	if
+	:: SEE(1)
+	:: SEE(2)
+	fi;
+	do
+	:: atomic { use -> use = false;
+		if
+		:: COUNTS -> used = seen; printf("database: order %d of user %d is used\n", seen, user)
+		:: else
+		fi }
+	:: atomic { ends > 0 && !open[0] && !open[1] -> ends--;
+		if
+		:: ENDS ->
+			printf("database: ends order %d of user %d\n", seen, user);
+			assert(used != seen); /* I4 */
+			orders[user]--; orderID[user] = 0; ended = ended | (1 << seen);
+#ifdef WITHOUT_ONE_TRANSACTION_OF_ENDS
+			due++
+#else
+			stock++
+#endif
+		:: else ->
+#ifdef WITHOUT_ROW_COUNT
+			printf("database: gives the unit of order %d back again\n", seen);
+			stock++
+#else
+			skip
+#endif
+		fi }
+	:: ends == 0 && !use -> break
+	od
+}
+
 #ifdef WITHOUT_RETRY_OF_CLIENT
 #define SETTLED(c) (outcome[c] != queued && outcome[c] != batched)
 #else
@@ -277,11 +334,11 @@ end:	do
 /* Judge audits when no claim and no transaction is under way. */
 active proctype Judge() {
 end:	atomic {
-		SETTLED(0) && SETTLED(1) && SETTLED(2) && batch[0] == 0 && batch[1] == 0 && late == 0 && initial > 0 && owed == 0 ->
+		SETTLED(0) && SETTLED(1) && SETTLED(2) && batch[0] == 0 && batch[1] == 0 && late == 0 && initial > 0 && owed == 0 && due == 0 ->
 		printf("audit: stock %d, orders of user 1: %d, of user 2: %d\n", stock, orders[1], orders[2]);
 		assert(stock + orders[1] + orders[2] == initial); /* I3 */
-		assert(stock == 0);
-		assert(outcome[2] != sold_out || orders[2] == 0);
-		assert(outcome[0] != sold_out && outcome[1] != sold_out || orders[1] == 0)
+		assert(ended != 0 || stock == 0);
+		assert(ended != 0 || outcome[2] != sold_out || orders[2] == 0);
+		assert(ended != 0 || outcome[0] != sold_out && outcome[1] != sold_out || orders[1] == 0)
 	}
 }
