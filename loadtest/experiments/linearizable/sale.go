@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -134,7 +135,7 @@ func sellOutAndRestock(ctx context.Context, a, b client, coupon int64) {
 }
 
 // returnAndClaim claims at instance a, returns the order at b, and claims at a when that
-// must know it.
+// must know it. Of other orders it uses one at a while it returns it at b.
 func returnAndClaim(ctx context.Context, a, b client, coupon int64) {
 	b.restock(ctx, coupon, 100)
 	rig.Sleep(ctx, 2*couponCache)
@@ -146,6 +147,14 @@ func returnAndClaim(ctx context.Context, a, b client, coupon int64) {
 		}
 		rig.Sleep(ctx, 2*couponCache)
 		a.claim(ctx, one)
+	}
+	for user := range int64(50) {
+		if got := a.claim(ctx, rig.Claim{User: 2_000_000 + user, Coupon: coupon}); got.Order != "" {
+			var other sync.WaitGroup
+			other.Go(func() { b.giveUp(ctx, got) })
+			a.use(ctx, got, fmt.Sprint("at once/", user))
+			other.Wait()
+		}
 	}
 }
 
