@@ -4,43 +4,30 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"net/http"
 	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/internal/settings"
 )
 
-// withLabRoutes adds the lab-only routes to api if LAB is on.
-func withLabRoutes(
-	cfg settings.Settings, api http.Handler, p pools, locks *lock.Client, sections *labroutes.Sections,
-	metrics prometheus.Registerer, o *opened,
-) (http.Handler, error) {
-	if !cfg.Lab {
-		return api, nil
+// openLab adds the lab-only routes to the handler if LAB is on.
+func (s *service) openLab() (err error) {
+	if s.handler = s.api; !s.cfg.Lab {
+		return nil
 	}
 	views := labroutes.PageViews{
-		Counter: pageview.New(p.rdb), Locks: locks, Instance: cfg.Instance,
-		Options: lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: "pview"},
+		Counter: pageview.New(s.rdb), Locks: s.locks, Instance: s.cfg.Instance,
+		Options: lock.Options{TTL: s.cfg.LockTTL, Wait: s.cfg.LockWait, Class: "pview"},
 	}
-	if len(cfg.RedlockURLs) > 0 {
-		cfg.Lock = "redlock"
-		redlock, _, err := openLocker(cfg, p, o)
-		if err != nil {
-			return nil, err
-		}
-		views.Redlock = lock.New(redlock, lock.WithObserver(observe.Locks(metrics, "redlock_pview")))
-		o.add(views.Redlock.Close)
+	if len(s.cfg.RedlockURLs) > 0 {
+		views.Redlock, _, err = s.openLocker("redlock", "redlock_pview")
 	}
-	return labroutes.Wrap(api, views, sections), nil
+	s.handler = labroutes.Wrap(s.api, views, s.sections)
+	return err
 }
 
 // labSections returns nil unless LAB is on.
@@ -53,11 +40,11 @@ func labSections(cfg settings.Settings) *labroutes.Sections {
 
 // labOpen returns open, but with LAB on the statements of the pool are reported with
 // the critical sections.
-func labOpen(cfg settings.Settings, open func(driver.Connector) *sql.DB) connect.Option {
+func labOpen(cfg settings.Settings, open func(driver.Connector) *sql.DB) func(driver.Connector) *sql.DB {
 	if !cfg.Lab {
-		return connect.OpenBy(open)
+		return open
 	}
-	return connect.OpenBy(func(c driver.Connector) *sql.DB { return open(labroutes.Recorded(c)) })
+	return func(c driver.Connector) *sql.DB { return open(labroutes.Recorded(c)) }
 }
 
 // noWinners finds no order of a number: it is not the client that chooses numbers.

@@ -14,58 +14,57 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/settings"
 )
 
-// openLocker opens the lock driver that LOCK names, and the connections it needs
-// beside the pools. It also returns a probe of the driver's own server, unless
-// the driver uses MySQL or Redis, which are probed anyway.
+// openLocker returns a client of the lock driver with a name of LOCK, whose locks it counts by the
+// label driver, and the classes from zero on; and probes of the driver's own servers, unless those
+// are the MySQL or the Redis that are probed anyway.
 //
 // The lock of an instance that died remains in ZooKeeper for LOCK_TTL.
-func openLocker(cfg settings.Settings, p pools, o *opened) (lock.Locker, []httpapi.Probe, error) {
-	if !slices.Contains(settings.Locks, cfg.Lock) {
-		return nil, nil, fmt.Errorf("LOCK: unknown value %q", cfg.Lock)
+func (s *service) openLocker(name, label string, classes ...string) (*lock.Client, []httpapi.Probe, error) {
+	if !slices.Contains(settings.Locks, name) {
+		return nil, nil, fmt.Errorf("LOCK: unknown value %q", name)
 	}
-	s := drivers.Servers{
-		Redis: []redis.UniversalClient{p.rdb}, MySQL: cfg.MySQLDSN,
-		MySQLOptions: []connect.Option{connect.SharedBy(&o.account)},
-		ZooKeeper:    strings.Split(cfg.ZKAddr, ","), Etcd: strings.Split(cfg.EtcdAddr, ","),
-		Memcached: strings.Split(cfg.MemcacheAddr, ","), Conns: cfg.RedisConns, Session: cfg.LockTTL,
+	servers := drivers.Servers{
+		Redis: []redis.UniversalClient{s.rdb}, MySQL: s.cfg.MySQLDSN,
+		MySQLOptions: []connect.Option{connect.SharedBy(&s.account)},
+		ZooKeeper:    strings.Split(s.cfg.ZKAddr, ","), Etcd: strings.Split(s.cfg.EtcdAddr, ","),
+		Memcached: strings.Split(s.cfg.MemcacheAddr, ","), Conns: s.cfg.RedisConns, Session: s.cfg.LockTTL,
 	}
 	var probes []httpapi.Probe
-	switch cfg.Lock {
+	switch name {
 	case "mysql", "getlock":
-		s.Conns = cfg.MySQLConns
+		servers.Conns = s.cfg.MySQLConns
 	case "redlock":
-		var err error
-		if s.Redis, probes, err = openRedlock(cfg, o); err != nil {
-			return nil, nil, err
+		if servers.Redis, probes = s.openRedlock(); s.err != nil {
+			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", s.err)
 		}
 	}
-	l, err := drivers.Open(context.Background(), cfg.Lock, s)
+	l, err := drivers.Open(context.Background(), name, servers)
 	if err != nil {
-		return nil, nil, fmt.Errorf("LOCK=%s: %w", cfg.Lock, err)
+		return nil, nil, fmt.Errorf("LOCK=%s: %w", name, err)
 	}
-	o.add(l.Close)
+	s.add(l.Close)
 	if l.Ping != nil {
-		probes = append(probes, httpapi.Probe{Name: cfg.Lock, Check: l.Ping})
+		probes = append(probes, httpapi.Probe{Name: name, Check: l.Ping})
 	}
-	return l.Locker, probes, nil
+	client := lock.New(l.Locker, lock.WithObserver(observe.Locks(s.metrics, label, classes...)))
+	s.add(client.Close)
+	return client, probes, nil
 }
 
 // openRedlock opens the servers of REDLOCK_URLS, twice: a probe has connections of its
 // own.
-func openRedlock(cfg settings.Settings, o *opened) (nodes []redis.UniversalClient, _ []httpapi.Probe, _ error) {
+func (s *service) openRedlock() (nodes []redis.UniversalClient, _ []httpapi.Probe) {
 	var probed []lock.Locker
-	for _, url := range cfg.RedlockURLs {
-		rdb, probeRDB := o.redis(url, cfg.RedisConns), o.redis(url, 1)
-		if o.err != nil {
-			return nil, nil, fmt.Errorf("REDLOCK_URLS: %w", o.err)
-		}
-		nodes, probed = append(nodes, rdb), append(probed, redislock.New(probeRDB))
+	for _, url := range s.cfg.RedlockURLs {
+		nodes = append(nodes, s.redis(url, s.cfg.RedisConns))
+		probed = append(probed, redislock.New(s.redis(url, 1)))
 	}
-	check := func(ctx context.Context) error { return lockMajority(ctx, probeKey(cfg), probed) }
-	return nodes, []httpapi.Probe{{Name: "redlock", Check: check}}, nil
+	check := func(ctx context.Context) error { return lockMajority(ctx, probeKey(s.cfg), probed) }
+	return nodes, []httpapi.Probe{{Name: "redlock", Check: check}}
 }
 
 // lockMajority returns nil as soon as a majority of the servers has locked key.

@@ -11,7 +11,7 @@ import (
 )
 
 // opened collects what has been opened, so that it can be closed at the end or when a later part
-// fails to open. It keeps the first error of a pool, after which pools may be nil.
+// fails to open. It keeps the first error of a pool in err, after which pools may be nil.
 type opened struct {
 	closers []func()
 	account connect.Account // of all MySQL pools

@@ -10,16 +10,15 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
-	"example.com/flashsale/internal/settings"
 	"example.com/flashsale/internal/transaction"
 	"example.com/flashsale/migrations"
 )
 
 // awaitPrepared returns when the service can serve. If ctx ends before, it waits for a
 // migration that is running.
-func (s *service) awaitPrepared(ctx context.Context, cfg settings.Settings) error {
+func (s *service) awaitPrepared(ctx context.Context) error {
 	prepared := make(chan error, 1)
-	go func() { prepared <- s.prepare(ctx, cfg) }()
+	go func() { prepared <- s.prepare(ctx) }()
 	select {
 	case err := <-prepared:
 		return err
@@ -28,7 +27,7 @@ func (s *service) awaitPrepared(ctx context.Context, cfg settings.Settings) erro
 	select {
 	case <-prepared:
 		return nil
-	case <-time.After(cfg.DrainTimeout):
+	case <-time.After(s.cfg.DrainTimeout):
 		return errors.New("drain: a migration is still running; the next start repeats it")
 	}
 }
@@ -36,15 +35,15 @@ func (s *service) awaitPrepared(ctx context.Context, cfg settings.Settings) erro
 // prepare migrates and checks the schema, and waits until all servers that claims need
 // are available. While MySQL is away or refuses the service's account, for whatever
 // reason, it retries until ctx ends; it returns any other error.
-func (s *service) prepare(ctx context.Context, cfg settings.Settings) error {
-	db, err := connect.MySQL(cfg.MySQLDSN, 1, connect.ForMigrations)
+func (s *service) prepare(ctx context.Context) error {
+	db, err := connect.MySQL(s.cfg.MySQLDSN, 1, connect.ForMigrations)
 	if err != nil {
 		return fmt.Errorf("MYSQL_DSN: %w", err)
 	}
 	defer db.Close()
 	cause := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := s.prepareSchema(ctx, cfg, db)
+		err := s.prepareSchema(ctx, db)
 		if err == nil {
 			err = s.clock.Measure(ctx)
 		}
@@ -87,13 +86,13 @@ func (s *service) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-func (s *service) prepareSchema(ctx context.Context, cfg settings.Settings, db *sqlx.DB) error {
+func (s *service) prepareSchema(ctx context.Context, db *sqlx.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	defer time.AfterFunc(2*time.Second, func() {
 		s.log.Warn("waiting for the schema: MySQL is silent, or a migration is running or locked, here or elsewhere")
 	}).Stop()
-	if cfg.Migrate {
+	if s.cfg.Migrate {
 		if err := migrations.Up(ctx, db.DB); err != nil {
 			return err
 		}
@@ -101,7 +100,7 @@ func (s *service) prepareSchema(ctx context.Context, cfg settings.Settings, db *
 	if err := warnNewer(ctx, s.log, db); err != nil {
 		return err
 	}
-	return migrations.CheckGuards(ctx, db.DB, cfg.KeysOff()...)
+	return migrations.CheckGuards(ctx, db.DB, s.cfg.KeysOff()...)
 }
 
 // warnNewer logs that the schema is newer than this binary and marked as compatible

@@ -33,7 +33,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 		return err
 	}
 	defer s.close()
-	if err := s.awaitPrepared(ctx, cfg); err != nil || ctx.Err() != nil {
+	if err := s.awaitPrepared(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	l, err := listen(cfg.HTTPAddr)
@@ -41,7 +41,7 @@ func serve(ctx context.Context, getenv func(string) string, stderr io.Writer) er
 		return fmt.Errorf("HTTP_ADDR: %w", err)
 	}
 	log.Info("listening", "address", l.Addr().String())
-	return s.serve(ctx, cfg, l)
+	return s.serve(ctx, l)
 }
 
 func newLog(cfg settings.Settings, w io.Writer) *slog.Logger {
@@ -50,9 +50,9 @@ func newLog(cfg settings.Settings, w io.Writer) *slog.Logger {
 }
 
 // serve serves requests on l. It drains when ctx ends, and returns early if it fails.
-func (s *service) serve(ctx context.Context, cfg settings.Settings, l net.Listener) error {
-	bounded := admission.Bound(l, cfg.HTTPConns, cfg.Timeout(), s.api.Overloaded())
-	server := newServer(cfg, bounding(bounded.Crowded, cfg.Timeout(), s.handler), s.log)
+func (s *service) serve(ctx context.Context, l net.Listener) error {
+	bounded := admission.Bound(l, s.cfg.HTTPConns, s.cfg.Timeout(), s.api.Overloaded())
+	server := newServer(s.cfg, bounding(bounded.Crowded, s.cfg.Timeout(), s.handler), s.log)
 	server.ConnContext = bounded.ConnContext
 	observe.HTTP(s.metrics, bounded)
 	running, fail := context.WithCancelCause(ctx)
@@ -62,18 +62,18 @@ func (s *service) serve(ctx context.Context, cfg settings.Settings, l net.Listen
 	if ctx.Err() == nil {
 		return errors.Join(context.Cause(running), server.Close())
 	}
-	return s.drain(ctx, cfg, bounded, server)
+	return s.drain(ctx, bounded, server)
 }
 
 // drain shuts down without failing a request: first /readyz turns 503 for the
 // load balancers, then the listener closes, then everything ends that is still
 // running: requests, and transactions that outlive their requests.
-func (s *service) drain(ctx context.Context, cfg settings.Settings, l *admission.Listener, server *http.Server) error {
+func (s *service) drain(ctx context.Context, l *admission.Listener, server *http.Server) error {
 	s.log.Info("draining")
 	s.api.Drain()
-	time.Sleep(cfg.DrainDelay)
-	s.shutdown()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
+	time.Sleep(s.cfg.DrainDelay)
+	s.sections.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
 	err := errors.Join(l.Drain(ctx), server.Shutdown(ctx))
 	if err != nil {

@@ -252,17 +252,12 @@ func TestProblemNamesItsTrace(t *testing.T) {
 
 func TestNothingIsWrappedWhenTracesAreOff(t *testing.T) {
 	t.Parallel()
-	o := new(opened)
-	defer o.close()
-	traces, err := openTraces(unreachable(t), discard, o)
+	s, err := open(unreachable(t), discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openPools(unreachable(t), traces, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, plain := p.db.Driver().(*mysql.MySQLDriver); !plain {
-		t.Errorf("the driver is %T", p.db.Driver())
+	defer s.close()
+	if _, plain := s.batches.Driver().(*mysql.MySQLDriver); !plain {
+		t.Errorf("the driver is %T", s.batches.Driver())
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +21,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/idgen"
+	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/observe/tracing"
@@ -34,133 +34,170 @@ import (
 	"example.com/flashsale/internal/transaction"
 )
 
-// service is the wired service that serve runs.
+// service is the wired service that serve runs. Its parts are in the order in which they are opened.
 type service struct {
-	log     *slog.Logger
-	claims  *order.Claims
-	orders  *life.Orders
-	relay   *events.Relay // nil without EVENTS
-	api     *httpapi.API
-	guards  *guards
-	clock   *connect.Clock
-	metrics *prometheus.Registry
-	handler http.Handler // api, with the lab-only routes if LAB is on
-	// shutdown ends the responses that do not end by themselves.
-	shutdown func()
-	close    func()
+	cfg settings.Settings
+	log *slog.Logger
+	opened
+
+	traces               trace.TracerProvider // nil if they are off
+	db, batches, probeDB *sqlx.DB             // probes have pools of their own: under load, too, the instance is ready
+	standalone           atomic.Bool          // see connect.DetectCluster
+	rdb, probeRDB        redis.UniversalClient
+	metrics              *prometheus.Registry
+	clock                *connect.Clock
+	locks                *lock.Client
+	lockProbes           []httpapi.Probe
+	guards               *guards
+	cache                *coupon.Cache
+	sections             *labroutes.Sections // nil without LAB
+	claims               *order.Claims
+	orders               *life.Orders
+	relay                *events.Relay // nil without EVENTS
+	api                  *httpapi.API
+	handler              http.Handler // api, with the lab-only routes if LAB is on
 }
 
 // open wires the service, from the pools to the handler. It does not connect: an
 // unavailable server makes requests fail, not the start. If a part cannot be
 // opened, it closes the others.
 func open(cfg settings.Settings, log *slog.Logger) (*service, error) {
-	o := new(opened)
-	s, err := wire(cfg, log, o)
-	if err != nil {
-		o.close()
-		return nil, err
+	s := &service{cfg: cfg, log: log}
+	for _, part := range []func() error{
+		s.openTraces, s.openPools, s.openLocks, s.openClaims, s.openOrders, s.openAPI, s.openLab,
+	} {
+		if err := part(); err != nil {
+			s.close()
+			return nil, err
+		}
 	}
-	s.close = o.close
 	return s, nil
 }
 
-// wire wires the service, and adds what it opens to o.
-func wire(cfg settings.Settings, log *slog.Logger, o *opened) (*service, error) {
-	traces, err := openTraces(cfg, log, o)
-	if err != nil {
-		return nil, err
+func (s *service) openTraces() error {
+	to, on := s.cfg.Traces()
+	if !on {
+		return nil
 	}
-	p, err := openPools(cfg, traces, o)
-	if err != nil {
-		return nil, err
+	provider, shutDown, err := to.Open(s.log)
+	if err == nil {
+		s.traces = provider
+		s.add(shutDown)
 	}
-	locker, probe, err := openLocker(cfg, p, o)
-	if err != nil {
-		return nil, err
+	return err
+}
+
+func (s *service) openPools() error {
+	dsn, traced := s.cfg.MySQLDSN, observe.TraceMySQL(s.traces)
+	s.db = s.mysql(dsn, s.cfg.MySQLConns, connect.OpenBy(labOpen(s.cfg, traced)), connect.ShortTransactions)
+	s.batches = s.mysql(dsn, s.cfg.MySQLConns, connect.OpenBy(traced), connect.MultiStatements,
+		connect.BriefLockWaits, connect.DetectCluster(&s.standalone))
+	s.probeDB = s.mysql(dsn, 1, connect.ForProbes)
+	s.rdb, s.probeRDB = s.redis(s.cfg.RedisURL, s.cfg.RedisConns), s.redis(s.cfg.RedisURL, 1)
+	if s.err != nil {
+		return s.err
 	}
-	clock := connect.NewClock(p.probeDB)
-	metrics := registry(p, clock)
-	verifier, err := openVerifier(cfg, clock.Now, log, observe.JWKSFailures(metrics), o)
-	if err != nil {
-		return nil, err
-	}
-	locks := lock.New(locker, lock.WithObserver(observe.Locks(metrics, cfg.Lock, order.LockClass)))
-	o.add(locks.Close)
-	store := coupon.NewStore(p.db)
-	cache := coupon.NewCache(store, cfg.CouponCache)
-	sections := labSections(cfg)
-	counts := observe.NewClaims(metrics)
-	committer, err := commit.New(cfg.Strategy(), commit.Config{
-		DB: p.db, BatchDB: p.batches, Standalone: p.standalone.Load, Outbox: events.Outbox(cfg.Events),
-		Counted: cfg.Lacks("number"), Ended: counts.Ended, Tracer: tracing.New(traces),
+	s.clock = connect.NewClock(s.probeDB)
+	s.metrics = observe.NewRegistry(version)
+	observe.MySQL(s.metrics, s.db, "mysql")
+	observe.MySQL(s.metrics, s.batches, "mysql_batches")
+	observe.Redis(s.metrics, s.rdb)
+	observe.Clock(s.metrics, s.clock)
+	return observe.TraceRedis(s.rdb, s.traces)
+}
+
+func (s *service) openLocks() (err error) {
+	s.locks, s.lockProbes, err = s.openLocker(s.cfg.Lock, s.cfg.Lock, order.LockClass)
+	return err
+}
+
+// openClaims opens the path of a claim: prechecks, lock, id, commit.
+func (s *service) openClaims() error {
+	counts := observe.NewClaims(s.metrics)
+	committer, err := commit.New(s.cfg.Strategy(), commit.Config{
+		DB: s.db, BatchDB: s.batches, Standalone: s.standalone.Load, Outbox: events.Outbox(s.cfg.Events),
+		Counted: s.cfg.Lacks("number"), Ended: counts.Ended, Tracer: tracing.New(s.traces),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	guards := newGuards(cfg, p.probeDB)
-	o.add(guards.close)
-	claims, err := order.New(order.Config{
-		Coupons: cache, Winners: labWinners(cfg, winners.New(p.db)), Committer: guarded{committer, guards},
-		IDs: orderIDs(cfg, p.rdb), Locks: locks, LockPrefix: cfg.LockPrefix(),
-		Scope: order.Scope(cfg.LockScope), LockTTL: cfg.LockTTL, LockWait: cfg.LockWait,
-		Running: cfg.Running(), Wait: cfg.Timeout().Wait(),
-		Now: clock.Now, Refused: counts.Refused, Enter: sections.Observer(), Tracer: tracing.New(traces),
+	s.guards = newGuards(s.cfg, s.probeDB)
+	s.add(s.guards.close)
+	s.cache = coupon.NewCache(coupon.NewStore(s.db), s.cfg.CouponCache)
+	s.sections = labSections(s.cfg)
+	s.claims, err = order.New(order.Config{
+		Coupons: s.cache, Winners: labWinners(s.cfg, winners.New(s.db)), Committer: guarded{committer, s.guards},
+		IDs: orderIDs(s.cfg, s.rdb), Locks: s.locks, LockPrefix: s.cfg.LockPrefix(),
+		Scope: order.Scope(s.cfg.LockScope), LockTTL: s.cfg.LockTTL, LockWait: s.cfg.LockWait,
+		Running: s.cfg.Running(), Wait: s.cfg.Timeout().Wait(),
+		Now: s.clock.Now, Refused: counts.Refused, Enter: s.sections.Observer(), Tracer: tracing.New(s.traces),
 	})
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// openOrders opens what happens to orders after the claim, and what tells others of them.
+func (s *service) openOrders() error {
+	s.orders = life.New(s.db, s.cache, events.Outbox(s.cfg.Events))
+	if s.cfg.Lacks("end") {
+		s.orders.Unguard(life.Unguarded{Locked: lockedUser(s.cfg, s.locks), Pause: s.cfg.ClaimPause})
 	}
-	orders := life.New(p.db, cache, events.Outbox(cfg.Events))
-	if cfg.Lacks("end") {
-		orders.Unguard(life.Unguarded{Locked: lockedUser(cfg, locks), Pause: cfg.ClaimPause})
+	s.add(s.orders.Close)
+	promises := observe.NewPromises(order.NewStore(s.db))
+	s.add(promises.Close)
+	s.metrics.MustRegister(promises)
+	observe.Slots(s.metrics, s.claims)
+	if !s.cfg.Events {
+		return nil
 	}
-	o.add(orders.Close)
-	relay, err := openRelay(cfg, locks, metrics, o)
-	if err != nil {
-		return nil, err
-	}
-	promises := observe.NewPromises(order.NewStore(p.db))
-	o.add(promises.Close)
-	metrics.MustRegister(promises)
-	observe.Slots(metrics, claims)
-	api := httpapi.New(httpapi.Config{
-		Coupons: store, Cache: cache, CouponIDs: idgen.New(p.rdb, cfg.RedisPrefix+"icr:coupon"), Claims: claims,
-		Orders:         order.NewStore(p.db),
-		Life:           orders,
-		Verifier:       verifier,
-		Now:            clock.Now,
-		Users:          ratelimit.New[int64](cfg.UserRate, cfg.UserBurst),
-		Addresses:      ratelimit.New[netip.Prefix](cfg.AddressRate, cfg.AddressBurst),
-		Sites:          ratelimit.New[netip.Prefix](siteNetworks*cfg.AddressRate, siteNetworks*cfg.AddressBurst),
-		TrustedProxies: cfg.TrustedProxies, CORSOrigins: cfg.CORSOrigins,
-		Instance: cfg.Instance, Timeout: cfg.Timeout(), Connections: cfg.HTTPConns,
-		Probes: append(p.probes(cfg, guards, log), probe...), Docs: cfg.Docs,
-		Metrics: metrics, Traces: traces, Log: log, AccessLog: cfg.AccessLog,
+	s.relay = events.NewRelay(events.Config{
+		DB:     s.mysql(s.cfg.MySQLDSN, 1, connect.ShortTransactions),
+		Redis:  s.redis(cmp.Or(s.cfg.EventsRedis, s.cfg.RedisURL), 1),
+		Stream: s.cfg.RedisPrefix + "events",
+		Locks:  s.locks, Lock: s.cfg.LockPrefix() + "redis_lock:events",
 	})
-	handler, err := withLabRoutes(cfg, api, p, locks, sections, metrics, o)
+	s.add(s.relay.Close)
+	observe.Events(s.metrics, s.relay)
+	return s.err
+}
+
+// siteNetworks is how many networks of an IPv6 site (/48) may use up their limits
+// (/64) at once. limits.conf of nginx has the same.
+const siteNetworks = 4
+
+func (s *service) openAPI() error {
+	verifier, err := s.openVerifier()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &service{
-		log: log, claims: claims, orders: orders, relay: relay, api: api, guards: guards, clock: clock,
-		metrics: metrics, handler: handler, shutdown: sections.Close,
-	}, nil
+	rate, burst := s.cfg.AddressRate, s.cfg.AddressBurst
+	s.api = httpapi.New(httpapi.Config{
+		Coupons: coupon.NewStore(s.db), Cache: s.cache, CouponIDs: idgen.New(s.rdb, s.cfg.RedisPrefix+"icr:coupon"),
+		Claims: s.claims, Orders: order.NewStore(s.db), Life: s.orders, Verifier: verifier, Now: s.clock.Now,
+		Users:          ratelimit.New[int64](s.cfg.UserRate, s.cfg.UserBurst),
+		Addresses:      ratelimit.New[netip.Prefix](rate, burst),
+		Sites:          ratelimit.New[netip.Prefix](siteNetworks*rate, siteNetworks*burst),
+		TrustedProxies: s.cfg.TrustedProxies, CORSOrigins: s.cfg.CORSOrigins,
+		Instance: s.cfg.Instance, Timeout: s.cfg.Timeout(), Connections: s.cfg.HTTPConns,
+		Probes: s.probes(), Docs: s.cfg.Docs,
+		Metrics: s.metrics, Traces: s.traces, Log: s.log, AccessLog: s.cfg.AccessLog,
+	})
+	return nil
 }
 
 // openVerifier returns the verifier of the service's tokens. It fetches the JWKS,
 // because a service without keys would refuse every user.
-func openVerifier(
-	cfg settings.Settings, now func() time.Time, log *slog.Logger, failures prometheus.Counter, o *opened,
-) (*auth.Verifier, error) {
-	tokens := cfg.Tokens()
-	tokens.Now = now
-	if cfg.JWTJWKS == "" {
+func (s *service) openVerifier() (*auth.Verifier, error) {
+	failures := observe.JWKSFailures(s.metrics)
+	tokens := s.cfg.Tokens()
+	tokens.Now = s.clock.Now
+	if s.cfg.JWTJWKS == "" {
 		return auth.NewVerifier(tokens), nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	o.add(cancel)
-	jwks, err := auth.OpenJWKS(ctx, cfg.JWTJWKS, func(err error) {
+	s.add(cancel)
+	jwks, err := auth.OpenJWKS(ctx, s.cfg.JWTJWKS, func(err error) {
 		failures.Inc()
-		log.Warn("JWKS not fetched, the previous keys remain", "error", err.Error())
+		s.log.Warn("JWKS not fetched, the previous keys remain", "error", err.Error())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("JWT_JWKS: %w", err)
@@ -169,81 +206,12 @@ func openVerifier(
 	return auth.NewVerifier(tokens), nil
 }
 
-// openRelay returns the relay of events, or nil if there are none.
-func openRelay(cfg settings.Settings, locks *lock.Client, r prometheus.Registerer, o *opened) (*events.Relay, error) {
-	if !cfg.Events {
-		return nil, nil
-	}
-	relay := events.NewRelay(events.Config{
-		DB:     o.mysql(cfg.MySQLDSN, 1, connect.ShortTransactions),
-		Redis:  o.redis(cmp.Or(cfg.EventsRedis, cfg.RedisURL), 1),
-		Stream: cfg.RedisPrefix + "events",
-		Locks:  locks, Lock: cfg.LockPrefix() + "redis_lock:events",
-	})
-	o.add(relay.Close)
-	observe.Events(r, relay)
-	return relay, o.err
-}
-
-// siteNetworks is how many networks of an IPv6 site (/48) may use up their limits
-// (/64) at once. limits.conf of nginx has the same.
-const siteNetworks = 4
-
-// pools holds the connections to MySQL and Redis. The probes have pools of their
-// own, so that an instance whose pools are exhausted by load stays ready.
-type pools struct {
-	db, batches, probeDB *sqlx.DB
-	standalone           *atomic.Bool // see connect.DetectCluster
-	rdb, probeRDB        redis.UniversalClient
-}
-
-func openPools(cfg settings.Settings, traces trace.TracerProvider, o *opened) (pools, error) {
-	traced, standalone := observe.TraceMySQL(traces), new(atomic.Bool)
-	p := pools{
-		db:      o.mysql(cfg.MySQLDSN, cfg.MySQLConns, labOpen(cfg, traced), connect.ShortTransactions),
-		probeDB: o.mysql(cfg.MySQLDSN, 1, connect.ForProbes),
-		batches: o.mysql(cfg.MySQLDSN, cfg.MySQLConns,
-			connect.OpenBy(traced), connect.MultiStatements, connect.BriefLockWaits,
-			connect.DetectCluster(standalone)),
-		standalone: standalone,
-		rdb:        o.redis(cfg.RedisURL, cfg.RedisConns),
-		probeRDB:   o.redis(cfg.RedisURL, 1),
-	}
-	if o.err != nil {
-		return p, o.err
-	}
-	return p, observe.TraceRedis(p.rdb, traces)
-}
-
-// openTraces returns nil if traces are off.
-func openTraces(cfg settings.Settings, log *slog.Logger, o *opened) (trace.TracerProvider, error) {
-	to, on := cfg.Traces()
-	if !on {
-		return nil, nil //nolint:nilnil // nil is a provider that is off
-	}
-	provider, shutDown, err := to.Open(log)
-	if err == nil {
-		o.add(shutDown)
-	}
-	return provider, err
-}
-
-// registry returns a registry with the metrics of the process, the pools and the clock.
-func registry(p pools, clock *connect.Clock) *prometheus.Registry {
-	r := observe.NewRegistry(version)
-	observe.MySQL(r, p.db, "mysql")
-	observe.MySQL(r, p.batches, "mysql_batches")
-	observe.Redis(r, p.rdb)
-	observe.Clock(r, clock)
-	return r
-}
-
-func (p pools) probes(cfg settings.Settings, guards *guards, log *slog.Logger) []httpapi.Probe {
-	return []httpapi.Probe{
-		{Name: "guards", Check: guards.check},
+func (s *service) probes() []httpapi.Probe {
+	return append([]httpapi.Probe{
+		{Name: "guards", Check: s.guards.check},
 		{Name: "mysql", Check: func(ctx context.Context) error {
-			return transaction.CheckWritable(ctx, p.probeDB, slices.Concat(coupon.Writes, order.Writes)...)
+			return transaction.CheckWritable(ctx, s.probeDB, slices.Concat(coupon.Writes, order.Writes)...)
 		}},
-		{Name: "redis", Check: newRedisProbe(cfg, p.probeRDB, log).check},
-	}
+		{Name: "redis", Check: newRedisProbe(s.cfg, s.probeRDB, s.log).check},
+	}, s.lockProbes...)
 }
