@@ -15,7 +15,7 @@ import (
 // go-redis logs errors that its calls also return. Its logger is a global.
 func init() { logging.Disable() }
 
-var errRedisURL = errors.New("not a Redis URL (redis://user:password@host:6379/0, redis+sentinel://host:26379/0?master_name=name, redis+cluster://host:6379)")
+var errRedisURL = errors.New("not a Redis URL (redis://user:password@host:6379/0, redis+sentinel://host:26379/0?master_name=name, redis+cluster://host:6379), or its password has characters to be percent-encoded")
 
 const (
 	dialTimeout = 2 * time.Second
@@ -98,6 +98,7 @@ func sentinel(url string, conns int, certificate clientCertificate) (redis.Unive
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout, o.MaxRetries = ioTimeout, ioTimeout, maxRetries
+	o.ReplicaOnly = false
 	return redis.NewFailoverClient(o), nil
 }
 
@@ -116,6 +117,7 @@ func cluster(url string, conns int, certificate clientCertificate) (redis.Univer
 	o.DialTimeout = dialTimeout
 	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
 	o.ClusterStateReloadInterval = clusterReload
+	o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 	o.MaintNotificationsConfig = withoutNotifications()
 	return redis.NewClusterClient(o), nil
 }

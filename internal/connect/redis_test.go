@@ -38,7 +38,7 @@ func TestBadRedisURLIsAnErrorWithoutThePassword(t *testing.T) {
 		"", "redis", "http://user:hunter2@host", "redis+ring://user:hunter2@host:1",
 		"redis+sentinel://user:hunter2@host:1", "redis+sentinel://user:hunter2@host:1?master_name=m&nonsense=1",
 		"redis+cluster://user:hunter2@host:1?nonsense=1", "unix+cluster:///path?password=hunter2",
-		"redis://user:hunter2@host:1/x",
+		"redis://user:hunter2@host:1/x", "redis://user:1#hunter2@host:1",
 		"redis://:hunter2@[::1",
 	} {
 		rdb, err := connect.Redis(url, 1)

@@ -14,7 +14,7 @@ type clientCertificate struct{ cert, key string }
 // client_key, which go-redis does not know.
 func cutClientCertificate(url string) (string, clientCertificate, error) {
 	u, err := neturl.Parse(url)
-	if err != nil {
+	if err != nil || u.Fragment != "" { // what follows a # in the password is no part of the address
 		return "", clientCertificate{}, errRedisURL
 	}
 	query := u.Query()

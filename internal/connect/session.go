@@ -44,14 +44,15 @@ var transactionVariables = []variable{
 // A comment that begins with /*!80000 is a part of the statement for MySQL, one with /*M!
 // for MariaDB.
 const (
-	noTimeLimit    = "/*!80000 max_execution_time = 0 */ /*M! max_statement_time = 0 */" // the deadline is the context's
+	// The deadline is the context's, and a migration may need another algorithm.
+	noLimit        = "/*!80000 max_execution_time = 0 */ /*M! max_statement_time = 0, alter_algorithm = 'DEFAULT' */"
 	setTransaction = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"
 )
 
 // setVariables sets the session variables in one round trip. If a server or proxy
 // refuses some of them, verifyVariables decides whether it is used without those.
 func setVariables(ctx context.Context, conn driver.ExecerContext) error {
-	all := []string{"NAMES utf8mb4", "SESSION " + noTimeLimit}
+	all := []string{"NAMES utf8mb4", "SESSION " + noLimit}
 	for _, v := range sessionVariables {
 		all = append(all, "SESSION "+v.name+" = "+v.value)
 	}

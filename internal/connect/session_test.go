@@ -17,7 +17,7 @@ func TestSessionsDoNotHaveTheServersDefaults(t *testing.T) {
 		"sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'", "sql_safe_updates = 1", "unique_checks = 0",
 		"time_zone = '+08:00'", "lc_messages = 'de_DE'", "max_join_size = 1",
 		"TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY",
-		"/*!80000 max_execution_time = 1 */ /*M! max_statement_time = 0.001 */"} {
+		"/*!80000 max_execution_time = 1 */ /*M! alter_algorithm = 'INSTANT', GLOBAL max_statement_time = 0.001 */"} {
 		admin.MustExec("SET GLOBAL " + variable)
 	}
 	for query, want := range map[string]string{
@@ -27,6 +27,7 @@ func TestSessionsDoNotHaveTheServersDefaults(t *testing.T) {
 		"SELECT @@time_zone": "+00:00", "SELECT @@lc_messages": "en_US", "SELECT @@sql_big_selects": "1",
 		"SELECT /*!80000 @@transaction_isolation */ /*M! @@tx_isolation */":                    "READ-COMMITTED",
 		"SELECT /*!80000 @@transaction_read_only */ /*M! @@tx_read_only */":                    "0",
+		"SELECT /*!80000 'DEFAULT' */ /*M! @@alter_algorithm */":                               "DEFAULT",
 		"SELECT /*!80000 @@max_execution_time */ /*M! CAST(@@max_statement_time AS SIGNED) */": "0",
 	} {
 		var got string

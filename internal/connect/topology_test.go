@@ -17,6 +17,11 @@ import (
 	"example.com/flashsale/internal/lock/redisson"
 )
 
+// toReplicas are what a URL may ask for, and does not get.
+var toReplicas = map[string]string{
+	"sentinel": "&replica_only=true", "cluster": "&read_only=true&route_randomly=true",
+}
+
 // The test also kills the master of the keys in use, if the topology replaces
 // it.
 func TestLocksAndIDsWorkInEveryTopology(t *testing.T) {
@@ -25,7 +30,7 @@ func TestLocksAndIDsWorkInEveryTopology(t *testing.T) {
 		t.Run(topology, func(t *testing.T) {
 			t.Parallel()
 			server := labtest.Topology(t, topology)
-			c := newClients(t, server.URL)
+			c := newClients(t, server.URL+toReplicas[topology])
 			c.work(t)
 			if topology == "single" || topology == "replicas" {
 				return
