@@ -75,23 +75,6 @@ func TestPagesQuoteRuns(t *testing.T) {
 	}
 }
 
-// The table in docs/proof.md is that of the run in docs/runs/demo.json.
-func TestProofShowsTheRunOfTheDemo(t *testing.T) {
-	t.Parallel()
-	runs, _ := lookUp(readRuns(t)["demo"], []string{"runs"}).([]any)
-	text := read(t, "docs/proof.md")
-	for i, run := range runs {
-		of := func(name string) string { return fmt.Sprint(lookUp(run, []string{name})) }
-		row := fmt.Sprintf(`(?m)^ *%d  .* %s +%s  .* %s +[0-9]+ ms  `, i+1, of("accepted"), of("orders"), of("contenders"))
-		if !regexp.MustCompile(row).MatchString(text) {
-			t.Errorf("row %d of docs/proof.md is of another run: want %s", i+1, row)
-		}
-	}
-	if len(runs) == 0 {
-		t.Error("docs/runs/demo.json has no runs")
-	}
-}
-
 // readRuns returns the JSON of each run by its name.
 func readRuns(tb testing.TB) map[string]map[string]any {
 	tb.Helper()

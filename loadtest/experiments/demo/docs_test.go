@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -8,23 +9,35 @@ import (
 	"testing"
 )
 
+// The page's table has every experiment, with the figures of the run in docs/runs.
 func TestProofPageShowsEveryExperiment(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../../docs/proof.md")
-	if err != nil {
-		t.Fatal(err)
+	var run Proof
+	if err := json.Unmarshal(file(t, "runs/demo.json"), &run); err != nil || len(run.Runs) != len(experiments) {
+		t.Fatalf("docs/runs/demo.json: %v, %d rows, want %d", err, len(run.Runs), len(experiments))
 	}
-	_, table, _ := strings.Cut(string(b), "```text\n")
+	_, table, _ := strings.Cut(string(file(t, "proof.md")), "```text\n")
 	table, _, _ = strings.Cut(table, "```")
 	table = regexp.MustCompile(`(\S) {2,}`).ReplaceAllString(table, "$1 ")
 	for i, e := range experiments {
-		row := fmt.Sprintf("\n%d %s %s %s ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle())
-		for _, text := range []string{row, "\n    " + e.Lesson + "\n"} {
-			found := strings.Index(table, text)
-			if found < 0 {
-				t.Fatalf("docs/proof.md lacks %q: copy the table of make demo, without its lines in parentheses", text)
-			}
-			table = table[found:]
+		r := run.Runs[i]
+		begin := fmt.Sprintf("\n%d %s %s %s %d %d ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle(),
+			r.Accepted, r.Orders)
+		row := regexp.QuoteMeta(begin) + fmt.Sprintf(`.* %d \d+ ms .*`, r.Contenders) +
+			regexp.QuoteMeta("\n    "+e.Lesson+"\n")
+		found := regexp.MustCompile(row).FindStringIndex(table)
+		if found == nil {
+			t.Fatalf("docs/proof.md lacks %q: copy the table of make demo, without its lines in parentheses", row)
 		}
+		table = table[found[1]-1:]
 	}
+}
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../../docs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
