@@ -71,10 +71,6 @@ func (a *API) listChanges(ctx context.Context, in *changesInput) (*changeList, e
 		return nil, err
 	}
 	out := new(changeList)
-	out.Body.Changes = make([]Change, 0, len(found))
-	for _, c := range found {
-		out.Body.Changes = append(out.Body.Changes, newChange(c))
-	}
-	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
+	out.Body.Changes, out.Body.Next = listed(in.Page, found, newChange, func(c coupon.Change) int64 { return c.ID })
 	return out, nil
 }

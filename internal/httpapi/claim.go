@@ -41,7 +41,7 @@ func (in *claimInput) Resolve(ctx huma.Context) []error {
 func (a *API) claim(ctx context.Context, in *claimInput) (*createdOrderOutput, error) {
 	start := time.Now()
 	by := order.Claimant{UserID: identityFrom(ctx).UserID, Number: in.Number}
-	o, err := a.cfg.Claims.ClaimNumber(ctx, by, in.ID.n)
+	o, err := a.cfg.Claims.Claim(ctx, by, in.ID.n)
 	problem := a.problem(ctx, claimRoute, err)
 	a.countClaim(time.Since(start), problem)
 	if problem != nil {

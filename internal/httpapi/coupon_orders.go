@@ -18,7 +18,9 @@ func (a *API) listCouponOrders(ctx context.Context, in *couponOrdersInput) (*ord
 	if err != nil {
 		return nil, err
 	}
-	return newOrderList(found, in.next(len(found), func() int64 { return found[len(found)-1].UserID })), nil
+	out := new(orderList)
+	out.Body.Orders, out.Body.Next = listed(in.Page, found, newOrder, func(o order.Order) int64 { return o.UserID })
+	return out, nil
 }
 
 // couponOrders returns what order.Store.ListByCoupon returns, or coupon.ErrNotFound.

@@ -35,9 +35,6 @@ type (
 	couponPath struct {
 		ID ID `path:"id"`
 	}
-	couponOutput struct {
-		Body Coupon
-	}
 	createdCouponOutput struct {
 		Location string `header:"Location"`
 		Body     Coupon
@@ -82,12 +79,9 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", c.ID), newCoupon(c)}, nil
 }
 
-func (a *API) readCoupon(ctx context.Context, in *couponPath) (*couponOutput, error) {
+func (a *API) readCoupon(ctx context.Context, in *couponPath) (*output[Coupon], error) {
 	c, err := a.cfg.Coupons.Find(ctx, in.ID.n)
-	if err != nil {
-		return nil, err
-	}
-	return &couponOutput{newCoupon(c)}, nil
+	return reply(newCoupon, c, err)
 }
 
 type restockInput struct {
@@ -98,13 +92,16 @@ type restockInput struct {
 	}
 }
 
-func (a *API) restock(ctx context.Context, in *restockInput) (*couponOutput, error) {
-	c, err := a.changes(in.Repeatable).Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID)
-	if err != nil {
-		return nil, err
+func (a *API) restock(ctx context.Context, in *restockInput) (*output[Coupon], error) {
+	return a.changed(a.changes(in.Repeatable).Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID))
+}
+
+// changed replies to the change of a coupon, which this instance sees at once.
+func (a *API) changed(c coupon.Coupon, err error) (*output[Coupon], error) {
+	if err == nil {
+		a.cfg.Cache.Put(c)
 	}
-	a.cfg.Cache.Put(c)
-	return &couponOutput{newCoupon(c)}, nil
+	return reply(newCoupon, c, err)
 }
 
 type couponList struct {
@@ -120,10 +117,6 @@ func (a *API) listCoupons(ctx context.Context, in *Page) (*couponList, error) {
 		return nil, err
 	}
 	out := new(couponList)
-	out.Body.Coupons = make([]Coupon, 0, len(found))
-	for _, c := range found {
-		out.Body.Coupons = append(out.Body.Coupons, newCoupon(c))
-	}
-	out.Body.Next = in.next(len(found), func() int64 { return found[len(found)-1].ID })
+	out.Body.Coupons, out.Body.Next = listed(*in, found, newCoupon, func(c coupon.Coupon) int64 { return c.ID })
 	return out, nil
 }

@@ -34,9 +34,6 @@ type (
 	orderPath struct {
 		ID ID `path:"id"`
 	}
-	orderOutput struct {
-		Body Order
-	}
 	createdOrderOutput struct {
 		Location string `header:"Location"`
 		Body     Order
@@ -44,25 +41,19 @@ type (
 )
 
 // readOrder replies to a request for another user's order as if there were none.
-func (a *API) readOrder(ctx context.Context, in *orderPath) (*orderOutput, error) {
+func (a *API) readOrder(ctx context.Context, in *orderPath) (*output[Order], error) {
 	o, err := a.cfg.Orders.Find(ctx, in.ID.n)
-	if err != nil {
-		return nil, err
+	if caller := identityFrom(ctx); err == nil && o.UserID != caller.UserID && caller.Role != auth.RoleAdmin {
+		err = order.ErrNotFound
 	}
-	if caller := identityFrom(ctx); o.UserID != caller.UserID && caller.Role != auth.RoleAdmin {
-		return nil, order.ErrNotFound
-	}
-	return &orderOutput{newOrder(o)}, nil
+	return reply(newOrder, o, err)
 }
 
 // returnOrder replies alike to a repeated request.
-func (a *API) returnOrder(ctx context.Context, in *orderPath) (*orderOutput, error) {
+func (a *API) returnOrder(ctx context.Context, in *orderPath) (*output[Order], error) {
 	caller := identityFrom(ctx)
 	o, err := a.cfg.Life.Return(ctx, in.ID.n, life.Caller{UserID: caller.UserID, Admin: caller.Role == auth.RoleAdmin})
-	if err != nil {
-		return nil, err
-	}
-	return &orderOutput{newOrder(o)}, nil
+	return reply(newOrder, o, err)
 }
 
 type useInput struct {
@@ -72,12 +63,9 @@ type useInput struct {
 	}
 }
 
-func (a *API) useOrder(ctx context.Context, in *useInput) (*orderOutput, error) {
+func (a *API) useOrder(ctx context.Context, in *useInput) (*output[Order], error) {
 	o, err := a.cfg.Life.Use(ctx, in.ID.n, identityFrom(ctx).UserID, in.Body.Reference)
-	if err != nil {
-		return nil, err
-	}
-	return &orderOutput{newOrder(o)}, nil
+	return reply(newOrder, o, err)
 }
 
 type orderList struct {
@@ -92,17 +80,9 @@ func (a *API) listOrders(ctx context.Context, in *Page) (*orderList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOrderList(found, in.next(len(found), func() int64 { return found[len(found)-1].ID })), nil
-}
-
-func newOrderList(orders []order.Order, next *ID) *orderList {
 	out := new(orderList)
-	out.Body.Orders = make([]Order, 0, len(orders))
-	for _, o := range orders {
-		out.Body.Orders = append(out.Body.Orders, newOrder(o))
-	}
-	out.Body.Next = next
-	return out
+	out.Body.Orders, out.Body.Next = listed(*in, found, newOrder, func(o order.Order) int64 { return o.ID })
+	return out, nil
 }
 
 // An Audit is the JSON form of order.Audit.
@@ -124,21 +104,17 @@ type Audit struct {
 	OutsideWindow int `json:"outside_window" doc:"Orders made at a time that was in no window that the coupon has had"`
 }
 
-type auditOutput struct {
-	Body Audit
+func newAudit(a order.Audit) Audit {
+	return Audit{
+		CouponID: ID{a.CouponID}, InitialStock: a.InitialStock, Stock: a.Stock,
+		Orders: a.Orders, DistinctUsers: a.DistinctUsers, MostPerUser: a.MostPerUser,
+		Oversold: a.Oversold(), Duplicates: a.Duplicates(), Undersold: a.Undersold(),
+		Surplus: a.Surplus(), Used: a.Used, Returned: a.Returned, Expired: a.Expired,
+		Overdue: a.Overdue, OutsideWindow: a.OutsideWindow,
+	}
 }
 
-func (a *API) audit(ctx context.Context, in *couponPath) (*auditOutput, error) {
+func (a *API) audit(ctx context.Context, in *couponPath) (*output[Audit], error) {
 	found, err := a.cfg.Orders.Audit(ctx, in.ID.n)
-	if err != nil {
-		return nil, err
-	}
-	return &auditOutput{Audit{
-		CouponID: ID{found.CouponID}, InitialStock: found.InitialStock, Stock: found.Stock,
-		Orders: found.Orders, DistinctUsers: found.DistinctUsers, MostPerUser: found.MostPerUser,
-		Oversold: found.Oversold(), Duplicates: found.Duplicates(), Undersold: found.Undersold(),
-		Surplus: found.Surplus(), Used: found.Used, Returned: found.Returned, Expired: found.Expired,
-		Overdue:       found.Overdue,
-		OutsideWindow: found.OutsideWindow,
-	}}, nil
+	return reply(newAudit, found, err)
 }

@@ -39,11 +39,15 @@ func plainNumber(rawQuery, name string, n int, others ...string) (errs []error) 
 	return errs
 }
 
-// next returns the cursor after a page of n items that ends with lastID, or nil
-// if the page is not full and the list therefore ends.
-func (p Page) next(n int, lastID func() int64) *ID {
-	if n < p.Limit {
-		return nil
+// listed returns the forms of what a page has, and the cursor of the next page, or nil if the page is not
+// full and the list therefore ends.
+func listed[V, T any](p Page, found []V, form func(V) T, cursor func(V) int64) (forms []T, next *ID) {
+	forms = make([]T, len(found))
+	for i, v := range found {
+		forms[i] = form(v)
 	}
-	return &ID{lastID()}
+	if len(found) >= p.Limit {
+		next = &ID{cursor(found[len(found)-1])}
+	}
+	return forms, next
 }

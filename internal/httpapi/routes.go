@@ -98,6 +98,17 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 	documentHeaders(op.Responses)
 }
 
+// An output is a response that is a document.
+type output[T any] struct{ Body T }
+
+// reply replies with the form that JSON has of v, unless err is not nil.
+func reply[V, T any](form func(V) T, v V, err error) (*output[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &output[T]{form(v)}, nil
+}
+
 func hasField[T any](name string) bool {
 	_, found := reflect.TypeFor[T]().FieldByName(name)
 	return found

@@ -57,11 +57,6 @@ func timeOf(o optional[timestamp]) *time.Time {
 	return &o.value.Time
 }
 
-func (a *API) updateCoupon(ctx context.Context, in *updateInput) (*couponOutput, error) {
-	c, err := a.changes(in.Repeatable).Update(ctx, in.ID.n, in.Body.update(), identityFrom(ctx).UserID)
-	if err != nil {
-		return nil, err
-	}
-	a.cfg.Cache.Put(c)
-	return &couponOutput{newCoupon(c)}, nil
+func (a *API) updateCoupon(ctx context.Context, in *updateInput) (*output[Coupon], error) {
+	return a.changed(a.changes(in.Repeatable).Update(ctx, in.ID.n, in.Body.update(), identityFrom(ctx).UserID))
 }

@@ -32,16 +32,11 @@ type Claims struct {
 	tracer    tracing.Tracer
 }
 
-// Claim is ClaimNumber with the number 1.
-func (c *Claims) Claim(ctx context.Context, userID, couponID int64) (Order, error) {
-	return c.ClaimNumber(ctx, Claimant{userID, 1}, couponID)
-}
-
-// ClaimNumber places an order for one coupon, and returns it once it is durable.
+// Claim places an order for one coupon, and returns it once it is durable.
 // Otherwise the error is a verdict of this package or of package coupon, or
 // admission.ErrOverloaded, or wraps ErrUnavailable if the outcome is not known
 // when ctx ends.
-func (c *Claims) ClaimNumber(ctx context.Context, by Claimant, couponID int64) (Order, error) {
+func (c *Claims) Claim(ctx context.Context, by Claimant, couponID int64) (Order, error) {
 	o, err := c.decide(ctx, by, couponID)
 	if err != nil && !isVerdict(err) && !isMistake(err) && !errors.Is(err, admission.ErrOverloaded) {
 		err = fmt.Errorf("%w: claim of coupon %d for user %d: %w", ErrUnavailable, couponID, by.UserID, err)

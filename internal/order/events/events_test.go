@@ -139,7 +139,7 @@ func sell(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 		for n := range 4 {
 			wg.Go(func() {
 				i, l := instances[n%2], lives[n%2]
-				o, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: user, Number: n/2 + 1}, couponID)
+				o, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: user, Number: n/2 + 1}, couponID)
 				switch {
 				case err != nil: // a verdict, or unknown
 				case user%4 == 0:

@@ -41,7 +41,7 @@ func open(s *ordertest.Sale, changes ...func(*ordertest.Config)) instance {
 
 func (i instance) claim(t *testing.T, user int64, number int) order.Order {
 	t.Helper()
-	o, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: user, Number: number}, couponID)
+	o, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: user, Number: number}, couponID)
 	if err != nil {
 		t.Fatalf("user %d, number %d: %v", user, number, err)
 	}
@@ -88,7 +88,7 @@ func TestUserHasAtMostPerUserOrders(t *testing.T) {
 	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
 		s.Ruled(couponID, 100, threeEach)
 		for _, i := range []*ordertest.Instance{a, b} {
-			if _, err := i.ClaimNumber(s.T.Context(), order.Claimant{UserID: 1, Number: 4}, couponID); !errors.Is(err,
+			if _, err := i.Claims.Claim(s.T.Context(), order.Claimant{UserID: 1, Number: 4}, couponID); !errors.Is(err,
 				order.ErrLimitReached) {
 				s.T.Errorf("number 4: %v", err)
 			}
@@ -96,7 +96,7 @@ func TestUserHasAtMostPerUserOrders(t *testing.T) {
 		for number := range 3 {
 			atOnce(10, func(n int) error {
 				i := []*ordertest.Instance{a, b}[n%2]
-				_, err := i.ClaimNumber(s.T.Context(), order.Claimant{UserID: 1, Number: number + 1}, couponID)
+				_, err := i.Claims.Claim(s.T.Context(), order.Claimant{UserID: 1, Number: number + 1}, couponID)
 				return err
 			})
 			ordertest.MustRecoverNumber(s.T, a, couponID, order.Claimant{UserID: 1, Number: number + 1})
@@ -116,12 +116,12 @@ func TestRepeatedClaimFindsTheOrderOfItsNumber(t *testing.T) {
 	first, second := a.claim(t, 1, 1), a.claim(t, 1, 2) // sold out
 	for _, i := range []instance{a, b} {
 		for number, want := range map[int]int64{1: first.ID, 2: second.ID} {
-			_, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: 1, Number: number}, couponID)
+			_, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: 1, Number: number}, couponID)
 			if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != want {
 				t.Errorf("number %d: %v, want order %d", number, err, want)
 			}
 		}
-		if _, err := i.ClaimNumber(t.Context(), order.Claimant{UserID: 1, Number: 3}, couponID); !errors.Is(err,
+		if _, err := i.Claims.Claim(t.Context(), order.Claimant{UserID: 1, Number: 3}, couponID); !errors.Is(err,
 			coupon.ErrSoldOut) {
 			t.Errorf("number 3: %v", err)
 		}
@@ -274,7 +274,7 @@ func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
 		for k := range stock / 24 {
 			user := int64(n + 1)
 			by := order.Claimant{UserID: user, Number: k + 1}
-			orders[n*stock/24+k], _ = []instance{a, b}[n%2].ClaimNumber(t.Context(), by, couponID)
+			orders[n*stock/24+k], _ = []instance{a, b}[n%2].Claims.Claim(t.Context(), by, couponID)
 		}
 		return nil
 	})
@@ -326,7 +326,7 @@ func TestPromisesHoldWhileOrdersComeBack(t *testing.T) {
 		atOnce(16, func(n int) error {
 			for round := 0; ctx.Err() == nil; round++ {
 				by := order.Claimant{UserID: int64((n+round)%20 + 1), Number: round%3 + 1}
-				o, err := []*ordertest.Instance{a, b}[n%2].ClaimNumber(ctx, by, couponID)
+				o, err := []*ordertest.Instance{a, b}[n%2].Claims.Claim(ctx, by, couponID)
 				if err != nil {
 					continue
 				}

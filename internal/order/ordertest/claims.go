@@ -104,7 +104,7 @@ func MustRecover(t *testing.T, i *Instance, couponID, userID int64) {
 func MustRecoverNumber(t *testing.T, i *Instance, couponID int64, by order.Claimant) {
 	t.Helper()
 	labtest.Eventually(t, "the order is placed", func() bool {
-		_, err := i.ClaimNumber(t.Context(), by, couponID)
+		_, err := i.Claims.Claim(t.Context(), by, couponID)
 		return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
 	})
 }

@@ -60,6 +60,11 @@ type Instance struct {
 	Winners   *winners.Winners
 }
 
+// Claim claims the first order of a user.
+func (i *Instance) Claim(ctx context.Context, userID, couponID int64) (order.Order, error) {
+	return i.Claims.Claim(ctx, order.Claimant{UserID: userID, Number: 1}, couponID)
+}
+
 // Instance opens another instance of the service on the sale, with pools of its
 // own. Without changes it has the strategy, the lock and the scope of the shipped
 // service, and a cache and a lock that end earlier.
