@@ -18,6 +18,7 @@ var (
 	memcached = once(lab.StartMemcached)
 	etcd      = once(lab.StartEtcd)
 	zookeeper = once(lab.StartZooKeeper)
+	cluster   = once(func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, "cluster") })
 )
 
 // once returns a function that starts a server in the test binary's lab when it
@@ -55,6 +56,14 @@ func SharedZooKeeper(tb testing.TB) *lab.ZooKeeper {
 	tb.Helper()
 	Lab(tb)
 	return mustStart(tb, zookeeper)
+}
+
+// SharedCluster returns the test binary's Redis Cluster. Tests must not stop or pause its
+// nodes, or move its slots.
+func SharedCluster(tb testing.TB) *lab.Topology {
+	tb.Helper()
+	Lab(tb)
+	return mustStart(tb, cluster)
 }
 
 // Memcached starts a memcached for this test alone.

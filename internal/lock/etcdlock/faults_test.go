@@ -17,6 +17,15 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 )
 
+// The client's requests end with their context only, so each gets one.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	server := labtest.SharedEtcd(t)
+	locktest.RunFaults(t, promises, false, server.Address, func(tb testing.TB, hostport string) lock.Locker {
+		return timedLocker{etcdlock.New(dialEndpoint(tb, "http://"+hostport))}
+	})
+}
+
 const requestTimeout = time.Second
 
 type timedLocker struct{ lock.Locker }
@@ -47,7 +56,7 @@ func (l timedLease) Release(ctx context.Context) error {
 func TestLostReplyIsFoundOut(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedEtcd(t)
-	proxy := locktest.Proxy(t, server.Address)
+	proxy := labtest.Proxy(t, server.Address)
 	faulty, healthy := etcdlock.New(dialEndpoint(t, "http://"+proxy.Addr())), etcdlock.New(dial(t, server))
 	for name, acquire := range map[string]func(context.Context, string, time.Duration) (lock.Lease, error){
 		"TryLock": faulty.TryLock, "Lock": faulty.Lock,
@@ -73,7 +82,7 @@ func TestLostReplyIsFoundOut(t *testing.T) {
 func TestSilentServerIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedEtcd(t)
-	proxy := locktest.Proxy(t, server.Address)
+	proxy := labtest.Proxy(t, server.Address)
 	waiter, key := etcdlock.New(dialEndpoint(t, "http://"+proxy.Addr())), labtest.Name(t)
 	cli := dial(t, server)
 	held := locktest.MustTryLock(t, etcdlock.New(cli), key, time.Minute)
@@ -109,7 +118,7 @@ type waiter struct {
 
 func cutOffWhileWaiting(t *testing.T, server *lab.Server) waiter {
 	t.Helper()
-	proxy := locktest.Proxy(t, server.Address)
+	proxy := labtest.Proxy(t, server.Address)
 	direct, key := dial(t, server), labtest.Name(t)
 	held := locktest.MustTryLock(t, etcdlock.New(direct), key, time.Minute)
 	w := waiter{dialEndpoint(t, "http://"+proxy.Addr()), held, proxy, make(chan error, 1)}

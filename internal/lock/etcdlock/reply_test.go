@@ -9,18 +9,24 @@ import (
 	"go.uber.org/zap"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/locktest"
 )
+
+func dial(t *testing.T, server *lab.Server) *clientv3.Client {
+	t.Helper()
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Address}, Logger: zap.NewNop()})
+	check.NoError(t, err)
+	t.Cleanup(func() { _ = cli.Close() })
+	return cli
+}
 
 // A put that is repeated because its reply was lost finds the key that the
 // first attempt created.
 func TestPutSucceedsAfterALostReply(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
-		Logger: zap.NewNop()})
-	check.NoError(t, err)
-	defer cli.Close()
+	cli := dial(t, labtest.SharedEtcd(t))
 	held := locktest.MustTryLock(t, New(cli), labtest.Name(t), time.Minute)
 	fence := held.Fence()
 	for _, repeat := range []func(*lease, context.Context) error{(*lease).tryLock, (*lease).lock} {
@@ -33,10 +39,7 @@ func TestPutSucceedsAfterALostReply(t *testing.T) {
 // A put whose reply was lost may still come, and must then find no etcd lease.
 func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
-		Logger: zap.NewNop()})
-	check.NoError(t, err)
-	defer cli.Close()
+	cli := dial(t, labtest.SharedEtcd(t))
 	l := New(cli)
 	held := locktest.MustTryLock(t, l, labtest.Name(t), time.Minute)
 	held.(*lease).uncertain = true
@@ -50,9 +53,7 @@ func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
 func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
 	t.Parallel()
 	server := labtest.Etcd(t)
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Address}, Logger: zap.NewNop()})
-	check.NoError(t, err)
-	defer cli.Close()
+	cli := dial(t, server)
 	l := New(cli)
 	held := locktest.MustTryLock(t, l, "k", time.Minute)
 	server.Pause()
@@ -69,10 +70,7 @@ func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
 // The predecessor's key is deleted between the put and the watch.
 func TestReleaseBeforeTheWatchIsFound(t *testing.T) {
 	t.Parallel()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{labtest.SharedEtcd(t).Address},
-		Logger: zap.NewNop()})
-	check.NoError(t, err)
-	defer cli.Close()
+	cli := dial(t, labtest.SharedEtcd(t))
 	l := New(cli)
 	held := locktest.MustTryLock(t, l, labtest.Name(t), time.Minute)
 	holder := held.(*lease)

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // is lost, the driver must return neither ErrLocked nor ErrLost for it, and no
 // key may stay locked for longer than its lease.
 //
-// The service is at address, as labtest.Proxy takes it. open returns a client that connects
+// The service is at address: host:port, or the path or URL of a Unix socket. open returns a client that connects
 // to hostport instead, and that times out on a hanging connection within about
 // a second. retries promises that the client repeats a request that failed, so
 // that one fault causes no error.
@@ -58,7 +59,13 @@ func (s faultSuite) clients(t *testing.T) (faulty, healthy lock.Locker, proxy *f
 	t.Helper()
 	t.Parallel()
 	open := func() (lock.Locker, *faultproxy.Proxy) {
-		proxy := Proxy(t, s.address)
+		network, address := "tcp", strings.TrimPrefix(s.address, "unix://")
+		if strings.HasPrefix(address, "/") {
+			network = "unix"
+		}
+		proxy, err := faultproxy.New(network, address)
+		check.NoError(t, err)
+		t.Cleanup(func() { _ = proxy.Close() })
 		l := s.open(t, proxy.Addr())
 		lease := MustTryLock(t, l, newKey(), longTTL)
 		check.NoError(t, lease.Extend(t.Context(), longTTL))

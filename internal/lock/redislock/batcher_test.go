@@ -20,10 +20,11 @@ import (
 func TestBatchReturnsToEachRequestItsOwnResult(t *testing.T) {
 	t.Parallel()
 	const keys, contenders = 350, 3
-	for _, topology := range []string{"single", "cluster"} {
+	for topology, url := range map[string]string{
+		"single": labtest.Redis(t).URL, "cluster": labtest.SharedCluster(t).URL,
+	} {
 		t.Run(topology, func(t *testing.T) {
-			t.Parallel()
-			rdb := labtest.DialURL(t, labtest.Topology(t, topology).URL)
+			rdb, name := labtest.DialURL(t, url), labtest.Name(t)
 			l := redislock.Batched(rdb)
 			var holders [keys]atomic.Int32
 			leases := make([]lock.Lease, keys)
@@ -31,7 +32,7 @@ func TestBatchReturnsToEachRequestItsOwnResult(t *testing.T) {
 			for i := range keys * contenders {
 				group.Go(func() {
 					key := i % keys
-					lease, err := l.TryLock(t.Context(), fmt.Sprint("k", key), time.Minute)
+					lease, err := l.TryLock(t.Context(), fmt.Sprint(name, key), time.Minute)
 					if err == nil {
 						holders[key].Add(1)
 						leases[key] = lease
@@ -53,7 +54,7 @@ func TestBatchReturnsToEachRequestItsOwnResult(t *testing.T) {
 			}
 			group.Wait()
 			for key := range keys {
-				locktest.MustTryLock(t, redislock.New(rdb), fmt.Sprint("k", key), time.Minute)
+				locktest.MustTryLock(t, redislock.New(rdb), fmt.Sprint(name, key), time.Minute)
 			}
 		})
 	}

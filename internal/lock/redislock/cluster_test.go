@@ -137,7 +137,7 @@ func nodeID(t *testing.T, node *lab.Redis) string {
 func TestClusterRenewsTenThousandLeasesInFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	const count, call, want = 10_000, 100, 400
-	rdb := labtest.DialURL(t, labtest.Topology(t, "cluster").URL).(*redis.ClusterClient)
+	rdb := labtest.DialURL(t, labtest.SharedCluster(t).URL).(*redis.ClusterClient)
 	l := redislock.Batched(rdb)
 	leases := lockAll(t, l, count)
 	for _, err := range l.ExtendAll(t.Context(), time.Minute, leases) { // the nodes now have the script
@@ -199,15 +199,15 @@ func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 	}
 }
 
-// clusterBehindProxy returns a client of a new cluster, and one of its nodes,
+// clusterBehindProxy returns a client of a cluster, and one of its nodes,
 // which the client reaches through the proxy.
 func clusterBehindProxy(
 	t *testing.T, o redis.ClusterOptions,
 ) (rdb *redis.ClusterClient, node string, proxy *faultproxy.Proxy) {
 	t.Helper()
-	top := labtest.Topology(t, "cluster")
+	top := labtest.SharedCluster(t)
 	node = top.Nodes[0].Address
-	proxy = locktest.Proxy(t, node)
+	proxy = labtest.Proxy(t, node)
 	o.Addrs = []string{top.Nodes[1].Address}
 	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if address == node {
@@ -227,7 +227,7 @@ func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
 	l := redislock.Batched(rdb)
 	var keys, hangingKeys []string
 	for i := range 60 {
-		key := fmt.Sprint("k", i)
+		key := fmt.Sprint(t.Name(), i)
 		check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context())) // connects
 		node, err := rdb.MasterForKey(t.Context(), key)
 		check.NoError(t, err)
@@ -268,7 +268,7 @@ func TestHangingNodeEndsNoLockOfAnotherNode(t *testing.T) {
 	c := lock.New(redislock.New(rdb))
 	locks := map[string]*lock.Lock{}
 	for i := range 30 {
-		key := fmt.Sprint("k", i)
+		key := fmt.Sprint(t.Name(), i)
 		l, err := c.Acquire(t.Context(), key, lock.Options{TTL: ttl})
 		check.NoError(t, err)
 		locks[key] = l

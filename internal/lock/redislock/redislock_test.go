@@ -21,26 +21,38 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true,
 	Tick: 10 * time.Millisecond}
 
+// variants are the lockers of this package that one Redis is enough for.
+var variants = map[string]struct {
+	fences bool
+	open   func(redis.UniversalClient) *redislock.Locker
+}{"New": {false, redislock.New}, "Fenced": {true, redislock.Fenced}, "Batched": {false, redislock.Batched}}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return redislock.New(labtest.Dial(tb, server)) })
+	for name, v := range variants {
+		p := promises
+		p.Fences = v.fences
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			locktest.Run(t, p, func(tb testing.TB) lock.Locker { return v.open(labtest.Dial(tb, server)) })
+		})
+	}
 }
 
-func TestFencedConformance(t *testing.T) {
+func TestFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	p := promises
-	p.Fences = true
-	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return redislock.Fenced(labtest.Dial(tb, server)) })
-}
-
-func TestBatchedConformance(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	locktest.Run(t, promises, func(tb testing.TB) lock.Locker {
-		return redislock.Batched(labtest.Dial(tb, server))
-	})
+	for name, v := range variants {
+		p := promises
+		p.Fences = v.fences
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			locktest.RunFaults(t, p, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
+				return v.open(shortTimeoutClient(tb, "redis://"+hostport))
+			})
+		})
+	}
 }
 
 // shortTimeoutClient returns a client with the service's time-outs: they are longer
@@ -54,25 +66,6 @@ func shortTimeoutClient(tb testing.TB, url string) redis.UniversalClient {
 	rdb := redis.NewClient(o)
 	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
-}
-
-func TestBatchedFaults(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	locktest.RunFaults(t, promises, true, server.URL,
-		func(tb testing.TB, hostport string) lock.Locker {
-			return redislock.Batched(shortTimeoutClient(tb, "redis://"+hostport))
-		})
-}
-
-func TestFencedFaults(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	p := promises
-	p.Fences = true
-	locktest.RunFaults(t, p, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
-		return redislock.Fenced(shortTimeoutClient(tb, "redis://"+hostport))
-	})
 }
 
 func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
@@ -90,7 +83,7 @@ func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
 			t.Errorf("lock of %s: %v, want ErrInvalid", fence, err)
 		}
 	}
-	l := redislock.Fenced(labtest.DialURL(t, labtest.Topology(t, "cluster").URL))
+	l := redislock.Fenced(labtest.DialURL(t, labtest.SharedCluster(t).URL))
 	for _, key := range keys {
 		locktest.MustTryLock(t, l, key, time.Minute)
 	}

@@ -54,7 +54,7 @@ func TestTooFewReplicasGrantNoLock(t *testing.T) {
 func TestLostReplyGrantsNoUnreplicatedLock(t *testing.T) {
 	t.Parallel()
 	top := labtest.Topology(t, "replicas")
-	proxy := locktest.Proxy(t, top.Nodes[0].Address)
+	proxy := labtest.Proxy(t, top.Nodes[0].Address)
 	three := newReplicated(t, "redis://"+proxy.Addr(), 3, least)
 	top.Nodes[3].Pause()
 	proxy.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", 1)
@@ -66,7 +66,7 @@ func TestLostReplyGrantsNoUnreplicatedLock(t *testing.T) {
 func TestReplicatedNeedsWAIT(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
-		"cluster":     labtest.Topology(t, "cluster").URL,
+		"cluster":     labtest.SharedCluster(t).URL,
 		"no WAIT":     labtest.Redis(t, "--rename-command", "WAIT", "").URL,
 		"unavailable": "redis://127.0.0.1:1",
 	} {

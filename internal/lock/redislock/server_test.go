@@ -117,7 +117,7 @@ func TestManyCyclesLeaveNoKeyAndNoGoroutine(t *testing.T) {
 func TestTryLockReleasesAfterAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	proxy := locktest.Proxy(t, server.URL)
+	proxy := labtest.Proxy(t, server.URL)
 	proxy.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", faultproxy.Always)
 	_, err := redislock.New(shortTimeoutClient(t, "redis://"+proxy.Addr())).TryLock(t.Context(), "k", time.Minute)
 	locktest.WantUnknown(t, err)
@@ -138,7 +138,7 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New,
 		"Batched": redislock.Batched} {
 		t.Run(name, func(t *testing.T) {
-			proxy := locktest.Proxy(t, server.URL)
+			proxy := labtest.Proxy(t, server.URL)
 			l := open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
 			for _, key := range []string{name + "first", name} { // the first release loads the script
 				lease := locktest.MustTryLock(t, l, key, time.Minute)
@@ -182,7 +182,7 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := labtest.Redis(t)
-			proxy := locktest.Proxy(t, server.URL)
+			proxy := labtest.Proxy(t, server.URL)
 			rdb, l := labtest.Dial(t, server), open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
 			// The server knows the scripts.
 			check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))

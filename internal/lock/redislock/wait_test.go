@@ -24,7 +24,7 @@ func TestHangingServerDelaysAcquireBeyondNoLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const timeout, late, hang = 500 * time.Millisecond, 5 * time.Second, 30 * time.Second
-			proxy := locktest.Proxy(t, labtest.Redis(t).URL)
+			proxy := labtest.Proxy(t, labtest.Redis(t).URL)
 			rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ContextTimeoutEnabled: true,
 				DialTimeout: hang, ReadTimeout: hang, WriteTimeout: hang})
 			t.Cleanup(func() { _ = rdb.Close() })

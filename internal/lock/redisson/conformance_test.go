@@ -30,31 +30,36 @@ func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
 	return redisson.New(labtest.Dial(tb, server), redisson.Auto)
 }
 
-// testConformance runs the conformance suite on the lockers that open returns.
-func testConformance(t *testing.T, p locktest.Promises, open func(*redisson.Client) lock.Locker) {
+// exclusive are the exclusive locks of Redisson, with what they promise.
+var exclusive = map[string]struct {
+	promises locktest.Promises
+	open     func(*redisson.Client) lock.Locker
+}{
+	"Lock":       {promises, func(c *redisson.Client) lock.Locker { return c.Lock() }},
+	"FencedLock": {fenced(promises), func(c *redisson.Client) lock.Locker { return c.FencedLock() }},
+	"FairLock":   {fair(promises), func(c *redisson.Client) lock.Locker { return c.FairLock() }},
+	"WriteLock":  {promises, func(c *redisson.Client) lock.Locker { return c.WriteLock() }},
+	"permit": {promises, func(c *redisson.Client) lock.Locker {
+		return singlePermit{c.PermitExpirableSemaphore()}
+	}},
+}
+
+func fenced(p locktest.Promises) locktest.Promises { p.Fences = true; return p }
+
+func fair(p locktest.Promises) locktest.Promises {
+	p.Notifies, p.Blocks, p.Tells = false, true, false
+	return p
+}
+
+func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	locktest.Run(t, p, func(tb testing.TB) lock.Locker { return open(newClient(tb, server)) })
-}
-
-func TestRLockConformance(t *testing.T) {
-	testConformance(t, promises, func(c *redisson.Client) lock.Locker { return c.Lock() })
-}
-
-func TestFencedLockConformance(t *testing.T) {
-	p := promises
-	p.Fences = true
-	testConformance(t, p, func(c *redisson.Client) lock.Locker { return c.FencedLock() })
-}
-
-func TestFairLockConformance(t *testing.T) {
-	p := promises
-	p.Notifies, p.Blocks, p.Tells = false, true, false
-	testConformance(t, p, func(c *redisson.Client) lock.Locker { return c.FairLock() })
-}
-
-func TestWriteLockConformance(t *testing.T) {
-	testConformance(t, promises, func(c *redisson.Client) lock.Locker { return c.WriteLock() })
+	for name, l := range exclusive {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			locktest.Run(t, l.promises, func(tb testing.TB) lock.Locker { return l.open(newClient(tb, server)) })
+		})
+	}
 }
 
 func TestMultiLockConformance(t *testing.T) {
@@ -78,11 +83,6 @@ func (s singlePermit) TryLock(ctx context.Context, key string, ttl time.Duration
 		return nil, err
 	}
 	return s.RPermitExpirableSemaphore.TryLock(ctx, key, ttl)
-}
-
-func TestSinglePermitConformance(t *testing.T) {
-	testConformance(t, promises,
-		func(c *redisson.Client) lock.Locker { return singlePermit{c.PermitExpirableSemaphore()} })
 }
 
 // channelCount returns the number of channels with a subscription.

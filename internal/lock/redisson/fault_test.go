@@ -25,11 +25,27 @@ func shortTimeoutClient(tb testing.TB, hostport string) *redisson.Client {
 	return redisson.New(rdb, redisson.Auto)
 }
 
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	for name, l := range exclusive {
+		if name == "permit" {
+			continue // a release that is repeated may name a later permit
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			locktest.RunFaults(t, l.promises, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
+				return l.open(shortTimeoutClient(tb, hostport))
+			})
+		})
+	}
+}
+
 // throughProxy returns a client behind a fault proxy and a client beside it.
 func throughProxy(t *testing.T) (proxied, direct *redisson.Client, p *faultproxy.Proxy) {
 	t.Helper()
 	server := labtest.Redis(t)
-	p = locktest.Proxy(t, server.URL)
+	p = labtest.Proxy(t, server.URL)
 	return shortTimeoutClient(t, p.Addr()), newClient(t, server), p
 }
 
@@ -141,7 +157,7 @@ func TestLostReplyAcquiresAndReleasesOnePermit(t *testing.T) {
 func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	p := locktest.Proxy(t, server.URL)
+	p := labtest.Proxy(t, server.URL)
 	rdb, l := labtest.Dial(t, server), shortTimeoutClient(t, p.Addr()).Lock()
 	check.NoError(t, locktest.MustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)

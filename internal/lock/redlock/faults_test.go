@@ -20,12 +20,12 @@ import (
 	"example.com/flashsale/internal/lock/redlock"
 )
 
-// Kills every possible set of nodes. A majority of live nodes locks. A minority
+// Kills sets of each number of nodes. A majority of live nodes locks. A minority
 // leaves the outcome unknown, which is not ErrLocked.
 func TestAnyMinorityOfNodesMayFail(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
-	for mask := range 1 << len(f.servers) {
+	for _, mask := range []int{0, 0b00001, 0b10000, 0b01010, 0b11000, 0b00111, 0b11110, 0b11111} {
 		t.Run(fmt.Sprintf("%05b", mask), func(t *testing.T) {
 			var alive []int
 			for i, s := range f.servers {

@@ -16,7 +16,7 @@ import (
 // and a handshake, on a busy machine too.
 func TestEnsemble(t *testing.T) {
 	t.Parallel()
-	const timeout = 24 * time.Second
+	const timeout = 15 * time.Second
 	ensemble := labtest.ZooKeeperEnsemble(t)
 	locktest.RunEnsemble(t, ensemble.Leader, timeout, func(t *testing.T, m *lab.Member) lock.Locker {
 		for {

@@ -10,7 +10,7 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lock/locktest"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/zklock"
 )
 
@@ -36,7 +36,7 @@ func nodes(tb testing.TB, conn *zk.Conn, key string) []string {
 // openThroughProxy opens a locker and the proxy that it is connected through.
 func openThroughProxy(t *testing.T, server *lab.ZooKeeper, timeout time.Duration) (*zklock.Locker, *faultproxy.Proxy) {
 	t.Helper()
-	proxy := locktest.Proxy(t, server.Address)
+	proxy := labtest.Proxy(t, server.Address)
 	l, err := zklock.Open([]string{proxy.Addr()}, timeout)
 	check.NoError(t, err)
 	t.Cleanup(l.Close)

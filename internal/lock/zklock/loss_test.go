@@ -38,7 +38,7 @@ func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 // A client that reconnects in time keeps its leases.
 func TestBriefDisconnectKeepsTheLease(t *testing.T) {
 	t.Parallel()
-	proxy := locktest.Proxy(t, labtest.SharedZooKeeper(t).Address)
+	proxy := labtest.Proxy(t, labtest.SharedZooKeeper(t).Address)
 	const timeout = 10 * time.Second
 	l, err := zklock.Open([]string{proxy.Addr()}, timeout)
 	check.NoError(t, err)

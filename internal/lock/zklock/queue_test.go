@@ -19,7 +19,7 @@ import (
 func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
 	t.Parallel()
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
-	proxy := locktest.Proxy(t, server.Address)
+	proxy := labtest.Proxy(t, server.Address)
 	l, err := zklock.Open([]string{proxy.Addr()}, 10*time.Second)
 	check.NoError(t, err)
 	defer l.Close()

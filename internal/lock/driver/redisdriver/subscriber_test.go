@@ -15,7 +15,6 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
-	"example.com/flashsale/internal/lock/locktest"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
@@ -157,7 +156,7 @@ func hangingDialer(hanging *atomic.Value) func(ctx context.Context, network, add
 func throughProxy(tb testing.TB) (proxied, direct redis.UniversalClient, proxy *faultproxy.Proxy) {
 	tb.Helper()
 	server := labtest.Redis(tb)
-	proxy = locktest.Proxy(tb, server.URL)
+	proxy = labtest.Proxy(tb, server.URL)
 	return labtest.DialURL(tb, "redis://"+proxy.Addr()), labtest.Dial(tb, server), proxy
 }
 
