@@ -1,9 +1,7 @@
 package rig
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,27 +23,6 @@ func WriteFile(path string, b []byte) error {
 		return err
 	}
 	return os.WriteFile(path, b, 0o644)
-}
-
-// Conclude writes rows, with the environment, to out/name/name.json, and a page by
-// writePage, which may be nil. It returns ErrNotProven unless pass.
-func (s *Stack) Conclude(
-	ctx context.Context, name string, rows any, pass bool, writePage func(e Environment, pass bool) error,
-) error {
-	e, err := s.Environment(ctx)
-	if err != nil {
-		return err
-	}
-	report := struct {
-		Environment
-		Rows any  `json:"rows"`
-		Pass bool `json:"pass"`
-	}{e, rows, pass}
-	err = WriteJSON(filepath.Join("out", name, name+".json"), report)
-	if err == nil && writePage != nil {
-		err = writePage(e, pass)
-	}
-	return errors.Join(err, Proven(pass))
 }
 
 // Proven returns ErrNotProven unless pass.

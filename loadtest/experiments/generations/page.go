@@ -10,7 +10,7 @@ import (
 )
 
 // writePage writes out/generations/report.html.
-func (r Report) writePage(e rig.Environment, _ bool) error {
+func (r Report) writePage(e rig.Environment) error {
 	matrix, verdicts := r.matrix()
 	page := report.Report{
 		Title: "Generations of a lock", Pass: r.Pass, Environment: e,

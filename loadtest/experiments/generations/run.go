@@ -8,7 +8,10 @@ package generations
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -26,7 +29,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 		return err
 	}
 	defer store.db.Close()
-	var report Report
+	var all Report
 	var verdicts []verdict.Verdict
 	steps := rig.NewSteps(len(experiments))
 	for _, e := range experiments {
@@ -35,10 +38,16 @@ func run(ctx context.Context, s *rig.Stack) error {
 		if err != nil {
 			return err
 		}
-		report.Experiments = append(report.Experiments, result)
+		all.Experiments = append(all.Experiments, result)
 		verdicts = append(verdicts, result.verdicts()...)
 	}
-	report.Pass = verdict.AllPass(verdicts)
-	report.print()
-	return s.Conclude(ctx, "generations", report.Experiments, report.Pass, report.writePage)
+	all.Pass = verdict.AllPass(verdicts)
+	all.print()
+	e, err := s.Environment(ctx)
+	if err != nil {
+		return err
+	}
+	rows := report.Rows{Environment: e, Rows: all.Experiments, Pass: all.Pass}
+	return errors.Join(rig.WriteJSON(filepath.Join("out", "generations", "generations.json"), rows), all.writePage(e),
+		rig.Proven(all.Pass))
 }

@@ -19,6 +19,7 @@ type events struct {
 	redis  redis.UniversalClient
 	last   string // that was read
 	seen   map[transition]bool
+	counts map[string]int // of the transitions in the database at the end, by kind
 }
 
 // A transition is what has become of an order.
@@ -28,7 +29,7 @@ type transition struct {
 }
 
 func startEvents(l *lab.Lab) (e *events, err error) {
-	e = &events{last: "-", seen: map[transition]bool{}}
+	e = &events{last: "-", seen: map[transition]bool{}, counts: map[string]int{}}
 	if e.server, err = lab.StartRedis(l); err == nil {
 		e.redis, err = connect.Redis(e.server.URL, 1)
 	}
@@ -92,6 +93,9 @@ func (e *events) audit(ctx context.Context, m *market) error {
 		return err
 	}
 	m.log("%d transitions of orders, %d of them published", len(after), len(e.seen))
+	for t := range after {
+		e.counts[t.Kind]++
+	}
 	for t := range before {
 		if !e.seen[t] {
 			m.Violations.Add("I5: %+v was not published", t)
