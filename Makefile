@@ -21,9 +21,9 @@ BENCHMARKS := go test -run '^$$' -benchtime 1x -count $(COUNT) -timeout 3h ./loa
 LOCK_BENCHMARKS := go test -C loadtest/measurements/bench/peers -run '^$$' -count $(COUNT) -timeout 1h .
 COMPARED ?= Claim|Growth
 
-.PHONY: help demo race up test-unit test fuzz load judge demo-jmeter pview topologies cluster generations faults holders waits crowd soak linearizable bench compare docs pictures lint each-commit interop mutants model schemathesis manifests vuln compose-test install go
+.PHONY: load help demo race up test-unit test fuzz judge demo-jmeter pview topologies cluster generations faults holders soak linearizable bench compare docs lint interop mutants model schemathesis compose-test install go
 
-help: ## show this list
+help:
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
 
 ##@ First steps
@@ -90,11 +90,12 @@ generations: install bin/loadtest ## break each generation of the articles' lock
 	@deploy/install.sh locks clock
 	@bin/loadtest generations
 
-faults: install bin/loadtest bin/bench-peers ## try every lock under every fault, ours and others'; FAULTS=quick, CELL=redislock/keys-deleted, AT_RANDOM=10m, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
+faults: install bin/loadtest bin/bench-peers $(if $(HOLDERS),holders) ## try every lock under every fault, ours and others'; FAULTS=quick, HOLDERS=true for those in other languages, CELL=redislock/keys-deleted, AT_RANDOM=10m, LOCK='./my-holder' BACKEND=redis; out/faults/report.html
 	@deploy/install.sh locks clock network
 	@bin/loadtest faults
 
-holders: ## install and build the holders of examples/holders in Python, Node.js, Java and Go, which make faults then tries, too
+# The holders of examples/holders, which make faults tries once they are built.
+holders:
 	@deploy/install.sh interop python node
 	@python3 -m venv examples/holders/python/.venv
 	@examples/holders/python/.venv/bin/pip install -q -r examples/holders/python/requirements.txt
@@ -109,16 +110,11 @@ linearizable: install bin/api bin/loadtest ## check histories under faults for l
 	@deploy/install.sh locks
 	@bin/loadtest linearizable
 
-bench: install bin/api bin/loadtest ## run all benchmarks, and print headline figures beside their limits; BENCH=quick is shorter; out/bench/bench.txt
+bench: install bin/api bin/loadtest ## run all benchmarks, and print headline figures beside their limits; BENCH=quick is shorter, ONLY=Crowd or ONLY=Wait runs some; out/bench/bench.txt
 	@mkdir -p out/bench
-	@{ $(BENCHMARKS) -bench .; $(LOCK_BENCHMARKS) -bench .; } 2>&1 | tee out/bench/bench.txt
-	@bin/loadtest bench
-
-crowd: install bin/api bin/loadtest ## the benchmark of 666 to 20,000 clients that claim at one moment, through nginx over TCP
-	@$(BENCHMARKS) -bench Crowd
-
-waits: install ## the benchmark of waiting for a lock by spinning, polling and notification, and of giving up, by the length of the section
-	@$(LOCK_BENCHMARKS) -bench Wait
+	@{ $(BENCHMARKS) -bench '$(or $(ONLY),.)'; $(LOCK_BENCHMARKS) -bench '$(or $(ONLY),.)'; } 2>&1 | tee out/bench/$(or $(ONLY),bench).txt
+	@! grep -q '^FAIL' out/bench/$(or $(ONLY),bench).txt
+	@$(if $(ONLY),,bin/loadtest bench)
 
 compare: install bin/api bin/loadtest ## compare the service with that of another commit by benchstat, as in make compare BEFORE=HEAD~10; COMPARED=Claim chooses benchmarks
 	@test -n "$(BEFORE)" || { echo "make compare needs BEFORE=, a commit"; exit 2; }
@@ -130,28 +126,26 @@ compare: install bin/api bin/loadtest ## compare the service with that of anothe
 	done; done
 	@go tool benchstat -ignore commit,date out/compare/api-before.txt out/compare/api.txt
 
-docs: bin/loadtest ## write docs/benchmarks.md and all quoted figures from the last make bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md
+docs: bin/loadtest $(if $(PICTURES),install bin/api) ## write docs/benchmarks.md and all quoted figures from the last make bench and from docs/runs, docs/faults.md from the last whole make faults, and docs/settings.md; PICTURES=true runs a race in Chromium for that of the READMEs
 	@bin/loadtest docs
 	@bin/loadtest faults-docs
 	@go test -count=1 -run '^TestSettingsPageIsGenerated$$' ./cmd/api -short -write
 	@go test -count=1 -run '^TestPagesQuoteRuns$$' . -write
-
-pictures: install bin/api bin/loadtest ## run a race in a headless Chromium and write the picture that the READMEs show; docs/pictures
-	@deploy/install.sh locks tests
-	@bin/loadtest pictures
+	@$(if $(PICTURES),deploy/install.sh locks tests && bin/loadtest pictures)
 
 ##@ Checks and tools
 
-lint: go bin/golangci-lint bin/actionlint ## run golangci-lint (.golangci.yml) and actionlint, and build for macOS
+lint: go bin/golangci-lint bin/actionlint $(KUBERNETES_VALIDATE) ## run golangci-lint (.golangci.yml) and actionlint, build for macOS, compare the manifests of Kubernetes with its schemas, and build each commit of RANGE=a..b
 	GOOS=darwin go build ./...
 	@bin/golangci-lint run ./...
 	@cd loadtest/measurements/bench/peers && $(CURDIR)/bin/golangci-lint run ./...
 	@cd deploy/compose && $(CURDIR)/bin/golangci-lint run ./...
 	@cd deploy/kubernetes && $(CURDIR)/bin/golangci-lint run ./...
 	@bin/actionlint .github/workflows/*.yml
-
-each-commit: go ## build and vet each commit that origin/main lacks, or the last ten; RANGE=a..b chooses others
-	@tools/each-commit.sh $(RANGE)
+	@rm -rf out/manifests && mkdir -p out/manifests
+	@deploy/kubernetes/build.sh $(CURDIR)/out/manifests >out/manifests/manifests.yml
+	@$(KUBERNETES_VALIDATE) --strict --no-warn -k 1.30 -k 1.37 out/manifests/manifests.yml
+	@$(if $(RANGE),tools/each-commit.sh $(RANGE))
 
 interop: go bin/api $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node, count events in Python, and run two rows of the demo
 	@deploy/install.sh servers locks network tests interop node python
@@ -173,18 +167,10 @@ model: go ## check the models of lease, RedLock and claim with Spin, and that ea
 schemathesis: install bin/api bin/loadtest $(SCHEMATHESIS) ## compare the service with its OpenAPI document by 20,000 generated requests; EXAMPLES=20 is shorter
 	@bin/loadtest schemathesis
 
-vuln: bin/govulncheck ## look for known vulnerabilities in what the service calls; needs the database of Go on the network
-	@bin/govulncheck ./cmd/api
-
-manifests: $(KUBERNETES_VALIDATE) ## build the manifests of Kubernetes and compare them with its schemas; out/manifests/manifests.yml
-	@rm -rf out/manifests && mkdir -p out/manifests
-	@deploy/kubernetes/build.sh $(CURDIR)/out/manifests >out/manifests/manifests.yml
-	@$(KUBERNETES_VALIDATE) --strict --no-warn -k 1.30 -k 1.37 out/manifests/manifests.yml
-
 compose-test: ## run docker-compose.yml in every form, with claims; exits with 3 where there is no Docker engine
 	@deploy/compose/test.sh
 
-install: ## install the missing servers with apt or brew
+install:
 	@deploy/install.sh servers
 
 go:
