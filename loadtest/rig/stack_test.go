@@ -42,24 +42,6 @@ func newSale(t *testing.T, s *Stack) *Sale {
 	return sale
 }
 
-func TestPreloadReplacesAllOrders(t *testing.T) {
-	t.Parallel()
-	sale := newSale(t, start(t))
-	for _, want := range []int{1000, 100} {
-		if err := sale.Preload(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
-		var rows, durable int
-		if err := sale.DB.Get(&rows, "SELECT COUNT(DISTINCT id, user_id) FROM coupon_orders"); err != nil ||
-			rows != want {
-			t.Errorf("%d orders, %v; want %d", rows, err, want)
-		}
-		if err := sale.DB.Get(&durable, "SELECT @@innodb_flush_log_at_trx_commit"); err != nil || durable != 1 {
-			t.Errorf("innodb_flush_log_at_trx_commit is %d afterwards, %v; want 1", durable, err)
-		}
-	}
-}
-
 func TestTokensNameTheirUser(t *testing.T) {
 	t.Parallel()
 	signer := TokenSigner("0123456789abcdef0123456789abcdef")

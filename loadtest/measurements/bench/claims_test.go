@@ -125,10 +125,7 @@ func BenchmarkGrowth(b *testing.B) {
 // A million orders in the table, beside ten thousand.
 func BenchmarkOrders(b *testing.B) {
 	few, many := grouped.deploy(b), grouped.deploy(b)
-	for d, n := range map[*deployment]int{few: 10_000, many: 1_000_000} {
-		if err := d.sale.Preload(b.Context(), n); err != nil {
-			b.Fatal(err)
-		}
-	}
+	few.withOrders(b, unlimited, 10_000)
+	many.withOrders(b, unlimited, 1_000_000)
 	turns(b, "orders=1000000", few.claims(closed(defaultConns)), many.claims(closed(defaultConns)))
 }
