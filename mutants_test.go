@@ -48,7 +48,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"Promises|Broken|Guard", "./internal/order/..."},
 	{"the audit is blind to lost units", "internal/order/store.go",
 		"return max(0, a.InitialStock-max(0, a.Stock)-a.Orders)",
-		"return 0", "Promises|Broken|Scale", "./internal/order/..."},
+		"return 0", "PromisesHold", "./internal/observe"},
 	{"the audit is blind to the window", "internal/order/store.go",
 		"SUM(NOT EXISTS (", "SUM(0 AND NOT EXISTS (",
 		"TestAudit", "./internal/order"},
