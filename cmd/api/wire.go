@@ -23,6 +23,7 @@ import (
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/labroutes"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/mysqllock"
 	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/observe/tracing"
 	"example.com/flashsale/internal/order"
@@ -207,10 +208,14 @@ func (s *service) openVerifier() (*auth.Verifier, error) {
 }
 
 func (s *service) probes() []httpapi.Probe {
+	writes := slices.Concat(coupon.Writes, order.Writes, events.Outbox(s.cfg.Events).Writes())
+	if s.cfg.Lock == "mysql" {
+		writes = append(writes, mysqllock.Writes...)
+	}
 	return append([]httpapi.Probe{
 		{Name: "guards", Check: s.guards.check},
 		{Name: "mysql", Check: func(ctx context.Context) error {
-			return transaction.CheckWritable(ctx, s.probeDB, slices.Concat(coupon.Writes, order.Writes)...)
+			return transaction.CheckWritable(ctx, s.probeDB, writes...)
 		}},
 		{Name: "redis", Check: newRedisProbe(s.cfg, s.probeRDB, s.log).check},
 	}, s.lockProbes...)

@@ -19,9 +19,10 @@ type Store struct {
 	key string // of a change; see Once
 }
 
-// Writes are what a claim writes in the tables of coupons, without a row: see
+// Writes are what a claim reads and writes in the tables of coupons, without a row: see
 // transaction.CheckWritable.
 var Writes = []string{
+	selectCoupons + ` WHERE c.id = 0`,
 	`UPDATE coupons SET stock = stock WHERE id = 0`,
 	`UPDATE coupon_segments SET stock = stock WHERE coupon_id = 0`,
 }

@@ -45,6 +45,12 @@ type Rows struct {
 	abandoned driver.Abandoned
 }
 
+// Writes are what a lock writes, without a row: see transaction.CheckWritable.
+var Writes = []string{
+	`INSERT INTO locks (name, owner, fence, expires_at) SELECT name, owner, fence, expires_at FROM locks WHERE 1 = 0`,
+	`UPDATE locks SET owner = owner WHERE 1 = 0`,
+}
+
 // NewRows returns a locker that uses db. The caller remains responsible for
 // closing db.
 func NewRows(db *sqlx.DB) *Rows { return &Rows{db: db} }
