@@ -147,11 +147,12 @@ lint: go bin/golangci-lint bin/actionlint $(KUBERNETES_VALIDATE) ## run golangci
 	@$(KUBERNETES_VALIDATE) --strict --no-warn -k 1.30 -k 1.37 out/manifests/manifests.yml
 	@$(if $(RANGE),tools/each-commit.sh $(RANGE))
 
-interop: go bin/api $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node, count events in Python, and run two rows of the demo
-	@deploy/install.sh servers locks network tests interop node python
+interop: go bin/api bin/loadtest $(K6) ## share locks with the real Redisson and the real Curator, in both directions, judge shops in Java and Node and a real Vendure, count events in Python, and run two rows of the demo
+	@deploy/install.sh servers locks network tests interop node python postgresql
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/interop.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/redisson/
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
+	@SHOP=examples/shops/vendure/shop.yml WORKLOADS=coupon-of-2,last-unit bin/loadtest judge
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestDemo' ./loadtest/experiments/demo/
 	@python3 -m venv bin/redis-py && bin/redis-py/bin/pip install -q -r examples/holders/python/requirements.txt
 	@INTEROP=1 PYTHON=$(CURDIR)/bin/redis-py/bin/python go test -count=1 -v ./examples/consumer/

@@ -75,6 +75,34 @@ func TestPagesQuoteRuns(t *testing.T) {
 	}
 }
 
+// The table of shops in docs/judge.md has each verdict of their run, with the overrun.
+func TestTableOfShopsIsThatOfTheirRun(t *testing.T) {
+	t.Parallel()
+	shops, _ := lookUp(readRuns(t)["shops"], []string{"runs"}).([]any)
+	page := regexp.MustCompile(`<!--.*?-->`).ReplaceAllString(read(t, "docs/judge.md"), "")
+	lines := regexp.MustCompile(`(?m)^\|(?:one|two|last) .*\|$`).FindAllString(page, -1)
+	for column, shop := range shops {
+		limits, _ := lookUp(shop, []string{"rows"}).([]any)
+		for i, limit := range limits {
+			of := func(name string) string { return fmt.Sprint(lookUp(limit, []string{name})) }
+			want := of("verdict")
+			if want == "broke" {
+				want += ": " + strings.NewReplacer("held", "", "oversold", "too many", "for one user", "of one").
+					Replace(of("no_oversell")+of("one_each"))
+			}
+			if i >= len(lines) || strings.Split(lines[i], "|")[3+column] != want {
+				t.Errorf("%s, %s: the page lacks %q", lookUp(shop, []string{"shop"}), of("workload"), want)
+			}
+			if report := of("report"); !strings.Contains(page, report) {
+				t.Errorf("docs/judge.md does not name %s", report)
+			}
+		}
+	}
+	if len(shops) == 0 || len(lines) == 0 {
+		t.Errorf("%d shops in the run, %d lines in the table", len(shops), len(lines))
+	}
+}
+
 // readRuns returns the JSON of each run by its name.
 func readRuns(tb testing.TB) map[string]map[string]any {
 	tb.Helper()
