@@ -206,15 +206,6 @@ func listening(address [2]string) bool {
 	return err == nil
 }
 
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 func TestPausedServerSendsNoReply(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
