@@ -53,13 +53,12 @@ func (units) Schema(huma.Registry) *huma.Schema {
 
 // UnmarshalJSON implements json.Unmarshaler. The validation has checked before
 // that the number is whole and within its bounds, in which float64 is exact. But
-// huma lets an optional member be null, which becomes a number out of bounds.
+// huma takes null and what is beyond float64 for an optional member that is absent: both
+// become a number out of bounds.
 func (u *units) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		*u = -1
-		return nil
-	}
 	n, err := strconv.ParseFloat(string(text), 64)
-	*u = units(n)
-	return err
+	if *u = units(n); err != nil {
+		*u = -1
+	}
+	return nil
 }

@@ -74,6 +74,23 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/coupons", `{` + strings.Replace(good, `"name":"a"`, `"NAME":"a"`, 1) + `,"name":"a"}`,
 			"body", "NAME"},
 		{"POST", "/coupons", `{` + good + `,"price":1}`, "body", "price"},
+		{"POST", "/coupons", `{` + good + `,"per_user":null}`, "body", "per_user"},
+		{"POST", "/coupons", `{` + good + `,"hold_seconds":"1h"}`, "body", "hold_seconds"},
+		{"POST", "/coupons", `{` + good + `,"hold_seconds":10.5}`, "body", "hold_seconds"},
+		{"POST", "/coupons", `{` + good + `,"hold_seconds":1e400}`, "body", "hold_seconds"},
+		{"POST", "/coupons", `{` + good + `,"hold_seconds":null}`, "body", "hold_seconds"},
+		{"POST", "/coupons", `{` + good + `,"returnable":1}`, "body", "returnable"},
+		{"POST", "/coupons/" + id + "/orders?number=%ff", "", "query", "number"},
+		{"POST", "/coupons/" + id + "/orders?number=%00", "", "query", "number"},
+		{"POST", "/coupons/" + id + "/orders?number=%EF%BC%91", "", "query", "number"}, // another script's 1
+		{"DELETE", "/orders/0", "", "path", "id"},
+		{"PUT", "/orders/-1/use", `{"reference":"a"}`, "path", "id"},
+		{"PUT", "/orders/7/use", `{}`, "body", "reference"},
+		{"PUT", "/orders/7/use", `{"reference":7}`, "body", "reference"},
+		{"PUT", "/orders/7/use", `{"reference":null}`, "body", "reference"},
+		{"PUT", "/orders/7/use", `{"reference":"a\u0000"}`, "body", "reference"},
+		{"PUT", "/orders/7/use", `{"reference":"\u007f"}`, "body", "reference"},
+		{"PUT", "/orders/7/use", `{"reference":"a","state":"used"}`, "body", "state"},
 	} {
 		r := f.do(step.method, step.path, adminToken(t), step.body)
 		wantProblem(t, r, 422, "invalid_input")
