@@ -46,6 +46,7 @@ type service struct {
 	standalone           atomic.Bool          // see connect.DetectCluster
 	rdb, probeRDB        redis.UniversalClient
 	metrics              *prometheus.Registry
+	counts               *observe.Claims
 	clock                *connect.Clock
 	locks                *lock.Client
 	lockProbes           []httpapi.Probe
@@ -114,10 +115,10 @@ func (s *service) openLocks() (err error) {
 
 // openClaims opens the path of a claim: prechecks, lock, id, commit.
 func (s *service) openClaims() error {
-	counts := observe.NewClaims(s.metrics)
+	s.counts = observe.NewClaims(s.metrics)
 	committer, err := commit.New(s.cfg.Strategy(), commit.Config{
 		DB: s.db, BatchDB: s.batches, Standalone: s.standalone.Load, Outbox: events.Outbox(s.cfg.Events),
-		Counted: s.cfg.Lacks("number"), Ended: counts.Ended, Tracer: tracing.New(s.traces),
+		Counted: s.cfg.Lacks("number"), Ended: s.counts.Ended, Tracer: tracing.New(s.traces),
 	})
 	if err != nil {
 		return err
@@ -131,14 +132,14 @@ func (s *service) openClaims() error {
 		IDs: orderIDs(s.cfg, s.rdb), Locks: s.locks, LockPrefix: s.cfg.LockPrefix(),
 		Scope: order.Scope(s.cfg.LockScope), LockTTL: s.cfg.LockTTL, LockWait: s.cfg.LockWait,
 		Running: s.cfg.Running(), Wait: s.cfg.Timeout().Wait(),
-		Now: s.clock.Now, Refused: counts.Refused, Enter: s.sections.Observer(), Tracer: tracing.New(s.traces),
+		Now: s.clock.Now, Refused: s.counts.Refused, Enter: s.sections.Observer(), Tracer: tracing.New(s.traces),
 	})
 	return err
 }
 
 // openOrders opens what happens to orders after the claim, and what tells others of them.
 func (s *service) openOrders() error {
-	s.orders = life.New(s.db, s.cache, events.Outbox(s.cfg.Events))
+	s.orders = life.New(s.db, s.cache, events.Outbox(s.cfg.Events), s.counts.Changed)
 	if s.cfg.Lacks("end") {
 		s.orders.Unguard(life.Unguarded{Locked: lockedUser(s.cfg, s.locks), Pause: s.cfg.ClaimPause})
 	}

@@ -85,7 +85,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims,
 		Orders:   order.NewStore(f.db),
-		Life:     life.New(f.db, cache, false),
+		Life:     life.New(f.db, cache, false, nil),
 		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a",
 		Timeout: admission.Timeout(30 * time.Second), Connections: 4096,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},

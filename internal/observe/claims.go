@@ -9,8 +9,9 @@ import (
 	"example.com/flashsale/internal/order/events"
 )
 
-// Claims counts what happens to claims beside their verdicts.
+// Claims counts what happens to claims beside their verdicts, and to orders after them.
 type Claims struct {
+	changed *prometheus.CounterVec
 	refused *prometheus.CounterVec
 	claims  prometheus.Histogram
 	took    *prometheus.HistogramVec
@@ -19,6 +20,10 @@ type Claims struct {
 // NewClaims returns Claims in metrics which it registers with r.
 func NewClaims(r prometheus.Registerer) *Claims {
 	c := &Claims{
+		changed: promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+			Name: "flashsale_orders_changed_total",
+			Help: "Orders that this instance has brought to a state after their claim: used, returned or expired.",
+		}, []string{"state"}),
 		refused: promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 			Name: "flashsale_gate_refusals_total",
 			Help: "Claims refused without a transaction, by the gate that refused them.",
@@ -33,6 +38,9 @@ func NewClaims(r prometheus.Registerer) *Claims {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
 		}, []string{"outcome"}),
 	}
+	for _, state := range []order.State{order.Used, order.Returned, order.Expired} {
+		c.changed.WithLabelValues(string(state))
+	}
 	for _, p := range order.Prechecks {
 		c.refused.WithLabelValues(string(p))
 	}
@@ -40,6 +48,11 @@ func NewClaims(r prometheus.Registerer) *Claims {
 		c.took.WithLabelValues(outcome)
 	}
 	return c
+}
+
+// Changed counts orders that were used, were returned or have expired.
+func (c *Claims) Changed(to order.State, orders int) {
+	c.changed.WithLabelValues(string(to)).Add(float64(orders))
 }
 
 // Refused counts a claim that a precheck refused.

@@ -129,7 +129,7 @@ func sell(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 	open := func(changes ...func(*ordertest.Config)) *ordertest.Instance {
 		changes = append(changes, withEvents, ordertest.WithStrategy(strategy), ordertest.WithLocker(lock.None()))
 		return s.Instance(append(changes, func(c *ordertest.Config) {
-			lives = append(lives, life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox))
+			lives = append(lives, life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox, nil))
 		})...)
 	}
 	instances := []*ordertest.Instance{open(through), open()}
@@ -313,7 +313,7 @@ func TestNothingIsWrittenWithoutOutbox(t *testing.T) {
 	s := ordertest.NewSale(t)
 	s.Ruled(couponID, 9, coupon.Rules{PerUser: 1, Returnable: true})
 	var l *life.Orders
-	i := s.Instance(func(c *ordertest.Config) { l = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox) })
+	i := s.Instance(func(c *ordertest.Config) { l = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox, nil) })
 	for user := range int64(2) {
 		o, err := i.Claim(t.Context(), user, couponID)
 		if err != nil {

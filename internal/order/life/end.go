@@ -63,6 +63,9 @@ func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, 
 	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
 		return s.end(ctx, conn, order.Returned, &by, []ending{{o, order.OwnSegment(cp, o.UserID)}})
 	})
+	if err == nil {
+		s.changed(order.Returned, 1)
+	}
 	s.reload(ctx, o.CouponID)
 	after, err2 := s.store.Find(ctx, o.ID)
 	switch {

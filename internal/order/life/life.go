@@ -28,15 +28,23 @@ type Orders struct {
 	store   *order.Store
 	coupons *coupon.Cache
 	outbox  events.Outbox
+	changed func(to order.State, orders int)
 	lab     *Unguarded      // nil outside the lab
 	ctx     context.Context // ends at Close
 	cancel  context.CancelFunc
 	sweeps  sync.WaitGroup
 }
 
-// New returns the Orders of db. Coupons is reloaded when units come back.
-func New(db *sqlx.DB, coupons *coupon.Cache, outbox events.Outbox) *Orders {
-	s := &Orders{db: db, store: order.NewStore(db), coupons: coupons, outbox: outbox}
+// New returns the Orders of db. Coupons is reloaded when units come back. Changed, which
+// may be nil, is called after each commit that has brought orders to a state, by several
+// goroutines at once, but not if the reply to the commit was lost.
+func New(
+	db *sqlx.DB, coupons *coupon.Cache, outbox events.Outbox, changed func(to order.State, orders int),
+) *Orders {
+	if changed == nil {
+		changed = func(order.State, int) {}
+	}
+	s := &Orders{db: db, store: order.NewStore(db), coupons: coupons, outbox: outbox, changed: changed}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -63,7 +71,14 @@ type Caller struct {
 // order. The error is order.ErrNotFound, order.ErrReturned, order.ErrExpired, a
 // *order.UsedError if it was used with another reference, or wraps order.ErrOutcomeUnknown.
 func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order.Order, error) {
-	err := s.inTx(ctx, func(conn *sqlx.Conn) error { return s.use(ctx, conn, id, by, reference) })
+	used := 0
+	err := s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
+		used, err = s.use(ctx, conn, id, by, reference)
+		return err
+	})
+	if err == nil && used > 0 {
+		s.changed(order.Used, used)
+	}
 	if err != nil && !errors.Is(err, transaction.ErrUnknown) {
 		return order.Order{}, unknown("use", id, err)
 	}
@@ -81,21 +96,21 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 	return order.Order{}, verdict(o)
 }
 
-// use marks an order used, if it is claimed.
-func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, reference string) error {
+// use marks an order used, if it is claimed. It returns how many orders it has marked.
+func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, reference string) (int, error) {
 	const update = `
 		UPDATE coupon_orders SET used_at = UTC_TIMESTAMP(3), used_by = ?, used_ref = ?
 		WHERE id = ? AND used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`
 	const find = `SELECT ` + order.InsertColumns + ` FROM coupon_orders WHERE id = ?`
 	used, err := execute(ctx, conn, update, by, reference, id)
 	if err != nil || used == 0 || !bool(s.outbox) {
-		return err
+		return used, err
 	}
 	var o order.Order
 	if err := conn.GetContext(ctx, &o, find, id); err != nil {
-		return fmt.Errorf("select order: %w", err)
+		return 0, fmt.Errorf("select order: %w", err)
 	}
-	return s.outbox.Insert(ctx, conn, order.Used, slices.Values([]order.Order{o}))
+	return used, s.outbox.Insert(ctx, conn, order.Used, slices.Values([]order.Order{o}))
 }
 
 // errNotSeen says that the order is as it was before: the transaction may not have been

@@ -30,13 +30,16 @@ var threeEach = coupon.Rules{PerUser: 3, Returnable: true}
 type instance struct {
 	*ordertest.Instance
 	*life.Orders
+	changed map[order.State]*atomic.Int64
 }
 
 func open(s *ordertest.Sale, changes ...func(*ordertest.Config)) instance {
 	var orders *life.Orders
+	changed := map[order.State]*atomic.Int64{order.Used: {}, order.Returned: {}, order.Expired: {}}
 	return instance{s.Instance(append(changes, ordertest.WithLocker(lock.None()), func(c *ordertest.Config) {
-		orders = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox)
-	})...), orders}
+		orders = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox,
+			func(to order.State, n int) { changed[to].Add(int64(n)) })
+	})...), orders, changed}
 }
 
 func (i instance) claim(t *testing.T, user int64, number int) order.Order {
@@ -302,6 +305,10 @@ func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
 	if found.Orders != 1 || found.Used != 1 || found.Stock != stock-1 {
 		t.Errorf("audit %+v", found)
 	}
+	labtest.Eventually(t, "each change is counted once", func() bool {
+		n := func(s order.State) int64 { return a.changed[s].Load() + b.changed[s].Load() }
+		return n(order.Used) == 1 && n(order.Returned) == 0 && n(order.Expired) == stock-1
+	})
 	var early int
 	s.Get(&early, `SELECT COUNT(*) FROM coupon_orders_ended WHERE ended_at < created_at + INTERVAL 10 SECOND`)
 	if early != 0 {

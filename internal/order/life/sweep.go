@@ -104,6 +104,7 @@ func (s *Orders) sweepOnce(ctx context.Context, limit, kept int) (n int, err err
 	if err != nil {
 		return 0, fmt.Errorf("end expired orders: %w", err)
 	}
+	s.changed(order.Expired, len(ended))
 	for _, id := range couponsOf(ended) {
 		s.reload(ctx, id)
 	}
