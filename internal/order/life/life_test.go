@@ -358,6 +358,8 @@ func TestOrderThatCannotEndKeepsNoOther(t *testing.T) {
 			`CREATE TABLE shipments (order_id BIGINT PRIMARY KEY, FOREIGN KEY (order_id) REFERENCES coupon_orders (id))`,
 			`INSERT INTO shipments SELECT id FROM coupon_orders WHERE coupon_id = 2`,
 		},
+		"id of an ended order": {`INSERT INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how)
+			SELECT id, 9, 9, 1, created_at, created_at, 'returned' FROM coupon_orders WHERE coupon_id = 2`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

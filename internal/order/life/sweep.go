@@ -1,8 +1,8 @@
 package life
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/transaction"
 )
@@ -22,6 +21,8 @@ const (
 	failurePause = 5 * time.Second
 	// maxSwept bounds the orders that end in one transaction.
 	maxSwept = 500
+	// maxStuck bounds the orders that cannot end and are tried at a time.
+	maxStuck = 100
 	// sweepTimeout bounds a transaction.
 	sweepTimeout = 5 * time.Second
 )
@@ -51,64 +52,60 @@ func (s *Orders) Close() {
 	s.sweeps.Wait()
 }
 
-// sweepDue ends the orders that have expired by now. If one of several cannot end, it ends
-// each by itself, and returns the error of the last that cannot.
+// sweepDue ends the orders that have expired by now. It goes on where it has ended, not at
+// the rows that it has just removed. If one of several cannot end, it goes on with fewer at
+// a time, to end the others without it, and returns the error of the last that cannot.
 func (s *Orders) sweepDue(ctx context.Context) error {
-	n, err := maxSwept, error(nil)
-	for err == nil && n == maxSwept {
-		n, err = s.sweepOnce(ctx, maxSwept, 0)
-	}
-	for kept := 0; isOfOne(err) && kept < maxSwept; {
-		n, one := s.sweepOnce(ctx, 1, kept)
+	due, failed := s.isDue(ctx)
+	after := hold{ExpiresAt: time.Unix(0, 0)}
+	for n, stuck := maxSwept, 0; due && stuck < maxStuck; {
+		holds, err := s.sweepSome(ctx, after, n)
 		switch {
-		case one != nil:
-			err = one
-			kept++
-		case n == 0:
-			return err
+		case len(holds) == 0:
+			return cmp.Or(err, failed)
+		case err != nil && n > 1:
+			n = 1
+			continue
+		case err != nil:
+			failed = err
+			stuck++
+		case len(holds) < n:
+			return failed
 		}
+		after, n = holds[len(holds)-1], min(2*n, maxSwept)
 	}
-	return err
+	return failed
 }
 
-// isOfOne reports whether err is why one order cannot end: its coupon has been deleted, or
-// a rule that an administrator has added, such as a foreign key, keeps it.
-func isOfOne(err error) bool {
-	return errors.Is(err, coupon.ErrNotFound) || transaction.IsOfRow(err)
-}
-
-// A hold is a row of coupon_holds whose time has come, with its order if that is still
-// to be ended.
+// A hold is a row of coupon_holds.
 type hold struct {
 	ExpiresAt time.Time `db:"expires_at"`
 	OrderID   int64     `db:"order_id"`
 }
 
-// sweepOnce ends up to limit orders, without the first kept, and removes their holds. It
-// returns how many holds it has removed.
-func (s *Orders) sweepOnce(ctx context.Context, limit, kept int) (n int, err error) {
-	if due, err := s.isDue(ctx); err != nil || !due {
-		return 0, err
-	}
+// sweepSome ends orders of up to n holds that follow a hold, and removes those. It returns
+// them, also if their orders could not be ended.
+func (s *Orders) sweepSome(ctx context.Context, after hold, n int) (holds []hold, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	var ended []ending
-	err = s.inTx(ctx, func(conn *sqlx.Conn) error {
-		var holds []hold
-		if holds, ended, err = s.lockDue(ctx, conn, limit, kept); err != nil {
+	err = s.inTx(ctx, func(conn *sqlx.Conn) (err error) {
+		if holds, ended, err = s.lockDue(ctx, conn, after, n); err != nil {
 			return err
 		}
-		n = len(holds)
-		return errors.Join(s.expire(ctx, conn, ended), deleteHolds(ctx, conn, holds))
+		if err := s.expire(ctx, conn, ended); err != nil {
+			return err
+		}
+		return deleteHolds(ctx, conn, holds)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("end expired orders: %w", err)
+		return holds, fmt.Errorf("end expired orders: %w", err)
 	}
 	s.changed(order.Expired, len(ended))
 	for _, id := range couponsOf(ended) {
 		s.reload(ctx, id)
 	}
-	return n, nil
+	return holds, nil
 }
 
 // isDue reports whether a hold is over. It locks nothing: most looks find none.
@@ -122,15 +119,17 @@ func (s *Orders) isDue(ctx context.Context) (due bool, err error) {
 	return due, nil
 }
 
-// lockDue locks limit of the holds that are over, after the first kept, and of their
-// orders those that are to be ended.
+// lockDue locks up to n holds that are over, and of their orders those that are to be
+// ended. The rows that are locked are those that are moved.
 func (s *Orders) lockDue(
-	ctx context.Context, conn *sqlx.Conn, limit, kept int,
+	ctx context.Context, conn *sqlx.Conn, after hold, n int,
 ) (holds []hold, due []ending, err error) {
 	const q = `
 		SELECT expires_at, order_id FROM coupon_holds FORCE INDEX (PRIMARY)
-		WHERE expires_at <= UTC_TIMESTAMP(3) ORDER BY expires_at, order_id LIMIT ? OFFSET ? FOR UPDATE`
-	if err := conn.SelectContext(ctx, &holds, q, limit, kept); err != nil || len(holds) == 0 {
+		WHERE expires_at BETWEEN ? AND UTC_TIMESTAMP(3) AND NOT (expires_at = ? AND order_id <= ?)
+		ORDER BY expires_at, order_id LIMIT ? FOR UPDATE`
+	err = conn.SelectContext(ctx, &holds, q, after.ExpiresAt, after.ExpiresAt, after.OrderID, n)
+	if err != nil || len(holds) == 0 {
 		return nil, nil, err
 	}
 	ids := make([]any, len(holds))
@@ -143,12 +142,12 @@ func (s *Orders) lockDue(
 		ORDER BY id FOR UPDATE`
 	var all []order.Order
 	if err := conn.SelectContext(ctx, &all, orders, ids...); err != nil {
-		return nil, nil, err
+		return holds, nil, err
 	}
 	for _, o := range all {
 		cp, err := s.coupons.Find(ctx, o.CouponID)
 		if err != nil {
-			return nil, nil, fmt.Errorf("order %d of coupon %d: %w", o.ID, o.CouponID, err)
+			return holds, nil, fmt.Errorf("order %d of coupon %d: %w", o.ID, o.CouponID, err)
 		}
 		due = append(due, ending{o, order.OwnSegment(cp, o.UserID)})
 	}
