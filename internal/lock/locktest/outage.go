@@ -55,6 +55,7 @@ func (s outageSuite) suspendedServerLeavesNoKey(t *testing.T) {
 	WantUnknown(t, idle.Extend(attempt(t), longTTL))
 	WantUnknown(t, held.Release(attempt(t)))
 	s.server.Resume()
+	time.Sleep(100 * time.Millisecond) // until the server has run the requests
 	for name := range acquisitions {
 		check.NoError(t, eventuallyTryLock(t, healthy, key+name).Release(t.Context()))
 	}
