@@ -142,7 +142,10 @@ func olderSchema(t *testing.T, db *sqlx.DB) {
 	db.MustExec(`INSERT INTO schema_migrations VALUES (6, FALSE)`)
 	db.MustExec(`DELETE FROM schema_compatibility`)
 	db.MustExec(`INSERT INTO schema_compatibility VALUES (6, 1)`)
-	db.MustExec(`DROP TABLE flashsale_migrations`)
+	db.MustExec(`DROP TABLE flashsale_migrations, coupon_change_keys, coupon_rules, coupon_orders_ended, coupon_holds,
+		coupon_events`)
+	db.MustExec(`ALTER TABLE coupon_orders DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id),
+		DROP COLUMN number, DROP COLUMN expires_at, DROP COLUMN used_at, DROP COLUMN used_by, DROP COLUMN used_ref`)
 }
 
 // wantVersions fails unless both tables hold the version of the schema.

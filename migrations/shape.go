@@ -9,7 +9,8 @@ type table struct {
 }
 
 // tables is the schema that the migrations make, without what only makes it fast.
-// A migration that adds a table, a column or a unique key adds it here.
+// A migration that adds a table, a column or a unique key adds it here. The first are in
+// the order of their migrations up to lastShared, by which isOwn knows them.
 var tables = []table{
 	{"coupons", map[string]string{
 		"id": "bigint", "name": "varchar(100)", "begin_time": "datetime(3)", "end_time": "datetime(3)",
@@ -21,17 +22,6 @@ var tables = []table{
 		"number": "tinyint unsigned", "expires_at": "datetime(3) null", "used_at": "datetime(3) null",
 		"used_by": "bigint null", "used_ref": "varchar(64) null",
 	}},
-	{"coupon_orders_ended", map[string]string{
-		"id": "bigint", "coupon_id": "bigint", "user_id": "bigint", "number": "tinyint unsigned",
-		"created_at": "datetime(3)", "ended_at": "datetime(3)", "how": "varchar(16)", "ended_by": "bigint null",
-	}, map[string]string{"PRIMARY": "id"}, nil},
-	{"coupon_holds", map[string]string{"expires_at": "datetime(3)", "order_id": "bigint"},
-		map[string]string{"PRIMARY": "expires_at,order_id"}, nil},
-	{"coupon_rules", map[string]string{
-		"coupon_id": "bigint", "per_user": "tinyint unsigned", "hold_seconds": "int unsigned", "returnable": "tinyint",
-	}, map[string]string{"PRIMARY": "coupon_id"}, nil},
-	{"coupon_events", map[string]string{"id": "bigint", "created_at": "datetime(3)", "body": "mediumblob"},
-		map[string]string{"PRIMARY": "id"}, nil},
 	{"locks", map[string]string{
 		"name": "varchar(64)", "owner": "varchar(26)", "fence": "bigint unsigned", "expires_at": "datetime(6)",
 	}, map[string]string{"PRIMARY": "name"}, nil},
@@ -52,4 +42,15 @@ var tables = []table{
 		"admin_id": "bigint", "key_hash": "varbinary(32)", "request": "varbinary(32)", "result": "blob",
 		"created_at": "datetime(3)",
 	}, map[string]string{"PRIMARY": "admin_id,key_hash"}, nil},
+	{"coupon_rules", map[string]string{
+		"coupon_id": "bigint", "per_user": "tinyint unsigned", "hold_seconds": "int unsigned", "returnable": "tinyint",
+	}, map[string]string{"PRIMARY": "coupon_id"}, nil},
+	{"coupon_orders_ended", map[string]string{
+		"id": "bigint", "coupon_id": "bigint", "user_id": "bigint", "number": "tinyint unsigned",
+		"created_at": "datetime(3)", "ended_at": "datetime(3)", "how": "varchar(16)", "ended_by": "bigint null",
+	}, map[string]string{"PRIMARY": "id"}, nil},
+	{"coupon_holds", map[string]string{"expires_at": "datetime(3)", "order_id": "bigint"},
+		map[string]string{"PRIMARY": "expires_at,order_id"}, nil},
+	{"coupon_events", map[string]string{"id": "bigint", "created_at": "datetime(3)", "body": "mediumblob"},
+		map[string]string{"PRIMARY": "id"}, nil},
 }
