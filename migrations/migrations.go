@@ -162,7 +162,7 @@ func apply(ctx context.Context, target database.Driver, step int) error {
 	if err != nil {
 		return err
 	}
-	if err := repair(m, source); err != nil {
+	if err := repair(m, source, step); err != nil {
 		return err
 	}
 	for err = nil; err == nil; err = m.Steps(step) {
@@ -178,10 +178,17 @@ func apply(ctx context.Context, target database.Driver, step int) error {
 }
 
 // repair marks the version before an interrupted migration as the current one.
-// The migration is then run again.
-func repair(m *migrate.Migrate, source source.Driver) error {
+// The migration is then run again. To go down, all are reverted again after an
+// interruption, which does nothing where they were.
+func repair(m *migrate.Migrate, source source.Driver, step int) error {
 	version, dirty, err := m.Version()
 	switch {
+	case step < 0 && (dirty || errors.Is(err, migrate.ErrNilVersion)):
+		last, err := newest()
+		if err != nil {
+			return err
+		}
+		return m.Force(last)
 	case errors.Is(err, migrate.ErrNilVersion): // perhaps dirty: Version does not tell
 		return m.Force(database.NilVersion)
 	case err != nil || !dirty:
