@@ -43,7 +43,8 @@ var files embed.FS
 // another program's table by the name of one of the service's, and then nothing is written.
 //
 // Processes on different nodes of a cluster do not wait for each other. A
-// migration that fails because another node has run it is repeated, too.
+// migration that fails because another node has run it is repeated, too. Let only one
+// primary of a replication group migrate: of two that alter a table at once, both leave it.
 func Up(ctx context.Context, db *sql.DB) error {
 	return run(ctx, db, 1)
 }

@@ -34,6 +34,15 @@ type versions struct {
 // openVersions makes versionTable. If sharedTable is the service's as well, it takes
 // over what an older binary has written there.
 func openVersions(ctx context.Context, conn *sql.Conn, adopted bool) (versions, error) {
+	// Golang-migrate's own statement lacks IF NOT EXISTS: of two primaries of a replication group
+	// that execute it at once, both leave the group.
+	const create = `CREATE TABLE IF NOT EXISTS ` + versionTable + ` (
+		version BIGINT NOT NULL PRIMARY KEY,
+		dirty   BOOLEAN NOT NULL
+	)`
+	if _, err := conn.ExecContext(ctx, create); err != nil {
+		return versions{}, err
+	}
 	// Unlike WithInstance, WithConnection does not close the pool.
 	driver, err := mysql.WithConnection(ctx, conn, &mysql.Config{MigrationsTable: versionTable})
 	v := versions{driver, conn, []string{versionTable}}
