@@ -2,42 +2,51 @@ package lab
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
-	"runtime"
-	"sync"
 	"syscall"
 )
 
-// StartChild starts cmd, which gets sig when this process ends. Call stopWatch
-// after cmd has ended.
+// watcherScript waits for a line on its standard input. If the input ends
+// without a line, the parent has died, and the script kills the process group $1.
+// SIGKILL, because no other signal ends what is starting or suspended.
+const watcherScript = `read -r line || kill -s KILL -- "-$1"`
+
+// StartChild starts cmd in a process group of its own, which is killed when this process
+// ends. Call stopWatch after cmd has ended.
 //
-// On Linux a child's death signal follows the thread that started the child,
-// not the process (golang/go#27505), so one goroutine starts all children on a
-// thread that never ends.
-func StartChild(cmd *exec.Cmd, sig syscall.Signal) (stopWatch func(), err error) {
-	cmd.SysProcAttr = pdeathsig(sig)
-	starterOnce.Do(func() { go runStarts() })
-	done := make(chan error)
-	starts <- func() { done <- cmd.Start() }
-	if err := <-done; err != nil || !needsParentWatch {
-		return func() {}, err
+// A shell does so. It reads a pipe from this process, which the kernel closes even if this
+// process is killed. Linux's death signal would spare the child's children.
+func StartChild(cmd *exec.Cmd) (stopWatch func(), err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
 	}
-	stopWatch, err = parentWatch(cmd.Process.Pid, sig)
-	if err != nil {
+	if stopWatch, err = watchParent(cmd.Process.Pid); err != nil {
 		_ = cmd.Process.Kill()
 		return nil, errors.Join(err, cmd.Wait())
 	}
 	return stopWatch, nil
 }
 
-var (
-	starterOnce sync.Once
-	starts      = make(chan func())
-)
-
-func runStarts() {
-	runtime.LockOSThread()
-	for start := range starts {
-		start()
+// watchParent starts the shell for the process group of pid. stop ends it.
+func watchParent(pid int) (stop func(), err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", watcherScript, "sh", fmt.Sprint(pid))
+	cmd.Stdin = r
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C at the terminal must not reach it
+	if err := cmd.Start(); err != nil {
+		_ = w.Close()
+		return nil, err
+	}
+	return func() {
+		_, _ = w.WriteString("\n")
+		_ = w.Close()
+		_ = cmd.Wait()
+	}, nil
 }

@@ -7,7 +7,7 @@
 //
 // No server or file outlives the process that opened the lab. Close stops
 // every server and removes the directory. If the process is killed instead,
-// its servers are signalled to end, and the next Open removes the directory.
+// its servers are killed, and the next Open removes the directory.
 //
 // Servers listen on Unix sockets, or on a free loopback port where a client
 // needs TCP or the deployed service uses it.

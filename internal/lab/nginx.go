@@ -86,8 +86,7 @@ func startEditedNginx(l *Lab, conf string, upstreams []string, edit func(dir str
 		return Program{
 			Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
 				globalDirectives()},
-			Ready:       respondsWith(http.StatusNoContent, anyCertificate, n.URL+readyPath),
-			DeathSignal: syscall.SIGTERM,
+			Ready: respondsWith(http.StatusNoContent, anyCertificate, n.URL+readyPath),
 		}, edit(dir)
 	})
 	return n, err

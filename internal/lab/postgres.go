@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 )
 
 // Postgres is a running PostgreSQL, of which anybody at its loopback port is the superuser
@@ -33,8 +32,8 @@ func StartPostgres(l *Lab) (*Postgres, error) {
 		return nil, err
 	}
 	p := &Postgres{bin: filepath.Dir(path)}
-	if isRoot() { // a change of the account ends a death signal, so setpriv sets it again
-		p.as = []string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=QUIT"}
+	if isRoot() {
+		p.as = []string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}
 		if err := exec.Command("chown", "postgres:", dir).Run(); err != nil {
 			return nil, fmt.Errorf("lab: the account postgres, for PostgreSQL: %w", err)
 		}
@@ -56,7 +55,7 @@ func (p *Postgres) start(l *Lab, dir, data string, port int) (_ *Postgres, err e
 	server := p.command("postgres", "-D", data, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "max_connections=200")
 	p.Server, err = l.Start(Program{
-		Name: "postgres", Path: server[0], Args: server[1:], Dir: dir, DeathSignal: syscall.SIGQUIT,
+		Name: "postgres", Path: server[0], Args: server[1:], Dir: dir,
 		Ready: func(ctx context.Context) error {
 			ready := p.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", fmt.Sprint(port))
 			return exec.CommandContext(ctx, ready[0], ready[1:]...).Run()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 )
 
 // Run runs p, with its output in its log, and returns when it has ended. Run
@@ -22,7 +21,7 @@ func Run(ctx context.Context, p Program) error {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
 	cmd.Env = append(os.Environ(), p.Env...)
-	stopWatch, err := StartChild(cmd, syscall.SIGKILL)
+	stopWatch, err := StartChild(cmd)
 	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", p.Name, err)
 	}

@@ -24,10 +24,6 @@ type Program struct {
 	Address string
 	// Ready returns nil when the server serves requests. Start polls it.
 	Ready func(ctx context.Context) error
-	// DeathSignal is sent to the process when this one ends without having stopped it.
-	// The default is SIGKILL, which none survives that is starting or suspended. A
-	// server with child processes needs one that it passes on.
-	DeathSignal syscall.Signal
 }
 
 // A Server is a child process that has been ready at least once.
@@ -44,13 +40,6 @@ type Server struct {
 }
 
 func (p Program) log() string { return filepath.Join(p.Dir, p.Name+".log") }
-
-func (p Program) deathSignal() syscall.Signal {
-	if p.DeathSignal != 0 {
-		return p.DeathSignal
-	}
-	return syscall.SIGKILL
-}
 
 const (
 	startTimeout = 60 * time.Second
@@ -131,7 +120,7 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program.Path, s.program.Args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.program.Dir, log, log
 	cmd.Env = append(os.Environ(), s.program.Env...)
-	stopWatch, err := StartChild(cmd, s.program.deathSignal())
+	stopWatch, err := StartChild(cmd)
 	if err != nil {
 		return fmt.Errorf("lab: start %s: %w", s.program.Name, err)
 	}

@@ -20,7 +20,7 @@ func run(ctx context.Context, command string, v Values) ([]byte, error) {
 	var out, problems bytes.Buffer
 	cmd.Env = append(os.Environ(), v.environment()...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &problems, time.Second // a server that it starts may keep both open
-	stopWatch, err := lab.StartChild(cmd, syscall.SIGTERM)
+	stopWatch, err := lab.StartChild(cmd)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"syscall"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
@@ -140,7 +139,7 @@ func (s *Shop) startServer(l *lab.Lab, dir string) error {
 		return l.Start(lab.Program{
 			Name: "shop", Path: "/bin/sh", Args: []string{"-c", supervisor}, Dir: dir,
 			Env:   append(s.served.environment(), "ROOT="+root, "RUN="+string(s.Serve.Run)),
-			Ready: s.serves, DeathSignal: syscall.SIGTERM,
+			Ready: s.serves,
 		})
 	})
 	return err

@@ -56,7 +56,7 @@ func startHolder(command string, env []string, log *os.File) (*process, error) {
 	}
 	p.in = in
 	var err error
-	if p.stopWatch, err = lab.StartChild(p.cmd, syscall.SIGKILL); err != nil {
+	if p.stopWatch, err = lab.StartChild(p.cmd); err != nil {
 		return nil, fmt.Errorf("%s: %w", command, err)
 	}
 	go p.listen(out)
