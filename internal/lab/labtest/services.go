@@ -12,92 +12,55 @@ import (
 	"example.com/flashsale/internal/lab"
 )
 
-// Servers that the tests of a test binary share.
+// Servers that the tests of a test binary share. Tests must not stop or pause them, or move
+// the cluster's slots.
 var (
-	database  = once(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
-	memcached = once(lab.StartMemcached)
-	etcd      = once(lab.StartEtcd)
-	zookeeper = once(lab.StartZooKeeper)
-	cluster   = once(func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, "cluster") })
+	SharedMySQL     = shares(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
+	SharedMemcached = shares(lab.StartMemcached)
+	SharedEtcd      = shares(lab.StartEtcd)
+	SharedZooKeeper = shares(lab.StartZooKeeper)
+	SharedCluster   = shares(func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, "cluster") })
 )
 
-// once returns a function that starts a server in the test binary's lab when it
-// is called first.
-func once[S any](start func(*lab.Lab) (S, error)) func() (S, error) {
-	return sync.OnceValues(func() (S, error) { return start(shared) })
+// Servers for one test alone. Those of an ensemble are three.
+var (
+	Memcached         = starts(lab.StartMemcached)
+	Etcd              = starts(lab.StartEtcd)
+	ZooKeeper         = starts(lab.StartZooKeeper)
+	EtcdEnsemble      = starts(lab.StartEtcdEnsemble, needNetwork)
+	ZooKeeperEnsemble = starts(lab.StartZooKeeperEnsemble, needNetwork)
+)
+
+// shares returns a function that starts a server in the test binary's lab when it is called
+// first.
+func shares[S any](start func(*lab.Lab) (S, error)) func(testing.TB) S {
+	once := sync.OnceValues(func() (S, error) { return start(shared) })
+	return func(tb testing.TB) S {
+		tb.Helper()
+		Lab(tb)
+		s, err := once()
+		check.NoError(tb, err)
+		return s
+	}
 }
 
-// SharedMySQL returns the test binary's database server. Tests must not stop or
-// pause it.
-func SharedMySQL(tb testing.TB) *lab.MySQL {
-	tb.Helper()
-	Lab(tb)
-	return mustStart(tb, database)
-}
-
-// SharedMemcached returns the test binary's memcached. Tests must not stop or
-// pause it.
-func SharedMemcached(tb testing.TB) *lab.Server {
-	tb.Helper()
-	Lab(tb)
-	return mustStart(tb, memcached)
-}
-
-// SharedEtcd returns the test binary's etcd. Tests must not stop or pause it.
-func SharedEtcd(tb testing.TB) *lab.Server {
-	tb.Helper()
-	Lab(tb)
-	return mustStart(tb, etcd)
-}
-
-// SharedZooKeeper returns the test binary's ZooKeeper. Tests must not stop or
-// pause it.
-func SharedZooKeeper(tb testing.TB) *lab.ZooKeeper {
-	tb.Helper()
-	Lab(tb)
-	return mustStart(tb, zookeeper)
-}
-
-// SharedCluster returns the test binary's Redis Cluster. Tests must not stop or pause its
-// nodes, or move its slots.
-func SharedCluster(tb testing.TB) *lab.Topology {
-	tb.Helper()
-	Lab(tb)
-	return mustStart(tb, cluster)
-}
-
-// Memcached starts a memcached for this test alone.
-func Memcached(tb testing.TB) *lab.Server {
-	tb.Helper()
-	return Start(tb, lab.StartMemcached)
-}
-
-// Etcd starts an etcd for this test alone.
-func Etcd(tb testing.TB) *lab.Server {
-	tb.Helper()
-	return Start(tb, lab.StartEtcd)
-}
-
-// ZooKeeper starts a ZooKeeper for this test alone.
-func ZooKeeper(tb testing.TB) *lab.ZooKeeper {
-	tb.Helper()
-	return Start(tb, lab.StartZooKeeper)
+// starts returns Start of a server, for tests that all of needs let run.
+func starts[S interface{ Kill() }](start func(*lab.Lab) (S, error), needs ...func(testing.TB)) func(testing.TB) S {
+	return func(tb testing.TB) S {
+		tb.Helper()
+		for _, need := range needs {
+			need(tb)
+		}
+		return Start(tb, start)
+	}
 }
 
 // Start starts a server that is killed when the test ends.
 func Start[S interface{ Kill() }](tb testing.TB, start func(*lab.Lab) (S, error)) S {
 	tb.Helper()
-	l := Lab(tb)
-	s := mustStart(tb, func() (S, error) { return start(l) })
-	tb.Cleanup(s.Kill)
-	return s
-}
-
-// mustStart calls start and fails the test on an error.
-func mustStart[S any](tb testing.TB, start func() (S, error)) S {
-	tb.Helper()
-	s, err := start()
+	s, err := start(Lab(tb))
 	check.NoError(tb, err)
+	tb.Cleanup(s.Kill)
 	return s
 }
 
@@ -141,20 +104,6 @@ func needServer(tb testing.TB, has func(*lab.MySQL, context.Context) error, lack
 	case err != nil:
 		tb.Fatal(err)
 	}
-}
-
-// ZooKeeperEnsemble starts a ZooKeeper of three servers for this test alone.
-func ZooKeeperEnsemble(tb testing.TB) *lab.Ensemble {
-	tb.Helper()
-	needNetwork(tb)
-	return Start(tb, lab.StartZooKeeperEnsemble)
-}
-
-// EtcdEnsemble starts an etcd of three members for this test alone.
-func EtcdEnsemble(tb testing.TB) *lab.Ensemble {
-	tb.Helper()
-	needNetwork(tb)
-	return Start(tb, lab.StartEtcdEnsemble)
 }
 
 // needNetwork skips the test where there are no network namespaces.
