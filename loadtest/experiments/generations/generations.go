@@ -3,7 +3,6 @@ package generations
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
 	"example.com/flashsale/internal/lock"
@@ -19,91 +18,72 @@ type mutex interface {
 // A generation is one implementation of a lock.
 type generation struct {
 	Name      string
-	nodes     int // number of independent Redis servers
-	newMutex  func(p *process, key string) mutex
+	newMutex  func(*process) mutex
+	nodes     int  // number of independent Redis servers; 0: one
 	zookeeper bool // instead of Redis
 }
 
+// thread is the id of the main thread, which is the same in every process.
+const thread = "1"
+
 // The generations of the articles.
 var (
-	gSetnxExpire = onOneNode("SETNX, EXPIRE, DEL", func(p *process, key string) mutex {
-		return &setnxExpireLock{p.nodes[0], key}
-	})
-	gSetDel = onOneNode("SET NX EX, DEL", func(p *process, key string) mutex {
-		return &setDelLock{ownedLock{p.nodes[0], key, fmt.Sprint(p.thread)}}
-	})
-	gSetGetDel = onOneNode("UUID, GET, DEL",
-		func(p *process, key string) mutex { return &setGetDelLock{owned(p, key)} })
-	gThreadID = onOneNode("thread id, Lua", func(p *process, key string) mutex {
-		return &luaLock{ownedLock{p.nodes[0], key, fmt.Sprint(p.thread)}}
-	})
-	gLua         = onOneNode("UUID, Lua", func(p *process, key string) mutex { return &luaLock{owned(p, key)} })
-	gThreadLocal = onOneNode("ThreadLocal count++", func(p *process, key string) mutex {
-		return &threadLocalLock{rdb: p.nodes[0], key: key}
-	})
-	gCounting = onOneNode("ThreadLocal count, Lua", func(p *process, key string) mutex {
-		return &countingLock{luaLock: luaLock{owned(p, key)}}
-	})
-	gFair = onOneNode("list, polled", func(p *process, key string) mutex {
-		return &polledFairLock{luaLock{owned(p, key)}}
-	})
-	gSequence = generation{Name: "RedLock in sequence", nodes: 5, newMutex: func(p *process, key string) mutex {
-		return &sequentialRedlock{p.nodes, key, newOwner(p)}
-	}}
-	gScript = onOneNode("Lua: SETNX, EXPIRE", func(p *process, key string) mutex {
-		return &scriptLock{luaLock{owned(p, key)}}
-	})
-	gThread   = onOneNode("a thread renews every 20 of 30 s", threadRenewed)
-	gPrinted  = onOneNode("Redisson's watchdog as printed", printedWatchdog)
+	gSetnxExpire = generation{Name: "SETNX, EXPIRE, DEL",
+		newMutex: func(p *process) mutex { return &setnxExpireLock{p.nodes[0], p.key} }}
+	gSetDel = generation{Name: "SET NX EX, DEL",
+		newMutex: func(p *process) mutex { return &setDelLock{ownedLock{p.nodes[0], p.key, thread}} }}
+	gSetGetDel = generation{Name: "UUID, GET, DEL",
+		newMutex: func(p *process) mutex { return &setGetDelLock{owned(p)} }}
+	gThreadID = generation{Name: "thread id, Lua",
+		newMutex: func(p *process) mutex { return &luaLock{ownedLock{p.nodes[0], p.key, thread}} }}
+	gLua = generation{Name: "UUID, Lua",
+		newMutex: func(p *process) mutex { return &luaLock{owned(p)} }}
+	gThreadLocal = generation{Name: "ThreadLocal count++",
+		newMutex: func(p *process) mutex { return &threadLocalLock{rdb: p.nodes[0], key: p.key} }}
+	gCounting = generation{Name: "ThreadLocal count, Lua",
+		newMutex: func(p *process) mutex { return &countingLock{luaLock: luaLock{owned(p)}} }}
+	gFair = generation{Name: "list, polled",
+		newMutex: func(p *process) mutex { return &polledFairLock{luaLock{owned(p)}} }}
+	gSequence = generation{Name: "RedLock in sequence", nodes: 5,
+		newMutex: func(p *process) mutex { return &sequentialRedlock{p.nodes, p.key, newOwner()} }}
+	gScript = generation{Name: "Lua: SETNX, EXPIRE",
+		newMutex: func(p *process) mutex { return &scriptLock{luaLock{owned(p)}} }}
+	gThread   = generation{Name: "a thread renews every 20 of 30 s", newMutex: threadRenewed}
+	gPrinted  = generation{Name: "Redisson's watchdog as printed", newMutex: printedWatchdog}
 	gOneZnode = generation{Name: "one znode, watched by all", zookeeper: true,
-		newMutex: func(p *process, key string) mutex { return &singleNodeLock{p: p, path: "/" + key} }}
+		newMutex: func(p *process) mutex { return &singleNodeLock{p: p, path: "/" + p.key} }}
+)
+
+// How a lock.Client acquires: once leaves its first lease to end.
+var (
+	once    = lock.Options{NoRenewal: true}
+	reenter = lock.Options{NoRenewal: true, Reentrant: true}
+	waiting = lock.Options{Wait: -1}
 )
 
 // The generations of this repository.
 var (
-	gRedis      = tryOnce("redislock", "redis-each")
-	gFenced     = tryOnce("redislock.Fenced, fence in the database", "redis-fenced")
-	gRedisson   = tryOnce("redisson", "redisson")
-	gReplicated = tryOnce("redislock.Replicated (WAIT)", "redis-replicated")
-	gAcquire    = withClient("lock.Client: renewed", "redis-each", lock.Options{})
-	gReenter    = withClient("lock.Client, Reentrant", "redis-each",
-		lock.Options{Reentrant: true, NoRenewal: true})
-	gRedissonReenter = withClient("redisson, lock.Client, Reentrant", "redisson",
-		lock.Options{Reentrant: true, NoRenewal: true})
-	gRedissonFair = withClient("redisson, fair", "redisson-fair", lock.Options{Wait: -1})
-	gRedlock      = generation{Name: "redlock", nodes: 5, newMutex: acquired("redlock", lock.Options{NoRenewal: true})}
-	gQueue        = withClient("lock.Client, Wait", "redis-each", lock.Options{Wait: -1})
-	gZKQueue      = generation{Name: "zk, lock.Client, Wait", zookeeper: true,
-		newMutex: acquired("zk", lock.Options{Wait: -1})}
+	gRedis           = generation{Name: "redislock", newMutex: client("redis-each", once)}
+	gFenced          = generation{Name: "redislock.Fenced, fence in the database", newMutex: client("redis-fenced", once)}
+	gRedisson        = generation{Name: "redisson", newMutex: client("redisson", once)}
+	gReplicated      = generation{Name: "redislock.Replicated (WAIT)", newMutex: client("redis-replicated", once)}
+	gAcquire         = generation{Name: "lock.Client: renewed", newMutex: client("redis-each", lock.Options{})}
+	gReenter         = generation{Name: "lock.Client, Reentrant", newMutex: client("redis-each", reenter)}
+	gRedissonReenter = generation{Name: "redisson, lock.Client, Reentrant", newMutex: client("redisson", reenter)}
+	gRedissonFair    = generation{Name: "redisson, fair", newMutex: client("redisson-fair", waiting)}
+	gRedlock         = generation{Name: "redlock", newMutex: client("redlock", once), nodes: 5}
+	gQueue           = generation{Name: "lock.Client, Wait", newMutex: client("redis-each", waiting)}
+	gZKQueue         = generation{Name: "zk, lock.Client, Wait", newMutex: client("zk", waiting), zookeeper: true}
 )
+
+// client is a lock.Client over a driver that acquires with o.
+func client(driver string, o lock.Options) func(*process) mutex {
+	return func(p *process) mutex { return &clientMutex{p: p, driver: driver, options: o} }
+}
 
 // newOwner returns the value of the later generations: a random prefix for the
 // process, and the thread's id.
-func newOwner(p *process) string { return fmt.Sprintf("%s-%d", rand.Text(), p.thread) }
+func newOwner() string { return rand.Text() + "-" + thread }
 
 // owned returns an ownedLock with an owner of its own.
-func owned(p *process, key string) ownedLock { return ownedLock{p.nodes[0], key, newOwner(p)} }
-
-func onOneNode(name string, newMutex func(p *process, key string) mutex) generation {
-	return generation{Name: name, nodes: 1, newMutex: newMutex}
-}
-
-// tryOnce is a driver whose lease is not renewed.
-func tryOnce(name, driver string) generation {
-	return onOneNode(name, func(p *process, key string) mutex { return newLockerMutex(p, driver, key) })
-}
-
-func newLockerMutex(p *process, driver, key string) *lockerMutex {
-	return &lockerMutex{driven: driven{p: p, driver: driver}, key: key}
-}
-
-// withClient is a lock.Client over a driver that acquires with o.
-func withClient(name, driver string, o lock.Options) generation {
-	return onOneNode(name, acquired(driver, o))
-}
-
-func acquired(driver string, o lock.Options) func(p *process, key string) mutex {
-	return func(p *process, key string) mutex {
-		return &acquireMutex{driven: driven{p: p, driver: driver}, key: key, options: o}
-	}
-}
+func owned(p *process) ownedLock { return ownedLock{p.nodes[0], p.key, newOwner()} }

@@ -6,17 +6,18 @@ import "time"
 // turn.
 func crashWhileLocking(s *scenario) outcome {
 	for n := 1; s.err == nil; n++ {
-		key, p := s.newKey(), s.startProcess()
+		p := s.newProcess()
 		p.crashBefore(n)
-		_, _ = s.newMutexIn(p, key).TryLock(s.ctx, longLease) // the process has crashed: its result is lost
+		_, _ = p.TryLock(s.ctx, longLease) // the process has crashed: its result is lost
 		if !p.disarm() {
 			return held("crashed before each command (%d): free again after the lease", n-1)
 		}
-		if s.neverExpires(key) {
+		if s.neverExpires() {
 			return broke("crashed before command %d: PTTL -1, the lock never expires", n)
 		}
-		s.expireLease(key)
-		s.lock(s.newMutex(key), longLease)
+		s.expireLease()
+		s.lock(s.newProcess(), longLease)
+		s.nextKey()
 	}
 	return outcome{}
 }
@@ -46,15 +47,15 @@ func pauseWhileUnlocking(s *scenario) outcome {
 // lease has expired and B holds the lock. Then C tries to lock. It also
 // reports whether Unlock has n commands.
 func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
-	key, p := s.newKey(), s.startProcess()
-	a, b, c := s.newMutexIn(p, key), s.newMutex(key), s.newMutex(key)
+	s.nextKey()
+	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
-	p.pauseBefore(n, func() {
-		s.expireLease(key)
+	a.pauseBefore(n, func() {
+		s.expireLease()
 		s.lock(b, longLease)
 	})
 	s.unlock(a)
-	if !p.disarm() {
+	if !a.disarm() {
 		return outcome{}, false
 	}
 	if s.tryLock(c, longLease) {
@@ -66,8 +67,7 @@ func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
 // unlockRefused has B unlock after it was refused, as code does whose finally
 // unlocks in any case. Then C tries to lock.
 func unlockRefused(s *scenario) outcome {
-	key := s.newKey()
-	a, b, c := s.newMutex(key), s.newMutex(key), s.newMutex(key)
+	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	if s.tryLock(b, longLease) {
 		return broke("B locked too")
@@ -86,10 +86,9 @@ func workBeyondLease(s *scenario) outcome { return s.workThreeLeases(func(*proce
 // workThreeLeases is workBeyondLease with a fault of A's process after A has locked.
 func (s *scenario) workThreeLeases(inject func(*process)) outcome {
 	const lease = time.Second
-	key, p := s.newKey(), s.startProcess()
-	a, b := s.newMutexIn(p, key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, lease)
-	inject(p)
+	inject(a)
 	start := time.Now()
 	for time.Since(start) < 3*lease && s.err == nil {
 		if s.tryLock(b, lease) {

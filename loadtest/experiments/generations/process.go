@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.com/flashsale/loadtest/report"
 )
 
 var (
@@ -14,22 +17,75 @@ var (
 	errUnreachable = errors.New("the server is unreachable")
 )
 
-// A process is one client of the lock service with its own connections. It can
-// crash between two of its commands, or pause there while other processes run. As
-// a hook of its connections, it counts its commands and injects its fault.
+// A process is one client of the lock service with its own connections, and one thread
+// that contends for a key. It can crash between two of its commands, or pause there while
+// other processes run. As a hook of its connections, it counts its commands and injects
+// its fault. Its calls are recorded.
 type process struct {
+	mutex
+	key       string
 	nodes     []redis.UniversalClient // one server, or the independent nodes of a RedLock
 	zookeeper string                  // the address instead
-	thread    int64                   // id of the main thread, 1 in every process
 	sessions  []func()                // end the sessions with ZooKeeper
 
-	timeline *timeline // nil until the process opens a mutex
+	name     string
+	timeline *timeline
+	spans    []report.Span
+	holds    bool
+	since    float64
 
 	mu        sync.Mutex
 	remaining int // commands until the fault
-	fault     func() error
+	injected  func() error
 	triggered bool
-	sent      int
+	sent      int // commands
+}
+
+func (p *process) close() {
+	for _, end := range p.sessions {
+		end()
+	}
+	for _, node := range p.nodes {
+		_ = node.Close()
+	}
+}
+
+// TryLock implements mutex.
+func (p *process) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
+	from := p.timeline.now()
+	ok, err := p.mutex.TryLock(ctx, ttl)
+	switch {
+	case err != nil:
+		p.add(report.Call, ": TryLock fails: "+err.Error(), from)
+	case ok:
+		p.add(report.Call, ": TryLock succeeds", from)
+		if !p.holds {
+			p.holds, p.since = true, p.timeline.now()
+		}
+	default:
+		p.add(report.Call, ": TryLock is refused", from)
+	}
+	return ok, err
+}
+
+// Unlock implements mutex.
+func (p *process) Unlock(ctx context.Context) error {
+	from := p.timeline.now()
+	err := p.mutex.Unlock(ctx)
+	p.released()
+	p.add(report.Call, ": Unlock", from)
+	return err
+}
+
+func (p *process) released() {
+	if p.holds {
+		p.add(report.Hold, " takes itself for the holder", p.since)
+	}
+	p.holds = false
+}
+
+func (p *process) add(kind report.Kind, what string, from float64) {
+	p.spans = append(p.spans, report.Span{Name: p.name + what, Kind: kind, From: from, To: p.timeline.now()})
 }
 
 // injectBefore calls fault before the nth command from now and before each
@@ -40,7 +96,7 @@ func (p *process) injectBefore(n int, what string, fault func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remaining, p.triggered = n, false
-	p.fault = func() error { recorded(); return fault() }
+	p.injected = func() error { recorded(); return fault() }
 }
 
 // crashBefore fails the nth command from now and all later ones.
@@ -50,14 +106,8 @@ func (p *process) crashBefore(n int) {
 
 // losesNext fails the next command, as if the server had not been reached.
 func (p *process) losesNext() {
-	failed := false
-	p.injectBefore(1, "loses its request,", func() error {
-		if failed {
-			return nil
-		}
-		failed = true
-		return errUnreachable
-	})
+	lost := errUnreachable
+	p.injectBefore(1, "loses its request,", func() (err error) { err, lost = lost, nil; return err })
 }
 
 // cutOff fails all commands from now on.
@@ -74,7 +124,7 @@ func (p *process) pauseBefore(n int, meanwhile func()) {
 func (p *process) disarm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault = nil
+	p.injected = nil
 	return p.triggered
 }
 
@@ -89,7 +139,7 @@ func (p *process) beforeCommand() error {
 	p.mu.Lock()
 	p.remaining--
 	p.sent++
-	fault := p.fault
+	fault := p.injected
 	due := fault != nil && p.remaining <= 0
 	p.triggered = p.triggered || due
 	p.mu.Unlock()

@@ -14,8 +14,7 @@ const queueTimeout = 6 * time.Second
 
 // lockInTurn has A lock and unlock, and then B lock.
 func lockInTurn(s *scenario) outcome {
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	s.unlock(a)
 	return s.lockFree(b, "the second process")
@@ -24,8 +23,7 @@ func lockInTurn(s *scenario) outcome {
 // crashWhileWaiting crashes a waiter in the queue. Then the holder unlocks, and
 // another process waits.
 func crashWhileWaiting(s *scenario) outcome {
-	key, crashing := s.newKey(), s.startProcess()
-	a, b, c := s.newMutex(key), s.newMutexIn(crashing, key), s.newMutex(key)
+	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan struct{})
@@ -33,10 +31,10 @@ func crashWhileWaiting(s *scenario) outcome {
 		defer close(done)
 		_, _ = b.TryLock(ctx, longLease)
 	}()
-	for crashing.commandCount() < 2 { // the second command follows the queue entry
+	for b.commandCount() < 2 { // the second command follows the queue entry
 		time.Sleep(time.Millisecond)
 	}
-	crashing.crashBefore(1)
+	b.crashBefore(1)
 	cancel()
 	<-done
 	s.unlock(a)
@@ -47,12 +45,11 @@ func crashWhileWaiting(s *scenario) outcome {
 // other. It counts ZooKeeper's requests.
 func handOver(s *scenario) outcome {
 	const waiters = 16
-	key := s.newKey()
-	a := s.newMutex(key)
+	a := s.newProcess()
 	s.lock(a, longLease)
 	var done errgroup.Group
 	for range waiters {
-		m := s.newMutex(key)
+		m := s.newProcess()
 		done.Go(func() error {
 			ok, err := m.TryLock(s.ctx, longLease)
 			if !ok {
@@ -88,13 +85,12 @@ func (s *scenario) awaitWatches(n int) {
 	}
 }
 
-// lockFree has m lock a free lock within queueTimeout. name is the process in
-// the outcome's text.
-func (s *scenario) lockFree(m mutex, name string) outcome {
+// lockFree has p lock a free lock within queueTimeout, which the outcome calls name.
+func (s *scenario) lockFree(p *process, name string) outcome {
 	ctx, cancel := context.WithTimeout(s.ctx, queueTimeout)
 	defer cancel()
 	start := time.Now()
-	ok, err := m.TryLock(ctx, longLease)
+	ok, err := p.TryLock(ctx, longLease)
 	if ok {
 		return held("%s locked after %d ms", name, time.Since(start).Milliseconds())
 	}

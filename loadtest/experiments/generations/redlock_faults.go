@@ -6,7 +6,7 @@ import "time"
 // connections but sends no reply.
 func hangNode(s *scenario) outcome {
 	const lease = time.Second
-	m := s.newMutex(s.newKey())
+	m := s.newProcess()
 	s.redis[2].Pause()
 	defer s.redis[2].Resume()
 	start := time.Now()
@@ -22,8 +22,8 @@ func hangNode(s *scenario) outcome {
 // it gets the lock.
 func delayNode(s *scenario) outcome {
 	const lease = 1500 * time.Millisecond
-	key, last := s.newKey(), s.redis[len(s.redis)-1]
-	a, b := s.newMutex(key), s.newMutex(key)
+	last := s.redis[len(s.redis)-1]
+	a, b := s.newProcess(), s.newProcess()
 	last.Pause()
 	defer time.AfterFunc(lease*4/5, last.Resume).Stop()
 	defer last.Resume()
@@ -38,12 +38,12 @@ func delayNode(s *scenario) outcome {
 	return held("A counts its lease from before its first request; B locked after that")
 }
 
-// leaseDeadline returns the end of the lease as the holder of m computes it.
+// leaseDeadline returns the end of the lease as its holder computes it.
 // The articles' locks return no deadline, so their holder counts the whole
 // lease from the moment TryLock returned.
-func leaseDeadline(m mutex, lease time.Duration) time.Time {
-	if m, ok := recorded(m).(interface{ Deadline() time.Time }); ok {
-		return m.Deadline()
+func leaseDeadline(p *process, lease time.Duration) time.Time {
+	if m, ok := p.mutex.(*clientMutex); ok {
+		return m.last().Deadline()
 	}
 	return time.Now().Add(lease)
 }

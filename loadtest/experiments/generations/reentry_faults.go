@@ -4,8 +4,7 @@ import "time"
 
 // lockTwice has A lock twice and unlock once.
 func lockTwice(s *scenario) outcome {
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	s.lock(a, longLease)
 	s.unlock(a)
@@ -21,8 +20,8 @@ func lockTwice(s *scenario) outcome {
 // for the sales count within. B orders as soon as it gets the lock.
 func orderUnderLock(s *scenario) outcome {
 	const initial = 100
-	key, sales := s.newKey(), 0
-	a, b := s.newMutex(key), s.newMutex(key)
+	sales := 0
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	const left = initial - 1 // A has read the stock
 	if !s.tryLock(a, longLease) {
@@ -49,8 +48,7 @@ func orderUnderLock(s *scenario) outcome {
 
 // retryAfterRefusal has B try to lock twice while A holds the lock.
 func retryAfterRefusal(s *scenario) outcome {
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	if s.tryLock(b, longLease) {
 		return broke("B's first attempt succeeded")
@@ -65,11 +63,10 @@ func retryAfterRefusal(s *scenario) outcome {
 // lock.
 func reenterAfterExpiry(s *scenario) outcome {
 	const lease = 300 * time.Millisecond
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, lease)
 	time.Sleep(lease)
-	s.waitExpired(s.redis[0], key)
+	s.waitExpired(s.redis[0])
 	s.lock(b, longLease)
 	if s.tryLock(a, longLease) {
 		return broke("A re-entered the lock that B holds")

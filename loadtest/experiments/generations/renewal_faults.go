@@ -18,14 +18,13 @@ func loseRenewal(s *scenario) outcome {
 // loseRenewals fails all renewals of A. B tries until it locks.
 func loseRenewals(s *scenario) outcome {
 	const lease = time.Second
-	key, p := s.newKey(), s.startProcess()
-	a, b := s.newMutexIn(p, key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, lease)
-	p.cutOff()
+	a.cutOff()
 	for s.err == nil && !s.tryLock(b, lease) {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if told, ok := recorded(a).(interface{ Err() error }); ok && told.Err() != nil {
+	if m, ok := a.mutex.(*clientMutex); ok && m.last().Err() != nil {
 		return held("A knew of its loss before B locked")
 	}
 	return broke("B locked, and nothing has told A")
@@ -35,12 +34,11 @@ func loseRenewals(s *scenario) outcome {
 // lock for three leases.
 func renewAfterExpiry(s *scenario) outcome {
 	const lease = time.Second
-	key, crashing := s.newKey(), s.startProcess()
-	a, b, c := s.newMutex(key), s.newMutexIn(crashing, key), s.newMutex(key)
+	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, lease)
-	s.expireLease(key)
+	s.expireLease()
 	s.lock(b, lease)
-	crashing.crashBefore(1)
+	b.crashBefore(1)
 	for start := time.Now(); time.Since(start) < 3*lease && s.err == nil; time.Sleep(10 * time.Millisecond) {
 		if s.tryLock(c, lease) {
 			return held("C locked %.1f leases after B's crash", time.Since(start).Seconds()/lease.Seconds())

@@ -24,19 +24,20 @@ func held(format string, args ...any) outcome  { return outcome{false, fmt.Sprin
 // longLease is longer than any scenario.
 const longLease = time.Minute
 
-// A scenario injects one fault into one generation, on servers of its own.
+// A scenario injects one fault into one generation, on servers of its own. Its processes
+// contend for one key at a time, of which the timeline is.
 // err is the error of the first step that failed. The outcome of a scenario with
 // an error means nothing.
 type scenario struct {
+	*timeline
 	ctx        context.Context
 	lab        *lab.Lab
 	generation generation
 	redis      []*lab.Redis
 	zookeeper  *lab.ZooKeeper
 	store      *fencedStore
-	processes  []*process
 	keys       int
-	timeline   *timeline // of the last key
+	closes     []func()
 	err        error
 }
 
@@ -51,11 +52,12 @@ func runScenario(
 	if err := s.startServers(); err != nil {
 		return outcome{}, nil, err
 	}
+	s.nextKey()
 	o := inject(s)
 	if s.err != nil {
 		return o, nil, s.err
 	}
-	return o, s.timeline.lanes(), nil
+	return o, s.lanes(), nil
 }
 
 func (s *scenario) startServers() (err error) {
@@ -74,13 +76,8 @@ func (s *scenario) startServers() (err error) {
 }
 
 func (s *scenario) close() {
-	for _, p := range s.processes {
-		for _, end := range p.sessions {
-			end()
-		}
-		for _, node := range p.nodes {
-			_ = node.Close()
-		}
+	for _, end := range s.closes {
+		end()
 	}
 	for _, r := range s.redis {
 		r.Kill()
@@ -97,21 +94,27 @@ func (s *scenario) check(err error) {
 	}
 }
 
-// startProcess connects a process to the current servers. Its clients do not
+// nextKey begins with another key.
+func (s *scenario) nextKey() {
+	s.keys++
+	s.timeline = newTimeline(fmt.Sprintf("redis_lock:%d", s.keys))
+}
+
+// newProcess connects a process to the current servers. Its clients do not
 // retry commands, like the articles' clients.
-func (s *scenario) startProcess() *process {
-	p := &process{thread: 1}
+func (s *scenario) newProcess() *process {
+	p := &process{key: s.key, timeline: s.timeline, name: string(rune('A' + len(s.processes)))}
 	if s.zookeeper != nil {
 		p.zookeeper = s.zookeeper.Address
 	}
 	for _, r := range s.redis {
-		p.nodes = append(p.nodes, s.dial(r))
-	}
-	for _, node := range p.nodes {
+		node := s.dial(r)
 		s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
 		node.AddHook(p)
+		p.nodes = append(p.nodes, node)
 	}
-	s.processes = append(s.processes, p)
+	p.mutex = s.generation.newMutex(p)
+	s.processes, s.closes = append(s.processes, p), append(s.closes, p.close)
 	return p
 }
 
@@ -124,38 +127,21 @@ func (s *scenario) dial(r *lab.Redis) *redis.Client {
 	return redis.NewClient(opts)
 }
 
-// newMutex opens key in a process of its own.
-func (s *scenario) newMutex(key string) mutex {
-	return s.newMutexIn(s.startProcess(), key)
-}
-
-// newMutexIn opens key in p.
-func (s *scenario) newMutexIn(p *process, key string) mutex {
-	p.timeline = s.timeline
-	return s.timeline.record(s.generation.newMutex(p, key))
-}
-
-func (s *scenario) newKey() string {
-	s.keys++
-	s.timeline = newTimeline()
-	return fmt.Sprintf("redis_lock:%d", s.keys)
-}
-
-// tryLock calls m.TryLock once and reports whether it locked.
-func (s *scenario) tryLock(m mutex, ttl time.Duration) bool {
-	ok, err := m.TryLock(s.ctx, ttl)
+// tryLock calls p.TryLock once and reports whether it locked.
+func (s *scenario) tryLock(p *process, ttl time.Duration) bool {
+	ok, err := p.TryLock(s.ctx, ttl)
 	s.check(err)
 	return ok
 }
 
-// lock locks m, which must be free.
-func (s *scenario) lock(m mutex, ttl time.Duration) {
-	if !s.tryLock(m, ttl) {
+// lock has p lock the key, which must be free.
+func (s *scenario) lock(p *process, ttl time.Duration) {
+	if !s.tryLock(p, ttl) {
 		s.check(errors.New("a free lock was refused"))
 	}
 }
 
-func (s *scenario) unlock(m mutex) { s.check(m.Unlock(s.ctx)) }
+func (s *scenario) unlock(p *process) { s.check(p.Unlock(s.ctx)) }
 
 // withClient calls f with a client of r that belongs to no process.
 func (s *scenario) withClient(r *lab.Redis, f func(rdb *redis.Client) error) {
@@ -164,31 +150,31 @@ func (s *scenario) withClient(r *lab.Redis, f func(rdb *redis.Client) error) {
 	s.check(f(rdb))
 }
 
-// neverExpires reports whether key exists and has no TTL.
-func (s *scenario) neverExpires(key string) (noTTL bool) {
+// neverExpires reports whether the key exists and has no TTL.
+func (s *scenario) neverExpires() (noTTL bool) {
 	s.withClient(s.redis[0], func(rdb *redis.Client) error {
-		ttl, err := rdb.PTTL(s.ctx, key).Result()
+		ttl, err := rdb.PTTL(s.ctx, s.key).Result()
 		noTTL = ttl == -1 // go-redis returns -1 ns here, not -1 ms
 		return err
 	})
 	return noTTL
 }
 
-// expireLease ends key's lease on every server, as if its time had passed there.
+// expireLease ends the key's lease on every server, as if its time had passed there.
 // The process's clock does not advance.
-func (s *scenario) expireLease(key string) {
-	s.timeline.fault("the lease expires at the server")
+func (s *scenario) expireLease() {
+	s.fault("the lease expires at the server")
 	for _, r := range s.redis {
-		s.withClient(r, func(rdb *redis.Client) error { return rdb.PExpire(s.ctx, key, time.Millisecond).Err() })
-		s.waitExpired(r, key)
+		s.withClient(r, func(rdb *redis.Client) error { return rdb.PExpire(s.ctx, s.key, time.Millisecond).Err() })
+		s.waitExpired(r)
 	}
 }
 
-// waitExpired waits until key does not exist on r.
-func (s *scenario) waitExpired(r *lab.Redis, key string) {
+// waitExpired waits until the key does not exist on r.
+func (s *scenario) waitExpired(r *lab.Redis) {
 	s.withClient(r, func(rdb *redis.Client) error {
 		for {
-			n, err := rdb.Exists(s.ctx, key).Result()
+			n, err := rdb.Exists(s.ctx, s.key).Result()
 			if err != nil || n == 0 {
 				return err
 			}

@@ -12,10 +12,9 @@ import (
 
 // pauseBeforeWriting pauses the holder past its lease. Then the holder writes.
 func pauseBeforeWriting(s *scenario) outcome {
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
-	s.expireLease(key)
+	s.expireLease()
 	return s.writeBoth(a, true, b)
 }
 
@@ -29,32 +28,29 @@ func stepClock(s *scenario) outcome {
 	}
 	s.redis[0].Kill()
 	s.redis[0] = stepped.Redis
-	key := s.newKey()
-	a, b := s.newMutex(key), s.newMutex(key)
+	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
-	s.timeline.fault("the server's clock steps past the lease")
+	s.fault("the server's clock steps past the lease")
 	s.check(stepped.Step(2 * longLease))
 	return s.writeBoth(a, true, b)
 }
 
 // failOver promotes a replica that has not received the lock.
 func failOver(s *scenario) outcome {
-	key := s.newKey()
 	replica := s.startReplica()
 	if s.err != nil {
 		return outcome{}
 	}
 	s.disconnect(replica)
-	a := s.newMutex(key)
+	a := s.newProcess()
 	ok := s.tryLock(a, longLease)
 	s.promote(replica)
-	return s.writeBoth(a, ok, s.newMutex(key))
+	return s.writeBoth(a, ok, s.newProcess())
 }
 
 // failOverTwice is what an article fears of Sentinel: the master A crashes, then B,
 // which took its place, and neither had replicated its lock.
 func failOverTwice(s *scenario) outcome {
-	key := s.newKey()
 	replicas := []*lab.Redis{s.startReplica(), s.startReplica()}
 	if s.err != nil {
 		return outcome{}
@@ -63,14 +59,14 @@ func failOverTwice(s *scenario) outcome {
 		r.Pause()
 	}
 	s.disconnect(replicas[0])
-	a := s.newMutex(key)
+	a := s.newProcess()
 	if !s.tryLock(a, longLease) {
 		return held("A is refused: no replica has its lock")
 	}
-	holders := []mutex{a}
+	holders := []*process{a}
 	for _, r := range replicas {
 		s.promote(r)
-		if next := s.newMutex(key); s.tryLock(next, longLease) {
+		if next := s.newProcess(); s.tryLock(next, longLease) {
 			holders = append(holders, next)
 		}
 	}
@@ -79,11 +75,11 @@ func failOverTwice(s *scenario) outcome {
 
 // writeBoth has B write if B gets the lock, and then A if locked says that A has
 // the lock.
-func (s *scenario) writeBoth(a mutex, locked bool, b mutex) outcome {
+func (s *scenario) writeBoth(a *process, locked bool, b *process) outcome {
 	if !locked {
 		return held("A is refused: no replica has its lock")
 	}
-	holders := []mutex{a}
+	holders := []*process{a}
 	if s.tryLock(b, longLease) {
 		holders = append(holders, b)
 	}
@@ -91,7 +87,7 @@ func (s *scenario) writeBoth(a mutex, locked bool, b mutex) outcome {
 }
 
 // writeLatestFirst has the holders write, A last.
-func (s *scenario) writeLatestFirst(holders []mutex) outcome {
+func (s *scenario) writeLatestFirst(holders []*process) outcome {
 	last := len(holders) - 1
 	if last == 0 {
 		return held("the others are refused: the other nodes have A's lock")
@@ -112,10 +108,10 @@ func (s *scenario) writeLatestFirst(holders []mutex) outcome {
 // holderName returns the name of the i-th holder: A, B, C.
 func holderName(i int) string { return string(rune('A' + i)) }
 
-// fenceOf returns the fence of m's lease, or 0 if m has none.
-func fenceOf(m mutex) uint64 {
-	if f, ok := recorded(m).(interface{ Fence() uint64 }); ok {
-		return f.Fence()
+// fenceOf returns the fence of p's lease, or 0 if it has none.
+func fenceOf(p *process) uint64 {
+	if m, ok := p.mutex.(*clientMutex); ok {
+		return m.last().Fence()
 	}
 	return 0
 }
@@ -152,7 +148,7 @@ func (s *scenario) disconnect(r *lab.Redis) {
 
 // promote kills the first Redis and makes r the master.
 func (s *scenario) promote(r *lab.Redis) {
-	s.timeline.fault("the master crashes, and its replica becomes master")
+	s.fault("the master crashes, and its replica becomes master")
 	s.redis[0].Kill()
 	s.redis[0] = r
 	r.Resume()
