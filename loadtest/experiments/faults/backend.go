@@ -17,20 +17,18 @@ import (
 
 // A backend is what a lock keeps its keys in.
 type backend struct {
-	name     string
-	nodes    int
-	variable string // the holder's, with the addresses of the nodes
-	start    func(ctx context.Context, l *lab.Lab) (node, error)
-	durable  bool // a node that is killed and restarted has its data
-	forgets  bool // its nodes have forget
-	evicts   bool // its nodes have evict
-	steps    bool // its nodes have step
-	majority bool // a majority of its nodes is enough
+	name      string
+	nodes     int
+	variable  string // the holder's, with the addresses of the nodes
+	start     func(ctx context.Context, l *lab.Lab) (node, error)
+	durable   bool // a node that is killed and restarted has its data
+	majority  bool // a majority of its nodes is enough
+	failsOver bool // another node may take the place of one, without its locks
 	// ensemble starts nodes that elect a leader, instead of start.
 	ensemble func(l *lab.Lab) (*lab.Ensemble, error)
 }
 
-// A node is one server of a backend.
+// A node is one server of a backend. What it cannot do is nil.
 type node struct {
 	*lab.Server
 	network, address string
@@ -70,44 +68,41 @@ func (b *backend) openEnsemble(l *lab.Lab) (nodes []node, err error) {
 	return nodes, nil
 }
 
+// The variables with the addresses.
+const (
+	redisAddrs     = "REDIS_ADDRS"
+	etcdAddrs      = "ETCD_ADDRS"
+	zookeeperAddrs = "ZOOKEEPER_ADDRS"
+)
+
 // The backends.
 var (
-	oneRedis = &backend{
-		name: "Redis", nodes: 1, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
-		evicts: true,
-	}
-	fiveRedis = &backend{
-		name: "five Redis", nodes: 5, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
-		evicts: true, majority: true,
-	}
+	oneRedis  = &backend{name: "Redis", nodes: 1, variable: redisAddrs, start: startRedis, failsOver: true}
+	fiveRedis = &backend{name: "five Redis", nodes: 5, variable: redisAddrs, start: startRedis, failsOver: true,
+		majority: true}
 	// A lock over three takes all of them.
-	threeRedis = &backend{
-		name: "three Redis", nodes: 3, variable: "REDIS_ADDRS", start: startRedis, forgets: true, steps: true,
-		evicts: true,
-	}
+	threeRedis = &backend{name: "three Redis", nodes: 3, variable: redisAddrs, start: startRedis, failsOver: true}
 	// The lock needs a replica, which no holder reaches.
-	replicatedRedis = &backend{
-		name: "Redis with a replica", nodes: 1, variable: "REDIS_ADDRS", start: startReplicatedRedis, forgets: true,
-		evicts: true,
-	}
-	mysqlServer = &backend{
-		name: "MySQL", nodes: 1, variable: "MYSQL_ADDR", start: startMySQL, durable: true, forgets: true,
-	}
-	etcdServer      = &backend{name: "etcd", nodes: 1, variable: "ETCD_ADDRS", start: startEtcd, durable: true}
-	zookeeperServer = &backend{
-		name: "ZooKeeper", nodes: 1, variable: "ZOOKEEPER_ADDRS", start: startZooKeeper, durable: true,
-	}
-	threeEtcd = &backend{
-		name: "three etcd", nodes: 3, variable: "ETCD_ADDRS", ensemble: lab.StartEtcdEnsemble, durable: true,
-		majority: true,
-	}
-	threeZooKeeper = &backend{
-		name: "three ZooKeeper", nodes: 3, variable: "ZOOKEEPER_ADDRS", ensemble: lab.StartZooKeeperEnsemble,
-		durable: true, majority: true,
-	}
-	memcachedServer = &backend{
-		name: "memcached", nodes: 1, variable: "MEMCACHED_ADDR", start: startMemcached, forgets: true,
-	}
+	replicatedRedis = &backend{name: "Redis with a replica", nodes: 1, variable: redisAddrs,
+		start: startReplicatedRedis}
+	mysqlServer = &backend{name: "MySQL", nodes: 1, variable: "MYSQL_ADDR", start: startMySQL, durable: true}
+	etcdServer  = &backend{name: "etcd", nodes: 1, variable: etcdAddrs, durable: true,
+		start: starts(lab.StartEtcd, func(e *lab.Server) node {
+			return node{Server: e, network: "unix", address: strings.TrimPrefix(e.Address, "unix://")}
+		})}
+	zookeeperServer = &backend{name: "ZooKeeper", nodes: 1, variable: zookeeperAddrs, durable: true,
+		start: starts(lab.StartZooKeeper, func(z *lab.ZooKeeper) node {
+			return node{Server: z.Server, network: "tcp", address: z.Address}
+		})}
+	threeEtcd = &backend{name: "three etcd", nodes: 3, variable: etcdAddrs, ensemble: lab.StartEtcdEnsemble,
+		durable: true, majority: true}
+	threeZooKeeper = &backend{name: "three ZooKeeper", nodes: 3, variable: zookeeperAddrs,
+		ensemble: lab.StartZooKeeperEnsemble, durable: true, majority: true}
+	memcachedServer = &backend{name: "memcached", nodes: 1, variable: "MEMCACHED_ADDR",
+		start: starts(lab.StartMemcached, func(m *lab.Server) node {
+			return node{Server: m, network: "unix", address: m.Address,
+				forget: func(context.Context) error { return memcache.New(m.Address).FlushAll() }}
+		})}
 	// A holder with servers of its own is only stopped and killed.
 	noServer = &backend{name: "servers of its own", durable: true}
 )
@@ -119,15 +114,22 @@ var backends = map[string]*backend{
 	"none": noServer,
 }
 
-func startRedis(_ context.Context, l *lab.Lab) (node, error) {
-	r, err := lab.StartSteppedRedis(l)
-	if err != nil {
-		return node{}, err
+// starts returns a function that starts a server as a node.
+func starts[S any](start func(*lab.Lab) (S, error), as func(S) node) func(context.Context, *lab.Lab) (node, error) {
+	return func(_ context.Context, l *lab.Lab) (node, error) {
+		s, err := start(l)
+		if err != nil {
+			return node{}, err
+		}
+		return as(s), nil
 	}
+}
+
+var startRedis = starts(lab.StartSteppedRedis, func(r *lab.SteppedRedis) node {
 	n := redisNode(r.Redis)
 	n.step = r.Step
-	return n, nil
-}
+	return n
+})
 
 func redisNode(r *lab.Redis) node {
 	with := func(do func(context.Context, *redis.Client) error) func(context.Context) error {
@@ -209,31 +211,4 @@ func forgetMySQL(ctx context.Context, dsn string) error {
 		_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL %d", id)) // it may have ended
 	}
 	return nil
-}
-
-func startEtcd(_ context.Context, l *lab.Lab) (node, error) {
-	e, err := lab.StartEtcd(l)
-	if err != nil {
-		return node{}, err
-	}
-	return node{Server: e, network: "unix", address: strings.TrimPrefix(e.Address, "unix://")}, nil
-}
-
-func startZooKeeper(_ context.Context, l *lab.Lab) (node, error) {
-	z, err := lab.StartZooKeeper(l)
-	if err != nil {
-		return node{}, err
-	}
-	return node{Server: z.Server, network: "tcp", address: z.Address}, nil
-}
-
-func startMemcached(_ context.Context, l *lab.Lab) (node, error) {
-	m, err := lab.StartMemcached(l)
-	if err != nil {
-		return node{}, err
-	}
-	return node{
-		Server: m, network: "unix", address: m.Address,
-		forget: func(context.Context) error { return memcache.New(m.Address).FlushAll() },
-	}, nil
 }

@@ -174,7 +174,7 @@ func (e *experiment) column(ctx context.Context, c column) error {
 func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 	cell := Cell{Lock: s.name, Kind: s.kind, Keeps: s.keeps, Fault: r.name}
 	if r.absent != nil {
-		cell.Absent = r.absent(s.column)
+		cell.Absent = r.absent(s)
 	}
 	if cell.Absent != "" {
 		return cell, nil

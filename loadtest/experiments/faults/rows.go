@@ -3,8 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
@@ -15,8 +14,8 @@ type row struct {
 	name   string
 	moment moment
 	lasts  time.Duration // between strike and heal
-	strike func(context.Context, *trial) error
-	heal   func(context.Context, *trial) error
+	strike deed
+	heal   deed
 	// loses says that the holder may lose its lock: the fault outlasts the lease, or
 	// the server forgets it.
 	loses loss
@@ -33,9 +32,12 @@ type row struct {
 	// as the row lasts.
 	turns  bool
 	trials int // at most; 0: as many as the run has
-	// absent returns why the row does not apply to c, or nothing.
-	absent func(c column) string
+	// absent returns why the row does not apply to a lock, or nothing. It may be nil.
+	absent func(*site) string
 }
+
+// A deed strikes or heals.
+type deed func(context.Context, *trial) error
 
 // A moment is when a fault strikes.
 type moment string
@@ -75,7 +77,7 @@ var rows = []row{
 	{name: "request of release lost", moment: releasing, lasts: briefly, strike: loseRequest, heal: healNet,
 		breaks: true},
 	{name: "reply of acquire later than the lease", moment: acquiring, lasts: leaseTime + briefly,
-		strike: delayReplies(leaseTime + briefly/2), heal: healNet, loses: expires, breaks: true},
+		strike: delayReplies, heal: healNet, loses: expires, breaks: true},
 	{name: "requests of acquire abandoned", moment: acquiring, lasts: long, strike: dropRequests, heal: healNet,
 		loses: expires, breaks: true},
 
@@ -131,78 +133,68 @@ var rows = []row{
 	{name: "everything at random", lasts: 10 * leaseTime, turns: true, loses: blind, breaks: true, trials: 1},
 }
 
-// onReplies strikes the next requests of the holder to each server.
-func onReplies(f faultproxy.Fault, times int) func(context.Context, *trial) error {
-	return onHolder(func(p *faultproxy.Proxy) { p.Inject(f, "", times) })
+// atProxies does it at the proxies of those holders: 0 is the first.
+func atProxies(do func(*faultproxy.Proxy), holders ...int) deed {
+	return func(_ context.Context, t *trial) error {
+		for _, i := range holders {
+			t.holders[i].each(do)
+		}
+		return nil
+	}
 }
 
-func onHolder(do func(*faultproxy.Proxy)) func(context.Context, *trial) error {
-	return func(_ context.Context, t *trial) error { t.a().each(do); return nil }
-}
+func atHolder(do func(*faultproxy.Proxy)) deed { return atProxies(do, 0) }
 
-func onWaiter(do func(*faultproxy.Proxy)) func(context.Context, *trial) error {
-	return func(_ context.Context, t *trial) error { t.b().each(do); return nil }
-}
-
-func delayReplies(d time.Duration) func(context.Context, *trial) error {
-	return onHolder(func(p *faultproxy.Proxy) { p.DelayReplies(d) })
+// onRequests strikes the next requests of the holder to each server.
+func onRequests(f faultproxy.Fault, times int) deed {
+	return atHolder(func(p *faultproxy.Proxy) { p.Inject(f, "", times) })
 }
 
 var (
-	loseReply    = onReplies(faultproxy.LoseReply, 1)
-	loseRequest  = onReplies(faultproxy.LoseRequest, 1)
-	dropReplies  = onReplies(faultproxy.HangReply, faultproxy.Always)
-	dropRequests = onReplies(faultproxy.HangRequest, faultproxy.Always)
+	loseReply    = onRequests(faultproxy.LoseReply, 1)
+	loseRequest  = onRequests(faultproxy.LoseRequest, 1)
+	dropReplies  = onRequests(faultproxy.HangReply, faultproxy.Always)
+	dropRequests = onRequests(faultproxy.HangRequest, faultproxy.Always)
 
-	resetHolder     = onHolder((*faultproxy.Proxy).Disconnect)
-	resetWaiter     = onWaiter((*faultproxy.Proxy).Disconnect)
-	partitionHolder = onHolder((*faultproxy.Proxy).Partition)
-	partitionWaiter = onWaiter((*faultproxy.Proxy).Partition)
+	delayReplies    = atHolder(func(p *faultproxy.Proxy) { p.DelayReplies(leaseTime + briefly/2) })
+	resetHolder     = atHolder((*faultproxy.Proxy).Disconnect)
+	resetWaiter     = atProxies((*faultproxy.Proxy).Disconnect, 1)
+	partitionHolder = atHolder((*faultproxy.Proxy).Partition)
+	partitionWaiter = atProxies((*faultproxy.Proxy).Partition, 1)
+
+	// slowNetwork makes each request of both holders take 50 ms longer.
+	slowNetwork = atProxies(func(p *faultproxy.Proxy) { p.Delay(50 * time.Millisecond) }, 0, 1)
+	healNet     = atProxies((*faultproxy.Proxy).Heal, 0, 1)
 )
 
-// slowNetwork makes each request of both holders take 50 ms longer.
-func slowNetwork(_ context.Context, t *trial) error {
-	for _, s := range t.holders {
-		s.each(func(p *faultproxy.Proxy) { p.Delay(50 * time.Millisecond) })
+// onNodes does it to the servers that of returns.
+func onNodes(of func(*trial) []node, do func(context.Context, node) error) deed {
+	return func(ctx context.Context, t *trial) error {
+		var errs []error
+		for _, n := range of(t) {
+			errs = append(errs, do(ctx, n))
+		}
+		return errors.Join(errs...)
 	}
-	return nil
 }
 
-func healNet(_ context.Context, t *trial) error {
-	for _, s := range t.holders {
-		s.each((*faultproxy.Proxy).Heal)
-	}
-	return nil
+// does is for what cannot fail.
+func does(do func(node)) func(context.Context, node) error {
+	return func(_ context.Context, n node) error { do(n); return nil }
 }
 
-func stopServers(_ context.Context, t *trial) error {
-	for _, n := range t.nodes {
-		n.Pause()
-	}
-	return nil
-}
+var (
+	stopServers   = onNodes((*trial).allNodes, does(func(n node) { n.Pause() }))
+	resumeServers = onNodes((*trial).allNodes, does(func(n node) { n.Resume() }))
+	killServers   = onNodes((*trial).struckNodes, does(func(n node) { n.Kill() }))
 
-func resumeServers(_ context.Context, t *trial) error {
-	for _, n := range t.nodes {
-		n.Resume()
-	}
-	return nil
-}
+	restartServers = onNodes((*trial).struckNodes, func(_ context.Context, n node) error { return n.Restart() })
+	forgetKeys     = onNodes((*trial).struckNodes, func(ctx context.Context, n node) error { return n.forget(ctx) })
+	evictKeys      = onNodes((*trial).struckNodes, func(ctx context.Context, n node) error { return n.evict(ctx) })
+)
 
-// killServers kills the server, or a minority of them.
-func killServers(_ context.Context, t *trial) error {
-	for _, n := range t.struckNodes() {
-		n.Kill()
-	}
-	return nil
-}
-
-func restartServers(_ context.Context, t *trial) error {
-	var errs []error
-	for _, n := range t.struckNodes() {
-		errs = append(errs, n.Restart())
-	}
-	return errors.Join(errs...)
+func stepClock(d time.Duration) deed {
+	return onNodes((*trial).struckNodes, func(_ context.Context, n node) error { return n.step(d) })
 }
 
 // failOver replaces a server by one that has no keys, as the promotion of a replica
@@ -221,91 +213,33 @@ func failOver(ctx context.Context, t *trial) error {
 	return nil
 }
 
-func forgetKeys(ctx context.Context, t *trial) error {
-	for _, n := range t.struckNodes() {
-		if err := n.forget(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func evictKeys(ctx context.Context, t *trial) error {
-	for _, n := range t.struckNodes() {
-		if err := n.evict(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func stepClock(d time.Duration) func(context.Context, *trial) error {
-	return func(_ context.Context, t *trial) error {
-		for _, n := range t.struckNodes() {
-			if err := n.step(d); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 func stopHolder(_ context.Context, t *trial) error   { t.a().suspend(); return nil }
 func resumeHolder(_ context.Context, t *trial) error { t.a().resume(); return nil }
 func killHolder(_ context.Context, t *trial) error   { t.a().kill(); return nil }
 
-func unlessMajority(c column) string {
-	if !c.backend.majority {
-		return "needs all of its servers"
+// unless returns that a row is absent for why where is does not hold.
+func unless(is func(*site) bool, why string) func(*site) string {
+	return func(s *site) string {
+		if is(s) {
+			return ""
+		}
+		return strings.ReplaceAll(why, "BACKEND", s.backend.name)
 	}
-	return ""
 }
 
-func exceptDurable(c column) string {
-	if !c.backend.durable {
-		return "keeps no data"
-	}
-	return ""
+// nodesThat holds if is holds for the nodes, which are alike.
+func nodesThat(is func(node) bool) func(*site) bool {
+	return func(s *site) bool { return len(s.nodes) > 0 && is(s.nodes[0]) }
 }
 
-func durable(c column) string {
-	if c.backend.durable {
-		return "keeps its data"
-	}
-	return ""
-}
-
-func exceptRedis(c column) string {
-	if !slices.Contains([]*backend{oneRedis, threeRedis, fiveRedis}, c.backend) {
-		return "no failover of this kind"
-	}
-	return ""
-}
-
-func unlessForgets(c column) string {
-	if !c.backend.forgets {
-		return "no command deletes its locks"
-	}
-	return ""
-}
-
-func unlessEvicts(c column) string {
-	if !c.backend.evicts {
-		return fmt.Sprintf("%s evicts no lock here", c.backend.name)
-	}
-	return ""
-}
-
-func exceptOurs(c column) string {
-	if c.kind != ours {
-		return "the protocol has one waiter for each holder"
-	}
-	return ""
-}
-
-func unlessSteps(c column) string {
-	if !c.backend.steps {
-		return fmt.Sprintf("the clock of %s cannot be stepped here", c.backend.name)
-	}
-	return ""
-}
+var (
+	unlessMajority = unless(func(s *site) bool { return s.backend.majority }, "needs all of its servers")
+	exceptDurable  = unless(func(s *site) bool { return s.backend.durable }, "keeps no data")
+	durable        = unless(func(s *site) bool { return !s.backend.durable }, "keeps its data")
+	exceptRedis    = unless(func(s *site) bool { return s.backend.failsOver }, "no failover of this kind")
+	exceptOurs     = unless(func(s *site) bool { return s.kind == ours }, "the protocol has one waiter for each holder")
+	unlessForgets  = unless(nodesThat(func(n node) bool { return n.forget != nil }), "no command deletes its locks")
+	unlessEvicts   = unless(nodesThat(func(n node) bool { return n.evict != nil }), "BACKEND evicts no lock here")
+	unlessSteps    = unless(nodesThat(func(n node) bool { return n.step != nil }),
+		"the clock of BACKEND cannot be stepped here")
+)

@@ -71,6 +71,8 @@ func (t *trial) wait() time.Duration {
 func (t *trial) a() *station { return t.holders[0] }
 func (t *trial) b() *station { return t.holders[1] }
 
+func (t *trial) allNodes() []node { return t.nodes }
+
 // struckNodes returns the server, or less than a majority of several.
 func (t *trial) struckNodes() []node { return t.nodes[:min(len(t.nodes), max(1, (len(t.nodes)-1)/2))] }
 
