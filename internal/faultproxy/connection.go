@@ -7,109 +7,114 @@ import (
 )
 
 // A connection is one connection of a client and the matching one to the
-// server. It is broken once a fault has struck one of its requests, or a
+// server. It is struck once a fault has struck one of its requests, or a
 // partition has dropped a packet of it.
 type connection struct {
 	proxy          *Proxy
 	client, server net.Conn
 
 	mu      sync.Mutex
-	broken  bool
+	struck  bool
 	fault   Fault
-	dropped bool
-	replies *replies // the proxy's own; nil while the server's are forwarded
+	answers [][]byte // the proxy's own, to all requests; nil while the server's are forwarded
 }
 
-func (c *connection) forwardRequests() {
-	defer c.closeAfterPartition()
+func (c *connection) forwardRequests() { c.forward(c.client, c.server, c.fateOfRequest) }
+func (c *connection) forwardReplies()  { c.forward(c.server, c.client, c.fateOfReply) }
+
+// forward forwards what of says, until either side closes the connection. No partition hides
+// from the other side that it has.
+func (c *connection) forward(from, to net.Conn, of func(message []byte) fate) {
+	defer c.close()
+	defer c.proxy.awaitHeal()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := c.client.Read(buf)
+		n, err := from.Read(buf)
 		if err != nil {
 			return
 		}
-		fault, struck, delay := c.proxy.faultFor(buf[:n])
-		time.Sleep(delay)
-		c.proxy.awaitDelivery(buf[:n])
-		if struck {
-			c.setFault(fault)
-		}
-		if c.proxy.dropsRequest(buf[:n]) {
-			c.setDropped()
-			continue
-		}
-		if !c.reply(buf[:n]) {
-			continue
-		}
-		switch broken, fault := c.state(); {
-		case broken && fault == LoseRequest:
+		switch of(buf[:n]) {
+		case ended:
 			return
-		case broken && fault == HangRequest:
+		case dropped:
 			continue
 		}
-		if _, err := c.server.Write(buf[:n]); err != nil {
+		if _, err := to.Write(buf[:n]); err != nil {
 			return
 		}
 	}
 }
 
-func (c *connection) forwardReplies() {
-	defer c.closeAfterPartition()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := c.server.Read(buf)
-		if err != nil {
-			return
-		}
-		time.Sleep(c.proxy.replyDelayed())
-		if c.proxy.Partitioned() {
-			c.setDropped()
-			continue
-		}
-		if c.replied() {
-			continue
-		}
-		switch broken, fault := c.state(); {
-		case broken && fault == LoseReply:
-			return
-		case broken && fault == HangReply:
-			continue
-		}
-		if _, err := c.client.Write(buf[:n]); err != nil {
-			return
+func (c *connection) fateOfRequest(request []byte) fate {
+	time.Sleep(c.proxy.countRequest())
+	if c.partitioned() {
+		return dropped
+	}
+	if r := c.proxy.ruleFor(request); r != nil {
+		if f, decided := r.strike(c, request); decided {
+			return f
 		}
 	}
-}
-
-func (c *connection) setFault(f Fault) {
+	if c.partitioned() || c.answer() {
+		return dropped
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.broken, c.fault = true, f
+	return c.fault.request
 }
 
-func (c *connection) state() (broken bool, f Fault) {
+func (c *connection) fateOfReply([]byte) fate {
+	time.Sleep(c.proxy.replyDelayed())
+	if c.partitioned() {
+		return dropped
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.broken, c.fault
+	if c.answers != nil {
+		return dropped
+	}
+	return c.fault.reply
 }
 
-func (c *connection) setDropped() {
+// partitioned reports whether a partition drops a packet of c.
+func (c *connection) partitioned() bool {
+	is := c.proxy.Partitioned()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dropped = true
+	c.struck = c.struck || is
+	return is
 }
 
-func (c *connection) isBroken() bool {
+func (c *connection) strike(f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.broken || c.dropped
+	c.struck, c.fault = true, f
 }
 
-// closeAfterPartition closes the connection when no partition hides from one
-// side that the other has closed it.
-func (c *connection) closeAfterPartition() {
-	c.proxy.awaitHeal()
-	c.close()
+func (c *connection) isStruck() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.struck
+}
+
+// answerAll replies to a request, and from now on to all, with texts.
+func (c *connection) answerAll(texts [][]byte) {
+	c.mu.Lock()
+	c.answers = texts
+	c.mu.Unlock()
+	c.answer()
+}
+
+// answer reports whether the proxy itself replies to a request.
+func (c *connection) answer() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answers == nil {
+		return false
+	}
+	_, _ = c.client.Write(c.answers[0])
+	c.answers = c.answers[min(1, len(c.answers)-1):]
+	return true
 }
 
 func (c *connection) close() {

@@ -4,7 +4,6 @@
 package faultproxy
 
 import (
-	"bytes"
 	"errors"
 	"maps"
 	"net"
@@ -15,16 +14,16 @@ import (
 
 // A Fault says what happens to one request. A request is what one read from
 // the client returns. That is one command if the client waits for each reply.
-type Fault int
+type Fault struct{ request, reply fate }
 
 // The Lose faults close the connection, so that the client gets an error. The
 // Hang faults leave it open and forward nothing on it any more, so that the
 // client has to time out.
-const (
-	LoseRequest Fault = iota // the server does not get the request
-	LoseReply                // the server gets the request, the client gets no reply
-	HangRequest              // as LoseRequest, with the connection left open
-	HangReply                // as LoseReply, with the connection left open
+var (
+	LoseRequest = Fault{request: ended}   // the server does not get the request
+	LoseReply   = Fault{reply: ended}     // the server gets the request, the client gets no reply
+	HangRequest = Fault{request: dropped} // as LoseRequest, with the connection left open
+	HangReply   = Fault{reply: dropped}   // as LoseReply, with the connection left open
 )
 
 // Faults maps the name of every Fault to the Fault.
@@ -43,16 +42,12 @@ type Proxy struct {
 	network     string
 	target      string
 	connections map[*connection]bool
-	fault       Fault
-	match       []byte
-	times       int
-	hits        int
+	rules       []*rule
+	injected    *rule // by Inject
 	requests    int
 	delay       time.Duration // of requests
 	replyDelay  time.Duration
-	partition   partition
-	hold        *HeldRequest
-	replies     []*replies
+	healed      chan struct{} // closed when the partition ends; nil if there is none
 }
 
 // New listens on a free loopback port and forwards connections to the server
@@ -75,7 +70,13 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 func (p *Proxy) Inject(f Fault, match string, times int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault, p.match, p.times, p.hits = f, []byte(match), times, 0
+	if p.injected != nil {
+		p.injected.times = 0
+	}
+	p.injected = p.add(match, times, true, func(c *connection, _ []byte) (fate, bool) {
+		c.strike(f)
+		return forwarded, false
+	})
 }
 
 // Delay makes every request wait for d before it is forwarded.
@@ -110,10 +111,18 @@ func (p *Proxy) Retarget(network, target string) {
 // connections that were struck by the fault or lost packets.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
-	p.times, p.delay, p.replyDelay = 0, 0, 0
-	p.partition.end()
+	p.delay, p.replyDelay = 0, 0
+	for _, r := range p.rules {
+		if r.heals {
+			r.times = 0
+		}
+	}
+	if p.healed != nil {
+		close(p.healed)
+		p.healed = nil
+	}
 	p.mu.Unlock()
-	p.closeConnections((*connection).isBroken)
+	p.closeConnections((*connection).isStruck)
 }
 
 // Disconnect closes all connections. Clients may connect again.
@@ -125,7 +134,18 @@ func (p *Proxy) Disconnect() {
 func (p *Proxy) Hits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.hits
+	if p.injected == nil {
+		return 0
+	}
+	return p.injected.hits
+}
+
+// countRequest counts a request, and returns how long it has to wait.
+func (p *Proxy) countRequest() (delay time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests++
+	return p.delay
 }
 
 // Requests returns how many requests clients have sent, whatever became of them.
@@ -143,8 +163,7 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// closeConnections does not hold the proxy's mutex while it looks at a connection,
-// which holds its own mutex while it asks the proxy for a reply.
+// closeConnections closes those that match.
 func (p *Proxy) closeConnections(matches func(*connection) bool) {
 	p.mu.Lock()
 	connections := slices.Collect(maps.Keys(p.connections))
@@ -188,20 +207,4 @@ func (p *Proxy) forward(client net.Conn) {
 	p.mu.Lock()
 	delete(p.connections, c)
 	p.mu.Unlock()
-}
-
-// faultFor returns the fault that strikes request, if one does, and the delay
-// that request has to wait for.
-func (p *Proxy) faultFor(request []byte) (f Fault, struck bool, delay time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.requests++
-	if p.times == 0 || !bytes.Contains(request, p.match) {
-		return 0, false, p.delay
-	}
-	p.hits++
-	if p.times > 0 {
-		p.times--
-	}
-	return p.fault, true, p.delay
 }

@@ -145,7 +145,8 @@ func (s *stress) disturbAny(context.Context) {
 	if rand.N(4) == 0 {
 		proxy.Disconnect()
 	} else {
-		proxy.Inject(faultproxy.Fault(rand.IntN(2)), commitBatch, 1) // LoseRequest or LoseReply
+		lost := []faultproxy.Fault{faultproxy.LoseRequest, faultproxy.LoseReply}
+		proxy.Inject(lost[rand.IntN(len(lost))], commitBatch, 1)
 	}
 	time.Sleep(rand.N(200 * time.Millisecond))
 }
