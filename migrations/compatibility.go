@@ -131,7 +131,8 @@ func markAs(ctx context.Context, conn *sql.Conn, version, oldest int) error {
 	if _, err := conn.ExecContext(ctx, create); err != nil {
 		return err
 	}
-	_, err := conn.ExecContext(ctx, `REPLACE INTO schema_compatibility (version, oldest) VALUES (?, ?)`, version, oldest)
+	const q = `INSERT INTO schema_compatibility (version, oldest) VALUES (?, ?) ON DUPLICATE KEY UPDATE oldest = ?`
+	_, err := conn.ExecContext(ctx, q, version, oldest, oldest)
 	return err
 }
 

@@ -110,8 +110,8 @@ func runOnce(ctx context.Context, db *sql.DB, step int) error {
 // has a lock of its own, but waits for it for 10 seconds only, and does not hold
 // it while a dirty version is repaired.
 func lock(ctx context.Context, conn *sql.Conn) error {
-	const q = `SELECT COALESCE(GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 1), 0)`
-	for locked := false; !locked; {
+	const q = `SELECT GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 1)` // vtgate has it in no expression
+	for locked := (sql.NullBool{}); !locked.Bool; {
 		if err := conn.QueryRowContext(ctx, q).Scan(&locked); err != nil {
 			return err
 		}
