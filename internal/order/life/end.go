@@ -116,8 +116,8 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	if s.lab != nil { // as a shop does that sets a status
 		condition, insert = `TRUE`, `INSERT IGNORE`
 	}
-	q, args := deleteStatement(all)
-	deleted, err := execute(ctx, conn, q+` WHERE `+condition, args...)
+	q, args := deleteStatement(all, condition)
+	deleted, err := execute(ctx, conn, q, args...)
 	if err != nil {
 		return fmt.Errorf("delete orders: %w", err)
 	}
@@ -138,14 +138,20 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	return giveBack(ctx, conn, all)
 }
 
-// deleteStatement returns the DELETE of orders o, without its condition. The join looks
-// each up by its id, as that of package commit does.
-func deleteStatement(all []ending) (q string, args []any) {
+// deleteStatement returns the DELETE of orders o on a condition. The join looks each up by
+// its id, as that of package commit does. One order is found without it: vtgate has no such
+// join, and finds the shard by the coupon.
+func deleteStatement(all []ending, condition string) (q string, args []any) {
+	if len(all) == 1 {
+		q = `DELETE o FROM coupon_orders AS o WHERE o.id = ? AND o.coupon_id = ? AND ` + condition
+		return q, []any{all[0].ID, all[0].CouponID}
+	}
 	for _, o := range all {
 		args = append(args, o.ID)
 	}
 	ids := `SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(all)-1)
-	return `DELETE o FROM (` + ids + `) ending STRAIGHT_JOIN coupon_orders o ON o.id = ending.id`, args
+	q = `DELETE o FROM (` + ids + `) ending STRAIGHT_JOIN coupon_orders o ON o.id = ending.id WHERE ` + condition
+	return q, args
 }
 
 // giveBack adds the units of orders to the stocks of their segments, in the order in
