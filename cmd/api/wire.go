@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,7 +42,7 @@ type service struct {
 
 	traces               trace.TracerProvider // nil if they are off
 	db, batches, probeDB *sqlx.DB             // probes have pools of their own: under load, too, the instance is ready
-	standalone           atomic.Bool          // see connect.DetectCluster
+	server               connect.Server       // of batches
 	rdb, probeRDB        redis.UniversalClient
 	metrics              *prometheus.Registry
 	counts               *observe.Claims
@@ -93,7 +92,7 @@ func (s *service) openPools() error {
 	dsn, traced := s.cfg.MySQLDSN, observe.TraceMySQL(s.traces)
 	s.db = s.mysql(dsn, s.cfg.MySQLConns, connect.OpenBy(labOpen(s.cfg, traced)), connect.ShortTransactions)
 	s.batches = s.mysql(dsn, s.cfg.MySQLConns, connect.OpenBy(traced), connect.MultiStatements,
-		connect.BriefLockWaits, connect.DetectCluster(&s.standalone))
+		connect.BriefLockWaits, connect.Detect(&s.server))
 	s.probeDB = s.mysql(dsn, 1, connect.ForProbes)
 	s.rdb, s.probeRDB = s.redis(s.cfg.RedisURL, s.cfg.RedisConns), s.redis(s.cfg.RedisURL, 1)
 	if s.err != nil {
@@ -117,8 +116,9 @@ func (s *service) openLocks() (err error) {
 func (s *service) openClaims() error {
 	s.counts = observe.NewClaims(s.metrics)
 	committer, err := commit.New(s.cfg.Strategy(), commit.Config{
-		DB: s.db, BatchDB: s.batches, Standalone: s.standalone.Load, Outbox: events.Outbox(s.cfg.Events),
-		Counted: s.cfg.Lacks("number"), Ended: s.counts.Ended, Tracer: tracing.New(s.traces),
+		DB: s.db, BatchDB: s.batches, Standalone: s.server.Standalone, Sharded: s.server.Sharded,
+		Outbox: events.Outbox(s.cfg.Events), Counted: s.cfg.Lacks("number"), Ended: s.counts.Ended,
+		Tracer: tracing.New(s.traces),
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,16 +16,16 @@ import (
 // connector opens the connections of a pool.
 type connector struct {
 	driver.Connector
-	timeout    time.Duration
-	lockWait   string       // see settings
-	shortIdle  bool         // see settings
-	standalone *atomic.Bool // see DetectCluster
-	pool       *sqlx.DB
-	conns      int          // of the pool, at most
-	opening    atomic.Int32 // calls of Connect
-	account    *Account     // nil if the pool is alone
-	making     sync.Mutex   // held by makeDo
-	regrow     *time.Timer  // ends shrink
+	timeout   time.Duration
+	lockWait  string  // see settings
+	shortIdle bool    // see settings
+	server    *Server // see Detect
+	pool      *sqlx.DB
+	conns     int          // of the pool, at most
+	opening   atomic.Int32 // calls of Connect
+	account   *Account     // nil if the pool is alone
+	making    sync.Mutex   // held by makeDo
+	regrow    *time.Timer  // ends shrink
 }
 
 // errNotConnected is wrapped by every error of opening a connection: the server is away,
@@ -59,8 +58,8 @@ func (c *connector) open(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	err = c.prepare(ctx, conn.(driver.ExecerContext))
-	if err == nil && c.standalone != nil {
-		err = c.detectCluster(ctx, conn.(driver.QueryerContext))
+	if err == nil && c.server != nil {
+		err = c.detect(ctx, conn.(driver.QueryerContext))
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -72,8 +71,15 @@ func (c *connector) open(ctx context.Context) (driver.Conn, error) {
 // server, its init_connect or the DSN made of it.
 func (c *connector) prepare(ctx context.Context, conn driver.ExecerContext) error {
 	err := setVariables(ctx, conn)
+	var version string
 	if err == nil {
-		err = verifyVariables(ctx, conn.(driver.QueryerContext))
+		version, err = verifyVariables(ctx, conn.(driver.QueryerContext))
+	}
+	if err == nil && isVTGate(version) {
+		err = c.prepareSharded(ctx, conn)
+	}
+	if err == nil && c.server != nil {
+		c.server.sharded.Store(isVTGate(version))
 	}
 	switch {
 	case err != nil:
@@ -123,24 +129,4 @@ func (c *connector) limitIdle(ctx context.Context, conn driver.ExecerContext) er
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok
-}
-
-// detectCluster stores whether conn's server is standalone. A server that does not
-// tell is taken for a member of a cluster.
-func (c *connector) detectCluster(ctx context.Context, conn driver.QueryerContext) error {
-	const q = `SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_group_name') AND Value NOT IN ('', 'OFF')`
-	rows, err := conn.QueryContext(ctx, q, nil)
-	if err != nil {
-		c.standalone.Store(false)
-		if isRefused(err) {
-			return nil
-		}
-		return err
-	}
-	err = rows.Next(make([]driver.Value, len(rows.Columns())))
-	c.standalone.Store(errors.Is(err, io.EOF))
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return errors.Join(err, rows.Close())
 }

@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -52,7 +51,7 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 		return nil, fmt.Errorf("MySQL: %w", err)
 	}
 	c := &connector{Connector: base, timeout: cfg.Timeout, lockWait: cfg.lockWait, shortIdle: cfg.shortIdle,
-		standalone: cfg.standalone, conns: conns, account: cfg.account}
+		server: cfg.server, conns: conns, account: cfg.account}
 	db := sqlx.NewDb(cfg.open(c), "mysql")
 	c.pool = db
 	c.regrow = time.AfterFunc(time.Hour, c.grow)
@@ -67,11 +66,11 @@ func MySQL(dsn string, conns int, options ...Option) (*sqlx.DB, error) {
 // settings are what an Option may change.
 type settings struct {
 	*mysql.Config
-	lockWait   string // in seconds; empty: transactions are not limited
-	shortIdle  bool   // the server closes idle connections soon
-	standalone *atomic.Bool
-	open       func(driver.Connector) *sql.DB
-	account    *Account
+	lockWait  string // in seconds; empty: transactions are not limited
+	shortIdle bool   // the server closes idle connections soon
+	server    *Server
+	open      func(driver.Connector) *sql.DB
+	account   *Account
 }
 
 // OpenBy opens the pool by open instead of sql.OpenDB, for libraries that
@@ -118,13 +117,6 @@ const replyTimeout = 15 * time.Second
 func ForMigrations(s *settings) {
 	s.ReadTimeout = cmp.Or(s.ReadTimeout, replyTimeout)
 	s.shortIdle = true
-}
-
-// DetectCluster sets standalone, whenever the pool opens a connection, to whether
-// its server is outside of any Galera cluster or MySQL replication group. In
-// those, another member's transaction may abort one of this server at any time.
-func DetectCluster(standalone *atomic.Bool) Option {
-	return func(s *settings) { s.standalone = standalone }
 }
 
 // ForProbes lets errors of a read-only server reach the caller in the server's own

@@ -74,52 +74,53 @@ func setVariables(ctx context.Context, conn driver.ExecerContext) error {
 // errSession says that statements would not mean on a connection what they say.
 var errSession = errors.New("the server or a proxy gives connections another session than the service sets")
 
-// verifyVariables returns errSession if a variable is not what it was set to, by an
+// verifyVariables returns the server's version, and errSession if a variable is not what it was set to, by an
 // account's or a proxy's rule, or if text does not arrive as it was sent. A proxy that
 // cannot tell a variable is believed, but not about the character sets.
-func verifyVariables(ctx context.Context, conn driver.QueryerContext) error {
+func verifyVariables(ctx context.Context, conn driver.QueryerContext) (version string, err error) {
 	others := slices.Concat(sessionVariables, transactionVariables, []variable{{"sql_log_bin", "1"}})
-	err := verify(ctx, conn, slices.Concat(characterSets, others))
+	version, err = verify(ctx, conn, slices.Concat(characterSets, others))
 	if !isRefused(err) {
-		return err
+		return version, err
 	}
-	if err := verify(ctx, conn, characterSets); err != nil {
-		return err
+	if version, err = verify(ctx, conn, characterSets); err != nil {
+		return version, err
 	}
 	for _, v := range others {
-		if err := verify(ctx, conn, []variable{v}); err != nil && !isRefused(err) {
-			return err
+		if _, err := verify(ctx, conn, []variable{v}); err != nil && !isRefused(err) {
+			return version, err
 		}
 	}
-	return nil
+	return version, nil
 }
 
 // sentText has what escaping and character sets change.
 const sentText = `'\"減減'\減😀`
 
-// verify compares variables, and a text that makes a round trip, in one query.
-func verify(ctx context.Context, conn driver.QueryerContext, variables []variable) error {
-	q := "SELECT ?"
+// verify compares variables, and a text that makes a round trip, in one query. It returns
+// the server's version.
+func verify(ctx context.Context, conn driver.QueryerContext, variables []variable) (version string, err error) {
+	q := "SELECT ?, @@version"
 	for _, v := range variables {
 		q += ", " + v.expression()
 	}
 	rows, err := conn.QueryContext(ctx, q, []driver.NamedValue{{Ordinal: 1, Value: sentText}})
 	if err != nil {
-		return err
+		return "", err
 	}
-	row := make([]driver.Value, 1+len(variables))
+	row := make([]driver.Value, 2+len(variables))
 	if err := errors.Join(rows.Next(row), rows.Close()); err != nil {
-		return err
+		return "", err
 	}
 	if text(row[0]) != sentText {
-		return fmt.Errorf("%w: a text arrives as %q", errSession, text(row[0]))
+		return "", fmt.Errorf("%w: a text arrives as %q", errSession, text(row[0]))
 	}
 	for i, v := range variables {
-		if got, want := text(row[1+i]), strings.Trim(v.value, "'"); got != want {
-			return fmt.Errorf("%w: %s is %q instead of %q", errSession, v.name, got, want)
+		if got, want := text(row[2+i]), strings.Trim(v.value, "'"); got != want {
+			return "", fmt.Errorf("%w: %s is %q instead of %q", errSession, v.name, got, want)
 		}
 	}
-	return nil
+	return text(row[1]), nil
 }
 
 // expression reads v. MariaDB 10 names the transaction's variables differently.

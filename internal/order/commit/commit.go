@@ -42,10 +42,13 @@ type Config struct {
 	// connect.MultiStatements. Only GroupCommit needs it.
 	BatchDB *sqlx.DB
 	// Standalone reports whether the server of BatchDB is outside of any cluster;
-	// see connect.DetectCluster. GroupCommit then commits in a single round trip.
+	// see connect.Server. GroupCommit then commits in a single round trip.
 	// Without it, the server is taken for a member.
 	Standalone func() bool
-	Outbox     events.Outbox
+	// Sharded reports whether the server of BatchDB has coupons on several shards. The
+	// transactions of GroupCommit then have orders of one coupon each. Without it, it has not.
+	Sharded func() bool
+	Outbox  events.Outbox
 	// Counted makes the strategies of one transaction per order count the user's orders and
 	// choose the number. It is for the lab.
 	Counted bool
@@ -82,6 +85,9 @@ func New(strategy Strategy, c Config) (order.Committer, error) {
 func (c *Config) setDefaults() {
 	if c.Standalone == nil {
 		c.Standalone = func() bool { return false }
+	}
+	if c.Sharded == nil {
+		c.Sharded = func() bool { return false }
 	}
 	if c.Ended == nil {
 		c.Ended = func(Transaction) {}

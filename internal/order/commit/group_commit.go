@@ -25,7 +25,7 @@ import (
 //
 // A batch has the orders of any number of coupons, so many coupons cost no more
 // transactions than one. A coupon is in one batch at a time, with the orders of all
-// its segments.
+// its segments. On vtgate a batch has the orders of one coupon, which are on one shard.
 //
 // Commit returns when its own order is durable, as with PerClaim. Orders take the
 // stock of their segment in order of arrival. A refused order does not fail its
@@ -35,6 +35,7 @@ type groupCommit struct {
 	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
 	retrySlots *slots.Slots // for batches of one coupon; the remaining connections of db are for reads
 	standalone func() bool  // see Config
+	sharded    func() bool  // see Config
 	outbox     events.Outbox
 	ended      func(Transaction)
 	tracer     tracing.Tracer
@@ -74,7 +75,8 @@ var errClosed = errors.New("the service is shutting down")
 func newGroupCommit(c Config) *groupCommit {
 	return &groupCommit{
 		db: c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
-		standalone: c.Standalone, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer, queues: map[int64]*queue{},
+		standalone: c.Standalone, sharded: c.Sharded, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
+		queues: map[int64]*queue{},
 	}
 }
 

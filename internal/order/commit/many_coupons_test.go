@@ -56,6 +56,40 @@ func TestClaimsOfManyCouponsShareABatch(t *testing.T) {
 	}
 }
 
+// On a sharded database coupons are on different shards, and no transaction has orders of
+// two: from the first connection on, which tells, also if a batch has been taken before it.
+func TestTransactionsOfAShardedDatabaseHaveOneCoupon(t *testing.T) {
+	t.Parallel()
+	for name, unknown := range map[string]int64{"known": 0, "not known before the first connection": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			var asked, transactions, orders atomic.Int64
+			claims := s.Instance(ordertest.WithLocker(lock.None()), func(c *ordertest.Config) {
+				c.Commit.Sharded = func() bool { return asked.Add(1) > unknown }
+				c.Commit.Ended = func(t commit.Transaction) { transactions.Add(1); orders.Add(int64(t.Orders)) }
+			})
+			first, second := s.Coupon(1, 1), s.Coupon(2, 1)
+			release := commit.OccupyWorkers(claims.Committer)
+			results := map[<-chan error]error{}
+			for i, coupons := range [][]int64{{first, second}, {first, second}} {
+				for _, id := range coupons {
+					want := []error{nil, coupon.ErrSoldOut}[i]
+					results[queued(t, t.Context(), claims, int64(i+1), id)] = want
+				}
+			}
+			release()
+			for result, want := range results {
+				ordertest.Expect(t, "a claim", result, want)
+			}
+			claims.Committer.Close()
+			if transactions.Load() != 2 || orders.Load() != 2 {
+				t.Errorf("%d transactions for %d orders of two coupons", transactions.Load(), orders.Load())
+			}
+		})
+	}
+}
+
 // A batch that waits for a locked coupon is split. The coupon is then alone in
 // its batches, and the claims of others wait no more.
 func TestLockedCouponsDelayTheOthersOnce(t *testing.T) {

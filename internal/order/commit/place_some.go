@@ -23,13 +23,13 @@ var errNonePlaced = errors.New("no order placed")
 // placeSome places the orders that can be placed, and refuses the others. It
 // inserts the orders, then decrements the stocks. All instances contend for the
 // coupons' rows; in this order they are locked only until the commit.
-func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
+func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn, sharded bool) error {
 	b.placed, b.refused = nil, map[*pending]error{}
 	inserted, err := b.insertOrders(ctx, conn)
 	if err != nil {
 		return err
 	}
-	b.placed, err = b.decrementStocks(ctx, conn, inserted)
+	b.placed, err = b.decrementStocks(ctx, conn, inserted, sharded)
 	switch {
 	case err != nil:
 		return err
@@ -110,7 +110,7 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 // decrementStocks takes one unit for each inserted order. If a segment does not
 // cover them all, its earliest ones are placed; the others are refused and deleted.
 func (b *batch) decrementStocks(
-	ctx context.Context, conn *sqlx.Conn, inserted []*pending,
+	ctx context.Context, conn *sqlx.Conn, inserted []*pending, sharded bool,
 ) (placed []*pending, err error) {
 	if len(inserted) == 0 {
 		return nil, nil
@@ -132,7 +132,11 @@ func (b *batch) decrementStocks(
 	if len(placed) == 0 {
 		return nil, nil // the rollback removes them
 	}
-	if err := deleteOrders(ctx, conn, late); err != nil {
+	remove := deleteOrders
+	if sharded {
+		remove = deleteEach
+	}
+	if err := remove(ctx, conn, late); err != nil {
 		return nil, err
 	}
 	for _, units := range countUnits(placed) {
@@ -198,6 +202,18 @@ func deleteOrders(ctx context.Context, conn *sqlx.Conn, orders []*pending) error
 	q := `DELETE o FROM (` + late + `) late STRAIGHT_JOIN coupon_orders o ON o.id = late.id`
 	if _, err := conn.ExecContext(ctx, q, ids...); err != nil {
 		return fmt.Errorf("delete orders: %w", err)
+	}
+	return nil
+}
+
+// deleteEach is deleteOrders for vtgate, which has no such join and finds the shard by the
+// coupon.
+func deleteEach(ctx context.Context, conn *sqlx.Conn, orders []*pending) error {
+	const q = `DELETE FROM coupon_orders WHERE id = ? AND coupon_id = ?`
+	for _, p := range orders {
+		if _, err := conn.ExecContext(ctx, q, p.ID, p.CouponID); err != nil {
+			return fmt.Errorf("delete order: %w", err)
+		}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (g *groupCommit) next(done *batch) *batch {
 	defer g.mu.Unlock()
 	g.makeReady(done)
 	b := &batch{outbox: g.outbox}
-	for len(g.ready) > 0 && len(b.orders) < maxBatch {
+	for len(g.ready) > 0 && len(b.orders) < maxBatch && (len(b.parts) == 0 || !g.sharded()) {
 		q := g.ready[0]
 		g.ready[0] = nil
 		g.ready = g.ready[1:]

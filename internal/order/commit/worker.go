@@ -24,7 +24,7 @@ func (g *groupCommit) commitReady() {
 	for b := g.next(nil); b != nil; b = g.next(b) {
 		start := time.Now()
 		err := g.commitShared(b)
-		if transaction.IsConflict(err) {
+		if transaction.IsConflict(err) || errors.Is(err, errSpansShards) {
 			g.split(b)
 			b = nil
 			continue
@@ -40,11 +40,15 @@ func (g *groupCommit) commitReady() {
 func (g *groupCommit) commitShared(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)
 	defer func() { end(err) }()
-	err = b.placeAll(ctx, g.batchDB, g.standalone)
+	err = b.placeAll(ctx, g.batchDB, g.standalone, g.sharded)
 	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
-		err = transaction.Run(ctx, g.batchDB, func(conn *sqlx.Conn) error { return b.placeSome(ctx, conn) })
+		err = g.placeSome(ctx, g.batchDB, b)
 	}
 	return g.settle(ctx, b, err)
+}
+
+func (g *groupCommit) placeSome(ctx context.Context, db *sqlx.DB, b *batch) error {
+	return transaction.Run(ctx, db, func(conn *sqlx.Conn) error { return b.placeSome(ctx, conn, g.sharded()) })
 }
 
 // split commits the parts of a batch each in a transaction of its own. One of their
@@ -83,9 +87,7 @@ func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 		return err
 	}
 	defer g.retrySlots.Release(couponID)
-	return g.settle(ctx, b, transaction.Retry(ctx, func() error {
-		return transaction.Run(ctx, g.db, func(conn *sqlx.Conn) error { return b.placeSome(ctx, conn) })
-	}))
+	return g.settle(ctx, b, transaction.Retry(ctx, func() error { return g.placeSome(ctx, g.db, b) }))
 }
 
 // reply sends each order its result: its verdict if err is nil.

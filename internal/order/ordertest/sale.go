@@ -4,7 +4,6 @@ package ordertest
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,11 +90,12 @@ func (s *Sale) Instance(changes ...func(*Config)) *Instance {
 func (s *Sale) ConfigOn(dsn string, options ...connect.Option) Config {
 	s.T.Helper()
 	db, rdb := labtest.Open(s.T, dsn, connect.ShortTransactions), labtest.Dial(s.T, s.Redis)
-	standalone := new(atomic.Bool)
-	options = append(options, connect.BriefLockWaits, connect.MultiStatements, connect.DetectCluster(standalone))
+	server := new(connect.Server)
+	options = append(options, connect.BriefLockWaits, connect.MultiStatements, connect.Detect(server))
 	return Config{
 		Strategy: commit.GroupCommit,
-		Commit:   commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...), Standalone: standalone.Load},
+		Commit: commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...),
+			Standalone: server.Standalone, Sharded: server.Sharded},
 		Order: order.Config{
 			Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 			Locks: lock.New(redislock.Batched(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
