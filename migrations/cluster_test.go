@@ -14,13 +14,13 @@ import (
 // Named locks are of one node: two processes do not wait for each other.
 func TestUpOnTwoGaleraNodesAtOnce(t *testing.T) {
 	t.Parallel()
-	migrateOnTwoAtOnce(t, labtest.Galera(t, 2).Nodes)
+	migrateOnTwoAtOnce(t, labtest.Group(t, lab.Galera, 2).Members)
 }
 
 // All members of the group accept writes. It refuses SERIALIZABLE transactions.
 func TestUpOnTwoPrimariesOfAGroupAtOnce(t *testing.T) {
 	t.Parallel()
-	migrateOnTwoAtOnce(t, labtest.ReplicationGroup(t, lab.MultiPrimary, 2).Members)
+	migrateOnTwoAtOnce(t, labtest.Group(t, lab.MultiPrimary, 2).Members)
 }
 
 func migrateOnTwoAtOnce(t *testing.T, nodes []*lab.MySQL) {

@@ -93,7 +93,7 @@ func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 	_, prometheus := StartPrometheus(l, "prometheus.yml")
 	_, haproxy := StartHAProxy(l, OneWriter)
 	_, sentinel := startSentinel(l, "")
-	_, galera := startMembers(l, nil, nil)
+	_, galera := startGalera(l, nil, 0, nil)
 	for i, err := range []error{mysql, redis, memcached, etcd, zookeeper, nginx, prometheus, haproxy,
 		sentinel, galera} {
 		if err == nil || !strings.Contains(err.Error(), "is not among what the lab requires") {

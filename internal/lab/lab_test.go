@@ -109,11 +109,11 @@ func startDatabases(l *lab.Lab) ([]*lab.MySQL, error) {
 	if err != nil || runtime.GOOS != "linux" {
 		return []*lab.MySQL{db}, err
 	}
-	g, err := lab.StartGalera(l, 2)
+	g, err := lab.StartGroup(l, lab.Galera, 2)
 	if err != nil {
 		return nil, err
 	}
-	return append(g.Nodes, db), nil
+	return append(g.Members, db), nil
 }
 
 func TestKilledLabLeavesNothingBehind(t *testing.T) {

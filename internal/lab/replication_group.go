@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,78 +11,38 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// A ReplicationGroup is a running MySQL Group Replication: a transaction that one
-// member commits is committed by all.
-type ReplicationGroup struct{ Members []*MySQL }
-
-// GroupMode says which members of a group accept writes.
-type GroupMode string
-
-// In SinglePrimary mode one member accepts writes. When it fails, the others elect
-// another. In MultiPrimary mode all do.
-const (
-	SinglePrimary GroupMode = "single-primary"
-	MultiPrimary  GroupMode = "multi-primary"
+// MySQL Group Replication. In SinglePrimary mode one member accepts writes; when it fails, the
+// others elect another. In MultiPrimary mode all do.
+//
+// A killed member that is restarted joins the others if they are a majority. It is ready when
+// it copies the transactions that it has missed; see AwaitJoined.
+var (
+	SinglePrimary = groupReplication("single-primary", "--group-replication-single-primary-mode=ON",
+		"--group-replication-enforce-update-everywhere-checks=OFF")
+	MultiPrimary = groupReplication("multi-primary", "--group-replication-single-primary-mode=OFF",
+		"--group-replication-enforce-update-everywhere-checks=ON")
 )
 
-// ErrNoGroupReplication says that a server has no plugin for Group Replication.
-var ErrNoGroupReplication = errors.New("the server has no plugin group_replication.so; LAB_MYSQLD may name one that has")
-
-// HasGroupReplication returns an error that wraps ErrNoGroupReplication unless servers
-// like m can form a group.
-func (m *MySQL) HasGroupReplication(ctx context.Context) error {
-	var dir, version string
-	err := m.withDB(func(db *sqlx.DB) error {
-		return db.QueryRowxContext(ctx, "SELECT @@plugin_dir, VERSION()").Scan(&dir, &version)
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "group_replication.so")); err != nil {
-		return fmt.Errorf("%w: %s", ErrNoGroupReplication, version)
-	}
-	return nil
-}
-
-// StartReplicationGroup starts a group of n members, each with args added to its
-// command line, and returns when all are online.
-//
-// A killed member that is restarted joins the others again, if they are a majority. It is
-// ready when it copies the transactions that it has missed; see AwaitOnline.
-func StartReplicationGroup(l *Lab, mode GroupMode, n int, args ...string) (*ReplicationGroup, error) {
-	return withLocalMembers(n, func(members []member) (*ReplicationGroup, error) {
-		return startReplicationGroup(l, mode, members, args)
-	})
-}
-
-// StartReplicationGroupOn is StartReplicationGroup with a member on each of hosts.
-func StartReplicationGroupOn(l *Lab, mode GroupMode, hosts []*Host, args ...string) (*ReplicationGroup, error) {
-	return startReplicationGroup(l, mode, membersOn(hosts), append(args, "--skip-name-resolve"))
-}
-
-func startReplicationGroup(l *Lab, mode GroupMode, members []member, args []string) (*ReplicationGroup, error) {
-	started, err := startEach(len(members), func(i int) (*MySQL, error) {
-		return startGroupMember(l, mode, members, i, args)
-	})
-	g := &ReplicationGroup{started}
-	if err != nil {
-		g.Kill()
-		return nil, err
-	}
-	return g, g.AwaitOnline()
-}
-
-// Kill ends all members.
-func (g *ReplicationGroup) Kill() {
-	for _, m := range g.Members {
-		m.Kill()
+func groupReplication(name string, mode ...string) *GroupKind {
+	return &GroupKind{
+		Name: name,
+		lacks: func(_, plugins string) string {
+			if _, err := os.Stat(filepath.Join(plugins, "group_replication.so")); err != nil {
+				return "the server has no plugin group_replication.so; LAB_MYSQLD may name one that has"
+			}
+			return ""
+		},
+		start: func(l *Lab, members []member, i int, args []string) (*MySQL, error) {
+			return startGroupMember(l, members, i, slices.Concat(mode, args))
+		},
+		joined: func(ctx context.Context, m *MySQL, n int) error { return expectState(ctx, m, n, "ONLINE") },
 	}
 }
 
 // startGroupMember starts the i-th member and makes it join the others. The first one
 // begins the group. From its second start on a member joins by itself.
-func startGroupMember(l *Lab, mode GroupMode, members []member, i int, args []string) (*MySQL, error) {
-	p, m, err := mysqlProgram(l, append(groupArgs(mode, members, i), args...))
+func startGroupMember(l *Lab, members []member, i int, args []string) (*MySQL, error) {
+	p, m, err := mysqlProgram(l, append(groupArgs(members, i), args...))
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +64,7 @@ func startGroupMember(l *Lab, mode GroupMode, members []member, i int, args []st
 	return m, nil
 }
 
-// joinStatements make a member join the group, or begin it. The account is for clients
-// and for members that copy transactions from this one, on other hosts; the members
-// that join get it by replication.
+// joinStatements make a member join the group, or begin it.
 func joinStatements(begin bool) []string {
 	recovery := "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'"
 	if !begin {
@@ -115,21 +72,16 @@ func joinStatements(begin bool) []string {
 	}
 	return []string{
 		recovery, "SET GLOBAL group_replication_bootstrap_group = ON", "START GROUP_REPLICATION",
-		"SET GLOBAL group_replication_bootstrap_group = OFF", "CREATE USER root@'%'",
-		"GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION",
+		"SET GLOBAL group_replication_bootstrap_group = OFF",
 	}
 }
 
 // groupArgs returns the arguments of a member. The group suspects a member that is
 // silent for five seconds, which cannot be changed, and expels it at once.
-func groupArgs(mode GroupMode, members []member, i int) []string {
+func groupArgs(members []member, i int) []string {
 	var seeds, addresses []string
 	for _, m := range members {
 		seeds, addresses = append(seeds, m.at(m.group)), append(addresses, m.address)
-	}
-	singlePrimary, allWrite := "ON", "OFF"
-	if mode == MultiPrimary {
-		singlePrimary, allWrite = "OFF", "ON"
 	}
 	m := members[i]
 	return []string{
@@ -141,29 +93,15 @@ func groupArgs(mode GroupMode, members []member, i int) []string {
 		"--group-replication-local-address=" + m.at(m.group),
 		"--group-replication-group-seeds=" + strings.Join(seeds, ","),
 		"--group-replication-ip-allowlist=" + strings.Join(addresses, ","),
-		"--group-replication-single-primary-mode=" + singlePrimary,
-		"--group-replication-enforce-update-everywhere-checks=" + allWrite,
 		"--group-replication-member-expel-timeout=0",
 	}
 }
 
-// SetPrimary makes m the primary of a group in SinglePrimary mode.
-func (g *ReplicationGroup) SetPrimary(ctx context.Context, m *MySQL) error {
+// MakePrimary makes m the primary of its group in SinglePrimary mode.
+func (m *MySQL) MakePrimary(ctx context.Context) error {
 	var result string
 	return m.withDB(func(db *sqlx.DB) error {
 		return db.GetContext(ctx, &result, "SELECT group_replication_set_as_primary(@@server_uuid)")
-	})
-}
-
-// AwaitOnline waits until each member sees all of them online.
-func (g *ReplicationGroup) AwaitOnline() error {
-	return eventually(func(ctx context.Context) error {
-		for _, m := range g.Members {
-			if err := expectState(ctx, m, len(g.Members), "ONLINE"); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 // is back.
 func TestGroupElectsAnotherPrimaryAndTheFormerJoinsAgain(t *testing.T) {
 	t.Parallel()
-	g := labtest.ReplicationGroup(t, lab.SinglePrimary, 3)
+	g := labtest.Group(t, lab.SinglePrimary, 3)
 	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
 		return lab.StartHAProxy(l, lab.OneWriter, g.Members...)
 	})
@@ -25,7 +25,7 @@ func TestGroupElectsAnotherPrimaryAndTheFormerJoinsAgain(t *testing.T) {
 		return err == nil
 	})
 	check.NoError(t, g.Members[0].Restart())
-	check.NoError(t, g.AwaitOnline())
+	check.NoError(t, g.AwaitJoined())
 	for i, m := range g.Members {
 		if n := countRows(t, labtest.Open(t, m.SyncedDSN("mysql"))); n != 2 {
 			t.Errorf("member %d has %d rows, want 2", i+1, n)

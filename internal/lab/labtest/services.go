@@ -1,7 +1,6 @@
 package labtest
 
 import (
-	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -71,39 +70,20 @@ func Topology(tb testing.TB, name string) *lab.Topology {
 	return Start(tb, func(l *lab.Lab) (*lab.Topology, error) { return lab.StartTopology(l, name) })
 }
 
-// Galera starts a Galera cluster of n nodes for this test alone, with args added
-// to each command line. It skips the test where the database server is not MariaDB, or
-// comes without Galera.
-func Galera(tb testing.TB, n int, args ...string) *lab.Galera {
+// Group starts a cluster of n database servers for this test alone, with args added to each
+// command line. It skips the test where the database server cannot form one of this kind.
+func Group(tb testing.TB, kind *lab.GroupKind, n int, args ...string) *lab.Group {
 	tb.Helper()
-	if runtime.GOOS != "linux" {
+	if kind == lab.Galera && runtime.GOOS != "linux" {
 		tb.Skip("MariaDB's packages for " + runtime.GOOS + " have no Galera")
 	}
-	needServer(tb, (*lab.MySQL).HasGalera, lab.ErrNoGalera)
-	return Start(tb, func(l *lab.Lab) (*lab.Galera, error) { return lab.StartGalera(l, n, args...) })
-}
-
-// ReplicationGroup starts a MySQL replication group of n members for this test alone,
-// with args added to each command line. It skips the test where the database server
-// has no plugin for it, as MariaDB.
-func ReplicationGroup(tb testing.TB, mode lab.GroupMode, n int, args ...string) *lab.ReplicationGroup {
-	tb.Helper()
-	needServer(tb, (*lab.MySQL).HasGroupReplication, lab.ErrNoGroupReplication)
-	return Start(tb, func(l *lab.Lab) (*lab.ReplicationGroup, error) {
-		return lab.StartReplicationGroup(l, mode, n, args...)
-	})
-}
-
-// needServer skips the test if the database server cannot do what has asks for, which
-// the error lacks says.
-func needServer(tb testing.TB, has func(*lab.MySQL, context.Context) error, lacks error) {
-	tb.Helper()
-	switch err := has(SharedMySQL(tb), tb.Context()); {
-	case errors.Is(err, lacks):
+	switch err := SharedMySQL(tb).CanJoin(tb.Context(), kind); {
+	case errors.Is(err, lab.ErrNoGroup):
 		tb.Skip(err)
 	case err != nil:
 		tb.Fatal(err)
 	}
+	return Start(tb, func(l *lab.Lab) (*lab.Group, error) { return lab.StartGroup(l, kind, n, args...) })
 }
 
 // needNetwork skips the test where there are no network namespaces.

@@ -52,7 +52,7 @@ func (s clusterSale) with(t *testing.T) clusterSale {
 // of, and takes no stock.
 func TestPromisesHoldOnTwoGaleraNodes(t *testing.T) {
 	t.Parallel()
-	s := newClusterSale(t, labtest.Galera(t, 2).Nodes)
+	s := newClusterSale(t, labtest.Group(t, lab.Galera, 2).Members)
 	s.checkPromises()
 	t.Run("between two statements", func(t *testing.T) { s.with(t).abortBefore("; UPDATE", 10) })
 	t.Run("before the event", func(t *testing.T) { s.with(t).abortBefore("; INSERT INTO coupon_events", 11) })
@@ -62,7 +62,7 @@ func TestPromisesHoldOnTwoGaleraNodes(t *testing.T) {
 // servers. Taken for an unknown outcome, it would be answered with 503.
 func TestPromisesHoldOnTwoPrimariesOfAGroup(t *testing.T) {
 	t.Parallel()
-	newClusterSale(t, labtest.ReplicationGroup(t, lab.MultiPrimary, 2).Members).checkPromises()
+	newClusterSale(t, labtest.Group(t, lab.MultiPrimary, 2).Members).checkPromises()
 }
 
 func (s clusterSale) checkPromises() {

@@ -65,7 +65,7 @@ func (r *run) run(ctx context.Context) (err error) {
 
 // runMariaDB runs what needs MariaDB.
 func (r *run) runMariaDB(ctx context.Context) error {
-	if err := r.stack.MySQL.HasGalera(ctx); errors.Is(err, lab.ErrNoGalera) {
+	if err := r.stack.MySQL.CanJoin(ctx, lab.Galera); errors.Is(err, lab.ErrNoGroup) {
 		r.result.NotRun = append(r.result.NotRun, fmt.Sprintf("Promotions and Galera: %v", err))
 		return nil
 	} else if err != nil {
@@ -81,7 +81,7 @@ func (r *run) runMariaDB(ctx context.Context) error {
 
 // runGroups runs what needs MySQL with its plugin.
 func (r *run) runGroups(ctx context.Context) error {
-	if err := r.stack.MySQL.HasGroupReplication(ctx); errors.Is(err, lab.ErrNoGroupReplication) {
+	if err := r.stack.MySQL.CanJoin(ctx, lab.SinglePrimary); errors.Is(err, lab.ErrNoGroup) {
 		r.result.NotRun = append(r.result.NotRun, fmt.Sprintf("Group Replication: %v", err))
 		return nil
 	} else if err != nil {

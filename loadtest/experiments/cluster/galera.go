@@ -11,13 +11,13 @@ import (
 )
 
 func startGalera(l *lab.Lab, hosts []*lab.Host) (cluster, error) {
-	g, err := lab.StartGaleraOn(l, hosts, "--max-connections=1000")
+	g, err := lab.StartGroupOn(l, lab.Galera, hosts, "--max-connections=1000")
 	if err != nil {
 		return cluster{}, err
 	}
 	return cluster{
-		name: "Galera", members: g.Nodes, await: g.AwaitSynced, reset: func(context.Context) error { return nil },
-		conflicts: func(ctx context.Context) (conflicts, error) { return galeraConflicts(ctx, g.Nodes) },
+		name: "Galera", members: g.Members, await: g.AwaitJoined, reset: func(context.Context) error { return nil },
+		conflicts: func(ctx context.Context) (conflicts, error) { return galeraConflicts(ctx, g.Members) },
 		faults:    galeraFaults, kill: g.Kill,
 	}, nil
 }

@@ -10,17 +10,17 @@ import (
 )
 
 // startGroup returns a function that starts a MySQL replication group in a mode.
-func startGroup(mode lab.GroupMode) startCluster {
+func startGroup(mode *lab.GroupKind) startCluster {
 	return func(l *lab.Lab, hosts []*lab.Host) (cluster, error) {
-		g, err := lab.StartReplicationGroupOn(l, mode, hosts, "--max-connections=1000")
+		g, err := lab.StartGroupOn(l, mode, hosts, "--max-connections=1000")
 		if err != nil {
 			return cluster{}, err
 		}
 		c := cluster{
-			name: "Group Replication, " + string(mode), members: g.Members, await: g.AwaitOnline, kill: g.Kill,
+			name: "Group Replication, " + mode.Name, members: g.Members, await: g.AwaitJoined, kill: g.Kill,
 			conflicts: func(ctx context.Context) (conflicts, error) { return groupConflicts(ctx, g.Members[0]) },
 			// the first member becomes the primary, as an operator may make it when it is back
-			reset: func(ctx context.Context) error { return g.SetPrimary(ctx, g.Members[0]) }, faults: primaryFaults,
+			reset: func(ctx context.Context) error { return g.Members[0].MakePrimary(ctx) }, faults: primaryFaults,
 		}
 		if mode == lab.MultiPrimary {
 			c.reset, c.faults = func(context.Context) error { return nil }, multiPrimaryFaults
