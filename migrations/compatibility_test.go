@@ -7,6 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
@@ -16,9 +17,7 @@ import (
 func migrateFurther(t *testing.T, db *sqlx.DB, oldest string) (version int) {
 	t.Helper()
 	mustUp(t, db)
-	if err := db.Get(&version, `SELECT version + 1 FROM flashsale_migrations`); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.Get(&version, `SELECT version + 1 FROM flashsale_migrations`))
 	db.MustExec(`REPLACE INTO schema_compatibility SELECT version + 1, ` + oldest + ` FROM flashsale_migrations`)
 	db.MustExec(`UPDATE flashsale_migrations SET version = ?`, version)
 	return version
@@ -88,9 +87,7 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 	db.MustExec(`DELETE FROM schema_compatibility`)
 	db.MustExec(`UPDATE flashsale_migrations SET dirty = TRUE`)
 	other, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := other.ExecContext(t.Context(), `LOCK TABLES coupon_change_keys WRITE`); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/migrations"
 )
 
@@ -163,9 +164,7 @@ func wantVersions(t *testing.T, db *sqlx.DB) {
 
 func mustDown(t *testing.T, db *sqlx.DB) {
 	t.Helper()
-	if err := migrations.Down(t.Context(), db.DB); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, migrations.Down(t.Context(), db.DB))
 }
 
 func tableNames(t *testing.T, db *sqlx.DB) [][3]string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/migrations"
 )
 
@@ -140,15 +141,11 @@ func TestEveryColumnAndUniqueKeyIsLookedFor(t *testing.T) {
 func texts(t *testing.T, db *sqlx.DB, q string) (all [][3]string) {
 	t.Helper()
 	rows, err := db.Query(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var row [3]string
-		if err := rows.Scan(&row[0], &row[1], &row[2]); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rows.Scan(&row[0], &row[1], &row[2]))
 		all = append(all, row)
 	}
 	return all

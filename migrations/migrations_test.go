@@ -11,6 +11,7 @@ import (
 	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -102,13 +103,9 @@ func waitsFor(t *testing.T, lock func(database string) string) {
 	t.Helper()
 	db := emptyDatabase(t)
 	var name string
-	if err := db.Get(&name, `SELECT DATABASE()`); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.Get(&name, `SELECT DATABASE()`))
 	other, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := other.ExecContext(t.Context(), "DO GET_LOCK("+lock(name)+", 0)"); err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +152,7 @@ func TestUpEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	db := emptyDatabase(t)
 	other, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer other.Close()
 	if _, err := other.ExecContext(t.Context(),
 		`DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`); err != nil {
@@ -179,21 +174,15 @@ func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	mustUp(t, db)
 	db.MustExec("UPDATE flashsale_migrations SET dirty = TRUE")
 	other, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := other.ExecContext(t.Context(), "LOCK TABLES coupon_change_keys WRITE"); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cfg.ReadTimeout = 2 * time.Second
 	impatient, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer impatient.Close()
 	time.AfterFunc(2*cfg.ReadTimeout, func() { _, _ = other.ExecContext(t.Context(), "UNLOCK TABLES") })
 	if err := migrations.Up(t.Context(), impatient.DB); err != nil {
@@ -208,9 +197,7 @@ func emptyDatabase(t *testing.T) *sqlx.DB {
 
 func mustUp(t *testing.T, db *sqlx.DB) {
 	t.Helper()
-	if err := migrations.Up(t.Context(), db.DB); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, migrations.Up(t.Context(), db.DB))
 }
 
 // So does HAProxy before a cluster whose first node copies its data to the others.
@@ -218,20 +205,14 @@ func TestUpOutlastsAProxyThatClosesConnections(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	server := cfg.Addr
 	proxy, err := faultproxy.New("unix", server+".none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	db, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	time.AfterFunc(15*time.Second, func() { proxy.Retarget("unix", server) })
 	mustUp(t, db)

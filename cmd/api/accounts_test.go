@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -37,9 +38,7 @@ func TestInstancesNeedNoAccountThatChangesTheSchema(t *testing.T) {
 	t.Parallel()
 	migrate, service := accounts(t)
 	env := map[string]string{"MYSQL_DSN": migrate}
-	if err := run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard))
 	env = environ(t, map[string]string{"MYSQL_DSN": service, "MIGRATE": "false"})
 	if _, err := labtest.Open(t, service).Exec(`ALTER TABLE coupons ADD COLUMN extra INT`); err == nil {
 		t.Error("the service's account changes the schema")
@@ -75,9 +74,7 @@ func TestInstancesOnlyAddToWhatHappened(t *testing.T) {
 	admin.MustExec(`CREATE USER ` + name + ` IDENTIFIED BY 'PASSWORD'`)
 	var tables []string
 	const q = `SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()`
-	if err := admin.Select(&tables, q); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, admin.Select(&tables, q))
 	rights := map[string]string{
 		"coupon_changes": "SELECT, INSERT", "coupon_updates": "SELECT, INSERT",
 		"coupon_orders_ended": "SELECT, INSERT",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -149,9 +150,7 @@ func (i *instance) eventuallyPost(tb testing.TB, path, token, body string) (r re
 func (i *instance) do(tb testing.TB, method, path, token, body string) response {
 	tb.Helper()
 	req, err := http.NewRequest(method, i.url+path, strings.NewReader(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -166,9 +165,7 @@ func (i *instance) do(tb testing.TB, method, path, token, body string) response 
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	r := response{status: resp.StatusCode, header: resp.Header, text: string(text), took: time.Since(start)}
 	_ = json.Unmarshal(text, &r.body)
 	return r
@@ -177,9 +174,7 @@ func (i *instance) do(tb testing.TB, method, path, token, body string) response 
 func tokenFor(tb testing.TB, user int64, role auth.Role) string {
 	tb.Helper()
 	t, err := auth.Sign([]byte(secret), auth.Identity{UserID: user, Role: role}, time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return t
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/settings"
 )
@@ -18,13 +19,9 @@ import (
 func BenchmarkClaim(b *testing.B) {
 	env := environ(b, nil)
 	cfg, err := settings.From(from(env))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	s, err := open(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	b.Cleanup(s.close)
 	path := "/coupons/" + start(b, env).ready(b).createCoupon(b, 1_000_000) + "/orders"
 	tokens := make([]string, b.N)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 )
 
 // The clock of the instance is an hour slow, and an hour fast, beside that of its
@@ -25,9 +26,7 @@ func TestDatabasesClockDecides(t *testing.T) {
 			now := time.Now().Add(ahead)
 			token := func(user int64, role auth.Role, left time.Duration) string {
 				text, err := auth.Sign([]byte(secret), auth.Identity{UserID: user, Role: role}, ahead+left)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, err)
 				return text
 			}
 			root := token(1, auth.RoleAdmin, 15*time.Minute)

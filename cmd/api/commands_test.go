@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -17,9 +18,7 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 	tables := func() (n int) {
 		const q = `SELECT COUNT(*) FROM information_schema.tables
 			WHERE table_schema = DATABASE() AND table_name IN ('coupons', 'coupon_orders')`
-		if err := db.Get(&n, q); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, db.Get(&n, q))
 		return n
 	}
 	for _, step := range []struct {
@@ -62,9 +61,7 @@ func TestPrintedTokenIsAccepted(t *testing.T) {
 		want int
 	}{{[]string{"token", "--user", "42"}, 403}, {[]string{"token", "--user", "1", "--admin"}, 404}} {
 		var out strings.Builder
-		if err := run(t.Context(), step.args, from(env), &out, io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, run(t.Context(), step.args, from(env), &out, io.Discard))
 		if r := i.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())); r.status != step.want {
 			t.Errorf("%v: %+v, want %d", step.args, r, step.want)
 		}
@@ -74,9 +71,7 @@ func TestPrintedTokenIsAccepted(t *testing.T) {
 func TestIDIsExplained(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if err := run(t.Context(), []string{"id", "120420635187871745"}, from(nil), &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, run(t.Context(), []string{"id", "120420635187871745"}, from(nil), &out, io.Discard))
 	if want := "120420635187871745: number 1 of its UTC day, made at 2026-11-21T12:13:34Z\n"; out.String() != want {
 		t.Errorf("got %q, want %q", &out, want)
 	}
@@ -85,9 +80,7 @@ func TestIDIsExplained(t *testing.T) {
 func TestHealthFollowsReadiness(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "s") // t.TempDir may be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	env := environ(t, map[string]string{"HTTP_ADDR": "unix:" + filepath.Join(dir, "api")})
 	health := func() error { return run(t.Context(), []string{"health"}, from(env), io.Discard, io.Discard) }
@@ -95,9 +88,7 @@ func TestHealthFollowsReadiness(t *testing.T) {
 		t.Error("health succeeds before the service runs")
 	}
 	// The socket that a killed instance leaves must not stop the next one.
-	if err := os.WriteFile(filepath.Join(dir, "api"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(filepath.Join(dir, "api"), nil, 0o600))
 	i := start(t, env)
 	eventually(t, func() bool { return health() == nil })
 	if _, err := listen(env["HTTP_ADDR"]); err == nil {

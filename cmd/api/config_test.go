@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
@@ -53,9 +54,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 func TestUniqueKeyIsRequired(t *testing.T) {
 	t.Parallel()
 	env := environ(t, nil)
-	if err := run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard))
 	for _, change := range []string{"DROP KEY one_each", "ADD UNIQUE KEY one_each (coupon_id, user_id, created_at)"} {
 		labtest.Open(t, env["MYSQL_DSN"]).MustExec("ALTER TABLE coupon_orders " + change)
 		for _, command := range []string{"serve", "migrate"} {
@@ -75,9 +74,7 @@ func TestUniqueKeyIsRequired(t *testing.T) {
 func writeFile(tb testing.TB, content string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "setting")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // constants are the limits of the code that an operator meets and that are no
@@ -58,9 +60,7 @@ func constantsTable(t *testing.T) string {
 func constantValue(t *testing.T, path, name string) string {
 	t.Helper()
 	file, err := parser.ParseFile(gotoken.NewFileSet(), filepath.Join("../..", path), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var value ast.Expr
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && spec.Names[0].Name == name && len(spec.Values) > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -16,9 +17,7 @@ func TestPageOfAnotherOriginClaimsThroughNginx(t *testing.T) {
 	const shop = "https://shop.example"
 	i := start(t, environ(t, map[string]string{"CORS_ORIGINS": shop + ",http://localhost:5173"})).ready(t)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(nginx.Kill)
 	url := nginx.URL + "/coupons/" + i.createCoupon(t, 1) + "/orders"
 	user := "Bearer " + tokenFor(t, 42, auth.RoleUser)
@@ -36,18 +35,14 @@ func TestPageOfAnotherOriginClaimsThroughNginx(t *testing.T) {
 		{"POST", "https://evil.example", user, 409, "", ""},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), test.method, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		req.Header = http.Header{"Origin": {test.origin}, "Authorization": {test.authorization}}
 		if test.method == "OPTIONS" {
 			req.Header = http.Header{"Origin": {test.origin}, "Access-Control-Request-Method": {"POST"},
 				"Access-Control-Request-Headers": {"authorization"}}
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		_ = resp.Body.Close()
 		h := resp.Header
 		if resp.StatusCode != test.status || h.Get("Access-Control-Allow-Origin") != test.allowed ||

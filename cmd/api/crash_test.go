@@ -12,6 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -52,17 +53,13 @@ func deploy(t *testing.T, settings ...string) *deployment {
 	instance := func(name string) *lab.API {
 		i, err := lab.StartAPI(l, binary, name, append([]string{"MYSQL_DSN=" + d.dsn, "REDIS_URL=" + redis.URL,
 			"JWT_SECRET=" + secret, "LOCK_TTL=1s"}, settings...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		t.Cleanup(i.Kill)
 		return i
 	}
 	d.a, d.b = instance("a"), instance("b")
 	nginx, err := lab.StartCrowdNginx(l, "../../deploy/nginx", d.a.Address, d.b.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = nginx.Stop() })
 	d.url = nginx.URL
 	return d

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/clients"
@@ -22,9 +23,7 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	d := deploy(t, "COMMIT=grouped")
 	now := time.Now()
 	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), clientCount, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := coupon.NewStore(labtest.Open(t, d.dsn)).Create(t.Context(), c, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -33,17 +32,13 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	for i := range clientCount {
 		headers.WriteString(rig.TokenSigner(secret).Headers(rig.UserID(i)))
 	}
-	if err := os.WriteFile(file, []byte(headers.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(headers.String()), 0o600))
 	results, err := clients.Load{
 		Address: strings.TrimPrefix(d.url, "http://"), Coupons: []int64{1}, Connect: clientCount,
 		Headers: rig.Headers{Path: file, Count: clientCount, Width: headers.Len() / clientCount},
 		Phases:  []generator.Phase{{Clients: clientCount, Count: clientCount}},
 	}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	r := results[0]
 	verdicts := map[string]int{}
 	for _, c := range r.Claims {

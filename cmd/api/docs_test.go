@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/settings"
 )
 
@@ -48,9 +49,7 @@ var tables = regexp.MustCompile(`(?m)(^\|.*\n)+`)
 func TestSettingsPageIsGenerated(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(settingsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	generated := []string{settingsTable(), constantsTable(t)}
 	if n := len(tables.FindAll(page, -1)); n != len(generated) {
 		t.Fatalf("docs/settings.md has %d tables, want %d", n, len(generated))
@@ -61,9 +60,7 @@ func TestSettingsPageIsGenerated(t *testing.T) {
 	})
 	if *write {
 		err := os.WriteFile(settingsPage, []byte(want), 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		return
 	}
 	if string(page) != want {

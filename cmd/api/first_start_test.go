@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
@@ -23,9 +24,7 @@ func TestStoppedFirstStartLeavesASchemaThatTheNextStartUses(t *testing.T) {
 		first := exec.Command(binary, "serve")
 		first.Env = append(os.Environ(), "MYSQL_DSN="+dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret,
 			"HTTP_ADDR=127.0.0.1:0")
-		if err := first.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, first.Start())
 		time.Sleep(rand.N(150 * time.Millisecond))
 		signal := syscall.SIGTERM
 		if i%2 == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -18,9 +19,7 @@ func TestNoResponseNamesTheHostOfItsRequest(t *testing.T) {
 	t.Parallel()
 	i := start(t, environ(t, nil)).ready(t)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(nginx.Kill)
 	paths := []string{"/", "/docs", "/docs?x", "/docs/", "/docs/init.js", "//docs", "/docs/..", "/livez", "/readyz",
 		"/metrics", "/debug", "/debug/", "/openapi.json", "/openapi-3.0.yaml", "/nothing", "/coupons/",
@@ -40,14 +39,10 @@ func wantOwnResponse(t *testing.T, method, url string) {
 	t.Helper()
 	const hostile = "evil.example"
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	req.Host = hostile
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body)
 	location := resp.Header.Get("Location")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 )
 
 func TestPageViewsAreServedInTheLabOnly(t *testing.T) {
@@ -45,9 +46,7 @@ func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
 			i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": lock, "CLAIM_PAUSE": "30ms"})).ready(t)
 			id := i.createCoupon(t, 1)
 			resp, err := http.Get(i.url + "/debug/sections")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			defer resp.Body.Close()
 			if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), ""); r.status != 201 {
 				t.Fatalf("claim: %+v", r)
@@ -58,9 +57,7 @@ func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
 				Granted, Released int64
 			}
 			for s.Key == "" {
-				if err := lines.Decode(&s); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, lines.Decode(&s))
 			}
 			if !strings.HasSuffix(s.Key, "redis_lock:userId:42") || s.User != "42" || s.Released-s.Granted < 30_000 {
 				t.Errorf("section %+v", s)
@@ -81,14 +78,10 @@ func TestSectionOfANamedClaimHasItsStatements(t *testing.T) {
 	i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": "redis", "COMMIT": "each"})).ready(t)
 	id := i.createCoupon(t, 2)
 	resp, err := http.Get(i.url + "/debug/sections")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer resp.Body.Close()
 	req, err := http.NewRequest("POST", i.url+"/coupons/"+id+"/orders", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+tokenFor(t, 42, auth.RoleUser))
 	req.Header.Set("X-Lab-Claim", "7")
 	if made, err := http.DefaultClient.Do(req); err != nil || made.StatusCode != 201 || made.Body.Close() != nil {
@@ -103,9 +96,7 @@ func TestSectionOfANamedClaimHasItsStatements(t *testing.T) {
 		}
 	}
 	for lines := json.NewDecoder(resp.Body); s.Claim == ""; {
-		if err := lines.Decode(&s); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, lines.Decode(&s))
 	}
 	want := [][2]string{{"START", "0"}, {"SELECT", ""}, {"UPDATE", "1"}, {"INSERT", "1"}, {"COMMIT", "0"}}
 	if s.Claim != "7" || len(s.Steps) != len(want) {

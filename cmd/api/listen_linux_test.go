@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // The instance that listens at the path is stopped, and as many clients wait as
@@ -13,15 +15,9 @@ func TestSocketOfAStoppedInstanceIsNotTaken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "api.sock")
 	address := &syscall.SockaddrUnix{Name: path}
 	server := socket(t)
-	if err := syscall.Bind(server, address); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(server, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Connect(socket(t), address); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, syscall.Bind(server, address))
+	check.NoError(t, syscall.Listen(server, 0))
+	check.NoError(t, syscall.Connect(socket(t), address))
 	if l, err := listen("unix:" + path); err == nil {
 		_ = l.Close()
 		t.Error("the socket was taken")
@@ -31,9 +27,7 @@ func TestSocketOfAStoppedInstanceIsNotTaken(t *testing.T) {
 func socket(t *testing.T) int {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Close(fd) })
 	return fd
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -35,9 +36,7 @@ func TestReadyzKnowsTheLocksOwnServer(t *testing.T) {
 			i := start(t, environ(t, map[string]string{"LOCK": name, setting: address})).ready(t)
 			s.Kill()
 			i.wantUnavailable(t, name)
-			if err := s.Restart(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, s.Restart())
 			i.ready(t)
 		})
 	}
@@ -56,9 +55,7 @@ func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
 	}
 	b.Kill()
 	i.wantUnavailable(t, "redlock")
-	if err := a.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, a.Restart())
 	i.ready(t)
 }
 

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 func output(t *testing.T, args ...string) string {
@@ -22,9 +24,7 @@ func output(t *testing.T, args ...string) string {
 func TestHelpListsEveryCommand(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	commands := regexp.MustCompile(`(?m)^\tcase "(\w+)"`).FindAllStringSubmatch(string(source), -1)
 	if len(commands) < 6 {
 		t.Fatalf("%d commands", len(commands))

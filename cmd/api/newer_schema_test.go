@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
@@ -55,9 +56,7 @@ func newerSchema(t *testing.T, oldest string) string {
 	t.Helper()
 	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 	db := labtest.Open(t, dsn)
-	if err := migrations.Up(t.Context(), db.DB); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, migrations.Up(t.Context(), db.DB))
 	db.MustExec(fmt.Sprintf(`REPLACE INTO schema_compatibility SELECT version + 1, %s FROM flashsale_migrations`, oldest))
 	db.MustExec(`UPDATE flashsale_migrations SET version = version + 1`)
 	return dsn

@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -34,9 +35,7 @@ func newNotReadyTest(t *testing.T, begun func(n *notReadyTest)) *notReadyTest {
 	var viaProxy string
 	n.mysql, viaProxy, n.db = proxiedMySQL(t)
 	server, err := mysql.ParseDSN(n.db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	redis := labtest.Redis(t)
 	n.redis = labtest.Proxy(t, redis.URL)
 	n.sockets = map[string]string{"mysql": server.Addr, "redis": strings.TrimPrefix(redis.URL, "unix://")}
@@ -49,16 +48,12 @@ func newNotReadyTest(t *testing.T, begun func(n *notReadyTest)) *notReadyTest {
 		"INSTANCE": "b", "MYSQL_DSN": viaProxy, "REDIS_URL": "redis://" + n.redis.Addr(),
 	})
 	port, err := lab.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	other["HTTP_ADDR"] = fmt.Sprintf("127.0.0.1:%d", port)
 	n.b = begin(t, other)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(n.a.url, "http://"),
 		other["HTTP_ADDR"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(nginx.Kill)
 	n.url = nginx.URL
 	return n

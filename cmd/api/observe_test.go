@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -100,14 +101,10 @@ func startPrometheus(t *testing.T, instances ...*instance) prometheusServer {
 	for _, file := range []string{"prometheus.yml", "rules.yml"} {
 		text := strings.ReplaceAll(readFile(t, filepath.Join(observeFiles, file)), "_interval: 5s", "_interval: 500ms")
 		text = strings.Replace(text, `"api-a:8080", "api-b:8080"`, strings.Join(targets, ", "), 1)
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 	}
 	p, err := lab.StartPrometheus(labtest.Lab(t), filepath.Join(dir, "prometheus.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(p.Kill)
 	return prometheusServer{p.Address}
 }
@@ -116,9 +113,7 @@ func startPrometheus(t *testing.T, instances ...*instance) prometheusServer {
 func (p prometheusServer) get(t *testing.T, path string, data any) {
 	t.Helper()
 	resp, err := http.Get(p.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer resp.Body.Close()
 	reply := struct {
 		Status, Error string
@@ -211,9 +206,7 @@ func TestAlertsFireAndStaySilent(t *testing.T) {
 	t.Parallel()
 	labtest.NeedServers(t)
 	promtool, err := lab.LookPath("promtool")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "rules_test.yml"}} {
 		cmd := exec.Command(promtool, args...)
 		cmd.Dir = observeFiles
@@ -240,8 +233,6 @@ func TestAlertsFireAndStaySilent(t *testing.T) {
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return string(b)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -39,9 +40,7 @@ func newOutageTest(tb testing.TB) *outageTest {
 func (o *outageTest) restart(tb testing.TB) {
 	tb.Helper()
 	o.stop()
-	if err := <-o.done; err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, <-o.done)
 	o.instance = begin(tb, maps.Clone(o.env))
 }
 
@@ -93,9 +92,7 @@ func TestServiceRecoversFromOutages(t *testing.T) {
 
 			s.Kill()
 			o.wantUnavailable(t, name)
-			if err := s.Restart(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, s.Restart())
 			o.wantRecovered(t)
 
 			s.Pause()
@@ -106,9 +103,7 @@ func TestServiceRecoversFromOutages(t *testing.T) {
 			s.Kill()
 			o.restart(t)
 			o.waitsFor(t, name)
-			if err := s.Restart(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, s.Restart())
 			o.listening(t)
 			o.wantRecovered(t)
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
@@ -49,9 +50,7 @@ func TestReadOnlyMySQLIsNotReady(t *testing.T) {
 func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {
 	t.Parallel()
 	admin, dsn := ownMySQL(t, "--log-bin=log", "--server-id=1")
-	if err := migrations.Up(t.Context(), admin.DB); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, migrations.Up(t.Context(), admin.DB))
 	admin.MustExec(`SET GLOBAL binlog_format = STATEMENT`)
 	i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn}))
 	eventually(t, func() bool {
@@ -66,14 +65,10 @@ func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {
 func ownMySQL(t *testing.T, args ...string) (admin *sqlx.DB, dsn string) {
 	t.Helper()
 	server, err := lab.StartMySQL(labtest.Lab(t), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(server.Kill)
 	dsn, err = server.Create(t.Context(), "sale")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	admin = labtest.Open(t, dsn)
 	admin.MustExec(`CREATE USER service`)
 	admin.MustExec(`GRANT ALL ON sale.* TO service`)

@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -58,9 +59,7 @@ func TestRefusedAccountIsUnavailableUntilItIsMended(t *testing.T) {
 func killConnections(t *testing.T, admin *sqlx.DB) {
 	t.Helper()
 	var ids []int64
-	if err := admin.Select(&ids, `SELECT id FROM information_schema.processlist WHERE user = 'service'`); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, admin.Select(&ids, `SELECT id FROM information_schema.processlist WHERE user = 'service'`))
 	for _, id := range ids {
 		_, _ = admin.Exec(`KILL ?`, id) // it may have ended
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -14,9 +15,7 @@ import (
 func drainDelay(t *testing.T) string {
 	t.Helper()
 	compose, err := os.ReadFile("../../docker-compose.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	delay := regexp.MustCompile(`(?m)^ +DRAIN_DELAY: (\S+)`).FindSubmatch(compose)
 	if delay == nil {
 		t.Fatal("docker-compose.yml sets no DRAIN_DELAY")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -67,9 +68,7 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 		t.Fatalf("the service ended with a claim in flight: %v", err)
 	default:
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, tx.Commit())
 	if r := <-claimed; r.status != 201 {
 		t.Errorf("the claim in flight: %+v", r)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -34,17 +35,11 @@ func makeAuthority(t *testing.T) (dir string) {
 		NotAfter:    time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	ca, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cert, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, caKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	writePEM(t, dir, "ca.pem", "CERTIFICATE", ca)
 	writePEM(t, dir, "cert.pem", "CERTIFICATE", cert)
 	writePEM(t, dir, "key.pem", "PRIVATE KEY", private)
@@ -54,18 +49,14 @@ func makeAuthority(t *testing.T) (dir string) {
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return key
 }
 
 func writePEM(t *testing.T, dir, name, kind string, content []byte) {
 	t.Helper()
 	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})
-	if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 }
 
 // startTLSRedis starts a Redis that accepts the user sale only, by TLS with a
@@ -81,15 +72,11 @@ func startTLSRedis(t *testing.T, dir string) string {
 			"--tls-cert-file", dir+"/cert.pem", "--tls-key-file", dir+"/key.pem",
 			"--user", "sale", "on", ">password", "~*", "&*", "+@all")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(r.Kill)
 	rdb := redis.NewClient(&redis.Options{Network: "unix", Addr: r.URL[len("unix://"):]})
 	defer rdb.Close()
-	if err := rdb.Do(t.Context(), "ACL", "SETUSER", "default", "off").Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, rdb.Do(t.Context(), "ACL", "SETUSER", "default", "off").Err())
 	return fmt.Sprintf("rediss://sale:password@127.0.0.1:%d/0", port)
 }
 
@@ -99,14 +86,10 @@ func startTLSMySQL(t *testing.T, dir string) string {
 	t.Helper()
 	m, err := lab.StartMySQLTCP(labtest.Lab(t), "--ssl-ca="+dir+"/ca.pem", "--ssl-cert="+dir+"/cert.pem",
 		"--ssl-key="+dir+"/key.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(m.Kill)
 	root, err := m.Create(t.Context(), "sale")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	db := labtest.Open(t, root)
 	for _, host := range []string{"%", "localhost"} {
 		db.MustExec("CREATE USER 'sale'@'" + host + "' IDENTIFIED BY 'password' REQUIRE SSL")
@@ -121,8 +104,6 @@ func TestServersAreReachedByTLS(t *testing.T) {
 	redisURL := startTLSRedis(t, dir) + "?client_cert=" + dir + "/cert.pem&client_key=" + dir + "/key.pem"
 	i, err := lab.StartAPI(labtest.Lab(t), buildBinary(t), "tls", "MYSQL_DSN="+startTLSMySQL(t, dir)+"?tls=true",
 		"REDIS_URL="+redisURL, "JWT_SECRET="+secret, "SSL_CERT_FILE="+dir+"/ca.pem")
-	if err != nil {
-		t.Fatal(err) // it is not ready
-	}
+	check.NoError(t, err) // it is not ready
 	t.Cleanup(i.Kill)
 }

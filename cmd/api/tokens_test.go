@@ -14,6 +14,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"example.com/flashsale/internal/auth/authtest"
+	"example.com/flashsale/internal/check"
 )
 
 // withProvider returns the settings of an instance that knows the provider's
@@ -95,9 +96,7 @@ func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 	failing.Fail.Store(true)
 	closed.Close()
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("no keys"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(text, []byte("no keys"), 0o600))
 	for location, want := range map[string]string{
 		failing.URL: "500", closed.URL: "connection refused", "/no/such/file": "no such file",
 		text:                        "invalid character",
@@ -117,9 +116,7 @@ func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 func TestDocumentedKeysWork(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/identity.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	script := regexp.MustCompile("(?s)```sh\n(base64url.*?)```").FindSubmatch(page)
 	if script == nil {
 		t.Fatal("docs/identity.md has no commands that make keys")
@@ -127,9 +124,7 @@ func TestDocumentedKeysWork(t *testing.T) {
 	shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", string(script[1]))
 	shell.Dir, shell.Stderr = t.TempDir(), os.Stderr
 	out, err := shell.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	env := withProvider(t, "")
 	maps.Copy(env, assignments(string(out)))
 	_, token, _ := strings.Cut(string(out), "Bearer ")

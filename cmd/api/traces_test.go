@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -79,15 +80,11 @@ func named(spans []*tracepb.Span, name string) (found []*tracepb.Span) {
 func claimTraced(t *testing.T, url, coupon, token, traceID string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequest("POST", url+"/coupons/"+coupon+"/orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Traceparent", "00-"+traceID+"-00f067aa0ba902b7-01")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
@@ -100,18 +97,14 @@ func TestOneTraceTellsOneClaim(t *testing.T) {
 	t.Parallel()
 	const password = "secret-of-redis"
 	redis := labtest.Redis(t)
-	if err := labtest.Dial(t, redis).ConfigSet(t.Context(), "requirepass", password).Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, labtest.Dial(t, redis).ConfigSet(t.Context(), "requirepass", password).Err())
 	r := startReceiver(t)
 	i := start(t, environ(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.url, "ACCESS_LOG": "1",
 		"REDIS_URL": strings.Replace(redis.URL, "unix://", "unix://:"+password+"@", 1),
 	})).ready(t)
 	nginx, err := lab.StartNginx(labtest.Lab(t), "../../deploy/nginx", strings.TrimPrefix(i.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(nginx.Kill)
 	coupon, token := i.createCoupon(t, 1), tokenFor(t, 42, auth.RoleUser)
 	resp := claimTraced(t, nginx.URL, coupon, token, traceID)
@@ -211,9 +204,7 @@ func TestBatchIsLinkedFromEveryClaimInIt(t *testing.T) {
 	eventually(t, func() bool {
 		return strings.Contains(i.get(t, "/metrics", "").text, "flashsale_slots{state=\"running\"} 10\n")
 	})
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, tx.Rollback())
 	claims.Wait()
 	spans := r.received(t, i)
 	linked := 0
@@ -253,9 +244,7 @@ func TestProblemNamesItsTrace(t *testing.T) {
 func TestNothingIsWrappedWhenTracesAreOff(t *testing.T) {
 	t.Parallel()
 	s, err := open(unreachable(t), discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer s.close()
 	if _, plain := s.batches.Driver().(*mysql.MySQLDriver); !plain {
 		t.Errorf("the driver is %T", s.batches.Driver())

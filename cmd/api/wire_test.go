@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/settings"
 )
 
@@ -21,9 +22,7 @@ func unreachable(t *testing.T) settings.Settings {
 		"REDLOCK_URLS": "redis://127.0.0.1:1", "ETCD_ADDR": "127.0.0.1:1", "MEMCACHE_ADDR": "127.0.0.1:1",
 		"ZK_ADDR": "127.0.0.1:1",
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return cfg
 }
 
@@ -35,9 +34,7 @@ func TestEveryLockOpens(t *testing.T) {
 			cfg := unreachable(t)
 			cfg.Lock = name
 			s, err := open(cfg, discard)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			s.close()
 		})
 	}

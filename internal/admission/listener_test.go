@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -28,9 +29,7 @@ func waited(w http.ResponseWriter, r *http.Request) {
 func serve(t *testing.T, conns int, longest time.Duration) (*Listener, *http.Server) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return serveOn(t, l, conns, longest)
 }
 
@@ -52,9 +51,7 @@ func connect(t *testing.T, l net.Listener) net.Conn {
 		t.Cleanup(func() { _ = c.Close() })
 		_, err = io.WriteString(c, request)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return c
 }
 
@@ -136,13 +133,9 @@ func TestWaitOfAConnectionIsToldToItsFirstRequest(t *testing.T) {
 func waitedOf(t *testing.T, responses *bufio.Reader) time.Duration {
 	t.Helper()
 	r, err := http.ReadResponse(responses, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	waited, err := time.ParseDuration(r.Header.Get("Waited"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return waited
 }
 
@@ -184,9 +177,7 @@ func (l lateListener) Accept() (net.Conn, error) {
 func TestDrainServesConnectionsThatAreNotAccepted(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	late := lateListener{l.(*net.TCPListener), make(chan struct{})}
 	bounded, server := serveOn(t, late, 4, time.Minute)
 	var conns []net.Conn

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"example.com/flashsale/internal/check"
 )
 
 var (
@@ -18,9 +20,7 @@ var (
 func sign(tb testing.TB, id Identity) string {
 	tb.Helper()
 	token, err := Sign(secret, id, time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return token
 }
 
@@ -28,9 +28,7 @@ func sign(tb testing.TB, id Identity) string {
 func signClaims(tb testing.TB, method jwt.SigningMethod, key any, c jwt.Claims) string {
 	tb.Helper()
 	token, err := jwt.NewWithClaims(method, c).SignedString(key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return token
 }
 
@@ -91,9 +89,7 @@ func tampered(tb testing.TB) string {
 	tb.Helper()
 	parts := strings.Split(sign(tb, Identity{UserID: 42}), ".")
 	other, err := Sign(otherSecret, Identity{43, RoleAdmin}, time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	parts[1] = strings.Split(other, ".")[1]
 	return strings.Join(parts, ".")
 }
@@ -103,9 +99,7 @@ func TestTokenIsValidUntilItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
 		token, err := Sign(secret, Identity{UserID: 42}, 10*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		for range 10 {
 			if id, err := v.Verify(token); err != nil || id.UserID != 42 {
 				t.Fatalf("before its expiry: %+v, %v", id, err)

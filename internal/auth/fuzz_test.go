@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/auth/authtest"
+	"example.com/flashsale/internal/check"
 )
 
 // A fuzzKey is a key that the verifier knows, with its id and algorithm.
@@ -38,9 +39,7 @@ func allKeys(tb testing.TB) (*Verifier, []fuzzKey) {
 	ctx, cancel := context.WithCancel(tb.Context())
 	defer cancel() // tokens with an unknown key then wait for no fetch
 	jwks, err := OpenJWKS(ctx, writeJWKS(tb, p, filepath.Join(tb.TempDir(), "jwks.json")), func(error) {})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	v := NewVerifier(Config{JWKS: jwks, Secrets: []Secret{{Key: secret}, {ID: "other", Key: otherSecret}}})
 	private := p.Private("public").(ed25519.PrivateKey)
 	return v, []fuzzKey{

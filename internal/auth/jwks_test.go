@@ -25,6 +25,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"example.com/flashsale/internal/auth/authtest"
+	"example.com/flashsale/internal/check"
 )
 
 var algorithms = []string{"RS256", "ES256", "EdDSA"}
@@ -37,9 +38,7 @@ func user42() jwt.MapClaims {
 func openJWKS(tb testing.TB, location string) *Verifier {
 	tb.Helper()
 	jwks, err := OpenJWKS(tb.Context(), location, func(err error) { tb.Log(err) })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return NewVerifier(Config{Secrets: []Secret{{Key: secret}}, JWKS: jwks})
 }
 
@@ -86,9 +85,7 @@ func TestAlgorithmIsThatOfTheKey(t *testing.T) {
 		}
 	}
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, id := range []string{"RS256", "ES256", "EdDSA", "", "unknown"} {
 		wantAccepted(t, v, "none, kid "+id, signWith(t, jwt.SigningMethodNone, id, jwt.UnsafeAllowNoneSignatureType),
 			false)
@@ -108,13 +105,9 @@ func TestAlgorithmIsThatOfTheKey(t *testing.T) {
 func encodings(tb testing.TB, p *authtest.Provider, id string) map[string][]byte {
 	tb.Helper()
 	der, err := x509.MarshalPKIXPublicKey(p.Private(id).Public())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	jwks, err := p.JWKS()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return map[string][]byte{"DER": der, "JWKS": jwks, "empty": {}}
 }
 
@@ -125,9 +118,7 @@ func signWith(tb testing.TB, method jwt.SigningMethod, id string, key any) strin
 		t.Header["kid"] = id
 	}
 	token, err := t.SignedString(key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return token
 }
 
@@ -194,22 +185,14 @@ func TestUnusableKeysAreLeftOut(t *testing.T) {
 	p := authtest.NewProvider(t)
 	p.Add(t, "good", "EdDSA")
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	encode := base64.RawURLEncoding.EncodeToString
 	point, err := p384.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	public := encode(private.Public().(ed25519.PublicKey))
 	for id, test := range map[string]struct {
 		jwk    map[string]string
@@ -251,20 +234,14 @@ func TestUnusableKeysAreLeftOut(t *testing.T) {
 func addKey(tb testing.TB, file string, jwk map[string]string) {
 	tb.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	var set struct {
 		Keys []any `json:"keys"`
 	}
-	if err := json.Unmarshal(text, &set); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, json.Unmarshal(text, &set))
 	set.Keys = append(set.Keys, jwk)
 	text, err = json.Marshal(set)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	write(tb, file, string(text))
 }
 
@@ -277,9 +254,7 @@ func TestKeysAreFetchedEveryFiveMinutes(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		jwks, err := OpenJWKS(ctx, file, func(err error) { t.Log(err) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		v := NewVerifier(Config{JWKS: jwks})
 		claims := jwt.MapClaims{"sub": "42", "exp": time.Now().Add(time.Hour).Unix()}
 		removed := p.Sign(t, "1", claims)
@@ -291,9 +266,7 @@ func TestKeysAreFetchedEveryFiveMinutes(t *testing.T) {
 		synctest.Wait()
 		wantAccepted(t, v, "a removed key, after the next fetch", removed, false)
 		wantAccepted(t, v, "the new key", p.Sign(t, "2", claims), true)
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.Remove(file))
 		time.Sleep(refreshInterval)
 		wantAccepted(t, v, "after the file's end", p.Sign(t, "2", claims), true)
 	})
@@ -330,18 +303,14 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func writeJWKS(tb testing.TB, p *authtest.Provider, file string) string {
 	tb.Helper()
 	text, err := p.JWKS()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	write(tb, file, string(text))
 	return file
 }
 
 func write(tb testing.TB, file, text string) {
 	tb.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // The transport of the bubble: its replies take as long as the provider's.
@@ -365,14 +334,10 @@ func (p slowProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 func openSlow(t *testing.T, p *authtest.Provider, latency time.Duration) *Verifier {
 	t.Helper()
 	u, err := ParseJWKSLocation(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	client := &http.Client{Transport: slowProvider{p, latency}}
 	jwks, err := open(t.Context(), u, client, func(err error) { t.Log(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return NewVerifier(Config{JWKS: jwks})
 }
 
@@ -408,9 +373,7 @@ func TestLargeJWKSIsAFailedFetch(t *testing.T) {
 	p := authtest.NewProvider(t)
 	p.Add(t, "1", "EdDSA")
 	keys, err := p.JWKS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var read atomic.Int64
 	large := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(keys[:1])

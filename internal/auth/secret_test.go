@@ -3,6 +3,8 @@ package auth
 import (
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A secret is replaced without invalidating a token: first every instance knows
@@ -30,9 +32,7 @@ func TestSecretsRotate(t *testing.T) {
 		"no secret, but an empty key": {Secret{Key: nil}, nil, false},
 	} {
 		token, err := Signer{Secret: test.signer}.Sign(Identity{UserID: 42}, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		_, err = NewVerifier(Config{Secrets: test.verifier}).Verify(token)
 		if (err == nil) != test.accepted {
 			t.Errorf("%s: %v, want accepted: %t", name, err, test.accepted)
@@ -54,9 +54,7 @@ func TestIssuerAndAudienceAreRequired(t *testing.T) {
 		"no audience":    {Signer{key, "login", ""}, false},
 	} {
 		token, err := test.signer.Sign(Identity{UserID: 42}, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		strict := NewVerifier(Config{Secrets: []Secret{key}, Issuer: "login", Audience: "sale"})
 		if _, err := strict.Verify(token); (err == nil) != test.accepted {
 			t.Errorf("%s: %v, want accepted: %t", name, err, test.accepted)

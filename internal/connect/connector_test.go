@@ -9,6 +9,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -20,14 +21,10 @@ func proxied(t *testing.T, dsn string, options ...connect.Option) (*sqlx.DB, *fa
 	t.Helper()
 	proxy, dsn := labtest.ProxiedMySQL(t, dsn)
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cfg.Timeout = 300 * time.Millisecond
 	db, err := connect.MySQL(cfg.FormatDSN(), 1, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db, proxy
 }
@@ -80,9 +77,7 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), connect.ShortTransactions)
 	proxy.Refuse("idle_transaction_timeout", unknownVariable())
 	conn, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var timeout int
 	if err := conn.GetContext(t.Context(), &timeout, "SELECT @@SESSION.wait_timeout"); err != nil || timeout > 5 {
 		t.Errorf("wait_timeout %d, %v", timeout, err)
@@ -104,9 +99,7 @@ func TestSilentServerDoesNotBlockThePool(t *testing.T) {
 	t.Parallel()
 	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)))
 	conn, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	waiting, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
 	waited := make(chan error, 1)

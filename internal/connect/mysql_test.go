@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -17,9 +18,7 @@ func TestUnchangedRowsDoNotCountAsAffected(t *testing.T) {
 	const q = `INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 1, 1, NOW()) ON DUPLICATE KEY UPDATE id = id`
 	for try, want := range []int64{1, 0} {
 		result, err := db.ExecContext(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if n, _ := result.RowsAffected(); n != want {
 			t.Errorf("try %d: %d rows affected, want %d", try, n, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -43,9 +44,7 @@ func TestServerThatRefusesAVariableIsUsedWithoutIt(t *testing.T) {
 	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), connect.ShortTransactions)
 	proxy.Refuse("sql_safe_updates", unknownVariable())
 	var mode string
-	if err := db.GetContext(t.Context(), &mode, "SELECT @@SESSION.sql_mode"); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.GetContext(t.Context(), &mode, "SELECT @@SESSION.sql_mode"))
 	if mode != "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION" {
 		t.Errorf("sql_mode is %s", mode)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -36,9 +37,7 @@ func TestLocksAndIDsWorkInEveryTopology(t *testing.T) {
 				return
 			}
 			master, err := server.Master(t.Context(), "lock0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			master.Kill()
 			c.recover(t)
 			c.work(t)
@@ -107,9 +106,7 @@ func (c *clients) work(t *testing.T) {
 	}
 	for range 2000 {
 		id, err := c.ids.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if c.seen[id] {
 			t.Fatalf("id %d was given twice", id)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -61,9 +62,7 @@ func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
 	before := mustFind(t, cache)
 
 	restocked, err := s.Restock(t.Context(), 1, 5, admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cache.Put(restocked)
 	cache.MarkSoldOut(before) // by a transaction that ended before the restock
 	if got := mustFind(t, cache).Stock; got != 10 {
@@ -89,9 +88,7 @@ func TestNothingFromBeforeAnUpdateHidesIt(t *testing.T) {
 	before := mustFind(t, cache)
 	early := begin.Add(time.Minute)
 	updated, err := s.Update(t.Context(), 1, coupon.Update{EndTime: &early}, admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cache.Put(updated)
 	coupon.StoreLoaded(cache, before)
 	if got := mustFind(t, cache).EndTime; !got.Equal(early) {
@@ -118,9 +115,7 @@ func TestLaterRevisionExpires(t *testing.T) {
 func mustFind(t *testing.T, c *coupon.Cache) coupon.Coupon {
 	t.Helper()
 	got, err := c.Find(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return got
 }
 
@@ -146,9 +141,7 @@ func countSelects(t *testing.T, db *sqlx.DB) int {
 		Name  string `db:"Variable_name"`
 		Value int    `db:"Value"`
 	}
-	if err := db.GetContext(t.Context(), &row, `SHOW SESSION STATUS LIKE 'Com_select'`); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.GetContext(t.Context(), &row, `SHOW SESSION STATUS LIKE 'Com_select'`))
 	return row.Value
 }
 
@@ -202,9 +195,7 @@ func TestSlowReadIsNotCachedForLonger(t *testing.T) {
 	s := coupon.NewStore(db)
 	mustCreate(t, s, 1, 5)
 	conn, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer conn.Close()
 	mustExec(t, conn, "LOCK TABLES coupons WRITE, coupon_segments WRITE")
 	cache := coupon.NewCache(s, ttl)
@@ -233,8 +224,6 @@ func mustExec(t *testing.T, conn *sqlx.Conn, q string) {
 
 func mustGet(t *testing.T, conn *sqlx.Conn, q string) (n int) {
 	t.Helper()
-	if err := conn.GetContext(t.Context(), &n, q); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, conn.GetContext(t.Context(), &n, q))
 	return n
 }

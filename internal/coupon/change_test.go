@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -25,9 +26,7 @@ func TestChangesSayWhoChangedWhat(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := s.Changes(t.Context(), 0, 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	want := []coupon.Change{
 		{CouponID: 1, AdminID: other, Action: coupon.ActionRestock, InitialStockFrom: 3, InitialStockTo: 13,
 			StockFrom: 1, StockTo: 11},
@@ -79,9 +78,7 @@ func TestActionThatCannotBeRecordedIsUndone(t *testing.T) {
 	s := coupon.NewStore(db)
 	mustCreate(t, s, 1, 3)
 	before, err := s.Find(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	later := end.Add(time.Hour)
 	db.MustExec("DROP TABLE coupon_updates")
 	if _, err := s.Update(t.Context(), 1, coupon.Update{EndTime: &later}, admin); err == nil {

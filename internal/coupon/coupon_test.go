@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -21,9 +22,7 @@ var (
 func mustNew(tb testing.TB, id int64, stock int) coupon.Coupon {
 	tb.Helper()
 	c, err := coupon.New(id, "Singles' Day, ¥100 off 满减", begin, end, stock, begin.Add(-time.Hour))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return c
 }
 

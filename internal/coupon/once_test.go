@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
@@ -57,9 +58,7 @@ func TestRepeatedChangeHasTheFirstResult(t *testing.T) {
 			s := coupon.NewStore(db)
 			mustCreate(t, s, 1, 5)
 			first, err := change(t.Context(), s.Once("k"), admin)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			later := end.Add(time.Hour)
 			for _, id := range []int64{1, first.ID} { // whatever has happened since
 				if _, err := s.Update(t.Context(), id, coupon.Update{EndTime: &later}, admin); err != nil {
@@ -175,9 +174,7 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- restock() }()
 	other, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer other.Close()
 	if _, err := other.ExecContext(t.Context(), "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"); err != nil {
 		t.Fatal(err)
@@ -189,9 +186,7 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 	if err := restock(); !errors.Is(err, coupon.ErrKeyInProgress) {
 		t.Errorf("got %v, want ErrKeyInProgress", err)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, tx.Rollback())
 	if err := errors.Join(<-first, restock()); err != nil {
 		t.Error(err)
 	}
@@ -277,9 +272,7 @@ func TestOldKeysAreForgotten(t *testing.T) {
 		}
 	}
 	count := func() (n int) {
-		if err := db.Get(&n, "SELECT COUNT(*) FROM coupon_change_keys"); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, db.Get(&n, "SELECT COUNT(*) FROM coupon_change_keys"))
 		return n
 	}
 	db.MustExec("UPDATE coupon_change_keys SET created_at = created_at - INTERVAL 167 HOUR")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -18,9 +19,7 @@ import (
 func mustSplit(t *testing.T, s *coupon.Store, id int64, stock, segments int) coupon.Coupon {
 	t.Helper()
 	c, err := mustNew(t, id, stock).Split(segments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := s.Create(t.Context(), c, admin); err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +31,7 @@ func rows(t *testing.T, db *sqlx.DB, id int64) (stocks []int) {
 	t.Helper()
 	const q = `SELECT stock FROM (SELECT 0 AS segment, stock FROM coupons WHERE id = ?
 		UNION ALL SELECT segment, stock FROM coupon_segments WHERE coupon_id = ?) s ORDER BY segment`
-	if err := db.SelectContext(t.Context(), &stocks, q, id, id); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.SelectContext(t.Context(), &stocks, q, id, id))
 	return stocks
 }
 
@@ -47,9 +44,7 @@ func TestSegmentsAddUpToTheStock(t *testing.T) {
 		5: {0, 1}, 6: {1, 1}} {
 		created := mustSplit(t, s, id, c.stock, c.segments)
 		found, err := s.Find(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if id == 5 {
 			created.EmptySegments = 1
 		}
@@ -63,9 +58,7 @@ func TestSegmentsAddUpToTheStock(t *testing.T) {
 		}
 	}
 	list, err := s.List(t.Context(), 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for i, want := range []int{1, 0, 1_000, 3, 5, 7} { // newest first
 		if list[i].Stock != want {
 			t.Errorf("coupon %d is listed with stock %d, want %d", list[i].ID, list[i].Stock, want)
@@ -90,9 +83,7 @@ func TestEmptySegmentsAreRead(t *testing.T) {
 	db.MustExec(`UPDATE coupons SET stock = 0`)
 	db.MustExec(`UPDATE coupon_segments SET stock = 0 WHERE segment IN (5, 63)`)
 	c, err := s.Find(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if bits.OnesCount64(c.EmptySegments) != 3 || c.HasStock(0) || c.HasStock(5) || c.HasStock(63) || !c.HasStock(62) {
 		t.Errorf("empty segments: %b", c.EmptySegments)
 	}
@@ -122,9 +113,7 @@ func TestRestockSpreadsOverSegments(t *testing.T) {
 		t.Error(diff)
 	}
 	changes, err := s.Changes(t.Context(), 1, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, change := range changes[:10] {
 		if change.StockTo != change.StockFrom+6 || change.InitialStockTo != change.InitialStockFrom+6 {
 			t.Errorf("recorded: %+v", change)
@@ -158,9 +147,7 @@ func TestRestockLocksItsSegments(t *testing.T) {
 	s := coupon.NewStore(db)
 	mustSplit(t, s, 1, 4, 4)
 	conn, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer conn.Close()
 	mustExec(t, conn, "START TRANSACTION")
 	mustExec(t, conn, "UPDATE coupon_segments SET stock = stock - 1 WHERE coupon_id = 1 AND segment = 1")
@@ -171,9 +158,7 @@ func TestRestockLocksItsSegments(t *testing.T) {
 		WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%coupon_segments%'`
 	labtest.Eventually(t, "the restock waits", func() bool { return mustGet(t, conn, waiting) == 1 })
 	mustExec(t, conn, "COMMIT")
-	if err := <-restocked; err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, <-restocked)
 	changes, err := s.Changes(t.Context(), 1, 0, 1)
 	if err != nil || changes[0].StockFrom != 3 || changes[0].StockTo != 7 {
 		t.Errorf("recorded %+v, %v; want the stock from 3 to 7", changes, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -27,9 +28,7 @@ func TestStoreReturnsCouponsAsCreated(t *testing.T) {
 	s := coupon.NewStore(labtest.DB(t))
 	c := mustCreate(t, s, 1<<60, 7)
 	got, err := s.Find(t.Context(), c.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	c.Revision = got.Revision
 	if diff := cmp.Diff(c, got); diff != "" {
 		t.Error(diff)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -30,9 +31,7 @@ func TestUpdateChangesWhatItNames(t *testing.T) {
 	} {
 		step.want()
 		got, err := s.Update(t.Context(), 1, step.update, admin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		want.Revision = got.Revision
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%+v: %s", step.update, diff)
@@ -51,9 +50,7 @@ func TestRefusedUpdateNamesTheFieldAndChangesNothing(t *testing.T) {
 	s := coupon.NewStore(labtest.DB(t))
 	mustCreate(t, s, 1, 5)
 	before, err := s.Find(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	long, never := strings.Repeat("券", coupon.MaxName+1), time.Time{}
 	for _, test := range []struct {
 		field  string

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 )
 
@@ -16,9 +17,7 @@ import (
 func listen(t *testing.T) (address string, accepted <-chan net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	conns := make(chan net.Conn, 1)
 	go func() {
@@ -34,14 +33,10 @@ func connect(t *testing.T) (client, server net.Conn, proxy *faultproxy.Proxy) {
 	t.Helper()
 	address, accepted := listen(t)
 	proxy, err := faultproxy.New("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	client, err = net.Dial("tcp", proxy.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	server = <-accepted
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
 	return client, server, proxy

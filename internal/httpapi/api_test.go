@@ -16,6 +16,7 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
@@ -71,17 +72,13 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	cache := coupon.NewCache(store, cmp.Or(b.couponCache, time.Hour)) // an hour: only invalidation shows a change
 	committer, err := commit.New(commit.GroupCommit,
 		commit.Config{DB: f.db, BatchDB: labtest.Open(tb, b.dsn, connect.MultiStatements)})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(f.db), Committer: committer,
 		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
 		Wait: time.Second,
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	f.API = New(Config{
 		Coupons: store, Cache: cache, CouponIDs: idgen.New(rdb, "coupon"), Claims: claims,
 		Orders:   order.NewStore(f.db),
@@ -152,9 +149,7 @@ func adminToken(tb testing.TB) string {
 func sign(tb testing.TB, id auth.Identity) string {
 	tb.Helper()
 	t, err := auth.Sign(secret, id, time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return t
 }
 

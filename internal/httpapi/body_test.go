@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A client can send a body that ends early or is framed wrongly only over a
@@ -49,20 +51,14 @@ func (f *fixture) serve(tb testing.TB) string {
 func sendText(tb testing.TB, address, text string) response {
 	tb.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	defer conn.Close()
 	if _, err := conn.Write([]byte(text)); err != nil {
 		tb.Fatal(err)
 	}
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, conn.(*net.TCPConn).CloseWrite())
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	defer resp.Body.Close()
 	r := response{ResponseRecorder: httptest.NewRecorder()}
 	maps.Copy(r.Header(), resp.Header)

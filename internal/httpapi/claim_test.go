@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -128,9 +129,7 @@ func (f *fixture) hangUp(t *testing.T, r *http.Request, inProgress func() bool) 
 	}))
 	t.Cleanup(server.Close)
 	target, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r = r.WithContext(ctx)
@@ -156,9 +155,7 @@ func (f *fixture) executing(t *testing.T, text string) bool {
 	// listed after its result has arrived.
 	const q = `SELECT COUNT(*) FROM information_schema.processlist
 		WHERE db = DATABASE() AND info LIKE ? AND info NOT LIKE '%processlist%'`
-	if err := f.db.Get(&n, q, "%"+text+"%"); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, f.db.Get(&n, q, "%"+text+"%"))
 	return n > 0
 }
 
@@ -170,9 +167,7 @@ func TestClaimWhoseClientHangsUpIsCancelled(t *testing.T) {
 	tx.MustExec("UPDATE coupons SET version = version + 1")
 	f.hangUp(t, claimRequest(id, userToken(t, 42)), func() bool { return f.executing(t, "UPDATE coupons%SET stock") })
 	f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, tx.Rollback())
 	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "already_claimed") // the order was made
 	f.wantMetric(t, `flashsale_claims_total{verdict="cancelled"} 1`)
 	f.wantMetric(t, `flashsale_claim_duration_seconds_count{class="cancelled"} 1`)

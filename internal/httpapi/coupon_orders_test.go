@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -83,9 +84,7 @@ func TestPageOfOrdersIsReadByTheUniqueKey(t *testing.T) {
 			Value int    `db:"Value"`
 		}
 		for _, way := range []string{"prev", "next", "rnd", "rnd_next"} {
-			if err := f.db.Get(&row, "SHOW SESSION STATUS LIKE 'Handler_read_"+way+"'"); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, f.db.Get(&row, "SHOW SESSION STATUS LIKE 'Handler_read_"+way+"'"))
 			rows += row.Value
 		}
 		return rows
@@ -113,14 +112,10 @@ type export struct {
 func (f *fixture) export(tb testing.TB, address, couponID string, each func(n int)) (e export) {
 	tb.Helper()
 	req, err := http.NewRequest("GET", "http://"+address+"/coupons/"+couponID+"/orders.ndjson", nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	req.Header.Set("Authorization", "Bearer "+adminToken(tb))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/x-ndjson" {
 		tb.Fatalf("%s, %s", resp.Status, resp.Header)
@@ -223,9 +218,7 @@ func TestExportWaitsForItsClient(t *testing.T) {
 func serveBy(tb testing.TB, server *http.Server) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	go func() { _ = server.Serve(l) }()
 	tb.Cleanup(func() { _ = server.Close() })
 	return l.Addr().String()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/browser"
 )
 
@@ -20,14 +21,10 @@ func TestDocsWorkInABrowser(t *testing.T) {
 	server := httptest.NewServer(newFixture(t))
 	t.Cleanup(server.Close)
 	b, err := browser.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(b.Stop)
 	p, err := b.Open(server.URL+"/docs/", browser.Look{Width: 1280, Height: 1000}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(p.Close)
 	tryOut := []chromedp.Action[chromedp.Void]{
 		chromedp.Click(chromedp.CSS(`.btn.authorize`), chromedp.NodeVisible),
@@ -38,9 +35,7 @@ func TestDocsWorkInABrowser(t *testing.T) {
 		chromedp.Click(chromedp.CSS(`.try-out__btn`), chromedp.NodeVisible),
 		chromedp.Click(chromedp.CSS(`.btn.execute`), chromedp.NodeVisible),
 	}
-	if err := chromedp.Do(p.Context, tryOut...); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, chromedp.Do(p.Context, tryOut...))
 	status, err := chromedp.Run(p.Context,
 		chromedp.Poll[string](`document.querySelector(".live-responses-table tbody .response-col_status")?.innerText`,
 			chromedp.WithPollingTimeout(time.Minute)))
@@ -64,9 +59,7 @@ func TestDocsWorkInABrowser(t *testing.T) {
 func checkDark(t *testing.T, b *browser.Browser, url string) {
 	t.Helper()
 	p, err := b.Open(url+"/docs/", browser.Look{Width: 1280, Height: 1000, Dark: true}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(p.Close)
 	if _, err := chromedp.Run(p.Context, chromedp.Poll[bool](`!!document.querySelector(".opblock")`,
 		chromedp.WithPollingTimeout(time.Minute))); err != nil {

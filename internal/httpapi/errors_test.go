@@ -13,6 +13,7 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/auth"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -174,9 +175,7 @@ func packagesWithVerdicts(t *testing.T) (dirs []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return dirs
 }
 
@@ -243,9 +242,7 @@ func TestCreateWithoutTheRightsOnRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	f := newFixtureOn(t, backend{redisURL: server.URL})
-	if err := labtest.Dial(t, server).ConfigSet(t.Context(), "requirepass", "secret").Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, labtest.Dial(t, server).ConfigSet(t.Context(), "requirepass", "secret").Err())
 	r := f.do("POST", "/coupons", adminToken(t),
 		`{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
 	wantProblem(t, r, 503, "unavailable")

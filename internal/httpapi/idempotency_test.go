@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -95,9 +96,7 @@ func (f *fixture) createUnknown(t *testing.T, key string) response {
 func (f *fixture) changeCount(t *testing.T) int {
 	t.Helper()
 	changes, err := coupon.NewStore(f.db).Changes(t.Context(), 0, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return len(changes)
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A spec is what the tests read of the OpenAPI document.
@@ -49,9 +51,7 @@ func served(tb testing.TB, api *API) (s spec) {
 	tb.Helper()
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, request("GET", "/openapi.json", "", "", ""))
-	if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, json.Unmarshal(w.Body.Bytes(), &s))
 	return s
 }
 
@@ -130,15 +130,11 @@ func TestOpenAPIHasEveryRouteOfTheSale(t *testing.T) {
 func TestOpenAPIHasEveryCode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var created []string
 	for _, file := range files {
 		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		for _, match := range regexp.MustCompile(`newProblem\(\d+, "(\w+)"`).FindAllStringSubmatch(string(source),
 			-1) {
 			created = append(created, match[1])

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 )
@@ -27,9 +28,7 @@ func (f *fixture) overload(t *testing.T) (couponID string, refused *atomic.Int64
 	const users = order.MaxRunning/2 + overloading
 	id := f.createCoupon(t, 2*users)
 	var number ID
-	if err := number.UnmarshalText([]byte(id)); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, number.UnmarshalText([]byte(id)))
 	tx := f.db.MustBegin()
 	tx.MustExec(`SELECT id FROM coupons WHERE id = ? FOR UPDATE`, id)
 	var claims sync.WaitGroup

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/check"
 )
 
 func TestClaimVerdicts(t *testing.T) {
@@ -51,17 +53,13 @@ func TestSimultaneousClaimIsRefusedWithRetryAfter(t *testing.T) {
 	f := newFixture(t)
 	id := f.createCoupon(t, 5)
 	held, err := f.locker.TryLock(t.Context(), "redis_lock:userId:42", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	r := f.claim(id, userToken(t, 42))
 	wantProblem(t, r, 409, "claim_in_progress")
 	if r.Header().Get("Retry-After") != "1" {
 		t.Errorf("no Retry-After: %v", r)
 	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 	if r := f.claim(id, userToken(t, 42)); r.Code != 201 {
 		t.Errorf("after the other claim has ended: %v", r)
 	}

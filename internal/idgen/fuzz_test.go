@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -73,13 +74,9 @@ func FuzzStoredCounter(f *testing.F) {
 	rdb := labtest.Dial(f, labtest.Redis(f))
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, n, second string) {
-		if err := rdb.FlushAll(ctx).Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rdb.FlushAll(ctx).Err())
 		key := "order:" + time.Now().UTC().Format("2006:01:02")
-		if err := rdb.HSet(ctx, key, "n", n, "s", second).Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rdb.HSet(ctx, key, "n", n, "s", second).Err())
 		w := New(rdb, "order")
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()

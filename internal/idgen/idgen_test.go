@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -33,9 +34,7 @@ end}
 
 func setClock(t *testing.T, rdb redis.UniversalClient, now time.Time) {
 	t.Helper()
-	if err := rdb.Set(t.Context(), "clock", now.Unix(), 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, rdb.Set(t.Context(), "clock", now.Unix(), 0).Err())
 }
 
 func mustNext(t *testing.T, w *Worker) int64 {
@@ -43,18 +42,14 @@ func mustNext(t *testing.T, w *Worker) int64 {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	id, err := w.Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return id
 }
 
 func mustParse(t *testing.T, id int64) Parts {
 	t.Helper()
 	parts, err := Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return parts
 }
 
@@ -148,9 +143,7 @@ func TestLossOfRedisDataGivesNoIDTwice(t *testing.T) {
 				seen[id] = true
 			}
 		}
-		if err := rdb.FlushAll(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rdb.FlushAll(t.Context()).Err())
 		setClock(t, rdb, now)
 		dropBlock(renewed)
 	}
@@ -171,9 +164,7 @@ func TestEvictionsOfTheCounterGiveNoIDTwice(t *testing.T) {
 		}
 		seen[id] = true
 		if n%3 == 0 {
-			if err := rdb.FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, rdb.FlushAll(t.Context()).Err())
 			dropBlock(workers[0])
 			dropBlock(workers[1])
 		}
@@ -186,9 +177,7 @@ func TestOlderVersionGivesOtherIDs(t *testing.T) {
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	for _, day := range []time.Time{time.Now(), time.Now().Add(day)} {
 		key := "old:" + day.UTC().Format("2006:01:02")
-		if err := rdb.HSet(t.Context(), key, "n", 0, "s", time.Now().Unix()+1).Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rdb.HSet(t.Context(), key, "n", 0, "s", time.Now().Unix()+1).Err())
 	}
 	seen, old, renewed := map[int64]bool{}, New(rdb, "old"), New(rdb, "order")
 	for range 20_000 {
@@ -264,9 +253,7 @@ func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
 	w := withClock(New(rdb, "order"))
 	now := time.Date(2027, 5, 1, 12, 0, 0, 0, time.UTC)
 	setClock(t, rdb, now)
-	if err := rdb.HSet(t.Context(), "order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, rdb.HSet(t.Context(), "order:2027:05:01", "n", maxSequence-1, "s", now.Unix()).Err())
 	if p := mustParse(t, mustNext(t, w)); p.Sequence != maxSequence || !p.Time.Equal(now) {
 		t.Errorf("the day's last id: %+v", p)
 	}
@@ -298,9 +285,7 @@ func TestNextFailsWithoutRedis(t *testing.T) {
 	if id, err := w.Next(ctx); err == nil {
 		t.Errorf("got id %d from a dead Redis", id)
 	}
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, server.Restart())
 	mustNext(t, w)
 }
 
@@ -350,9 +335,7 @@ func TestParseOfANumberThatIsNoIDIsAnError(t *testing.T) {
 
 func BenchmarkNext(b *testing.B) {
 	server, err := lab.StartRedis(labtest.Lab(b))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	w := New(labtest.Dial(b, server), "order")
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

@@ -60,10 +60,8 @@ func startTLSWith(t *testing.T, upstream, secrets string) (*lab.Nginx, *http.Cli
 	t.Helper()
 	labtest.NeedServers(t)
 	dir := copyOfConf(t)
-	if err := os.Rename(filepath.Join(dir, "tls", "listen.conf"),
-		filepath.Join(dir, "site", "listen.conf")); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.Rename(filepath.Join(dir, "tls", "listen.conf"),
+		filepath.Join(dir, "site", "listen.conf")))
 	pool := makeCertificate(t, secrets)
 	replace(t, filepath.Join(dir, "site", "listen.conf"), "/run/tls", secrets)
 	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, dir, upstream) })

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/order"
 )
 
@@ -21,9 +22,7 @@ func TestSectionsOutliveTheDeadlinesOfTheServer(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(sections.Close)
 	resp, err := http.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer resp.Body.Close()
 	lines := json.NewDecoder(resp.Body)
 	for i := range 12 {
@@ -41,9 +40,7 @@ func TestSectionIsReportedBeforeTheTimeThatCompletesIt(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(sections.Close)
 	resp, err := http.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer resp.Body.Close()
 	now := time.Now()
 	sections.Observer()(t.Context(), order.Section{Key: "k", UserID: 42, Wanted: now, Granted: now})()
@@ -54,9 +51,7 @@ func TestSectionIsReportedBeforeTheTimeThatCompletesIt(t *testing.T) {
 			section
 			Until int64
 		}
-		if err := lines.Decode(&line); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, lines.Decode(&line))
 		if line.Until == 0 {
 			found++
 			if line.Key != "k" || line.User != "42" || line.Granted != now.UnixMicro() ||

@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -35,20 +36,14 @@ func TestEveryOutcomeOfALockIsCountedByClass(t *testing.T) {
 	}))
 	o := lock.Options{Class: "claim"}
 	outer, err := c.Acquire(t.Context(), "key", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := c.Acquire(t.Context(), "key", o); !errors.Is(err, lock.ErrLocked) {
 		t.Fatalf("Acquire of a locked key: %v, want ErrLocked", err)
 	}
 	o.Reentrant = true
 	inner, err := c.Acquire(outer.Context(), "key", o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(inner.Release(t.Context()), outer.Release(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.NoError(t, errors.Join(inner.Release(t.Context()), outer.Release(t.Context())))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Acquire(ctx, "key", o); err == nil {
@@ -56,9 +51,7 @@ func TestEveryOutcomeOfALockIsCountedByClass(t *testing.T) {
 	}
 	o.NoRenewal, o.TTL = true, 10*time.Millisecond
 	expiring, err := c.Acquire(t.Context(), "key", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	<-lost
 	_ = expiring.Release(t.Context())
 	for _, kind := range []lock.EventKind{lock.EventRetried, lock.EventUnnotified, lock.EventWaiting,
@@ -159,9 +152,7 @@ func createCoupon(t *testing.T, db *sqlx.DB, id int64, stock int, end time.Durat
 	t.Helper()
 	now := time.Now()
 	c, err := coupon.New(id, "a coupon", now.Add(-24*time.Hour), now.Add(end), stock, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := coupon.NewStore(db).Create(t.Context(), c, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +172,7 @@ func checkMetrics(t *testing.T, got, want map[string]float64) {
 func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	got := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab/labtest"
@@ -29,9 +30,7 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	s.CouponFrom(3, -2*time.Hour, -time.Hour, 0)
 	s.CouponFrom(4, -time.Hour, time.Hour, 0)
 	placed, err := claims.Claim(t.Context(), 42, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	labtest.Eventually(t, "the lock of the order is released",
 		func() bool { return rdb.Exists(t.Context(), userLock).Val() == 0 })
 	for _, test := range []struct {
@@ -66,9 +65,7 @@ func TestStoreReturnsOrdersAsPlaced(t *testing.T) {
 	var want []order.Order
 	for id := int64(1); id <= 3; id++ {
 		o, err := claims.Claim(t.Context(), 42, s.Coupon(id, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		want = append([]order.Order{o}, want...)
 		got, err := s.Orders.Find(t.Context(), o.ID)
 		if err != nil || got != o {
@@ -76,13 +73,9 @@ func TestStoreReturnsOrdersAsPlaced(t *testing.T) {
 		}
 	}
 	page, err := s.Orders.ListByUser(t.Context(), 42, 0, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	next, err := s.Orders.ListByUser(t.Context(), 42, page[1].ID, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if diff := cmp.Diff(want, append(page, next...)); diff != "" {
 		t.Error(diff)
 	}
@@ -99,18 +92,14 @@ func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	s := ordertest.NewSale(t)
 	claims, id := s.Instance(), s.Coupon(1, 5)
 	lease, err := redislock.New(labtest.Dial(t, s.Redis)).TryLock(t.Context(), userLock, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrClaimInProgress) {
 		t.Errorf("user 42, locked: %v, want ErrClaimInProgress", err)
 	}
 	if _, err := claims.Claim(t.Context(), 43, id); err != nil {
 		t.Errorf("user 43: %v", err)
 	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Fatal(err) // the refused claim has released a lock that it did not hold
-	}
+	check.NoError(t, lease.Release(t.Context())) // the refused claim has released a lock that it did not hold
 	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
 		t.Errorf("user 42, unlocked: %v", err)
 	}
@@ -144,9 +133,7 @@ func TestClaimIsUnavailableWithoutMySQL(t *testing.T) {
 	ordertest.MustRecover(t, claims, id, 42)
 	server.Kill()
 	mustBeUnavailable(t, claims, id, 43)
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, server.Restart())
 	ordertest.MustRecover(t, claims, id, 43)
 	if a := s.Audit(id); a.Orders != 3 || a.Stock != 2 {
 		t.Errorf("audit %+v, want the orders of three users", a)
@@ -196,9 +183,7 @@ func TestTakenIDIsReplaced(t *testing.T) {
 			s := ordertest.NewSale(t)
 			first, second := s.Coupon(1, 5), s.Coupon(2, 5)
 			o, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 1, first)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			s.TakeNextID(o.ID)
 			placed, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 2, second)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -21,9 +22,7 @@ func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
 	a, b := s.Instance(), s.Instance()
 	id := s.Coupon(1, 2)
 	placed, err := a.Claim(t.Context(), 42, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if _, err := b.Claim(t.Context(), 43, id); err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +51,7 @@ func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := cache.Find(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cache.MarkSoldOut(found)
 	if _, err := b.Claim(t.Context(), 2, id); err != nil {
 		t.Errorf("a claim of a unit that is left: %v", err)

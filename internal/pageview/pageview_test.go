@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -32,9 +33,7 @@ func countViews(t *testing.T, url string, view func(context.Context) error) int6
 	}
 	wg.Wait()
 	n, err := labtest.DialURL(t, url).Get(t.Context(), pageview.Key).Int64()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return n
 }
 

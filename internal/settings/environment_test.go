@@ -8,15 +8,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // writeFile writes a file of the test, and returns its path.
 func writeFile(tb testing.TB, content string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "setting")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -28,9 +28,7 @@ func TestSecretsAreReadFromFiles(t *testing.T) {
 		"JWT_SECRETS": "a=" + long, "LOCK": "redlock", "REDLOCK_URLS": "redis://1,redis://2,redis://3",
 	}
 	want, err := From(from(values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, around := range [][2]string{
 		{"", ""}, {"", "\n"}, {"", "\r\n"}, {"\ufeff", ""}, {"\ufeff", "\r\n\n"},
 	} {
@@ -97,9 +95,7 @@ func TestSettingsThatWerePastedWrongAreRefused(t *testing.T) {
 func pipe(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, syscall.Mkfifo(path, 0o600))
 	return path
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/order"
 )
 
@@ -228,9 +229,7 @@ func TestTracesAreOffUnlessSet(t *testing.T) {
 func logged(t *testing.T, changes map[string]string, environ ...string) string {
 	t.Helper()
 	s, err := From(with(changes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var log strings.Builder
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	logger.Info("starting", "settings", s)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
@@ -152,9 +153,7 @@ func usersOf(t *testing.T, db *sqlx.DB, couponID int64) map[int64]int64 {
 	t.Helper()
 	var rows []order.Order
 	const q = `SELECT id, coupon_id, user_id, created_at FROM coupon_orders WHERE coupon_id = ?`
-	if err := db.SelectContext(t.Context(), &rows, q, couponID); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, db.SelectContext(t.Context(), &rows, q, couponID))
 	users := make(map[int64]int64, len(rows))
 	for _, o := range rows {
 		users[o.ID] = o.UserID

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -108,9 +109,7 @@ func TestClosedClaimsPlaceNoOrder(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	claims, id := s.Instance(), s.Coupon(1, 5)
-	if err := claims.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, claims.Close(t.Context()))
 	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("after Close: %v, want ErrUnavailable", err)
 	}

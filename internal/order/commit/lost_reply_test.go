@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -129,9 +130,7 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 			labtest.Eventually(t, "the claims end, or the batch is tried again", func() bool {
 				return len(results[0]) == 1 || s.Executing("INSERT INTO coupon_orders%") == 2
 			})
-			if err := blocker.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, blocker.Rollback())
 			for _, result := range results {
 				ordertest.Expect(t, "claim", result, order.ErrUnavailable)
 			}
@@ -220,9 +219,7 @@ func TestOrderOfAnotherUserIsNotReadBack(t *testing.T) {
 	s := ordertest.NewSale(t)
 	first, second := s.Coupon(1, 5), s.Coupon(2, 5)
 	o, err := s.Instance().Claim(t.Context(), 1, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	s.TakeNextID(o.ID)
 	proxy, through := s.Proxied()
 	claims := s.Instance(through)

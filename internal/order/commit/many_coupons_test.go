@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -200,9 +201,7 @@ func TestManyLockedCouponsLeaveConnections(t *testing.T) {
 		}
 		cancel()
 	}
-	if err := blocker.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, blocker.Commit())
 	for _, result := range results {
 		if err := <-result; err != nil && !errors.Is(err, order.ErrUnavailable) {
 			t.Error(err)

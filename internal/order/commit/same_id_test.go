@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
@@ -31,9 +32,7 @@ func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
 						CreatedAt: created})
 			}
 			if before == 1 {
-				if err := claim(1, time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, claim(1, time.Hour))
 			}
 			b := block(s, i, couponID)
 			first := b.first(99)

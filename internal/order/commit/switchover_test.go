@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -21,9 +22,7 @@ func newMaster(t *testing.T) (server *lab.MySQL, dsn string) {
 	t.Helper()
 	server = labtest.MySQL(t)
 	rootDSN, err := server.Create(t.Context(), "sale")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	db := labtest.Open(t, rootDSN)
 	labtest.Migrate(t, db)
 	db.MustExec(`CREATE USER app@localhost`)

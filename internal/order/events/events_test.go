@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -50,15 +51,11 @@ func happened(t *testing.T, s *ordertest.Sale) map[transition]int {
 		SELECT id, 'claimed' FROM coupon_orders UNION ALL SELECT id, 'claimed' FROM coupon_orders_ended UNION ALL
 		SELECT id, 'used' FROM coupon_orders WHERE used_at IS NOT NULL UNION ALL SELECT id, how FROM coupon_orders_ended`
 	rows, err := labtest.Open(t, s.DSN).Query(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var one transition
-		if err := rows.Scan(&one.order, &one.kind); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, rows.Scan(&one.order, &one.kind))
 		all = append(all, one)
 	}
 	return count(all)
@@ -282,9 +279,7 @@ func TestOneRelayWorksAtATime(t *testing.T) {
 	s.Coupon(couponID, 300)
 	locker := redislock.New(labtest.Dial(t, s.Redis))
 	held, err := locker.TryLock(t.Context(), "events", lockTTL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	relays := []*events.Relay{
 		runRelay(t, s.DSN, s.Redis.URL, locker), runRelay(t, s.DSN, s.Redis.URL, locker),
 	}
@@ -299,9 +294,7 @@ func TestOneRelayWorksAtATime(t *testing.T) {
 	if n := waiting(s); n != 300 {
 		t.Errorf("%d events wait while another instance publishes", n)
 	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, held.Release(t.Context()))
 	labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
 	if n := labtest.Dial(t, s.Redis).XLen(t.Context(), stream).Val(); n != 300 {
 		t.Errorf("%d events, want each once", n)
@@ -316,9 +309,7 @@ func TestNothingIsWrittenWithoutOutbox(t *testing.T) {
 	i := s.Instance(func(c *ordertest.Config) { l = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox, nil) })
 	for user := range int64(2) {
 		o, err := i.Claim(t.Context(), user, couponID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if user == 0 {
 			_, err = l.Use(t.Context(), o.ID, 9, "till")
 		} else {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -222,9 +223,7 @@ func TestReturnedUnitIsSoldAgain(t *testing.T) {
 			t.Parallel()
 			s := ordertest.NewSale(t)
 			c, err := s.New(couponID, 20).Split(segments)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			s.Create(c, coupon.Rules{PerUser: 1, Returnable: true})
 			a, b := open(s), open(s)
 			orders := map[int64]order.Order{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -79,9 +80,7 @@ func soldOut(b *testing.B) (*sqlx.DB, coupon.Coupon) {
 	db := labtest.DB(b)
 	now := time.Now()
 	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), 1, now)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	if _, err := coupon.NewStore(db).Create(b.Context(), c, 1); err != nil {
 		b.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -189,9 +190,7 @@ func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	if err := claims.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, claims.Close(t.Context()))
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("Close waited %v for the read", took)
 	}
