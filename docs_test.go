@@ -2,7 +2,6 @@ package flashsale_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,12 +24,6 @@ func TestWhatPagesNameExists(t *testing.T) {
 	for _, m := range readSetting.FindAllStringSubmatch(source, -1) {
 		known[m[1]] = true
 	}
-	packages := map[string]string{} // the source, by the name of the directory
-	walk(t, func(path string) {
-		if filepath.Ext(path) == ".go" {
-			packages[filepath.Base(filepath.Dir(path))] += "\n" + read(t, path)
-		}
-	})
 	kinds := map[string]struct {
 		named  func(text string) []string
 		exists func(name string) bool
@@ -46,11 +39,6 @@ func TestWhatPagesNameExists(t *testing.T) {
 		"command": {commands, func(command string) bool {
 			program, name, _ := strings.Cut(command, " ")
 			return strings.Contains(read(t, commandFiles[program]), `"`+name+`"`)
-		}},
-		"identifier": {identifiers, func(identifier string) bool {
-			pkg, name, _ := strings.Cut(identifier, ".")
-			declaration := regexp.MustCompile(`(?m)^(func|type|var|const|\t)( \([^)]*\))? ?` + name + `\b`)
-			return packages[pkg] == "" || declaration.MatchString(packages[pkg]) // or the package is not ours
 		}},
 	}
 	for _, page := range pages(t) {
@@ -69,23 +57,6 @@ func isTest(path string) bool { return strings.HasSuffix(path, "_test.go") }
 
 // commandFiles are the files that list the commands of our programs.
 var commandFiles = map[string]string{"api": "cmd/api/main.go", "loadtest": "loadtest/main.go"}
-
-func TestHelpFitsTheTerminal(t *testing.T) {
-	t.Parallel()
-	for columns, longest := range map[string]int{"": 80, "60": 60, "200": 80} {
-		help := exec.CommandContext(t.Context(), "make", "--no-print-directory", "help")
-		help.Env = append(os.Environ(), "COLUMNS="+columns)
-		text, err := help.CombinedOutput()
-		if err != nil || strings.Count(string(text), "\n  make ") < 20 {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		for line := range strings.Lines(string(text)) {
-			if n := len(strings.TrimRight(line, "\n")); n > longest {
-				t.Errorf("COLUMNS=%s: %d columns: %s", columns, n, line)
-			}
-		}
-	}
-}
 
 func TestDocumentedLinksResolve(t *testing.T) {
 	t.Parallel()
@@ -134,24 +105,6 @@ func TestReadmesSayTheSame(t *testing.T) {
 func facts(text string) []string {
 	return slices.Concat(paths(text), makeTargets(text), testNames(text), settings(text),
 		comment.FindAllString(text, -1))
-}
-
-// Both READMEs say what each directory of cmd and internal is for.
-func TestReadmesNameEveryPackage(t *testing.T) {
-	t.Parallel()
-	for _, pattern := range []string{"cmd/*", "internal/*"} {
-		dirs, err := filepath.Glob(pattern)
-		if err != nil || len(dirs) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, dirs, err)
-		}
-		for _, dir := range dirs {
-			for _, page := range []string{"README.md", "README.zh-CN.md"} {
-				if !slices.Contains(paths(read(t, page)), dir+"/") {
-					t.Errorf("%s does not name %s/", page, dir)
-				}
-			}
-		}
-	}
 }
 
 // longest is how many lines a page may have.

@@ -63,9 +63,6 @@ var (
 
 	makeCommand = regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`)
 
-	// An identifier of a package, as in lock.ErrLocked.
-	identifierForm = regexp.MustCompile(`\b[a-z]\w*\.[A-Z]\w*`)
-
 	testForm = regexp.MustCompile(`\b(?:Test|Example|Benchmark|Fuzz)[A-Z]\w*`)
 
 	// A setting is written in capitals. A single word counts only with a value,
@@ -94,18 +91,6 @@ func testNames(text string) (all []string) {
 		all = append(all, testForm.FindAllString(part, -1)...)
 	}
 	return all
-}
-
-// identifiers returns the identifiers in the code of a page, Go included.
-func identifiers(text string) (all []string) {
-	for _, m := range codeBlock.FindAllString(text, -1) {
-		all = append(all, identifierForm.FindAllString(m, -1)...)
-	}
-	for _, part := range code(text) {
-		all = append(all, identifierForm.FindAllString(part, -1)...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 func settings(text string) (all []string) {

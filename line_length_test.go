@@ -44,15 +44,6 @@ func TestLinesEndBeforeColumn120(t *testing.T) {
 	}
 }
 
-func TestLongLinesAreFound(t *testing.T) {
-	t.Parallel()
-	code, text := "x = y + "+strings.Repeat("y", lineEnd), strings.Repeat("t", lineEnd)
-	source := strings.Join([]string{"package p", code, "// " + text, `"` + text + `"`, "`", text, "`"}, "\n")
-	if lines := tooLong([]byte(source)); !slices.Equal(lines, []int{2, 3}) {
-		t.Errorf("lines %v are too long, want the code and the comment", lines)
-	}
-}
-
 // tooLong returns the numbers of the lines that reach column lineEnd without a
 // long string.
 func tooLong(source []byte) (numbers []int) {
