@@ -56,9 +56,7 @@ func TestNewerSchemaThatIsNotMarkedCompatibleIsRefused(t *testing.T) {
 			db := emptyDatabase(t)
 			migrateFurther(t, db, "version")
 			db.MustExec(change)
-			if err := migrations.Up(t.Context(), db.DB); !errors.Is(err, migrations.ErrTooNew) {
-				t.Errorf("Up: %v", err)
-			}
+			check.ErrorIs(t, migrations.Up(t.Context(), db.DB), migrations.ErrTooNew)
 			if _, err := migrations.Newer(t.Context(), db.DB); !errors.Is(err, migrations.ErrTooNew) {
 				t.Errorf("Newer: %v", err)
 			}

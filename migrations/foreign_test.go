@@ -1,7 +1,6 @@
 package migrations_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,9 +75,7 @@ func TestTableOfAnotherProgramIsRefusedByName(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if err := migrations.Up(t.Context(), db.DB); !errors.Is(err, migrations.ErrForeign) {
-				t.Error(err)
-			}
+			check.ErrorIs(t, migrations.Up(t.Context(), db.DB), migrations.ErrForeign)
 			if diff := cmp.Diff(before, tableNames(t, db)); diff != "" {
 				t.Error(diff)
 			}
@@ -92,9 +89,7 @@ func TestDownDropsNoTableThatNothingShowsToBeTheService(t *testing.T) {
 	mustUp(t, db)
 	db.MustExec(`DROP TABLE flashsale_migrations`)
 	before := tableNames(t, db)
-	if err := migrations.Down(t.Context(), db.DB); !errors.Is(err, migrations.ErrForeign) {
-		t.Error(err)
-	}
+	check.ErrorIs(t, migrations.Down(t.Context(), db.DB), migrations.ErrForeign)
 	if diff := cmp.Diff(before, tableNames(t, db)); diff != "" {
 		t.Error(diff)
 	}

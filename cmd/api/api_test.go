@@ -126,6 +126,14 @@ type response struct {
 	took   time.Duration
 }
 
+// wantStatus ends the test unless r has the status.
+func wantStatus(tb testing.TB, r response, status int) {
+	tb.Helper()
+	if r.status != status {
+		tb.Fatalf("got %+v, want %d", r, status)
+	}
+}
+
 func (i *instance) get(tb testing.TB, path, token string) response {
 	tb.Helper()
 	return i.do(tb, "GET", path, token, "")

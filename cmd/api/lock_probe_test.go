@@ -49,9 +49,7 @@ func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
 	i := start(t, environ(t, map[string]string{"LOCK": "redlock", "REDLOCK_URLS": urls})).ready(t)
 	a.Kill()
 	for range 5 {
-		if r := i.get(t, "/readyz", ""); r.status != 200 {
-			t.Errorf("without one of three: %+v", r)
-		}
+		wantStatus(t, i.get(t, "/readyz", ""), 200)
 	}
 	b.Kill()
 	i.wantUnavailable(t, "redlock")

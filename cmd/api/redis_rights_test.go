@@ -126,9 +126,7 @@ func TestEventsWaitForTheRightToPublish(t *testing.T) {
 	mustDo(t, admin, "ACL SETUSER flashsale -xadd")
 	i := start(t, environ(t, map[string]string{"REDIS_URL": url, "EVENTS": "true"})).ready(t)
 	path := "/coupons/" + i.createCoupon(t, 1) + "/orders"
-	if r := i.post(t, path, tokenFor(t, 1, auth.RoleUser), ""); r.status != 201 {
-		t.Errorf("claim: %+v", r)
-	}
+	wantStatus(t, i.post(t, path, tokenFor(t, 1, auth.RoleUser), ""), 201)
 	eventually(t, func() bool { return strings.Contains(i.log.String(), "ACL SETUSER") })
 	for _, metric := range []string{"failures_total 0", "oldest_seconds 0"} {
 		if metrics := i.get(t, "/metrics", "").text; strings.Contains(metrics, "\nflashsale_events_"+metric+"\n") {
@@ -157,9 +155,7 @@ func TestNeighboursInRedisDisturbNobody(t *testing.T) {
 		mustDo(t, rdb, "HSET redis_lock:userId:"+strconv.Itoa(n+1)+" someone 1")
 		i := start(t, maps.Clone(env)).ready(t)
 		path := "/coupons/" + i.createCoupon(t, 1) + "/orders"
-		if r := i.post(t, path, tokenFor(t, int64(n+1), auth.RoleUser), ""); r.status != 201 {
-			t.Errorf("claim: %+v", r)
-		}
+		wantStatus(t, i.post(t, path, tokenFor(t, int64(n+1), auth.RoleUser), ""), 201)
 	}
 }
 

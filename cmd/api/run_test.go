@@ -69,9 +69,7 @@ func TestDrainServesRequestsInFlight(t *testing.T) {
 	default:
 	}
 	check.NoError(t, tx.Commit())
-	if r := <-claimed; r.status != 201 {
-		t.Errorf("the claim in flight: %+v", r)
-	}
+	wantStatus(t, <-claimed, 201)
 	if err := <-i.done; err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/batchread"
+	"example.com/flashsale/internal/check"
 )
 
 // squares counts its queries, each of which takes a second.
@@ -87,9 +88,7 @@ func TestReadWhoseCallerHasLeftIsNotQueried(t *testing.T) {
 		go func() { _, err := r.Read(ctx, "group", 2); gone <- err }()
 		synctest.Wait()
 		cancel(left)
-		if err := <-gone; !errors.Is(err, left) {
-			t.Errorf("got %v, want the cause", err)
-		}
+		check.ErrorIs(t, <-gone, left)
 		if _, err := r.Read(t.Context(), "group", 3); err != nil {
 			t.Error(err)
 		}

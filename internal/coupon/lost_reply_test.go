@@ -3,12 +3,12 @@ package coupon_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -39,9 +39,7 @@ func TestRestockEndsWithItsContextWhenTheServerFallsSilent(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("restock: %v", err)
-		}
+		check.ErrorIs(t, err, context.DeadlineExceeded)
 	case <-time.After(3 * time.Second):
 		t.Error("the restock has not returned")
 	}

@@ -183,9 +183,7 @@ func TestKeyInProgressIsNotWaitedFor(t *testing.T) {
 		var n int
 		return other.GetContext(t.Context(), &n, "SELECT COUNT(*) FROM coupon_change_keys") == nil && n == 2
 	})
-	if err := restock(); !errors.Is(err, coupon.ErrKeyInProgress) {
-		t.Errorf("got %v, want ErrKeyInProgress", err)
-	}
+	check.ErrorIs(t, restock(), coupon.ErrKeyInProgress)
 	check.NoError(t, tx.Rollback())
 	if err := errors.Join(<-first, restock()); err != nil {
 		t.Error(err)

@@ -183,6 +183,13 @@ func (f *fixture) createCoupon(tb testing.TB, stock int) string {
 	return f.createCouponFrom(tb, -time.Hour, time.Hour, stock)
 }
 
+func wantStatus(tb testing.TB, r response, status int) {
+	tb.Helper()
+	if r.Code != status {
+		tb.Errorf("got %v, want %d", r, status)
+	}
+}
+
 // wantProblem checks the members and headers that all problems have.
 func wantProblem(tb testing.TB, r response, status int, code string) {
 	tb.Helper()

@@ -233,9 +233,7 @@ func TestRoutingErrorsAreProblems(t *testing.T) {
 			t.Errorf("%s: Allow: %q, want %q", path, got, allow)
 		}
 	}
-	if r := f.do("HEAD", "/livez", "", ""); r.Code != 200 {
-		t.Errorf("HEAD: %v", r)
-	}
+	wantStatus(t, f.do("HEAD", "/livez", "", ""), 200)
 }
 
 func TestCreateWithoutTheRightsOnRedisIsUnavailable(t *testing.T) {

@@ -15,15 +15,11 @@ func TestReadyOnlyWhileServing(t *testing.T) {
 		t.Errorf("serving: %v", r)
 	}
 	f.Drain()
-	if r := f.do("GET", "/readyz", "", ""); r.Code != 503 {
-		t.Errorf("draining: %v", r)
-	}
+	wantStatus(t, f.do("GET", "/readyz", "", ""), 503)
 	if r := f.do("GET", "/coupons", userToken(t, 42), ""); r.Code != 200 || r.Header().Get("Connection") != "close" {
 		t.Errorf("request while draining: %v", r)
 	}
-	if r := f.do("GET", "/livez", "", ""); r.Code != 200 {
-		t.Errorf("livez: %v", r)
-	}
+	wantStatus(t, f.do("GET", "/livez", "", ""), 200)
 }
 
 func TestReadyzNamesUnavailableServers(t *testing.T) {

@@ -60,9 +60,7 @@ func TestSimultaneousClaimIsRefusedWithRetryAfter(t *testing.T) {
 		t.Errorf("no Retry-After: %v", r)
 	}
 	check.NoError(t, held.Release(t.Context()))
-	if r := f.claim(id, userToken(t, 42)); r.Code != 201 {
-		t.Errorf("after the other claim has ended: %v", r)
-	}
+	wantStatus(t, f.claim(id, userToken(t, 42)), 201)
 }
 
 func TestUsersReadTheirOwnOrdersOnly(t *testing.T) {
@@ -70,12 +68,8 @@ func TestUsersReadTheirOwnOrdersOnly(t *testing.T) {
 	f := newFixture(t)
 	made := f.claim(f.createCoupon(t, 5), userToken(t, 42))
 	path := "/orders/" + made.id("id")
-	if r := f.do("GET", path, userToken(t, 42), ""); r.Code != 200 {
-		t.Errorf("own order: %v", r)
-	}
-	if r := f.do("GET", path, adminToken(t), ""); r.Code != 200 {
-		t.Errorf("as admin: %v", r)
-	}
+	wantStatus(t, f.do("GET", path, userToken(t, 42), ""), 200)
+	wantStatus(t, f.do("GET", path, adminToken(t), ""), 200)
 	foreign := f.do("GET", path, userToken(t, 43), "")
 	wantProblem(t, foreign, 404, "order_not_found")
 	if diff := cmp.Diff(f.do("GET", "/orders/7", userToken(t, 43), "").body, foreign.body); diff != "" {
@@ -170,9 +164,7 @@ func TestStockIsSplitOverSegments(t *testing.T) {
 	if r.Code != 200 || r.body["stock"] != 1.0 || r.body["initial_stock"] != 4.0 || r.body["segments"] != 3.0 {
 		t.Errorf("restocked: %v", r)
 	}
-	if r := f.claim(id, userToken(t, 9)); r.Code != 201 {
-		t.Errorf("claim after the restock: %v", r)
-	}
+	wantStatus(t, f.claim(id, userToken(t, 9)), 201)
 	if r := create(`,"stock":3`); r.body["segments"] != 1.0 {
 		t.Errorf("created without segments: %v", r)
 	}

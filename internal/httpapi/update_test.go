@@ -46,9 +46,7 @@ func TestAdminsEndAndExtendASale(t *testing.T) {
 	if duplicate.id("order_id") != made.id("id") {
 		t.Errorf("order_id %q, want %q", duplicate.id("order_id"), made.id("id"))
 	}
-	if r := f.claim(id, userToken(t, 43)); r.Code != 201 {
-		t.Errorf("claim of the last unit: %v", r)
-	}
+	wantStatus(t, f.claim(id, userToken(t, 43)), 201)
 	wantProblem(t, f.claim(id, userToken(t, 44)), 409, "sold_out")
 
 	f.end(t, id, ended) // and the same with a coupon that is sold out
@@ -56,12 +54,8 @@ func TestAdminsEndAndExtendASale(t *testing.T) {
 	f.end(t, id, time.Now().Add(time.Hour))
 	wantProblem(t, f.claim(id, userToken(t, 44)), 409, "sold_out")
 	wantProblem(t, f.claim(id, userToken(t, 43)), 409, "already_claimed")
-	if r := f.do("POST", "/coupons/"+id+"/stock", adminToken(t), `{"add":1}`); r.Code != 200 {
-		t.Fatal(r)
-	}
-	if r := f.claim(id, userToken(t, 44)); r.Code != 201 {
-		t.Errorf("claim after a restock: %v", r)
-	}
+	wantStatus(t, f.do("POST", "/coupons/"+id+"/stock", adminToken(t), `{"add":1}`), 200)
+	wantStatus(t, f.claim(id, userToken(t, 44)), 201)
 	want := "map[coupon_id:" + id + " distinct_users:3 duplicates:0 expired:0 initial_stock:3 most_per_user:1 orders:3 outside_window:0 " +
 		"overdue:0 oversold:0 returned:0 stock:0 surplus:0 undersold:0 used:0]"
 	if got := fmt.Sprint(f.do("GET", "/coupons/"+id+"/audit", adminToken(t), "").body); got != want {
@@ -170,8 +164,6 @@ func TestOtherInstanceSellsNoLongerThanItsCacheLasts(t *testing.T) {
 		t.Errorf("the last order is of %s (%v), the sale was ended at %s", last, err, ended)
 	}
 	a.end(t, id, time.Now().Add(time.Hour))
-	if r := claim(a); r.Code != 201 {
-		t.Errorf("the instance that opened the sale: %v", r)
-	}
+	wantStatus(t, claim(a), 201)
 	labtest.Eventually(t, "the other instance sells again", func() bool { return claim(b).Code == 201 })
 }

@@ -105,9 +105,7 @@ func TestMaxHoldEndsARenewedLock(t *testing.T) {
 		if took := time.Since(start); took != 5*time.Minute {
 			t.Errorf("lost after %s, want 5m", took)
 		}
-		if err := h.Err(); !errors.Is(err, ErrLost) {
-			t.Error(err)
-		}
+		check.ErrorIs(t, h.Err(), ErrLost)
 	})
 }
 

@@ -148,9 +148,7 @@ func mustBeUnavailable(t *testing.T, claims *ordertest.Instance, couponID, userI
 	defer cancel()
 	start := time.Now()
 	_, err := claims.Claim(ctx, userID, couponID)
-	if !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("got %v, want ErrUnavailable", err)
-	}
+	check.ErrorIs(t, err, order.ErrUnavailable)
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("returned after %s, with a deadline of 500 ms", took)
 	}

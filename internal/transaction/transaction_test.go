@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -174,9 +175,7 @@ func TestLostReplyOfACommitIsUnknown(t *testing.T) {
 	for fault, rows := range map[faultproxy.Fault]int{faultproxy.LoseReply: 1, faultproxy.LoseRequest: 0} {
 		s := newServer(t)
 		s.proxy.Inject(fault, "\x03COMMIT", 1)
-		if err := s.add(1); !errors.Is(err, transaction.ErrUnknown) {
-			t.Errorf("got %v, want ErrUnknown", err)
-		}
+		check.ErrorIs(t, s.add(1), transaction.ErrUnknown)
 		labtest.Eventually(t, "the server has ended the transaction", func() bool { return s.count() == rows })
 	}
 }

@@ -95,9 +95,7 @@ func TestSecondReleaseReturnsErrLostWithoutARequest(t *testing.T) {
 		t.Error("the second Release sent a request")
 		return true, false, nil
 	})
-	if !errors.Is(err, lock.ErrLost) {
-		t.Errorf("second Release = %v, want ErrLost", err)
-	}
+	check.ErrorIs(t, err, lock.ErrLost)
 }
 
 // The request of one removes the lease. The other's, a repeated one, finds none.

@@ -133,9 +133,7 @@ func TestWaitEndsAlthoughTheReleaseHasNoReply(t *testing.T) {
 	go func() { ended <- mysqllock.EndWait(shortContext(t), conn, labtest.Name(t), nil) }()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, lock.ErrLocked) {
-			t.Errorf("%v, want ErrLocked", err)
-		}
+		check.ErrorIs(t, err, lock.ErrLocked)
 	case <-time.After(20 * time.Second):
 		proxy.Heal()
 		t.Fatal("the wait has not ended")

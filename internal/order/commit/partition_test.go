@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -185,9 +186,7 @@ func TestCloseReturnsWhenItsContextEnds(t *testing.T) {
 	result := b.first(42)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := claims.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with a transaction running: %v, want context.DeadlineExceeded", err)
-	}
+	check.ErrorIs(t, claims.Close(ctx), context.DeadlineExceeded)
 	b.lift()
 	ordertest.Expect(t, "claim", result, nil)
 	if err := claims.Close(t.Context()); err != nil {

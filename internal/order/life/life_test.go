@@ -295,9 +295,7 @@ func TestOrdersExpireAndAreSoldAgain(t *testing.T) {
 			t.Errorf("use in minute 16: %v", err)
 		}
 		_, err := i.Return(t.Context(), orders[1].ID, life.Caller{UserID: orders[1].UserID})
-		if !errors.Is(err, order.ErrExpired) {
-			t.Errorf("return after the end: %v", err)
-		}
+		check.ErrorIs(t, err, order.ErrExpired)
 	}
 	labtest.Eventually(t, "all have expired", func() bool { return s.Audit(couponID).Expired == stock-1 })
 	found := mustHold(t, s)
