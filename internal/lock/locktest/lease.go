@@ -202,41 +202,58 @@ func (s suite) extendKeepsTheFence(t *testing.T) {
 	}
 }
 
+// A batch is leases of keys, of which some have been released, and locked again by another
+// client.
+type batch struct {
+	leases   []lock.Lease
+	keys     []string
+	released map[int]bool
+	other    lock.Locker
+}
+
+func (s suite) newBatch(t *testing.T, l lock.Locker) batch {
+	t.Helper()
+	const n = 250 // more than any driver sends in one request
+	b := batch{released: map[int]bool{0: true, 99: true, 100: true, n - 1: true}, other: s.open(t)}
+	for i := range n {
+		b.keys = append(b.keys, newKey())
+		b.leases = append(b.leases, MustTryLock(t, l, b.keys[i], longTTL))
+	}
+	for i := range b.released {
+		check.NoError(t, b.leases[i].Release(t.Context()))
+		MustTryLock(t, b.other, b.keys[i], longTTL)
+	}
+	return b
+}
+
+// wantResults checks that there is a result for each lease: ErrLost if it was released, or
+// all were.
+func (b batch) wantResults(t *testing.T, errs []error, all bool) {
+	t.Helper()
+	if len(errs) != len(b.leases) {
+		t.Fatalf("%d leases have %d results", len(b.leases), len(errs))
+	}
+	for i, err := range errs {
+		if lost := all || b.released[i]; lost != errors.Is(err, lock.ErrLost) || !lost && err != nil {
+			t.Errorf("lease %d (released before: %t): %v", i, lost, err)
+		}
+	}
+}
+
 func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 	t.Parallel()
 	l, ok := s.open(t).(lock.BatchExtender)
 	if !ok {
 		t.Skip("the driver extends no batches")
 	}
-	const n = 250 // more than any driver sends in one request
-	leases, keys := make([]lock.Lease, n), make([]string, n)
-	for i := range leases {
-		keys[i] = newKey()
-		leases[i] = MustTryLock(t, l, keys[i], longTTL)
-	}
-	released := map[int]bool{0: true, 99: true, 100: true, n - 1: true}
-	other := s.open(t)
-	for i := range released {
-		check.NoError(t, leases[i].Release(t.Context()))
-		MustTryLock(t, other, keys[i], longTTL)
-	}
-	errs := l.ExtendAll(t.Context(), s.shortTTL(), leases)
-	if len(errs) != n {
-		t.Fatalf("ExtendAll of %d leases returned %d results", n, len(errs))
-	}
-	for i, err := range errs {
-		if lost := released[i]; lost != errors.Is(err, lock.ErrLost) || !lost && err != nil {
-			t.Errorf("ExtendAll of lease %d (released: %t): %v", i, lost, err)
-		}
-	}
-	if got := l.ExtendAll(t.Context(), longTTL, nil); len(got) != 0 {
-		t.Errorf("ExtendAll of no leases = %v, want no results", got)
-	}
+	b := s.newBatch(t, l)
+	b.wantResults(t, l.ExtendAll(t.Context(), s.shortTTL(), b.leases), false)
+	batch{}.wantResults(t, l.ExtendAll(t.Context(), longTTL, nil), false)
 	if !s.promises.Expires {
 		return
 	}
-	eventuallyTryLock(t, other, keys[1]) // lease 1 was extended to a short ttl
-	WantLocked(t, other, keys[0])        // the lease that followed lease 0 was not
+	eventuallyTryLock(t, b.other, b.keys[1]) // lease 1 was extended to a short ttl
+	WantLocked(t, b.other, b.keys[0])        // the lease that followed lease 0 was not
 }
 
 func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
@@ -245,36 +262,16 @@ func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
 	if !ok {
 		t.Skip("the driver releases no batches")
 	}
-	const n = 250 // more than any driver sends in one request
-	leases, keys := make([]lock.Lease, n), make([]string, n)
-	for i := range leases {
-		keys[i] = newKey()
-		leases[i] = MustTryLock(t, l, keys[i], longTTL)
-	}
-	other, released := s.open(t), map[int]bool{0: true, 99: true, 100: true, n - 1: true}
-	for i := range released {
-		check.NoError(t, leases[i].Release(t.Context()))
-		MustTryLock(t, other, keys[i], longTTL)
-	}
+	b := s.newBatch(t, l)
 	for _, again := range []bool{false, true} {
-		errs := l.ReleaseAll(t.Context(), leases)
-		if len(errs) != n {
-			t.Fatalf("ReleaseAll of %d leases returned %d results", n, len(errs))
-		}
-		for i, err := range errs {
-			if lost := again || released[i]; lost != errors.Is(err, lock.ErrLost) || !lost && err != nil {
-				t.Errorf("ReleaseAll of lease %d (released before: %t): %v", i, lost, err)
-			}
-		}
+		b.wantResults(t, l.ReleaseAll(t.Context(), b.leases), again)
 	}
-	for i, key := range keys {
-		if released[i] {
-			WantLocked(t, other, key) // the next lease
+	for i, key := range b.keys {
+		if b.released[i] {
+			WantLocked(t, b.other, key) // the next lease
 		} else {
-			MustTryLock(t, other, key, longTTL)
+			MustTryLock(t, b.other, key, longTTL)
 		}
 	}
-	if got := l.ReleaseAll(t.Context(), nil); len(got) != 0 {
-		t.Errorf("ReleaseAll of no leases = %v, want no results", got)
-	}
+	batch{}.wantResults(t, l.ReleaseAll(t.Context(), nil), false)
 }

@@ -6,20 +6,15 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // Proxied returns a proxy in front of the sale's database, and the change that
 // makes an instance use it.
 func (s *Sale) Proxied() (*faultproxy.Proxy, func(*Config)) {
 	s.T.Helper()
-	cfg := ParseDSN(s.T, s.DSN)
-	proxy, err := faultproxy.New(cfg.Net, cfg.Addr)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	s.T.Cleanup(func() { _ = proxy.Close() })
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	through := s.ConfigOn(cfg.FormatDSN())
+	proxy, proxied := labtest.ProxiedMySQL(s.T, s.DSN)
+	through := s.ConfigOn(proxied)
 	return proxy, func(c *Config) {
 		c.Commit.DB, c.Commit.BatchDB, c.Commit.Standalone = through.Commit.DB, through.Commit.BatchDB,
 			through.Commit.Standalone
