@@ -108,19 +108,24 @@ func startReplicas(l *Lab) (*Topology, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Topology{URL: master.URL, Nodes: []*Redis{master}}
+	replicas, err := StartReplicas(l, master, 3)
+	return &Topology{URL: master.URL, Nodes: append([]*Redis{master}, replicas...)}, err
+}
+
+// StartReplicas starts n replicas of master, which has none, and returns when they have all of
+// its data.
+func StartReplicas(l *Lab, master *Redis, n int) ([]*Redis, error) {
 	host, port, err := net.SplitHostPort(master.Address)
 	if err != nil {
 		return nil, err
 	}
-	replicas, err := startEach(3, func(int) (*Redis, error) {
+	replicas, err := startEach(n, func(int) (*Redis, error) {
 		return StartRedisTCP(l, append([]string{"--replicaof", host + " " + port}, syncAtOnce...)...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.Nodes = append(t.Nodes, replicas...)
-	return t, eventually(func(ctx context.Context) error { return master.expectReplicas(ctx, 3) })
+	return replicas, eventually(func(ctx context.Context) error { return master.expectReplicas(ctx, n) })
 }
 
 // expectReplicas checks that n replicas have acknowledged all writes of r.

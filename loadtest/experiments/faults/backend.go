@@ -162,8 +162,7 @@ func startReplicatedRedis(_ context.Context, l *lab.Lab) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	host, port, _ := strings.Cut(master.Address, ":")
-	_, err = lab.StartRedisTCP(l, "--replicaof", host, port)
+	_, err = lab.StartReplicas(l, master, 1)
 	return redisNode(master), err
 }
 

@@ -1,9 +1,7 @@
 package generations
 
 import (
-	"net"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -37,10 +35,11 @@ func stepClock(s *scenario) outcome {
 
 // failOver promotes a replica that has not received the lock.
 func failOver(s *scenario) outcome {
-	replica := s.startReplica()
+	replicas := s.startReplicas(1)
 	if s.err != nil {
 		return outcome{}
 	}
+	replica := replicas[0]
 	s.disconnect(replica)
 	a := s.newProcess()
 	ok := s.tryLock(a, longLease)
@@ -51,7 +50,7 @@ func failOver(s *scenario) outcome {
 // failOverTwice is what an article fears of Sentinel: the master A crashes, then B,
 // which took its place, and neither had replicated its lock.
 func failOverTwice(s *scenario) outcome {
-	replicas := []*lab.Redis{s.startReplica(), s.startReplica()}
+	replicas := s.startReplicas(2)
 	if s.err != nil {
 		return outcome{}
 	}
@@ -116,26 +115,11 @@ func fenceOf(p *process) uint64 {
 	return 0
 }
 
-// startReplica starts a replica of the first Redis and waits until it has caught
-// up.
-func (s *scenario) startReplica() *lab.Redis {
-	opts, err := redis.ParseURL(s.redis[0].URL)
+// startReplicas starts replicas of the first Redis, which have caught up.
+func (s *scenario) startReplicas(n int) []*lab.Redis {
+	replicas, err := lab.StartReplicas(s.lab, s.redis[0], n)
 	s.check(err)
-	host, port, err := net.SplitHostPort(opts.Addr)
-	s.check(err)
-	r, err := lab.StartRedisTCP(s.lab, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
-	if err != nil {
-		s.check(err)
-		return nil
-	}
-	s.withClient(s.redis[0], func(rdb *redis.Client) error {
-		for {
-			if n, err := rdb.Wait(s.ctx, 1, time.Second).Result(); n == 1 || err != nil {
-				return err
-			}
-		}
-	})
-	return r
+	return replicas
 }
 
 // disconnect stops r and closes its replication link. r receives no later write.
