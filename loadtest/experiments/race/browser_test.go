@@ -145,6 +145,7 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	p.wait(judged)
 	var r Race
 	c.get("/races/"+c.latest().ID, &r)
+	checkOpening(t, r)
 	checkLights(p, r)
 	checkNumbers(p, r)
 	checkClaims(p, r)
@@ -154,6 +155,34 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	checkPlayback(p, r)
 	checkSavedRace(p, b, r)
 	checkLooks(t, b, c.url)
+}
+
+// checkOpening looks for duplicates on the left, without a lock, and for none on the right.
+func checkOpening(t *testing.T, r Race) {
+	t.Helper()
+	left, right := r.Sides[0], r.Sides[1]
+	if left.Settings.Lock != "none" || right.Settings.Lock != "redis" || right.Settings.LockScope != "user" {
+		t.Fatalf("the sides are %+v and %+v", left.Settings, right.Settings)
+	}
+	if left.Counts.Duplicates == 0 || left.Promises[1].Verdict != verdict.Broke || left.Counts.Overlaps == 0 {
+		t.Errorf("left: %+v, %+v", left.Counts, left.Promises)
+	}
+	if right.Counts.Duplicates != 0 || right.Counts.Overlaps != 0 || right.Counts.Orders != r.Workload.Users {
+		t.Errorf("right: %+v", right.Counts)
+	}
+	// there is stock for every claim
+	for i, want := range []verdict.Verdict{verdict.Void, verdict.Held, verdict.Held} {
+		if p := right.Promises[i]; p.Verdict != want || p.Number != 0 {
+			t.Errorf("right: %+v, want %s", p, want)
+		}
+	}
+	if left.Source.Func != checkThenAct.name || right.Source.Func != lockFunctions["redis"].name {
+		t.Errorf("the difference is at %s and %s", left.Source.Func, right.Source.Func)
+	}
+	if !strings.Contains(left.Sentence.EN, fmt.Sprintf("%d orders are duplicates", left.Counts.Duplicates)) ||
+		left.Sentence.ZH == "" {
+		t.Errorf("left: %+v", left.Sentence)
+	}
 }
 
 // The picture of a limit shows the orders beyond it, and the count that let one through.

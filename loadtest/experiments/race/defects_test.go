@@ -2,7 +2,6 @@ package race
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -82,19 +81,4 @@ func outcomes(tb testing.TB) (formats []string) {
 		tb.Errorf("only %d texts are found: %q", len(formats), formats)
 	}
 	return formats
-}
-
-func TestDefectThatDoesNotExistIsNotFound(t *testing.T) {
-	t.Parallel()
-	c := serveWithoutServers(t)
-	for _, n := range []string{"-1", "1000", "x"} {
-		resp, err := http.Post(c.url+"/defects/"+n, "application/json", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusNotFound {
-			t.Errorf("/defects/%s: %s", n, resp.Status)
-		}
-	}
 }

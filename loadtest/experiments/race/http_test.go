@@ -2,7 +2,6 @@ package race
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -140,28 +139,22 @@ func TestPageIsServed(t *testing.T) {
 		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css", "/race.html": "text/html",
 		"/page/page.go": "", "/nothing": "",
 	} {
-		resp, err := http.Get(c.url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil || want == "" && resp.StatusCode != 404 || want != "" &&
+		resp, body := c.send(http.MethodGet, path, nil)
+		if want == "" && resp.StatusCode != 404 || want != "" &&
 			(resp.StatusCode != 200 || len(body) == 0 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want)) {
-			t.Errorf("%s: %s, %s, %v", path, resp.Status, resp.Header.Get("Content-Type"), err)
+			t.Errorf("%s: %s, %s", path, resp.Status, resp.Header.Get("Content-Type"))
 		}
 	}
 }
 
-func TestRaceThatDoesNotExistIsNotFound(t *testing.T) {
+func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 	t.Parallel()
 	c := serveWithoutServers(t)
-	for _, path := range []string{"/races/7", "/races/7/events", "/races/7/race.html"} {
-		resp, err := http.Get(c.url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
+	for path, method := range map[string]string{
+		"/races/7": "GET", "/races/7/events": "GET", "/races/7/race.html": "GET",
+		"/defects/-1": "POST", "/defects/1000": "POST", "/defects/x": "POST",
+	} {
+		resp, _ := c.send(method, path, nil)
 		if resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %s", path, resp.Status)
 		}

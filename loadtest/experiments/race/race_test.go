@@ -3,7 +3,6 @@ package race
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/verdict"
 )
 
 func TestMain(m *testing.M) {
@@ -68,26 +66,20 @@ func serve(t *testing.T, s *session) string {
 	return server.URL
 }
 
-func (c *client) get(path string, out any) {
+// send sends a request, with a body of JSON if there is one, and returns the response and
+// its body.
+func (c *client) send(method, path string, body any) (*http.Response, string) {
 	c.t.Helper()
-	resp, err := http.Get(c.url + path)
+	b, err := json.Marshal(body)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil || resp.StatusCode != http.StatusOK {
-		c.t.Fatalf("GET %s: %s, %v", path, resp.Status, err)
-	}
-}
-
-// post starts a race and returns its response.
-func (c *client) post(r any) (status int, body string) {
-	c.t.Helper()
-	b, err := json.Marshal(r)
+	request, err := http.NewRequest(method, c.url+path, bytes.NewReader(b))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	resp, err := http.Post(c.url+"/races", "application/json", bytes.NewReader(b))
+	request.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(request)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -96,7 +88,22 @@ func (c *client) post(r any) (status int, body string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return resp.StatusCode, string(text)
+	return resp, string(text)
+}
+
+func (c *client) get(path string, out any) {
+	c.t.Helper()
+	resp, text := c.send(http.MethodGet, path, nil)
+	if err := json.Unmarshal([]byte(text), out); err != nil || resp.StatusCode != http.StatusOK {
+		c.t.Fatalf("GET %s: %s, %v", path, resp.Status, err)
+	}
+}
+
+// post starts a race and returns its response.
+func (c *client) post(r any) (status int, body string) {
+	c.t.Helper()
+	resp, body := c.send(http.MethodPost, "/races", r)
+	return resp.StatusCode, body
 }
 
 // race runs a race to its end and returns it, with what a listener was sent.
@@ -129,35 +136,6 @@ func (c *client) opening() Request {
 	return o.Presets[0]
 }
 
-func TestOpeningPresetBreaksOnTheLeftOnly(t *testing.T) {
-	t.Parallel()
-	c := start(t)
-	r, _ := c.race(c.opening())
-	left, right := r.Sides[0], r.Sides[1]
-	if left.Settings.Lock != "none" || right.Settings.Lock != "redis" || right.Settings.LockScope != "user" {
-		t.Fatalf("the sides are %+v and %+v", left.Settings, right.Settings)
-	}
-	if left.Counts.Duplicates == 0 || left.Promises[1].Verdict != verdict.Broke || left.Counts.Overlaps == 0 {
-		t.Errorf("left: %+v, %+v", left.Counts, left.Promises)
-	}
-	if right.Counts.Duplicates != 0 || right.Counts.Overlaps != 0 || right.Counts.Orders != r.Workload.Users {
-		t.Errorf("right: %+v", right.Counts)
-	}
-	// there is stock for every claim
-	for i, want := range []verdict.Verdict{verdict.Void, verdict.Held, verdict.Held} {
-		if p := right.Promises[i]; p.Verdict != want || p.Number != 0 {
-			t.Errorf("right: %+v, want %s", p, want)
-		}
-	}
-	if left.Source.Func != checkThenAct.name || right.Source.Func != lockFunctions["redis"].name {
-		t.Errorf("the difference is at %s and %s", left.Source.Func, right.Source.Func)
-	}
-	if !strings.Contains(left.Sentence.EN, fmt.Sprintf("%d orders are duplicates", left.Counts.Duplicates)) ||
-		left.Sentence.ZH == "" {
-		t.Errorf("left: %+v", left.Sentence)
-	}
-}
-
 // Two races at once would slow each other down. The next one can start as soon
 // as a listener knows of the end.
 func TestOneRaceAtATime(t *testing.T) {
@@ -187,16 +165,11 @@ func TestSavedPageHoldsTheRace(t *testing.T) {
 	t.Parallel()
 	c := serveWithoutServers(t)
 	c.session.races = []*live{newLive(Race{Version: Version, ID: "7", State: Ended, Error: "</script>"})}
-	resp, err := http.Get(c.url + "/races/7/race.html")
-	if err != nil {
-		t.Fatal(err)
+	resp, text := c.send(http.MethodGet, "/races/7/race.html", nil)
+	if !strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment") {
+		t.Fatalf("%v", resp.Header)
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment") {
-		t.Fatalf("%v, %v", resp.Header, err)
-	}
-	_, saved, _ := strings.Cut(string(text), `<script type="application/json" id="saved">`)
+	_, saved, _ := strings.Cut(text, `<script type="application/json" id="saved">`)
 	saved, _, _ = strings.Cut(saved, "</script>")
 	var r Race
 	if err := json.Unmarshal([]byte(saved), &r); err != nil || r.ID != "7" || r.Error != "</script>" {
