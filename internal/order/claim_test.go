@@ -93,16 +93,10 @@ func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	claims, id := s.Instance(), s.Coupon(1, 5)
 	lease, err := redislock.New(labtest.Dial(t, s.Redis)).TryLock(t.Context(), userLock, time.Minute)
 	check.NoError(t, err)
-	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrClaimInProgress) {
-		t.Errorf("user 42, locked: %v, want ErrClaimInProgress", err)
-	}
-	if _, err := claims.Claim(t.Context(), 43, id); err != nil {
-		t.Errorf("user 43: %v", err)
-	}
+	ordertest.WantClaim(t, claims, 42, id, order.ErrClaimInProgress)
+	ordertest.WantClaim(t, claims, 43, id, nil)
 	check.NoError(t, lease.Release(t.Context())) // the refused claim has released a lock that it did not hold
-	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
-		t.Errorf("user 42, unlocked: %v", err)
-	}
+	ordertest.WantClaim(t, claims, 42, id, nil)
 }
 
 func TestClaimIsUnavailableWithoutRedis(t *testing.T) {
@@ -124,9 +118,7 @@ func TestClaimIsUnavailableWithoutMySQL(t *testing.T) {
 	labtest.Migrate(t, db)
 	s.Coupons, s.Orders = coupon.NewStore(db), order.NewStore(db)
 	claims, id := s.Instance(), s.Coupon(1, 5)
-	if _, err := claims.Claim(t.Context(), 1, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, claims, 1, id, nil)
 	server.Pause()
 	mustBeUnavailable(t, claims, id, 42)
 	server.Resume()

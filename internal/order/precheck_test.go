@@ -1,7 +1,6 @@
 package order_test
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -63,9 +62,7 @@ func TestTransactionsAndPrechecksAreObserved(t *testing.T) {
 				{42, 1, nil}, {42, 1, order.ErrAlreadyClaimed}, {42, 2, coupon.ErrNotStarted},
 				{43, 1, coupon.ErrSoldOut}, {44, 1, coupon.ErrSoldOut},
 			} {
-				if _, err := c.Claim(t.Context(), claim.user, claim.coupon); !errors.Is(err, claim.want) {
-					t.Fatalf("%+v: %v", claim, err)
-				}
+				ordertest.WantClaim(t, c, claim.user, claim.coupon, claim.want)
 			}
 			labtest.Eventually(t, "the filter refuses a claim", func() bool {
 				ordertest.MustBeSoldOut(t, c, 1)
@@ -109,9 +106,7 @@ func TestFailedTransactionIsObserved(t *testing.T) {
 			c := s.Instance(ordertest.WithStrategy(strategy), seen.config)
 			s.Coupon(1, 1)
 			s.Exec(`RENAME TABLE coupon_orders TO elsewhere`)
-			if _, err := c.Claim(t.Context(), 42, 1); !errors.Is(err, order.ErrUnavailable) {
-				t.Fatal(err)
-			}
+			ordertest.WantClaim(t, c, 42, 1, order.ErrUnavailable)
 			labtest.Eventually(t, "the transaction is observed", func() bool { // after the claim has its result
 				seen.mu.Lock()
 				defer seen.mu.Unlock()

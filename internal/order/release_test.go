@@ -43,9 +43,7 @@ func TestOnlyARefusalWaitsForTheRelease(t *testing.T) {
 		c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour)
 	})
 	id := s.Coupon(1, 1)
-	if _, err := claims.Claim(t.Context(), 42, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, claims, 42, id, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := claims.Claim(ctx, 43, id); !errors.Is(err, coupon.ErrSoldOut) {
@@ -91,9 +89,7 @@ func TestReleaseThatHangsDelaysNoOther(t *testing.T) {
 	claims := s.Instance(ordertest.WithLocker(locker))
 	id := s.Coupon(3, 3)
 	for user := range int64(3) {
-		if _, err := claims.Claim(t.Context(), 42+user, id); err != nil {
-			t.Fatal(err)
-		}
+		ordertest.WantClaim(t, claims, 42+user, id, nil)
 	}
 	for _, key := range []string{"redis_lock:userId:43", "redis_lock:userId:44"} {
 		labtest.Eventually(t, "the lock "+key+" is released", func() bool {

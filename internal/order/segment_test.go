@@ -43,12 +43,8 @@ func TestLastUnitOfTheLastSegmentIsSold(t *testing.T) {
 			}
 		}
 		for _, claims := range []*ordertest.Instance{a, b} {
-			if _, err := claims.Claim(t.Context(), segments, id); !errors.Is(err, coupon.ErrSoldOut) {
-				t.Errorf("claim of the empty coupon: %v", err)
-			}
-			if _, err := claims.Claim(t.Context(), 3, id); !errors.Is(err, order.ErrAlreadyClaimed) {
-				t.Errorf("second claim of a winner: %v", err)
-			}
+			ordertest.WantClaim(t, claims, segments, id, coupon.ErrSoldOut)
+			ordertest.WantClaim(t, claims, 3, id, order.ErrAlreadyClaimed)
 		}
 	})
 }
@@ -107,7 +103,7 @@ func TestStaleSegmentsRefuseNoClaim(t *testing.T) {
 				c.Order.Coupons = coupon.NewCache(coupon.NewStore(c.Commit.DB), time.Hour)
 			})
 			id := s.Split(1, 6, 3)
-			mustClaim(t, claims, 1, id)
+			ordertest.WantClaim(t, claims, 1, id, nil)
 			db := labtest.Open(t, s.DSN)
 			left := func(stocks ...int) { // as other instances leave them
 				db.MustExec(`UPDATE coupons SET stock = ?`, stocks[0])
@@ -117,11 +113,9 @@ func TestStaleSegmentsRefuseNoClaim(t *testing.T) {
 			}
 			for user, stocks := range [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}} {
 				left(stocks...)
-				mustClaim(t, claims, int64(user)+2, id)
+				ordertest.WantClaim(t, claims, int64(user)+2, id, nil)
 			}
-			if _, err := claims.Claim(t.Context(), 100, id); !errors.Is(err, coupon.ErrSoldOut) {
-				t.Errorf("claim of the empty coupon: %v", err)
-			}
+			ordertest.WantClaim(t, claims, 100, id, coupon.ErrSoldOut)
 		})
 	}
 }
@@ -152,13 +146,6 @@ func TestClaimsBehindALaggingReplicaArePaced(t *testing.T) {
 	}
 	if took := time.Since(start); took < (enough-1)*pause {
 		t.Errorf("%d transactions in %s, want %s between two", enough, took, pause)
-	}
-}
-
-func mustClaim(t *testing.T, claims *ordertest.Instance, userID, couponID int64) {
-	t.Helper()
-	if _, err := claims.Claim(t.Context(), userID, couponID); err != nil {
-		t.Fatalf("claim of user %d: %v", userID, err)
 	}
 }
 

@@ -23,9 +23,7 @@ func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
 	id := s.Coupon(1, 2)
 	placed, err := a.Claim(t.Context(), 42, id)
 	check.NoError(t, err)
-	if _, err := b.Claim(t.Context(), 43, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, b, 43, id, nil)
 	ordertest.MustBeSoldOut(t, a, id)
 	ordertest.MustBeSoldOut(t, b, id)
 	for _, claims := range []*ordertest.Instance{a, b} {
@@ -33,9 +31,7 @@ func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
 		if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != placed.ID {
 			t.Errorf("the winner's second claim: %v, want order %d", err, placed.ID)
 		}
-		if _, err := claims.Claim(t.Context(), 99, id); !errors.Is(err, coupon.ErrSoldOut) {
-			t.Errorf("another user's claim: %v, want ErrSoldOut", err)
-		}
+		ordertest.WantClaim(t, claims, 99, id, coupon.ErrSoldOut)
 	}
 }
 
@@ -47,23 +43,15 @@ func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
 	cache := coupon.NewCache(s.Coupons, time.Hour)
 	a, b := s.Instance(), s.Instance(func(c *ordertest.Config) { c.Order.Coupons = cache })
 	id := s.Coupon(1, 3)
-	if _, err := a.Claim(t.Context(), 1, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, a, 1, id, nil)
 	found, err := cache.Find(t.Context(), id)
 	check.NoError(t, err)
 	cache.MarkSoldOut(found)
-	if _, err := b.Claim(t.Context(), 2, id); err != nil {
-		t.Errorf("a claim of a unit that is left: %v", err)
-	}
-	if _, err := a.Claim(t.Context(), 3, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, b, 2, id, nil)
+	ordertest.WantClaim(t, a, 3, id, nil)
 	ordertest.MustBeSoldOut(t, b, id)
 	for user := range int64(3) {
-		if _, err := b.Claim(t.Context(), user+1, id); !errors.Is(err, order.ErrAlreadyClaimed) {
-			t.Errorf("winner %d: %v, want ErrAlreadyClaimed", user+1, err)
-		}
+		ordertest.WantClaim(t, b, user+1, id, order.ErrAlreadyClaimed)
 	}
 }
 
@@ -72,9 +60,7 @@ func TestRestockIsSold(t *testing.T) {
 	s := ordertest.NewSale(t)
 	a, b := s.Instance(), s.Instance()
 	id := s.Coupon(1, 1)
-	if _, err := a.Claim(t.Context(), 1, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, a, 1, id, nil)
 	ordertest.MustBeSoldOut(t, a, id)
 	ordertest.MustBeSoldOut(t, b, id)
 	if _, err := s.Coupons.Restock(t.Context(), id, 1, 1); err != nil {

@@ -76,9 +76,7 @@ func TestRefusalNeedsNoSlot(t *testing.T) {
 	stuck := s.Coupon(1, 10)
 	s.CouponFrom(2, time.Hour, 2*time.Hour, 1)
 	s.CouponFrom(3, -time.Hour, time.Hour, 0)
-	if _, err := claims.Claim(t.Context(), 42, stuck); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, claims, 42, stuck, nil)
 	unblock := s.Block(stuck)
 	first := ordertest.Claim(t.Context(), claims, 43, stuck)
 	labtest.Eventually(t, "a claim has the slot", func() bool { return claims.Slots().Running == 1 })

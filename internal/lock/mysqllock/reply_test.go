@@ -1,14 +1,10 @@
 package mysqllock
 
 import (
-	"context"
-	"errors"
-	"sync"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 )
 
@@ -26,38 +22,4 @@ func TestAcquireMayBeRepeatedAfterALostReply(t *testing.T) {
 		"SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(6), expires_at) FROM locks"); err != nil || left <= 20 {
 		t.Errorf("the lease expires %d s after the repeated acquire, %v; want its ttl of a minute", left, err)
 	}
-}
-
-// A TryLock leaves no lease behind, at whichever moment its context ends.
-func TestCancelledTryLockLeavesNoLease(t *testing.T) {
-	t.Parallel()
-	l := NewRows(labtest.DB(t))
-	var group sync.WaitGroup
-	for i := range 200 {
-		group.Go(func() {
-			key := labtest.Name(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Microsecond)
-			defer cancel()
-			held, err := l.TryLock(ctx, key, time.Minute)
-			switch {
-			case err == nil:
-				if err := held.Release(context.Background()); err != nil {
-					t.Error(err)
-				}
-			case errors.Is(err, lock.ErrLocked):
-				t.Error(err)
-			}
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-				if _, err = l.TryLock(t.Context(), key, time.Minute); err == nil {
-					return
-				}
-				if time.Now().After(deadline) {
-					t.Errorf("TryLock after a TryLock with a timeout of %s: %v",
-						time.Duration(i)*20*time.Microsecond, err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
 }

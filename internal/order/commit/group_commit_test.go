@@ -110,9 +110,7 @@ func TestClosedClaimsPlaceNoOrder(t *testing.T) {
 	s := ordertest.NewSale(t)
 	claims, id := s.Instance(), s.Coupon(1, 5)
 	check.NoError(t, claims.Close(t.Context()))
-	if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("after Close: %v, want ErrUnavailable", err)
-	}
+	ordertest.WantClaim(t, claims, 42, id, order.ErrUnavailable)
 	if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
 		t.Errorf("audit %+v", a)
 	}
@@ -126,9 +124,7 @@ func TestClaimsSucceedWithoutMultiStatements(t *testing.T) {
 	claims := s.Instance(func(c *ordertest.Config) { c.Commit.BatchDB = c.Commit.DB })
 	id := s.Coupon(1, 3)
 	for user := range int64(3) {
-		if _, err := claims.Claim(t.Context(), user+1, id); err != nil {
-			t.Errorf("user %d: %v", user+1, err)
-		}
+		ordertest.WantClaim(t, claims, user+1, id, nil)
 	}
 	if a := s.Audit(id); a.Orders != 3 || a.Stock != 0 {
 		t.Errorf("audit %+v", a)

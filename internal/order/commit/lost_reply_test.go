@@ -54,9 +54,7 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 			if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
 				t.Errorf("audit %+v, want one order and a stock of 4", a)
 			}
-			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrAlreadyClaimed) {
-				t.Errorf("the next claim: %v, want ErrAlreadyClaimed", err)
-			}
+			ordertest.WantClaim(t, claims, 42, id, order.ErrAlreadyClaimed)
 		})
 	}
 }
@@ -171,9 +169,7 @@ func TestClaimIsTriedAgainWhenTheNodeIsNotReady(t *testing.T) {
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
 		proxy.Refuse(commitOf(strategy), errorReply(1047))
-		if _, err := claims.Claim(t.Context(), 42, id); err != nil {
-			t.Errorf("%s: claim: %v", strategy, err)
-		}
+		ordertest.WantClaim(t, claims, 42, id, nil)
 		if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
 			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
 		}

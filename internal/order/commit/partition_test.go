@@ -67,9 +67,7 @@ func (test partitionTest) run(t *testing.T) {
 		cache = coupon.NewCache(coupon.NewStore(c.Commit.DB), time.Hour) // takes the stock for what it was
 		c.Order.Coupons = cache
 	})
-	if _, err := cut.Claim(t.Context(), 1, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, cut, 1, id, nil)
 	if test.late {
 		sellRest(s, healthy, id, stock)
 	}

@@ -84,6 +84,14 @@ func Expect(t *testing.T, name string, result <-chan error, want error) {
 	}
 }
 
+// WantClaim checks the error of a claim. Nil is an order.
+func WantClaim(t *testing.T, i *Instance, userID, couponID int64, want error) {
+	t.Helper()
+	if _, err := i.Claim(t.Context(), userID, couponID); !errors.Is(err, want) {
+		t.Errorf("claim of user %d: %v, want %v", userID, err, want)
+	}
+}
+
 // MustBeSoldOut checks that a new user's claim returns coupon.ErrSoldOut, which
 // the instance remembers from then on.
 func MustBeSoldOut(t *testing.T, i *Instance, couponID int64) {
