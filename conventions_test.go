@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 const module = "example.com/flashsale/"
@@ -142,9 +144,7 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 func TestDependabotUpdatesEveryModule(t *testing.T) {
 	t.Parallel()
 	config, err := os.ReadFile(".github/dependabot.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, pattern := range []string{"go.mod", "*/*/go.mod", "*/*/*/go.mod"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -172,9 +172,7 @@ type pkg struct {
 func list(tb testing.TB) []pkg {
 	tb.Helper()
 	pkgs, err := listOnce()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return pkgs
 }
 
@@ -228,9 +226,7 @@ func packageComments(tb testing.TB, dir string, files []string) (comments []stri
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
 			parser.PackageClauseOnly|parser.ParseComments)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		check.NoError(tb, err)
 		if file.Doc == nil {
 			continue
 		}

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"example.com/flashsale/internal/check"
 )
 
 // pages returns the files for readers.
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	all, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return append(all, "README.md", "README.zh-CN.md", "loadtest/README.md", "CONTRIBUTING.md", "CHANGELOG.md",
 		"SECURITY.md")
 }
@@ -152,9 +152,7 @@ func anchors(text string) (all []string) {
 func read(tb testing.TB, path string) string {
 	tb.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return string(b)
 }
 
@@ -186,7 +184,5 @@ func walk(tb testing.TB, visit func(path string)) {
 		}
 		return nil
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A newcomer is a machine without Go and Redis, for deploy/install.sh.
@@ -28,17 +30,11 @@ func newNewcomer(t *testing.T, aptGet, aptCache string) newcomer {
 	}
 	dir := t.TempDir()
 	n := newcomer{filepath.Join(dir, "bin"), filepath.Join(dir, "policy-rc.d")}
-	if err := os.Mkdir(n.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.Mkdir(n.dir, 0o755))
 	for name := range strings.FieldsSeq("cat chmod env grep head ls rm sed sleep tee touch tr uname") {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(n.dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
+		check.NoError(t, os.Symlink(path, filepath.Join(n.dir, name)))
 	}
 	n.program(t, "apt-get", aptGet)
 	n.program(t, "apt-cache", aptCache)
@@ -48,9 +44,7 @@ func newNewcomer(t *testing.T, aptGet, aptCache string) newcomer {
 
 func (n newcomer) program(t *testing.T, name, script string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(n.dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(filepath.Join(n.dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 }
 
 func (n newcomer) install(groups ...string) *exec.Cmd {
@@ -107,32 +101,20 @@ func TestInstallerWaitsForAnotherInstallation(t *testing.T) {
 		n := newNewcomer(t, "", current)
 		dir := t.TempDir()
 		for name := range strings.FieldsSeq("lists/partial dpkg/updates archives/partial") {
-			if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 		}
-		if err := os.WriteFile(filepath.Join(dir, "dpkg/status"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.WriteFile(filepath.Join(dir, "dpkg/status"), nil, 0o600))
 		n.program(t, "apt-get", `case $1 in `+command+`) exec `+apt+` -o Dir::Etc::sourcelist=/dev/null `+
 			`-o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists=`+dir+`/lists -o Dir::State::status=`+dir+
 			`/dpkg/status -o Dir::Cache::archives=`+dir+`/archives -o Dpkg::Lock::Timeout=0 -qq `+command+` ;; esac`)
 		lock, err := os.Create(filepath.Join(dir, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		defer lock.Close()
-		if err := syscall.FcntlFlock(lock.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK}); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, syscall.FcntlFlock(lock.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK}))
 		cmd := n.install("go")
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
+		check.NoError(t, cmd.Start())
 		said := ""
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if said += lines.Text(); strings.Contains(lines.Text(), "waits for") {
@@ -194,9 +176,7 @@ func TestInstallerRemovesPolicyAfterASignal(t *testing.T) {
 		started := filepath.Join(n.dir, "started")
 		n.program(t, "apt-get", `case "$*" in *install*) touch `+started+`; exec sleep 60 ;; esac`)
 		cmd := n.install("servers")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, cmd.Start())
 		for deadline := time.Now().Add(time.Minute); !exists(started); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("apt-get install was not called within a minute")
@@ -205,9 +185,7 @@ func TestInstallerRemovesPolicyAfterASignal(t *testing.T) {
 		if !exists(n.policy) {
 			t.Error("packages start their services")
 		}
-		if err := syscall.Kill(-cmd.Process.Pid, signal); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, syscall.Kill(-cmd.Process.Pid, signal))
 		if err := cmd.Wait(); err == nil || exists(n.policy) {
 			t.Errorf("%s: ended with %v, policy-rc.d is left: %v", signal, err, exists(n.policy))
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // ledgerFile lists what users and other programs know by name. go test -run
@@ -52,15 +54,11 @@ func ledger(t *testing.T) (lines []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	runs, _ := filepath.Glob("docs/runs/*.json")
 	for _, file := range runs {
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(read(t, file)), &fields); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, json.Unmarshal([]byte(read(t, file)), &fields))
 		for key := range fields {
 			lines = append(lines, "field "+file+" "+key)
 		}
@@ -75,9 +73,7 @@ func TestNothingDisappears(t *testing.T) {
 	t.Parallel()
 	now := ledger(t)
 	if *write {
-		if err := os.WriteFile(ledgerFile, []byte(strings.Join(now, "\n")+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.WriteFile(ledgerFile, []byte(strings.Join(now, "\n")+"\n"), 0o600))
 	}
 	before := strings.Split(strings.TrimSpace(read(t, ledgerFile)), "\n")
 	for _, line := range before {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // mutants are the program with one defect each, and the tests of a package of which one
@@ -125,9 +127,7 @@ func TestMutantsDie(t *testing.T) {
 			for file, content := range map[string][]byte{
 				changed: []byte(strings.Replace(source, m.text, m.wrong, 1)), overlay: replace,
 			} {
-				if err := os.WriteFile(file, content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, os.WriteFile(file, content, 0o600))
 			}
 			out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-failfast", "-timeout=5m",
 				"-overlay", overlay, "-run", m.tests, m.pkg).CombinedOutput()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/measurements/bench"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/stats"
@@ -33,9 +34,7 @@ func TestPagesQuoteRuns(t *testing.T) {
 	t.Parallel()
 	runs := readRuns(t)
 	benchmarks, err := bench.Read(bench.Published)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	quoted := map[string]bool{}
 	for _, page := range pages(t) {
 		text := read(t, page)
@@ -113,9 +112,7 @@ func readRuns(tb testing.TB) map[string]map[string]any {
 	runs := map[string]map[string]any{}
 	for _, file := range files {
 		var run map[string]any
-		if err := json.Unmarshal([]byte(read(tb, file)), &run); err != nil {
-			tb.Fatal(err)
-		}
+		check.NoError(tb, json.Unmarshal([]byte(read(tb, file)), &run))
 		runs[strings.TrimSuffix(filepath.Base(file), ".json")] = run
 	}
 	return runs

@@ -48,7 +48,9 @@ func TestSectionsAreReportedInTheLabOnly(t *testing.T) {
 			resp, err := http.Get(i.url + "/debug/sections")
 			check.NoError(t, err)
 			defer resp.Body.Close()
-			wantStatus(t, i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), ""), 201)
+			if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), ""); r.status != 201 {
+				t.Fatalf("claim: %+v", r)
+			}
 			lines := json.NewDecoder(resp.Body)
 			var s struct {
 				Key, User         string

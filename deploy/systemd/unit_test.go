@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 )
 
@@ -20,9 +21,7 @@ const unit = "flashsale.service"
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return string(b)
 }
 
@@ -44,9 +43,7 @@ func TestSystemdKnowsEveryDirective(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), unit) // it looks for the program, which is not installed
 	text := strings.ReplaceAll(read(t, unit), "/usr/local/bin/api", "/bin/true")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", file).CombinedOutput()
 	if err != nil || strings.Contains(string(out), file) {
 		t.Errorf("%v: %s", err, out)
@@ -90,9 +87,7 @@ func TestServiceDrainsBeforeItIsKilled(t *testing.T) {
 		t.Fatalf("TimeoutStopSec %q, DRAIN_TIMEOUT %q", stop, drain)
 	}
 	seconds, err := strconv.Atoi(stop[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	timeout, err := time.ParseDuration(drain[0])
 	if err != nil || timeout+10*time.Second > time.Duration(seconds)*time.Second {
 		t.Errorf("%v: systemd kills after %d s, a drain may take %v and DRAIN_DELAY", err, seconds, timeout)

@@ -2,7 +2,6 @@ package redisson_test
 
 import (
 	"fmt"
-	"net"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -10,7 +9,6 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
 )
@@ -67,45 +65,4 @@ func TestPlainPubSubNotifiesInACluster(t *testing.T) {
 	wake, _ := locktest.MustNotify(t, c.Lock(), "k")
 	check.NoError(t, locktest.MustTryLock(t, other.Lock(), "k", longTTL).Release(t.Context()))
 	check.Receive(t, "a notification after a release", wake)
-}
-
-// While a slot is being moved, a call with keys of both nodes is refused. The keys of
-// half of the leases are at the new node already.
-func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
-	t.Parallel()
-	const tag, slot = "{foo}", 12182 // a slot of the third node
-	top, nodes := startCluster(t)
-	c := dialCluster(t, top, redisson.Auto)
-	types, leases := lockTypes(c), map[string][]lock.Lease{}
-	for name, l := range types {
-		leases[name] = lockTen(t, l, tag+name)
-		check.NoError(t, leases[name][9].Release(t.Context()))
-		leases[name] = leases[name][:9]
-	}
-	from, to := nodes[2], nodes[0]
-	id := func(node *redis.Client) string {
-		id, err := node.ClusterMyID(t.Context()).Result()
-		check.NoError(t, err)
-		return id
-	}
-	check.NoError(t, to.Do(t.Context(), "cluster", "setslot", slot, "importing", id(from)).Err())
-	check.NoError(t, from.Do(t.Context(), "cluster", "setslot", slot, "migrating", id(to)).Err())
-	host, port, err := net.SplitHostPort(top.Nodes[0].Address)
-	check.NoError(t, err)
-	migrate := []any{"migrate", host, port, "", 0, 5000, "keys"}
-	for name := range types {
-		for i := range 5 {
-			for _, key := range from.Keys(t.Context(), fmt.Sprint("*", tag, name, i, "*")).Val() {
-				migrate = append(migrate, key)
-			}
-		}
-	}
-	check.NoError(t, from.Do(t.Context(), migrate...).Err())
-	for name, l := range types {
-		for i, err := range l.ExtendAll(t.Context(), longTTL, leases[name]) {
-			if err != nil {
-				t.Errorf("extension of %s%d: %v", name, i, err)
-			}
-		}
-	}
 }

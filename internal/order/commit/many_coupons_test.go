@@ -3,8 +3,6 @@ package commit_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,45 +126,6 @@ func TestLockedCouponsDelayTheOthersOnce(t *testing.T) {
 		ordertest.Expect(t, "a claim of a locked coupon, after the lock", second[i], nil)
 		ordertest.WantClaim(t, claims, 3, b.couponID, nil)
 	}
-}
-
-// Two instances sell many coupons at once, more than they have.
-func TestManyCouponsKeepEveryPromise(t *testing.T) {
-	t.Parallel()
-	const coupons, stock, users, claimsPerUser = 40, 5, 120, 20
-	s := ordertest.NewSale(t)
-	instances := []*ordertest.Instance{s.Instance(ordertest.WithLocker(lock.None())),
-		s.Instance(ordertest.WithLocker(lock.None()))}
-	for id := range int64(coupons) {
-		s.Coupon(id+1, stock)
-	}
-	var accepted [coupons]atomic.Int64
-	var wg sync.WaitGroup
-	for user := range int64(users) {
-		wg.Go(func() {
-			for n := range claimsPerUser {
-				id := rand.Int64N(coupons)
-				_, err := instances[n%2].Claim(t.Context(), user+1, id+1)
-				switch {
-				case err == nil:
-					accepted[id].Add(1)
-				case !errors.Is(err, coupon.ErrSoldOut) && !errors.Is(err, order.ErrAlreadyClaimed):
-					t.Errorf("coupon %d: %v", id+1, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for id := range int64(coupons) {
-		n, got := accepted[id].Load(), s.Audit(id+1)
-		if got.Oversold()+got.Duplicates()+got.Undersold() > 0 || got.Orders != stock || int(n) != stock {
-			t.Errorf("%d accepted, audit %+v", n, got)
-		}
-	}
-	labtest.Eventually(t, "no claim is queued", func() bool {
-		queues, _ := commit.Queued(instances[0].Committer)
-		return queues == 0
-	})
 }
 
 // More coupons are locked than the pool has connections. The other claims need
