@@ -17,8 +17,8 @@ import (
 // mutants are the program with one defect each, and the tests of a package of which one
 // must fail.
 var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
-	{"the unique key is none", "migrations/000002_coupon_orders.up.sql",
-		"UNIQUE KEY one_each", "KEY one_each",
+	{"the unique key is none", "migrations/000009_order_number.up.sql",
+		"ADD UNIQUE KEY one_each", "ADD KEY one_each",
 		"TestClaimOncePerUser", "./internal/order"},
 	{"a unit is taken from an empty stock", "internal/order/commit/stock.go",
 		"` AND stock >= 1`, args...)", "``, args...)",
