@@ -56,14 +56,10 @@ func (t Table) Print() {
 
 const columnGap = 2
 
-// Write writes the table as text of at most so many columns. Of a table of numbers that
-// does not say which columns are details, those on the right are left out that have no
-// room, but for a verdict. Other cells that do not fit are wrapped between words. If their
-// longest words do not fit either, the details are left out, and then words are broken.
+// Write writes the table as text of at most so many columns. Cells that do not fit are
+// wrapped between words. If their longest words do not fit either, the details are left
+// out, and then words are broken.
 func (t Table) Write(w io.Writer, width int) {
-	if len(t.details) == 0 && !t.Text && !t.Matrix {
-		t = t.cut(width)
-	}
 	widths := t.widths(width)
 	if total(widths) > width {
 		t = t.withoutDetails()
@@ -87,43 +83,6 @@ func (t Table) Write(w io.Writer, width int) {
 		}
 		t.writeRow(w, widths, cells)
 	}
-}
-
-// cut returns the table without the columns on the right that have no room for their
-// longest cells. A last column of verdicts stays.
-func (t Table) cut(width int) Table {
-	t.details = make([]bool, len(t.Header))
-	last := len(t.Header)
-	if _, isVerdict := verdictOf(t.lastCell()); isVerdict {
-		last--
-	}
-	for i := last - 1; i > 1 && t.withoutDetails().cellWidth() > width; i-- {
-		t.details[i] = true
-	}
-	return t.withoutDetails()
-}
-
-func (t Table) lastCell() string {
-	for _, cells := range t.Rows {
-		if len(cells) == len(t.Header) {
-			return cells[len(cells)-1]
-		}
-	}
-	return ""
-}
-
-// cellWidth returns the width of the table if only the header and the names of the rows
-// are wrapped.
-func (t Table) cellWidth() int {
-	header := make([]string, len(t.Header))
-	widths := Table{Rows: t.Rows, Header: header}.widths(1 << 20)
-	widths[0] = Table{Rows: t.Rows, Header: header}.widths(0)[0]
-	for i, title := range t.Header {
-		for word := range strings.FieldsSeq(title) {
-			widths[i] = max(widths[i], utf8.RuneCountInString(word))
-		}
-	}
-	return total(widths)
 }
 
 // withoutDetails returns the table without the columns that are details.

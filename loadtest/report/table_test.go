@@ -29,21 +29,6 @@ func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
 	}
 }
 
-// Rows of a wide table of numbers stay lines: what has no room is in the report only.
-func TestTableOfNumbersStaysATable(t *testing.T) {
-	t.Parallel()
-	table := Table{Header: []string{"lock", "claims/s", "p99, ms", "CPU for a claim", "memory", "verdict"}}
-	for range 3 {
-		table.Add("redis", "12,945 (11,800 to 14,100)", "4.73 (3.1 to 9)", "45.4 (44 to 48)", "177 MB", verdict.Held)
-	}
-	var b strings.Builder
-	table.Write(&b, 80)
-	if lines := strings.Count(b.String(), "\n"); lines > 6 || !strings.Contains(b.String(), string(verdict.Held)) ||
-		!strings.Contains(b.String(), "12,945 (11,800 to 14,100)") {
-		t.Errorf("%d lines:\n%s", lines, b.String())
-	}
-}
-
 func TestTableWhoseWordsDoNotFitHasNoDetails(t *testing.T) {
 	t.Parallel()
 	table := Columns[int]{
