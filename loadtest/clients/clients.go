@@ -68,7 +68,7 @@ func (l Load) connect(ctx context.Context) (*connected, error) {
 	c := &connected{load: l, users: users}
 	c.generator, err = generator.New(l.Address, replyTimeout, func(b []byte, n int) []byte {
 		user, number := l.turn(n)
-		return generator.AppendNumber(b, l.Address, coupons[n%len(coupons)], number, users.Headers(user))
+		return generator.AppendClaim(b, l.Address, coupons[n%len(coupons)], number, users.Headers(user))
 	}, c.add)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func claimAndReadLate(t *testing.T, late time.Duration) (took time.Duration) {
 			_, _ = conn.Write([]byte("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"))
 		}
 	}()
-	request := func(b []byte, _ int) []byte { return AppendClaim(b, "test", "1", nil) }
+	request := func(b []byte, _ int) []byte { return AppendClaim(b, "test", "1", 1, nil) }
 	g, err := New(l.Addr().String(), testTimeout, request, func(r Reply) {
 		if took = r.Took(); r.Err != nil {
 			t.Fatal(r.Err)

@@ -10,14 +10,9 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// AppendClaim appends a claim of the coupon to b. headers are those of the user,
-// each with its end of line.
-func AppendClaim(b []byte, host, coupon string, headers []byte) []byte {
-	return AppendNumber(b, host, coupon, 1, headers)
-}
-
-// AppendNumber appends a claim of that number among those which the coupon allows a user.
-func AppendNumber(b []byte, host, coupon string, number int, headers []byte) []byte {
+// AppendClaim appends a claim of the coupon to b, of that number among those which the
+// coupon allows a user. headers are those of the user, each with its end of line.
+func AppendClaim(b []byte, host, coupon string, number int, headers []byte) []byte {
 	b = append(append(append(b, "POST /coupons/"...), coupon...), "/orders"...)
 	if number > 1 {
 		b = strconv.AppendInt(append(b, "?number="...), int64(number), 10)
@@ -54,7 +49,7 @@ func Claims(
 }
 
 func signedClaim(b []byte, signer rig.TokenSigner, c rig.Claim) []byte {
-	return AppendNumber(b, "flashsale", strconv.FormatInt(c.Coupon, 10), c.Number, []byte(signer.Headers(c.User)))
+	return AppendClaim(b, "flashsale", strconv.FormatInt(c.Coupon, 10), c.Number, []byte(signer.Headers(c.User)))
 }
 
 // answered returns c with its reply.

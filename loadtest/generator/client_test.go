@@ -22,7 +22,7 @@ func TestClientGivesEachGoroutineTheReplyToItsRequest(t *testing.T) {
 		all.Go(func() {
 			for k := range 20 {
 				coupon := strconv.Itoa(100*i + k)
-				r := c.Do(t.Context(), AppendClaim(nil, "test", coupon, nil))
+				r := c.Do(t.Context(), AppendClaim(nil, "test", coupon, 1, nil))
 				if want := "/coupons/" + coupon + "/orders"; r.Err != nil || r.Order != want ||
 					r.Received.Before(r.Due) {
 					t.Errorf("%+v, want order %s", r, want)
@@ -42,11 +42,11 @@ func TestClientDoesNotWaitForAReplyLongerThanItsCaller(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if r := c.Do(ctx, AppendClaim(nil, "test", "1", nil)); r.Err == nil {
+	if r := c.Do(ctx, AppendClaim(nil, "test", "1", 1, nil)); r.Err == nil {
 		t.Errorf("%+v, want an error", r)
 	}
 	pending := make(chan Reply)
-	go func() { pending <- c.Do(t.Context(), AppendClaim(nil, "test", "2", nil)) }()
+	go func() { pending <- c.Do(t.Context(), AppendClaim(nil, "test", "2", 1, nil)) }()
 	c.Close()
 	if r := <-pending; r.Err == nil {
 		t.Errorf("%+v after Close, want an error", r)

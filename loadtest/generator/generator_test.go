@@ -28,7 +28,7 @@ func onEveryPoller(t *testing.T,
 			test(t, func(address string, timeout time.Duration, received func(Reply)) *Generator {
 				request := func(b []byte,
 					n int) []byte {
-					return AppendClaim(b, "test", strconv.Itoa(n), []byte("X-User: 1\r\n"))
+					return AppendClaim(b, "test", strconv.Itoa(n), 1, []byte("X-User: 1\r\n"))
 				}
 				g, err := New(address, timeout, request, received)
 				if err != nil {

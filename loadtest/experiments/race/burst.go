@@ -58,9 +58,8 @@ func (b burst) user(n int) string { return fmt.Sprint(n/b.ClaimsPerUser + 1) }
 func (b burst) requests() (requests [][]byte) {
 	for n := range b.Claims() {
 		number := 1 + n%b.ClaimsPerUser%b.PerUser
-		requests = append(requests, fmt.Appendf(nil, "POST /coupons/%s/orders?number=%d HTTP/1.1\r\nHost: %s\r\n%s"+
-			"X-Lab-Claim: %d\r\nContent-Length: 0\r\n\r\n", b.coupon, number, b.address,
-			b.signer.Headers(int64(n/b.ClaimsPerUser+1)), n))
+		headers := fmt.Appendf(nil, "%sX-Lab-Claim: %d\r\n", b.signer.Headers(int64(n/b.ClaimsPerUser+1)), n)
+		requests = append(requests, generator.AppendClaim(nil, b.address, b.coupon, number, headers))
 	}
 	return requests
 }
