@@ -165,7 +165,9 @@ func TestClaimsGetAProblemWhileNoInstanceCanServe(t *testing.T) {
 	n := newNotReadyTest(t, func(*notReadyTest) {})
 	n.b.listening(t)
 	n.a.stop()
-	<-n.a.done
+	if err := <-n.a.done; err != nil {
+		t.Error(err)
+	}
 	n.mysql.Retarget("unix", n.sockets["mysql"]+".none")
 	n.mysql.Disconnect()
 	for range 50 {

@@ -17,10 +17,11 @@ import (
 // awaitPrepared returns when the service can serve. If ctx ends before, it waits for a
 // migration that is running.
 func (s *service) awaitPrepared(ctx context.Context) error {
-	prepared := make(chan error, 1)
-	go func() { prepared <- s.prepare(ctx) }()
+	var err error
+	prepared := make(chan struct{})
+	go func() { err = s.prepare(ctx); close(prepared) }()
 	select {
-	case err := <-prepared:
+	case <-prepared:
 		return err
 	case <-ctx.Done():
 	}

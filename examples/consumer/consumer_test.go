@@ -87,7 +87,7 @@ func TestEveryTransitionIsCountedOnce(t *testing.T) {
 		path := countsEachOnce(t, []string{os.Args[0]})
 		text, err := os.ReadFile(path)
 		lines := map[string]bool{}
-		for _, line := range strings.Split(string(text), "\n") {
+		for line := range strings.SplitSeq(string(text), "\n") {
 			if lines[line] && line != "" {
 				t.Fatalf("%q is there twice", line)
 			}

@@ -3,6 +3,7 @@ package admission
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -61,7 +62,7 @@ func status(t *testing.T, c net.Conn) int {
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
-		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 			t.Error("no response, and not closed")
 		}
 		return 0

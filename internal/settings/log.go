@@ -59,7 +59,7 @@ func (s Settings) Warn(log *slog.Logger, environ []string) {
 		"end":    "an order may give its unit back twice",
 	} {
 		if s.Lacks(guard) {
-			log.Warn("GUARD OFF: " + warning)
+			log.Warn("a guard is off", "guard", guard, "so", warning)
 		}
 	}
 	warnMistyped(log, environ)

@@ -76,7 +76,9 @@ func published(t *testing.T, rdb redis.UniversalClient) map[transition]int {
 		}
 		for _, o := range e.Orders {
 			var id int64
-			fmt.Sscan(o[0].(string), &id)
+			if _, err := fmt.Sscan(o[0].(string), &id); err != nil {
+				t.Fatalf("%v: %v", o, err)
+			}
 			all = append(all, transition{id, e.Kind})
 		}
 	}

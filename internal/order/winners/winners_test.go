@@ -94,7 +94,7 @@ func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 	t.Parallel()
 	const coupons, orders = 5, 100
 	s := ordertest.NewSale(t)
-	sellOut(s, 0, coupons, orders)
+	sellOut(s, coupons, orders)
 	var fullReads atomic.Int64
 	claims := s.Instance(hookReads(s, func(_ context.Context, q string) error {
 		if readsAllUsers(q) {
@@ -171,7 +171,7 @@ func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	sellOut(s, 0, 2, 10)
+	sellOut(s, 2, 10)
 	reading := make(chan struct{}, 2)
 	claims := s.Instance(hookReads(s, func(ctx context.Context, q string) error {
 		if !readsAllUsers(q) {
@@ -247,7 +247,7 @@ func TestStockReadFromAReplicaIsNotSold(t *testing.T) {
 	s := ordertest.NewSale(t)
 	behind := ordertest.NewSale(t)
 	behind.Coupon(1, 10)
-	sellOut(s, 0, 1, 10)
+	sellOut(s, 1, 10)
 	db := openReplicas(s, behind.DSN, nil)
 	claims := s.Instance(func(c *ordertest.Config) {
 		c.Commit.DB, c.Commit.BatchDB, c.Order.Coupons = db, db, coupon.NewCache(behind.Coupons, time.Minute)
@@ -265,9 +265,9 @@ func TestLaggingReplicaHidesNoWinner(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	behind := ordertest.NewSale(t)
-	sellOut(behind, 0, 1, 9)
+	sellOut(behind, 1, 9)
 	behind.Exec(`UPDATE coupons SET initial_stock = 10, stock = 1 WHERE id = 1`)
-	sellOut(s, 0, 1, 10) // the last order has not reached the other replica
+	sellOut(s, 1, 10) // the last order has not reached the other replica
 	for firstTurn := range int64(2) {
 		turn := new(atomic.Int64)
 		turn.Store(firstTurn)
@@ -297,9 +297,9 @@ func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sql
 	return openThrough(s, s.DSN, func(c driver.Connector) driver.Connector { return replicas{c, lagging, turn} })
 }
 
-// sellOut creates coupons with ids from first + 1, each of them sold out to the
+// sellOut creates coupons with ids from 1, each of them sold out to the
 // users 1 to orders.
-func sellOut(s *ordertest.Sale, first int64, coupons, orders int) {
+func sellOut(s *ordertest.Sale, coupons, orders int) {
 	s.T.Helper()
 	number, from := "1", ""
 	for digit := 1; digit <= orders; digit *= 10 { // one table of ten rows for each digit
@@ -310,7 +310,7 @@ func sellOut(s *ordertest.Sale, first int64, coupons, orders int) {
 	q := fmt.Sprintf(`
 		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
 		SELECT ? + n, ?, n, NOW() FROM (SELECT %s AS n FROM %s) numbers WHERE n <= ?`, number, from[1:])
-	for id := first + 1; id <= first+int64(coupons); id++ {
+	for id := int64(1); id <= int64(coupons); id++ {
 		s.Coupon(id, orders)
 		s.Exec(q, orderID(id, 0), id, orders)
 		s.Exec(`UPDATE coupons SET stock = 0 WHERE id = ?`, id)

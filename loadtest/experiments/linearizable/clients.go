@@ -75,8 +75,8 @@ func (c client) restock(ctx context.Context, coupon int64, units int) {
 		fmt.Sprintf("/coupons/%d/stock", coupon), c.signer.Admin(), map[string]int{"add": units})
 }
 
-func (c client) giveUp(ctx context.Context, of rig.Claim) rig.Claim {
-	return c.change(ctx, operation{Kind: giveUp, Claim: of}, http.MethodDelete, "/orders/"+of.Order,
+func (c client) giveUp(ctx context.Context, of rig.Claim) {
+	c.change(ctx, operation{Kind: giveUp, Claim: of}, http.MethodDelete, "/orders/"+of.Order,
 		c.signer.User(of.User), nil)
 }
 
@@ -86,10 +86,9 @@ func (c client) use(ctx context.Context, of rig.Claim, reference string) {
 }
 
 // change sends o and records what it was told.
-func (c client) change(ctx context.Context, o operation, method, path, token string, body any) rig.Claim {
+func (c client) change(ctx context.Context, o operation, method, path, token string, body any) {
 	o.Sent = time.Now()
 	o.Verdict = c.api.Ask(context.WithoutCancel(ctx), method, path, token, body)
 	o.Received = time.Now()
 	c.history.add(o)
-	return o.Claim
 }

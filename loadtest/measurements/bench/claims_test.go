@@ -18,7 +18,7 @@ func BenchmarkClaim(b *testing.B) {
 	one, emptyOne := grouped.deploy(b), empty.deploy(b)
 	turns(b, "nginx", emptyPair.claims(closed(defaultConns)), pair.claims(closed(defaultConns)))
 	turns(b, "direct", emptyOne.claims(closed(defaultConns)), one.claims(closed(defaultConns)))
-	turns(b, "arriving=5000", emptyOne.claims(arriving(5000)), one.claims(arriving(5000)))
+	turns(b, "arriving=5000", emptyOne.claims(arriving()), one.claims(arriving()))
 	const winners = 20_000
 	again, late := closed(defaultConns), closed(defaultConns)
 	again.Coupons, again.Headers = []int64{one.withOrders(b, unlimited, winners)}, headers
@@ -28,8 +28,9 @@ func BenchmarkClaim(b *testing.B) {
 	turns(b, "sold-out", emptyOne.claims(closed(defaultConns)), one.refusals("sold_out", late))
 }
 
-// arriving is an open model.
-func arriving(rate float64) clients.Load {
+// arriving is an open model of 5,000 claims a second.
+func arriving() clients.Load {
+	const rate = 5000
 	return clients.Load{Connect: defaultConns, Phases: []generator.Phase{
 		{Rate: rate, Count: int(rate * slice.Seconds())},
 	}}

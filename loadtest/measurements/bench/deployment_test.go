@@ -26,8 +26,8 @@ var (
 )
 
 // service is the service with a setting of COMMIT. API names another build of it.
-func service(commit string, settings ...string) variant {
-	return variant{cmp.Or(os.Getenv("API"), "api"), append([]string{"COMMIT=" + commit}, settings...), 0}
+func service(commit string) variant {
+	return variant{cmp.Or(os.Getenv("API"), "api"), []string{"COMMIT=" + commit}, 0}
 }
 
 // behindNginx is v with two instances behind nginx.

@@ -22,9 +22,9 @@ func BenchmarkRules(b *testing.B) {
 		l.Coupons, l.Numbers = []int64{d.add(b, unlimited, 1, coupon.Rules{PerUser: 3})}, 3
 		return d.claim(b, l)
 	})
-	turns(b, "expiring=500", d.claims(arriving(5000)), func(b *testing.B) outcome {
+	turns(b, "expiring=500", d.claims(arriving()), func(b *testing.B) outcome {
 		held := d.expiring(b, 500)
-		o := d.claim(b, arriving(5000))
+		o := d.claim(b, arriving())
 		b.ReportMetric(float64(d.expired(b, held))/slice.Seconds(), "expired-per-s")
 		return o
 	})
