@@ -115,8 +115,8 @@ func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
 	all := verdicts(results)
 	p := report.Report{
 		Title: "Judged: " + s.Title(), Pass: verdict.AllPass(all), Environment: e,
-		Summary: fmt.Sprintf("%d workloads, sent to %s. Nothing oversold, at most one order for each user, "+
-			"and every order there that a client was told of?", len(results), s.URL),
+		Summary: fmt.Sprintf("%d workloads, sent to %s. Nothing oversold, nobody with more orders than he may have, "+
+			"and every order there that a client was told of? Where it is known to break, it has to.", len(results), s.URL),
 		Sections: []report.Section{{Title: "All workloads", Verdicts: all, Table: Table(results)}},
 	}
 	for i, r := range results {
@@ -126,11 +126,18 @@ func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
 }
 
 func (r Result) section(dir string) report.Section {
+	title := r.Title()
+	if r.Limit.Name == "" {
+		title = r.Name + ": " + title
+	}
 	s := report.Section{
-		Title: r.Name + ": " + r.Title(), Verdicts: []verdict.Verdict{r.Verdict()}, Problems: r.Reasons(),
+		Title: title, Verdicts: []verdict.Verdict{r.Verdict()}, Problems: r.Reasons(),
 		Table: Table([]Result{r}),
 		Files: report.Existing("judge", report.File{Path: path.Join(dir, rig.K6Report), Text: "k6's own report"},
 			report.File{Path: path.Join(dir, rig.JMeterReport, "index.html"), Text: "JMeter's own dashboard"}),
+	}
+	if r.Limit.Report != "" {
+		s.Files = append(s.Files, report.File{Path: r.Limit.Report, Text: "the public report"})
 	}
 	if len(r.Claims) > 0 {
 		s.Charts = []report.Chart{report.Claims{
