@@ -153,6 +153,8 @@ interop: go bin/api bin/loadtest $(K6) ## share locks with the real Redisson and
 	@INTEROP=1 INTEROP_JSON=$(CURDIR)/out/interop/curator.json go test -count=1 -timeout 10m -v -run '^TestInterop$$' ./internal/lock/zklock/
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestShop' ./loadtest/judge/
 	@SHOP=examples/shops/vendure/shop.yml WORKLOADS=coupon-of-2,last-unit bin/loadtest judge
+	@SHOP=examples/shops/hold.yml bin/loadtest judge
+	@GUARDS_OFF=end SHOP=examples/shops/hold.yml bin/loadtest judge
 	@INTEROP=1 go test -count=1 -timeout 10m -v -run '^TestDemo' ./loadtest/experiments/demo/
 	@python3 -m venv bin/redis-py && bin/redis-py/bin/pip install -q -r examples/holders/python/requirements.txt
 	@INTEROP=1 PYTHON=$(CURDIR)/bin/redis-py/bin/python go test -count=1 -v ./examples/consumer/

@@ -30,12 +30,16 @@ func (s *service) openLab() (err error) {
 	return err
 }
 
-// labSections returns nil unless LAB is on.
+// labSections returns nil unless LAB is on. Without the guard end it is not claims that pause.
 func labSections(cfg settings.Settings) *labroutes.Sections {
 	if !cfg.Lab {
 		return nil
 	}
-	return labroutes.NewSections(cfg.ClaimPause)
+	pause := cfg.ClaimPause
+	if cfg.Lacks("end") {
+		pause = 0
+	}
+	return labroutes.NewSections(pause)
 }
 
 // labOpen returns open, but with LAB on the statements of the pool are reported with

@@ -83,7 +83,7 @@ type Settings struct {
 	Migrate    bool          `env:"MIGRATE" envDefault:"true" doc:"apply missing migrations at start, one instance at a time"`
 	Lab        bool          `env:"LAB" envDefault:"false" doc:"allows GUARDS_OFF and CLAIM_PAUSE, serves the page-view counter, /debug/pprof/ and /debug/sections; never in production"`
 	GuardsOff  []string      `env:"GUARDS_OFF" doc:"guards to remove in the lab: stock, unique, number, end"`
-	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits; without the guard end, of each return as well"`
+	ClaimPause time.Duration `env:"CLAIM_PAUSE" envDefault:"0s" limits:"0s..10s" doc:"pause in the lab of each claim that has its lock, before it commits; without the guard end, of each return and use instead"`
 }
 
 // From reads every setting. Its error joins an Error for each setting that is wrong, and never

@@ -64,6 +64,7 @@ func (c *checker) claim(s *Shop) {
 			c.check(step.Keep[name].given(), "%s: keep: %s is empty", where, name)
 			known = append(known, name)
 		}
+		c.check(step.Wait == 0 || step.Wait > 0 && bursts == 0, "%s: wait is below 0, or after the burst", where)
 		if step.Burst {
 			bursts++
 		}

@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Step is one of the requests that a claim consists of.
 type Step struct {
 	Request `yaml:",inline"`
 	Burst   bool               `yaml:"burst"`  // all wait for one another before it
+	Wait    time.Duration      `yaml:"wait"`   // of all together, before it
 	Expect  Match              `yaml:"expect"` // a status below 400 if it is empty
 	Keep    map[string]Extract `yaml:"keep"`   // for placeholders of later steps
 }
@@ -85,7 +87,13 @@ func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 		own.Jar, _ = cookiejar.New(nil) // it returns no error
 		session.client = &own
 	}
-	for i, step := range s.Steps[:s.burst()] {
+	for i, step := range s.Steps[:s.burst()+1] {
+		if !sleep(ctx, step.Wait) {
+			return context.Cause(ctx)
+		}
+		if step.Burst {
+			break
+		}
 		for _, session := range all {
 			if err := session.advance(ctx, step); err != nil {
 				return fmt.Errorf("step %d of %w", i+1, err)

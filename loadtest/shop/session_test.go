@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestPartsOfAReplyAreKept(t *testing.T) {
@@ -53,7 +54,7 @@ claim: {url: /}
 steps:
   - {url: "{{later}}", keep: {csrf: {}}}
   - {url: "https://elsewhere/{{csrf}}", body: b, form: {a: b}}
-  - {url: "/{{none}}", keep: {later: {header: Location}}}
+  - {url: "/{{none}}", wait: -1s, keep: {later: {header: Location}}}
 reply: {accepted: {status: [200]}}
 `))
 	if err == nil {
@@ -62,7 +63,7 @@ reply: {accepted: {status: [200]}}
 	for _, want := range []string{
 		"number 1: url has to begin with /", "{{later}} is not known here", "keep: csrf is empty",
 		"number 2: url has to begin with /", "number 2: give a form or a body", "{{none}} is not known here",
-		"give a claim, or steps", "steps: 0 have burst: true", `session: "browser"`,
+		"give a claim, or steps", "steps: 0 have burst: true", "number 3: wait is below 0", `session: "browser"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not named: %s\n%v", want, err)
@@ -90,5 +91,19 @@ reply: {accepted: {status: [200]}}
 	_, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 1, "")
 	if err == nil || !strings.Contains(err.Error(), "step 2 of user 1: {{next}} is not an address of the shop") {
 		t.Error(err)
+	}
+}
+
+// A hold is about to expire when the burst is sent.
+func TestBurstWaitsBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	s := parse(t, `
+url: http://h
+steps: [{url: /, wait: 50ms, burst: true}]
+reply: {accepted: {status: [200]}}
+`)
+	begin := time.Now()
+	if _, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 1, ""); err != nil || time.Since(begin) < 50*time.Millisecond {
+		t.Errorf("ready after %s, %v", time.Since(begin), err)
 	}
 }
