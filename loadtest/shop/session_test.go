@@ -103,7 +103,8 @@ steps: [{url: /, wait: 50ms, burst: true}]
 reply: {accepted: {status: [200]}}
 `)
 	begin := time.Now()
-	if _, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 1, ""); err != nil || time.Since(begin) < 50*time.Millisecond {
-		t.Errorf("ready after %s, %v", time.Since(begin), err)
+	_, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 1, "")
+	if took := time.Since(begin); err != nil || took < 50*time.Millisecond {
+		t.Errorf("ready after %s, %v", took, err)
 	}
 }
