@@ -86,7 +86,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		`return "is in quotes"`, `return ""`, "Pasted", "./internal/settings"},
 	{"a filter is kept by the initial stock", "internal/order/winners/filter.go",
 		"return f.version < c.Version && (l == nil", "return false && (l == nil",
-		"TestReturnedUnitIsSoldAgain", "./internal/order/life"},
+		"TestSoldOutCouponIsReadOncePerRestock", "./internal/order/winners"},
 	{"a recent order is not compared", "internal/order/winners/recent.go",
 		"found && o.version >= c.Version", "found", "TestReturnedUnitIsSoldAgain", "./internal/order/life"},
 	{"an order that is used is returned", "internal/order/life/end.go",

@@ -194,8 +194,9 @@ func TestRequestWhoseCommitIsLostIsRepeatedByItsKey(t *testing.T) {
 	f := newFixtureOn(t, b)
 	direct := f.createCoupon(t, 5)
 	for i, c := range f.changesOf(t, direct) {
-		for _, fault := range []faultproxy.Fault{faultproxy.LoseReply, faultproxy.LoseRequest} {
-			key, before := fmt.Sprintf("%d-%d", i, fault), f.changeCount(t)
+		for _, name := range []string{"LoseReply", "LoseRequest"} {
+			fault := faultproxy.Faults[name]
+			key, before := fmt.Sprintf("%d-%s", i, name), f.changeCount(t)
 			proxy.Inject(fault, commitCommand, 1)
 			first := f.sendOnce(t, c, key)
 			if fault == faultproxy.LoseRequest {
