@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -33,5 +34,23 @@ func TestServersSessionDefaultsBreakNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// In GBK, which the server gives each connection, the name would write the other
+// columns of its row.
+func TestNameOfACouponIsItsNameWhateverTheServersCharacterSet(t *testing.T) {
+	t.Parallel()
+	const name = `减',20200101,20900101,1,3,20200101)# 😀`
+	for _, arg := range []string{"--init-connect=SET NAMES gbk", "--character-set-server=gbk"} {
+		_, dsn := ownMySQL(t, arg, "--loose-skip-character-set-client-handshake")
+		i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
+		admin := tokenFor(t, 1, auth.RoleAdmin)
+		r := i.post(t, "/coupons", admin, `{"name":"`+name+
+			`","begin_time":"2025-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":5}`)
+		r = i.get(t, "/coupons/"+fmt.Sprint(r.body["id"]), admin)
+		if r.body["name"] != name || r.body["stock"] != 5.0 {
+			t.Errorf("%s: %+v", arg, r)
+		}
 	}
 }

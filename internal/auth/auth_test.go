@@ -126,3 +126,23 @@ func TestTokenOfAFastClockIsAccepted(t *testing.T) {
 		wantAccepted(t, v, "within the leeway before nbf", token, true)
 	})
 }
+
+func TestTruncatedAndChangedTokensAreRefused(t *testing.T) {
+	t.Parallel()
+	v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
+	want := Identity{UserID: 42}
+	token := sign(t, want)
+	for i := range len(token) {
+		if id, err := v.Verify(token[:i]); err == nil {
+			t.Errorf("truncated to %d of %d bytes: %+v", i, len(token), id)
+		}
+		changed := []byte(token)
+		changed[i] ^= 4 // within the significant bits of a base64 digit
+		if id, err := v.Verify(string(changed)); err == nil && id != want {
+			t.Errorf("changed at byte %d: %+v", i, id)
+		}
+	}
+	if _, err := v.Verify(token + ".x"); err == nil {
+		t.Error("a token of four parts is accepted")
+	}
+}
