@@ -59,7 +59,9 @@ func ThisMachine(ctx context.Context) (Environment, error) {
 		return Environment{}, err
 	}
 	for name, command := range programs {
-		e.Versions[name] = version(ctx, command[0], command[1:]...)
+		if v := version(ctx, command[0], command[1:]...); v != "" {
+			e.Versions[name] = v
+		}
 	}
 	return e, nil
 }
@@ -108,18 +110,15 @@ func machine(ctx context.Context) (Machine, error) {
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+\S*`)
 
-// version returns the version that a program prints, or "unknown". Some programs
-// print it with an exit status other than zero.
+// version returns the version that a program prints, or nothing if it is not installed. Some
+// programs print it with an exit status other than zero.
 func version(ctx context.Context, name string, args ...string) string {
 	path, err := lab.LookPath(name)
 	if err != nil {
-		return "unknown"
+		return ""
 	}
 	text, _ := exec.CommandContext(ctx, path, args...).CombinedOutput()
-	if number := versionNumber.Find(text); number != nil {
-		return string(number)
-	}
-	return "unknown"
+	return string(versionNumber.Find(text))
 }
 
 func output(ctx context.Context, name string, args ...string) (string, error) {
