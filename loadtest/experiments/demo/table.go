@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ var columns = report.Columns[numbered]{
 	report.Main("lock", func(r numbered) string { return r.lockTitle() }),
 	report.Main("guards off", func(r numbered) string { return r.guardsOffTitle() }),
 	report.Detail("201s", func(r numbered) int { return len(r.Acknowledged()) }),
-	report.Main("orders", func(r numbered) int { return r.Orders }),
+	report.Main("orders", func(r numbered) string { return r.sold() }),
 	promiseColumn(Stock, "I1 stock"), promiseColumn(OneEach, "I2 one each"), promiseColumn(AllSold, "I3 all sold"),
 	report.Detail("in flight", func(r numbered) int { return r.Contenders(r.BurstSize()) }),
 	report.Detail("p50", func(r numbered) string { return milliseconds(r.Latency(0.5)) }),
@@ -74,6 +75,14 @@ func (r Result) promise(p Promise) string {
 		return damage
 	}
 	return "held"
+}
+
+// sold is how many orders count, and how many units are in stock that nobody put there.
+func (r Result) sold() string {
+	if r.Surplus > 0 {
+		return fmt.Sprintf("%d, %d surplus", r.Orders, r.Surplus)
+	}
+	return strconv.Itoa(r.Orders)
 }
 
 // replies counts the refusals by code and the replies by instance.
