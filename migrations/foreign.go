@@ -37,9 +37,8 @@ func ownTables(ctx context.Context, conn *sql.Conn) (description, error) {
 // refuseDown returns an error that wraps ErrForeign if there are tables, but nothing
 // shows that this package has made them.
 func refuseDown(ctx context.Context, conn *sql.Conn, own description) error {
-	const q = `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?`
-	recorded, err := number(ctx, conn, q, versionTable)
-	if err != nil || recorded > 0 {
+	decided, err := isDecided(ctx, conn)
+	if err != nil || decided {
 		return err
 	}
 	for _, t := range tables {

@@ -1,6 +1,7 @@
 package migrations_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,19 +100,33 @@ func TestDownDropsNoTableThatNothingShowsToBeTheService(t *testing.T) {
 	}
 }
 
-// All migrations run again, which changes nothing where they have run.
-func TestSchemaOfAnOlderBinaryIsMigrated(t *testing.T) {
+// Older binaries have only schema_migrations: it goes on telling them the version, and
+// what they write there counts, even after a crash.
+func TestVersionsOfOlderBinariesAreAdopted(t *testing.T) {
 	t.Parallel()
-	for _, dirty := range []bool{false, true} { // true: the older binary was interrupted
-		db := emptyDatabase(t)
-		olderSchema(t, db)
-		db.MustExec(`UPDATE schema_migrations SET dirty = ?`, dirty)
-		db.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 2, 3, UTC_TIMESTAMP(3))`)
-		mustUp(t, db)
-		check.NoError(t, migrations.CheckGuards(t.Context(), db.DB))
-		if orders := texts(t, db, `SELECT coupon_id, user_id, number FROM coupon_orders`); len(orders) != 1 {
-			t.Errorf("dirty %t: %v, not the one order", dirty, orders)
-		}
+	for name, change := range map[string]string{
+		"all done":         `DO 0`,
+		"interrupted":      `UPDATE schema_migrations SET version = 3, dirty = TRUE`,
+		"adoption crashed": `REPLACE INTO schema_compatibility VALUES (0, 0)`,
+		"crashed later":    strings.Replace(golangMigrate, "schema", "flashsale", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := emptyDatabase(t)
+			olderSchema(t, db)
+			if name == "crashed later" {
+				db.MustExec(`REPLACE INTO schema_compatibility VALUES (0, 0)`)
+			}
+			db.MustExec(change)
+			mustUp(t, db)
+			wantVersions(t, db)
+			db.MustExec(`UPDATE schema_migrations SET version = 6, dirty = TRUE`) // an older binary, interrupted
+			mustUp(t, db)
+			wantVersions(t, db)
+			mustDown(t, db)
+			mustUp(t, db)
+			wantVersions(t, db)
+		})
 	}
 }
 
@@ -127,6 +142,19 @@ func olderSchema(t *testing.T, db *sqlx.DB) {
 		coupon_events`)
 	db.MustExec(`ALTER TABLE coupon_orders DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id),
 		DROP COLUMN number, DROP COLUMN expires_at, DROP COLUMN used_at, DROP COLUMN used_by, DROP COLUMN used_ref`)
+}
+
+// wantVersions fails unless both tables hold the version of the schema.
+func wantVersions(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	own := texts(t, db, `SELECT version, dirty, '' FROM flashsale_migrations`)
+	older := texts(t, db, `SELECT version, dirty, '' FROM schema_migrations`)
+	if diff := cmp.Diff(own, older); diff != "" || len(own) != 1 || own[0][1] != "0" {
+		t.Error(fmt.Sprint(own), diff)
+	}
+	if err := migrations.CheckGuards(t.Context(), db.DB); err != nil {
+		t.Error(err)
+	}
 }
 
 func mustDown(t *testing.T, db *sqlx.DB) {

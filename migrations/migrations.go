@@ -133,12 +133,16 @@ func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
 	case version > 0:
 		return nil
 	}
-	if step < 0 {
+	adopted, err := adopt(ctx, conn, own) // before the marks, which prove it
+	if err != nil {
+		return err
+	}
+	if step < 0 && !adopted {
 		if err := refuseDown(ctx, conn, own); err != nil {
 			return err
 		}
 	}
-	target, err := openVersions(ctx, conn)
+	target, err := openVersions(ctx, conn, adopted)
 	if err != nil {
 		return err
 	}
