@@ -9,19 +9,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The numbers of MySQL's errors that this service has to expect.
+// The numbers of MySQL's errors that packages tell apart.
 const (
 	TooManyConnections = 1040
 	DatabaseDenied     = 1044 // the account has no right to the database, nor to one of its tables
-	NodeNotReady       = 1047 // Galera: the node does not belong to the majority, or is joining it
 	TableExists        = 1050
-	ShuttingDown       = 1053
 	DuplicateColumn    = 1060
 	DuplicateKey       = 1062
-	SyntaxError        = 1064
-	UnknownError       = 1105 // vtgate: also a lost connection to the server
-	TableFull          = 1114 // of the disk, too
-	HostBlocked        = 1129 // too many failed connections
 	TableDenied        = 1142
 	ColumnDenied       = 1143
 	NoSuchTable        = 1146
@@ -31,32 +25,7 @@ const (
 	Deadlock           = 1213 // Galera, also as the reply to COMMIT: another node's transaction conflicts
 	UserLimit          = 1226 // of the account: connections, or statements in an hour
 	PrivilegeDenied    = 1227
-	NotSupported       = 1235
-	ReadOnly           = 1290
-	QueryInterrupted   = 1317
-	NoDefault          = 1364
-	WrongCharacter     = 1366 // the column's character set lacks it
-	IsReferenced       = 1451 // by a row of another table
-	NoReference        = 1452 // to a row of another table
-	NoPartition        = 1526
-	NotLoggable        = 1665 // binlog_format is STATEMENT, which READ COMMITTED excludes
-	OutOfRange         = 1690
-	PasswordExpired    = 1820
-	ReadOnlyMode       = 1836
-	ConnectionKilled   = 1927 // MariaDB
-	ServerGone         = 2006 // a proxy has lost the server
-	ServerLost         = 2013 // a proxy has lost the server
-	StatementTimeout   = 3024 // MySQL
-	OfflineMode        = 3032 // MySQL
-	RolledBack         = 3101 // MySQL Group Replication: another node's transaction conflicts
 	LockNotAvailable   = 3572 // MySQL; MariaDB says LockWaitTimeout
-	NotAvailable       = 3168 // MySQL
-	SessionKilled      = 3169 // MySQL
-	CheckViolated      = 3819 // MySQL
-	ConstraintFailed   = 4025 // MariaDB: a CHECK
-	IdleTimeout        = 4031 // MySQL: the connection was idle for too long
-	NoMultiStatement   = 8130 // TiDB
-	NoServer           = 9001 // ProxySQL has waited for a server for too long
 )
 
 // A meaning is what an error says of the transaction whose statement it replies to.
@@ -82,15 +51,15 @@ const (
 var meanings = map[uint16]meaning{
 	TooManyConnections: {unknown, true},
 	DatabaseDenied:     {refused, true},
-	NodeNotReady:       {conflict, true},
+	1047:               {conflict, true}, // Galera: the node does not belong to the majority, or is joining it
 	TableExists:        {unknown, false}, // CREATE TABLE commits by itself: see package migrations
-	ShuttingDown:       {unknown, true},
+	1053:               {unknown, true},  // the server is shutting down
 	DuplicateColumn:    {unknown, false}, // ALTER TABLE commits by itself: see package migrations
 	DuplicateKey:       {refused, false},
-	SyntaxError:        {refused, false},
-	UnknownError:       {unknown, true},
-	TableFull:          {unknown, true},
-	HostBlocked:        {unknown, true},
+	1064:               {refused, false}, // syntax error
+	1105:               {unknown, true},  // unknown error; of vtgate also a lost connection to the server
+	1114:               {unknown, true},  // a table is full; so may the disk be
+	1129:               {unknown, true},  // the host is blocked, after too many failed connections
 	TableDenied:        {refused, true},
 	ColumnDenied:       {refused, true},
 	NoSuchTable:        {unknown, false},
@@ -100,32 +69,32 @@ var meanings = map[uint16]meaning{
 	Deadlock:           {conflict, true},
 	UserLimit:          {unknown, true},
 	PrivilegeDenied:    {refused, true},
-	NotSupported:       {refused, false},
-	ReadOnly:           {unknown, true}, // the driver makes it ErrBadConn where the connection can be replaced
-	QueryInterrupted:   {unknown, true},
-	NoDefault:          {foreign, true},
-	WrongCharacter:     {foreign, true},
-	IsReferenced:       {foreign, true},
-	NoReference:        {foreign, true},
-	NoPartition:        {foreign, true},
-	NotLoggable:        {refused, true},
-	OutOfRange:         {refused, false},
-	PasswordExpired:    {unknown, true},
-	ReadOnlyMode:       {unknown, true},
-	ConnectionKilled:   {unknown, true},
-	ServerGone:         {unknown, true},
-	ServerLost:         {unknown, true},
-	StatementTimeout:   {unknown, true},
-	OfflineMode:        {unknown, true},
-	RolledBack:         {conflict, false},
-	NotAvailable:       {unknown, true},
-	SessionKilled:      {unknown, true},
-	CheckViolated:      {foreign, true},
-	ConstraintFailed:   {foreign, true},
-	LockNotAvailable:   {unknown, false}, // replies to NOWAIT
-	IdleTimeout:        {unknown, true},
-	NoMultiStatement:   {refused, false},
-	NoServer:           {unknown, true},
+	1235:               {refused, false},  // not supported
+	1290:               {unknown, true},   // read-only; ErrBadConn of the driver where the connection can be replaced
+	1317:               {unknown, true},   // query interrupted
+	1364:               {foreign, true},   // a column has no default
+	1366:               {foreign, true},   // the column's character set lacks a character
+	1451:               {foreign, true},   // a row of another table refers to this one
+	1452:               {foreign, true},   // the row refers to one of another table that is not there
+	1526:               {foreign, true},   // no partition for the row
+	1665:               {refused, true},   // binlog_format is STATEMENT, which READ COMMITTED excludes
+	1690:               {refused, false},  // out of range
+	1820:               {unknown, true},   // the password has expired
+	1836:               {unknown, true},   // read-only mode
+	1927:               {unknown, true},   // MariaDB: connection killed
+	2006:               {unknown, true},   // a proxy has lost the server
+	2013:               {unknown, true},   // a proxy has lost the server
+	3024:               {unknown, true},   // MySQL: the statement took too long
+	3032:               {unknown, true},   // MySQL: offline mode
+	3101:               {conflict, false}, // MySQL Group Replication: another node's transaction conflicts
+	3168:               {unknown, true},   // MySQL: not available
+	3169:               {unknown, true},   // MySQL: session killed
+	LockNotAvailable:   {unknown, false},  // replies to NOWAIT
+	3819:               {foreign, true},   // MySQL: a CHECK
+	4025:               {foreign, true},   // MariaDB: a CHECK
+	4031:               {unknown, true},   // MySQL: the connection was idle for too long
+	8130:               {refused, false},  // TiDB: several statements in one message
+	9001:               {unknown, true},   // ProxySQL has waited for a server for too long
 }
 
 // IsRefusal reports whether err proves that the server does not commit the
