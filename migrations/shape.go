@@ -50,7 +50,7 @@ var tables = []table{
 		"created_at": "datetime(3)", "ended_at": "datetime(3)", "how": "varchar(16)", "ended_by": "bigint null",
 	}, map[string]string{"PRIMARY": "id"}, nil},
 	{"coupon_holds", map[string]string{"expires_at": "datetime(3)", "order_id": "bigint"},
-		map[string]string{"PRIMARY": "expires_at,order_id"}, nil},
+		map[string]string{"PRIMARY": "expires_at,order_id"}, map[string]string{"coupon_id": "bigint null"}},
 	{"coupon_events", map[string]string{"id": "bigint", "created_at": "datetime(3)", "body": "mediumblob"},
-		map[string]string{"PRIMARY": "id"}, nil},
+		map[string]string{"PRIMARY": "id"}, map[string]string{"coupon_id": "bigint null"}},
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jmoiron/sqlx"
 
@@ -23,13 +22,13 @@ var errNonePlaced = errors.New("no order placed")
 // placeSome places the orders that can be placed, and refuses the others. It
 // inserts the orders, then decrements the stocks. All instances contend for the
 // coupons' rows; in this order they are locked only until the commit.
-func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn, sharded bool) error {
+func (b *batch) placeSome(ctx context.Context, conn *sqlx.Conn) error {
 	b.placed, b.refused = nil, map[*pending]error{}
 	inserted, err := b.insertOrders(ctx, conn)
 	if err != nil {
 		return err
 	}
-	b.placed, err = b.decrementStocks(ctx, conn, inserted, sharded)
+	b.placed, err = b.decrementStocks(ctx, conn, inserted)
 	switch {
 	case err != nil:
 		return err
@@ -110,7 +109,7 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 // decrementStocks takes one unit for each inserted order. If a segment does not
 // cover them all, its earliest ones are placed; the others are refused and deleted.
 func (b *batch) decrementStocks(
-	ctx context.Context, conn *sqlx.Conn, inserted []*pending, sharded bool,
+	ctx context.Context, conn *sqlx.Conn, inserted []*pending,
 ) (placed []*pending, err error) {
 	if len(inserted) == 0 {
 		return nil, nil
@@ -132,11 +131,7 @@ func (b *batch) decrementStocks(
 	if len(placed) == 0 {
 		return nil, nil // the rollback removes them
 	}
-	remove := deleteOrders
-	if sharded {
-		remove = deleteEach
-	}
-	if err := remove(ctx, conn, late); err != nil {
+	if err := deleteOrders(ctx, conn, late); err != nil {
 		return nil, err
 	}
 	for _, units := range countUnits(placed) {
@@ -187,29 +182,10 @@ func (b *batch) refuse(late []*pending) {
 	}
 }
 
-// deleteOrders deletes inserted orders. The join looks each up by its id. For
-// WHERE id IN (…) the server scans a small table, and waits for the orders of the
-// batches that wait for this one: a deadlock.
+// deleteOrders deletes inserted orders, each by its id. For WHERE id IN (…) the server scans
+// a small table, and waits for the orders of the batches that wait for this one: a deadlock.
 func deleteOrders(ctx context.Context, conn *sqlx.Conn, orders []*pending) error {
-	if len(orders) == 0 {
-		return nil
-	}
-	ids := make([]any, len(orders))
-	for i, p := range orders {
-		ids[i] = p.ID
-	}
-	late := `SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(ids)-1)
-	q := `DELETE o FROM (` + late + `) late STRAIGHT_JOIN coupon_orders o ON o.id = late.id`
-	if _, err := conn.ExecContext(ctx, q, ids...); err != nil {
-		return fmt.Errorf("delete orders: %w", err)
-	}
-	return nil
-}
-
-// deleteEach is deleteOrders for vtgate, which has no such join and finds the shard by the
-// coupon.
-func deleteEach(ctx context.Context, conn *sqlx.Conn, orders []*pending) error {
-	const q = `DELETE FROM coupon_orders WHERE id = ? AND coupon_id = ?`
+	const q = `DELETE FROM coupon_orders WHERE id = ? AND coupon_id = ?` // vtgate finds the shard by the coupon
 	for _, p := range orders {
 		if _, err := conn.ExecContext(ctx, q, p.ID, p.CouponID); err != nil {
 			return fmt.Errorf("delete order: %w", err)

@@ -27,13 +27,14 @@ func insertStatement(orders ...*pending) (q string, args []any) {
 func holdsStatement(orders ...*pending) (q string, args []any) {
 	for _, p := range orders {
 		if p.ExpiresAt != nil {
-			args = append(args, *p.ExpiresAt, p.ID)
+			args = append(args, *p.ExpiresAt, p.ID, p.CouponID)
 		}
 	}
 	if len(args) == 0 {
 		return "", nil
 	}
-	return `INSERT INTO coupon_holds (expires_at, order_id) VALUES ` + placeholders("(?, ?)", len(args)/2), args
+	q = `INSERT INTO coupon_holds (` + order.HoldColumns + `) VALUES `
+	return q + placeholders("(?, ?, ?)", len(args)/3), args
 }
 
 // insertHolds executes the statement of holdsStatement.

@@ -48,7 +48,7 @@ func (g *groupCommit) commitShared(b *batch) (err error) {
 }
 
 func (g *groupCommit) placeSome(ctx context.Context, db *sqlx.DB, b *batch) error {
-	return transaction.Run(ctx, db, func(conn *sqlx.Conn) error { return b.placeSome(ctx, conn, g.sharded()) })
+	return transaction.Run(ctx, db, func(conn *sqlx.Conn) error { return b.placeSome(ctx, conn) })
 }
 
 // split commits the parts of a batch each in a transaction of its own. One of their

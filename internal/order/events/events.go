@@ -16,20 +16,24 @@ import (
 // An Outbox says whether the transactions of orders write events. They all do, or none.
 type Outbox bool
 
+const columns = `coupon_id, created_at, body`
+
 // Writes are what a claim writes in the table of events, without a row: see
 // transaction.CheckWritable.
 func (on Outbox) Writes() []string {
 	if !on {
 		return nil
 	}
-	return []string{`INSERT INTO coupon_events (created_at, body) SELECT created_at, body FROM coupon_events WHERE 1 = 0`}
+	return []string{
+		`INSERT INTO coupon_events (` + columns + `) SELECT ` + columns + ` FROM coupon_events WHERE 1 = 0`,
+	}
 }
 
 // Statement returns the INSERT of the event that the orders of a transaction have become
-// of a state, or "" if there is no outbox. It must follow the statement that has changed
-// them. It writes nothing if the first of them is not where that statement has put it: a
-// node of a cluster may have undone the transaction without an error, and would commit
-// this statement alone.
+// of a state, or "" if there is no outbox. On vtgate they are of one coupon. It must follow
+// the statement that has changed them. It writes nothing if the first of them is not where
+// that statement has put it: a node of a cluster may have undone the transaction without an
+// error, and would commit this statement alone.
 //
 // The body of an event is JSON. An order is in it with its id, its coupon, its user and
 // its number:
@@ -39,17 +43,17 @@ func (on Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q 
 	if !on {
 		return "", nil
 	}
-	var first int64
+	var first order.Order
 	body, separator := fmt.Appendf(nil, `{"v":1,"kind":"%s","orders":[`, became), ""
 	for o := range orders {
 		if separator == "" {
-			first = o.ID
+			first = o
 		}
 		body = fmt.Appendf(body, `%s["%d","%d","%d",%d]`, separator, o.ID, o.CouponID, o.UserID, o.Number)
 		separator = ","
 	}
-	return `INSERT INTO coupon_events (created_at, body) SELECT UTC_TIMESTAMP(3), ? FROM ` + tableOf(became) +
-		` WHERE id = ?`, []any{string(append(body, "]}"...)), first}
+	return `INSERT INTO coupon_events (` + columns + `) SELECT coupon_id, UTC_TIMESTAMP(3), ? FROM ` + tableOf(became) +
+		` WHERE id = ? AND coupon_id = ?`, []any{string(append(body, "]}"...)), first.ID, first.CouponID}
 }
 
 // tableOf returns the table of the orders in a state.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,17 +128,18 @@ func (r *Relay) publishSome(ctx context.Context) (more bool, err error) {
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	ids, err := r.add(ctx, rows)
-	r.published.Add(int64(len(ids)))
-	more = len(rows) == maxRows || len(ids) < len(rows)
-	return more, errors.Join(err, r.remove(context.WithoutCancel(ctx), ids))
+	added, err := r.add(ctx, rows)
+	r.published.Add(int64(len(added)))
+	more = len(rows) == maxRows || len(added) < len(rows)
+	return more, errors.Join(err, r.remove(context.WithoutCancel(ctx), added))
 }
 
 // A row is an event in the table.
 type row struct {
-	ID   int64
-	Body string
-	Age  int64 // in microseconds
+	ID       int64
+	CouponID *int64 `db:"coupon_id"` // nil in a row of an older binary
+	Body     string
+	Age      int64 // in microseconds
 }
 
 // read returns up to n of the oldest events.
@@ -147,7 +147,7 @@ func (r *Relay) read(ctx context.Context, n int) (rows []row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
 	const q = `
-		SELECT id, body, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) AS age
+		SELECT id, coupon_id, body, TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(3)) AS age
 		FROM coupon_events ORDER BY id LIMIT ?`
 	if err := r.DB.SelectContext(ctx, &rows, q, n); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
@@ -159,9 +159,9 @@ func (r *Relay) read(ctx context.Context, n int) (rows []row, err error) {
 	return rows, nil
 }
 
-// add adds events to the stream, as many as go at a time. It returns the ids of those
-// that are there.
-func (r *Relay) add(ctx context.Context, rows []row) (ids []any, err error) {
+// add adds events to the stream, as many as go at a time. It returns those that are
+// there.
+func (r *Relay) add(ctx context.Context, rows []row) (added []row, err error) {
 	cmds, err := r.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for bytes := 0; len(rows) > p.Len() && (p.Len() == 0 || bytes < maxBytes); {
 			body := rows[p.Len()].Body
@@ -172,27 +172,31 @@ func (r *Relay) add(ctx context.Context, rows []row) (ids []any, err error) {
 	})
 	for i, cmd := range cmds {
 		if cmd.(*redis.StringCmd).Val() != "" { // the id of the entry
-			ids = append(ids, rows[i].ID)
+			added = append(added, rows[i])
 		}
 	}
 	if err != nil {
-		return ids, fmt.Errorf("add events to %s: %w", r.Stream, err)
+		return added, fmt.Errorf("add events to %s: %w", r.Stream, err)
 	}
-	return ids, nil
+	return added, nil
 }
 
-// remove deletes events. The join looks each up by its id: a scan would wait for the rows
-// of running transactions.
-func (r *Relay) remove(ctx context.Context, ids []any) error {
-	if len(ids) == 0 {
+// remove deletes events, each by its id: for WHERE id IN (…) the server scans a small
+// table, and waits for the rows of running transactions. Shards of vtgate without a
+// sequence have the same ids.
+func (r *Relay) remove(ctx context.Context, rows []row) error {
+	if len(rows) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	q := `DELETE e FROM (SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(ids)-1) +
-		`) published STRAIGHT_JOIN coupon_events e ON e.id = published.id`
-	if _, err := r.DB.ExecContext(ctx, q, ids...); err != nil {
-		return fmt.Errorf("delete published events: %w", err)
-	}
-	return nil
+	const q = `DELETE FROM coupon_events WHERE id = ? AND coupon_id <=> ?`
+	return transaction.Run(ctx, r.DB, func(conn *sqlx.Conn) error {
+		for _, one := range rows {
+			if _, err := conn.ExecContext(ctx, q, one.ID, one.CouponID); err != nil {
+				return fmt.Errorf("delete published event %d: %w", one.ID, err)
+			}
+		}
+		return nil
+	})
 }

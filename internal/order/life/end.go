@@ -103,10 +103,10 @@ func ordersOf(all []ending) iter.Seq[order.Order] {
 // errLost says that another transition of one of the orders came first.
 var errLost = errors.New("an order has been used or has ended meanwhile")
 
-// openConditions are those under which an order o may end.
+// openConditions are those under which an order may end.
 var openConditions = map[order.State]string{
-	order.Returned: `o.used_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > UTC_TIMESTAMP(3))`,
-	order.Expired:  `o.used_at IS NULL AND o.expires_at <= UTC_TIMESTAMP(3)`,
+	order.Returned: `used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`,
+	order.Expired:  `used_at IS NULL AND expires_at <= UTC_TIMESTAMP(3)`,
 }
 
 // end moves orders to those that have ended, and gives their units back. The rows are
@@ -116,42 +116,41 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	if s.lab != nil { // as a shop does that sets a status
 		condition, insert = `TRUE`, `INSERT IGNORE`
 	}
-	q, args := deleteStatement(all, condition)
-	deleted, err := execute(ctx, conn, q, args...)
+	deleted, err := deleteOrders(ctx, conn, all, condition)
 	if err != nil {
-		return fmt.Errorf("delete orders: %w", err)
+		return err
 	}
 	if deleted != len(all) && s.lab == nil {
 		return errLost
 	}
-	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?)`, len(all))[2:], nil
+	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?)`, len(all))[2:], []any{}
 	for _, o := range all {
 		args = append(args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by)
 	}
-	q = insert + ` INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
+	q := insert + ` INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
 	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
 		return fmt.Errorf("insert ended orders: %w", err)
 	}
-	if err := s.outbox.Insert(ctx, conn, how, ordersOf(all)); err != nil {
-		return err
+	for _, of := range byCoupon(all) { // on vtgate an event is on the shard of its orders
+		if err := s.outbox.Insert(ctx, conn, how, ordersOf(of)); err != nil {
+			return err
+		}
 	}
 	return giveBack(ctx, conn, all)
 }
 
-// deleteStatement returns the DELETE of orders o on a condition. The join looks each up by
-// its id, as that of package commit does. One order is found without it: vtgate has no such
-// join, and finds the shard by the coupon.
-func deleteStatement(all []ending, condition string) (q string, args []any) {
-	if len(all) == 1 {
-		q = `DELETE o FROM coupon_orders AS o WHERE o.id = ? AND o.coupon_id = ? AND ` + condition
-		return q, []any{all[0].ID, all[0].CouponID}
-	}
+// deleteOrders deletes orders on a condition, each by its id, as package commit does. It
+// returns how many it has deleted.
+func deleteOrders(ctx context.Context, conn *sqlx.Conn, all []ending, condition string) (deleted int, err error) {
+	q := `DELETE FROM coupon_orders WHERE id = ? AND coupon_id = ? AND ` + condition
 	for _, o := range all {
-		args = append(args, o.ID)
+		n, err := execute(ctx, conn, q, o.ID, o.CouponID)
+		if err != nil {
+			return deleted, fmt.Errorf("delete order %d: %w", o.ID, err)
+		}
+		deleted += n
 	}
-	ids := `SELECT ? AS id` + strings.Repeat(` UNION ALL SELECT ?`, len(all)-1)
-	q = `DELETE o FROM (` + ids + `) ending STRAIGHT_JOIN coupon_orders o ON o.id = ending.id WHERE ` + condition
-	return q, args
+	return deleted, nil
 }
 
 // giveBack adds the units of orders to the stocks of their segments, in the order in

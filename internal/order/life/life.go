@@ -100,6 +100,10 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 	return order.Order{}, verdict(o)
 }
 
+// errSeveral says that shards of vtgate have orders with the same id, each with a primary key
+// of its own.
+var errSeveral = errors.New("several orders have this id")
+
 // use marks an order used, if it is claimed. It returns how many orders it has marked.
 func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, reference string) (int, error) {
 	const update = `
@@ -107,6 +111,9 @@ func (s *Orders) use(ctx context.Context, conn *sqlx.Conn, id, by int64, referen
 		WHERE id = ? AND used_at IS NULL AND (expires_at IS NULL OR expires_at > UTC_TIMESTAMP(3))`
 	const find = `SELECT ` + order.InsertColumns + ` FROM coupon_orders WHERE id = ?`
 	used, err := execute(ctx, conn, update, by, reference, id)
+	if used > 1 {
+		return 0, errSeveral
+	}
 	if err != nil || used == 0 || !bool(s.outbox) {
 		return used, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -93,16 +92,16 @@ func (s *Orders) sweepSome(ctx context.Context, after hold, n int) (holds []hold
 		if holds, ended, err = s.lockDue(ctx, conn, after, n); err != nil {
 			return err
 		}
-		if err := s.expire(ctx, conn, ended); err != nil {
+		if err := deleteHolds(ctx, conn, holds); err != nil {
 			return err
 		}
-		return deleteHolds(ctx, conn, holds)
+		return s.expire(ctx, conn, ended)
 	})
 	if err != nil {
 		return holds, fmt.Errorf("end expired orders: %w", err)
 	}
 	s.changed(order.Expired, len(ended))
-	for _, id := range couponsOf(ended) {
+	for id := range byCoupon(ended) {
 		s.reload(ctx, id)
 	}
 	return holds, nil
@@ -112,7 +111,7 @@ func (s *Orders) sweepSome(ctx context.Context, after hold, n int) (holds []hold
 func (s *Orders) isDue(ctx context.Context) (due bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	const q = `SELECT EXISTS (SELECT 1 FROM coupon_holds WHERE expires_at <= UTC_TIMESTAMP(3))`
+	const q = `SELECT COUNT(*) > 0 FROM (SELECT 1 FROM coupon_holds WHERE expires_at <= UTC_TIMESTAMP(3) LIMIT 1) due`
 	if err := s.db.GetContext(ctx, &due, q); err != nil {
 		return false, fmt.Errorf("look for expired orders: %w", err)
 	}
@@ -137,7 +136,7 @@ func (s *Orders) lockDue(
 		ids[i] = h.OrderID
 	}
 	orders := `
-		SELECT ` + order.InsertColumns + ` FROM coupon_orders o FORCE INDEX (PRIMARY)
+		SELECT ` + order.InsertColumns + ` FROM coupon_orders FORCE INDEX (PRIMARY)
 		WHERE id IN (?` + strings.Repeat(", ?", len(ids)-1) + `) AND ` + openConditions[order.Expired] + `
 		ORDER BY id FOR UPDATE`
 	var all []order.Order
@@ -161,6 +160,8 @@ func (s *Orders) expire(ctx context.Context, conn *sqlx.Conn, due []ending) erro
 	return s.end(ctx, conn, order.Expired, nil, due)
 }
 
+// deleteHolds deletes holds. On a small table it may wait for those of running claims, and
+// so it comes before anything that those wait for: the orders and the stocks.
 func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {
 	if len(holds) == 0 {
 		return nil
@@ -169,20 +170,17 @@ func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {
 	for _, h := range holds {
 		args = append(args, h.ExpiresAt, h.OrderID)
 	}
-	over := `SELECT CAST(? AS DATETIME(3)) AS expires_at, ? AS order_id` +
-		strings.Repeat(` UNION ALL SELECT CAST(? AS DATETIME(3)), ?`, len(holds)-1)
-	q := `DELETE h FROM (` + over + `) done STRAIGHT_JOIN coupon_holds h
-		ON h.expires_at = done.expires_at AND h.order_id = done.order_id`
+	q := `DELETE FROM coupon_holds WHERE ` + strings.Repeat(` OR expires_at = ? AND order_id = ?`, len(holds))[4:]
 	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
 		return fmt.Errorf("delete holds: %w", err)
 	}
 	return nil
 }
 
-func couponsOf(all []ending) (ids []int64) {
+func byCoupon(all []ending) map[int64][]ending {
+	of := map[int64][]ending{}
 	for _, o := range all {
-		ids = append(ids, o.CouponID)
+		of[o.CouponID] = append(of[o.CouponID], o)
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return of
 }
