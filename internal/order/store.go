@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -24,6 +26,19 @@ var Writes = []string{
 	`DELETE FROM coupon_orders WHERE 1 = 0`,
 	`INSERT INTO coupon_holds (` + HoldColumns + `) SELECT ` + HoldColumns + ` FROM coupon_holds WHERE 1 = 0`,
 	`DELETE FROM coupon_holds WHERE 1 = 0`,
+}
+
+// DeleteStatement returns the DELETE of orders, at least one, on a condition. It looks each up
+// by its id: a server that scanned a small table would wait for the orders of batches that
+// wait for this one, a deadlock. vtgate finds the shards by the coupons.
+func DeleteStatement(orders iter.Seq[Order], condition string) (q string, args []any) {
+	var coupons []any
+	for o := range orders {
+		args, coupons = append(args, o.ID), append(coupons, o.CouponID)
+	}
+	in := ` IN (?` + strings.Repeat(", ?", len(args)-1) + `)`
+	return `DELETE o FROM coupon_orders AS o FORCE INDEX (PRIMARY) WHERE o.id` + in + ` AND o.coupon_id` + in + ` AND ` +
+		condition, append(args, coupons...)
 }
 
 // Columns are the fields of an Order that counts.

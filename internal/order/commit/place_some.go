@@ -182,14 +182,14 @@ func (b *batch) refuse(late []*pending) {
 	}
 }
 
-// deleteOrders deletes inserted orders, each by its id. For WHERE id IN (…) the server scans
-// a small table, and waits for the orders of the batches that wait for this one: a deadlock.
+// deleteOrders deletes inserted orders.
 func deleteOrders(ctx context.Context, conn *sqlx.Conn, orders []*pending) error {
-	const q = `DELETE FROM coupon_orders WHERE id = ? AND coupon_id = ?` // vtgate finds the shard by the coupon
-	for _, p := range orders {
-		if _, err := conn.ExecContext(ctx, q, p.ID, p.CouponID); err != nil {
-			return fmt.Errorf("delete order: %w", err)
-		}
+	if len(orders) == 0 {
+		return nil
+	}
+	q, args := order.DeleteStatement(ordersOf(orders), "TRUE")
+	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
+		return fmt.Errorf("delete orders: %w", err)
 	}
 	return nil
 }

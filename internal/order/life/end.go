@@ -116,18 +116,19 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	if s.lab != nil { // as a shop does that sets a status
 		condition, insert = `TRUE`, `INSERT IGNORE`
 	}
-	deleted, err := deleteOrders(ctx, conn, all, condition)
+	q, args := order.DeleteStatement(ordersOf(all), condition)
+	deleted, err := execute(ctx, conn, q, args...)
 	if err != nil {
-		return err
+		return fmt.Errorf("delete orders: %w", err)
 	}
 	if deleted != len(all) && s.lab == nil {
 		return errLost
 	}
-	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?)`, len(all))[2:], []any{}
+	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?)`, len(all))[2:], nil
 	for _, o := range all {
 		args = append(args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by)
 	}
-	q := insert + ` INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
+	q = insert + ` INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
 	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
 		return fmt.Errorf("insert ended orders: %w", err)
 	}
@@ -137,20 +138,6 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 		}
 	}
 	return giveBack(ctx, conn, all)
-}
-
-// deleteOrders deletes orders on a condition, each by its id, as package commit does. It
-// returns how many it has deleted.
-func deleteOrders(ctx context.Context, conn *sqlx.Conn, all []ending, condition string) (deleted int, err error) {
-	q := `DELETE FROM coupon_orders WHERE id = ? AND coupon_id = ? AND ` + condition
-	for _, o := range all {
-		n, err := execute(ctx, conn, q, o.ID, o.CouponID)
-		if err != nil {
-			return deleted, fmt.Errorf("delete order %d: %w", o.ID, err)
-		}
-		deleted += n
-	}
-	return deleted, nil
 }
 
 // giveBack adds the units of orders to the stocks of their segments, in the order in

@@ -170,7 +170,8 @@ func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {
 	for _, h := range holds {
 		args = append(args, h.ExpiresAt, h.OrderID)
 	}
-	q := `DELETE FROM coupon_holds WHERE ` + strings.Repeat(` OR expires_at = ? AND order_id = ?`, len(holds))[4:]
+	q := `DELETE h FROM coupon_holds AS h FORCE INDEX (PRIMARY) WHERE ` +
+		strings.Repeat(` OR expires_at = ? AND order_id = ?`, len(holds))[4:]
 	if _, err := conn.ExecContext(ctx, q, args...); err != nil {
 		return fmt.Errorf("delete holds: %w", err)
 	}
