@@ -82,8 +82,8 @@ pview: install bin/api bin/loadtest $(K6) ## count 666 concurrent page views und
 topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
 	@bin/loadtest topologies
 
-cluster: install bin/api bin/loadtest ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json
-	@deploy/install.sh network cluster
+cluster: install bin/api bin/loadtest $(if $(filter vitess,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and needs MySQL in LAB_MYSQLD
+	@deploy/install.sh network cluster locks
 	@bin/loadtest cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
@@ -194,6 +194,11 @@ bin/bench-peers: $(SOURCES) loadtest/measurements/bench/peers/go.sum | go
 $(K6): loadtest/k6/build/go.mod | go
 	@echo "building k6, once: one to three minutes"
 	@cd loadtest/k6/build && go build -ldflags='-s -w' -o $(CURDIR)/$@ go.k6.io/k6
+	@touch $@
+
+bin/vitess: loadtest/vitess/go.mod | go
+	@echo "building Vitess, once: three to six minutes"
+	@cd loadtest/vitess && go build -ldflags='-s -w' -o $(CURDIR)/$@/ $(addprefix vitess.io/vitess/go/cmd/,vtgate vttablet vtctldclient)
 	@touch $@
 
 $(SCHEMATHESIS): tools/schemathesis/requirements.txt

@@ -43,24 +43,32 @@ const patient = "?timeout=30s"
 func (s *Stack) NewSaleOn(
 	ctx context.Context, m *lab.MySQL, instanceDSN func(database string) string, settings ...string,
 ) (*Sale, error) {
-	number := s.sales.Add(1)
-	name := fmt.Sprintf("sale_%d", number)
+	name := fmt.Sprintf("sale_%d", s.sales.Add(1))
 	dsn, err := m.Create(ctx, name)
 	if err != nil {
 		return nil, err
 	}
+	settings = append([]string{"MYSQL_DSN=" + instanceDSN(name), "MIGRATE=false"}, settings...)
+	sale, err := s.SaleAt(name, dsn, settings...)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrations.Up(ctx, sale.DB.DB); err != nil {
+		return nil, errors.Join(err, sale.Close())
+	}
+	return sale, nil
+}
+
+// SaleAt returns the sale on a database that exists, which its instances migrate.
+func (s *Stack) SaleAt(name, dsn string, settings ...string) (*Sale, error) {
 	db, err := connect.MySQL(dsn+patient, 4)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrations.Up(ctx, db.DB); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	sale := &Sale{Name: name, DB: db, DSN: dsn, RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, number%redisDatabases),
-		stack: s}
+	sale := &Sale{Name: name, DB: db, DSN: dsn, stack: s,
+		RedisURL: fmt.Sprintf("%s?db=%d", s.Redis.URL, s.sales.Add(1)%redisDatabases)}
 	sale.env = append([]string{
-		"MYSQL_DSN=" + instanceDSN(name), "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret,
-		"MIGRATE=false", "LOG_LEVEL=warn",
+		"MYSQL_DSN=" + dsn, "REDIS_URL=" + sale.RedisURL, "JWT_SECRET=" + s.Secret, "MIGRATE=true", "LOG_LEVEL=warn",
 	}, settings...)
 	return sale, nil
 }

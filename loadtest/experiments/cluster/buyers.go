@@ -27,6 +27,8 @@ type buyers struct {
 	client *generator.Client
 	signer rig.TokenSigner
 	coupon int64
+	finite bool // the coupon may be sold out, which ends the sale
+	over   atomic.Bool
 	users  atomic.Int64
 }
 
@@ -39,7 +41,7 @@ func (r *run) sell(
 	ctx context.Context, f *fleet, coupon int64, one fault.Fault, repaired func() error,
 ) (*buyers, Outage, error) {
 	b := &buyers{coupon: coupon}
-	course, err := r.play(ctx, f, b, trial.Schedule{
+	course, err := r.play(ctx, f, trial.Schedule{
 		Faults: []fault.Fault{one}, Rest: calm,
 		Recovered: func(ctx context.Context, _ trial.Strike) error {
 			if err := repaired(); err != nil {
@@ -47,7 +49,7 @@ func (r *run) sell(
 			}
 			return b.awaitSales(ctx)
 		},
-	})
+	}, b)
 	if err != nil {
 		return nil, Outage{}, err
 	}
@@ -56,17 +58,21 @@ func (r *run) sell(
 
 // play lets buyers buy at f while a schedule lasts, and until every user who has claimed
 // has a verdict.
-func (r *run) play(ctx context.Context, f *fleet, b *buyers, s trial.Schedule) (c trial.Course, err error) {
-	b.signer = r.stack.Signer()
-	if b.client, err = generator.NewClient(f.Address(), replyLimit); err != nil {
-		return c, err
-	}
-	defer b.client.Close()
-	return s.Run(ctx, trial.Clients(buyerCount, func(ctx context.Context, _ int) {
-		for ctx.Err() == nil {
-			b.buyFor(ctx, rig.UserID(int(b.users.Add(1))))
+func (r *run) play(ctx context.Context, f *fleet, s trial.Schedule, all ...*buyers) (c trial.Course, err error) {
+	var loads []trial.Load
+	for _, b := range all {
+		b.signer = r.stack.Signer()
+		if b.client, err = generator.NewClient(f.Address(), replyLimit); err != nil {
+			return c, err
 		}
-	}))
+		defer b.client.Close()
+		loads = append(loads, trial.Clients(buyerCount/len(all), func(ctx context.Context, _ int) {
+			for ctx.Err() == nil && !b.over.Load() {
+				b.buyFor(ctx, rig.UserID(int(b.users.Add(1))))
+			}
+		}))
+	}
+	return s.Run(ctx, loads...)
 }
 
 // buyFor claims for user until there is a verdict. The sale is over when ctx ends.
@@ -92,6 +98,8 @@ func (b *buyers) claim(user int64) (final bool) {
 	switch {
 	case c.Failed(), c.Verdict == "claim_in_progress":
 		return false
+	case b.finite && c.Verdict == "sold_out":
+		b.over.Store(true)
 	case c.Verdict != rig.Accepted && c.Verdict != "already_claimed":
 		b.Violations.Add("user %d was told %s", user, c.Verdict)
 	}

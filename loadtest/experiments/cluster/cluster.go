@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"example.com/flashsale/internal/lab"
@@ -18,8 +19,11 @@ import (
 )
 
 // Run prints the tables and writes out/cluster/cluster.json. CLUSTER=quick is
-// shorter.
+// shorter. CLUSTER=vitess runs Vitess instead, and writes out/vitess/vitess.json.
 func Run(ctx context.Context) error {
+	if os.Getenv("CLUSTER") == "vitess" {
+		return rig.With(func(s *rig.Stack) error { return runVitess(ctx, &run{stack: s}) })
+	}
 	quick, err := rig.Quick("CLUSTER")
 	if err != nil {
 		return err

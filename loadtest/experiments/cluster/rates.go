@@ -121,7 +121,7 @@ func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) 
 		return err
 	}
 	b := &buyers{coupon: coupon}
-	course, err := rate.run.play(ctx, f, b, trial.Schedule{Rest: duration})
+	course, err := rate.run.play(ctx, f, trial.Schedule{Rest: duration}, b)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,215 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/loadtest/fault"
+	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/trial"
+	"example.com/flashsale/loadtest/verdict"
+)
+
+// A Sharding is a sale of several coupons over the shards of Vitess.
+type Sharding struct {
+	Name       string          `json:"name"`
+	Coupons    []*Sharded      `json:"coupons"`
+	Violations []string        `json:"violations"`
+	Verdict    verdict.Verdict `json:"verdict"`
+
+	run    *run
+	vitess *lab.Vitess
+	fleet  *fleet
+	fault  *fault.Fault // nil: the coupons are sold out
+	spoil  bool         // an order is deleted on its shard: the audit has to find that
+}
+
+// A Sharded is the sale of a coupon, and the audit of the server that has it.
+type Sharded struct {
+	Shard  string `json:"shard"`
+	Outage Outage `json:"outage"`
+	Audit  Audit  `json:"audit"`
+}
+
+const (
+	shardedCoupons = 4
+	shardedStock   = 500
+)
+
+// runVitess sells on Vitess through two instances, which migrate its keyspace, and kills its parts.
+func runVitess(ctx context.Context, r *run) error {
+	if err := r.stack.MySQL.CanJoin(ctx, lab.VitessShard); err != nil {
+		return err
+	}
+	v, err := lab.StartVitess(r.stack.Lab, "bin/vitess", "deploy/vitess")
+	if err != nil {
+		return err
+	}
+	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), "LOG_LEVEL=error")
+	if err != nil {
+		return err
+	}
+	defer sale.Close()
+	pair, err := sale.StartPair("api")
+	if err != nil {
+		return err
+	}
+	rows, failed := trial.Run(ctx, shardings(r, v, &fleet{pair, sale})...)
+	section := report.Section{Title: "Sales over two shards of Vitess", Table: shardedColumns.Table(sharded(rows))}
+	for _, s := range rows {
+		section.Judge(s.Verdict, s.Violations...)
+	}
+	summary := "Coupons are sold over two shards through two instances, and parts of Vitess are killed in mid-sale. " +
+		"Every promise is judged by the shards' own servers."
+	report.Say("%s", summary)
+	return errors.Join(failed, pair.Stop(), report.ConcludeRows(ctx, r.stack, "vitess", rows, report.Report{
+		Title: "A sharded database", Summary: summary, Sections: []report.Section{section},
+	}))
+}
+
+func shardings(r *run, v *lab.Vitess, f *fleet) []*Sharding {
+	kill := func(what string, s *lab.Server) *Sharding {
+		one := fault.Kill(what, restartTime, s)
+		return &Sharding{Name: one.Name, fault: &one}
+	}
+	all := []*Sharding{
+		{Name: "sold out"}, kill("mysqld killed", v.Shards[1].Server), kill("vttablet killed", v.Tablets[1]),
+		kill("vtgate killed", v.Gate), {Name: "control: order deleted", spoil: true},
+	}
+	for _, s := range all {
+		s.run, s.vitess, s.fleet = r, v, f
+	}
+	return all
+}
+
+func (s *Sharding) String() string { return "Vitess: " + s.Name }
+
+// Run sells new coupons, and audits each on its shard.
+func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
+	s.Coupons, s.Violations = nil, nil
+	var all []*buyers
+	for range shardedCoupons {
+		stock := shardedStock
+		if s.fault != nil {
+			stock = unlimitedStock
+		}
+		id, err := s.fleet.sale.AddCoupon(ctx, stock)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, &buyers{coupon: id, finite: s.fault == nil})
+	}
+	course, err := s.run.play(ctx, s.fleet, s.schedule(all), all...)
+	if err != nil {
+		return "", err
+	}
+	struck := trial.Span{Begin: course.Begin.Add(calm), End: course.Begin.Add(calm)}
+	for _, strike := range course.Strikes {
+		struck = strike.Span
+	}
+	if s.spoil {
+		if err := s.deleteOrder(ctx, all[0].coupon); err != nil {
+			return "", err
+		}
+	}
+	shards := map[string]int{} // what was accepted
+	for _, b := range all {
+		one := &Sharded{Outage: outageOf(b.Claims(), struck, course.End)}
+		if one.Shard, one.Audit, err = s.audit(ctx, b); err != nil {
+			return "", err
+		}
+		if one.Audit.StockLeft > 0 && b.finite {
+			b.Violations.Add("%d units of coupon %d are left", one.Audit.StockLeft, b.coupon)
+		}
+		s.Coupons, shards[one.Shard] = append(s.Coupons, one), shards[one.Shard]+one.Outage.Accepted
+		s.Violations = append(s.Violations, b.All()...)
+	}
+	s.Verdict = verdict.Of(s.spoil, len(s.Violations) > 0, shards["1"]*shards["2"] > 0)
+	return s.Verdict, nil
+}
+
+// schedule is that of the fault, or lasts until all coupons are sold out.
+func (s *Sharding) schedule(all []*buyers) trial.Schedule {
+	if s.fault == nil {
+		return trial.Schedule{Loaded: true}
+	}
+	return trial.Schedule{
+		Faults: []fault.Fault{*s.fault}, Rest: calm,
+		Recovered: func(ctx context.Context, _ trial.Strike) error {
+			for _, b := range all {
+				if err := b.awaitSales(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// audit audits b's coupon on the one shard that has it.
+func (s *Sharding) audit(ctx context.Context, b *buyers) (shard string, found Audit, err error) {
+	for i, m := range s.vitess.Shards {
+		name := fmt.Sprint(i + 1)
+		a, err := audit(ctx, "shard "+name, m, s.fleet.sale, b)
+		switch {
+		case errors.Is(err, errNoCoupon):
+			continue
+		case err != nil:
+			return "", a, err
+		case shard != "":
+			b.Violations.Add("coupon %d is on two shards", b.coupon)
+		}
+		if shard, found = name, a; !a.keptWith(a) {
+			b.Violations.Add("%+v", a)
+		}
+	}
+	if shard == "" {
+		b.Violations.Add("coupon %d is on no shard", b.coupon)
+	}
+	return shard, found, nil
+}
+
+// deleteOrder deletes an order of a coupon where it is, as nothing of the service does.
+func (s *Sharding) deleteOrder(ctx context.Context, coupon int64) error {
+	for _, m := range s.vitess.Shards {
+		db, err := connect.MySQL(m.DSN(s.fleet.sale.Name), 1)
+		if err != nil {
+			return err
+		}
+		_, err = db.ExecContext(ctx, "DELETE FROM coupon_orders WHERE coupon_id = ? LIMIT 1", coupon)
+		if err := errors.Join(err, db.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A shardedRow is a row of the table: what happened, and a coupon.
+type shardedRow struct {
+	*Sharding
+	*Sharded
+}
+
+func sharded(all []*Sharding) (rows []shardedRow) {
+	for _, s := range all {
+		for _, c := range s.Coupons {
+			rows = append(rows, shardedRow{s, c})
+		}
+	}
+	return rows
+}
+
+var shardedColumns = report.Columns[shardedRow]{
+	report.Main("sale", func(r shardedRow) string { return r.Name }),
+	report.Main("shard", func(r shardedRow) string { return r.Shard }),
+	report.Main("accepted", func(r shardedRow) int { return r.Outage.Accepted }),
+	report.Detail("503s", func(r shardedRow) int { return r.Outage.Unavailable }),
+	report.Main("gap", func(r shardedRow) string { return seconds(r.Outage.Gap) }),
+	report.Detail("oversold", func(r shardedRow) int { return r.Audit.Oversold }),
+	report.Detail("twice", func(r shardedRow) int { return r.Audit.Duplicates }),
+	report.Main("missing", func(r shardedRow) int { return r.Audit.Missing }),
+	report.Main("verdict", func(r shardedRow) verdict.Verdict { return r.Verdict }),
+}
