@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/internal/lock/redislock"
+	"example.com/flashsale/internal/lock/redlock"
 	"example.com/flashsale/internal/observe"
 	"example.com/flashsale/internal/settings"
 )
@@ -63,23 +63,7 @@ func (s *service) openRedlock() (nodes []redis.UniversalClient, _ []httpapi.Prob
 		nodes = append(nodes, s.redis(url, s.cfg.RedisConns))
 		probed = append(probed, redislock.New(s.redis(url, 1)))
 	}
-	check := func(ctx context.Context) error { return lockMajority(ctx, probeKey(s.cfg), probed) }
+	majority := redlock.New(probed...)
+	check := func(ctx context.Context) error { return explained(tryLock(ctx, majority, probeKey(s.cfg))) }
 	return nodes, []httpapi.Probe{{Name: "redlock", Check: check}}
-}
-
-// lockMajority returns nil as soon as a majority of the servers has locked key.
-func lockMajority(ctx context.Context, key string, servers []lock.Locker) error {
-	results := make(chan error, len(servers))
-	for _, l := range servers {
-		go func() { results <- explained(tryLock(ctx, l, key)) }()
-	}
-	locked, errs := 0, []error(nil)
-	for range servers {
-		if err := <-results; err != nil {
-			errs = append(errs, err)
-		} else if locked++; locked > len(servers)/2 {
-			return nil
-		}
-	}
-	return errors.Join(errs...)
 }
