@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/golang-migrate/migrate/v4/source/iofs"
-
 	"example.com/flashsale/internal/transaction"
 )
 
@@ -39,12 +37,8 @@ func Newer(ctx context.Context, db *sql.DB) (int, error) {
 }
 
 func newer(ctx context.Context, conn *sql.Conn) (int, error) {
-	own, err := newest()
-	if err != nil {
-		return 0, err
-	}
 	version, err := number(ctx, conn, `SELECT version FROM `+versionTable+` LIMIT 1`)
-	if err != nil || version <= own {
+	if err != nil || version <= newest {
 		return 0, err
 	}
 	// What works with a version works with those before it.
@@ -53,37 +47,23 @@ func newer(ctx context.Context, conn *sql.Conn) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if marked == 0 || marked > own {
-		return 0, fmt.Errorf("%w: it has version %d, this binary %d", ErrTooNew, version, own)
+	if marked == 0 || marked > newest {
+		return 0, fmt.Errorf("%w: it has version %d, this binary %d", ErrTooNew, version, newest)
 	}
 	return version, nil
 }
 
-// newest returns the version of the newest migration.
-func newest() (int, error) {
-	all, err := iofs.New(files, ".")
-	if err != nil {
-		return 0, err
-	}
-	version, err := all.First()
-	for next := version; err == nil; next, err = all.Next(version) {
-		version = next
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return int(version), err
-}
+// newest is the version of the newest migration: they are numbered from 1 without gaps.
+var newest = func() int {
+	up, _ := fs.Glob(files, "*.up.sql") // the only error is one of the pattern
+	return len(up)
+}()
 
 // mark records which binaries work with the newest schema. It must precede the
 // migrations, so that a binary that does not is refused from the first of them on. A mark
 // is never lowered. A database without orders has had no older binary.
 func mark(ctx context.Context, conn *sql.Conn, tables description) error {
-	own, err := newest()
-	if err != nil {
-		return err
-	}
-	marked, err := number(ctx, conn, `SELECT oldest FROM schema_compatibility WHERE version = ?`, own)
+	marked, err := number(ctx, conn, `SELECT oldest FROM schema_compatibility WHERE version = ?`, newest)
 	if err != nil || marked > 0 {
 		return err
 	}
@@ -92,9 +72,9 @@ func mark(ctx context.Context, conn *sql.Conn, tables description) error {
 		return err
 	}
 	if !tables.has("coupon_orders") {
-		before = own
+		before = newest
 	}
-	return markAs(ctx, conn, own, max(before, oldest))
+	return markAs(ctx, conn, newest, max(before, oldest))
 }
 
 // rules is the version from which on binaries know the rules of coupons. An older one
@@ -108,13 +88,9 @@ func AllowRules(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("migrations: connect: %w", err)
 	}
-	defer discard(conn)
-	own, err := newest()
-	if err == nil {
-		err = lock(ctx, conn)
-	}
-	if err == nil {
-		err = markAs(ctx, conn, own, rules)
+	defer transaction.Discard(conn)
+	if err = lock(ctx, conn); err == nil {
+		err = markAs(ctx, conn, newest, rules)
 	}
 	if err != nil {
 		return fmt.Errorf("migrations: allow rules: %w", err)

@@ -21,7 +21,6 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/database"
-	"github.com/golang-migrate/migrate/v4/source"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 
 	"example.com/flashsale/internal/transaction"
@@ -96,7 +95,7 @@ func runOnce(ctx context.Context, db *sql.DB, step int) error {
 	if err != nil {
 		return fmt.Errorf("migrations: connect: %w", err)
 	}
-	defer discard(conn) // which also ends its named locks
+	defer transaction.Discard(conn) // which also ends its named locks
 	if err := lock(ctx, conn); err != nil {
 		return fmt.Errorf("migrations: wait for another process: %w", err)
 	}
@@ -163,7 +162,7 @@ func apply(ctx context.Context, target database.Driver, step int) error {
 	if err != nil {
 		return err
 	}
-	if err := repair(m, source, step); err != nil {
+	if err := repair(m, step); err != nil {
 		return err
 	}
 	for err = nil; err == nil; err = m.Steps(step) {
@@ -181,28 +180,18 @@ func apply(ctx context.Context, target database.Driver, step int) error {
 // repair marks the version before an interrupted migration as the current one.
 // The migration is then run again. To go down, all are reverted again after an
 // interruption, which does nothing where they were.
-func repair(m *migrate.Migrate, source source.Driver, step int) error {
+func repair(m *migrate.Migrate, step int) error {
 	version, dirty, err := m.Version()
+	unversioned := errors.Is(err, migrate.ErrNilVersion) // perhaps dirty: Version does not tell
 	switch {
-	case step < 0 && (dirty || errors.Is(err, migrate.ErrNilVersion)):
-		last, err := newest()
-		if err != nil {
-			return err
-		}
-		return m.Force(last)
-	case errors.Is(err, migrate.ErrNilVersion): // perhaps dirty: Version does not tell
+	case step < 0 && (dirty || unversioned):
+		return m.Force(newest)
+	case unversioned, dirty && version == 1:
 		return m.Force(database.NilVersion)
-	case err != nil || !dirty:
-		return err
+	case err == nil && dirty:
+		return m.Force(int(version) - 1)
 	}
-	before, err := source.Prev(version)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m.Force(database.NilVersion)
-	}
-	if err != nil {
-		return err
-	}
-	return m.Force(int(before))
+	return err
 }
 
 // withCause joins the cause of a golang-migrate error, which it does not unwrap.
@@ -214,10 +203,4 @@ func withCause(err error) error {
 		return errors.Join(err, e.OrigErr)
 	}
 	return err
-}
-
-// discard closes a connection instead of returning it to the pool.
-func discard(conn *sql.Conn) {
-	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = conn.Close()
 }

@@ -59,7 +59,7 @@ func RollBack(ctx context.Context, conn *sqlx.Conn) {
 	}
 }
 
-// Discard closes conn instead of returning it to the pool.
-func Discard(conn *sqlx.Conn) {
+// Discard closes a connection of package sql or sqlx instead of returning it to the pool.
+func Discard(conn interface{ Raw(func(any) error) error }) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
