@@ -33,7 +33,7 @@ var mutants = []mutant{
 	},
 	{
 		"api-used-returned", "an order is returned that was used", "internal/order/life/end.go",
-		"order.Returned: `o.used_at IS NULL AND", "order.Returned: `TRUE AND",
+		"order.Returned: `used_at IS NULL AND", "order.Returned: `TRUE AND",
 	},
 }
 
