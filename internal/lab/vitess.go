@@ -165,6 +165,7 @@ func (v *Vitess) startGate() (err error) {
 		address := fmt.Sprintf("127.0.0.1:%d", port)
 		return v.start("vtgate", address, []string{
 			"--cell", "zone1", "--cells-to-watch", "zone1", "--tablet-types-to-wait", "PRIMARY",
+			"--transaction-mode", "TWOPC", // of what spans shards
 			"--mysql-server-port", fmt.Sprint(port), "--mysql-server-bind-address", "127.0.0.1",
 			"--mysql-auth-server-impl", "none",
 		}, func(ctx context.Context) error { return ping(ctx, gateDSN(address, "flashsale")) })

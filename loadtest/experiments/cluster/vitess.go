@@ -32,6 +32,8 @@ type Sharded struct {
 	Shard  string `json:"shard"`
 	Outage Outage `json:"outage"`
 	Audit  Audit  `json:"audit"`
+
+	of *Sharding
 }
 
 const (
@@ -58,10 +60,13 @@ func runVitess(ctx context.Context, r *run) error {
 		return err
 	}
 	rows, failed := trial.Run(ctx, shardings(r, v, &fleet{pair, sale})...)
-	section := report.Section{Title: "Sales over two shards of Vitess", Table: shardedColumns.Table(sharded(rows))}
+	section := report.Section{Title: "Sales over two shards of Vitess"}
+	var coupons []*Sharded
 	for _, s := range rows {
 		section.Judge(s.Verdict, s.Violations...)
+		coupons = append(coupons, s.Coupons...)
 	}
+	section.Table = shardedColumns.Table(coupons)
 	summary := "Coupons are sold over two shards through two instances, and parts of Vitess are killed in mid-sale. " +
 		"Every promise is judged by the shards' own servers."
 	report.Say("%s", summary)
@@ -117,7 +122,7 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 	}
 	shards := map[string]int{} // what was accepted
 	for _, b := range all {
-		one := &Sharded{Outage: outageOf(b.Claims(), struck, course.End)}
+		one := &Sharded{of: s, Outage: outageOf(b.Claims(), struck, course.End)}
 		if one.Shard, one.Audit, err = s.audit(ctx, b); err != nil {
 			return "", err
 		}
@@ -187,29 +192,14 @@ func (s *Sharding) deleteOrder(ctx context.Context, coupon int64) error {
 	return nil
 }
 
-// A shardedRow is a row of the table: what happened, and a coupon.
-type shardedRow struct {
-	*Sharding
-	*Sharded
-}
-
-func sharded(all []*Sharding) (rows []shardedRow) {
-	for _, s := range all {
-		for _, c := range s.Coupons {
-			rows = append(rows, shardedRow{s, c})
-		}
-	}
-	return rows
-}
-
-var shardedColumns = report.Columns[shardedRow]{
-	report.Main("sale", func(r shardedRow) string { return r.Name }),
-	report.Main("shard", func(r shardedRow) string { return r.Shard }),
-	report.Main("accepted", func(r shardedRow) int { return r.Outage.Accepted }),
-	report.Detail("503s", func(r shardedRow) int { return r.Outage.Unavailable }),
-	report.Main("gap", func(r shardedRow) string { return seconds(r.Outage.Gap) }),
-	report.Detail("oversold", func(r shardedRow) int { return r.Audit.Oversold }),
-	report.Detail("twice", func(r shardedRow) int { return r.Audit.Duplicates }),
-	report.Main("missing", func(r shardedRow) int { return r.Audit.Missing }),
-	report.Main("verdict", func(r shardedRow) verdict.Verdict { return r.Verdict }),
+var shardedColumns = report.Columns[*Sharded]{
+	report.Main("sale", func(c *Sharded) string { return c.of.Name }),
+	report.Main("shard", func(c *Sharded) string { return c.Shard }),
+	report.Main("accepted", func(c *Sharded) int { return c.Outage.Accepted }),
+	report.Detail("503s", func(c *Sharded) int { return c.Outage.Unavailable }),
+	report.Main("gap", func(c *Sharded) string { return seconds(c.Outage.Gap) }),
+	report.Detail("oversold", func(c *Sharded) int { return c.Audit.Oversold }),
+	report.Detail("twice", func(c *Sharded) int { return c.Audit.Duplicates }),
+	report.Main("missing", func(c *Sharded) int { return c.Audit.Missing }),
+	report.Main("verdict", func(c *Sharded) verdict.Verdict { return c.of.Verdict }),
 }
