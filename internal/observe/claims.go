@@ -19,35 +19,21 @@ type Claims struct {
 
 // NewClaims returns Claims in metrics which it registers with r.
 func NewClaims(r prometheus.Registerer) *Claims {
-	c := &Claims{
-		changed: promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-			Name: "flashsale_orders_changed_total",
-			Help: "Orders that this instance has brought to a state after their claim: used, returned or expired.",
-		}, []string{"state"}),
-		refused: promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-			Name: "flashsale_gate_refusals_total",
-			Help: "Claims refused without a transaction, by the gate that refused them.",
-		}, []string{"gate"}),
+	return &Claims{
+		changed: counters(r, "flashsale_orders_changed_total",
+			"Orders that this instance has brought to a state after their claim: used, returned or expired.",
+			"state", order.Used, order.Returned, order.Expired),
+		refused: counters(r, "flashsale_gate_refusals_total",
+			"Claims refused without a transaction, by the gate that refused them.", "gate", order.Prechecks...),
 		claims: promauto.With(r).NewHistogram(prometheus.HistogramOpts{
 			Name: "flashsale_batch_claims", Help: "Claims that shared a transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 10), // 1 to 512
 		}),
-		took: promauto.With(r).NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "flashsale_commit_seconds",
-			Help:    "Time of a transaction of claims, by outcome: committed, refused (no order placed) or failed (perhaps committed).",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
-		}, []string{"outcome"}),
+		took: histograms(r, "flashsale_commit_seconds",
+			"Time of a transaction of claims, by outcome: committed, refused (no order placed) or failed (perhaps committed).",
+			prometheus.ExponentialBuckets(0.0005, 2, 14), // 0.5 ms to 4 s
+			"outcome", "committed", "refused", "failed"),
 	}
-	for _, state := range []order.State{order.Used, order.Returned, order.Expired} {
-		c.changed.WithLabelValues(string(state))
-	}
-	for _, p := range order.Prechecks {
-		c.refused.WithLabelValues(string(p))
-	}
-	for _, outcome := range []string{"committed", "refused", "failed"} {
-		c.took.WithLabelValues(outcome)
-	}
-	return c
 }
 
 // Changed counts orders that were used, were returned or have expired.

@@ -32,43 +32,33 @@ type locks struct {
 // Locks returns an observer (see lock.WithObserver) that counts the events of a driver's locks by
 // their class. The counters of classes begin at zero.
 func Locks(r prometheus.Registerer, driver string, classes ...string) func(lock.Event) {
-	l := newLocks(promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"driver": driver}, r)))
-	for _, class := range classes {
-		for _, o := range outcomes {
-			l.counters[o.counter].WithLabelValues(class, o.outcome)
-		}
-		l.waiters.WithLabelValues(class)
-		l.unnotified.WithLabelValues(class)
+	r = prometheus.WrapRegistererWith(prometheus.Labels{"driver": driver}, r)
+	buckets := prometheus.ExponentialBuckets(0.0001, 4, 10) // 0.1 ms to 26 s
+	l := locks{
+		counters: map[string]*prometheus.CounterVec{},
+		wait:     histograms(r, "lock_wait_seconds", "Time until a lock was acquired.", buckets, "class"),
+		hold:     histograms(r, "lock_hold_seconds", "Time from acquiring a lock to its end.", buckets, "class"),
+		waiters: promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lock_waiters", Help: "Calls that wait for a lock now.",
+		}, []string{"class"}),
+		unnotified: counters(r, "lock_unnotified_total",
+			"Releases of which the service refused to notify the waiters, which poll then; in Redis the user lacks a channel (ACL &…).",
+			"class", classes...),
 	}
-	return l.observe
-}
-
-func newLocks(r promauto.Factory) locks {
-	counters := map[string]*prometheus.CounterVec{}
 	for _, opts := range []prometheus.CounterOpts{
 		{Name: "lock_acquires_total", Help: "Attempts to acquire a lock: acquired, refused (another holds it), unknown or reentered; retried is a request of a waiter that was repeated after an unknown outcome."},
 		{Name: "lock_holds_total", Help: "Acquired locks that ended: released, lost or unknown."},
 		{Name: "lock_renewals_total", Help: "Extensions of leases: renewed, late (with less than a third of the TTL left) or unknown."},
 	} {
-		counters[opts.Name] = r.NewCounterVec(opts, []string{"class", "outcome"})
+		l.counters[opts.Name] = promauto.With(r).NewCounterVec(opts, []string{"class", "outcome"})
 	}
-	buckets := prometheus.ExponentialBuckets(0.0001, 4, 10) // 0.1 ms to 26 s
-	return locks{
-		counters: counters,
-		wait: r.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "lock_wait_seconds", Help: "Time until a lock was acquired.", Buckets: buckets,
-		}, []string{"class"}),
-		hold: r.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "lock_hold_seconds", Help: "Time from acquiring a lock to its end.", Buckets: buckets,
-		}, []string{"class"}),
-		waiters: r.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lock_waiters", Help: "Calls that wait for a lock now.",
-		}, []string{"class"}),
-		unnotified: r.NewCounterVec(prometheus.CounterOpts{
-			Name: "lock_unnotified_total",
-			Help: "Releases of which the service refused to notify the waiters, which poll then; in Redis the user lacks a channel (ACL &…).",
-		}, []string{"class"}),
+	for _, class := range classes {
+		for _, o := range outcomes {
+			l.counters[o.counter].WithLabelValues(class, o.outcome)
+		}
+		l.waiters.WithLabelValues(class)
 	}
+	return l.observe
 }
 
 func (l locks) observe(e lock.Event) {

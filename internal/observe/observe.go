@@ -50,6 +50,27 @@ func show(r prometheus.Registerer, values ...value) {
 	}
 }
 
+// counters returns a counter for each value of a label.
+func counters[V ~string](r prometheus.Registerer, name, help, label string, values ...V) *prometheus.CounterVec {
+	all := promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	for _, v := range values {
+		all.WithLabelValues(string(v))
+	}
+	return all
+}
+
+// histograms returns a histogram for each value of a label.
+func histograms(
+	r prometheus.Registerer, name, help string, buckets []float64, label string, values ...string,
+) *prometheus.HistogramVec {
+	all := promauto.With(r).NewHistogramVec(
+		prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{label})
+	for _, v := range values {
+		all.WithLabelValues(v)
+	}
+	return all
+}
+
 func state(name string) prometheus.Labels { return prometheus.Labels{"state": name} }
 
 // MySQL shows a pool of connections by its name.

@@ -18,34 +18,19 @@ type Requests struct {
 
 // NewRequests returns Requests in metrics which it registers with r.
 func NewRequests(r prometheus.Registerer, verdicts ...string) *Requests {
-	auto := promauto.With(r)
-	m := &Requests{
-		requests: auto.NewCounterVec(prometheus.CounterOpts{
+	return &Requests{
+		requests: promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 			Name: "http_requests_total", Help: "Responses by route pattern and status.",
 		}, []string{"method", "route", "status"}),
-		claims: auto.NewCounterVec(prometheus.CounterOpts{
-			Name: "flashsale_claims_total", Help: "Claims by verdict.",
-		}, []string{"verdict"}),
-		duration: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "flashsale_claim_duration_seconds",
-			Help:    "Time to process a claim, by class: made, refused, failed, or cancelled by the client.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 13), // 0.1 ms to 6 s
-		}, []string{"class"}),
-		limited: auto.NewCounterVec(prometheus.CounterOpts{
-			Name: "flashsale_rate_limited_total",
-			Help: "Requests refused because a rate limit was exceeded: that of a user, or of an address.",
-		}, []string{"limit"}),
+		claims: counters(r, "flashsale_claims_total", "Claims by verdict.", "verdict", verdicts...),
+		duration: histograms(r, "flashsale_claim_duration_seconds",
+			"Time to process a claim, by class: made, refused, failed, or cancelled by the client.",
+			prometheus.ExponentialBuckets(0.0001, 2.5, 13), // 0.1 ms to 6 s
+			"class", "made", "refused", "failed", "cancelled"),
+		limited: counters(r, "flashsale_rate_limited_total",
+			"Requests refused because a rate limit was exceeded: that of a user, or of an address.",
+			"limit", "user", "address"),
 	}
-	for _, verdict := range verdicts {
-		m.claims.WithLabelValues(verdict)
-	}
-	for _, class := range []string{"made", "refused", "failed", "cancelled"} {
-		m.duration.WithLabelValues(class)
-	}
-	for _, limit := range []string{"user", "address"} {
-		m.limited.WithLabelValues(limit)
-	}
-	return m
 }
 
 // Served counts a response. Requests that match no route share one label, so
