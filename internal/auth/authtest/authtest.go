@@ -18,6 +18,8 @@ import (
 
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A Provider is an identity provider. It is safe for concurrent use.
@@ -67,9 +69,7 @@ func (p *Provider) Rotate(tb testing.TB, id, algorithm string) {
 func (p *Provider) Add(tb testing.TB, id, algorithm string) {
 	tb.Helper()
 	private, err := generate(algorithm)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.keys[id] = key{jwt.GetSigningMethod(algorithm), private}
@@ -121,8 +121,6 @@ func (p *Provider) Sign(tb testing.TB, id string, claims jwt.MapClaims) string {
 	t := jwt.NewWithClaims(k.method, claims)
 	t.Header["kid"] = id
 	token, err := t.SignedString(k.private)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	return token
 }

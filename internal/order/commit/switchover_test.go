@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
@@ -57,7 +59,8 @@ func TestClaimsReachTheNewMasterAtOnce(t *testing.T) {
 			}
 			wg.Wait()
 			labtest.Open(t, former.DSN("sale")).MustExec(`SET GLOBAL read_only = 1`)
-			next := ordertest.ParseDSN(t, nextDSN)
+			next, err := mysql.ParseDSN(nextDSN)
+			check.NoError(t, err)
 			proxy.Retarget(next.Net, next.Addr)
 
 			// a connection that is used again fails again, until the end of any time

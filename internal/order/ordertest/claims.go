@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -121,13 +122,10 @@ func MustRecoverNumber(t *testing.T, i *Instance, couponID int64, by order.Claim
 func (s *Sale) Block(couponID int64) (unblock func()) {
 	s.T.Helper()
 	tx, err := s.db.BeginTxx(context.Background(), nil)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	s.T.Cleanup(func() { _ = tx.Rollback() })
-	if _, err := tx.Exec(`SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, couponID); err != nil {
-		s.T.Fatal(err)
-	}
+	_, err = tx.Exec(`SELECT stock FROM coupons WHERE id = ? FOR UPDATE`, couponID)
+	check.NoError(s.T, err)
 	return func() {
 		s.T.Helper()
 		if err := tx.Commit(); err != nil && !errors.Is(err, sql.ErrTxDone) {
@@ -142,8 +140,6 @@ func (s *Sale) Executing(pattern string) (n int) {
 	s.T.Helper()
 	const q = `SELECT COUNT(*) FROM information_schema.processlist
 		WHERE db = DATABASE() AND info LIKE ? AND info NOT LIKE '%processlist%'`
-	if err := s.db.GetContext(s.T.Context(), &n, q, pattern); err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, s.db.GetContext(s.T.Context(), &n, q, pattern))
 	return n
 }

@@ -1,10 +1,6 @@
 package ordertest
 
 import (
-	"testing"
-
-	"github.com/go-sql-driver/mysql"
-
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -20,16 +16,6 @@ func (s *Sale) Proxied() (*faultproxy.Proxy, func(*Config)) {
 			through.Commit.Standalone
 		c.Order.Coupons = through.Order.Coupons
 	}
-}
-
-// ParseDSN parses the DSN of a Sale.
-func ParseDSN(t *testing.T, dsn string) *mysql.Config {
-	t.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
 }
 
 // TakeNextID gives the sequence number after that of id, with each of the next

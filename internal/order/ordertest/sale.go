@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
@@ -74,14 +75,11 @@ func (s *Sale) Instance(changes ...func(*Config)) *Instance {
 		change(&c)
 	}
 	committer, err := commit.New(c.Strategy, c.Commit)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	i := &Instance{Committer: committer, Winners: winners.New(c.Commit.DB)}
 	c.Order.Committer, c.Order.Winners = i.Committer, i.Winners
-	if i.Claims, err = order.New(c.Order); err != nil {
-		s.T.Fatal(err)
-	}
+	i.Claims, err = order.New(c.Order)
+	check.NoError(s.T, err)
 	return i
 }
 
@@ -125,9 +123,7 @@ func (s *Sale) Split(id int64, stock, segments int) int64 {
 	s.T.Helper()
 	c := s.newCoupon(id, -time.Hour, time.Hour, stock)
 	c, err := c.Split(segments)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	s.create(c)
 	return id
 }
@@ -148,9 +144,7 @@ func (s *Sale) New(id int64, stock int) coupon.Coupon {
 func (s *Sale) Create(c coupon.Coupon, rules coupon.Rules) {
 	s.T.Helper()
 	c, err := c.WithRules(rules)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	s.create(c)
 }
 
@@ -164,41 +158,33 @@ func (s *Sale) newCoupon(id int64, begin, end time.Duration, stock int) coupon.C
 	s.T.Helper()
 	now := time.Now()
 	c, err := coupon.New(id, "a coupon", now.Add(begin), now.Add(end), stock, now)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	return c
 }
 
 func (s *Sale) create(c coupon.Coupon) {
 	s.T.Helper()
-	if _, err := s.Coupons.Create(s.T.Context(), c, 1); err != nil {
-		s.T.Fatal(err)
-	}
+	_, err := s.Coupons.Create(s.T.Context(), c, 1)
+	check.NoError(s.T, err)
 }
 
 // Exec executes a statement.
 func (s *Sale) Exec(q string, args ...any) {
 	s.T.Helper()
-	if _, err := s.db.ExecContext(s.T.Context(), q, args...); err != nil {
-		s.T.Fatal(err)
-	}
+	_, err := s.db.ExecContext(s.T.Context(), q, args...)
+	check.NoError(s.T, err)
 }
 
 // Get reads one value.
 func (s *Sale) Get(value any, q string, args ...any) {
 	s.T.Helper()
-	if err := s.db.GetContext(context.Background(), value, q, args...); err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, s.db.GetContext(context.Background(), value, q, args...))
 }
 
 // Audit audits a coupon.
 func (s *Sale) Audit(couponID int64) order.Audit {
 	s.T.Helper()
 	a, err := s.Orders.Audit(context.Background(), couponID)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	return a
 }
