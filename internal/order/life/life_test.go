@@ -187,6 +187,24 @@ func TestTransitionsMayBeRepeated(t *testing.T) {
 	}
 }
 
+// Each shard of Vitess has a primary key of its own. Nobody knows which of two is meant.
+func TestOrderWhoseIDAnotherHasIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 10, threeEach)
+	i := open(s)
+	o := i.claim(t, 1, 1)
+	i.claim(t, 1, 2)
+	s.Exec(`ALTER TABLE coupon_orders DROP PRIMARY KEY`)
+	s.Exec(`UPDATE coupon_orders SET id = ?`, o.ID)
+	if _, err := i.Use(t.Context(), o.ID, 9, "till"); !errors.Is(err, order.ErrOutcomeUnknown) {
+		t.Errorf("%v", err)
+	}
+	if a := s.Audit(couponID); a.Used != 0 || a.Orders != 2 {
+		t.Errorf("audit %+v", a)
+	}
+}
+
 // Who may return an order, and which.
 func TestOnlyReturnableOrdersAreReturned(t *testing.T) {
 	t.Parallel()

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -23,7 +26,7 @@ type Sharding struct {
 	run    *run
 	vitess *lab.Vitess
 	fleet  *fleet
-	fault  *fault.Fault // nil: the coupons are sold out
+	fault  *fault.Fault // nil: the coupons are sold out, and their orders expire
 	spoil  bool         // an order is deleted on its shard: the audit has to find that
 }
 
@@ -50,7 +53,7 @@ func runVitess(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), "LOG_LEVEL=error")
+	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), "LOG_LEVEL=error", "EVENTS=true")
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func shardings(r *run, v *lab.Vitess, f *fleet) []*Sharding {
 		return &Sharding{Name: one.Name, fault: &one}
 	}
 	all := []*Sharding{
-		{Name: "sold out"}, kill("mysqld killed", v.Shards[1].Server), kill("vttablet killed", v.Tablets[1]),
+		{Name: "sold out, expired"}, kill("mysqld killed", v.Shards[1].Server), kill("vttablet killed", v.Tablets[1]),
 		kill("vtgate killed", v.Gate), {Name: "control: order deleted", spoil: true},
 	}
 	for _, s := range all {
@@ -101,7 +104,7 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 		if s.fault != nil {
 			stock = unlimitedStock
 		}
-		id, err := s.fleet.sale.AddCoupon(ctx, stock)
+		id, err := s.fleet.sale.AddCouponWithRules(ctx, stock, 1, coupon.Rules{PerUser: 1, HoldSeconds: 600})
 		if err != nil {
 			return "", err
 		}
@@ -116,7 +119,8 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 		struck = strike.Span
 	}
 	if s.spoil {
-		if err := s.deleteOrder(ctx, all[0].coupon); err != nil {
+		err := s.onEach(ctx, "DELETE FROM coupon_orders WHERE coupon_id = ? LIMIT 1", all[0].coupon)
+		if err != nil {
 			return "", err
 		}
 	}
@@ -131,6 +135,11 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 		}
 		s.Coupons, shards[one.Shard] = append(s.Coupons, one), shards[one.Shard]+one.Outage.Accepted
 		s.Violations = append(s.Violations, b.All()...)
+	}
+	if s.fault == nil && !s.spoil {
+		if err := s.expire(ctx); err != nil {
+			return "", err
+		}
 	}
 	s.Verdict = verdict.Of(s.spoil, len(s.Violations) > 0, shards["1"]*shards["2"] > 0)
 	return s.Verdict, nil
@@ -177,14 +186,38 @@ func (s *Sharding) audit(ctx context.Context, b *buyers) (shard string, found Au
 	return shard, found, nil
 }
 
-// deleteOrder deletes an order of a coupon where it is, as nothing of the service does.
-func (s *Sharding) deleteOrder(ctx context.Context, coupon int64) error {
+// expire lets all orders expire. Their units have to come back, and their events to be
+// published, which removes them.
+func (s *Sharding) expire(ctx context.Context) error {
+	for _, table := range []string{"coupon_orders", "coupon_holds"} {
+		if err := s.onEach(ctx, "UPDATE "+table+" SET expires_at = UTC_TIMESTAMP(3)"); err != nil {
+			return err
+		}
+	}
+	const left = `
+		SELECT (SELECT COUNT(*) FROM coupon_orders) + (SELECT COUNT(*) FROM coupon_holds) +
+			(SELECT COUNT(*) FROM coupon_events) + (SELECT COUNT(*) FROM coupons WHERE stock <> initial_stock)`
+	n := 1
+	for begin := time.Now(); n > 0 && time.Since(begin) < settleLimit && rig.Sleep(ctx, retryPause); {
+		n = 0
+		if err := s.fleet.sale.DB.GetContext(ctx, &n, left); err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		s.Violations = append(s.Violations, fmt.Sprintf("%d orders, holds, events and stocks are left", n))
+	}
+	return ctx.Err()
+}
+
+// onEach executes a statement on the server of each shard, as nothing of the service does.
+func (s *Sharding) onEach(ctx context.Context, q string, args ...any) error {
 	for _, m := range s.vitess.Shards {
 		db, err := connect.MySQL(m.DSN(s.fleet.sale.Name), 1)
 		if err != nil {
 			return err
 		}
-		_, err = db.ExecContext(ctx, "DELETE FROM coupon_orders WHERE coupon_id = ? LIMIT 1", coupon)
+		_, err = db.ExecContext(ctx, q, args...)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return err
 		}
