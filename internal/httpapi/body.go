@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxBody bounds every request body. It is client_max_body_size in nginx.conf.
+// maxBody bounds every request body that is read. It is client_max_body_size in nginx.conf.
 const maxBody = 8 << 10
 
 // requireJSON passes on requests whose body is neither compressed nor of another

@@ -40,20 +40,6 @@ func (a *API) middleware(next http.Handler) http.Handler {
 	})
 }
 
-// boundBody refuses requests with more than maxBody.
-func boundBody(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxBody {
-			tooLarge.write(w)
-			return
-		}
-		if r.ContentLength < 0 { // chunked, of unknown length
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody+1)
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // recoverPanic logs a panic and replies with a 500. It repeats the panic that
 // net/http reserves for aborting a response.
 func (a *API) recoverPanic(w middleware.WrapResponseWriter, r *http.Request, p any) {

@@ -20,7 +20,7 @@ import (
 func (a *API) routes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(observe.TraceRequests(a.cfg.Traces), a.middleware)
-	r.Use(crossOrigin(a.cfg.CORSOrigins), boundBody, middleware.GetHead)
+	r.Use(crossOrigin(a.cfg.CORSOrigins), middleware.GetHead)
 	r.NotFound(a.limitAddress(noRoute).ServeHTTP)
 	r.MethodNotAllowed(a.limitAddress(a.methodNotAllowed(r)).ServeHTTP)
 
