@@ -67,10 +67,8 @@ func run(ctx context.Context, db *sql.DB, step int) error {
 		if !isConflict(err) && !isLost(err) && !errors.Is(err, database.ErrLocked) || time.Now().After(end) {
 			return err
 		}
-		select {
-		case <-time.After(50*time.Millisecond + rand.N(50*time.Millisecond)):
-		case <-ctx.Done():
-			return errors.Join(err, context.Cause(ctx))
+		if ended := transaction.Pause(ctx, 50*time.Millisecond+rand.N(50*time.Millisecond)); ended != nil {
+			return errors.Join(err, ended)
 		}
 	}
 }

@@ -62,10 +62,8 @@ func (s *service) prepare(ctx context.Context) error {
 			cause = now
 			s.log.Warn("waiting for MySQL", "error", err.Error())
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		if ended := transaction.Pause(ctx, pause); ended != nil {
+			return ended
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/order"
+	"example.com/flashsale/internal/transaction"
 )
 
 // Sections reports the critical sections of this instance's claims, for the
@@ -68,10 +69,7 @@ func (s *Sections) enter(ctx context.Context, entered order.Section) (leave func
 	s.open++
 	s.mu.Unlock()
 	if s.pause > 0 {
-		select {
-		case <-time.After(s.pause):
-		case <-ctx.Done():
-		}
+		_ = transaction.Pause(ctx, s.pause)
 	}
 	return func() { s.add(ctx, entered, time.Now()) }
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
@@ -75,13 +74,8 @@ func Claim(ctx context.Context, i *Instance, userID, couponID int64) (result <-c
 // Expect checks a claim's result.
 func Expect(t *testing.T, name string, result <-chan error, want error) {
 	t.Helper()
-	select {
-	case err := <-result:
-		if !errors.Is(err, want) || (want == nil) != (err == nil) {
-			t.Errorf("%s: %v, want %v", name, err, want)
-		}
-	case <-time.After(time.Minute):
-		t.Fatalf("%s: no result", name)
+	if err := check.Receive(t, name, result); !errors.Is(err, want) || (want == nil) != (err == nil) {
+		t.Errorf("%s: %v, want %v", name, err, want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/transaction"
 )
 
 // filters holds a Bloom filter of the winners of each sold-out coupon. Such a coupon
@@ -161,10 +162,7 @@ func (fs *filters) evict(couponID int64) {
 // abandon removes a filter that could not be loaded, after a pause. A later
 // claim begins to load it again.
 func (fs *filters) abandon(couponID int64, f *filter) {
-	select {
-	case <-time.After(loadPause):
-	case <-fs.loadCtx.Done():
-	}
+	_ = transaction.Pause(fs.loadCtx, loadPause)
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.byCoupon[couponID] == f { // it may have been evicted
