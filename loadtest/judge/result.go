@@ -121,8 +121,13 @@ func (r Result) toBeRepeated() bool {
 // claimed, or a third of the burst if that is less, but two: the order's own, and another.
 const minContenders = 16
 
-func (r Result) met() bool {
+func (r Result) together() bool {
 	return r.Open || r.Contenders(r.BurstSize()) >= max(2, min(minContenders, (r.BurstSize()+2)/3))
+}
+
+// met reports whether claims were in the way of each other, and a limit in the way of some.
+func (r Result) met() bool {
+	return r.together() && r.outcomes(shop.Refused) > 0 && len(r.Acknowledged()) > 0
 }
 
 const tooManyRequests = "status 429"
@@ -145,7 +150,7 @@ func (r Result) doubts() (doubts []string) {
 		doubts = append(doubts, fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; of the shop or before it: switch it off for this load (our own service: USER_RATE=0, and no limits in nginx)",
 			limited, len(r.Claims)))
 	}
-	if len(r.Acknowledged()) == 0 {
+	if len(r.Acknowledged()) == 0 && r.outcomes(shop.Refused) < len(r.Claims) {
 		doubts = append(doubts, "no claim was accepted"+because(details(r.Claims)))
 	}
 	for _, f := range r.findings() {
@@ -174,6 +179,12 @@ func (r Result) Reasons() []string {
 		return nil
 	case len(r.doubts()) > 0:
 		return r.doubts()
+	}
+	switch {
+	case len(r.Acknowledged()) == 0:
+		return []string{"all claims were refused"}
+	case r.outcomes(shop.Refused) == 0:
+		return []string{"no claim was refused, so none met a limit"}
 	}
 	return []string{fmt.Sprintf("only %d claims were in flight while the last order was claimed", r.Contenders(r.BurstSize()))}
 }

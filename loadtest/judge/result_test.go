@@ -75,8 +75,8 @@ func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
 func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	t.Parallel()
 	held := func(r Result) Result {
-		r.Before = shop.Counts{Stock: counted(10), Orders: counted(0)}
 		accepted := counted(len(r.Acknowledged()))
+		r.Before = shop.Counts{Stock: accepted, Orders: counted(0)}
 		r.After = shop.Counts{Stock: counted(0), Orders: accepted, Users: accepted}
 		r.Missing = counted(0)
 		return r
@@ -95,12 +95,17 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	}
 	lucky := held(resultOf(10, 20, 0))
 	lucky.Control = true
+	unlimited := held(resultOf(30, 0, 0)) // as a hold that is paid before it expires
+	unlimited.Control = true
 	for want, r := range map[string]Result{
 		"a rate limit is on: 20 of 30 claims":    limited,
 		"no claim was accepted: 30 × status 500": held(resultOf(0, 0, 30)),
 		"29 of 30 claims were sent":              short,
 		"only 1 claims were in flight":           apart,
 		"had to break a promise and did not":     lucky,
+		"no claim was refused":                   held(resultOf(30, 0, 0)),
+		"all claims were refused":                held(resultOf(0, 30, 0)),
+		"so none met a limit":                    unlimited,
 	} {
 		if got := strings.Join(r.Reasons(), "; "); !strings.Contains(got, want) || r.Verdict().Pass() {
 			t.Errorf("%s: %q, want %q", r.Verdict(), got, want)
