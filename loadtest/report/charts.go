@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -17,8 +18,10 @@ func (c *canvas) drawing(name string) template.HTML {
 	if c.links {
 		role = "group" // what is in an image cannot be reached by the keyboard
 	}
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="%s" aria-label="%s">`+"\n%s</svg>", width,
-		c.height, role, escape(name), c.behind.String()+c.String()))
+	// Empty if there is one drawing for all screens.
+	class := map[float64]string{width: "wide", phone: "phone"}[c.width]
+	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %.0f" role="%s" aria-label="%s">`+"\n%s</svg>",
+		class, cmp.Or(c.width, width), c.height, role, escape(name), c.behind.String()+c.String()))
 }
 
 // Bars is a horizontal bar for each value, with the range of its repetitions.

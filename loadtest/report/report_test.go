@@ -147,12 +147,13 @@ func TestGridLiesBehind(t *testing.T) {
 		if _, ok := c.(Grid); ok { // it has no axis
 			continue
 		}
-		drawing, _ := c.svg()
-		behind := max(strings.LastIndex(string(drawing), `class="grid"`),
-			strings.LastIndex(string(drawing), `class="band"`))
-		front := regexp.MustCompile(`class="(bar|curve|line|span)\b`).FindStringIndex(string(drawing))
-		if behind < 0 || front == nil || front[0] < behind {
-			t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
+		drawings, _ := c.svg()
+		for drawing := range strings.SplitSeq(strings.TrimSuffix(string(drawings), "</svg>"), "</svg>") {
+			behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
+			front := regexp.MustCompile(`class="(bar|curve|line|span)\b`).FindStringIndex(drawing)
+			if behind < 0 || front == nil || front[0] < behind {
+				t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
+			}
 		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 // width is the width of a drawing's coordinates. The page scales drawings.
 const width = 1100.0
 
+// phone is the width of a drawing for a screen that is too narrow for the texts of the other.
+const phone = 350.0
+
 // textWidth returns about how wide a text is.
 func textWidth(s string) float64 { return 7 * float64(utf8.RuneCountInString(s)) }
 
@@ -110,7 +113,8 @@ type canvas struct {
 	strings.Builder
 	behind strings.Builder
 	height float64
-	links  bool // the drawing has some
+	width  float64 // 0 is width
+	links  bool    // the drawing has some
 }
 
 // add appends an element. Texts among the arguments must be escaped.

@@ -28,41 +28,54 @@ func (l Claims) caption() string { return l.Caption }
 const lanePadding = 10.0
 
 func (l Claims) svg() (template.HTML, Table) {
-	c := &canvas{}
-	x := scale{from: 90, to: width - 10}
-	lanes := map[string][]Claim{}
 	verdicts := map[string]int{}
 	for _, claim := range l.Claims {
-		x.high = max(x.high, claim.Answered)
-		lanes[claim.Instance] = append(lanes[claim.Instance], claim)
 		verdicts[claim.Verdict]++
 	}
-	c.legend(verdicts)
 	table := Table{Header: []string{"verdict", "claims"}}
 	for _, verdict := range slices.Sorted(maps.Keys(verdicts)) {
 		table.Rows = append(table.Rows, []string{verdict, Number(float64(verdicts[verdict]))})
 	}
+	return l.draw(width, verdicts) + l.draw(phone, verdicts), table
+}
+
+// draw draws the claims in the given width. The page shows the drawing for its screen.
+func (l Claims) draw(width float64, verdicts map[string]int) template.HTML {
+	c := &canvas{width: width}
+	c.legend(verdicts)
+	x := scale{from: 90, to: width - 10}
+	lanes := map[string][]Claim{}
+	for _, claim := range l.Claims {
+		x.high = max(x.high, claim.Answered)
+		lanes[claim.Instance] = append(lanes[claim.Instance], claim)
+	}
+	top := Number(c.height)
 	for _, instance := range slices.Sorted(maps.Keys(lanes)) {
 		c.lane(instance, lanes[instance], x)
 	}
-	c.xAxis(x, "24", "ms since the first claim was sent")
-	return c.drawing(fmt.Sprintf("%s: %d claims", l.Caption, len(l.Claims))), table
+	c.xAxis(x, top, "ms since the first claim was sent")
+	return c.drawing(fmt.Sprintf("%s: %d claims", l.Caption, len(l.Claims)))
 }
 
 // legend explains the colours.
 func (c *canvas) legend(verdicts map[string]int) {
-	for i, verdict := range slices.Sorted(maps.Keys(verdicts)) {
-		c.add(`<rect class="key %s" x="%d" y="4" width="12" height="12" rx="2"/><text x="%d" y="14">%d %s</text>`,
-			escape(verdict), 90+i*200, 108+i*200, verdicts[verdict], escape(strings.ReplaceAll(verdict, "_", " ")))
+	x, y := 90.0, 4.0
+	for _, verdict := range slices.Sorted(maps.Keys(verdicts)) {
+		if x+200 > c.width+40 {
+			x, y = 90, y+20
+		}
+		c.add(`<rect class="key %s" x="%g" y="%g" width="12" height="12" rx="2"/><text x="%g" y="%g">%d %s</text>`,
+			escape(verdict), x, y, x+18, y+10, verdicts[verdict], escape(strings.ReplaceAll(verdict, "_", " ")))
+		x += 200
 	}
-	c.height = 24
+	c.height = y + 20
 }
 
 func (c *canvas) lane(instance string, claims []Claim, x scale) {
 	slices.SortStableFunc(claims, func(a, b Claim) int { return cmp.Compare(a.Sent, b.Sent) })
 	step := min(4, max(0.25, 150/float64(len(claims))))
 	height := step*float64(len(claims)) + 2*lanePadding
-	c.addBehind(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, width-100, height)
+	c.addBehind(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, c.width-100, height)
 	c.add(`<text x="80" y="%.1f" text-anchor="end">%s</text>`, c.height+height/2+4, escape(instance))
 	paths := map[string]*strings.Builder{}
 	for i, claim := range claims {
