@@ -197,6 +197,7 @@ $(K6): loadtest/k6/build/go.mod | go
 	@touch $@
 
 bin/vitess: loadtest/vitess/go.mod | go
+	@test -n "$(LAB_MYSQLD)" || { echo "Vitess needs MySQL 8.0 or later, which LAB_MYSQLD may name"; exit 2; }
 	@echo "building Vitess, once: three to six minutes"
 	@cd loadtest/vitess && go build -ldflags='-s -w' -o $(CURDIR)/$@/ $(addprefix vitess.io/vitess/go/cmd/,vtgate vttablet vtctldclient)
 	@touch $@
