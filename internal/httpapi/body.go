@@ -1,17 +1,16 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -71,34 +70,19 @@ var jsonFormat = huma.Format{
 	Unmarshal: unmarshal,
 }
 
-var errNotUTF8 = errors.New("not UTF-8")
+// unmarshal decodes JSON, and refuses what programs would read differently: a name that
+// occurs twice in an object, what is not UTF-8, and half of a surrogate pair.
+func unmarshal(data []byte, v any) error { return json.Unmarshal(data, v, untypedNumbers) }
 
-// unmarshal decodes JSON, which must be UTF-8. In an any, a number beyond the
-// range of float64 becomes nil, so that the validation refuses it and names its
-// member.
-func unmarshal(data []byte, v any) error {
-	if !utf8.Valid(data) {
-		return errNotUTF8
+// untypedNumbers lets a number beyond the range of float64 become nil in an any, so that
+// the validation refuses it and names its member.
+var untypedNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(in *jsontext.Decoder, v *any) error {
+	if in.PeekKind() != '0' {
+		return errors.ErrUnsupported
 	}
-	if err := checkUnambiguous(data); err != nil {
-		return err
-	}
-	err := json.Unmarshal(data, v)
-	if _, untyped := v.(*any); untyped {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil
-		}
+	number, err := in.ReadToken()
+	if n, tooLarge := strconv.ParseFloat(number.String(), 64); tooLarge == nil {
+		*v = n
 	}
 	return err
-}
-
-// checkUnambiguous returns an error if programs would read data differently: a name
-// occurs twice in an object, or half of a surrogate pair is no character. Of these
-// encoding/json takes the last value and U+FFFD. It leaves other errors to it.
-func checkUnambiguous(data []byte) error {
-	err := jsontext.NewDecoder(bytes.NewReader(data)).SkipValue()
-	if err != nil && json.Valid(data) {
-		return err
-	}
-	return nil
-}
+}))
