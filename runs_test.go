@@ -82,6 +82,12 @@ func TestTableOfShopsIsThatOfTheirRun(t *testing.T) {
 	lines := regexp.MustCompile(`(?m)^\|(?:one|two|last) .*\|$`).FindAllString(page, -1)
 	for column, shop := range shops {
 		limits, _ := lookUp(shop, []string{"rows"}).([]any)
+		var cells []string // of the limits that this shop has
+		for _, line := range lines {
+			if cell := strings.Split(line, "|")[3+column]; cell != "" {
+				cells = append(cells, cell)
+			}
+		}
 		for i, limit := range limits {
 			of := func(name string) string { return fmt.Sprint(lookUp(limit, []string{name})) }
 			want := of("verdict")
@@ -89,10 +95,10 @@ func TestTableOfShopsIsThatOfTheirRun(t *testing.T) {
 				want += ": " + strings.NewReplacer("held", "", "oversold", "too many", "for one user", "of one").
 					Replace(of("no_oversell")+of("one_each"))
 			}
-			if i >= len(lines) || strings.Split(lines[i], "|")[3+column] != want {
+			if len(cells) != len(limits) || cells[i] != want {
 				t.Errorf("%s, %s: the page lacks %q", lookUp(shop, []string{"shop"}), of("workload"), want)
 			}
-			if report := of("report"); !strings.Contains(page, report) {
+			if report := of("report"); report != "<nil>" && !strings.Contains(page, report) {
 				t.Errorf("docs/judge.md does not name %s", report)
 			}
 		}
