@@ -10,24 +10,19 @@ import (
 
 // A Burst is what a load generator saw of the claims of a workload.
 type Burst struct {
-	Spans  []Span
 	Claims []Claim
 	Skews  []time.Duration // how long after the common moment each claim was sent
 }
 
-// A Span lasts from the first byte of a claim to the last byte of its reply, as
-// the client saw them.
-type Span struct{ Sent, Received time.Time }
-
 // A Claim is one claim and the reply to it.
 type Claim struct {
-	User, Coupon   int64 // 0 if they are not known
-	Number         int   // which of the user's orders of the coupon; 0 is the first
-	Sent, Received time.Time
-	Verdict        string // accepted, the code of a refusal, or one after which the outcome is unknown
-	Order          string // the id that the reply names
-	Instance       string // X-Instance of the reply
-	Detail         string // why the outcome is unknown, if a load generator says so
+	User, Coupon   int64     // 0 if they are not known
+	Number         int       // which of the user's orders of the coupon; 0 is the first
+	Sent, Received time.Time // the first byte of the claim and the last byte of its reply, as the client saw them
+	Verdict        string    // accepted, the code of a refusal, or one after which the outcome is unknown
+	Order          string    // the id that the reply names
+	Instance       string    // X-Instance of the reply
+	Detail         string    // why the outcome is unknown, if a load generator says so
 }
 
 // Accepted is the verdict on a claim that has an order, Returned that on a return. The outcome of the others
@@ -89,18 +84,35 @@ func (b Burst) Unexpected() int {
 
 // MaxInFlight returns the largest number of claims that were in flight at one
 // moment.
-func (b Burst) MaxInFlight() int { return maxInFlight(b.Spans) }
+func (b Burst) MaxInFlight() int {
+	type edge struct {
+		time  time.Time
+		delta int
+	}
+	var edges []edge
+	for _, c := range b.Claims {
+		edges = append(edges, edge{c.Sent, 1}, edge{c.Received, -1})
+	}
+	slices.SortFunc(edges,
+		func(x, y edge) int { return cmp.Or(x.time.Compare(y.time), cmp.Compare(x.delta, y.delta)) })
+	inFlight, highest := 0, 0
+	for _, e := range edges {
+		inFlight += e.delta
+		highest = max(highest, inFlight)
+	}
+	return highest
+}
 
 // Contenders returns how many claims were in flight while the last order of their
 // round was claimed, the one that got it among them: with nothing between them, each
 // could have found the unit that was left, or no order of its user. More than half of
 // the rounds had so many. A round has size claims.
 func (b Burst) Contenders(size int) int {
-	spans := slices.SortedFunc(slices.Values(b.Spans), func(x, y Span) int { return x.Sent.Compare(y.Sent) })
+	claims := slices.SortedFunc(slices.Values(b.Claims), func(x, y Claim) int { return x.Sent.Compare(y.Sent) })
 	var rounds []int
-	for round := range slices.Chunk(spans, size) {
+	for round := range slices.Chunk(claims, size) {
 		met := 0 // nobody met an order that there is not
-		if last, found := b.lastOrder(round); found {
+		if last, found := lastOrder(round); found {
 			met = overlapping(round, last)
 		}
 		rounds = append(rounds, met)
@@ -113,55 +125,30 @@ func (b Burst) Contenders(size int) int {
 }
 
 // lastOrder returns the claim of a round that got the last order, or false if none did.
-func (b Burst) lastOrder(round []Span) (last Span, found bool) {
-	accepted := map[int64]bool{}
-	for _, c := range b.Claims {
-		if c.Verdict == Accepted || c.Verdict == Returned {
-			accepted[c.Received.UnixNano()] = true
-		}
-	}
-	for _, s := range round {
-		if accepted[s.Received.UnixNano()] && !s.Received.Before(last.Received) {
-			last, found = s, true
+func lastOrder(round []Claim) (last Claim, found bool) {
+	for _, c := range round {
+		if (c.Verdict == Accepted || c.Verdict == Returned) && !c.Received.Before(last.Received) {
+			last, found = c, true
 		}
 	}
 	return last, found
 }
 
-// overlapping counts the spans that overlap one of them.
-func overlapping(spans []Span, one Span) (n int) {
-	for _, s := range spans {
-		if s.Sent.Before(one.Received) && s.Received.After(one.Sent) {
+// overlapping counts the claims that overlap one of them.
+func overlapping(claims []Claim, one Claim) (n int) {
+	for _, c := range claims {
+		if c.Sent.Before(one.Received) && c.Received.After(one.Sent) {
 			n++
 		}
 	}
 	return n
 }
 
-func maxInFlight(spans []Span) int {
-	type edge struct {
-		time  time.Time
-		delta int
-	}
-	var edges []edge
-	for _, s := range spans {
-		edges = append(edges, edge{s.Sent, 1}, edge{s.Received, -1})
-	}
-	slices.SortFunc(edges,
-		func(x, y edge) int { return cmp.Or(x.time.Compare(y.time), cmp.Compare(x.delta, y.delta)) })
-	inFlight, highest := 0, 0
-	for _, e := range edges {
-		inFlight += e.delta
-		highest = max(highest, inFlight)
-	}
-	return highest
-}
-
 // Latency returns the q-quantile of the time from claim to reply.
 func (b Burst) Latency(q float64) time.Duration {
 	var all []time.Duration
-	for _, s := range b.Spans {
-		all = append(all, s.Received.Sub(s.Sent))
+	for _, c := range b.Claims {
+		all = append(all, c.Received.Sub(c.Sent))
 	}
 	return stats.Quantile(all, q)
 }

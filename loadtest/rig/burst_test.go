@@ -82,7 +82,6 @@ func burst(rounds [][]int) (b Burst) {
 			if i > 0 {
 				verdict = "already_claimed"
 			}
-			b.Spans = append(b.Spans, Span{Sent: at(i), Received: at(i + 1)})
 			b.Claims = append(b.Claims, Claim{Sent: at(i), Received: at(i + 1), Verdict: verdict})
 		}
 	}

@@ -119,12 +119,12 @@ func readResults(file, label string, variables []string) ([]Row, error) {
 	return rows, nil
 }
 
-// Span returns when the sample was sent and when its reply was received.
-func (r Row) Span() (Span, error) {
+// Claim returns when the sample was sent and answered, and by which instance.
+func (r Row) Claim() (Claim, error) {
 	sent, err := strconv.ParseInt(r["timeStamp"], 10, 64)
 	if err != nil {
-		return Span{}, err
+		return Claim{}, err
 	}
 	elapsed, err := strconv.ParseInt(r["elapsed"], 10, 64)
-	return Span{Sent: time.UnixMilli(sent), Received: time.UnixMilli(sent + elapsed)}, err
+	return Claim{Sent: time.UnixMilli(sent), Received: time.UnixMilli(sent + elapsed), Instance: r["instance"]}, err
 }

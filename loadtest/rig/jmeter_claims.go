@@ -56,15 +56,15 @@ func writeClaims(file string, t Target, w Workload) error {
 func burstFrom(rows []Row, w Workload, s *shop.Shop) (Burst, error) {
 	var b Burst
 	for _, row := range rows {
-		span, err := row.Span()
+		c, err := row.Claim()
 		if err != nil {
 			return Burst{}, err
 		}
-		c := Claim{Sent: span.Sent, Received: span.Received, Instance: row["instance"], User: userOf(row["user"])}
+		c.User = userOf(row["user"])
 		c.read(row, s)
-		b.Spans, b.Claims = append(b.Spans, span), append(b.Claims, c)
+		b.Claims = append(b.Claims, c)
 	}
-	b.Skews = skews(b.Spans, w.BurstSize())
+	b.Skews = skews(b.Claims, w.BurstSize())
 	return b, nil
 }
 
@@ -95,10 +95,10 @@ func (c *Claim) read(row Row, s *shop.Shop) {
 
 // skews returns how long after the first claim of its round each claim was sent.
 // JMeter's timer names no common moment, so the first claim stands for it.
-func skews(spans []Span, burstSize int) []time.Duration {
-	sent := make([]time.Time, 0, len(spans))
-	for _, s := range spans {
-		sent = append(sent, s.Sent)
+func skews(claims []Claim, burstSize int) []time.Duration {
+	sent := make([]time.Time, 0, len(claims))
+	for _, c := range claims {
+		sent = append(sent, c.Sent)
 	}
 	slices.SortFunc(sent, time.Time.Compare)
 	var skews []time.Duration

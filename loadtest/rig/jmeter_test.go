@@ -43,7 +43,6 @@ func TestBurstIsReadFromResults(t *testing.T) {
 	}
 	at := time.UnixMilli
 	want := Burst{
-		Spans: []Span{{at(2005), at(2010)}, {at(2000), at(2012)}, {at(3000), at(3009)}, {at(3002), at(3022)}},
 		Claims: []Claim{
 			{Sent: at(2005), Received: at(2010), Verdict: "claim_in_progress", Instance: "a", User: 7},
 			{Sent: at(2000), Received: at(2012), Verdict: "already_claimed", Instance: "b", User: 8},

@@ -105,6 +105,11 @@ type Sample struct {
 // Took returns the value of a metric that is a duration.
 func (s Sample) Took() time.Duration { return time.Duration(s.Data.Value * float64(time.Millisecond)) }
 
+// Claim returns when the request of a duration was sent and answered, and by which instance.
+func (s Sample) Claim() Claim {
+	return Claim{Sent: s.Data.Time.Add(-s.Took()), Received: s.Data.Time, Instance: s.Data.Tags["instance"]}
+}
+
 // ReadSamples calls add for each value in k6's JSON output.
 func ReadSamples(path string, add func(Sample)) error {
 	f, err := os.Open(path)
@@ -135,15 +140,12 @@ func userOf(text string) int64 {
 // add adds what s says of a claim. k6 stamps http_req_duration a moment before, so that
 // times of the two are not comparable.
 func (b *Burst) add(s Sample) {
-	took := s.Took()
-	span := Span{Sent: s.Data.Time.Add(-took), Received: s.Data.Time}
-	tags := s.Data.Tags
 	switch s.Metric {
 	case "start_skew":
-		b.Skews = append(b.Skews, took)
+		b.Skews = append(b.Skews, s.Took())
 	case "claim_wait":
-		b.Spans = append(b.Spans, span)
-		b.Claims = append(b.Claims, Claim{Sent: span.Sent, Received: span.Received, Verdict: tags["verdict"],
-			Order: tags["order"], Instance: tags["instance"], Detail: tags["detail"], User: userOf(tags["user"])})
+		c, tags := s.Claim(), s.Data.Tags
+		c.Verdict, c.Order, c.Detail, c.User = tags["verdict"], tags["order"], tags["detail"], userOf(tags["user"])
+		b.Claims = append(b.Claims, c)
 	}
 }

@@ -33,7 +33,6 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	}
 	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
 	want := Burst{
-		Spans: []Span{{at(0), at(100)}, {at(100), at(150)}},
 		Claims: []Claim{{Sent: at(0), Received: at(100), Verdict: Accepted, Order: "77", Instance: "a"},
 			{Sent: at(100), Received: at(150), Verdict: "sold_out", Instance: "b"}},
 		Skews: []time.Duration{7 * time.Millisecond},
@@ -44,7 +43,7 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	if n := got.MaxInFlight(); n != 1 {
 		t.Errorf("in flight %d, want 1: a claim that is sent when another is answered does not overlap it", n)
 	}
-	if order, found := got.lastOrder(got.Spans); !found || order != want.Spans[0] {
+	if order, found := lastOrder(got.Claims); !found || order != want.Claims[0] {
 		t.Errorf("the last order is that of %v, %v; want the first claim's", order, found)
 	}
 	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond ||

@@ -103,7 +103,7 @@ const minContenders = 16
 
 // loadFaults returns the reasons to distrust the load itself.
 func (r Result) loadFaults() (faults []string) {
-	if got, want := len(r.Spans), r.Requests(); got != want {
+	if got, want := len(r.Claims), r.Requests(); got != want {
 		faults = append(faults, fmt.Sprintf("%d of %d claims were sent", got, want))
 	}
 	if n := r.Contenders(r.BurstSize()); n < minContenders {

@@ -29,8 +29,8 @@ func overlapping(w rig.Workload, accepted int) rig.Burst {
 		if i < accepted {
 			verdict = rig.Accepted
 		}
-		b.Spans = append(b.Spans, rig.Span{Sent: start, Received: received})
-		b.Claims = append(b.Claims, rig.Claim{Received: received, Verdict: verdict, Instance: []string{"a", "b"}[i%2]})
+		b.Claims = append(b.Claims,
+			rig.Claim{Sent: start, Received: received, Verdict: verdict, Instance: []string{"a", "b"}[i%2]})
 	}
 	return b
 }
@@ -90,7 +90,7 @@ func TestVerdict(t *testing.T) {
 			"I3 all sold had to hold: 1 acked missing"},
 		"sums do not add up": {asShipped(), func(r *Result) { r.Unbalanced = 1 }, verdict.Wrong,
 			"I3 all sold had to hold: 1 unbalanced"},
-		"claims never sent": {asShipped(), func(r *Result) { r.Spans = r.Spans[:690] }, verdict.Void,
+		"claims never sent": {asShipped(), func(r *Result) { r.Claims = r.Claims[:690] }, verdict.Void,
 			"690 of 700 claims were sent"},
 		"one instance idle":          {asShipped(), oneInstance, verdict.Void, "instance b replied to no claim"},
 		"one after the other":        {asShipped(), oneByOne, verdict.Void, "only 1 claims were in flight"},
@@ -122,9 +122,9 @@ func holds(r *Result) { r.Totals = rig.Totals{Orders: 50, DistinctUsers: 50} }
 // when all is sold.
 func soldBefore(r *Result) {
 	oneByOne(r)
-	sold := r.Spans[49].Received
-	for i := 50; i < len(r.Spans); i++ {
-		r.Spans[i] = rig.Span{Sent: sold, Received: sold.Add(time.Second)}
+	sold := r.Claims[49].Received
+	for i := 50; i < len(r.Claims); i++ {
+		r.Claims[i].Sent, r.Claims[i].Received = sold, sold.Add(time.Second)
 	}
 }
 
@@ -136,10 +136,9 @@ func oneInstance(r *Result) {
 
 // oneByOne sends each claim when the previous one is answered.
 func oneByOne(r *Result) {
-	for i := range r.Spans {
+	for i := range r.Claims {
 		sent := time.Unix(int64(i), 0)
-		r.Spans[i] = rig.Span{Sent: sent, Received: sent.Add(time.Second)}
-		r.Claims[i].Received = r.Spans[i].Received
+		r.Claims[i].Sent, r.Claims[i].Received = sent, sent.Add(time.Second)
 	}
 }
 

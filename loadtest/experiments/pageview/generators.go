@@ -12,16 +12,15 @@ import (
 
 // A reply is the reply to a view that was counted: with status 200.
 type reply struct {
-	rig.Span
-	instance string
-	count    int64   // the counter's value, as the view was told
-	wait     float64 // for the lock, in ms
+	rig.Claim
+	count int64   // the counter's value, as the view was told
+	wait  float64 // for the lock, in ms
 }
 
-func newReply(span rig.Span, instance, count, wait string) (reply, error) {
+func newReply(sent rig.Claim, count, wait string) (reply, error) {
 	n, err := strconv.ParseInt(count, 10, 64)
 	ms, waitErr := strconv.ParseFloat(wait, 64)
-	return reply{span, instance, n, ms}, errors.Join(err, waitErr)
+	return reply{sent, n, ms}, errors.Join(err, waitErr)
 }
 
 // k6 sends the views with the script loadtest/k6/pview.js.
@@ -36,8 +35,7 @@ func (t Trial) k6(ctx context.Context, dir, url string) (replies []reply, err er
 			return
 		}
 		tags := s.Data.Tags
-		r, err := newReply(rig.Span{Sent: s.Data.Time.Add(-s.Took()), Received: s.Data.Time},
-			tags["instance"], tags["count"], tags["wait"])
+		r, err := newReply(s.Claim(), tags["count"], tags["wait"])
 		replies, errs = append(replies, r), append(errs, err)
 	})
 	return replies, errors.Join(append(errs, err)...)
@@ -58,11 +56,11 @@ func repliesOf(rows []rig.Row) (replies []reply, err error) {
 		if row["responseCode"] != "200" {
 			continue
 		}
-		span, err := row.Span()
+		sent, err := row.Claim()
 		if err != nil {
 			return nil, err
 		}
-		r, err := newReply(span, row["instance"], row["count"], row["wait"])
+		r, err := newReply(sent, row["count"], row["wait"])
 		if err != nil {
 			return nil, err
 		}

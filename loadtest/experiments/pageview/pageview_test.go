@@ -92,10 +92,10 @@ func TestDuplicatesAreCountedWithinAnInstanceAndAcross(t *testing.T) {
 	} {
 		var replies []reply
 		for _, n := range c.a {
-			replies = append(replies, reply{instance: "a", count: n})
+			replies = append(replies, reply{Claim: rig.Claim{Instance: "a"}, count: n})
 		}
 		for _, n := range c.b {
-			replies = append(replies, reply{instance: "b", count: n})
+			replies = append(replies, reply{Claim: rig.Claim{Instance: "b"}, count: n})
 		}
 		var v Views
 		if v.add(replies); [3]int64{v.WithinA, v.WithinB, v.Across} != c.want {

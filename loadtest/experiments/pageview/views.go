@@ -126,14 +126,14 @@ func (v *Views) add(replies []reply) {
 	}
 	told := map[string]map[int64]int64{"a": {}, "b": {}} // views by count
 	var waits []float64
-	var spans []rig.Span
+	var all rig.Burst
 	for _, r := range replies {
-		if told[r.instance] != nil {
-			told[r.instance][r.count]++
+		if told[r.Instance] != nil {
+			told[r.Instance][r.count]++
 		}
-		waits, spans = append(waits, r.wait), append(spans, r.Span)
+		waits, all.Claims = append(waits, r.wait), append(all.Claims, r.Claim)
 	}
-	v.InFlight = rig.Burst{Spans: spans}.MaxInFlight()
+	v.InFlight = all.MaxInFlight()
 	v.Answered = int64(len(replies))
 	v.OnA, v.WithinA = viewsOf(told["a"])
 	v.OnB, v.WithinB = viewsOf(told["b"])

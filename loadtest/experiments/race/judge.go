@@ -68,7 +68,6 @@ func (s Side) burst() rig.Burst {
 		if c.Status == http.StatusCreated {
 			verdict = rig.Accepted
 		}
-		b.Spans = append(b.Spans, rig.Span{Sent: moment(c.Sent), Received: moment(c.Answered)})
 		b.Claims = append(b.Claims, rig.Claim{Sent: moment(c.Sent), Received: moment(c.Answered), Verdict: verdict,
 			Order: c.Order, Instance: c.Instance})
 	}

@@ -70,12 +70,12 @@ func reportCrowd(b *testing.B, r clients.Result) {
 
 // inFlight returns how many claims were in progress at one moment.
 func inFlight(r clients.Result) int {
-	var spans []rig.Span
+	var all rig.Burst
 	moment := time.Now()
 	for _, c := range r.Claims {
-		spans = append(spans, rig.Span{Sent: moment.Add(c.Sent), Received: moment.Add(c.Sent + c.Took())})
+		all.Claims = append(all.Claims, rig.Claim{Sent: moment.Add(c.Sent), Received: moment.Add(c.Sent + c.Took())})
 	}
-	return rig.Burst{Spans: spans}.MaxInFlight()
+	return all.MaxInFlight()
 }
 
 // auditCrowd returns an error if a promise is broken. There may be more orders than acknowledged claims:
