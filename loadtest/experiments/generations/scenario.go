@@ -66,14 +66,8 @@ func (s *scenario) startServers() (err error) {
 		s.zookeeper, err = lab.StartZooKeeper(s.lab)
 		return err
 	}
-	for range max(1, s.generation.nodes) {
-		node, err := lab.StartRedisTCP(s.lab)
-		if err != nil {
-			return err
-		}
-		s.redis = append(s.redis, node)
-	}
-	return nil
+	s.redis, err = lab.StartIndependentRedis(s.lab, max(1, s.generation.nodes))
+	return err
 }
 
 func (s *scenario) close() {

@@ -49,12 +49,14 @@ func count(ctx context.Context, side Side, w Workload, v *service) (Counts, erro
 		return Counts{}, errors.New("the coupon is not in the database")
 	}
 	a, b := accounts[0], side.burst()
+	codes := b.Verdicts()
+	delete(codes, rig.Accepted)
 	missing, err := v.Missing(ctx, b.Acknowledged())
 	return Counts{
 		InitialStock: a.InitialStock, Stock: a.Stock, Orders: a.Orders, Users: a.Users,
 		Duplicates: a.Duplicates, Oversold: a.Oversold(), Undersold: a.Undersold(),
 		Unsold:  a.Unsold(side.Settings.served(w)),
-		Missing: len(missing), Accepted: len(b.Acknowledged()), Codes: side.codes(), Instances: b.Instances(),
+		Missing: len(missing), Accepted: len(b.Acknowledged()), Codes: codes, Instances: b.Instances(),
 		Overlaps: overlaps(side.Sections, keyOf), MaxInFlight: b.MaxInFlight(),
 	}, err
 }
@@ -81,17 +83,6 @@ func (s Side) took() time.Duration {
 		first, last = min(first, c.Sent), max(last, c.Answered)
 	}
 	return time.Duration(last-first) * time.Microsecond
-}
-
-// codes counts the refused claims by code.
-func (s Side) codes() map[string]int {
-	codes := map[string]int{}
-	for _, c := range s.Claims {
-		if c.Status != http.StatusCreated {
-			codes[c.Code]++
-		}
-	}
-	return codes
 }
 
 func keyOf(s Section) string { return s.Key }
