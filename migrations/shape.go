@@ -53,4 +53,7 @@ var tables = []table{
 		map[string]string{"PRIMARY": "expires_at,order_id"}, map[string]string{"coupon_id": "bigint null"}},
 	{"coupon_events", map[string]string{"id": "bigint", "created_at": "datetime(3)", "body": "mediumblob"},
 		map[string]string{"PRIMARY": "id"}, map[string]string{"coupon_id": "bigint null"}},
+	{"coupon_transfers", map[string]string{
+		"coupon_id": "bigint", "segment": "smallint", "origin": "smallint", "target": "smallint", "units": "bigint",
+	}, map[string]string{"PRIMARY": "coupon_id,segment,origin,target"}, nil},
 }

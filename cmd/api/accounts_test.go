@@ -114,7 +114,8 @@ func TestInstanceWithoutARightToOneTableIsNotReady(t *testing.T) {
 	admin.MustExec(`REVOKE ALL ON sale.* FROM service`)
 	tables := map[string]string{
 		"coupons": "SELECT, UPDATE", "coupon_segments": "SELECT, UPDATE", "coupon_rules": "SELECT",
-		"coupon_changes": "SELECT", "coupon_orders": all, "coupon_holds": "INSERT, DELETE",
+		"coupon_transfers": "SELECT, INSERT, UPDATE",
+		"coupon_changes":   "SELECT", "coupon_orders": all, "coupon_holds": "INSERT, DELETE",
 		"coupon_events": "INSERT", "locks": "INSERT, UPDATE",
 		"coupon_orders_ended": "", "coupon_updates": "", "coupon_change_keys": "", "schema_compatibility": "",
 		"flashsale_migrations": "",

@@ -24,17 +24,16 @@ const MaxStock = 1_000_000_000
 
 // A Coupon is on sale from BeginTime to EndTime, both included.
 type Coupon struct {
-	ID            int64     `db:"id"`
-	Name          string    `db:"name"`
-	BeginTime     time.Time `db:"begin_time"` // all times are in UTC, to the millisecond
-	EndTime       time.Time `db:"end_time"`
-	InitialStock  int       `db:"initial_stock"`  // all units ever put on sale
-	Stock         int       `db:"stock"`          // units left, in all segments
-	Segments      int       `db:"segments"`       // rows that hold the stock: see Split
-	EmptySegments uint64    `db:"empty_segments"` // bit n is set if segment n was read without stock
-	CreatedAt     time.Time `db:"created_at"`
-	Revision      int64     `db:"revision"` // id of the latest change; 0 if none is recorded
-	Version       int64     `db:"version"`  // rises whenever units come back or are put on sale
+	ID           int64     `db:"id"`
+	Name         string    `db:"name"`
+	BeginTime    time.Time `db:"begin_time"` // all times are in UTC, to the millisecond
+	EndTime      time.Time `db:"end_time"`
+	InitialStock int       `db:"initial_stock"` // all units ever put on sale
+	Stock        int       `db:"stock"`         // units left, in all segments
+	Segments     int       `db:"segments"`      // rows that hold the stock: see Split
+	CreatedAt    time.Time `db:"created_at"`
+	Revision     int64     `db:"revision"` // id of the latest change; 0 if none is recorded
+	Version      int64     `db:"version"`  // rises whenever units come back or are put on sale
 	Rules
 }
 

@@ -8,12 +8,13 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// MaxSegments bounds the segments of a coupon. EmptySegments has a bit for each.
+// MaxSegments bounds the segments of a coupon.
 const MaxSegments = 64
 
-// StockColumn is the stock of a row c of table coupons in all its segments, in
-// SQL. Within one statement it is the stock at one instant.
-const StockColumn = `(c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id))`
+// StockColumn is the stock of a row c of table coupons in all its segments and under way
+// between them, in SQL. Within one statement it is the stock at one instant.
+const StockColumn = `(c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id)
+	+ (SELECT COALESCE(SUM(t.units), 0) FROM coupon_transfers t WHERE t.coupon_id = c.id))`
 
 // VersionColumn is the version of a row c of table coupons with those of its segments.
 const VersionColumn = `(c.version + (SELECT COALESCE(SUM(s.version), 0) FROM coupon_segments s WHERE s.coupon_id = c.id))`
@@ -42,9 +43,6 @@ func (c Coupon) share(units, segment int) int {
 	return n
 }
 
-// HasStock reports whether a segment had stock when c was read.
-func (c Coupon) HasStock(segment int) bool { return c.EmptySegments>>segment&1 == 0 }
-
 // insertSegments inserts all segments of c but segment 0.
 func insertSegments(ctx context.Context, conn *sqlx.Conn, c Coupon) error {
 	if c.Segments == 1 {
@@ -59,15 +57,19 @@ func insertSegments(ctx context.Context, conn *sqlx.Conn, c Coupon) error {
 	return err
 }
 
-// lockSegments locks all segments of a coupon but segment 0, and returns their
-// number, their stock and the sum of their versions.
+// lockSegments locks all segments of a coupon but segment 0, and returns their number,
+// their stock with what is under way between segments, and the sum of their versions.
 func lockSegments(ctx context.Context, conn *sqlx.Conn, id int64) (n, stock int, version int64, err error) {
 	var segments []struct {
 		Stock   int
 		Version int64
 	}
 	const q = `SELECT stock, version FROM coupon_segments WHERE coupon_id = ? ORDER BY segment FOR UPDATE`
-	err = conn.SelectContext(ctx, &segments, q, id)
+	if err := conn.SelectContext(ctx, &segments, q, id); err != nil || len(segments) == 0 {
+		return 0, 0, 0, err
+	}
+	const underWay = `SELECT COALESCE(SUM(units), 0) FROM coupon_transfers WHERE coupon_id = ?`
+	err = conn.GetContext(ctx, &stock, underWay, id)
 	for _, s := range segments {
 		stock, version = stock+s.Stock, version+s.Version
 	}

@@ -25,6 +25,7 @@ var Writes = []string{
 	selectCoupons + ` WHERE c.id = 0`,
 	`UPDATE coupons SET stock = stock WHERE id = 0`,
 	`UPDATE coupon_segments SET stock = stock WHERE coupon_id = 0`,
+	`INSERT INTO coupon_transfers SELECT * FROM coupon_transfers WHERE coupon_id = 0 ON DUPLICATE KEY UPDATE units = 0`,
 }
 
 // NewStore returns a Store in db's table coupons.
@@ -63,7 +64,6 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, er
 const selectCoupons = `
 	SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, ` + StockColumn + ` AS stock, c.created_at,
 	       1 + (SELECT COUNT(*) FROM coupon_segments s WHERE s.coupon_id = c.id) AS segments,
-	       (c.stock < 1) | (SELECT BIT_OR((s.stock < 1) << s.segment) FROM coupon_segments s WHERE s.coupon_id = c.id) AS empty_segments,
 	       COALESCE((SELECT h.id FROM coupon_changes h WHERE h.coupon_id = c.id ORDER BY h.id DESC LIMIT 1), 0) AS revision,
 	       ` + VersionColumn + ` AS version, ` + rulesColumns + `
 	FROM coupons c` + rulesJoin
@@ -188,7 +188,7 @@ func (s *Store) change(ctx context.Context, id, adminID int64, action string, wa
 }
 
 // lockCoupon locks a coupon's rows, in the order in which claims lock them, and
-// returns it without EmptySegments and Revision.
+// returns it without Revision.
 func lockCoupon(ctx context.Context, conn *sqlx.Conn, id int64) (c Coupon, err error) {
 	const q = `
 		SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, c.stock, c.created_at, c.version,

@@ -8,6 +8,7 @@ import (
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/slots"
+	"example.com/flashsale/internal/batchread"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
@@ -23,6 +24,8 @@ type Claims struct {
 	ids       *idgen.Worker
 	locks     *lock.Client
 	slots     *slots.Slots
+	refills   *batchread.Reader[Segment, int64, struct{}] // by user
+	scope     Scope
 	key       func(userID int64, s Segment) string
 	options   lock.Options
 	enter     func(context.Context, Section) (leave func()) // nil outside the lab

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/admission/slots"
+	"example.com/flashsale/internal/batchread"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
@@ -19,9 +20,16 @@ type Committer interface {
 	// are coupon.ErrSoldOut if s is empty, *AlreadyClaimedError, ErrIDTaken, or
 	// any other if the outcome is unknown or nothing was committed.
 	Commit(ctx context.Context, s Segment, o Order) error
+	// Refill moves stock to a segment that is empty from the one with the most. It
+	// returns nil if the segment may have stock then, and coupon.ErrSoldOut if the
+	// coupon had none at one instant, neither in a segment nor on its way to one.
+	Refill(ctx context.Context, s Segment, alone Alone) error
 	// Close returns when no transaction is running.
 	Close()
 }
+
+// Alone does what changes a segment's stock, while no claim of it has the lock.
+type Alone func(ctx context.Context, s Segment, do func(context.Context) error) error
 
 // Winners knows who has an order. It may know too few; it knows too many for no longer
 // than a coupon is cached. Package order/winners implements it.
@@ -93,6 +101,7 @@ func New(c Config) (*Claims, error) {
 	claims := &Claims{
 		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
 		slots:    slots.New(c.Running, c.Wait),
+		scope:    c.Scope,
 		releaser: releaser{locks: c.Locks},
 		refused:  c.Refused,
 		now:      c.Now,
@@ -104,6 +113,7 @@ func New(c Config) (*Claims, error) {
 	if !known {
 		return nil, fmt.Errorf("order: unknown lock scope %q", c.Scope)
 	}
+	claims.refills = batchread.New(slowRefill, claims.refill)
 	claims.key = func(userID int64, s Segment) string { return c.LockPrefix + key(userID, s) }
 	if c.Scope != PerUser {
 		claims.options.Wait = c.LockWait

@@ -3,43 +3,29 @@ package order
 import (
 	"context"
 	"errors"
-	"time"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/transaction"
 )
 
-// stalePause is the time between two attempts to sell from a segment that is
-// empty, but not in what was read: it has just been restocked, or a replica lags.
-const stalePause = 20 * time.Millisecond
-
-// sell sells a unit of the user's segment of cp to o. While that segment is empty
-// and the coupon has stock, it sells from another one. It returns ErrSoldOut if
-// one read has found all segments empty.
+// sell sells a unit of the user's segment of cp to o. When that is empty, stock moves to
+// it from another one. It returns ErrSoldOut if all segments were empty at one instant.
 func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, error) {
-	s := segmentFor(cp, o.UserID)
+	s := OwnSegment(cp, o.UserID)
 	for {
 		placed, err := c.sellLocked(ctx, cp, s, o)
-		if !errors.Is(err, coupon.ErrSoldOut) {
-			return placed, err
-		}
-		if cp.Segments <= 1 {
-			c.coupons.MarkSoldOut(cp)
-			return Order{}, err
-		}
-		if cp, err = c.coupons.Reload(ctx, cp.ID); err != nil {
-			return Order{}, err
-		}
-		if cp.Stock < 1 {
-			return Order{}, c.confirmSoldOut(ctx, cp, o.Claimant)
-		}
-		empty := s
-		if s = segmentFor(cp, o.UserID); s == empty {
-			if err := transaction.Pause(ctx, stalePause); err != nil {
-				return Order{}, err
+		if errors.Is(err, coupon.ErrSoldOut) && cp.Segments > 1 {
+			if _, err = c.refills.Read(ctx, s, o.UserID); err == nil {
+				continue
 			}
 		}
+		if errors.Is(err, coupon.ErrSoldOut) {
+			c.coupons.MarkSoldOut(cp)
+			if cp.Segments > 1 {
+				err = c.confirmSoldOut(ctx, cp, o.Claimant)
+			}
+		}
+		return placed, err
 	}
 }
 

@@ -25,12 +25,14 @@ type Account struct {
 	Duplicates int `db:"duplicates" json:"duplicates"`
 }
 
-// stockColumn is the stock of a row c of table coupons in all its segments.
-const stockColumn = `c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id) AS stock`
+// StockColumn is the stock of a row c of table coupons in all its segments and under way
+// between them.
+const StockColumn = `c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id)
+	+ (SELECT COALESCE(SUM(t.units), 0) FROM coupon_transfers t WHERE t.coupon_id = c.id) AS stock`
 
 // Stock returns the stock that a coupon has left.
 func (s *Sale) Stock(ctx context.Context, coupon int64) (n int, err error) {
-	return n, s.DB.GetContext(ctx, &n, `SELECT `+stockColumn+` FROM coupons c WHERE c.id = ?`, coupon)
+	return n, s.DB.GetContext(ctx, &n, `SELECT `+StockColumn+` FROM coupons c WHERE c.id = ?`, coupon)
 }
 
 // Accounts returns the accounts of the named coupons, or of all coupons if none
@@ -50,7 +52,7 @@ func (s *Sale) accounts(ctx context.Context, most int, coupons ...int64) ([]Acco
 		}
 	}
 	q := `
-		SELECT c.id, c.initial_stock, ` + stockColumn + `, COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS users,
+		SELECT c.id, c.initial_stock, ` + StockColumn + `, COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS users,
 		       COALESCE(SUM(IF(u.n > u.allowed, u.n - u.allowed, 0)), 0) AS duplicates
 		FROM coupons c LEFT JOIN (
 			SELECT c.id, COUNT(*) AS n, LEAST(COALESCE(MAX(r.per_user), 1), ?) AS allowed

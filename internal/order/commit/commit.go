@@ -48,7 +48,10 @@ type Config struct {
 	// Sharded reports whether the server of BatchDB has coupons on several shards. The
 	// transactions of GroupCommit then have orders of one coupon each. Without it, it has not.
 	Sharded func() bool
-	Outbox  events.Outbox
+	// TwoSteps makes transfers between segments two transactions, as on a sharded
+	// database. It is for tests.
+	TwoSteps bool
+	Outbox   events.Outbox
 	// Counted makes the strategies of one transaction per order count the user's orders and
 	// choose the number. It is for the lab.
 	Counted bool

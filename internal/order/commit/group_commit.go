@@ -31,6 +31,7 @@ import (
 // stock of their segment in order of arrival. A refused order does not fail its
 // batch, and a batch larger than a stock sells all that is left.
 type groupCommit struct {
+	transfers
 	db         *sqlx.DB
 	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
 	retrySlots *slots.Slots // for batches of one coupon; the remaining connections of db are for reads
@@ -74,7 +75,8 @@ var errClosed = errors.New("the service is shutting down")
 
 func newGroupCommit(c Config) *groupCommit {
 	return &groupCommit{
-		db: c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
+		transfers: newTransfers(c),
+		db:        c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
 		standalone: c.Standalone, sharded: c.Sharded, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
 		queues: map[int64]*queue{},
 	}

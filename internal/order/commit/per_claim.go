@@ -20,6 +20,7 @@ import (
 // sequence: look for an order of the user, decrement the stock, insert the
 // order.
 type perClaim struct {
+	transfers
 	db        *sqlx.DB
 	decrement decrementFunc
 	counted   bool
@@ -29,7 +30,7 @@ type perClaim struct {
 }
 
 func newPerClaim(c Config, decrement decrementFunc) *perClaim {
-	return &perClaim{c.DB, decrement, c.Counted, slots.New(c.connections(), 0), c.Outbox, c.Ended}
+	return &perClaim{newTransfers(c), c.DB, decrement, c.Counted, slots.New(c.connections(), 0), c.Outbox, c.Ended}
 }
 
 func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) error {

@@ -64,16 +64,24 @@ func decrementUnguarded(ctx context.Context, conn *sqlx.Conn, s order.Segment) e
 }
 
 func readAndDecrement(ctx context.Context, conn *sqlx.Conn, s order.Segment, locking string) error {
-	row, args := rowsOf(s)
-	var stock int
-	if err := conn.GetContext(ctx, &stock, `SELECT stock FROM `+table(s)+` WHERE `+row+locking, args...); err != nil {
-		return fmt.Errorf("select stock: %w", err)
+	stock, err := selectStock(ctx, conn, s, locking)
+	if err != nil {
+		return err
 	}
 	if stock < 1 {
 		return coupon.ErrSoldOut
 	}
-	_, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row, args...)
+	row, args := rowsOf(s)
+	_, err = updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row, args...)
 	return err
+}
+
+func selectStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, locking string) (stock int, err error) {
+	row, args := rowsOf(s)
+	if err := conn.GetContext(ctx, &stock, `SELECT stock FROM `+table(s)+` WHERE `+row+locking, args...); err != nil {
+		return 0, fmt.Errorf("select stock: %w", err)
+	}
+	return stock, nil
 }
 
 // updateStock executes q and returns the number of rows changed.

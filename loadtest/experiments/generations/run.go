@@ -14,7 +14,6 @@ import (
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
-	"example.com/flashsale/loadtest/witness"
 )
 
 // Run runs all experiments, prints one table and writes
@@ -25,11 +24,11 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	store, err := witness.Open(ctx, s.MySQL)
+	store, err := openFencedStore(ctx, s.MySQL)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer store.db.Close()
 	var all Report
 	var verdicts []verdict.Verdict
 	steps := rig.NewSteps(len(experiments))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // A recorder collects what happens on one side and publishes it in batches.
@@ -100,7 +102,7 @@ func (r *recorder) section(s Section) {
 // sample reads stock and orders from the database, in one statement, so that
 // both are of the same moment.
 func (r *recorder) sample(ctx context.Context, v *service) error {
-	const q = `SELECT c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id),
+	const q = `SELECT ` + rig.StockColumn + `,
 		(SELECT COUNT(*) FROM coupon_orders o WHERE o.coupon_id = c.id) FROM coupons c WHERE c.id = ?`
 	var s Sample
 	if err := v.DB.QueryRowContext(ctx, q, v.coupon).Scan(&s.Stock, &s.Orders); err != nil {
