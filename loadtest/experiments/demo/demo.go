@@ -129,7 +129,11 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 	if r.Burst, err = send(ctx, dir, t, generate, r.Workload); err != nil {
 		return err
 	}
-	r.Totals, err = sale.Audit(ctx, r.Workload, r.Acknowledged())
+	w := r.Workload
+	if r.Lock != "none" && r.Scope == "user" {
+		w.Limit = 1 // a claim that the lock of its user refuses is not repeated: only one is sure to be made
+	}
+	r.Totals, err = sale.Audit(ctx, w, r.Acknowledged())
 	return err
 }
 
