@@ -21,7 +21,7 @@ BENCHMARKS := go test -run '^$$' -benchtime 1x -count $(COUNT) -timeout 3h ./loa
 LOCK_BENCHMARKS := go test -C loadtest/measurements/bench/peers -run '^$$' -count $(COUNT) -timeout 1h .
 COMPARED ?= Claim|Growth
 
-.PHONY: load help demo race up test-unit test fuzz judge demo-jmeter pview topologies cluster generations faults holders soak linearizable bench compare docs lint interop mutants model schemathesis compose-test install go
+.PHONY: vitess load help demo race up test-unit test fuzz judge demo-jmeter pview topologies cluster generations faults holders soak linearizable bench compare docs lint interop mutants model schemathesis compose-test install go
 
 help:
 	@awk -v width="$${COLUMNS:-$$({ stty size </dev/tty | cut -d' ' -f2; } 2>/dev/null)}" -f tools/help.awk $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis
 cluster: install bin/api bin/loadtest $(if $(filter vitess,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and needs MySQL in LAB_MYSQLD
 	@deploy/install.sh network cluster locks
 	@bin/loadtest cluster
+
+vitess:
+	@CLUSTER=vitess $(MAKE) --no-print-directory cluster
 
 generations: install bin/loadtest ## break each generation of the articles' lock, and show that the next one holds
 	@deploy/install.sh locks clock
