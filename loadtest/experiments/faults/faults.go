@@ -102,7 +102,7 @@ func Run(ctx context.Context) error {
 	}
 	steps := rig.NewSteps(len(chosenColumns) * len(chosenRows))
 	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, seed: seed, steps: steps,
-		witness: newWitness(ctx, l)}
+		table: newFencedTable(ctx, l)}
 	err = e.run(ctx, chosenColumns)
 	err = errors.Join(err, l.Close())
 	if err == nil {
@@ -135,7 +135,7 @@ type experiment struct {
 	seed   uint64
 	steps  *rig.Steps
 
-	witness *witness
+	table *fencedTable
 
 	mu    sync.Mutex
 	cells []Cell
@@ -182,7 +182,7 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 	for i := 0; i < e.trialsOf(cell, r); i++ {
 		s.trials++
 		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i),
-			witness: e.witness}
+			table: e.table}
 		if err := t.run(ctx); err != nil {
 			return cell, err
 		}

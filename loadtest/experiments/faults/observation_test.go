@@ -38,7 +38,7 @@ func held(from, to int, fence uint64, end ...script) []holder.Line {
 // that finds it, the test fails.
 func TestObservationFindsWhatMustNotBe(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t.Context(), labtest.Lab(t))
+	w := newFencedTable(t.Context(), labtest.Lab(t))
 	brief := row{name: "brief"}
 	long := row{name: "long", loses: expires}
 	for name, test := range map[string]struct {
@@ -111,7 +111,7 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 			misconduct: errOf("half a line"),
 		}, want: []string{"M"}},
 	} {
-		refused, err := w.refused(t.Context(), name, test.seen.a, test.seen.b)
+		refused, err := w.refused(t.Context(), test.seen.a, test.seen.b)
 		if err != nil {
 			t.Fatal(err)
 		}

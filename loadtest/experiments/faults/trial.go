@@ -15,11 +15,11 @@ import (
 // and at last the key must be free.
 type trial struct {
 	*site
-	row     row
-	key     string
-	seed    uint64 // of what is random
-	witness *witness
-	seen    seen
+	row   row
+	key   string
+	seed  uint64 // of what is random
+	table *fencedTable
+	seen  seen
 }
 
 // seen is what a trial saw. Times are of holder.Now.
@@ -36,7 +36,7 @@ type seen struct {
 	leaks           bool          // it did not succeed
 	ended           time.Duration
 	misconduct      error
-	refused         map[holder.Line]bool // writes, by the witness
+	refused         map[holder.Line]bool // writes, by the table
 	strikes         []strike             // of a trial with many
 	keptOut, killed bool                 // the first holder never held; it was killed
 }
@@ -97,8 +97,8 @@ func (t *trial) run(ctx context.Context) error {
 		}
 	}
 	t.seen.a, t.seen.b = t.a().take(), t.b().take()
-	if t.seen.refused, err = t.witness.refused(ctx, t.name+" "+t.key, t.seen.a, t.seen.b); err != nil {
-		return fmt.Errorf("witness: %w", err)
+	if t.seen.refused, err = t.table.refused(ctx, t.seen.a, t.seen.b); err != nil {
+		return fmt.Errorf("fenced table: %w", err)
 	}
 	return ctx.Err()
 }

@@ -46,7 +46,8 @@ func tryColumn(t *testing.T, c column, fault string) Cell {
 	}
 	r = slices.Clone(r)
 	r[0].lasts = min(r[0].lasts, long)
-	cell, err := (&experiment{trials: 1, witness: newWitness(t.Context(), labtest.Lab(t))}).cell(t.Context(), s, r[0])
+	e := &experiment{trials: 1, table: newFencedTable(t.Context(), labtest.Lab(t))}
+	cell, err := e.cell(t.Context(), s, r[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/witness"
 )
 
 func TestMain(m *testing.M) {
@@ -17,9 +18,9 @@ func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()
 	server, err := lab.StartMySQL(labtest.Lab(t))
 	check.NoError(t, err)
-	store, err := openFencedStore(t.Context(), server)
+	store, err := witness.Open(t.Context(), server)
 	check.NoError(t, err)
-	t.Cleanup(func() { _ = store.db.Close() })
+	t.Cleanup(func() { _ = store.Close() })
 	t.Run("all", func(t *testing.T) {
 		for _, e := range experiments {
 			t.Run(strings.ReplaceAll(e.Defect, " ", "-"), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/witness"
 )
 
 // A Defect is what one experiment is about.
@@ -36,11 +37,11 @@ type TimedTrial struct {
 // RunDefect runs the n-th experiment of Defects on servers of its own, and its
 // database on the MySQL of s. The trials are in the order of the generations.
 func RunDefect(ctx context.Context, s *rig.Stack, n int) (trials []TimedTrial, err error) {
-	store, err := openFencedStore(ctx, s.MySQL)
+	store, err := witness.Open(ctx, s.MySQL)
 	if err != nil {
 		return nil, err
 	}
-	defer store.db.Close()
+	defer store.Close()
 	result, err := experiments[n].run(ctx, s.Lab, store)
 	for _, t := range slices.Concat(result.Breaks, result.Holds) {
 		trials = append(trials, TimedTrial{t, t.timeline})

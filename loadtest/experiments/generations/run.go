@@ -14,6 +14,7 @@ import (
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
+	"example.com/flashsale/loadtest/witness"
 )
 
 // Run runs all experiments, prints one table and writes
@@ -24,11 +25,11 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	store, err := openFencedStore(ctx, s.MySQL)
+	store, err := witness.Open(ctx, s.MySQL)
 	if err != nil {
 		return err
 	}
-	defer store.db.Close()
+	defer store.Close()
 	var all Report
 	var verdicts []verdict.Verdict
 	steps := rig.NewSteps(len(experiments))

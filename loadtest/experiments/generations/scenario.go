@@ -10,6 +10,7 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/witness"
 )
 
 // An outcome says whether a fault broke a generation, and what was seen.
@@ -35,7 +36,7 @@ type scenario struct {
 	generation generation
 	redis      []*lab.Redis
 	zookeeper  *lab.ZooKeeper
-	store      *fencedStore
+	store      *witness.Witness
 	keys       int
 	closes     []func()
 	err        error
@@ -43,7 +44,7 @@ type scenario struct {
 
 // runScenario runs inject with g.
 func runScenario(
-	ctx context.Context, l *lab.Lab, store *fencedStore, g generation, inject func(*scenario) outcome,
+	ctx context.Context, l *lab.Lab, store *witness.Witness, g generation, inject func(*scenario) outcome,
 ) (outcome, []report.Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -91,21 +91,17 @@ func (s *scenario) writeLatestFirst(holders []*process) outcome {
 	if last == 0 {
 		return held("the others are refused: the other nodes have A's lock")
 	}
-	name, err := s.store.create(s.ctx)
-	s.check(err)
-	for i, m := range slices.Backward(holders) {
-		s.check(s.store.write(s.ctx, name, holderName(i), fenceOf(m)))
+	var fences []uint64
+	for _, m := range slices.Backward(holders) {
+		fences = append(fences, fenceOf(m))
 	}
-	value, err := s.store.read(s.ctx, name)
+	refused, err := s.store.Refused(s.ctx, fences...)
 	s.check(err)
-	if value == holderName(last) {
+	if err != nil || refused[last] {
 		return held("%d hold the lock; the database refuses the older fences", len(holders))
 	}
-	return broke("%d hold the lock; A's late write replaced %s's", len(holders), holderName(last))
+	return broke("%d hold the lock; A's late write replaced %s's", len(holders), holders[last].name)
 }
-
-// holderName returns the name of the i-th holder: A, B, C.
-func holderName(i int) string { return string(rune('A' + i)) }
 
 // fenceOf returns the fence of p's lease, or 0 if it has none.
 func fenceOf(p *process) uint64 {
