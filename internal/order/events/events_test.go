@@ -187,7 +187,7 @@ func TestWhatCommittedIsPublishedAndNothingElse(t *testing.T) {
 			case "two relays":
 				runRelay(t, s.DSN, s.Redis.URL, lock.None())
 			case "killed before the DELETE":
-				mysql.Inject(faultproxy.LoseRequest, "DELETE FROM coupon_events", 2)
+				mysql.Inject(faultproxy.LoseRequest, "DELETE e FROM coupon_events", 2)
 			case "lost reply of Redis":
 				cache.Inject(faultproxy.LoseReply, "xadd", 3)
 			case "Redis away":

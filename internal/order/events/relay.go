@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -181,22 +182,22 @@ func (r *Relay) add(ctx context.Context, rows []row) (added []row, err error) {
 	return added, nil
 }
 
-// remove deletes events, each by its id: for WHERE id IN (…) the server scans a small
-// table, and waits for the rows of running transactions. Shards of vtgate without a
-// sequence have the same ids.
+// remove deletes events, each looked up by its id: a scan of a small table would wait for
+// the rows of running transactions. Shards of vtgate without a sequence have the same ids.
 func (r *Relay) remove(ctx context.Context, rows []row) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	const q = `DELETE FROM coupon_events WHERE id = ? AND coupon_id <=> ?`
-	return transaction.Run(ctx, r.DB, func(conn *sqlx.Conn) error {
-		for _, one := range rows {
-			if _, err := conn.ExecContext(ctx, q, one.ID, one.CouponID); err != nil {
-				return fmt.Errorf("delete published event %d: %w", one.ID, err)
-			}
-		}
-		return nil
-	})
+	args := make([]any, 0, 2*len(rows))
+	for _, one := range rows {
+		args = append(args, one.ID, one.CouponID)
+	}
+	q := `DELETE e FROM coupon_events AS e FORCE INDEX (PRIMARY) WHERE ` +
+		strings.Repeat(` OR id = ? AND coupon_id <=> ?`, len(rows))[4:]
+	if _, err := r.DB.ExecContext(ctx, q, args...); err != nil {
+		return fmt.Errorf("delete published events: %w", err)
+	}
+	return nil
 }
