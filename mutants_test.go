@@ -85,6 +85,8 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"TestOneTransitionOfAnOrderWins", "./internal/order/life"},
 	{"a transfer arrives as often as it is completed", "internal/order/commit/transfer.go",
 		"due := sent + arrived", "due := sent + 0*arrived", "TestTransfer", "./internal/order"},
+	{"a transfer takes units that are gone", "internal/order/commit/transfer.go",
+		"`stock >= ?`, n)", "`TRUE`)", "TestTransferThatComesTooLate", "./internal/order"},
 	{"what is under way between segments is forgotten", "internal/order/commit/transfer.go",
 		"HAVING SUM(units) > 0", "HAVING SUM(units) > 1000000", "TestTransfer", "./internal/order"},
 	{"an order that did not end gives its unit back", "internal/order/life/end.go",

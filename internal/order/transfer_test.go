@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
@@ -165,4 +166,34 @@ func TestTransfersAddUpWithReturnsAndRestocks(t *testing.T) {
 		}
 	}
 	t.Error("the coupon is never sold out")
+}
+
+// Between the read of the richest segment and the transfer its units are sold.
+func TestTransferThatComesTooLateMovesNothing(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]func(*ordertest.Config){
+		"one step": func(*ordertest.Config) {}, "two steps": inTwoSteps,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ordertest.NewSale(t)
+			id := s.Split(1, 4, 2)
+			s.Exec(`UPDATE coupons SET stock = 0`)
+			s.Exec(`UPDATE coupon_segments SET stock = 4`)
+			proxy, through := s.Proxied()
+			late, other := s.Instance(through, form), s.Instance()
+			held, refused := proxy.Hold("SET stock = stock + "), make(chan error, 1)
+			go func() {
+				_, err := late.Claim(t.Context(), usersOf(0, 2, 1)[0], id)
+				refused <- err
+			}()
+			check.Eventually(t, "a transfer is about to be made", held.Caught)
+			for _, user := range usersOf(1, 2, 4) {
+				ordertest.WantClaim(t, other, user, id, nil)
+			}
+			held.Deliver()
+			check.ErrorIs(t, <-refused, coupon.ErrSoldOut)
+			sold(s, id, 4)
+		})
+	}
 }
