@@ -31,3 +31,10 @@ func OccupyWorkers(c order.Committer) (release func()) {
 		g.startWorker()
 	}
 }
+
+// AtPool returns how many claims a committer without batches has, with a connection of the
+// pool or waiting for one.
+func AtPool(c order.Committer) int {
+	u := c.(*perClaim).slots.Usage()
+	return u.Running + u.Waiting
+}

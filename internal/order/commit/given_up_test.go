@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/lab/labtest"
@@ -12,6 +11,26 @@ import (
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
 )
+
+// A deadline is that of a context. It is over when the test says so, however slow the machine is.
+type deadline struct {
+	context.Context
+	over chan struct{}
+}
+
+func newDeadline(t *testing.T) deadline { return deadline{t.Context(), make(chan struct{})} }
+
+func (d deadline) pass()                 { close(d.over) }
+func (d deadline) Done() <-chan struct{} { return d.over }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
 
 // The server drops the statements of claims that have given up: otherwise they
 // would occupy its connections for as long as the row is locked.
@@ -66,12 +85,12 @@ func TestClaimsThatOnlyWaitedForABatchAreOverloaded(t *testing.T) {
 	s := ordertest.NewSale(t)
 	b := block(s, s.Instance(), s.Coupon(1, 100))
 	first := b.first(1)
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
+	d := newDeadline(t)
 	var results []<-chan error
 	for user := range int64(10) {
-		results = append(results, b.claim(ctx, user+2))
+		results = append(results, b.claim(d, user+2))
 	}
+	d.pass()
 	for _, result := range results {
 		if err := <-result; !errors.Is(err, admission.ErrOverloaded) || errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("a queued claim: %v, want it to be overloaded", err)
@@ -95,13 +114,13 @@ func TestClaimsThatOnlyWaitedForAConnectionAreOverloaded(t *testing.T) {
 			claims := s.Instance(ordertest.WithStrategy(strategy))
 			id := s.Coupon(1, 100)
 			unblock := s.Block(id)
-			// long enough for all to reach the pool, and less than a statement waits for a row lock
-			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
-			defer cancel()
+			d := newDeadline(t)
 			var results []<-chan error
 			for user := range int64(40) {
-				results = append(results, ordertest.Claim(ctx, claims, user+1, id))
+				results = append(results, ordertest.Claim(d, claims, user+1, id))
 			}
+			labtest.Eventually(t, "all are at the pool", func() bool { return commit.AtPool(claims.Committer) == 40 })
+			d.pass()
 			overloaded := 0
 			for _, result := range results {
 				switch err := <-result; {
