@@ -166,7 +166,7 @@ mutants: install ## break the service in one place after the other, and see a te
 	@deploy/install.sh locks tests
 	@go test -tags mutants -count=1 -timeout 120m -run '^Test(MutantsDie|WithoutADefectTheTestsPass)$$' -v .
 
-model: go ## check the models of lease, RedLock and claim with Spin, and that each of their clauses is needed
+model: go ## check the models of lease, RedLock, claim and transfer with Spin, and that each of their clauses is needed
 	@deploy/install.sh model
 	@MODEL=1 go test -count=1 -timeout 10m ./docs/model/
 
