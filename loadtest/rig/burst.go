@@ -2,7 +2,9 @@ package rig
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"example.com/flashsale/loadtest/stats"
@@ -37,6 +39,20 @@ const (
 	Lost        = "lost"
 	Unexpected  = "unexpected"
 )
+
+// VerdictOf returns the verdict of a reply with that status, and that code of a problem. Status 0
+// is no reply.
+func VerdictOf(status int, code string) string {
+	switch {
+	case status == http.StatusCreated:
+		return Accepted
+	case status == http.StatusServiceUnavailable:
+		return cmp.Or(code, Unavailable)
+	case status == 0 || status >= http.StatusInternalServerError:
+		return Lost
+	}
+	return cmp.Or(code, strconv.Itoa(status))
+}
 
 // Failed reports whether the outcome of the claim is unknown.
 func (c Claim) Failed() bool {

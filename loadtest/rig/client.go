@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,26 +18,40 @@ type Client struct {
 	Key  string // the Idempotency-Key of its requests; empty: none
 }
 
-// NewClient returns a client of the service at url, which has no trailing slash.
+// transport keeps the connections of as many goroutines as call the service at a time.
+var transport = &http.Transport{MaxIdleConnsPerHost: 4096}
+
+// NewClient returns a client of the service at url, which has no trailing slash. Many goroutines
+// may use it at a time.
 func NewClient(url string) Client {
-	return Client{URL: url, HTTP: &http.Client{Timeout: 30 * time.Second}}
+	return Client{URL: url, HTTP: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 }
 
 // Do sends body, if it is not nil, as JSON, with token as the bearer token, and
 // returns the reply's status and body. An error means that no complete reply
 // came.
 func (c Client) Do(ctx context.Context, method, path, token string, body any) (status int, reply []byte, err error) {
+	resp, reply, err := c.send(ctx, method, path, token, body)
+	if err != nil {
+		return 0, nil, err
+	}
+	return resp.StatusCode, reply, nil
+}
+
+func (c Client) send(
+	ctx context.Context, method, path, token string, body any,
+) (resp *http.Response, reply []byte, err error) {
 	var payload io.Reader = http.NoBody
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		payload = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, payload)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -47,29 +62,55 @@ func (c Client) Do(ctx context.Context, method, path, token string, body any) (s
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := c.HTTP.Do(req)
+	resp, err = c.HTTP.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	defer resp.Body.Close()
 	reply, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	return resp.StatusCode, reply, err
+	return resp, reply, err
 }
 
-// Ask is Do for a change, and returns the verdict on it: Accepted, the code of its refusal,
-// or Lost if its outcome is unknown.
+// Claim makes the claim of a user, a coupon and a number, and returns it with its reply.
+// The time of a new connection is part of the claim's.
+func (c Client) Claim(ctx context.Context, signer TokenSigner, one Claim) Claim {
+	path := fmt.Sprintf("/coupons/%d/orders", one.Coupon)
+	if one.Number > 1 {
+		path += fmt.Sprintf("?number=%d", one.Number)
+	}
+	token := signer.User(one.User)
+	one.Sent = time.Now()
+	resp, reply, err := c.send(ctx, http.MethodPost, path, token, nil)
+	if one.Received = time.Now(); err != nil {
+		one.Verdict = Lost
+		return one
+	}
+	one.Instance = resp.Header.Get("X-Instance")
+	one.Verdict, one.Order = readReply(resp.StatusCode, reply)
+	return one
+}
+
+// Ask is Do for a change, and returns the verdict on it, as on a claim.
 func (c Client) Ask(ctx context.Context, method, path, token string, body any) (verdict string) {
 	status, reply, err := c.Do(ctx, method, path, token, body)
-	var problem struct{ Code string }
 	switch {
-	case err != nil, status >= http.StatusInternalServerError:
+	case err != nil:
 		return Lost
 	case status == http.StatusOK:
 		return Accepted
-	case json.Unmarshal(reply, &problem) == nil && problem.Code != "":
-		return problem.Code
 	}
-	return Unexpected
+	verdict, _ = readReply(status, reply)
+	return verdict
+}
+
+// readReply returns the verdict of a reply, and the order that it names.
+func readReply(status int, reply []byte) (verdict, order string) {
+	var said struct {
+		ID, Code string
+		Order    string `json:"order_id"`
+	}
+	_ = json.Unmarshal(reply, &said) // what is no JSON says nothing
+	return VerdictOf(status, said.Code), cmp.Or(said.Order, said.ID)
 }
 
 // Call is Do for a reply that must have the status want. It decodes the reply
@@ -119,16 +160,4 @@ func (c Client) CreateCoupons(ctx context.Context, admin string, w Workload) ([]
 		ids[i] = created.ID
 	}
 	return ids, nil
-}
-
-// Accounts returns the service's own audit of coupons.
-func (c Client) Accounts(ctx context.Context, admin string, coupons []string) ([]Account, error) {
-	accounts := make([]Account, len(coupons))
-	for i, id := range coupons {
-		err := c.Call(ctx, http.MethodGet, "/coupons/"+id+"/audit", admin, nil, http.StatusOK, &accounts[i])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return accounts, nil
 }

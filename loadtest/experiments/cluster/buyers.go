@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/fault"
-	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 )
@@ -24,7 +23,7 @@ const (
 // tells its clients to.
 type buyers struct {
 	trial.History
-	client *generator.Client
+	client rig.Client
 	signer rig.TokenSigner
 	coupon int64
 	finite bool // the coupon may be sold out, which ends the sale
@@ -62,10 +61,8 @@ func (r *run) play(ctx context.Context, f *fleet, s trial.Schedule, all ...*buye
 	var loads []trial.Load
 	for _, b := range all {
 		b.signer = r.stack.Signer()
-		if b.client, err = generator.NewClient(f.Address(), replyLimit); err != nil {
-			return c, err
-		}
-		defer b.client.Close()
+		b.client = rig.NewClient("http://" + f.Address())
+		b.client.HTTP.Timeout = replyLimit
 		loads = append(loads, trial.Clients(buyerCount/len(all), func(ctx context.Context, _ int) {
 			for ctx.Err() == nil && !b.over.Load() {
 				b.buyFor(ctx, rig.UserID(int(b.users.Add(1))))

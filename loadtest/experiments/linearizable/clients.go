@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -15,21 +14,12 @@ import (
 // bounds the search.
 const clientsPerCoupon = 4
 
-// replyLimit is longer than any reply may take.
-const replyLimit = 30 * time.Second
-
 // A client sends operations to one address and records them. Its requests outlive
 // the context, so that the end of the run leaves no outcome open.
 type client struct {
-	claims  *generator.Client
-	api     rig.Client
+	rig.Client
 	signer  rig.TokenSigner
 	history *history
-}
-
-func newClient(address string, signer rig.TokenSigner, h *history) (client, error) {
-	claims, err := generator.NewClient(address, replyLimit)
-	return client{claims, rig.NewClient("http://" + address), signer, h}, err
 }
 
 // claimAlways claims until ctx ends: for new users, and in one of three claims for
@@ -65,7 +55,7 @@ func (c client) restockAlways(ctx context.Context, random *rand.Rand, coupon int
 }
 
 func (c client) claim(ctx context.Context, one rig.Claim) rig.Claim {
-	got := c.claims.Claim(context.WithoutCancel(ctx), c.signer, one)
+	got := c.Client.Claim(context.WithoutCancel(ctx), c.signer, one)
 	c.history.add(operation{Kind: claim, Claim: got})
 	return got
 }
@@ -88,7 +78,7 @@ func (c client) use(ctx context.Context, of rig.Claim, reference string) {
 // change sends o and records what it was told.
 func (c client) change(ctx context.Context, o operation, method, path, token string, body any) {
 	o.Sent = time.Now()
-	o.Verdict = c.api.Ask(context.WithoutCancel(ctx), method, path, token, body)
+	o.Verdict = c.Ask(context.WithoutCancel(ctx), method, path, token, body)
 	o.Received = time.Now()
 	c.history.add(o)
 }

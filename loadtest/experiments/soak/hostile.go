@@ -76,11 +76,7 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 		return h, err
 	}
 	m.coupons.add(coupon, false)
-	unlimited, err := newClient("nginx", control.Address())
-	if err != nil {
-		return h, err
-	}
-	defer unlimited.claims.Close()
+	unlimited := newClient("nginx", control.Address())
 	for range hostileAttempts {
 		h.Quiet, err = honestP99(ctx, m, m.nginx, coupon)
 		if err == nil {

@@ -76,10 +76,11 @@ func (m *market) call(
 	if id = m.Order(of); id == "" {
 		return "", false
 	}
-	switch verdict := c.api.Ask(ctx, method, "/orders/"+id+path, token, body); {
+	switch verdict := c.Ask(ctx, method, "/orders/"+id+path, token, body); {
 	case verdict == rig.Accepted:
 		return id, true
-	case verdict != rig.Lost && !slices.Contains(lateRefusals, verdict): // that which is lost may have been made
+	case (rig.Claim{Verdict: verdict}).Failed(): // it may have been made
+	case !slices.Contains(lateRefusals, verdict):
 		m.Violations.Add("%s of order %s, which its user was told of: %s", method+path, id, verdict)
 	}
 	return id, false

@@ -34,18 +34,17 @@ type market struct {
 // A client calls the service through nginx, or an instance directly.
 type client struct {
 	name, address string // host:port
-	api           rig.Client
-	claims        *generator.Client
+	rig.Client
 }
 
 // clientTimeout is longer than any reply may take, to see how long a late one
 // takes.
 const clientTimeout = 20 * time.Second
 
-func newClient(name, address string) (client, error) {
-	claims, err := generator.NewClient(address, clientTimeout)
-	api := rig.Client{URL: "http://" + address, HTTP: &http.Client{Timeout: clientTimeout}}
-	return client{name, address, api, claims}, err
+func newClient(name, address string) client {
+	c := client{name, address, rig.NewClient("http://" + address)}
+	c.HTTP.Timeout = clientTimeout
+	return c
 }
 
 // An instance of the service has a client that calls it without nginx.
@@ -78,7 +77,7 @@ func (m *market) claim(ctx context.Context, c client, user, coupon int64) rig.Cl
 // send sends one claim and records the reply. The claim's instance becomes the
 // name of the client.
 func (m *market) send(ctx context.Context, c client, one rig.Claim) rig.Claim {
-	got := c.claims.Claim(ctx, m.signer, one)
+	got := c.Claim(ctx, m.signer, one)
 	m.record(c, got)
 	return got
 }
@@ -109,7 +108,7 @@ func (m *market) newUser() int64 { return rig.UserID(users + 1<<20 + int(m.newUs
 // status want, because the service may be unavailable, or until ctx ends. It
 // returns the reply. All attempts make one change: they have one key.
 func (m *market) post(ctx context.Context, path string, body any, want int) []byte {
-	api := m.nginx.api
+	api := m.nginx.Client
 	api.Key = rand.Text()
 	for {
 		status, reply, err := api.Do(ctx, http.MethodPost, path, m.signer.Admin(), body)

@@ -100,10 +100,7 @@ func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *
 	a, b = &instance{Instance: first}, &instance{Instance: second}
 	a.lastUser.Store(m.newUser())
 	b.lastUser.Store(m.newUser())
-	var errs [3]error
-	a.client, errs[0] = newClient("instance a", a.Address)
-	b.client, errs[1] = newClient("instance b", b.Address)
-	m.nginx, errs[2] = newClient("nginx", pair.Address())
-	m.nginxPID = pair.Nginx.PID()
-	return m, a, b, errors.Join(errs[:]...)
+	a.client, b.client = newClient("instance a", a.Address), newClient("instance b", b.Address)
+	m.nginx, m.nginxPID = newClient("nginx", pair.Address()), pair.Nginx.PID()
+	return m, a, b, nil
 }
