@@ -52,7 +52,10 @@ func planFor(text []byte, t Target) ([]byte, error) {
 	variables := shop.Values{"user": "${user}", "token": "${token}", "coupon": "${coupon}",
 		"number": "${number}"}
 	claim, warmUp := t.Shop.Claim.With(variables), t.Shop.WarmUp.With(variables)
-	element := func(r shop.Request) string { return escape(base.Path+r.URL.With(nil)) + "</stringProp>" }
+	for _, v := range variables { // of a form
+		claim.Body = strings.ReplaceAll(claim.Body, url.QueryEscape(v), "${__urlencode("+v+")}")
+	}
+	element := func(r shop.Filled) string { return escape(base.Path+r.URL) + "</stringProp>" }
 	replacements := []string{
 		planPath, element(claim), planWarmUp, element(warmUp), planOrder, wholeBody,
 		planMethod, `<stringProp name="HTTPSampler.method">` + escape(claim.Method) + `</stringProp>` + rawBody(claim),
@@ -70,20 +73,20 @@ func planFor(text []byte, t Target) ([]byte, error) {
 }
 
 // rawBody returns the elements of a sampler that sends a body.
-func rawBody(r shop.Request) string {
-	if r.Body.Empty() {
+func rawBody(r shop.Filled) string {
+	if r.Body == "" {
 		return ""
 	}
 	return `<boolProp name="HTTPSampler.postBodyRaw">true</boolProp>
           <elementProp name="HTTPsampler.Arguments" elementType="Arguments"><collectionProp name="Arguments.arguments">
             <elementProp name="" elementType="HTTPArgument"><boolProp name="HTTPArgument.always_encode">false</boolProp>
-              <stringProp name="Argument.value">` + escape(r.Body.With(nil)) + `</stringProp>
+              <stringProp name="Argument.value">` + escape(r.Body) + `</stringProp>
               <stringProp name="Argument.metadata">=</stringProp></elementProp>
           </collectionProp></elementProp>`
 }
 
 // withHeaders replaces the header of the plan by those of r.
-func withHeaders(text []byte, r shop.Request) ([]byte, error) {
+func withHeaders(text []byte, r shop.Filled) ([]byte, error) {
 	before, rest, found := bytes.Cut(text, []byte(headersBegin))
 	_, after, closed := bytes.Cut(rest, []byte(headersEnd))
 	if !found || !closed {
@@ -93,7 +96,7 @@ func withHeaders(text []byte, r shop.Request) ([]byte, error) {
 	b.Write(before)
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		fmt.Fprintf(&b, `%s<stringProp name="Header.name">%s</stringProp><stringProp name="Header.value">%s</stringProp></elementProp>`,
-			headersBegin, escape(name), escape(r.Headers[name].With(nil)))
+			headersBegin, escape(name), escape(r.Headers[name]))
 	}
 	b.WriteString(headersEnd)
 	b.Write(after)

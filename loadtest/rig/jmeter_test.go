@@ -90,7 +90,7 @@ func TestEveryRoundHasItsLines(t *testing.T) {
 
 func TestPlanHasTheRequestsOfAShop(t *testing.T) {
 	t.Parallel()
-	s, err := shop.Parse([]byte(`
+	expectPlan(t, `
 url: http://h:1/base
 claim:
   method: PUT
@@ -99,7 +99,32 @@ claim:
   body: '{"user": {{user}}}'
 users: {token: t}
 reply: {accepted: {status: [201]}}
-`))
+`, map[string]int{
+		`<stringProp name="HTTPSampler.path">/base/buy?item=${coupon}&amp;user=${user}</stringProp>`: 1,
+		`<stringProp name="HTTPSampler.method">PUT</stringProp>`:                                     1,
+		`<stringProp name="Header.value">Bearer ${token}</stringProp>`:                               1,
+		`<stringProp name="Header.value">a&lt;b</stringProp>`:                                        1,
+		`{&#34;user&#34;: ${user}}</stringProp>`:                                                     1,
+		`testname="warm-up" enabled="false"`:                                                         1,
+		`/coupons/`:                                                                                  0,
+	})
+}
+
+func TestPlanEncodesTheValuesOfAForm(t *testing.T) {
+	t.Parallel()
+	expectPlan(t, `
+url: http://h:1
+claim: {url: /buy, form: {"the user": "{{user}}", item: "a b{{coupon}}"}}
+reply: {accepted: {status: [201]}}
+`, map[string]int{
+		`item=a+b${__urlencode(${coupon})}&amp;the+user=${__urlencode(${user})}</stringProp>`: 1,
+		`<stringProp name="Header.value">application/x-www-form-urlencoded</stringProp>`:      1,
+	})
+}
+
+func expectPlan(t *testing.T, file string, wanted map[string]int) {
+	t.Helper()
+	s, err := shop.Parse([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +136,7 @@ reply: {accepted: {status: [201]}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, n := range map[string]int{
-		`<stringProp name="HTTPSampler.path">/base/buy?item=${coupon}&amp;user=${user}</stringProp>`: 1,
-		`<stringProp name="HTTPSampler.method">PUT</stringProp>`:                                     1,
-		`<stringProp name="Header.value">Bearer ${token}</stringProp>`:                               1,
-		`<stringProp name="Header.value">a&lt;b</stringProp>`:                                        1,
-		`{&#34;user&#34;: ${user}}</stringProp>`:                                                     1,
-		`testname="warm-up" enabled="false"`:                                                         1,
-		`/coupons/`:                                                                                  0,
-	} {
+	for want, n := range wanted {
 		if got := strings.Count(string(plan), want); got != n {
 			t.Errorf("%d times, want %d: %s", got, n, want)
 		}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -21,31 +20,31 @@ type Request struct {
 	URL     Template            `yaml:"url" json:"url"`
 	Headers map[string]Template `yaml:"headers" json:"headers,omitempty"`
 	Body    Template            `yaml:"body" json:"body"`
-	Form    map[string]Template `yaml:"form" json:"-"` // the fields of a form, instead of a body
+	Form    map[string]Template `yaml:"form" json:"form,omitempty"` // the fields of a form, instead of a body
 }
 
 func (r Request) given() bool { return !r.URL.Empty() }
 
-// plain returns r with its form as a body.
-func (r Request) plain() Request {
-	if len(r.Form) == 0 {
-		return r
-	}
-	headers := map[string]Template{"Content-Type": NewTemplate("application/x-www-form-urlencoded")}
-	maps.Copy(headers, r.Headers)
-	r.Headers, r.Body, r.Form = headers, urlEncoded(r.Form), nil
-	return r
+// A Filled is a request with its values. What was a form is a body.
+type Filled struct {
+	Method, URL, Body string
+	Headers           map[string]string
 }
 
 // With returns the request with its values.
-func (r Request) With(v Values) Request {
-	r = r.plain()
-	filled := Request{Method: r.method(), URL: NewTemplate(r.URL.With(v)), Body: NewTemplate(r.Body.With(v))}
-	filled.Headers = map[string]Template{}
-	for name, value := range r.Headers {
-		filled.Headers[name] = NewTemplate(value.With(v))
+func (r Request) With(v Values) Filled {
+	f := Filled{Method: r.method(), URL: r.URL.With(v), Body: r.Body.With(v), Headers: map[string]string{}}
+	if len(r.Form) > 0 {
+		fields := url.Values{}
+		for name, value := range r.Form {
+			fields.Set(name, value.With(v))
+		}
+		f.Body, f.Headers["Content-Type"] = fields.Encode(), "application/x-www-form-urlencoded"
 	}
-	return filled
+	for name, value := range r.Headers {
+		f.Headers[name] = value.With(v)
+	}
+	return f
 }
 
 // templates returns all templates of r, by what they are.
@@ -68,18 +67,13 @@ func (r Request) method() string {
 }
 
 // Append appends the request to b as it is sent. base is the shop's URL.
-func (r Request) Append(b []byte, base *url.URL, v Values) []byte {
-	r = r.plain()
-	b = append(append(append(b, r.method()...), ' '), strings.TrimRight(base.EscapedPath(), "/")...)
-	b = r.URL.Append(b, v)
-	b = append(append(append(b, " HTTP/1.1\r\nHost: "...), base.Host...), "\r\n"...)
-	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		b = append(append(b, name...), ": "...)
-		b = append(r.Headers[name].Append(b, v), "\r\n"...)
+func (f Filled) Append(b []byte, base *url.URL) []byte {
+	path := strings.TrimRight(base.EscapedPath(), "/") + f.URL
+	b = fmt.Appendf(b, "%s %s HTTP/1.1\r\nHost: %s\r\n", f.Method, path, base.Host)
+	for _, name := range slices.Sorted(maps.Keys(f.Headers)) {
+		b = fmt.Appendf(b, "%s: %s\r\n", name, f.Headers[name])
 	}
-	body := r.Body.Append(nil, v)
-	b = strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10)
-	return append(append(b, "\r\n\r\n"...), body...)
+	return fmt.Appendf(b, "Content-Length: %d\r\n\r\n%s", len(f.Body), f.Body)
 }
 
 // maxReply bounds what is read of a reply.
@@ -96,17 +90,16 @@ var client = &http.Client{
 
 // do sends r by c.
 func (s *Shop) do(ctx context.Context, c *http.Client, r Request, v Values) (reply Reply, err error) {
-	r = r.plain()
-	address := r.URL.With(v)
-	if strings.HasPrefix(address, "/") {
-		address = strings.TrimRight(string(s.URL), "/") + address
+	f := r.With(v)
+	if strings.HasPrefix(f.URL, "/") {
+		f.URL = strings.TrimRight(string(s.URL), "/") + f.URL
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method(), address, strings.NewReader(r.Body.With(v)))
+	req, err := http.NewRequestWithContext(ctx, f.Method, f.URL, strings.NewReader(f.Body))
 	if err != nil {
 		return reply, err
 	}
-	for name, value := range r.Headers {
-		req.Header.Set(name, value.With(v))
+	for name, value := range f.Headers {
+		req.Header.Set(name, value)
 	}
 	resp, err := c.Do(req)
 	if err != nil {

@@ -150,18 +150,13 @@ func (s *Session) keep(step Step, r Reply) error {
 // user's orders it is for.
 func (s *Session) Append(b []byte, number int) []byte {
 	s.values["number"] = strconv.Itoa(number)
-	r := s.shop.Claim
-	if s.client == nil {
-		return r.Append(b, s.base, s.values)
-	}
-	r.Headers = maps.Clone(r.Headers)
-	if cookies := s.cookies(); cookies != "" {
-		if r.Headers == nil {
-			r.Headers = map[string]Template{}
+	f := s.shop.Claim.With(s.values)
+	if s.client != nil {
+		if cookies := s.cookies(); cookies != "" {
+			f.Headers["Cookie"] = cookies
 		}
-		r.Headers["Cookie"] = NewTemplate(cookies)
 	}
-	return r.Append(b, s.base, s.values)
+	return f.Append(b, s.base)
 }
 
 // cookies returns the header Cookie of the burst.

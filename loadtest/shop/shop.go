@@ -131,7 +131,7 @@ type Script struct {
 
 // Scripted returns how to claim, for a script.
 func (s *Shop) Scripted() Script {
-	script := Script{Claim: s.Claim.plain(), Reply: s.Reply}
+	script := Script{Claim: s.Claim, Reply: s.Reply}
 	if s.WarmUp.given() {
 		script.WarmUp = &s.WarmUp
 	}

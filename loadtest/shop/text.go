@@ -3,8 +3,6 @@ package shop
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -65,7 +63,6 @@ func wrong(node *yaml.Node, format string, args ...any) error {
 type Template struct {
 	literals []string // one more than there are names
 	names    []string
-	escape   func(string) string // of the values, if it is not nil
 }
 
 var placeholder = regexp.MustCompile(`\{\{\s*(\w*)\s*\}\}`)
@@ -96,31 +93,11 @@ type Values map[string]string
 func (t Template) Append(b []byte, v Values) []byte {
 	for i, literal := range t.literals {
 		b = append(b, literal...)
-		switch {
-		case i == len(t.names):
-		case t.escape != nil:
-			b = append(b, t.escape(v[t.names[i]])...)
-		default:
+		if i < len(t.names) {
 			b = append(b, v[t.names[i]]...)
 		}
 	}
 	return b
-}
-
-// urlEncoded returns the body that has the fields.
-func urlEncoded(fields map[string]Template) Template {
-	body := Template{escape: url.QueryEscape, literals: []string{""}}
-	separator := ""
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		field, last := fields[name], len(body.literals)-1
-		body.literals[last] += separator + url.QueryEscape(name) + "=" + url.QueryEscape(field.literals[0])
-		for i, value := range field.names {
-			body.names = append(body.names, value)
-			body.literals = append(body.literals, url.QueryEscape(field.literals[i+1]))
-		}
-		separator = "&"
-	}
-	return body
 }
 
 // With returns the text with its values.
@@ -131,7 +108,6 @@ func (t Template) Empty() bool { return len(t.names) == 0 && t.With(nil) == "" }
 
 // String returns the template as it is written.
 func (t Template) String() string {
-	t.escape = nil
 	own := Values{}
 	for _, name := range t.names {
 		own[name] = "{{" + name + "}}"

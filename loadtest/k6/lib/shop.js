@@ -13,11 +13,12 @@ export const flashsale = {
 const fill = (template, values) => template.replace(/\{\{\s*(\w+)\s*\}\}/g, (_, name) => values[name] ?? '');
 
 // send sends a request of a shop. It follows no redirect.
-export function send(base, { method, url, headers = {}, body }, values, name) {
-  const filled = Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, fill(value, values)]));
+export function send(base, { method, url, headers = {}, body, form }, values, name) {
+  const filled = (all) => Object.fromEntries(Object.entries(all).map(([key, value]) => [key, fill(value, values)]));
   const address = fill(url, values);
-  return http.request(method || (body ? 'POST' : 'GET'), address.startsWith('/') ? base + address : address,
-    body ? fill(body, values) : null, { headers: filled, redirects: 0, tags: { name }, timeout: '60s' });
+  const content = form ? filled(form) : body ? fill(body, values) : null; // k6 encodes a form
+  return http.request(method || (content ? 'POST' : 'GET'), address.startsWith('/') ? base + address : address,
+    content, { headers: filled(headers), redirects: 0, tags: { name }, timeout: '60s' });
 }
 
 // read says what a reply to a claim means: accepted, with the order's id, refused (or the code of the refusal), or unknown.

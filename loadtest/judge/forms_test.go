@@ -1,0 +1,71 @@
+package judge
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/shop"
+	"example.com/flashsale/loadtest/verdict"
+)
+
+// A formShop sells one thing to users whose names have to be encoded. Anything but its
+// three forms is an error.
+type formShop struct {
+	mu    sync.Mutex
+	stock int
+	users map[string]bool
+	other []string // what else was asked for
+}
+
+func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user, named := strings.CutPrefix(r.PostFormValue("the user"), "a&b=+")
+	switch {
+	case r.URL.Path == "/begin":
+		s.stock, _ = strconv.Atoi(r.PostFormValue("stock"))
+		s.users = map[string]bool{}
+	case r.URL.Path == "/totals":
+		n := len(s.users)
+		_ = json.NewEncoder(w).Encode(map[string]int{"stock": s.stock, "orders": n, "users": n})
+	case r.URL.Path != "/buy" || !named:
+		s.other = append(s.other, r.Method+" "+r.URL.Path)
+		w.WriteHeader(http.StatusInternalServerError)
+	case s.stock == 0 || s.users[user]:
+		w.WriteHeader(http.StatusConflict)
+	default:
+		s.stock--
+		s.users[user] = true
+		w.WriteHeader(http.StatusCreated)
+	}
+}
+
+// The fields of a form are encoded, and a shop without a coupon is asked for none.
+func TestShopWithFormsIsSentThem(t *testing.T) {
+	labtest.NeedInterop(t)
+	t.Chdir("../..") // where bin/k6 is
+	own := new(formShop)
+	server := httptest.NewServer(own)
+	t.Cleanup(server.Close)
+	s, err := shop.Parse([]byte(`
+url: ` + server.URL + `
+claim: {url: /buy, form: {"the user": "a&b=+{{user}}"}}
+reply: {accepted: {status: [201]}, refused: {status: [409]}}
+begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}}]}
+totals: {route: {url: /totals, stock: /stock, orders: /orders, users: /users}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdicts(t, judged(t, s, manyUsers, by("k6", rig.K6, rig.ManyUsers)), verdict.Held, verdict.Held)
+	if len(own.other) > 0 {
+		t.Errorf("the shop was asked for %s", own.other)
+	}
+}
