@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 )
 
 // Begin says how a sale begins: without orders, and with {{stock}} units. What is
@@ -27,7 +28,7 @@ type Sale struct {
 	Coupon  string
 	PerUser int // how many orders a user may have
 	admin   string
-	db      *sql.DB // nil without a DSN
+	db      *sqlx.DB // nil without a DSN
 }
 
 // Open connects to what the file names for counting.

@@ -2,12 +2,12 @@ package shop
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
 
-	_ "github.com/go-sql-driver/mysql" // sql.Open
+	_ "github.com/go-sql-driver/mysql" // sqlx.Connect
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/jmoiron/sqlx"
 	_ "modernc.org/sqlite"
 )
 
@@ -28,14 +28,11 @@ func (s *Shop) database() database {
 }
 
 // open returns nil if there is none.
-func (d database) open(ctx context.Context) (*sql.DB, error) {
+func (d database) open(ctx context.Context) (*sqlx.DB, error) {
 	if d.name == "" {
 		return nil, nil
 	}
-	db, err := sql.Open(d.driver, d.dsn)
-	if err == nil {
-		err = db.PingContext(ctx)
-	}
+	db, err := sqlx.ConnectContext(ctx, d.driver, d.dsn)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -94,7 +95,7 @@ func (s *Sale) number(ctx context.Context, query Template, n *Count) error {
 	}
 	text, args := s.bind(query, s.values())
 	n.Known = true
-	if err := s.db.QueryRowContext(ctx, text, args...).Scan(&n.N); err != nil {
+	if err := s.db.GetContext(ctx, &n.N, text, args...); err != nil {
 		return fmt.Errorf("%s: %w", query, err)
 	}
 	return nil
@@ -141,9 +142,14 @@ func (s *Sale) Missing(ctx context.Context, told []Told) (n int, known bool, err
 func (s *Sale) unmatched(
 	ctx context.Context, query Template, told []Told, key func(Told) string,
 ) (n int, err error) {
-	there, err := s.keys(ctx, query)
-	if err != nil {
+	var rows []string
+	text, args := s.bind(query, s.values())
+	if err := s.db.SelectContext(ctx, &rows, text, args...); err != nil {
 		return 0, fmt.Errorf("%s: %w", query, err)
+	}
+	there := map[string]int{}
+	for _, row := range rows {
+		there[row]++
 	}
 	for _, t := range told {
 		if there[key(t)] == 0 {
@@ -155,48 +161,29 @@ func (s *Sale) unmatched(
 	return n, nil
 }
 
-// keys returns how many rows of query have each key.
-func (s *Sale) keys(ctx context.Context, query Template) (there map[string]int, err error) {
-	text, args := s.bind(query, s.values())
-	rows, err := s.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	there = map[string]int{}
-	for rows.Next() {
-		var key string
-		if err := rows.Scan(&key); err != nil {
-			return nil, err
-		}
-		there[key]++
-	}
-	return there, rows.Err()
-}
-
-// notFound asks for each order.
-func (s *Sale) notFound(ctx context.Context, told []Told) (n int, err error) {
-	missing, seen := make([]bool, len(told)), map[string]bool{}
+// notFound asks for each order. One that another claim was told of too, or that has no id, is
+// missing.
+func (s *Sale) notFound(ctx context.Context, told []Told) (int, error) {
+	var missing atomic.Int64
+	seen := map[string]bool{"": true}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	for i, t := range told {
-		if t.Order == "" || seen[t.Order] { // the order of another claim, or of none
-			missing[i] = true
+	for _, t := range told {
+		if seen[t.Order] {
+			missing.Add(1)
 			continue
 		}
 		seen[t.Order] = true
-		group.Go(func() (err error) {
-			missing[i], err = s.absent(ctx, t)
+		group.Go(func() error {
+			absent, err := s.absent(ctx, t)
+			if absent {
+				missing.Add(1)
+			}
 			return err
 		})
 	}
-	err = group.Wait()
-	for _, one := range missing {
-		if one {
-			n++
-		}
-	}
-	return n, err
+	err := group.Wait()
+	return int(missing.Load()), err
 }
 
 func (s *Sale) absent(ctx context.Context, t Told) (bool, error) {
