@@ -98,3 +98,7 @@ func (c *checker) turns(prefix string, s Settings, w Workload) {
 func (s Settings) guardsOff() []string {
 	return slices.DeleteFunc(slices.Clone(guards), func(g string) bool { return slices.Contains(s.Guards, g) })
 }
+
+func sentence(en, zh string, args ...any) Sentence {
+	return Sentence{EN: fmt.Sprintf(en, args...), ZH: fmt.Sprintf(zh, args...)}
+}

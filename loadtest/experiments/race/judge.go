@@ -114,7 +114,7 @@ func promises(side Side, w Workload, c Counts) []Promise {
 	if s.Fault == noFault { // else claims may fail, as their users are told
 		lost += c.Unsold
 	}
-	met := tried && w.ClaimsPerUser > w.PerUser && c.Overlaps+c.Codes["claim_in_progress"]+c.found() > 0
+	met := tried && w.ClaimsPerUser > w.PerUser && c.Overlaps+c.Codes["claim_in_progress"]+c.Found() > 0
 	return []Promise{
 		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, tried && c.Orders >= c.InitialStock), c.Oversold},
 		{"one_each", verdict.Of(!s.keepsOneEach(), c.Duplicates > 0, met), c.Duplicates},
@@ -156,9 +156,9 @@ func (s Settings) served(w Workload) int {
 	return w.wanted()
 }
 
-// found returns how many claims found an order of an earlier one, or as many as their
+// Found returns how many claims found an order of an earlier one, or as many as their
 // user may have.
-func (c Counts) found() int { return c.Codes["already_claimed"] + c.Codes["limit_reached"] }
+func (c Counts) Found() int { return c.Codes["already_claimed"] + c.Codes["limit_reached"] }
 
 // excludes reports whether the lock is one of all instances, its server does not
 // forget it, and no holder can outlive its lease.
