@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -141,7 +140,7 @@ func (r Result) section(dir string) report.Section {
 	}
 	if len(r.Claims) > 0 {
 		s.Charts = []report.Chart{report.Claims{
-			Caption: "Each claim from sent to answered, in the lane of the instance that replied", Claims: r.lines(),
+			Caption: "Each claim from sent to answered, in the lane of the instance that replied", Claims: r.Claims, Most: maxLines,
 		}}
 	}
 	return s
@@ -149,16 +148,3 @@ func (r Result) section(dir string) report.Section {
 
 // maxLines is how many claims a chart has.
 const maxLines = 1000
-
-// lines returns the first claims as lines of a chart.
-func (r Result) lines() (lines []report.Claim) {
-	sent := slices.SortedStableFunc(slices.Values(r.Claims),
-		func(a, b rig.Claim) int { return a.Sent.Compare(b.Sent) })
-	for _, c := range sent[:min(len(sent), maxLines)] {
-		lines = append(lines, report.Claim{
-			Instance: c.Instance, Verdict: c.Verdict, Sent: rig.Milliseconds(c.Sent.Sub(sent[0].Sent)),
-			Answered: rig.Milliseconds(c.Received.Sub(sent[0].Sent)),
-		})
-	}
-	return lines
-}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -38,7 +39,12 @@ var everyChart = []Chart{
 	Curves{Caption: "waits", XName: "percentile", YName: "ms", LogY: true, Percentiles: true, Series: []Series{
 		Quantiles("waits", []time.Duration{time.Second, time.Millisecond, 2 * time.Millisecond}),
 	}},
-	Claims{"burst", []Claim{{"a", "accepted", 0, 3}, {"b", "sold_out", 1, 4}, {"<c>", "unexpected", 1, 1}}},
+	Claims{"burst", []rig.Claim{
+		{Instance: "a", Verdict: rig.Accepted, Sent: time.UnixMilli(0), Received: time.UnixMilli(3)},
+		{Instance: "b", Verdict: "sold_out", Sent: time.UnixMilli(1), Received: time.UnixMilli(4)},
+		{Instance: "<c>", Verdict: rig.Unexpected, Sent: time.UnixMilli(1), Received: time.UnixMilli(1)},
+		{Instance: "d", Verdict: "sold_out", Sent: time.UnixMilli(2), Received: time.UnixMilli(4)},
+	}, 3},
 	Grid{"heat map", []string{"a lock"}, []string{"a & b", "c"}, [][]GridCell{{
 		{Shade: Bad, Text: "T", Title: "two at once", Link: "section"}, {Shade: Absent, Title: "does not <apply>"},
 	}}},

@@ -1,26 +1,22 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"example.com/flashsale/loadtest/rig"
 )
 
 // Claims draws each claim of a burst as a line from sent to answered, in the
-// lane of the instance that replied, in the order of sending.
+// lane of the instance that replied, in the order of sending: those that were sent first.
 type Claims struct {
 	Caption string
-	Claims  []Claim
-}
-
-// A Claim is one line. Times are milliseconds since the first claim was sent.
-type Claim struct {
-	Instance       string
-	Verdict        string
-	Sent, Answered float64
+	Claims  []rig.Claim
+	Most    int // that are drawn
 }
 
 func (l Claims) caption() string { return l.Caption }
@@ -29,6 +25,9 @@ const lanePadding = 10.0
 
 func (l Claims) svg() (template.HTML, Table) {
 	verdicts := map[string]int{}
+	bySending := func(a, b rig.Claim) int { return a.Sent.Compare(b.Sent) }
+	claims := slices.SortedStableFunc(slices.Values(l.Claims), bySending)
+	l.Claims = claims[:min(len(claims), l.Most)]
 	for _, claim := range l.Claims {
 		verdicts[claim.Verdict]++
 	}
@@ -44,14 +43,15 @@ func (l Claims) draw(width float64, verdicts map[string]int) template.HTML {
 	c := &canvas{width: width}
 	c.legend(verdicts)
 	x := scale{from: 90, to: width - 10}
-	lanes := map[string][]Claim{}
+	lanes := map[string][]rig.Claim{}
+	since := func(t time.Time) float64 { return rig.Milliseconds(t.Sub(l.Claims[0].Sent)) }
 	for _, claim := range l.Claims {
-		x.high = max(x.high, claim.Answered)
+		x.high = max(x.high, since(claim.Received))
 		lanes[claim.Instance] = append(lanes[claim.Instance], claim)
 	}
 	top := Number(c.height)
 	for _, instance := range slices.Sorted(maps.Keys(lanes)) {
-		c.lane(instance, lanes[instance], x)
+		c.lane(instance, lanes[instance], func(t time.Time) float64 { return x.at(since(t)) })
 	}
 	c.xAxis(x, top, "ms since the first claim was sent")
 	return c.drawing(fmt.Sprintf("%s: %d claims", l.Caption, len(l.Claims)))
@@ -71,8 +71,8 @@ func (c *canvas) legend(verdicts map[string]int) {
 	c.height = y + 20
 }
 
-func (c *canvas) lane(instance string, claims []Claim, x scale) {
-	slices.SortStableFunc(claims, func(a, b Claim) int { return cmp.Compare(a.Sent, b.Sent) })
+// lane draws the claims of an instance, at the place of each time.
+func (c *canvas) lane(instance string, claims []rig.Claim, at func(time.Time) float64) {
 	step := min(4, max(0.25, 150/float64(len(claims))))
 	height := step*float64(len(claims)) + 2*lanePadding
 	c.addBehind(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, c.width-100, height)
@@ -82,8 +82,8 @@ func (c *canvas) lane(instance string, claims []Claim, x scale) {
 		if paths[claim.Verdict] == nil {
 			paths[claim.Verdict] = &strings.Builder{}
 		}
-		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", x.at(claim.Sent), c.height+lanePadding+step*float64(i),
-			max(x.at(claim.Answered), x.at(claim.Sent)+0.6))
+		fmt.Fprintf(paths[claim.Verdict], "M%.1f %.1fH%.1f", at(claim.Sent), c.height+lanePadding+step*float64(i),
+			max(at(claim.Received), at(claim.Sent)+0.6))
 	}
 	for _, verdict := range slices.Backward(slices.Sorted(maps.Keys(paths))) { // "accepted" is last, and on top
 		c.add(`<path class="line %s" d="%s"><title>%s</title></path>`, escape(verdict), paths[verdict],

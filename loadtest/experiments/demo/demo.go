@@ -9,12 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // Run runs all experiments with k6, prints a table and writes
@@ -33,50 +34,31 @@ func RunJMeter(ctx context.Context) error {
 	return prove(ctx, "jmeter", rig.JMeter, some)
 }
 
-// attempts bounds how often a row is repeated that was lucky or void. That two
-// transactions overlap is likely, not certain. One break proves the point.
-const attempts = 5
-
+// prove runs experiments, each again while it proves nothing. One that cannot run ends the
+// command without a proof.
 func prove(ctx context.Context, name string, generate rig.Generator, experiments []Experiment) error {
 	out, err := rig.EmptyDir("out", name)
 	if err != nil {
 		return err
 	}
 	return rig.With(func(s *rig.Stack) error {
-		results, err := runAll(ctx, s, out, generate, experiments)
+		var results []*Result
+		for i, e := range experiments {
+			results = append(results, &Result{Experiment: e, number: i + 1, stack: s, generate: generate,
+				dir: filepath.Join(out, fmt.Sprintf("%02d", i+1))})
+		}
+		results, err := trial.Run(ctx, results...)
+		fmt.Println()
+		Table(results).Print()
 		if err != nil {
 			return err
 		}
-		fmt.Println()
-		Table(results).Print()
 		return conclude(ctx, s, name, results)
 	})
 }
 
-func runAll(
-	ctx context.Context, s *rig.Stack, out string, generate rig.Generator, experiments []Experiment,
-) ([]Result, error) {
-	steps := rig.NewSteps(len(experiments))
-	var results []Result
-	for i, e := range experiments {
-		steps.Next("%s, lock %s, guards off: %s", e.Title(), e.lockTitle(), e.guardsOffTitle())
-		dir := filepath.Join(out, fmt.Sprintf("%02d", i+1))
-		r := Result{Experiment: e}
-		r.run(ctx, s, dir, generate)
-		for n := 1; n < attempts && r.provesNothing(); n++ {
-			fmt.Fprintf(os.Stderr, "         %s: again\n", strings.Join(r.Reasons(), "; "))
-			r.run(ctx, s, dir, generate)
-		}
-		if ctx.Err() != nil {
-			return nil, errors.Join(errors.New("interrupted"), context.Cause(ctx))
-		}
-		results = append(results, r)
-	}
-	return results, nil
-}
-
 // conclude writes the proof and the report to out/name.
-func conclude(ctx context.Context, s *rig.Stack, name string, results []Result) error {
+func conclude(ctx context.Context, s *rig.Stack, name string, results []*Result) error {
 	p, err := newProof(ctx, s, results)
 	if err != nil {
 		return err
@@ -86,22 +68,26 @@ func conclude(ctx context.Context, s *rig.Stack, name string, results []Result) 
 		return err
 	}
 	fmt.Printf("\n%s: pass %v\n", file, p.Pass)
-	if err := WriteReport(name, "The promises of the sale",
-		"to two instances behind nginx, and checked in the database", p.Environment, results); err != nil {
+	if err := writeReport(name, p.Environment, results); err != nil {
 		return err
 	}
 	return rig.Proven(p.Pass)
 }
 
-// run runs the experiment on a sale of its own, and replaces what r has measured.
-func (r *Result) run(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) {
-	*r = Result{Experiment: r.Experiment}
-	if _, r.Failure = rig.EmptyDir(dir); r.Failure == nil {
-		r.Failure = r.execute(ctx, s, dir, generate)
-	}
+func (r *Result) String() string {
+	return fmt.Sprintf("%s, lock %s, guards off: %s", r.Title(), r.lockTitle(), r.guardsOffTitle())
 }
 
-func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate rig.Generator) (err error) {
+// Run runs the experiment on a sale of its own.
+func (r *Result) Run(ctx context.Context) (verdict.Verdict, error) {
+	_, err := rig.EmptyDir(r.dir)
+	if err == nil {
+		err = r.execute(ctx, r.stack)
+	}
+	return r.Verdict(), err
+}
+
+func (r *Result) execute(ctx context.Context, s *rig.Stack) (err error) {
 	settings := rig.LabSettings(r.Lock, r.Scope, r.Commit, r.GuardsOff...)
 	if r.Returned {
 		settings = append(settings, "CLAIM_PAUSE=600ms") // a return refunds under its lock
@@ -119,6 +105,7 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 		return err
 	}
 	defer func() { err = errors.Join(err, pair.Stop()) }()
+	generate := r.generate
 	if r.LateReleases {
 		generate = withLateReleases(sale, generate)
 	}
@@ -126,7 +113,7 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack, dir string, generate
 	if r.Script == rig.Retried.Script {
 		generate = withRepliesCut(generate)
 	}
-	if r.Burst, err = send(ctx, dir, t, generate, r.Workload); err != nil {
+	if r.Burst, err = send(ctx, r.dir, t, generate, r.Workload); err != nil {
 		return err
 	}
 	w := r.Workload

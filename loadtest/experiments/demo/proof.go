@@ -38,7 +38,7 @@ type Record struct {
 	Pass        bool            `json:"pass"`
 }
 
-func newProof(ctx context.Context, s *rig.Stack, results []Result) (Proof, error) {
+func newProof(ctx context.Context, s *rig.Stack, results []*Result) (Proof, error) {
 	e, err := s.Environment(ctx)
 	p := Proof{Environment: e, Pass: verdict.AllPass(verdicts(results))}
 	for _, r := range results {
@@ -47,7 +47,7 @@ func newProof(ctx context.Context, s *rig.Stack, results []Result) (Proof, error
 	return p, err
 }
 
-func (r Result) record() Record {
+func (r *Result) record() Record {
 	return Record{
 		Name: r.name(), Workload: r.Script,
 		Requests: r.Requests(), Users: r.Users, Stock: r.Stock,
@@ -59,7 +59,7 @@ func (r Result) record() Record {
 }
 
 // name returns a name that no other run of the proof has.
-func (r Result) name() string {
+func (r *Result) name() string {
 	s := r.Script + "/" + r.Lock
 	if r.Lock == "redis" {
 		s += "-per-" + r.Scope

@@ -8,41 +8,30 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/verdict"
 )
 
-// A numbered is a result with its row's number.
-type numbered struct {
-	Result
-	n int
+func promiseColumn(p Promise, name string) report.Column[*Result] {
+	return report.Detail(name, func(r *Result) string { return r.promise(p) })
 }
 
-func promiseColumn(p Promise, name string) report.Column[numbered] {
-	return report.Detail(name, func(r numbered) string { return r.promise(p) })
-}
-
-var columns = report.Columns[numbered]{
-	report.Main("#", func(r numbered) int { return r.n }),
-	report.Main("claims at once", func(r numbered) string { return r.Title() }),
-	report.Main("lock", func(r numbered) string { return r.lockTitle() }),
-	report.Main("guards off", func(r numbered) string { return r.guardsOffTitle() }),
-	report.Detail("201s", func(r numbered) int { return len(r.Acknowledged()) }),
-	report.Main("orders", func(r numbered) string { return r.sold() }),
+var columns = report.Columns[*Result]{
+	report.Main("#", func(r *Result) int { return r.number }),
+	report.Main("claims at once", func(r *Result) string { return r.Title() }),
+	report.Main("lock", func(r *Result) string { return r.lockTitle() }),
+	report.Main("guards off", func(r *Result) string { return r.guardsOffTitle() }),
+	report.Detail("201s", func(r *Result) int { return len(r.Acknowledged()) }),
+	report.Main("orders", (*Result).sold),
 	promiseColumn(Stock, "I1 stock"), promiseColumn(OneEach, "I2 one each"), promiseColumn(AllSold, "I3 all sold"),
-	report.Detail("in flight", func(r numbered) int { return r.Contenders(r.BurstSize()) }),
-	report.Detail("p50", func(r numbered) string { return milliseconds(r.Latency(0.5)) }),
-	report.Detail("p99", func(r numbered) string { return milliseconds(r.Latency(0.99)) }),
-	report.Main("verdict", func(r numbered) verdict.Verdict { return r.Verdict() }),
+	report.Detail("in flight", func(r *Result) int { return r.Contenders(r.BurstSize()) }),
+	report.Detail("p50", func(r *Result) string { return milliseconds(r.Latency(0.5)) }),
+	report.Detail("p99", func(r *Result) string { return milliseconds(r.Latency(0.99)) }),
+	report.Main("verdict", (*Result).Verdict),
 }
 
 // Table returns the results: what each experiment did, whether each promise held, the
 // verdict, and the reasons of a verdict that fails the demo.
-func Table(results []Result) report.Table {
-	var rows []numbered
-	for i, r := range results {
-		rows = append(rows, numbered{r, i + 1})
-	}
-	return columns.Table(rows, func(r numbered) (notes []string) {
+func Table(results []*Result) report.Table {
+	return columns.Table(results, func(r *Result) (notes []string) {
 		for _, reason := range r.Reasons() {
 			notes = append(notes, fmt.Sprintf("%s: %s", r.Verdict(), reason))
 		}
@@ -67,10 +56,7 @@ func (e Experiment) guardsOffTitle() string {
 	return strings.Join(e.GuardsOff, ", ")
 }
 
-func (r Result) promise(p Promise) string {
-	if r.Failure != nil {
-		return "?"
-	}
+func (r *Result) promise(p Promise) string {
 	if damage := r.damage(p); damage != "" {
 		return damage
 	}
@@ -78,7 +64,7 @@ func (r Result) promise(p Promise) string {
 }
 
 // sold is how many orders count, and how many units are in stock that nobody put there.
-func (r Result) sold() string {
+func (r *Result) sold() string {
 	if r.Surplus > 0 {
 		return fmt.Sprintf("%d, %d surplus", r.Orders, r.Surplus)
 	}
@@ -86,7 +72,7 @@ func (r Result) sold() string {
 }
 
 // replies counts the refusals by code and the replies by instance.
-func (r Result) replies() string {
+func (r *Result) replies() string {
 	parts := []string{"commit " + r.Commit, "last claim sent after " + milliseconds(r.Skew())}
 	verdicts, instances := r.Verdicts(), r.Instances()
 	for _, code := range rig.Refusals {

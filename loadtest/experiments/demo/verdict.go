@@ -12,13 +12,15 @@ type Result struct {
 	Experiment
 	rig.Totals
 	rig.Burst
-	// the service is not the rig's own: its totals are the service's own, and its instances may have any name
-	Remote  bool
-	Failure error // why the experiment did not finish
+
+	number   int // of its row
+	stack    *rig.Stack
+	generate rig.Generator
+	dir      string // of the load generator's files
 }
 
 // damage describes how p is broken, or is empty if p held.
-func (r Result) damage(p Promise) string {
+func (r *Result) damage(p Promise) string {
 	switch {
 	case p == Stock && r.Oversold > 0:
 		return fmt.Sprintf("%d oversold", r.Oversold)
@@ -40,40 +42,29 @@ func (r Result) damage(p Promise) string {
 
 // Verdict says what r has shown. Harm proves a control whatever its load was; that
 // nothing was harmed proves something only if the load was as it has to be.
-func (r Result) Verdict() verdict.Verdict {
-	switch {
-	case r.Failure != nil:
-		return verdict.Void
-	case len(r.harms()) > 0:
+func (r *Result) Verdict() verdict.Verdict {
+	if len(r.harms()) > 0 {
 		return verdict.Wrong
 	}
 	control := len(r.Breaks) > 0
 	return verdict.Of(control, control && len(r.unbroken()) == 0, len(r.loadFaults()) == 0)
 }
 
-// provesNothing reports whether r finished and is to be repeated.
-func (r Result) provesNothing() bool {
-	return r.Failure == nil && (r.Verdict() == verdict.Lucky || r.Verdict() == verdict.Void)
-}
-
 // Reasons says why r did not come out as it must.
-func (r Result) Reasons() (reasons []string) {
+func (r *Result) Reasons() (reasons []string) {
 	switch r.Verdict() {
 	case verdict.Wrong:
 		return r.harms()
 	case verdict.Lucky:
 		return r.unbroken()
 	case verdict.Void:
-		if r.Failure != nil {
-			return []string{"did not finish: " + r.Failure.Error()}
-		}
 		return r.loadFaults()
 	}
 	return nil
 }
 
 // harms returns what went wrong that must not.
-func (r Result) harms() (harms []string) {
+func (r *Result) harms() (harms []string) {
 	for _, p := range promises {
 		if damage := r.damage(p); damage != "" && !r.breaks(p) {
 			harms = append(harms, fmt.Sprintf("%s had to hold: %s", p, damage))
@@ -86,7 +77,7 @@ func (r Result) harms() (harms []string) {
 }
 
 // unbroken returns the promises that had to break and did not.
-func (r Result) unbroken() (held []string) {
+func (r *Result) unbroken() (held []string) {
 	for _, p := range r.Breaks {
 		if r.damage(p) == "" {
 			held = append(held, fmt.Sprintf("%s had to break and did not, although %d claims met",
@@ -102,7 +93,7 @@ func (r Result) unbroken() (held []string) {
 const minContenders = 16
 
 // loadFaults returns the reasons to distrust the load itself.
-func (r Result) loadFaults() (faults []string) {
+func (r *Result) loadFaults() (faults []string) {
 	if got, want := len(r.Claims), r.Requests(); got != want {
 		faults = append(faults, fmt.Sprintf("%d of %d claims were sent", got, want))
 	}
@@ -113,14 +104,14 @@ func (r Result) loadFaults() (faults []string) {
 	}
 	instances := r.Instances()
 	for _, name := range []string{"a", "b"} {
-		if !r.Remote && instances[name] == 0 {
+		if instances[name] == 0 {
 			faults = append(faults, fmt.Sprintf("instance %s replied to no claim", name))
 		}
 	}
 	return faults
 }
 
-func verdicts(results []Result) (all []verdict.Verdict) {
+func verdicts(results []*Result) (all []verdict.Verdict) {
 	for _, r := range results {
 		all = append(all, r.Verdict())
 	}
