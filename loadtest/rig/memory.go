@@ -11,29 +11,21 @@ import (
 	"time"
 )
 
-// SampleMemory samples the resident memory of processes every 100 ms. Calling
-// stop ends that and returns the highest sample of any in MB.
+// SampleMemory samples the resident memory of processes, each with its children, every
+// 100 ms. Calling stop ends that and returns the highest sample of any in MB, and the error
+// of the last samples.
 func SampleMemory(pids ...int) (stop func() (float64, error)) {
-	return samplePeak(func() (most float64, err error) {
-		for _, pid := range pids {
-			mb, memoryErr := residentMB(pid)
-			most, err = max(most, mb), errors.Join(err, memoryErr)
-		}
-		return most, err
-	})
-}
-
-// samplePeak calls sample every 100 ms. Calling stop ends that and returns the
-// highest result, and the error of the last call.
-func samplePeak(sample func() (float64, error)) (stop func() (float64, error)) {
 	peak, done, ended := 0.0, make(chan struct{}), make(chan error)
 	go func() {
 		for {
-			mb, err := sample()
-			peak = max(peak, mb)
+			var errs []error
+			for _, pid := range pids {
+				mb, err := memoryOf(pid)
+				peak, errs = max(peak, mb), append(errs, err)
+			}
 			select {
 			case <-done:
-				ended <- err
+				ended <- errors.Join(errs...)
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
@@ -46,15 +38,13 @@ func samplePeak(sample func() (float64, error)) (stop func() (float64, error)) {
 	}
 }
 
-// SampleSum is SampleMemory of a server and its workers together.
-func SampleSum(pid int) (stop func() (float64, error)) {
-	return samplePeak(func() (sum float64, err error) {
-		for _, p := range append(Children(pid), pid) {
-			mb, memoryErr := residentMB(p)
-			sum, err = sum+mb, errors.Join(err, memoryErr)
-		}
-		return sum, err
-	})
+// memoryOf returns the memory of a process and its children.
+func memoryOf(pid int) (sum float64, err error) {
+	for _, p := range append(Children(pid), pid) {
+		mb, memoryErr := residentMB(p)
+		sum, err = sum+mb, errors.Join(err, memoryErr)
+	}
+	return sum, err
 }
 
 // Children returns the processes that pid has started: none where the system does
