@@ -1,13 +1,12 @@
 package race
 
 import (
+	"bytes"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -71,48 +70,22 @@ func readSources(root string) (map[function]*Source, error) {
 	return sources, nil
 }
 
-// read returns the lines of the function in the repository at root, with its
-// comment.
+// read returns the lines of the function in the repository at root, with its comment. They
+// are formatted, so that the function ends with the first line that is a closing brace.
 func (f function) read(root string) (*Source, error) {
-	path := filepath.Join(root, filepath.FromSlash(f.file))
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.file)))
 	if err != nil {
 		return nil, err
 	}
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
+	name, receiver := f.name, ""
+	if of, method, found := strings.Cut(f.name, "."); found {
+		name, receiver = method, `\((\w+ )?\*?`+of+`\) `
 	}
-	for _, d := range file.Decls {
-		if decl, ok := d.(*ast.FuncDecl); ok && functionName(decl) == f.name {
-			return f.source(files, decl, string(text)), nil
-		}
+	at := regexp.MustCompile(`(?m)^(//.*\n)*func ` + receiver + name + `\((?s:.*?)\n}$`).FindIndex(text)
+	if at == nil {
+		return nil, fmt.Errorf("%s has no function %s", f.file, f.name)
 	}
-	return nil, fmt.Errorf("%s has no function %s", f.file, f.name)
-}
-
-func (f function) source(files *token.FileSet, decl *ast.FuncDecl, text string) *Source {
-	begin := decl.Pos()
-	if decl.Doc != nil {
-		begin = decl.Doc.Pos()
-	}
-	from, to := files.Position(begin).Line, files.Position(decl.End()).Line
-	lines := strings.Split(text, "\n")[from-1 : to]
-	return &Source{File: f.file, Func: f.name, From: from, To: to, Text: strings.Join(lines, "\n")}
-}
-
-// functionName returns Name, or Type.Name of a method.
-func functionName(decl *ast.FuncDecl) string {
-	if decl.Recv == nil {
-		return decl.Name.Name
-	}
-	receiver := decl.Recv.List[0].Type
-	if pointer, ok := receiver.(*ast.StarExpr); ok {
-		receiver = pointer.X
-	}
-	if t, ok := receiver.(*ast.Ident); ok {
-		return t.Name + "." + decl.Name.Name
-	}
-	return decl.Name.Name
+	from := 1 + bytes.Count(text[:at[0]], []byte("\n"))
+	lines := string(text[at[0]:at[1]])
+	return &Source{File: f.file, Func: f.name, From: from, To: from + strings.Count(lines, "\n"), Text: lines}, nil
 }
