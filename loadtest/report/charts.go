@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 )
 
 func escape(s string) string { return template.HTMLEscapeString(s) }
@@ -82,12 +81,10 @@ func (b Bars) left() (x float64) {
 	return min(x, labelLimit)
 }
 
-// Curves draws up to four series over a common axis. NaN interrupts a curve.
+// Curves draws up to four series over a common axis.
 type Curves struct {
 	Caption      string
 	XName, YName string
-	LogX, LogY   bool
-	Percentiles  bool // on the x axis, below 100: the tail has the most room
 	Series       []Series
 	Marks        []Span // shaded over the whole height, on the x axis
 }
@@ -124,44 +121,26 @@ func (l Curves) svg() (template.HTML, Table) {
 	c.xAxis(x, "24", l.XName)
 	c.add(`<text class="unit" x="8" y="14">%s</text>`, escape(l.YName))
 	for i, s := range l.Series {
-		c.add(`<path class="curve c%d" d="%s"><title>%s</title></path>`, i, l.path(s.Points, x, y), escape(s.Name))
+		c.add(`<path class="curve c%d" d="%s"><title>%s</title></path>`, i, path(s.Points, x, y), escape(s.Name))
 	}
 	return c.drawing(l.Caption), l.table()
 }
 
 func (l Curves) scales() (x, y scale) {
-	x = scale{low: math.Inf(1), high: math.Inf(-1), from: 70, to: width - 10, log: l.LogX,
-		tail: l.Percentiles}
-	y = scale{low: math.Inf(1), high: math.Inf(-1), from: curvesHeight, to: 28, log: l.LogY}
+	x, y = scale{low: math.Inf(1), from: 70, to: width - 10}, scale{from: curvesHeight, to: 28}
 	for _, s := range l.Series {
 		for _, p := range s.Points {
-			if l.drawable(p) {
-				x.low, x.high = min(x.low, p.X), max(x.high, p.X)
-				y.low, y.high = min(y.low, p.Y), max(y.high, p.Y)
-			}
+			x.low, x.high = min(x.low, p.X), max(x.high, p.X)
+			y.low, y.high = min(y.low, p.Y), max(y.high, p.Y)
 		}
 	}
-	if !l.LogY {
-		y.low = min(0, y.low)
-	}
-	if x.low > x.high { // nothing to draw
-		x, y = scale{low: 1, high: 1, from: x.from, to: x.to}, scale{low: 1, high: 1, from: y.from, to: y.to}
-	}
+	x.low = min(x.low, x.high) // nothing to draw
 	return x, y
 }
 
-// drawable reports whether p has a place on the axes.
-func (l Curves) drawable(p Point) bool {
-	return !math.IsNaN(p.Y) && (!l.LogX || p.X > 0) && (!l.LogY || p.Y > 0)
-}
-
-func (l Curves) path(points []Point, x, y scale) string {
+func path(points []Point, x, y scale) string {
 	d, command := "", "M"
 	for _, p := range points {
-		if !l.drawable(p) {
-			command = "M"
-			continue
-		}
 		d += fmt.Sprintf("%s%.1f %.1f", command, x.at(p.X), y.at(p.Y))
 		command = "L"
 	}
@@ -186,27 +165,8 @@ func (l Curves) table() Table {
 	}
 	for i, x := range slices.Sorted(maps.Keys(rows)) {
 		if i%(1+len(rows)/maxRows) == 0 {
-			t.Rows = append(t.Rows, append([]string{scale{tail: l.Percentiles}.label(x)}, rows[x]...))
+			t.Rows = append(t.Rows, append([]string{Number(x)}, rows[x]...))
 		}
 	}
 	return t
-}
-
-// Quantiles returns the distribution of samples as a curve over percentiles: the
-// time in milliseconds under which each share of them lies. The last point is the
-// longest, at the percentile that only it exceeds.
-func Quantiles(name string, samples []time.Duration) Series {
-	s := Series{Name: name}
-	ordered := slices.Sorted(slices.Values(samples))
-	n := float64(len(ordered))
-	const perDecade = 40
-	for i := 0; n > 0; i++ {
-		above := max(1, math.Round(n*math.Pow(10, -float64(i)/perDecade)))
-		ms := float64(ordered[int(n-above)]) / float64(time.Millisecond)
-		s.Points = append(s.Points, Point{math.Round(1e6*(100-100*above/n)) / 1e6, ms})
-		if above == 1 {
-			break
-		}
-	}
-	return s
 }

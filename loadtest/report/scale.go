@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,48 +21,17 @@ func textWidth(s string) float64 { return 7 * float64(utf8.RuneCountInString(s))
 type scale struct {
 	low, high float64 // values
 	from, to  float64 // coordinates
-	log       bool
-	tail      bool // percentiles: 90, 99, 99.9 and so on are equally far from each other
 }
 
 func (s scale) at(v float64) float64 {
-	low, high := s.low, s.high
-	switch {
-	case s.log:
-		low, high, v = math.Log10(low), math.Log10(high), math.Log10(max(v, s.low))
-	case s.tail:
-		low, high, v = nines(low), nines(high), nines(min(v, s.high))
-	}
-	if high == low {
+	if s.high == s.low {
 		return s.from
 	}
-	return s.from + (v-low)/(high-low)*(s.to-s.from)
+	return s.from + (v-s.low)/(s.high-s.low)*(s.to-s.from)
 }
 
-// nines returns 1 for the percentile 90, 2 for 99, 3 for 99.9 and so on.
-func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
-
-// label formats a tick.
-func (s scale) label(v float64) string {
-	if s.tail {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return Number(v)
-}
-
-// ticks returns round values from low to high: four to nine, the powers of ten, or
-// the percentiles that a tail is read by.
+// ticks returns round values from low to high, four to nine.
 func (s scale) ticks() (all []float64) {
-	if s.tail {
-		return slices.DeleteFunc([]float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999},
-			func(v float64) bool { return v > s.high })
-	}
-	if s.log {
-		for v := math.Pow(10, math.Ceil(math.Log10(s.low))); v <= s.high*1.0001; v *= 10 {
-			all = append(all, v)
-		}
-		return all
-	}
 	step := roundStep((s.high - s.low) / 6)
 	if step == 0 {
 		return []float64{s.low}
@@ -128,7 +96,7 @@ func (c *canvas) xAxis(s scale, top, unit string) {
 	for _, v := range s.ticks() {
 		x := s.at(v)
 		c.addBehind(`<line class="grid" x1="%.1f" x2="%.1f" y1="%s" y2="%.1f"/>`, x, x, top, c.height)
-		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, s.label(v))
+		c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, c.height+15, Number(v))
 	}
 	c.add(`<text class="unit" x="%.1f" y="%.1f" text-anchor="end">%s</text>`, s.to, c.height+30, escape(unit))
 	c.height += 34

@@ -2,10 +2,11 @@ package soak
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -27,11 +28,8 @@ func (r Report) conclude() error {
 			{Title: "Replies", Text: hostile, Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)},
 				Problems: r.Violations, Table: r.repliesTable()},
 			{Title: "Faults", Table: outageColumns.Table(r.Outages), Charts: r.charts()},
-			{Title: "Waits", Charts: []report.Chart{report.Curves{
-				Caption: "The time under which each share of the replies arrived, through all faults",
-				XName:   "percentile", YName: "ms", LogY: true, Percentiles: true,
-				Series: []report.Series{report.Quantiles("all claims", atLeastAMicrosecond(r.latencies))},
-			}}},
+			{Title: "Waits", Table: r.waitsTable(),
+				Text: "The time under which each share of the replies arrived, through all faults."},
 		},
 	})
 	if r.Pass {
@@ -81,11 +79,11 @@ var outageColumns = report.Columns[outage]{
 
 func tenths(seconds float64) string { return fmt.Sprintf("%.1f", seconds) }
 
-// atLeastAMicrosecond keeps a logarithmic axis within reason.
-func atLeastAMicrosecond(samples []time.Duration) []time.Duration {
-	all := slices.Clone(samples)
-	for i, d := range all {
-		all[i] = max(d, time.Microsecond)
+// waitsTable has the time under which each share of the replies arrived.
+func (r Report) waitsTable() report.Table {
+	t := report.Table{Header: []string{"percentile", "ms"}}
+	for _, p := range []float64{50, 90, 99, 99.9, 99.99, 100} {
+		t.Add(p, report.Number(rig.Milliseconds(stats.Quantile(r.latencies, p/100))))
 	}
-	return all
+	return t
 }
