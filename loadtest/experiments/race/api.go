@@ -207,22 +207,6 @@ type Result struct {
 	Outcome
 }
 
-// A Summary is a race in the list of the session's races, without its data.
-type Summary struct {
-	ID       string        `json:"id"`
-	Started  time.Time     `json:"started"`
-	State    State         `json:"state"`
-	Workload Workload      `json:"workload"`
-	Sides    []SideSummary `json:"sides"`
-}
-
-// A SideSummary is one side in a Summary.
-type SideSummary struct {
-	Settings Settings  `json:"settings"`
-	Counts   *Counts   `json:"counts"`
-	Promises []Promise `json:"promises"`
-}
-
 // A Request is the body of POST /races.
 type Request struct {
 	Workload Workload   `json:"workload"`

@@ -136,13 +136,14 @@ func (l *live) snapshot() Race {
 	return r
 }
 
-func (l *live) summary() Summary {
+// summary returns the race without its data: of each side its settings and what came out.
+func (l *live) summary() Race {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.race
-	s := Summary{ID: r.ID, Started: r.Started, State: r.State, Workload: r.Workload}
-	for _, side := range r.Sides {
-		s.Sides = append(s.Sides, SideSummary{side.Settings, side.Counts, side.Promises})
+	r.Sides = nil
+	for _, s := range l.race.Sides {
+		r.Sides = append(r.Sides, Side{Settings: s.Settings, Outcome: Outcome{Counts: s.Counts, Promises: s.Promises}})
 	}
-	return s
+	return r
 }

@@ -124,8 +124,8 @@ func (c *client) race(r Request) (Race, heard) {
 }
 
 // latest returns the race that was started last.
-func (c *client) latest() Summary {
-	var all []Summary
+func (c *client) latest() Race {
+	var all []Race
 	c.get("/races", &all)
 	return all[0]
 }
@@ -154,7 +154,7 @@ func TestOneRaceAtATime(t *testing.T) {
 		t.Errorf("third, after the end of the first: %d %s", status, body)
 	}
 	c.listen(c.latest().ID)
-	var all []Summary
+	var all []Race
 	if c.get("/races", &all); len(all) != 2 || all[0].ID == all[1].ID || all[0].Started.Before(all[1].Started) ||
 		all[1].State != Ended || all[1].Sides[0].Counts == nil {
 		t.Errorf("the list: %+v", all)

@@ -122,12 +122,12 @@ func (s *session) find(id string) *live {
 	return s.races[i]
 }
 
-// summaries returns the session's races, newest first.
-func (s *session) summaries() []Summary {
+// summaries returns the session's races without their data, newest first.
+func (s *session) summaries() []Race {
 	s.mu.Lock()
 	races := slices.Clone(s.races)
 	s.mu.Unlock()
-	list := []Summary{}
+	list := []Race{}
 	for _, l := range slices.Backward(races) {
 		list = append(list, l.summary())
 	}
