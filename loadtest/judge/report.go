@@ -39,7 +39,7 @@ func (r Result) note() string {
 	s := fmt.Sprintf("%d refused, %d unknown%s; %s orders; at most %d in flight", r.outcomes(shop.Refused),
 		r.outcomes(shop.Unknown), because(details(r.Claims)), number(r.After.Orders), r.MaxInFlight())
 	if !r.Open {
-		s += fmt.Sprintf(", all sent within %.1f ms", rig.Milliseconds(r.Skew()))
+		s += fmt.Sprintf(", all sent within %.1f ms", rig.Milliseconds(r.Skew(r.BurstSize())))
 	}
 	if d := r.Limit.Delay; d > 0 {
 		s += fmt.Sprintf("; %d requests to the database, each %s late", r.Delayed, d)
@@ -103,7 +103,7 @@ func records(results []Result) (rows []Row) {
 			Refused: r.outcomes(shop.Refused), Unknown: r.outcomes(shop.Unknown), Orders: number(r.After.Orders),
 			NotOversold: r.NotOversold().String(), OneEach: r.OneEach().String(), Kept: r.Kept().String(),
 			P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), InFlight: r.MaxInFlight(),
-			Skew: rig.Milliseconds(r.Skew()), Verdict: r.Verdict(), Reasons: r.Reasons(),
+			Skew: rig.Milliseconds(r.Skew(r.BurstSize())), Verdict: r.Verdict(), Reasons: r.Reasons(),
 			Delay: rig.Milliseconds(r.Limit.Delay), Report: r.Limit.Report,
 		})
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
@@ -54,13 +53,11 @@ func send(
 	if err != nil {
 		return b, err
 	}
-	var moment time.Time
 	var answers []answer
 	g, err := generator.New(address, t.Shop.Timeout,
 		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to, w.Number(n)) },
 		func(r generator.Reply) {
 			answers = append(answers, answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain()))
-			b.Skews = append(b.Skews, r.Sent.Sub(moment))
 		})
 	if err != nil {
 		return b, err
@@ -72,7 +69,6 @@ func send(
 	if t.AtBurst != nil {
 		t.AtBurst()
 	}
-	moment = time.Now()
 	g.Run(ctx, p)
 	g.Drain(ctx)
 	b.Claims = finish(ctx, t.Shop, answers)

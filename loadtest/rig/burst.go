@@ -2,6 +2,7 @@ package rig
 
 import (
 	"cmp"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,9 +12,23 @@ import (
 )
 
 // A Burst is what a load generator saw of the claims of a workload.
-type Burst struct {
-	Claims []Claim
-	Skews  []time.Duration // how long after the common moment each claim was sent
+type Burst struct{ Claims []Claim }
+
+// A Sample is a request as a load generator recorded it, with what its script or plan adds,
+// by name. Of its claim only the times and the instance are set.
+type Sample struct {
+	Claim
+	Values map[string]string
+}
+
+// burstOf returns the claims of samples, once read has set what a reply says.
+func burstOf(samples []Sample, read func(*Claim, map[string]string)) (b Burst) {
+	for _, s := range samples {
+		s.User, _ = strconv.ParseInt(s.Values["user"], 10, 64) // 0 is no user
+		read(&s.Claim, s.Values)
+		b.Claims = append(b.Claims, s.Claim)
+	}
+	return b
 }
 
 // A Claim is one claim and the reply to it.
@@ -124,9 +139,8 @@ func (b Burst) MaxInFlight() int {
 // could have found the unit that was left, or no order of its user. More than half of
 // the rounds had so many. A round has size claims.
 func (b Burst) Contenders(size int) int {
-	claims := slices.SortedFunc(slices.Values(b.Claims), func(x, y Claim) int { return x.Sent.Compare(y.Sent) })
 	var rounds []int
-	for round := range slices.Chunk(claims, size) {
+	for round := range b.rounds(size) {
 		met := 0 // nobody met an order that there is not
 		if last, found := lastOrder(round); found {
 			met = overlapping(round, last)
@@ -169,5 +183,16 @@ func (b Burst) Latency(q float64) time.Duration {
 	return stats.Quantile(all, q)
 }
 
-// Skew returns how long after the common moment the last claim was sent.
-func (b Burst) Skew() time.Duration { return stats.Quantile(b.Skews, 1) }
+// Skew returns how long after the first claim of its round the last one of any was sent.
+func (b Burst) Skew(size int) (longest time.Duration) {
+	for round := range b.rounds(size) {
+		longest = max(longest, round[len(round)-1].Sent.Sub(round[0].Sent))
+	}
+	return longest
+}
+
+// rounds returns the claims of each round, which are size, as they were sent.
+func (b Burst) rounds(size int) iter.Seq[[]Claim] {
+	bySending := func(x, y Claim) int { return x.Sent.Compare(y.Sent) }
+	return slices.Chunk(slices.SortedStableFunc(slices.Values(b.Claims), bySending), size)
+}

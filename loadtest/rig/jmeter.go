@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -17,9 +18,6 @@ import (
 	"example.com/flashsale/internal/lab"
 )
 
-// A Row is one sample in JMeter's CSV, by the names of its columns.
-type Row map[string]string
-
 // JMeterReport is the directory of JMeter's own dashboard, which JMeter 3 and
 // later write.
 const JMeterReport = "jmeter"
@@ -30,7 +28,7 @@ const JMeterReport = "jmeter"
 // columns that the plan adds to JMeter's own.
 func RunJMeter(
 	ctx context.Context, dir, plan, target, label string, variables []string, properties ...string,
-) ([]Row, error) {
+) ([]Sample, error) {
 	path, err := lab.LookPath("jmeter")
 	if err != nil {
 		return nil, err
@@ -88,7 +86,7 @@ func DebianClassPath(ctx context.Context, jmeter, dir string) ([]string, error) 
 
 // readResults reads the samples called label from JMeter's CSV, whose first line
 // names the columns.
-func readResults(file, label string, variables []string) ([]Row, error) {
+func readResults(file, label string, variables []string) ([]Sample, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -106,25 +104,22 @@ func readResults(file, label string, variables []string) ([]Row, error) {
 			return nil, fmt.Errorf("%s: no column %q", file, name)
 		}
 	}
-	var rows []Row
+	var samples []Sample
 	for _, line := range lines[1:] {
-		row := Row{}
+		row := map[string]string{}
 		for i, name := range lines[0] {
 			row[name] = line[i]
 		}
-		if row["label"] == label {
-			rows = append(rows, row)
+		if row["label"] != label {
+			continue
 		}
+		sent, err := strconv.ParseInt(row["timeStamp"], 10, 64)
+		elapsed, elapsedErr := strconv.ParseInt(row["elapsed"], 10, 64)
+		if err := errors.Join(err, elapsedErr); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		c := Claim{Sent: time.UnixMilli(sent), Received: time.UnixMilli(sent + elapsed), Instance: row["instance"]}
+		samples = append(samples, Sample{c, row})
 	}
-	return rows, nil
-}
-
-// Claim returns when the sample was sent and answered, and by which instance.
-func (r Row) Claim() (Claim, error) {
-	sent, err := strconv.ParseInt(r["timeStamp"], 10, 64)
-	if err != nil {
-		return Claim{}, err
-	}
-	elapsed, err := strconv.ParseInt(r["elapsed"], 10, 64)
-	return Claim{Sent: time.UnixMilli(sent), Received: time.UnixMilli(sent + elapsed), Instance: r["instance"]}, err
+	return samples, nil
 }

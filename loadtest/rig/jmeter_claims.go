@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/flashsale/loadtest/shop"
 )
@@ -29,12 +27,9 @@ func JMeter(ctx context.Context, dir string, t Target, w Workload) (Burst, error
 			return Burst{}, err
 		}
 	}
-	rows, err := RunJMeter(ctx, dir, plan, t.URL, "claim", claimVariables,
+	samples, err := RunJMeter(ctx, dir, plan, t.URL, "claim", claimVariables,
 		"claims="+claims, fmt.Sprintf("burst=%d", w.BurstSize()), fmt.Sprintf("rounds=%d", w.Rounds))
-	if err != nil {
-		return Burst{}, err
-	}
-	return burstFrom(rows, w, t.Shop)
+	return burstOf(samples, func(c *Claim, row map[string]string) { c.read(row, t.Shop) }), err
 }
 
 // writeClaims writes a line for each claim, one round after the other. A thread
@@ -51,26 +46,9 @@ func writeClaims(file string, t Target, w Workload) error {
 	return os.WriteFile(file, []byte(lines.String()), 0o600)
 }
 
-// burstFrom returns the claims that JMeter has sampled, to s or, if s is nil, to this
-// repository's service.
-func burstFrom(rows []Row, w Workload, s *shop.Shop) (Burst, error) {
-	var b Burst
-	for _, row := range rows {
-		c, err := row.Claim()
-		if err != nil {
-			return Burst{}, err
-		}
-		c.User = userOf(row["user"])
-		c.read(row, s)
-		b.Claims = append(b.Claims, c)
-	}
-	b.Skews = skews(b.Claims, w.BurstSize())
-	return b, nil
-}
-
-// read sets what the reply in row says of c. Of another shop's, the plan has the whole
-// body in the place of the order.
-func (c *Claim) read(row Row, s *shop.Shop) {
+// read sets what the reply in row says of c, of s or, if s is nil, of this repository's service.
+// Of another shop's, the plan has the whole body in the place of the order.
+func (c *Claim) read(row map[string]string, s *shop.Shop) {
 	if s != nil {
 		status, err := strconv.Atoi(row["responseCode"])
 		outcome, order := s.Reply.Read(shop.Reply{Status: status, Body: []byte(row["order"])})
@@ -91,21 +69,4 @@ func (c *Claim) read(row Row, s *shop.Shop) {
 	default:
 		c.Verdict = Unexpected
 	}
-}
-
-// skews returns how long after the first claim of its round each claim was sent.
-// JMeter's timer names no common moment, so the first claim stands for it.
-func skews(claims []Claim, burstSize int) []time.Duration {
-	sent := make([]time.Time, 0, len(claims))
-	for _, c := range claims {
-		sent = append(sent, c.Sent)
-	}
-	slices.SortFunc(sent, time.Time.Compare)
-	var skews []time.Duration
-	for round := range slices.Chunk(sent, burstSize) {
-		for _, t := range round {
-			skews = append(skews, t.Sub(round[0]))
-		}
-	}
-	return skews
 }

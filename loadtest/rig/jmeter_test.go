@@ -33,14 +33,11 @@ func write(t *testing.T, text string) string {
 
 func TestBurstIsReadFromResults(t *testing.T) {
 	t.Parallel()
-	rows, err := readResults(write(t, results), "claim", claimVariables)
+	samples, err := readResults(write(t, results), "claim", claimVariables)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := burstFrom(rows, Workload{Users: 2, Each: 1, Rounds: 2}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := burstOf(samples, func(c *Claim, row map[string]string) { c.read(row, nil) })
 	at := time.UnixMilli
 	want := Burst{
 		Claims: []Claim{
@@ -50,10 +47,12 @@ func TestBurstIsReadFromResults(t *testing.T) {
 			{Sent: at(3002), Received: at(3022), Verdict: Accepted, Order: "120428258754822145", Instance: "a",
 				User: 7},
 		},
-		Skews: []time.Duration{0, 5 * time.Millisecond, 0, 2 * time.Millisecond},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if d := got.Skew(2); d != 5*time.Millisecond {
+		t.Errorf("the last claim of a round was sent %s after its first, want 5ms", d)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,17 +24,17 @@ const thresholdsFailed = 99
 const K6Report = "k6.html"
 
 // RunK6 runs a script of loadtest/k6, which sends so many bursts, with the settings
-// env. It leaves k6's samples in dir/points.json, whose name it returns, and K6Report
-// beside it.
-func RunK6(ctx context.Context, dir, script string, bursts int, env ...string) (samples string, err error) {
+// env. It leaves k6's samples in dir/points.json and K6Report beside it, and returns those
+// of metric, which is the time that a request took.
+func RunK6(ctx context.Context, dir, script, metric string, bursts int, env ...string) ([]Sample, error) {
 	path, err := Binary("k6")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if script, err = filepath.Abs(filepath.Join("loadtest", "k6", script)); err != nil {
-		return "", err
+		return nil, err
 	}
-	samples = filepath.Join(dir, "points.json")
+	samples := filepath.Join(dir, "points.json")
 	args := []string{"run", "--quiet", "--no-color", "--no-usage-report", "--address", "localhost:0", "--out",
 		"json=" + samples}
 	if bursts > 1 {
@@ -45,7 +44,10 @@ func RunK6(ctx context.Context, dir, script string, bursts int, env ...string) (
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == thresholdsFailed {
 		err = nil
 	}
-	return samples, err
+	if err != nil {
+		return nil, err
+	}
+	return readPoints(samples, metric)
 }
 
 // K6 is the Generator that runs the workload's script.
@@ -64,13 +66,17 @@ func K6(ctx context.Context, dir string, t Target, w Workload) (Burst, error) {
 		defer os.Remove(filepath.Join(dir, k6Tokens))
 		settings = append(settings, another...)
 	}
-	samples, err := RunK6(ctx, dir, w.Script+".js", w.Rounds, settings...)
-	if err != nil {
-		return Burst{}, err
-	}
-	var b Burst
-	err = ReadSamples(samples, b.add)
-	return b, err
+	samples, err := RunK6(ctx, dir, w.Script+".js", claimMetric, w.Rounds, settings...)
+	return burstOf(samples, readTags), err
+}
+
+// claimMetric is the time that a claim took. k6 stamps http_req_duration a moment before, so that
+// times of the two are not comparable.
+const claimMetric = "claim_wait"
+
+// readTags sets what the script says of the reply.
+func readTags(c *Claim, tags map[string]string) {
+	c.Verdict, c.Order, c.Detail = tags["verdict"], tags["order"], tags["detail"]
 }
 
 // k6Tokens is a file of the users' tokens, which is removed after the run.
@@ -90,62 +96,33 @@ func k6Shop(dir string, t Target, users int) ([]string, error) {
 		"HTTP_PROXY=", "HTTPS_PROXY=", "http_proxy=", "https_proxy="}, err
 }
 
-// A Sample is one line of k6's JSON output: a value of a metric. The time of a
+// readPoints reads the values of a metric from k6's JSON output, a line for each. The time of a
 // duration is that of its end.
-type Sample struct {
-	Metric string
-	Type   string
-	Data   struct {
-		Time  time.Time
-		Value float64
-		Tags  map[string]string
-	}
-}
-
-// Took returns the value of a metric that is a duration.
-func (s Sample) Took() time.Duration { return time.Duration(s.Data.Value * float64(time.Millisecond)) }
-
-// Claim returns when the request of a duration was sent and answered, and by which instance.
-func (s Sample) Claim() Claim {
-	return Claim{Sent: s.Data.Time.Add(-s.Took()), Received: s.Data.Time, Instance: s.Data.Tags["instance"]}
-}
-
-// ReadSamples calls add for each value in k6's JSON output.
-func ReadSamples(path string, add func(Sample)) error {
+func readPoints(path, metric string) (samples []Sample, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var s Sample
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		var p struct {
+			Metric, Type string
+			Data         struct {
+				Time  time.Time
+				Value float64
+				Tags  map[string]string
+			}
 		}
-		if s.Type == "Point" {
-			add(s)
+		if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if p.Type == "Point" && p.Metric == metric {
+			took := time.Duration(p.Data.Value * float64(time.Millisecond))
+			c := Claim{Sent: p.Data.Time.Add(-took), Received: p.Data.Time, Instance: p.Data.Tags["instance"]}
+			samples = append(samples, Sample{c, p.Data.Tags})
 		}
 	}
-	return lines.Err()
-}
-
-// userOf returns the id of a user that a load generator names, or 0.
-func userOf(text string) int64 {
-	id, _ := strconv.ParseInt(text, 10, 64) // 0 is no user
-	return id
-}
-
-// add adds what s says of a claim. k6 stamps http_req_duration a moment before, so that
-// times of the two are not comparable.
-func (b *Burst) add(s Sample) {
-	switch s.Metric {
-	case "start_skew":
-		b.Skews = append(b.Skews, s.Took())
-	case "claim_wait":
-		c, tags := s.Claim(), s.Data.Tags
-		c.Verdict, c.Order, c.Detail, c.User = tags["verdict"], tags["order"], tags["detail"], userOf(tags["user"])
-		b.Claims = append(b.Claims, c)
-	}
+	return samples, lines.Err()
 }

@@ -18,7 +18,6 @@ const samples = `{"type":"Metric","data":{"name":"claims","type":"counter"},"met
 {"metric":"http_req_duration","type":"Point","data":{"time":"2026-11-21T12:00:00.050Z","value":50,"tags":{"name":"warm-up","status":"200"}}}
 {"metric":"claim_wait","type":"Point","data":{"time":"2026-11-21T12:00:00.100Z","value":100,"tags":{"verdict":"accepted","order":"77","instance":"a"}}}
 {"metric":"claim_wait","type":"Point","data":{"time":"2026-11-21T12:00:00.150Z","value":50,"tags":{"verdict":"sold_out","instance":"b"}}}
-{"metric":"start_skew","type":"Point","data":{"time":"2026-11-21T12:00:00.000Z","value":7,"tags":{}}}
 `
 
 func TestBurstIsReadFromSamples(t *testing.T) {
@@ -27,15 +26,15 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 	if err := os.WriteFile(file, []byte(samples), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var got Burst
-	if err := ReadSamples(file, got.add); err != nil {
+	read, err := readPoints(file, claimMetric)
+	if err != nil {
 		t.Fatal(err)
 	}
+	got := burstOf(read, readTags)
 	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
 	want := Burst{
 		Claims: []Claim{{Sent: at(0), Received: at(100), Verdict: Accepted, Order: "77", Instance: "a"},
 			{Sent: at(100), Received: at(150), Verdict: "sold_out", Instance: "b"}},
-		Skews: []time.Duration{7 * time.Millisecond},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -47,8 +46,8 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 		t.Errorf("the last order is that of %v, %v; want the first claim's", order, found)
 	}
 	if got.Latency(0.5) != 75*time.Millisecond || got.Latency(1) != 100*time.Millisecond ||
-		got.Skew() != 7*time.Millisecond {
-		t.Errorf("p50 %v, max %v, skew %v", got.Latency(0.5), got.Latency(1), got.Skew())
+		got.Skew(2) != 100*time.Millisecond {
+		t.Errorf("p50 %v, max %v, skew %v", got.Latency(0.5), got.Latency(1), got.Skew(2))
 	}
 }
 
@@ -58,7 +57,7 @@ func TestTruncatedSamplesAreAnError(t *testing.T) {
 	if err := os.WriteFile(file, []byte(samples[:len(samples)-20]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := ReadSamples(file, func(Sample) {}); err == nil {
+	if _, err := readPoints(file, claimMetric); err == nil {
 		t.Error("a truncated file was read without an error")
 	}
 }

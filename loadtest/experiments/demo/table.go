@@ -73,7 +73,7 @@ func (r *Result) sold() string {
 
 // replies counts the refusals by code and the replies by instance.
 func (r *Result) replies() string {
-	parts := []string{"commit " + r.Commit, "last claim sent after " + milliseconds(r.Skew())}
+	parts := []string{"commit " + r.Commit, "last claim sent after " + milliseconds(r.Skew(r.BurstSize()))}
 	verdicts, instances := r.Verdicts(), r.Instances()
 	for _, code := range rig.Refusals {
 		if n := verdicts[code]; n > 0 {

@@ -99,8 +99,8 @@ func (r *Result) loadFaults() (faults []string) {
 	}
 	if n := r.Contenders(r.BurstSize()); n < minContenders {
 		faults = append(faults, fmt.Sprintf(
-			"only %d claims were in flight while the last order of most rounds was claimed, want %d; the last of all was sent %s after the first moment",
-			n, minContenders, milliseconds(r.Skew())))
+			"only %d claims were in flight while the last order of most rounds was claimed, want %d; the last of a round was sent %s after its first",
+			n, minContenders, milliseconds(r.Skew(r.BurstSize()))))
 	}
 	instances := r.Instances()
 	for _, name := range []string{"a", "b"} {

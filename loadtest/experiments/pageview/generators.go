@@ -17,54 +17,29 @@ type reply struct {
 	wait  float64 // for the lock, in ms
 }
 
-func newReply(sent rig.Claim, count, wait string) (reply, error) {
-	n, err := strconv.ParseInt(count, 10, 64)
-	ms, waitErr := strconv.ParseFloat(wait, 64)
-	return reply{sent, n, ms}, errors.Join(err, waitErr)
-}
-
 // k6 sends the views with the script loadtest/k6/pview.js.
-func (t Trial) k6(ctx context.Context, dir, url string) (replies []reply, err error) {
-	samples, err := rig.RunK6(ctx, dir, "pview.js", 1, "BASE_URL="+url, "VERSION="+t.Version, "METHOD="+t.Method)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	err = rig.ReadSamples(samples, func(s rig.Sample) {
-		if s.Metric != "view" {
-			return
-		}
-		tags := s.Data.Tags
-		r, err := newReply(s.Claim(), tags["count"], tags["wait"])
-		replies, errs = append(replies, r), append(errs, err)
-	})
-	return replies, errors.Join(append(errs, err)...)
+func (t Trial) k6(ctx context.Context, dir, url string) ([]rig.Sample, error) {
+	return rig.RunK6(ctx, dir, "pview.js", "view", 1, "BASE_URL="+url, "VERSION="+t.Version, "METHOD="+t.Method)
 }
 
 // jmeter sends the views with the plan loadtest/jmeter/pview.jmx.
-func (t Trial) jmeter(ctx context.Context, dir, url string) ([]reply, error) {
-	rows, err := rig.RunJMeter(ctx, dir, "pview.jmx", url, "view", []string{"wait", "count", "instance"},
+func (t Trial) jmeter(ctx context.Context, dir, url string) ([]rig.Sample, error) {
+	return rig.RunJMeter(ctx, dir, "pview.jmx", url, "view", []string{"wait", "count", "instance"},
 		fmt.Sprintf("burst=%d", burstSize), "version="+t.Version, "method="+t.Method)
-	if err != nil {
-		return nil, err
-	}
-	return repliesOf(rows)
 }
 
-func repliesOf(rows []rig.Row) (replies []reply, err error) {
-	for _, row := range rows {
-		if row["responseCode"] != "200" {
+// repliesOf returns the replies with status 200. k6 records no others.
+func repliesOf(samples []rig.Sample) (replies []reply, err error) {
+	for _, s := range samples {
+		if code := s.Values["responseCode"]; code != "" && code != "200" {
 			continue
 		}
-		sent, err := row.Claim()
-		if err != nil {
+		count, err := strconv.ParseInt(s.Values["count"], 10, 64)
+		wait, waitErr := strconv.ParseFloat(s.Values["wait"], 64)
+		if err := errors.Join(err, waitErr); err != nil {
 			return nil, err
 		}
-		r, err := newReply(sent, row["count"], row["wait"])
-		if err != nil {
-			return nil, err
-		}
-		replies = append(replies, r)
+		replies = append(replies, reply{s.Claim, count, wait})
 	}
 	return replies, nil
 }

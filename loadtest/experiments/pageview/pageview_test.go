@@ -2,6 +2,7 @@ package pageview
 
 import (
 	"testing"
+	"time"
 
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
@@ -62,11 +63,15 @@ func TestPauseIsJudgedByWhatWasOverwritten(t *testing.T) {
 
 func TestViewsAreReadFromResults(t *testing.T) {
 	t.Parallel()
-	replies, err := repliesOf([]rig.Row{
-		{"timeStamp": "2000", "elapsed": "100", "responseCode": "200", "wait": "40", "count": "1", "instance": "a"},
-		{"timeStamp": "1900", "elapsed": "300", "responseCode": "200", "wait": "20", "count": "1", "instance": "b"},
-		{"timeStamp": "1000", "elapsed": "9000", "responseCode": "503", "wait": "none", "instance": "b"},
-		{"timeStamp": "2100", "elapsed": "300", "responseCode": "200", "wait": "30", "count": "2", "instance": "b"},
+	sample := func(sent, received int64, instance string, values map[string]string) rig.Sample {
+		c := rig.Claim{Sent: time.UnixMilli(sent), Received: time.UnixMilli(received), Instance: instance}
+		return rig.Sample{Claim: c, Values: values}
+	}
+	replies, err := repliesOf([]rig.Sample{
+		sample(2000, 2100, "a", map[string]string{"responseCode": "200", "wait": "40", "count": "1"}),
+		sample(1900, 2200, "b", map[string]string{"responseCode": "200", "wait": "20", "count": "1"}),
+		sample(1000, 10000, "b", map[string]string{"responseCode": "503", "wait": "none"}),
+		sample(2100, 2400, "b", map[string]string{"wait": "30", "count": "2"}),
 	})
 	if err != nil {
 		t.Fatal(err)

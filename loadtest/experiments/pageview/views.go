@@ -106,7 +106,11 @@ func (v *Views) send(ctx context.Context, service *rig.Service) error {
 	if v.Sender == "jmeter" {
 		generate = v.jmeter
 	}
-	replies, err := generate(ctx, dir, service.Nginx.URL)
+	samples, err := generate(ctx, dir, service.Nginx.URL)
+	if err != nil {
+		return err
+	}
+	replies, err := repliesOf(samples)
 	if err != nil {
 		return err
 	}
