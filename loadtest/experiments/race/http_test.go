@@ -132,31 +132,24 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-func TestPageIsServed(t *testing.T) {
+func TestPageIsServedAndNothingElseIs(t *testing.T) {
 	t.Parallel()
 	c := serveWithoutServers(t)
-	for path, want := range map[string]string{
-		"/": "text/html", "/page/main.js": "text/javascript", "/page/style.css": "text/css", "/race.html": "text/html",
-		"/page/page.go": "", "/nothing": "",
+	for request, want := range map[string]string{
+		"GET /": "text/html", "GET /page/main.js": "text/javascript", "GET /page/style.css": "text/css",
+		"GET /race.html":    "text/html",
+		"GET /page/page.go": "text/plain", "GET /nothing": "text/plain",
+		"GET /races/7": problem, "GET /races/7/events": problem, "GET /races/7/race.html": problem,
+		"POST /defects/-1": problem, "POST /defects/1000": problem, "POST /defects/x": problem,
 	} {
-		resp, body := c.send(http.MethodGet, path, nil)
-		if want == "" && resp.StatusCode != 404 || want != "" &&
-			(resp.StatusCode != 200 || len(body) == 0 || !strings.HasPrefix(resp.Header.Get("Content-Type"), want)) {
-			t.Errorf("%s: %s, %s", path, resp.Status, resp.Header.Get("Content-Type"))
+		method, path, _ := strings.Cut(request, " ")
+		resp, body := c.send(method, path, nil)
+		found := want != problem && want != "text/plain"
+		if found != (resp.StatusCode == 200) || !found && resp.StatusCode != 404 || body == "" ||
+			!strings.HasPrefix(resp.Header.Get("Content-Type"), want) {
+			t.Errorf("%s: %s, %s", request, resp.Status, resp.Header.Get("Content-Type"))
 		}
 	}
 }
 
-func TestWhatDoesNotExistIsNotFound(t *testing.T) {
-	t.Parallel()
-	c := serveWithoutServers(t)
-	for path, method := range map[string]string{
-		"/races/7": "GET", "/races/7/events": "GET", "/races/7/race.html": "GET",
-		"/defects/-1": "POST", "/defects/1000": "POST", "/defects/x": "POST",
-	} {
-		resp, _ := c.send(method, path, nil)
-		if resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%s: %s", path, resp.Status)
-		}
-	}
-}
+const problem = "application/problem+json"
