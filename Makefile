@@ -82,8 +82,8 @@ pview: install bin/api bin/loadtest $(K6) ## count 666 concurrent page views und
 topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
 	@bin/loadtest topologies
 
-cluster: install bin/api bin/loadtest $(if $(filter vitess,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and needs MySQL in LAB_MYSQLD
-	@deploy/install.sh network cluster locks
+cluster: install bin/api bin/loadtest $(if $(filter vitess shards,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and CLUSTER=shards measures what they add: both need MySQL in LAB_MYSQLD
+	@deploy/install.sh network cluster clock locks
 	@bin/loadtest cluster
 
 vitess:
@@ -202,7 +202,7 @@ $(K6): loadtest/k6/build/go.mod | go
 bin/vitess: loadtest/vitess/go.mod | go
 	@test -n "$(LAB_MYSQLD)" || { echo "Vitess needs MySQL 8.0 or later, which LAB_MYSQLD may name"; exit 2; }
 	@echo "building Vitess, once: three to six minutes"
-	@cd loadtest/vitess && go build -ldflags='-s -w' -o $(CURDIR)/$@/ $(addprefix vitess.io/vitess/go/cmd/,vtgate vttablet vtctldclient)
+	@cd loadtest/vitess && go build -ldflags='-s -w' -o $(CURDIR)/$@/ $(addprefix vitess.io/vitess/go/cmd/,vtgate vttablet vtorc vtctld vtctldclient)
 	@touch $@
 
 $(SCHEMATHESIS): tools/schemathesis/requirements.txt

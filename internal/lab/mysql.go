@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,19 +29,21 @@ func StartMySQL(l *Lab, args ...string) (*MySQL, error) { return startMySQL(l, "
 
 // StartMySQLTCP is StartMySQL on a free loopback port as well, for clients that cannot use
 // a Unix socket.
-func StartMySQLTCP(l *Lab, args ...string) (*MySQL, error) {
+func StartMySQLTCP(l *Lab, args ...string) (*MySQL, error) { return startMySQLTCP(l, args) }
+
+func startMySQLTCP(l *Lab, args []string, env ...string) (*MySQL, error) {
 	return WithFreePort(func(port int) (*MySQL, error) {
 		return startMySQL(l, fmt.Sprintf("127.0.0.1:%d", port), append([]string{"--skip-networking=0",
-			"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port)}, args...))
+			"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port)}, args...), env...)
 	})
 }
 
-func startMySQL(l *Lab, address string, args []string) (*MySQL, error) {
+func startMySQL(l *Lab, address string, args []string, env ...string) (*MySQL, error) {
 	p, m, err := mysqlProgram(l, args)
 	if err != nil {
 		return nil, err
 	}
-	p.Address = address
+	p.Address, p.Env = address, env
 	m.Server, err = l.Start(p)
 	return m, err
 }
@@ -69,9 +73,20 @@ func mysqlProgram(l *Lab, args []string) (Program, *MySQL, error) {
 				"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--max-connections=500",
 			}, args...),
 			Ready: func(ctx context.Context) error { return ping(ctx, m.DSN("")) },
-		}, os.CopyFS(filepath.Join(dir, "data"), os.DirFS(template))
+		}, copyData(filepath.Join(dir, "data"), template)
 	})
 	return p, m, err
+}
+
+// copyData copies a data directory without its identity, of which MySQL then makes another.
+func copyData(data, template string) error {
+	if err := os.CopyFS(data, os.DirFS(template)); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(data, "auto.cnf")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // DSN returns the value of MYSQL_DSN for the named database.

@@ -1,7 +1,7 @@
 package lab
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,12 +19,12 @@ type SteppedRedis struct {
 	offset string // the file with the difference of the clock
 }
 
-// clockSource is what the server preloads. Not libfaketime: it asks the allocator for
-// memory, and jemalloc asks it for the time; with libc's allocator before jemalloc
-// Redis 8 and Valkey 8 crash, which call jemalloc by its own names.
+// preloads are the sources of what servers preload. The clock is not libfaketime: that
+// asks the allocator for memory, and jemalloc asks it for the time; with libc's allocator
+// before jemalloc Redis 8 and Valkey 8 crash, which call jemalloc by its own names.
 //
-//go:embed preload/clock.c
-var clockSource []byte
+//go:embed preload/*.c
+var preloads embed.FS
 
 // StartSteppedRedis starts a server on a free loopback port, on Linux only.
 func StartSteppedRedis(l *Lab) (*SteppedRedis, error) {
@@ -35,7 +35,7 @@ func StartSteppedRedis(l *Lab) (*SteppedRedis, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := buildClock(l, dir)
+	library, err := buildPreload(l, "clock")
 	if err != nil {
 		return nil, err
 	}
@@ -49,18 +49,26 @@ func StartSteppedRedis(l *Lab) (*SteppedRedis, error) {
 	return s, err
 }
 
-// buildClock compiles clockSource in dir, and returns the path of the library.
-func buildClock(l *Lab, dir string) (library string, err error) {
+// buildPreload compiles a source of preloads, and returns the path of the library.
+func buildPreload(l *Lab, name string) (library string, err error) {
 	cc, err := l.path(CCompiler)
 	if err != nil {
 		return "", err
 	}
-	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
-	if err := os.WriteFile(source, clockSource, 0o644); err != nil {
+	code, err := preloads.ReadFile("preload/" + name + ".c")
+	if err != nil {
+		return "", err
+	}
+	dir, err := l.Dir(name)
+	if err != nil {
+		return "", err
+	}
+	source, library := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".so")
+	if err := os.WriteFile(source, code, 0o644); err != nil {
 		return "", err
 	}
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", library, source).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("lab: compile the clock of a server: %w: %s", err, out)
+		return "", fmt.Errorf("lab: compile %s.c: %w: %s", name, err, out)
 	}
 	return library, nil
 }

@@ -46,10 +46,6 @@ func startGroupMember(l *Lab, members []member, i int, args []string) (*MySQL, e
 	if err != nil {
 		return nil, err
 	}
-	// All copies of the data have the same identity; without this file the server makes another.
-	if err := os.Remove(filepath.Join(p.Dir, "data", "auto.cnf")); err != nil {
-		return nil, err
-	}
 	p.Address, m.synced = members[i].at(members[i].sql), "?group_replication_consistency=%27BEFORE%27"
 	if m.Server, err = l.Start(members[i].host.On(p)); err != nil {
 		return nil, err

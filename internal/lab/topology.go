@@ -155,8 +155,10 @@ func expect(reply *redis.StringCmd, parts ...string) error {
 
 // eventually calls check until it succeeds, for at most startTimeout, and
 // returns its last error.
-func eventually(check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+func eventually(check func(context.Context) error) error { return within(startTimeout, check) }
+
+func within(limit time.Duration, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	for {
 		err := check(ctx)

@@ -26,9 +26,18 @@ type buyers struct {
 	client rig.Client
 	signer rig.TokenSigner
 	coupon int64
-	finite bool // the coupon may be sold out, which ends the sale
+	beside trial.Load                // of who changes the coupon meanwhile; may be nil
+	users  func(n int) int64         // the n-th user; nil: rig.UserID
+	final  atomic.Pointer[time.Time] // since when sold_out ends the sale; nil: the coupon must not be sold out
+	thin   bool                      // it may be for moments before
 	over   atomic.Bool
-	users  atomic.Int64
+	count  atomic.Int64
+}
+
+// sellOut makes the first claim from now on that is refused as sold out end the sale.
+func (b *buyers) sellOut() {
+	now := time.Now()
+	b.final.Store(&now)
 }
 
 // calm is how long a sale runs before a fault and after its healing.
@@ -63,11 +72,17 @@ func (r *run) play(ctx context.Context, f *fleet, s trial.Schedule, all ...*buye
 		b.signer = r.stack.Signer()
 		b.client = rig.NewClient("http://" + f.Address())
 		b.client.HTTP.Timeout = replyLimit
+		if b.users == nil {
+			b.users = rig.UserID
+		}
 		loads = append(loads, trial.Clients(buyerCount/len(all), func(ctx context.Context, _ int) {
 			for ctx.Err() == nil && !b.over.Load() {
-				b.buyFor(ctx, rig.UserID(int(b.users.Add(1))))
+				b.buyFor(ctx, b.users(int(b.count.Add(1))))
 			}
 		}))
+		if b.beside != nil {
+			loads = append(loads, b.beside)
+		}
 	}
 	return s.Run(ctx, loads...)
 }
@@ -92,11 +107,13 @@ func (b *buyers) buyFor(ctx context.Context, user int64) {
 func (b *buyers) claim(user int64) (final bool) {
 	c := b.client.Claim(context.Background(), b.signer, rig.Claim{User: user, Coupon: b.coupon})
 	b.Add(c)
+	last := b.final.Load()
 	switch {
 	case c.Failed(), c.Verdict == "claim_in_progress":
 		return false
-	case b.finite && c.Verdict == "sold_out":
+	case c.Verdict == "sold_out" && last != nil && c.Sent.After(*last):
 		b.over.Store(true)
+	case c.Verdict == "sold_out" && b.thin:
 	case c.Verdict != rig.Accepted && c.Verdict != "already_claimed":
 		b.Violations.Add("user %d was told %s", user, c.Verdict)
 	}

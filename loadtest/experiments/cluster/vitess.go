@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/order"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -16,10 +20,15 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// A Sharding is a sale of several coupons over the shards of Vitess.
+// A Sharding is a sale of coupons in segments over the shards of Vitess. All of it is sold in
+// the end.
 type Sharding struct {
 	Name       string          `json:"name"`
-	Coupons    []*Sharded      `json:"coupons"`
+	Shards     []*Sharded      `json:"shards"` // when the sale is over
+	Outage     Outage          `json:"outage"`
+	Moved      int             `json:"moved"`     // units, between segments
+	UnderWay   int             `json:"under_way"` // of them, when the fault struck
+	Audit      Audit           `json:"audit"`     // of all shards
 	Violations []string        `json:"violations"`
 	Verdict    verdict.Verdict `json:"verdict"`
 
@@ -28,32 +37,70 @@ type Sharding struct {
 	fleet  *fleet
 	fault  *fault.Fault // nil: the coupons are sold out, and their orders expire
 	spoil  bool         // an order is deleted on its shard: the audit has to find that
-}
-
-// A Sharded is the sale of a coupon, and the audit of the server that has it.
-type Sharded struct {
-	Shard  string `json:"shard"`
-	Outage Outage `json:"outage"`
-	Audit  Audit  `json:"audit"`
-
-	of *Sharding
+	closed atomic.Bool  // nothing more is put on sale
 }
 
 const (
-	shardedCoupons = 4
-	shardedStock   = 500
+	couponsOfShard = 2
+	shardSegments  = 4   // of each coupon
+	finiteStock    = 500 // of each coupon that is sold out
+	thinStock      = 100 // of each that is restocked: segments run empty again and again, mostly the first
 )
 
-// runVitess sells on Vitess through two instances, which migrate its keyspace, and kills its parts.
+// runVitess sells on Vitess through two instances, which migrate its keyspace, and makes its
+// parts fail: first without replicas, and then with two for each shard.
 func runVitess(ctx context.Context, r *run) error {
 	if err := r.stack.MySQL.CanJoin(ctx, lab.VitessShard); err != nil {
 		return err
 	}
-	v, err := lab.StartVitess(r.stack.Lab, "bin/vitess", "deploy/vitess")
+	var rows []*Sharding
+	plain, failed := r.shard(ctx, lab.VitessPlan{Shards: 2}, r.plainFaults)
+	rows = append(rows, plain...)
+	if failed == nil {
+		var replicated []*Sharding
+		replicated, failed = r.shard(ctx, lab.VitessPlan{Shards: 2, Replicas: 2}, r.reparents)
+		rows = append(rows, replicated...)
+	}
+	section := report.Section{Title: "Sales over shards of Vitess", Table: shardedColumns.Table(rows)}
+	for _, s := range rows {
+		if s.spoil {
+			section.Judge(s.Verdict) // what it violates, it must
+		} else {
+			section.Judge(s.Verdict, s.Violations...)
+		}
+	}
+	summary := "Coupons in segments are sold over shards through two instances, and parts of Vitess fail while stock " +
+		"moves between segments. Every promise is judged by the shards' own servers."
+	report.Say("%s", summary)
+	return errors.Join(failed, report.ConcludeRows(ctx, r.stack, "vitess", rows, report.Report{
+		Title: "A sharded database", Summary: summary, Sections: []report.Section{section},
+	}))
+}
+
+// shard starts Vitess and two instances, and sells for each row.
+func (r *run) shard(
+	ctx context.Context, plan lab.VitessPlan, rows func(context.Context, *lab.Vitess) []*Sharding,
+) (done []*Sharding, err error) {
+	err = r.withVitess(plan, func(v *lab.Vitess, f *fleet) error {
+		all := rows(ctx, v)
+		for _, s := range all {
+			s.run, s.vitess, s.fleet = r, v, f
+		}
+		done, err = trial.Run(ctx, all...)
+		return err
+	}, "EVENTS=true")
+	return done, err
+}
+
+// withVitess runs job with Vitess and two instances, which migrate its keyspace.
+func (r *run) withVitess(plan lab.VitessPlan, job func(*lab.Vitess, *fleet) error, settings ...string) error {
+	plan.Bin, plan.Schema = "bin/vitess", "deploy/vitess"
+	v, err := lab.StartVitess(r.stack.Lab, plan)
 	if err != nil {
 		return err
 	}
-	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), "LOG_LEVEL=error", "EVENTS=true")
+	defer v.Kill()
+	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), append(settings, "LOG_LEVEL=error")...)
 	if err != nil {
 		return err
 	}
@@ -62,58 +109,84 @@ func runVitess(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	rows, failed := trial.Run(ctx, shardings(r, v, &fleet{pair, sale})...)
-	section := report.Section{Title: "Sales over two shards of Vitess"}
-	var coupons []*Sharded
-	for _, s := range rows {
-		if s.spoil {
-			section.Judge(s.Verdict) // what it violates, it must
-		} else {
-			section.Judge(s.Verdict, s.Violations...)
-		}
-		coupons = append(coupons, s.Coupons...)
-	}
-	section.Table = shardedColumns.Table(coupons)
-	summary := "Coupons are sold over two shards through two instances, and parts of Vitess are killed in mid-sale. " +
-		"Every promise is judged by the shards' own servers."
-	report.Say("%s", summary)
-	return errors.Join(failed, pair.Stop(), report.ConcludeRows(ctx, r.stack, "vitess", rows, report.Report{
-		Title: "A sharded database", Summary: summary, Sections: []report.Section{section},
-	}))
+	return errors.Join(job(v, &fleet{pair, sale}), pair.Stop())
 }
 
-func shardings(r *run, v *lab.Vitess, f *fleet) []*Sharding {
-	kill := func(what string, s *lab.Server) *Sharding {
-		one := fault.Kill(what, restartTime, s)
-		return &Sharding{Name: one.Name, fault: &one}
+// frozenTime is longer than CLAIM_TIMEOUT, and than a tablet lets a transaction last.
+const frozenTime = 10 * time.Second
+
+func (r *run) plainFaults(_ context.Context, v *lab.Vitess) []*Sharding {
+	second := v.Shards[1].Tablets[0]
+	rows := []*Sharding{{Name: "sold out, expired"}}
+	for _, f := range []fault.Fault{
+		fault.Kill("mysqld killed", restartTime, second.MySQL.Server),
+		fault.Kill("vttablet killed", restartTime, second.Server),
+		fault.Kill("vtgate killed", restartTime, v.Gate),
+		fault.Suspend("mysqld frozen", frozenTime, second.MySQL.Server),
+		fault.Suspend("vttablet frozen", frozenTime, second.Server),
+		{
+			Name: "two shards become four", Strike: v.Reshard, Heal: func() error { return nil },
+		},
+	} {
+		rows = append(rows, &Sharding{Name: f.Name, fault: &f})
 	}
-	all := []*Sharding{
-		{Name: "sold out, expired"}, kill("mysqld killed", v.Shards[1].Server), kill("vttablet killed", v.Tablets[1]),
-		kill("vtgate killed", v.Gate), {Name: "control: order deleted", spoil: true},
+	return append(rows, &Sharding{Name: "control: order deleted", spoil: true})
+}
+
+// reparents replace the primary of a shard, which has two replicas.
+func (r *run) reparents(ctx context.Context, v *lab.Vitess) []*Sharding {
+	var primary *lab.Tablet // before
+	find := func(s *lab.Shard) (err error) {
+		primary, err = v.Primary(ctx, s)
+		return err
 	}
-	for _, s := range all {
-		s.run, s.vitess, s.fleet = r, v, f
+	planned := &fault.Fault{
+		Strike: func(ctx context.Context) error {
+			first := v.Shards[0]
+			if err := find(first); err != nil {
+				return err
+			}
+			i := slices.IndexFunc(first.Tablets, func(t *lab.Tablet) bool { return t != primary })
+			return v.Reparent(ctx, first, first.Tablets[i])
+		},
+		Heal: func() error { return nil },
 	}
-	return all
+	second := v.Shards[1]
+	failover := &fault.Fault{
+		Strike: func(context.Context) error {
+			err := find(second)
+			if err == nil {
+				primary.MySQL.Kill()
+			}
+			return err
+		},
+		Heal: func() error {
+			dead := primary
+			for begin := time.Now(); primary == dead; rig.Sleep(ctx, retryPause) {
+				if err := find(second); err != nil {
+					return err
+				}
+				if time.Since(begin) > time.Minute {
+					return errors.New("vtorc has promoted no replica within a minute")
+				}
+			}
+			return dead.MySQL.Restart()
+		},
+	}
+	return []*Sharding{
+		{Name: "planned reparent", fault: planned}, {Name: "mysqld of a primary killed, replica promoted", fault: failover},
+	}
 }
 
 func (s *Sharding) String() string { return "Vitess: " + s.Name }
 
-// Run sells new coupons, and audits each on its shard.
+// Run sells new coupons, and audits them on their shards.
 func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
-	s.Coupons, s.Violations = nil, nil
-	var all []*buyers
-	for n := range shardedCoupons {
-		segments := 1 + 3*(n%2) // of one shard, between which stock moves
-		stock := shardedStock
-		if s.fault != nil {
-			stock = unlimitedStock
-		}
-		id, err := s.fleet.sale.AddCouponWithRules(ctx, stock, segments, coupon.Rules{PerUser: 1, HoldSeconds: 600})
-		if err != nil {
-			return "", err
-		}
-		all = append(all, &buyers{coupon: id, finite: s.fault == nil})
+	s.Shards, s.Violations, s.Moved, s.UnderWay = nil, nil, 0, 0
+	s.closed.Store(false)
+	all, err := s.offer(ctx)
+	if err != nil {
+		return "", err
 	}
 	course, err := s.run.play(ctx, s.fleet, s.schedule(all), all...)
 	if err != nil {
@@ -129,66 +202,142 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 			return "", err
 		}
 	}
-	shards := map[string]int{} // what was accepted
-	for _, b := range all {
-		one := &Sharded{of: s, Outage: outageOf(b.Claims(), struck, course.End)}
-		if one.Shard, one.Audit, err = s.audit(ctx, b); err != nil {
-			return "", err
-		}
-		if one.Audit.StockLeft > 0 && b.finite {
-			b.Violations.Add("%d units of coupon %d are left", one.Audit.StockLeft, b.coupon)
-		}
-		s.Coupons, shards[one.Shard] = append(s.Coupons, one), shards[one.Shard]+one.Outage.Accepted
-		s.Violations = append(s.Violations, b.All()...)
+	met, err := s.audit(ctx, all, struck, course.End)
+	if err != nil {
+		return "", err
 	}
 	if s.fault == nil && !s.spoil {
 		if err := s.expire(ctx); err != nil {
 			return "", err
 		}
 	}
-	s.Verdict = verdict.Of(s.spoil, len(s.Violations) > 0, shards["1"]*shards["2"] > 0)
+	s.Verdict = verdict.Of(s.spoil, len(s.Violations) > 0, met && (s.fault == nil || s.UnderWay > 0))
 	return s.Verdict, nil
 }
 
-// schedule is that of the fault, or lasts until all coupons are sold out.
+// offer adds coupons, as many to each shard. They are sold out at once, or restocked until the sale is
+// closed.
+func (s *Sharding) offer(ctx context.Context) (all []*buyers, err error) {
+	stock := finiteStock
+	if s.fault != nil {
+		stock = thinStock
+	}
+	servers, err := s.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for range couponsOfShard {
+		rules := coupon.Rules{PerUser: 1, HoldSeconds: 600}
+		ids, err := spread(ctx, s.fleet.sale, servers, stock, shardSegments, rules)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			all = append(all, s.buyers(id, stock))
+		}
+	}
+	return all, nil
+}
+
+// spread adds coupons until each server has one, and returns one of each.
+func spread(
+	ctx context.Context, sale *rig.Sale, servers []*lab.MySQL, stock, segments int, rules coupon.Rules,
+) (ids []int64, err error) {
+	taken := map[*lab.MySQL]bool{}
+	for len(taken) < len(servers) {
+		id, err := sale.AddCouponWithRules(ctx, stock, segments, rules)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range servers {
+			db, err := connect.MySQL(m.DSN(sale.Name), 1)
+			if err != nil {
+				return nil, err
+			}
+			var has int
+			err = db.GetContext(ctx, &has, "SELECT COUNT(*) FROM coupons WHERE id = ?", id)
+			if err := errors.Join(err, db.Close()); err != nil {
+				return nil, err
+			}
+			if has > 0 && !taken[m] {
+				taken[m], ids = true, append(ids, id)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// buyers returns those of a coupon, and who restocks it if it is not to be sold out at once.
+func (s *Sharding) buyers(id int64, stock int) *buyers {
+	b := &buyers{coupon: id, thin: true, users: func(n int) int64 { return mostlyOfFirst(id, n) }}
+	if s.fault == nil {
+		b.sellOut()
+		return b
+	}
+	b.beside = func(ctx context.Context) error {
+		store := coupon.NewStore(s.fleet.sale.DB)
+		for put := stock; !s.closed.Load() && rig.Sleep(ctx, restockPause); {
+			if due := len(b.Told(0)) + stock - put; due > 0 {
+				if _, err := store.Restock(ctx, id, due, 1); err == nil { // else again, maybe twice
+					put += due
+				}
+			}
+		}
+		rig.Sleep(ctx, time.Second) // all instances know of the last units
+		b.sellOut()
+		return nil
+	}
+	return b
+}
+
+const restockPause = 50 * time.Millisecond
+
+// mostlyOfFirst returns the n-th user, three times of four one of the first segment.
+func mostlyOfFirst(id int64, n int) int64 {
+	const stride = 1 << 10 // users to choose from, so that two n have none in common
+	cp := coupon.Coupon{ID: id, Segments: shardSegments}
+	for i := range stride {
+		user := rig.UserID(n*stride + i)
+		if n%4 == 0 || order.OwnSegment(cp, user).Number == 0 {
+			return user
+		}
+	}
+	return rig.UserID(n * stride)
+}
+
+// schedule is that of the fault, which strikes while units are under way; then all is sold.
 func (s *Sharding) schedule(all []*buyers) trial.Schedule {
 	if s.fault == nil {
 		return trial.Schedule{Loaded: true}
 	}
+	one := *s.fault
+	one.Strike = func(ctx context.Context) error {
+		for begin := time.Now(); s.UnderWay <= 0 && time.Since(begin) < settleLimit; {
+			var err error
+			if s.UnderWay, err = s.units(ctx, "TRUE"); err != nil {
+				return err
+			}
+		}
+		return s.fault.Strike(ctx)
+	}
 	return trial.Schedule{
-		Faults: []fault.Fault{*s.fault}, Rest: calm,
+		Faults: []fault.Fault{one}, Rest: calm, Loaded: true,
 		Recovered: func(ctx context.Context, _ trial.Strike) error {
 			for _, b := range all {
 				if err := b.awaitSales(ctx); err != nil {
 					return err
 				}
 			}
+			s.closed.Store(true)
 			return nil
 		},
 	}
 }
 
-// audit audits b's coupon on the one shard that has it.
-func (s *Sharding) audit(ctx context.Context, b *buyers) (shard string, found Audit, err error) {
-	for i, m := range s.vitess.Shards {
-		name := fmt.Sprint(i + 1)
-		a, err := audit(ctx, "shard "+name, m, s.fleet.sale, b)
-		switch {
-		case errors.Is(err, errNoCoupon):
-			continue
-		case err != nil:
-			return "", a, err
-		case shard != "":
-			b.Violations.Add("coupon %d is on two shards", b.coupon)
-		}
-		if shard, found = name, a; !a.keptWith(a) {
-			b.Violations.Add("%+v", a)
-		}
-	}
-	if shard == "" {
-		b.Violations.Add("coupon %d is on no shard", b.coupon)
-	}
-	return shard, found, nil
+// units sums up what the coupons of this sale count of transfers.
+func (s *Sharding) units(ctx context.Context, of string) (n int, err error) {
+	q := "SELECT COALESCE(SUM(units), 0) FROM coupon_transfers WHERE " + of
+	return n, s.fleet.sale.DB.GetContext(ctx, &n, q)
 }
 
 // expire lets all orders expire. Their units have to come back, and their events to be
@@ -216,9 +365,25 @@ func (s *Sharding) expire(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// servers returns the server of each shard's primary.
+func (s *Sharding) servers(ctx context.Context) (all []*lab.MySQL, err error) {
+	for _, shard := range s.vitess.Shards {
+		primary, err := s.vitess.Primary(ctx, shard)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, primary.MySQL)
+	}
+	return all, nil
+}
+
 // onEach executes a statement on the server of each shard, as nothing of the service does.
 func (s *Sharding) onEach(ctx context.Context, q string, args ...any) error {
-	for _, m := range s.vitess.Shards {
+	servers, err := s.servers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range servers {
 		db, err := connect.MySQL(m.DSN(s.fleet.sale.Name), 1)
 		if err != nil {
 			return err
@@ -231,14 +396,27 @@ func (s *Sharding) onEach(ctx context.Context, q string, args ...any) error {
 	return nil
 }
 
-var shardedColumns = report.Columns[*Sharded]{
-	report.Main("sale", func(c *Sharded) string { return c.of.Name }),
-	report.Main("shard", func(c *Sharded) string { return c.Shard }),
-	report.Main("accepted", func(c *Sharded) int { return c.Outage.Accepted }),
-	report.Detail("503s", func(c *Sharded) int { return c.Outage.Unavailable }),
-	report.Main("gap", func(c *Sharded) string { return seconds(c.Outage.Gap) }),
-	report.Detail("oversold", func(c *Sharded) int { return c.Audit.Oversold }),
-	report.Detail("twice", func(c *Sharded) int { return c.Audit.Duplicates }),
-	report.Main("missing", func(c *Sharded) int { return c.Audit.Missing }),
-	report.Main("verdict", func(c *Sharded) verdict.Verdict { return c.of.Verdict }),
+var shardedColumns = report.Columns[*Sharding]{
+	report.Main("sale", func(s *Sharding) string { return s.Name }),
+	report.Main("orders", func(s *Sharding) int { return s.Audit.Orders }),
+	report.Main("moved", func(s *Sharding) int { return s.Moved }),
+	report.Detail("under way", func(s *Sharding) int { return s.UnderWay }),
+	report.Main("503s", func(s *Sharding) int { return s.Outage.Unavailable }),
+	report.Main("gap of each shard", (*Sharding).gaps),
+	report.Detail("oversold", func(s *Sharding) int { return s.Audit.Oversold }),
+	report.Detail("twice", func(s *Sharding) int { return s.Audit.Duplicates }),
+	report.Detail("left", func(s *Sharding) int { return s.Audit.StockLeft }),
+	report.Main("missing", func(s *Sharding) int { return s.Audit.Missing }),
+	report.Main("verdict", func(s *Sharding) verdict.Verdict { return s.Verdict }),
+}
+
+// gaps returns the longest time without an accepted claim of each shard.
+func (s *Sharding) gaps() string {
+	var all []string
+	for _, shard := range s.Shards {
+		if shard.Orders > 0 {
+			all = append(all, fmt.Sprintf("%.1f", shard.Gap))
+		}
+	}
+	return strings.Join(all, " / ") + " s"
 }
