@@ -12,7 +12,6 @@ import (
 type connection struct {
 	generator *Generator
 	fd        int
-	dialed    time.Time
 	open      bool
 	busy      bool // with the n-th request
 	n         int
@@ -23,7 +22,7 @@ type connection struct {
 
 // dial begins to connect. It returns the connection also with an error.
 func (g *Generator) dial() (*connection, error) {
-	c := &connection{generator: g, dialed: time.Now()}
+	c := &connection{generator: g}
 	g.opened++
 	g.opening++
 	var err error
@@ -81,7 +80,6 @@ func (c *connection) established() {
 	}
 	g := c.generator
 	g.opening--
-	g.connects = append(g.connects, time.Since(c.dialed))
 	c.open = true
 	if c.busy {
 		c.write()

@@ -31,8 +31,7 @@ type Generator struct {
 	busy        int                 // connections that have a request
 	opening     int                 // connections that are not open yet
 	opened      int
-	next        int // request
-	connects    []time.Duration
+	next        int       // request
 	expired     time.Time // when timeouts were looked for
 	buffer      []byte
 }

@@ -26,9 +26,7 @@ type Phase struct {
 // due and are not counted.
 type Sending struct {
 	First, Count int
-	Unsent       int             // of Count, because there were MaxConnections
-	Late         []time.Duration // how long after they were due requests of an open model were sent
-	Connects     []time.Duration // how long it took to open each new connection
+	Unsent       int // of Count, because there were MaxConnections
 }
 
 // maxRound is how many requests of an open model are sent before replies are read
@@ -40,11 +38,9 @@ func (g *Generator) Run(ctx context.Context, p Phase) Sending {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s := Sending{First: g.next}
-	g.connects = nil
 	for begin := time.Now(); ctx.Err() == nil && !p.over(begin, s.Count); {
 		g.poll(min(g.sendDue(p, begin, &s), time.Millisecond))
 	}
-	s.Connects = g.connects
 	return s
 }
 
@@ -65,11 +61,9 @@ func (g *Generator) sendDue(p Phase, begin time.Time, s *Sending) (wait time.Dur
 		due := time.Now()
 		if p.Rate > 0 {
 			due = begin.Add(time.Duration(float64(s.Count) / p.Rate * float64(time.Second)))
-			late := time.Since(due)
-			if late < 0 {
-				return -late
+			if early := time.Until(due); early > 0 {
+				return early
 			}
-			s.Late = append(s.Late, late)
 		}
 		if !g.send(due) {
 			s.Unsent++
