@@ -106,21 +106,21 @@ func (c *client) post(r any) (status int, body string) {
 	return resp.StatusCode, body
 }
 
-// race runs a race to its end and returns it, with what a listener was sent.
-func (c *client) race(r Request) (Race, heard) {
+// race runs a race to its end and returns it, with the names of its events.
+func (c *client) race(r Request) (Race, []string) {
 	c.t.Helper()
 	status, body := c.post(r)
 	var started Race
 	if err := json.Unmarshal([]byte(body), &started); err != nil || status != http.StatusCreated {
 		c.t.Fatalf("POST /races: %d %s", status, body)
 	}
-	h := c.listen(started.ID)
+	events := c.listen(started.ID)
 	var ended Race
 	c.get("/races/"+started.ID, &ended)
 	if ended.State != Ended {
 		c.t.Fatalf("race %s: %s", ended.State, ended.Error)
 	}
-	return ended, h
+	return ended, events
 }
 
 // latest returns the race that was started last.
