@@ -65,6 +65,12 @@ func evaluate[T any](p *tab, expression string) T {
 	return value
 }
 
+// texts returns those of all elements that match a selector.
+func (p *tab) texts(selector string) []string {
+	p.Helper()
+	return evaluate[[]string](p, fmt.Sprintf("[...document.querySelectorAll(%q)].map(e => e.textContent)", selector))
+}
+
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	if err := chromedp.Do(p.page.Context, actions...); err != nil {
@@ -209,10 +215,10 @@ func TestOrdersBeyondALimitAreShown(t *testing.T) {
 	checkClaims(p, r)
 	p.screenshot("limit-1440-light-en")
 	want := fmt.Sprintf("%d orders beyond 3 each, 20 of 20 users served", left.Counts.Duplicates)
-	if got := evaluate[string](p, `document.querySelector(".side .big").textContent`); got != want {
+	if got := p.texts(".side .big")[0]; got != want {
 		t.Errorf("the headline is %q, want %q", got, want)
 	}
-	told := evaluate[string](p, `document.querySelector(".inside figcaption").textContent`)
+	told := p.texts(".inside figcaption")[0]
 	if !regexp.MustCompile(`counts \d+ orders .* commits .* inserts another`).MatchString(told) {
 		t.Errorf("the sentence is %q", told)
 	}

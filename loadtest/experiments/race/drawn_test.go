@@ -16,33 +16,28 @@ import (
 // checkLights compares the lights and the headlines with the race.
 func checkLights(p *tab, r Race) {
 	p.Helper()
+	lights := evaluate[[]string](p, `[...document.querySelectorAll(".side [data-promise]")].map(e =>
+		[e.dataset.promise, e.className, e.querySelector(".said").textContent].join(" "))`)
+	headlines, sentences, codes := p.texts(".side .big"), p.texts(".side .sentence"), p.texts(".side .source code")
 	for i, side := range r.Sides {
-		for _, promise := range side.Promises {
-			light := evaluate[string](p,
-				fmt.Sprintf(`document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s]").className + " " + document.querySelectorAll(".side")[%d].querySelector("[data-promise=%s] .said").textContent`, i, promise.ID, i, promise.ID))
-			want := fmt.Sprintf("light %s ", promise.Verdict)
+		for k, promise := range side.Promises {
+			want := fmt.Sprintf("%s light %s ", promise.ID, promise.Verdict)
 			if promise.Number > 0 {
-				want = fmt.Sprintf("light broke broke, as it must: %d ", promise.Number)
+				want = fmt.Sprintf("%s light broke broke, as it must: %d ", promise.ID, promise.Number)
 			}
-			if !strings.HasPrefix(light, want) {
-				p.Errorf("side %d, %s: the light is %q, want %q", i, promise.ID, light, want)
+			if light := lights[len(side.Promises)*i+k]; !strings.HasPrefix(light, want) {
+				p.Errorf("side %d: the light is %q, want %q", i, light, want)
 			}
 		}
-		headline := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .big")[%d].textContent`, i))
 		want := fmt.Sprintf("%d orders", side.Counts.Orders)
 		if n := side.Counts.Duplicates; n > 0 {
 			want = fmt.Sprintf("%d duplicate orders, %d of %d users served", n, side.Counts.Users, r.Workload.Users)
 		}
-		if headline != want {
-			p.Errorf("side %d: the headline is %q, want %q", i, headline, want)
+		if headlines[i] != want {
+			p.Errorf("side %d: the headline is %q, want %q", i, headlines[i], want)
 		}
-		sentence := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .sentence")[%d].textContent`, i))
-		if sentence != side.Sentence.EN {
-			p.Errorf("side %d: the sentence is %q", i, sentence)
-		}
-		if code := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".side .source code")[%d].textContent`,
-			i)); strings.TrimSpace(code) != strings.TrimSpace(side.Source.Text) {
-			p.Errorf("side %d: the code is %q", i, code)
+		if sentences[i] != side.Sentence.EN || strings.TrimSpace(codes[i]) != strings.TrimSpace(side.Source.Text) {
+			p.Errorf("side %d: the sentence is %q, the code is %q", i, sentences[i], codes[i])
 		}
 	}
 }
@@ -66,10 +61,8 @@ func checkNumbers(p *tab, r Race) {
 			"missing":  side.Counts.Missing, "auditOrders": audit.Orders, "auditUsers": audit.Users,
 			"auditMost": audit.Most, "auditStock": audit.Stock,
 		} {
-			if got := evaluate[string](p,
-				fmt.Sprintf(`document.querySelectorAll("[data-number=%s] td")[%d].textContent`, name,
-					i)); got != fmt.Sprint(want) {
-				p.Errorf("side %d: the table has %s = %s, want %d", i, name, got, want)
+			if got := p.texts("[data-number=" + name + "] td"); got[i] != fmt.Sprint(want) {
+				p.Errorf("side %d: the table has %s = %s, want %d", i, name, got[i], want)
 			}
 		}
 	}
@@ -111,8 +104,10 @@ func checkClaims(p *tab, r Race) {
 // once, and only there, on all pages of keys.
 func checkOverlaps(p *tab, r Race) {
 	p.Helper()
-	for i, side := range r.Sides {
-		want := overlapsOf(side.Sections)
+	all := evaluate[[][]drawnOverlap](p, fmt.Sprintf(`Promise.all([fetch("/races/%s").then(r => r.json()), import("/page/race.js")]).then(
+		([race, { overlapsOf }]) => race.sides.map(side => [...Map.groupBy(side.sections, s => s.key)].flatMap(([Key, own]) =>
+			overlapsOf(own.map(s => [s.granted, s.released])).map(o => ({ Key, From: o.from, To: o.to, Depth: o.depth })))))`, r.ID))
+	for i, want := range all {
 		var got []drawnOverlap
 		for {
 			got = append(got, p.scene().Sides[i].Overlaps...)
@@ -138,44 +133,6 @@ func checkOverlaps(p *tab, r Race) {
 	if red[0] < 180 || red[1] > 80 || red[2] > 80 {
 		p.Errorf("the mark of an overlap is not red: %v", red)
 	}
-}
-
-// overlapsOf returns the times at which two sections of a key are open, by
-// counting at each moment at which one begins.
-func overlapsOf(sections []Section) (all []drawnOverlap) {
-	byKey := map[string][]Section{}
-	for _, s := range sections {
-		if s.Released > s.Granted {
-			byKey[s.Key] = append(byKey[s.Key], s)
-		}
-	}
-	for key, own := range byKey {
-		var moments []int64
-		for _, s := range own {
-			moments = append(moments, s.Granted, s.Released)
-		}
-		slices.Sort(moments)
-		var current *drawnOverlap
-		for _, t := range slices.Compact(moments) {
-			open := 0
-			for _, s := range own {
-				if s.Granted <= t && t < s.Released {
-					open++
-				}
-			}
-			switch {
-			case open > 1 && current == nil:
-				current = &drawnOverlap{Key: key, From: float64(t), Depth: open}
-			case open > 1:
-				current.Depth = max(current.Depth, open)
-			case current != nil:
-				current.To = float64(t)
-				all = append(all, *current)
-				current = nil
-			}
-		}
-	}
-	return all
 }
 
 // sortedOverlaps returns overlaps in a fixed order, without their places.

@@ -88,8 +88,7 @@ func checkIncident(p *tab, r Race) {
 		if n := 2 - i; kinds["look"] < n || kinds["insert"] < n || kinds["commit"] < n {
 			p.Errorf("side %d: the statements %v are drawn", i, kinds)
 		}
-		sentence := evaluate[string](p, fmt.Sprintf(`document.querySelectorAll(".inside figcaption")[%d].textContent`, i))
-		if !regexp.MustCompile(want).MatchString(sentence) {
+		if sentence := p.texts(".inside figcaption")[i]; !regexp.MustCompile(want).MatchString(sentence) {
 			p.Errorf("side %d: the sentence is %q", i, sentence)
 		}
 	}

@@ -41,9 +41,8 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 		p.Error("the saved HTML shows the race in another way than the page")
 	}
 	for i, side := range r.Sides {
-		if got := evaluate[string](disk,
-			fmt.Sprintf(`document.querySelectorAll(".stock .u-legend")[%d].textContent.replace(/\s+/g, "")`,
-				i)); !strings.Contains(got, fmt.Sprintf("orders%dexpected", side.Counts.Orders)) {
+		got := strings.Join(strings.Fields(disk.texts(".stock .u-legend")[i]), "")
+		if !strings.Contains(got, fmt.Sprintf("orders%dexpected", side.Counts.Orders)) {
 			p.Errorf("side %d: the chart ends with %q, want %d orders", i, got, side.Counts.Orders)
 		}
 	}

@@ -1,13 +1,23 @@
 package race
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // The band of open critical sections changes in steps: an outline between two
 // moments is never a slope, also where several steps share a column of pixels.
+// A section that ends when another begins does not overlap it.
 func TestStepsAreDrawnWithoutSlopes(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &session{ctx: t.Context()})
 	p := open(t, startBrowser(t), url+"/", desktop)
+	overlaps := evaluate[[]drawnOverlap](p, `import("/page/race.js").then(({ overlapsOf }) => overlapsOf(
+		[[0, 10], [10, 20], [30, 50], [35, 40], [36, 60], [70, 70], [80, 90], [85, 95]]).map(o => ({ From: o.from, To: o.to, Depth: o.depth })))`)
+	want := []drawnOverlap{{From: 35, To: 50, Depth: 3}, {From: 85, To: 90, Depth: 2}}
+	if !slices.Equal(overlaps, want) {
+		t.Errorf("overlaps %v, want %v", overlaps, want)
+	}
 	type point struct{ X, Y float64 }
 	outline := evaluate[[]point](p, `import("/page/steps_band.js").then(({ StepsBand }) => {
 		const points = [], add = (X, Y) => points.push({ X, Y });
