@@ -45,7 +45,7 @@ func (d *deployment) cpu(b *testing.B) map[string]time.Duration {
 	}
 	all := map[string]time.Duration{}
 	for process, ids := range pids {
-		used, err := cpuTime(ids...)
+		used, err := rig.CPUTime(ids...)
 		if err != nil {
 			b.Fatal(err)
 		}

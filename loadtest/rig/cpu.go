@@ -1,4 +1,4 @@
-package bench
+package rig
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time that processes have used. It needs /proc.
-func cpuTime(pids ...int) (used time.Duration, err error) {
+// CPUTime returns the CPU time that processes have used. It needs /proc.
+func CPUTime(pids ...int) (used time.Duration, err error) {
 	const ticksPerSecond = 100 // USER_HZ on Linux
 	for _, pid := range pids {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
