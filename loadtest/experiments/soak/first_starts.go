@@ -2,12 +2,10 @@ package soak
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -36,9 +34,9 @@ func firstStarts(s *rig.Stack, m *market) fault.Fault {
 				return err
 			}
 			proxy.PartitionBefore("coupon_orders")
-			go func() { started <- startOnce(s, m.sale.RedisURL, "c", proxied) }()
+			go func() { started <- startOnce(m.sale, "c", proxied) }()
 			awaitPartition(ctx, proxy)
-			go func() { started <- startOnce(s, m.sale.RedisURL, "d", dsn) }()
+			go func() { started <- startOnce(m.sale, "d", dsn) }()
 			return nil
 		},
 		Heal: func() error {
@@ -55,18 +53,13 @@ func firstStarts(s *rig.Stack, m *market) fault.Fault {
 
 // startOnce starts an instance that migrates the database, and stops it when it
 // is ready.
-func startOnce(s *rig.Stack, redisURL, name, dsn string) error {
-	path, err := rig.Binary("api")
-	if err != nil {
-		return err
-	}
-	api, err := lab.StartAPI(s.Lab, path, name, "MYSQL_DSN="+dsn, "REDIS_URL="+redisURL, "JWT_SECRET="+s.Secret,
-		"MIGRATE=true", "LOG_LEVEL=warn")
+func startOnce(sale *rig.Sale, name, dsn string) error {
+	api, err := sale.StartInstance("api", name, "MYSQL_DSN="+dsn, "MIGRATE=true")
 	if err == nil {
 		err = api.Stop()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("instance %s", name), err)
+		return fmt.Errorf("instance %s: %w", name, err)
 	}
 	return nil
 }
