@@ -58,9 +58,9 @@ var experiments = []experiment{
 		[]generation{gFair}, []generation{gQueue, gRedissonFair}},
 	{"each release wakes every waiter", "sixteen wait in ZooKeeper", handOver,
 		[]generation{gOneZnode}, []generation{gZKQueue}},
-	{"a failover loses the lock", "the master crashes before its replica has the lock", failOver,
+	{"a failover loses the lock", "the master crashes before its replica has the lock", failOver(1),
 		[]generation{gLua, gRedis, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
-	{"two failovers make three holders", "the master crashes, and then the replica in its place", failOverTwice,
+	{"two failovers make three holders", "the master crashes, and then the replica in its place", failOver(2),
 		[]generation{gLua, gRedisson}, []generation{gReplicated, gRedlock, gFenced}},
 	{"the lease ends when the server's clock says so", "the clock of a server steps past the lease", stepClock,
 		[]generation{gLua, gRedis, gRedisson}, []generation{gRedlock, gFenced}},
@@ -97,19 +97,17 @@ func (e experiment) run(ctx context.Context, l *lab.Lab, store *witness.Witness)
 	result := Result{Defect: e.Defect, Fault: e.Fault,
 		Breaks: make([]Trial, len(e.breaks)), Holds: make([]Trial, len(e.holds))}
 	var trials errgroup.Group
-	start := func(g generation, expect string, t *Trial) {
-		trials.Go(func() error {
-			o, lanes, err := runScenario(ctx, l, store, g, e.inject)
-			*t = Trial{g.Name, expect, o.Broke, o.Seen, verdict.Of(expect == "break", o.Broke, true), lanes}
-			return err
-		})
+	start := func(all []generation, expect string, into []Trial) {
+		for i, g := range all {
+			trials.Go(func() error {
+				o, lanes, err := runScenario(ctx, l, store, g, e.inject)
+				into[i] = Trial{g.Name, expect, o.Broke, o.Seen, verdict.Of(expect == "break", o.Broke, true), lanes}
+				return err
+			})
+		}
 	}
-	for i, g := range e.breaks {
-		start(g, "break", &result.Breaks[i])
-	}
-	for i, g := range e.holds {
-		start(g, "hold", &result.Holds[i])
-	}
+	start(e.breaks, "break", result.Breaks)
+	start(e.holds, "hold", result.Holds)
 	return result, trials.Wait()
 }
 

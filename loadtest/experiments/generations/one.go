@@ -43,7 +43,7 @@ func RunDefect(ctx context.Context, s *rig.Stack, n int) (trials []TimedTrial, e
 	}
 	defer store.Close()
 	result, err := experiments[n].run(ctx, s.Lab, store)
-	for _, t := range slices.Concat(result.Breaks, result.Holds) {
+	for _, t := range result.trials() {
 		trials = append(trials, TimedTrial{t, t.timeline})
 	}
 	return trials, err

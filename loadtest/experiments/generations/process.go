@@ -19,7 +19,7 @@ var (
 
 // A process is one client of the lock service with its own connections, and one thread
 // that contends for a key. It can crash between two of its commands, or pause there while
-// other processes run. As a hook of its connections, it counts its commands and injects
+// other processes run. As the limiter of its clients, it counts its commands and injects
 // its fault. Its calls are recorded.
 type process struct {
 	mutex
@@ -52,18 +52,17 @@ func (p *process) close() {
 
 // TryLock implements mutex.
 func (p *process) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	from := p.timeline.now()
+	from, result := p.timeline.now(), "is refused"
 	ok, err := p.mutex.TryLock(ctx, ttl)
 	switch {
 	case err != nil:
-		p.add(report.Call, ": TryLock fails: "+err.Error(), from)
+		result = "fails: " + err.Error()
 	case ok:
-		p.add(report.Call, ": TryLock succeeds", from)
-		if !p.holds {
-			p.holds, p.since = true, p.timeline.now()
-		}
-	default:
-		p.add(report.Call, ": TryLock is refused", from)
+		result = "succeeds"
+	}
+	p.add(report.Call, ": TryLock "+result, from)
+	if ok && err == nil && !p.holds {
+		p.holds, p.since = true, p.timeline.now()
 	}
 	return ok, err
 }
@@ -135,7 +134,8 @@ func (p *process) commandCount() int {
 	return p.sent
 }
 
-func (p *process) beforeCommand() error {
+// Allow is part of redis.Limiter, which is asked before each command.
+func (p *process) Allow() error {
 	p.mu.Lock()
 	p.remaining--
 	p.sent++
@@ -149,21 +149,5 @@ func (p *process) beforeCommand() error {
 	return fault()
 }
 
-// ProcessHook is part of redis.Hook.
-func (p *process) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := p.beforeCommand(); err != nil {
-			cmd.SetErr(err)
-			return err
-		}
-		return next(ctx, cmd)
-	}
-}
-
-// DialHook and ProcessPipelineHook are part of redis.Hook. They change nothing.
-func (*process) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessPipelineHook is part of redis.Hook.
-func (*process) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
+// ReportResult is part of redis.Limiter. Its argument is the outcome of a command.
+func (*process) ReportResult(error) {}

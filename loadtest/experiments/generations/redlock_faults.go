@@ -29,9 +29,7 @@ func delayNode(s *scenario) outcome {
 	defer last.Resume()
 	s.lock(a, lease)
 	deadline := leaseDeadline(a, lease)
-	for s.err == nil && !s.tryLock(b, longLease) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	s.lockWithin(b, longLease, longLease)
 	if early := time.Until(deadline); early > 0 {
 		return broke("B locked %s before A's lease ends by A's own count", early.Round(10*time.Millisecond))
 	}

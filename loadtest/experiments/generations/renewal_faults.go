@@ -21,9 +21,7 @@ func loseRenewals(s *scenario) outcome {
 	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, lease)
 	a.cutOff()
-	for s.err == nil && !s.tryLock(b, lease) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	s.lockWithin(b, lease, longLease)
 	if m, ok := a.mutex.(*clientMutex); ok && m.last().Err() != nil {
 		return held("A knew of its loss before B locked")
 	}
@@ -39,10 +37,8 @@ func renewAfterExpiry(s *scenario) outcome {
 	s.expireLease()
 	s.lock(b, lease)
 	b.crashBefore(1)
-	for start := time.Now(); time.Since(start) < 3*lease && s.err == nil; time.Sleep(10 * time.Millisecond) {
-		if s.tryLock(c, lease) {
-			return held("C locked %.1f leases after B's crash", time.Since(start).Seconds()/lease.Seconds())
-		}
+	if took, locked := s.lockWithin(c, lease, 3*lease); locked {
+		return held("C locked %.1f leases after B's crash", took.Seconds()/lease.Seconds())
 	}
 	return broke("A renews the lock that B died with: C is refused for 3 leases")
 }

@@ -31,7 +31,6 @@ func run(ctx context.Context, s *rig.Stack) error {
 	}
 	defer store.Close()
 	var all Report
-	var verdicts []verdict.Verdict
 	steps := rig.NewSteps(len(experiments))
 	for _, e := range experiments {
 		steps.Next("%s", e.Defect)
@@ -40,8 +39,8 @@ func run(ctx context.Context, s *rig.Stack) error {
 			return err
 		}
 		all.Experiments = append(all.Experiments, result)
-		verdicts = append(verdicts, result.verdicts()...)
 	}
+	_, verdicts := all.matrix()
 	all.Pass = verdict.AllPass(verdicts)
 	all.print()
 	e, err := s.Environment(ctx)

@@ -103,20 +103,21 @@ func (s *scenario) newProcess() *process {
 		p.zookeeper = s.zookeeper.Address
 	}
 	for _, r := range s.redis {
-		node := s.dial(r)
+		node := s.dial(r, p)
 		s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
-		node.AddHook(p)
 		p.nodes = append(p.nodes, node)
 	}
+	p.sent = 0
 	p.mutex = s.generation.newMutex(p)
 	s.processes, s.closes = append(s.processes, p), append(s.closes, p.close)
 	return p
 }
 
-func (s *scenario) dial(r *lab.Redis) *redis.Client {
+// dial returns a client of r whose commands limiter may refuse.
+func (s *scenario) dial(r *lab.Redis, limiter redis.Limiter) *redis.Client {
 	opts, err := redis.ParseURL(r.URL)
 	s.check(err)
-	opts.MaxRetries = -1
+	opts.MaxRetries, opts.Limiter = -1, limiter
 	opts.ReadTimeout = 2 * time.Second // the articles' clients have the same
 	opts.DialTimeout = 2 * time.Second
 	return redis.NewClient(opts)
@@ -136,23 +137,30 @@ func (s *scenario) lock(p *process, ttl time.Duration) {
 	}
 }
 
+// lockWithin has p try to lock until it does or limit is over, and returns how long that took.
+func (s *scenario) lockWithin(p *process, ttl, limit time.Duration) (took time.Duration, locked bool) {
+	for start := time.Now(); took < limit && !locked && s.err == nil; took = time.Since(start) {
+		if locked = s.tryLock(p, ttl); !locked {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	return took, locked
+}
+
 func (s *scenario) unlock(p *process) { s.check(p.Unlock(s.ctx)) }
 
-// withClient calls f with a client of r that belongs to no process.
-func (s *scenario) withClient(r *lab.Redis, f func(rdb *redis.Client) error) {
-	rdb := s.dial(r)
-	defer rdb.Close()
-	s.check(f(rdb))
+// admin returns a client of r that belongs to no process.
+func (s *scenario) admin(r *lab.Redis) *redis.Client {
+	rdb := s.dial(r, nil)
+	s.closes = append(s.closes, func() { _ = rdb.Close() })
+	return rdb
 }
 
 // neverExpires reports whether the key exists and has no TTL.
-func (s *scenario) neverExpires() (noTTL bool) {
-	s.withClient(s.redis[0], func(rdb *redis.Client) error {
-		ttl, err := rdb.PTTL(s.ctx, s.key).Result()
-		noTTL = ttl == -1 // go-redis returns -1 ns here, not -1 ms
-		return err
-	})
-	return noTTL
+func (s *scenario) neverExpires() bool {
+	ttl, err := s.admin(s.redis[0]).PTTL(s.ctx, s.key).Result()
+	s.check(err)
+	return ttl == -1 // go-redis returns -1 ns here, not -1 ms
 }
 
 // expireLease ends the key's lease on every server, as if its time had passed there.
@@ -160,20 +168,6 @@ func (s *scenario) neverExpires() (noTTL bool) {
 func (s *scenario) expireLease() {
 	s.fault("the lease expires at the server")
 	for _, r := range s.redis {
-		s.withClient(r, func(rdb *redis.Client) error { return rdb.PExpire(s.ctx, s.key, time.Millisecond).Err() })
-		s.waitExpired(r)
+		s.check(s.admin(r).PExpire(s.ctx, s.key, 0).Err()) // the server deletes the key at once
 	}
-}
-
-// waitExpired waits until the key does not exist on r.
-func (s *scenario) waitExpired(r *lab.Redis) {
-	s.withClient(r, func(rdb *redis.Client) error {
-		for {
-			n, err := rdb.Exists(s.ctx, s.key).Result()
-			if err != nil || n == 0 {
-				return err
-			}
-			time.Sleep(time.Millisecond)
-		}
-	})
 }

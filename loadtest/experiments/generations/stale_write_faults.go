@@ -3,8 +3,6 @@ package generations
 import (
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/flashsale/internal/lab"
 )
 
@@ -13,7 +11,7 @@ func pauseBeforeWriting(s *scenario) outcome {
 	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	s.expireLease()
-	return s.writeBoth(a, true, b)
+	return s.writeBoth(a, b)
 }
 
 // stepClock steps the clock of one server past the end of A's lease. The clocks of
@@ -30,54 +28,31 @@ func stepClock(s *scenario) outcome {
 	s.lock(a, longLease)
 	s.fault("the server's clock steps past the lease")
 	s.check(stepped.Step(2 * longLease))
-	return s.writeBoth(a, true, b)
+	return s.writeBoth(a, b)
 }
 
-// failOver promotes a replica that has not received the lock.
-func failOver(s *scenario) outcome {
-	replicas := s.startReplicas(1)
-	if s.err != nil {
-		return outcome{}
-	}
-	replica := replicas[0]
-	s.disconnect(replica)
-	a := s.newProcess()
-	ok := s.tryLock(a, longLease)
-	s.promote(replica)
-	return s.writeBoth(a, ok, s.newProcess())
-}
-
-// failOverTwice is what an article fears of Sentinel: the master A crashes, then B,
-// which took its place, and neither had replicated its lock.
-func failOverTwice(s *scenario) outcome {
-	replicas := s.startReplicas(2)
-	if s.err != nil {
-		return outcome{}
-	}
-	for _, r := range replicas {
-		r.Pause()
-	}
-	s.disconnect(replicas[0])
-	a := s.newProcess()
-	if !s.tryLock(a, longLease) {
-		return held("A is refused: no replica has its lock")
-	}
-	holders := []*process{a}
-	for _, r := range replicas {
-		s.promote(r)
-		if next := s.newProcess(); s.tryLock(next, longLease) {
-			holders = append(holders, next)
+// failOver has so many masters crash, the first of which A has locked. Each replica that
+// takes the place of one has not received its lock.
+func failOver(times int) func(*scenario) outcome {
+	return func(s *scenario) outcome {
+		replicas := s.isolatedReplicas(times)
+		a := s.newProcess()
+		if !s.tryLock(a, longLease) {
+			return held("A is refused: no replica has its lock")
 		}
+		holders := []*process{a}
+		for _, r := range replicas {
+			s.promote(r)
+			if next := s.newProcess(); s.tryLock(next, longLease) {
+				holders = append(holders, next)
+			}
+		}
+		return s.writeLatestFirst(holders)
 	}
-	return s.writeLatestFirst(holders)
 }
 
-// writeBoth has B write if B gets the lock, and then A if locked says that A has
-// the lock.
-func (s *scenario) writeBoth(a *process, locked bool, b *process) outcome {
-	if !locked {
-		return held("A is refused: no replica has its lock")
-	}
+// writeBoth has B write if B gets the lock, and then A, which has it.
+func (s *scenario) writeBoth(a, b *process) outcome {
 	holders := []*process{a}
 	if s.tryLock(b, longLease) {
 		holders = append(holders, b)
@@ -111,19 +86,16 @@ func fenceOf(p *process) uint64 {
 	return 0
 }
 
-// startReplicas starts replicas of the first Redis, which have caught up.
-func (s *scenario) startReplicas(n int) []*lab.Redis {
+// isolatedReplicas starts replicas of the first Redis, stops them once they have caught up,
+// and closes their links. They receive no later write.
+func (s *scenario) isolatedReplicas(n int) []*lab.Redis {
 	replicas, err := lab.StartReplicas(s.lab, s.redis[0], n)
 	s.check(err)
+	for _, r := range replicas {
+		r.Pause()
+	}
+	s.check(s.admin(s.redis[0]).ClientKillByFilter(s.ctx, "TYPE", "replica").Err())
 	return replicas
-}
-
-// disconnect stops r and closes its replication link. r receives no later write.
-func (s *scenario) disconnect(r *lab.Redis) {
-	r.Pause()
-	s.withClient(s.redis[0], func(rdb *redis.Client) error {
-		return rdb.ClientKillByFilter(s.ctx, "TYPE", "replica").Err()
-	})
 }
 
 // promote kills the first Redis and makes r the master.
@@ -132,5 +104,5 @@ func (s *scenario) promote(r *lab.Redis) {
 	s.redis[0].Kill()
 	s.redis[0] = r
 	r.Resume()
-	s.withClient(r, func(rdb *redis.Client) error { return rdb.ReplicaOf(s.ctx, "NO", "ONE").Err() })
+	s.check(s.admin(r).ReplicaOf(s.ctx, "NO", "ONE").Err())
 }
