@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -167,10 +168,9 @@ func possibleOf(list []column) (all []column) {
 
 // must returns a column for a control, which must fail.
 func must(name, holder, keeps string) column {
-	return column{
-		name: name, backend: oneRedis, command: "bin/loadtest holder", env: []string{"HOLDER=" + holder},
-		kind: control, keeps: keeps,
-	}
+	c := own(name, holder, oneRedis, false, keeps)
+	c.kind = control
+	return c
 }
 
 // chosen returns the columns of the setting CELL, or the one of LOCK and BACKEND, or
@@ -189,17 +189,14 @@ func chosen(lock, cell string) ([]column, error) {
 	if name == "" {
 		return possibleOf(columns), nil
 	}
-	for _, c := range columns {
-		if slug(c.name) != name {
-			continue
-		}
-		if what := c.lacks(); what != "" {
-			return nil, fmt.Errorf("CELL=%q: %s", cell, what)
-		}
-		return []column{c}, nil
+	c, err := named(columns, func(c column) string { return c.name }, name)
+	if err == nil && c.lacks() != "" {
+		err = errors.New(c.lacks())
 	}
-	return nil, fmt.Errorf("CELL=%q: no such lock; want one of %s, and a fault after a slash", cell,
-		strings.Join(slugs(columns, func(c column) string { return c.name }), ", "))
+	if err != nil {
+		return nil, fmt.Errorf("CELL=%q: the lock: %w", cell, err)
+	}
+	return []column{c}, nil
 }
 
 // slug returns name as a part of CELL.
@@ -215,10 +212,15 @@ func slug(name string) string {
 	}, strings.ToLower(name))
 }
 
-func slugs[T any](list []T, name func(T) string) (all []string) {
-	for _, e := range list {
-		all = append(all, slug(name(e)))
+// named returns the one of list whose name is part in CELL.
+func named[T any](list []T, name func(T) string, part string) (one T, err error) {
+	var all []string
+	for _, one := range list {
+		all = append(all, slug(name(one)))
+		if all[len(all)-1] == part {
+			return one, nil
+		}
 	}
 	slices.Sort(all)
-	return all
+	return one, fmt.Errorf("want one of %s", strings.Join(all, ", "))
 }

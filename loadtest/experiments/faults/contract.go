@@ -1,9 +1,6 @@
 package faults
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // toldWithin is how soon a holder that runs learns that the server has forgotten its
 // lease: from its next extension.
@@ -36,8 +33,6 @@ func (t *trial) breaches(v Observation) (broken []string) {
 	add(v.Misconduct != "", "the holder: %s", v.Misconduct)
 	return broken
 }
-
-func ms(d time.Duration) float64 { return *milliseconds(d) }
 
 func deref(f *float64) float64 {
 	if f == nil {

@@ -106,31 +106,16 @@ func (r Report) counts() report.Table {
 // matrix has a row for each fault and a column for each lock of kinds. A cell in which
 // nothing was seen is empty.
 func (r Report) matrix(kinds []kind) string {
-	var of []Cell
-	for _, c := range r.Cells {
-		if slices.Contains(kinds, c.Kind) {
-			of = append(of, c)
-		}
-	}
-	locks := names(of, func(c Cell) string { return c.Lock })
+	r.Cells = slices.DeleteFunc(slices.Clone(r.Cells), func(c Cell) bool { return !slices.Contains(kinds, c.Kind) })
+	g := r.grid()
 	var b strings.Builder
-	fmt.Fprintf(&b, "|fault|%s|\n|---|%s\n", strings.Join(locks, "|"), strings.Repeat(":-:|", len(locks)))
-	for _, fault := range names(of, func(c Cell) string { return c.Fault }) {
+	fmt.Fprintf(&b, "|fault|%s|\n|---|%s\n", strings.Join(g.Rows, "|"), strings.Repeat(":-:|", len(g.Rows)))
+	for column, fault := range g.Columns {
 		b.WriteString("|" + fault + "|")
-		for _, c := range of {
-			if c.Fault == fault {
-				b.WriteString(c.letters() + "|")
-			}
+		for _, cells := range g.Cells {
+			b.WriteString(cells[column].Text + "|")
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// letters returns what was seen in a cell.
-func (c Cell) letters() string {
-	if c.Absent != "" {
-		return "–"
-	}
-	return c.seen().letters()
 }

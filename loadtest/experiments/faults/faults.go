@@ -61,23 +61,12 @@ const parallel = 36
 // five. AT_RANDOM=10m is how long everything strikes at random; without CELL, nothing else
 // is tried. SEED repeats what was random.
 func Run(ctx context.Context) error {
-	chosenColumns, err := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
-	if err != nil {
-		return err
-	}
-	chosenRows, err := rowsOf(os.Getenv("CELL"))
-	if err != nil {
-		return err
-	}
-	if chosenRows, err = lasting(os.Getenv("AT_RANDOM"), chosenRows); err != nil {
-		return err
-	}
-	seed, err := seedOf(os.Getenv("SEED"))
-	if err != nil {
-		return err
-	}
-	quick, err := rig.Quick("FAULTS")
-	if err != nil {
+	chosenColumns, columnsErr := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
+	chosenRows, rowsErr := rowsOf(os.Getenv("CELL"))
+	chosenRows, lastingErr := lasting(os.Getenv("AT_RANDOM"), chosenRows)
+	seed, seedErr := seedOf(os.Getenv("SEED"))
+	quick, quickErr := rig.Quick("FAULTS")
+	if err := errors.Join(columnsErr, rowsErr, lastingErr, seedErr, quickErr); err != nil {
 		return err
 	}
 	trials := fullTrials
@@ -117,13 +106,11 @@ func rowsOf(cell string) ([]row, error) {
 	if !one {
 		return rows, nil
 	}
-	for _, r := range rows {
-		if slug(r.name) == name {
-			return []row{r}, nil
-		}
+	r, err := named(rows, func(r row) string { return r.name }, name)
+	if err != nil {
+		return nil, fmt.Errorf("CELL=%q: the fault: %w", cell, err)
 	}
-	return nil, fmt.Errorf("CELL=%q: no such fault; want one of %s", cell,
-		strings.Join(slugs(rows, func(r row) string { return r.name }), ", "))
+	return []row{r}, nil
 }
 
 // An experiment is a run under way.
@@ -135,7 +122,7 @@ type experiment struct {
 	seed   uint64
 	steps  *rig.Steps
 
-	table *fencedTable
+	table fencedTable
 
 	mu    sync.Mutex
 	cells []Cell

@@ -82,7 +82,7 @@ func (t *trial) observe() Observation {
 		}
 	}
 	if s.leak > tolerance || s.leaks {
-		v.Leak = *milliseconds(s.leak)
+		v.Leak = ms(s.leak)
 	}
 	if t.row.turns {
 		v.Seed = t.seed
@@ -90,7 +90,7 @@ func (t *trial) observe() Observation {
 	}
 	entered := len(b) > 0 && b[0].from < s.freed
 	if len(a) > 0 && entered && a[0].told != 0 {
-		v.Told = milliseconds(a[0].told - b[0].from)
+		v.Told = new(ms(a[0].told - b[0].from))
 	}
 	v.GaveUp = cmp.Or(gaveUp("the first", s.a, s.begun, firstWait), gaveUp("the second", s.b, s.waited, t.wait()),
 		t.waiterGaveUp(entered))
@@ -114,7 +114,7 @@ func (v *Observation) overlap(first, second hold, refused map[holder.Line]bool) 
 		return
 	}
 	v.Fenced = v.Fenced || v.Two == 0
-	v.Two = max(v.Two, *milliseconds(min(first.to, second.to) - second.from))
+	v.Two = max(v.Two, ms(min(first.to, second.to)-second.from))
 	late := 0
 	for _, w := range first.writes {
 		if w.At <= second.from {
@@ -139,7 +139,7 @@ func (v *Observation) between(t *trial, a []hold, until time.Duration) {
 		free, lease = s.released, 0
 	}
 	free = max(free, s.healed)
-	v.Nobody = max(0, *milliseconds(until - free - lease))
+	v.Nobody = max(0, ms(until-free-lease))
 }
 
 // next returns the time from the first holder's release to until, or nil if it did not
@@ -149,7 +149,7 @@ func (t *trial) next(until time.Duration) *float64 {
 	if _, ok := find(s.a, s.released, holder.Released); !ok || s.released == 0 || s.released >= until {
 		return nil
 	}
-	return milliseconds(until - s.released)
+	return new(ms(until - s.released))
 }
 
 // waiterGaveUp returns what the second holder said if it had many waiters, and not each of
@@ -227,10 +227,7 @@ func find(lines []holder.Line, from time.Duration, word holder.Word) (holder.Lin
 	return holder.Line{}, false
 }
 
-func milliseconds(d time.Duration) *float64 {
-	ms := float64(d.Microseconds()) / 1000
-	return &ms
-}
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func reason(err error) string {
 	if err == nil {

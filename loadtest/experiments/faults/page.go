@@ -2,18 +2,14 @@ package faults
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/holder"
 	"example.com/flashsale/loadtest/report"
+	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/verdict"
 )
-
-const legend = "T two at once, F two at once and the fence refuses the earlier one, G gave up its wait, " +
-	"N held by nobody for longer than the lease, L told of a loss that was none, D another's lock released, W a wrong word, " +
-	"K the key was kept without a holder, M the holder's misconduct."
 
 // writePage writes out/faults/report.html: the heat map, and the time line of the
 // worst trial of each cell in which something was seen.
@@ -25,7 +21,8 @@ func (r Report) writePage() error {
 			"Ours have to keep their contract, the controls have to fail, the others are measured.",
 			len(grid.Rows), len(grid.Columns), r.Trials, r.Lease),
 		Sections: []report.Section{{
-			Title: "What was seen", Text: legend + " A cell leads to its worst trial.", Charts: []report.Chart{grid},
+			Title: "What was seen", Text: "In how many cells, and in which. A cell leads to its worst trial.",
+			Table: r.counts(), Charts: []report.Chart{grid},
 		}},
 	}
 	for _, c := range r.Cells {
@@ -71,18 +68,15 @@ func (r Report) grid() report.Grid {
 
 func (c Cell) gridCell() report.GridCell {
 	seen := c.seen()
-	cell := report.GridCell{
-		Shade: report.Fine, Text: seen.letters(), Title: strings.Join(seen.texts(len(c.Trials)), "; "), Link: c.id(),
-	}
+	cell := report.GridCell{Shade: report.Notable, Text: seen.letters(),
+		Title: strings.Join(seen.texts(len(c.Trials)), "; "), Link: c.id()}
 	switch {
 	case c.Absent != "":
-		return report.GridCell{Shade: report.Absent, Title: "does not apply: " + c.Absent}
+		return report.GridCell{Shade: report.Absent, Text: "–", Title: "does not apply: " + c.Absent}
 	case len(seen) == 0:
 		return report.GridCell{Shade: report.Fine, Title: "nothing"}
 	case seen[0].bad || c.Kind == ours && len(c.Breaches) > 0:
 		cell.Shade = report.Bad
-	default:
-		cell.Shade = report.Notable
 	}
 	return cell
 }
@@ -110,8 +104,7 @@ func (c Cell) requests() int {
 	for _, v := range c.Trials {
 		all = append(all, v.Requests)
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return stats.Quantile(all, 0.5)
 }
 
 // verdicts is empty for a lock that is only measured.

@@ -169,11 +169,25 @@ func (p *process) command(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.in, format+"\n", args...) // a holder that has ended says nothing
 }
 
+// acquire tells the holder to acquire, for at most wait.
 func (p *process) acquire(key string, lease, wait time.Duration) {
 	p.command("acquire %s %d %d", key, lease.Milliseconds(), wait.Milliseconds())
 }
 
-func (p *process) release() { p.command("release") }
+// acquired returns the first answer to acquire from the given line on, within limit, and
+// whether the holder holds.
+func (p *process) acquired(from int, limit time.Duration) (l holder.Line, holds bool) {
+	l, _ = p.await(from, limit, holder.Acquired, holder.Refused, holder.Unknown)
+	return l, l.Word == holder.Acquired
+}
+
+// release has the holder release, and returns its answer, if it comes within limit.
+func (p *process) release(limit time.Duration) holder.Line {
+	from := p.said()
+	p.command("release")
+	l, _ := p.await(from, limit, holder.Released, holder.Lost, holder.Unknown)
+	return l
+}
 
 // suspend stops all threads of the holder until resume.
 func (p *process) suspend() {

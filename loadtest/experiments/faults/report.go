@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/flashsale/loadtest/report"
@@ -43,26 +44,17 @@ func (e *experiment) failures() (failed []string) {
 		}
 	}
 	for _, c := range columns {
-		if tried, broke := e.broke(c.name); c.kind == control && tried == len(rows) && !broke {
+		tried := Report{Cells: e.cells}.of(c.name)
+		if c.kind == control && len(tried) == len(rows) && !slices.ContainsFunc(tried, Cell.two) {
 			failed = append(failed, c.name+" held under every fault, so that a zero beside another lock says nothing")
 		}
 	}
 	return failed
 }
 
-// broke returns under how many faults a lock was tried, and whether two held it at
-// once under one of them.
-func (e *experiment) broke(lock string) (tried int, broke bool) {
-	for _, c := range e.cells {
-		if c.Lock != lock {
-			continue
-		}
-		tried++
-		for _, v := range c.Trials {
-			broke = broke || v.Two > 0
-		}
-	}
-	return tried, broke
+// two says that two held at once.
+func (c Cell) two() bool {
+	return slices.ContainsFunc(c.Trials, func(v Observation) bool { return v.Two > 0 })
 }
 
 // table has a row for each cell in which something was seen.

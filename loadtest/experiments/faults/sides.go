@@ -3,31 +3,34 @@ package faults
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 )
 
-// cutOffMinority cuts the first holder off from less than half of the nodes. In an
-// ensemble these nodes are alone: the others and the second holder lose them, too.
-func cutOffMinority(_ context.Context, t *trial) error {
-	n := t.minority()
-	cutOff(t.a().proxies[:n])
-	if t.backend.ensemble != nil {
-		cutOff(t.b().proxies[:n])
-	}
-	return t.separate((*lab.Host).Separate)
-}
+var (
+	// cutOffMinority cuts the first holder off from less than half of the nodes. In an
+	// ensemble these nodes are alone: the others and the second holder lose them, too.
+	cutOffMinority = cutOff(func(p []*faultproxy.Proxy, minority int) []*faultproxy.Proxy { return p[:minority] })
+	// cutOffMajority leaves the first holder with less than half of the nodes. In an
+	// ensemble these have lost the others, and the second holder has them.
+	cutOffMajority = cutOff(func(p []*faultproxy.Proxy, minority int) []*faultproxy.Proxy { return p[minority:] })
+)
 
-// cutOffMajority leaves the first holder with less than half of the nodes. In an
-// ensemble these have lost the others, and the second holder has them.
-func cutOffMajority(_ context.Context, t *trial) error {
-	n := t.minority()
-	cutOff(t.a().proxies[n:])
-	if t.backend.ensemble != nil {
-		cutOff(t.b().proxies[:n])
+// cutOff cuts the first holder off from the nodes that from returns.
+func cutOff(from func(all []*faultproxy.Proxy, minority int) []*faultproxy.Proxy) deed {
+	return func(_ context.Context, t *trial) error {
+		n := t.minority()
+		lost := from(t.a().proxies, n)
+		if t.backend.ensemble != nil {
+			lost = slices.Concat(lost, t.b().proxies[:n])
+		}
+		for _, p := range lost {
+			p.Partition()
+		}
+		return t.separate((*lab.Host).Separate)
 	}
-	return t.separate((*lab.Host).Separate)
 }
 
 func healCut(ctx context.Context, t *trial) error {
@@ -36,12 +39,6 @@ func healCut(ctx context.Context, t *trial) error {
 
 // minority is how many nodes can be lost.
 func (t *trial) minority() int { return (len(t.nodes) - 1) / 2 }
-
-func cutOff(proxies []*faultproxy.Proxy) {
-	for _, p := range proxies {
-		p.Partition()
-	}
-}
 
 // separate does what it says to each pair of nodes of an ensemble that are on different
 // sides.

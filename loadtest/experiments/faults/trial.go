@@ -1,9 +1,11 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"example.com/flashsale/loadtest/holder"
@@ -18,8 +20,10 @@ type trial struct {
 	row   row
 	key   string
 	seed  uint64 // of what is random
-	table *fencedTable
+	table fencedTable
 	seen  seen
+
+	healing sync.WaitGroup // of the fault that has struck
 }
 
 // seen is what a trial saw. Times are of holder.Now.
@@ -53,20 +57,10 @@ const (
 )
 
 // lease is what the holders ask for.
-func (t *trial) lease() time.Duration {
-	if t.row.lease != 0 {
-		return t.row.lease
-	}
-	return leaseTime
-}
+func (t *trial) lease() time.Duration { return cmp.Or(t.row.lease, leaseTime) }
 
 // wait is how long the second holder waits.
-func (t *trial) wait() time.Duration {
-	if t.row.wait != 0 {
-		return t.row.wait
-	}
-	return waitedLeases * t.lease()
-}
+func (t *trial) wait() time.Duration { return cmp.Or(t.row.wait, waitedLeases*t.lease()) }
 
 func (t *trial) a() *station { return t.holders[0] }
 func (t *trial) b() *station { return t.holders[1] }
@@ -85,11 +79,11 @@ func (t *trial) run(ctx context.Context) error {
 	if t.row.turns {
 		play = t.playTurns
 	}
-	healed, err := play(ctx)
+	err := play(ctx)
+	t.healing.Wait()
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
 	}
-	<-healed
 	t.seen.ended, t.seen.requests = holder.Now(), t.requests()-t.seen.requests
 	for _, s := range t.holders {
 		if fault := s.fault(); fault != nil && !t.seen.killed {
@@ -119,47 +113,40 @@ func (t *trial) prepare(ctx context.Context) error {
 		for attempt := 0; ; attempt++ {
 			from := s.said()
 			s.acquire(fmt.Sprintf("%s-%d-%d", t.key, i, attempt), t.lease(), leaseTime)
-			l, ok := s.await(from, 2*leaseTime+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
-			if ok && l.Word == holder.Acquired {
+			l, holds := s.acquired(from, 2*leaseTime+answerLimit)
+			if holds {
 				break
 			}
 			if !rig.Sleep(ctx, 100*time.Millisecond) || time.Now().After(end) || s.fault() != nil {
 				return fmt.Errorf("the holder does not get a free lock: %s", l)
 			}
 		}
-		from := s.said()
-		s.release()
-		s.await(from, secondWait, holder.Released, holder.Lost, holder.Unknown)
+		s.release(secondWait)
 		s.take()
 	}
 	t.seen.begun, t.seen.requests = holder.Now(), t.requests()
 	return nil
 }
 
-// play plays the trial. The fault ends when healed is closed.
-func (t *trial) play(ctx context.Context) (healed <-chan struct{}, err error) {
-	ended := make(chan struct{})
-	close(ended)
-	healed = ended
+// play plays the trial.
+func (t *trial) play(ctx context.Context) (err error) {
 	at := func(m moment) {
 		if t.row.moment == m && err == nil {
-			healed, err = t.strike(ctx)
+			err = t.strike(ctx)
 		}
 	}
 	at(throughout)
 	at(acquiring)
 	t.a().acquire(t.key, t.lease(), firstWait)
-	l, ok := t.a().await(0, firstWait+long+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
-	t.seen.keptOut = !ok || l.Word != holder.Acquired
+	_, holds := t.a().acquired(0, firstWait+long+answerLimit)
+	t.seen.keptOut = !holds
 	rig.Sleep(ctx, leaseTime/6)
 	at(holding)
 	t.seen.waited = holder.Now()
 	t.b().acquire(t.key, t.lease(), t.wait())
 	rig.Sleep(ctx, leaseTime/6)
 	at(waiting)
-	if t.row.moment != throughout {
-		<-healed
-	}
+	t.healing.Wait()
 	rig.Sleep(ctx, leaseTime/2)
 	at(releasing)
 	t.releaseFirst()
@@ -168,54 +155,45 @@ func (t *trial) play(ctx context.Context) (healed <-chan struct{}, err error) {
 		err = errors.Join(err, t.row.heal(ctx, t))
 	}
 	t.awaitFree()
-	return healed, err
+	return err
 }
 
-// strike strikes, and heals when the fault has lasted.
-func (t *trial) strike(ctx context.Context) (healed <-chan struct{}, err error) {
-	ended := make(chan struct{})
+// strike strikes, and heals when the fault has lasted, unless it lasts throughout.
+func (t *trial) strike(ctx context.Context) error {
 	t.seen.struck = holder.Now()
 	if err := t.row.strike(ctx, t); err != nil {
-		close(ended)
-		return ended, err
+		return err
 	}
 	t.seen.killed = t.a().fault() != nil
 	if t.row.moment == throughout {
-		close(ended)
-		return ended, nil
+		return nil
 	}
-	go func() {
-		defer close(ended)
+	t.healing.Go(func() {
 		time.Sleep(t.row.lasts)
 		if t.row.heal != nil {
 			_ = t.row.heal(context.WithoutCancel(ctx), t) // the next trial finds out
 		}
 		t.seen.healed = holder.Now()
-	}()
-	return ended, nil
+	})
+	return nil
 }
 
 func (t *trial) releaseFirst() {
 	if t.seen.keptOut || t.seen.killed {
 		return
 	}
-	from := t.a().said()
 	t.seen.released = holder.Now()
-	t.a().release()
-	t.a().await(from, leaseTime+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+	t.a().release(leaseTime + answerLimit)
 }
 
 // awaitSecond waits until the second holder has entered or given up, lets it hold,
 // and has it release.
 func (t *trial) awaitSecond(ctx context.Context) {
-	l, ok := t.b().await(0, t.wait()+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
-	if !ok || l.Word != holder.Acquired {
+	if _, holds := t.b().acquired(0, t.wait()+answerLimit); !holds {
 		return
 	}
 	rig.Sleep(ctx, leaseTime/3)
-	from := t.b().said()
-	t.b().release()
-	t.seen.others, _ = t.b().await(from, t.wait()+answerLimit, holder.Released, holder.Lost, holder.Unknown)
+	t.seen.others = t.b().release(t.wait() + answerLimit)
 }
 
 // awaitFree measures how long the key is locked though nobody holds it.
@@ -223,10 +201,7 @@ func (t *trial) awaitFree() {
 	from := t.b().said()
 	t.seen.freed = holder.Now()
 	t.b().acquire(t.key, t.lease(), leakWait)
-	l, ok := t.b().await(from, leakWait+answerLimit, holder.Acquired, holder.Refused, holder.Unknown)
-	t.seen.leaks = !ok || l.Word != holder.Acquired
-	t.seen.leak = holder.Now() - t.seen.freed
-	from = t.b().said()
-	t.b().release()
-	t.b().await(from, leaseTime, holder.Released, holder.Lost, holder.Unknown)
+	_, holds := t.b().acquired(from, leakWait+answerLimit)
+	t.seen.leaks, t.seen.leak = !holds, holder.Now()-t.seen.freed
+	t.b().release(leaseTime)
 }
