@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jmoiron/sqlx"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -277,8 +278,12 @@ func (v *Vitess) Reshard(ctx context.Context) error {
 		return err
 	}
 	err = eventually(func(ctx context.Context) error { // refused until the new tablets are ready
-		return do(ctx, "create", "--source-shards", strings.Join(sources, ","),
+		err := do(ctx, "create", "--source-shards", strings.Join(sources, ","),
 			"--target-shards", strings.Join(ranges(n), ","))
+		if err != nil {
+			return err
+		}
+		return expectStreams(ctx, targets)
 	})
 	if err == nil { // refused until all is copied
 		err = within(copyTimeout, func(ctx context.Context) error { return do(ctx, "switchtraffic") })
@@ -287,6 +292,24 @@ func (v *Vitess) Reshard(ctx context.Context) error {
 		v.Shards, err = targets, do(ctx, "complete")
 	}
 	return err
+}
+
+// expectStreams checks that rows are being copied to each of shards: to switch traffic to one that is
+// empty is not refused.
+func expectStreams(ctx context.Context, shards []*Shard) error {
+	for _, s := range shards {
+		var n int
+		err := s.Tablets[0].MySQL.withDB(func(db *sqlx.DB) error {
+			return db.GetContext(ctx, &n, "SELECT COUNT(*) FROM _vt.vreplication")
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("lab: nothing is copied to shard %s", s.path)
+		}
+	}
+	return nil
 }
 
 // tabletUser is the account of a vttablet, which needs a password. No replica gets these statements.
