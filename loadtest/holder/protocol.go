@@ -3,8 +3,7 @@
 // language that takes one lock, writes while it believes that it holds it, and
 // says what its lock has told it.
 //
-// Serve is the holder's side, Start the experiment's, and Check tries a holder by
-// itself.
+// Serve is the holder's side; package faults has the experiment's.
 package holder
 
 import (

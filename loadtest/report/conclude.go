@@ -17,11 +17,11 @@ type Rows struct {
 	Pass bool `json:"pass"`
 }
 
-// Conclude prints the tables of r and what was found, and writes out/name/name.json
+// Conclude prints the tables of r, but no matrix, and what was found, and writes out/name/name.json
 // with result, or with Rows, and the page. It returns rig.ErrNotProven unless r passes.
 func Conclude(name string, result any, r Report) error {
 	for _, s := range r.Sections {
-		if len(s.Table.Rows) > 0 {
+		if len(s.Table.Rows) > 0 && !s.Table.Matrix {
 			fmt.Println("\n" + s.Title + ":")
 			s.Table.Print()
 		}

@@ -120,10 +120,9 @@ var columns = []column{
 
 // library returns a column for a Go library.
 func library(name, holder string, b *backend, keeps string) column {
-	return column{
-		name: name, backend: b, command: "bin/bench-peers holder", env: []string{"HOLDER=" + holder}, kind: peer,
-		keeps: keeps,
-	}
+	c := own(name, holder, b, false, keeps)
+	c.command, c.kind = "bin/bench-peers holder", peer
+	return c
 }
 
 // The holders in other languages, which make holders builds.

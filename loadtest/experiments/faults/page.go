@@ -11,18 +11,21 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// writePage writes out/faults/report.html: the heat map, and the time line of the
-// worst trial of each cell in which something was seen.
-func (r Report) writePage() error {
-	grid := r.grid()
+// page returns the page of a run that failed for so many reasons: the heat map, and the
+// time line of the worst trial of each cell in which something was seen.
+func (r Report) page(failed []string) report.Report {
+	grid, legend := r.grid(), ""
+	for _, f := range possible {
+		legend += fmt.Sprintf("%s %s, ", f.letter, f.name)
+	}
 	page := report.Report{
 		Title: "Locks under faults", Pass: r.Pass, Environment: r.Environment,
 		Summary: fmt.Sprintf("%d locks under %d faults, %d trials each and more where these differ, leases of %g s. "+
 			"Ours have to keep their contract, the controls have to fail, the others are measured.",
 			len(grid.Rows), len(grid.Columns), r.Trials, r.Lease),
 		Sections: []report.Section{{
-			Title: "What was seen", Text: "In how many cells, and in which. A cell leads to its worst trial.",
-			Table: r.counts(), Charts: []report.Chart{grid},
+			Title: "What was seen", Text: legend + "and – does not apply. A cell leads to its worst trial.",
+			Charts: []report.Chart{grid}, Table: r.table(), Problems: failed,
 		}},
 	}
 	for _, c := range r.Cells {
@@ -30,7 +33,7 @@ func (r Report) writePage() error {
 			page.Sections = append(page.Sections, c.section(seen))
 		}
 	}
-	return report.Write("faults", page)
+	return page
 }
 
 // names returns the different names of cells, in their order.

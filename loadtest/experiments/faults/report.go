@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,20 +18,13 @@ func (e *experiment) report(ctx context.Context, ended bool) error {
 	if err != nil {
 		return err
 	}
-	r := Report{Environment: environment, Trials: e.trials, Lease: leaseTime.Seconds(), Cells: e.cells}
 	failed := e.failures()
-	r.Pass = ended && len(failed) == 0
-	r.table().Print()
-	for _, f := range failed {
-		fmt.Println("NO: " + f)
-	}
 	if !ended {
-		fmt.Println("NO: interrupted")
+		failed = append(failed, "interrupted")
 	}
-	if err := errors.Join(rig.WriteJSON("out/faults/faults.json", r), r.writePage()); err != nil {
-		return err
-	}
-	return rig.Proven(r.Pass)
+	r := Report{Environment: environment, Trials: e.trials, Lease: leaseTime.Seconds(), Cells: e.cells,
+		Pass: len(failed) == 0}
+	return report.Conclude("faults", r, r.page(failed))
 }
 
 // failures returns what fails the run: a breach of our contract, and a control that

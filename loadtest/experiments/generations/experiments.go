@@ -113,10 +113,3 @@ func (e experiment) run(ctx context.Context, l *lab.Lab, store *witness.Witness)
 
 // trials returns those that break and then those that hold.
 func (r Result) trials() []Trial { return slices.Concat(r.Breaks, r.Holds) }
-
-func (r Result) verdicts() (all []verdict.Verdict) {
-	for _, t := range r.trials() {
-		all = append(all, t.Verdict)
-	}
-	return all
-}

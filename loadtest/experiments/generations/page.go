@@ -5,49 +5,49 @@ import (
 	"slices"
 
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// writePage writes out/generations/report.html.
-func (r Report) writePage(e rig.Environment) error {
-	matrix, verdicts := r.matrix()
-	page := report.Report{
-		Title: "Generations of a lock", Pass: r.Pass, Environment: e,
+// page returns the page of results.
+func page(results []Result) report.Report {
+	matrix, verdicts := matrixOf(results)
+	p := report.Report{
+		Title: "Generations of a lock",
 		Summary: fmt.Sprintf("%d faults were injected into %d implementations of a lock, %d times in all: the defective ones have to break, the others to hold.",
-			len(r.Experiments), len(matrix.Rows), len(verdicts)),
+			len(results), len(matrix.Rows), len(verdicts)),
 		Sections: []report.Section{{Title: "Which lock has which defect", Verdicts: verdicts, Table: matrix}},
 	}
-	for i, result := range r.Experiments {
-		page.Sections = append(page.Sections, result.section(i+1))
+	for i, result := range results {
+		p.Sections = append(p.Sections, result.section(i+1))
 	}
-	return report.Write("generations", page)
+	return p
 }
 
-// matrix has a row for each implementation and a column for each defect.
-func (r Report) matrix() (t report.Table, verdicts []verdict.Verdict) {
+// matrixOf returns a row for each implementation and a column for each defect.
+func matrixOf(results []Result) (t report.Table, verdicts []verdict.Verdict) {
 	t = report.Table{Header: []string{""}, Matrix: true}
-	for i, result := range r.Experiments {
+	for i, result := range results {
 		t.Header = append(t.Header, fmt.Sprintf("%d. %s", i+1, result.Defect))
 		for _, trial := range result.trials() {
 			row := slices.IndexFunc(t.Rows, func(cells []string) bool { return cells[0] == trial.Generation })
 			if row < 0 {
-				row, t.Rows = len(t.Rows), append(t.Rows, make([]string, 1+len(r.Experiments)))
+				row, t.Rows = len(t.Rows), append(t.Rows, make([]string, 1+len(results)))
 				t.Rows[row][0] = trial.Generation
 			}
 			t.Rows[row][i+1] = string(trial.Verdict)
+			verdicts = append(verdicts, trial.Verdict)
 		}
-		verdicts = append(verdicts, result.verdicts()...)
 	}
 	return t, verdicts
 }
 
 func (r Result) section(number int) report.Section {
 	s := report.Section{
-		Title: fmt.Sprintf("%d. %s", number, r.Defect), Verdicts: r.verdicts(), Text: "The fault: " + r.Fault + ".",
+		Title: fmt.Sprintf("%d. %s: %s", number, r.Defect, r.Fault),
 		Table: report.Table{Header: []string{"implementation", "verdict", "seen"}, Text: true},
 	}
 	for _, t := range r.trials() {
+		s.Judge(t.Verdict)
 		s.Table.Add(t.Generation, t.Verdict, t.Seen)
 		s.Charts = append(s.Charts, report.Lanes{Caption: fmt.Sprintf("%s, %s: %s", t.Generation, t.Verdict, t.Seen),
 			Unit: "ms", Rows: t.timeline})

@@ -8,17 +8,14 @@ package generations
 
 import (
 	"context"
-	"errors"
-	"path/filepath"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/verdict"
 	"example.com/flashsale/loadtest/witness"
 )
 
-// Run runs all experiments, prints one table and writes
-// out/generations/generations.json. It returns nil only if everything expected
+// Run runs all experiments, prints a table of each and writes
+// out/generations/generations.json and out/generations/report.html. It returns nil only if everything expected
 // to break broke and everything expected to hold held.
 func Run(ctx context.Context) error {
 	return rig.With(func(s *rig.Stack) error { return run(ctx, s) })
@@ -30,7 +27,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 		return err
 	}
 	defer store.Close()
-	var all Report
+	var results []Result
 	steps := rig.NewSteps(len(experiments))
 	for _, e := range experiments {
 		steps.Next("%s", e.Defect)
@@ -38,16 +35,7 @@ func run(ctx context.Context, s *rig.Stack) error {
 		if err != nil {
 			return err
 		}
-		all.Experiments = append(all.Experiments, result)
+		results = append(results, result)
 	}
-	_, verdicts := all.matrix()
-	all.Pass = verdict.AllPass(verdicts)
-	all.print()
-	e, err := s.Environment(ctx)
-	if err != nil {
-		return err
-	}
-	rows := report.Rows{Environment: e, Rows: all.Experiments, Pass: all.Pass}
-	return errors.Join(rig.WriteJSON(filepath.Join("out", "generations", "generations.json"), rows), all.writePage(e),
-		rig.Proven(all.Pass))
+	return report.ConcludeRows(ctx, s, "generations", results, page(results))
 }
