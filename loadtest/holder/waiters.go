@@ -25,14 +25,15 @@ func (w waiters) Acquire(ctx context.Context, key string, lease, wait time.Durat
 	for range w.n {
 		go func() {
 			held, err := w.lock.Acquire(ctx, key, lease, wait)
-			h.arrivals <- h.arrive(held, err)
+			if err == nil && h.holding.Add(1) > 1 {
+				err = errTwoAtOnce
+			}
+			h.arrivals <- arrival{held, err}
 		}()
 	}
-	first, err := h.next()
-	if err != nil {
+	if err := h.next(); err != nil {
 		return nil, err
 	}
-	h.Held = first
 	return h, nil
 }
 
@@ -52,26 +53,21 @@ type heldByOne struct {
 
 var errTwoAtOnce = errors.New("two waiters held at once")
 
-func (h *heldByOne) arrive(held Held, err error) arrival {
-	if err == nil && h.holding.Add(1) > 1 {
-		err = errTwoAtOnce
-	}
-	return arrival{held, err}
-}
-
-func (h *heldByOne) next() (Held, error) {
+// next takes what the next of the waiters holds.
+func (h *heldByOne) next() error {
 	h.waiting--
 	a := <-h.arrivals
-	return a.held, a.err
+	h.Held = a.held
+	return a.err
 }
 
 // Release implements Held.
 func (h *heldByOne) Release(ctx context.Context) error {
-	failed, last := 0, h.releaseOne(ctx, h.Held)
+	failed, last := 0, h.releaseOne(ctx)
 	for h.waiting > 0 {
-		held, err := h.next()
-		if held != nil {
-			err = errors.Join(err, h.releaseOne(ctx, held))
+		err := h.next()
+		if h.Held != nil {
+			err = errors.Join(err, h.releaseOne(ctx))
 		}
 		if err != nil {
 			failed, last = failed+1, err
@@ -83,7 +79,7 @@ func (h *heldByOne) Release(ctx context.Context) error {
 	return last
 }
 
-func (h *heldByOne) releaseOne(ctx context.Context, held Held) error {
+func (h *heldByOne) releaseOne(ctx context.Context) error {
 	h.holding.Add(-1)
-	return held.Release(ctx)
+	return h.Held.Release(ctx)
 }
