@@ -20,7 +20,7 @@ var tables = []table{
 		"id": "bigint", "coupon_id": "bigint", "user_id": "bigint", "created_at": "datetime(3)",
 	}, map[string]string{"PRIMARY": "id", "one_each": "coupon_id,user_id,number"}, map[string]string{
 		"number": "tinyint unsigned", "expires_at": "datetime(3) null", "used_at": "datetime(3) null",
-		"used_by": "bigint null", "used_ref": "varchar(64) null",
+		"used_by": "bigint null", "used_ref": "varchar(64) null", "shard_key": "bigint null",
 	}},
 	{"locks", map[string]string{
 		"name": "varchar(64)", "owner": "varchar(26)", "fence": "bigint unsigned", "expires_at": "datetime(6)",
@@ -32,7 +32,7 @@ var tables = []table{
 	}, map[string]string{"PRIMARY": "id"}, nil},
 	{"coupon_segments", map[string]string{
 		"coupon_id": "bigint", "segment": "smallint", "stock": "int", "version": "bigint",
-	}, map[string]string{"PRIMARY": "coupon_id,segment"}, nil},
+	}, map[string]string{"PRIMARY": "coupon_id,segment"}, map[string]string{"shard_key": "bigint null"}},
 	{"coupon_updates", map[string]string{
 		"change_id": "bigint", "name_from": "varchar(100)", "name_to": "varchar(100)",
 		"begin_time_from": "datetime(3)", "begin_time_to": "datetime(3)",
@@ -48,12 +48,12 @@ var tables = []table{
 	{"coupon_orders_ended", map[string]string{
 		"id": "bigint", "coupon_id": "bigint", "user_id": "bigint", "number": "tinyint unsigned",
 		"created_at": "datetime(3)", "ended_at": "datetime(3)", "how": "varchar(16)", "ended_by": "bigint null",
-	}, map[string]string{"PRIMARY": "id"}, nil},
+	}, map[string]string{"PRIMARY": "id"}, map[string]string{"shard_key": "bigint null"}},
 	{"coupon_holds", map[string]string{"expires_at": "datetime(3)", "order_id": "bigint"},
 		map[string]string{"PRIMARY": "expires_at,order_id"}, map[string]string{"coupon_id": "bigint null"}},
 	{"coupon_events", map[string]string{"id": "bigint", "created_at": "datetime(3)", "body": "mediumblob"},
 		map[string]string{"PRIMARY": "id"}, map[string]string{"coupon_id": "bigint null"}},
 	{"coupon_transfers", map[string]string{
 		"coupon_id": "bigint", "segment": "smallint", "origin": "smallint", "target": "smallint", "units": "bigint",
-	}, map[string]string{"PRIMARY": "coupon_id,segment,origin,target"}, nil},
+	}, map[string]string{"PRIMARY": "coupon_id,segment,origin,target"}, map[string]string{"shard_key": "bigint null"}},
 }

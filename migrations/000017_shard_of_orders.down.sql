@@ -1,0 +1,2 @@
+-- Nothing: the columns go with their table.
+DO 0
