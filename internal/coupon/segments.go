@@ -11,13 +11,36 @@ import (
 // MaxSegments bounds the segments of a coupon.
 const MaxSegments = 64
 
-// StockColumn is the stock of a row c of table coupons in all its segments and under way
-// between them, in SQL. Within one statement it is the stock at one instant.
-const StockColumn = `(c.stock + (SELECT COALESCE(SUM(s.stock), 0) FROM coupon_segments s WHERE s.coupon_id = c.id)
-	+ (SELECT COALESCE(SUM(t.units), 0) FROM coupon_transfers t WHERE t.coupon_id = c.id))`
+// ShardKey returns the number by whose lowest bits Vitess finds the shard of a coupon's segment,
+// and of its orders. That of segment 0 is the coupon's id. Of two shards each thus has half the
+// segments, of four a quarter. Other coupons may have the same. Vitess's vindex of two columns
+// would put the first one's hash first, and so all segments of a coupon on one shard.
+func ShardKey(couponID int64, segment int) int64 { return couponID ^ int64(segment) }
 
-// VersionColumn is the version of a row c of table coupons with those of its segments.
-const VersionColumn = `(c.version + (SELECT COALESCE(SUM(s.version), 0) FROM coupon_segments s WHERE s.coupon_id = c.id))`
+// StockRows selects the rows that have the stock of a coupon, whose id is both arguments: coupon_id,
+// segment, stock, the units that the segment has counted in transfers, and version.
+//
+// On one database they are read at one instant. On Vitess each is read at an instant of its own,
+// but its stock and what it has counted at the same: no transfer changes their sum. So the sum
+// over all rows misses no unit that moves meanwhile.
+const StockRows = `
+	SELECT c.id AS coupon_id, 0 AS segment, c.stock, (
+			SELECT COALESCE(SUM(t.units), 0) FROM coupon_transfers t
+			WHERE t.coupon_id = c.id AND t.segment = 0 AND t.shard_key = c.id
+		) AS counted, c.version
+	FROM coupons c WHERE c.id IN (?)
+	UNION ALL
+	SELECT s.coupon_id, s.segment, s.stock, (
+			SELECT COALESCE(SUM(t.units), 0) FROM coupon_transfers t
+			WHERE t.coupon_id = s.coupon_id AND t.segment = s.segment AND t.shard_key = s.shard_key
+		), s.version
+	FROM coupon_segments s WHERE s.coupon_id IN (?)`
+
+// Stock selects the stock and the version of a coupon, which is StockRows' argument, in all its segments and
+// under way between them: no row, if there is no such coupon.
+const Stock = `
+	SELECT coupon_id, COUNT(*) AS segments, SUM(stock + counted) AS stock, SUM(version) AS version
+	FROM (` + StockRows + `) r GROUP BY coupon_id`
 
 // Split returns c with its stock in n rows that are decremented independently of
 // each other: segment 0 in table coupons, the others in table coupon_segments.
@@ -50,10 +73,10 @@ func insertSegments(ctx context.Context, conn *sqlx.Conn, c Coupon) error {
 	}
 	var args []any
 	for segment := 1; segment < c.Segments; segment++ {
-		args = append(args, c.ID, segment, c.share(c.Stock, segment))
+		args = append(args, c.ID, segment, c.share(c.Stock, segment), ShardKey(c.ID, segment))
 	}
-	rows := strings.Repeat(", (?, ?, ?)", c.Segments-1)[2:]
-	_, err := conn.ExecContext(ctx, `INSERT INTO coupon_segments (coupon_id, segment, stock) VALUES `+rows, args...)
+	const q = `INSERT INTO coupon_segments (coupon_id, segment, stock, shard_key) VALUES `
+	_, err := conn.ExecContext(ctx, q+strings.Repeat(", (?, ?, ?, ?)", c.Segments-1)[2:], args...)
 	return err
 }
 

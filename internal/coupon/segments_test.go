@@ -78,7 +78,7 @@ func TestUnitsUnderWayAreStock(t *testing.T) {
 	s := coupon.NewStore(db)
 	mustSplit(t, s, 1, 8, 4)
 	db.MustExec(`UPDATE coupon_segments SET stock = 0 WHERE segment = 3`)
-	db.MustExec(`INSERT INTO coupon_transfers VALUES (1, 3, 3, 0, 5), (1, 0, 3, 0, -3)`)
+	db.MustExec(`INSERT INTO coupon_transfers VALUES (1, 3, 3, 0, 5, 1 ^ 3), (1, 0, 3, 0, -3, 1)`)
 	if c, err := s.Find(t.Context(), 1); err != nil || c.Stock != 8 {
 		t.Errorf("%+v, %v, want a stock of 8", c, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -22,7 +23,7 @@ type Store struct {
 // Writes are what a claim reads and writes in the tables of coupons, without a row: see
 // transaction.CheckWritable.
 var Writes = []string{
-	selectCoupons + ` WHERE c.id = 0`,
+	strings.ReplaceAll(selectCoupons, "?", "0"),
 	`UPDATE coupons SET stock = stock WHERE id = 0`,
 	`UPDATE coupon_segments SET stock = stock WHERE coupon_id = 0`,
 	`INSERT INTO coupon_transfers SELECT * FROM coupon_transfers WHERE coupon_id = 0 ON DUPLICATE KEY UPDATE units = 0`,
@@ -62,11 +63,13 @@ func (s *Store) Create(ctx context.Context, c Coupon, adminID int64) (Coupon, er
 }
 
 const selectCoupons = `
-	SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, ` + StockColumn + ` AS stock, c.created_at,
-	       1 + (SELECT COUNT(*) FROM coupon_segments s WHERE s.coupon_id = c.id) AS segments,
-	       COALESCE((SELECT h.id FROM coupon_changes h WHERE h.coupon_id = c.id ORDER BY h.id DESC LIMIT 1), 0) AS revision,
-	       ` + VersionColumn + ` AS version, ` + rulesColumns + `
-	FROM coupons c` + rulesJoin
+	SELECT c.*, u.stock, u.segments, u.version FROM (` + Stock + `) u JOIN (
+		SELECT c.id, c.name, c.begin_time, c.end_time, c.initial_stock, c.created_at, ` + rulesColumns + `,
+		       COALESCE((
+			SELECT h.id FROM coupon_changes h WHERE h.coupon_id = c.id ORDER BY h.id DESC LIMIT 1
+		       ), 0) AS revision
+		FROM coupons c` + rulesJoin + ` WHERE c.id IN (?)
+	) c ON c.id = u.coupon_id`
 
 // Find returns a coupon, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, id int64) (Coupon, error) {
@@ -96,7 +99,7 @@ func (f found) result(id int64, err error) (Coupon, error) {
 
 // findAll reads coupons. It returns what it has found of each id, in their order.
 func (s *Store) findAll(ctx context.Context, ids ...int64) ([]found, error) {
-	q, args, err := sqlx.In(selectCoupons+` WHERE c.id IN (?)`, ids)
+	q, args, err := sqlx.In(selectCoupons, ids, ids, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +121,18 @@ func (s *Store) findAll(ctx context.Context, ids ...int64) ([]found, error) {
 // List returns up to limit coupons whose ids are below before, newest first. If
 // before is 0, it returns the newest.
 func (s *Store) List(ctx context.Context, before int64, limit int) ([]Coupon, error) {
-	const q = selectCoupons + ` WHERE ? = 0 OR c.id < ? ORDER BY c.id DESC LIMIT ?`
+	const q = `SELECT id FROM coupons WHERE ? = 0 OR id < ? ORDER BY id DESC LIMIT ?`
+	var ids []int64
+	err := s.db.SelectContext(ctx, &ids, q, before, before, limit)
 	coupons := []Coupon{}
-	if err := s.db.SelectContext(ctx, &coupons, q, before, before, limit); err != nil {
+	if err == nil && len(ids) > 0 {
+		var all []found
+		all, err = s.findAll(ctx, ids...)
+		for _, f := range all {
+			coupons = append(coupons, f.coupon)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("coupons: list: %w", err)
 	}
 	return coupons, nil

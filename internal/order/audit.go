@@ -2,9 +2,8 @@ package order
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,65 +44,73 @@ func (a Audit) Surplus() int { return max(0, a.Stock+a.Orders-a.InitialStock) }
 
 // A window is a time when a coupon was on sale.
 type window struct {
-	Begin time.Time `db:"begin_time_from"`
-	End   time.Time `db:"end_time_from"`
+	Begin   time.Time `db:"begin_time"`
+	End     time.Time `db:"end_time"`
+	PerUser int       `db:"per_user"` // of the coupon; 0 in a window that is over
 }
 
 // Audit counts a coupon's orders, or returns coupon.ErrNotFound. It reads all of
 // the coupon's orders, and windows that the coupon had before only if an order needs one.
-func (s *Store) Audit(ctx context.Context, couponID int64) (Audit, error) {
-	const q = `
-		SELECT w.begin_time_from, w.end_time_from
+func (s *Store) Audit(ctx context.Context, couponID int64) (a Audit, err error) {
+	const current = `
+		SELECT c.begin_time, c.end_time, COALESCE(r.per_user, 1) AS per_user
+		FROM coupons c LEFT JOIN coupon_rules r ON r.coupon_id = c.id WHERE c.id = ?`
+	const earlier = `
+		UNION ALL SELECT w.begin_time_from, w.end_time_from, 0
 		FROM coupon_changes h JOIN coupon_updates w ON w.change_id = h.id WHERE h.coupon_id = ?`
-	var earlier []window
-	for {
-		a, err := s.audit(ctx, couponID, earlier)
-		if err != nil || a.OutsideWindow == 0 {
-			return a, err
-		}
+	var windows []window
+	for q, args := current, []any{couponID}; ; q, args = current+earlier, []any{couponID, couponID} {
 		var all []window
-		if err := s.db.SelectContext(ctx, &all, q, couponID); err != nil {
+		if err := s.db.SelectContext(ctx, &all, q, args...); err != nil {
 			return Audit{}, fmt.Errorf("coupon %d: audit windows: %w", couponID, err)
 		}
-		if len(all) == len(earlier) {
+		switch len(all) {
+		case 0:
+			return Audit{}, coupon.ErrNotFound
+		case len(windows):
 			return a, nil
 		}
-		earlier = all
+		if a, err = s.audit(ctx, couponID, all); err != nil || a.OutsideWindow == 0 {
+			return a, err
+		}
+		windows = all
 	}
 }
 
-// audit counts orders at one instant, in a statement that vtgate sends to one shard as it
-// is. It knows the earlier windows of the coupon.
-func (s *Store) audit(ctx context.Context, couponID int64, earlier []window) (a Audit, err error) {
+// audit counts orders in one statement, on one database at one instant. It knows windows of the
+// coupon.
+func (s *Store) audit(ctx context.Context, couponID int64, windows []window) (a Audit, err error) {
 	var args []any
-	for _, w := range earlier {
-		args = append(args, w.Begin, w.End)
+	perUser := 1
+	for _, w := range windows {
+		args, perUser = append(args, w.Begin, w.End), max(perUser, w.PerUser)
 	}
 	q := `
-		SELECT c.id AS coupon_id, c.initial_stock, ` + coupon.StockColumn + ` AS stock,
-		       COALESCE(SUM(u.n), 0) AS orders, COUNT(u.n) AS distinct_users, COALESCE(MAX(u.n), 0) AS most_per_user,
-		       COALESCE(SUM(IF(u.n > COALESCE(r.per_user, 1), u.n - COALESCE(r.per_user, 1), 0)), 0) AS excess,
-		       COALESCE(SUM(u.used), 0) AS used, COALESCE(SUM(u.overdue), 0) AS overdue, e.returned, e.expired,
-		       COALESCE(SUM(u.outside), 0) AS outside_window
-		FROM coupons c LEFT JOIN coupon_rules r ON r.coupon_id = c.id
-		LEFT JOIN (
-			SELECT COUNT(*) AS n, COUNT(used_at) AS used,
-			       COALESCE(SUM(used_at IS NULL AND expires_at < UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE), 0) AS overdue,
-			       SUM(NOT (o.created_at BETWEEN w.begin_time AND w.end_time` +
-		strings.Repeat(` OR o.created_at BETWEEN ? AND ?`, len(earlier)) + `)) AS outside
-			FROM coupon_orders o JOIN coupons w ON w.id = o.coupon_id WHERE o.coupon_id = ? GROUP BY user_id
-		) u ON TRUE
-		JOIN (
-			SELECT COUNT(IF(how = 'returned', 1, NULL)) AS returned, COUNT(IF(how = 'expired', 1, NULL)) AS expired
+		SELECT SUM(initial_stock) AS initial_stock, SUM(stock) AS stock, SUM(orders) AS orders,
+		       SUM(distinct_users) AS distinct_users, SUM(most_per_user) AS most_per_user, SUM(excess) AS excess,
+		       SUM(used) AS used, SUM(overdue) AS overdue, SUM(outside_window) AS outside_window,
+		       SUM(returned) AS returned, SUM(expired) AS expired
+		FROM (
+			SELECT c.initial_stock, u.stock, 0 AS orders, 0 AS distinct_users, 0 AS most_per_user, 0 AS excess, 0 AS used,
+			       0 AS overdue, 0 AS outside_window, 0 AS returned, 0 AS expired
+			FROM (` + coupon.Stock + `) u JOIN coupons c ON c.id = u.coupon_id
+			UNION ALL
+			SELECT 0, 0, COALESCE(SUM(n), 0), COUNT(n), COALESCE(MAX(n), 0), COALESCE(SUM(IF(n > ?, n - ?, 0)), 0),
+			       COALESCE(SUM(used), 0), COALESCE(SUM(overdue), 0), COALESCE(SUM(outside), 0), 0, 0
+			FROM (
+				SELECT COUNT(*) AS n, COUNT(used_at) AS used,
+				       COALESCE(SUM(used_at IS NULL AND expires_at < UTC_TIMESTAMP(3) - INTERVAL 1 MINUTE), 0) AS overdue,
+				       SUM(NOT (created_at BETWEEN ? AND ?` +
+		strings.Repeat(` OR created_at BETWEEN ? AND ?`, len(windows)-1) + `)) AS outside
+				FROM coupon_orders WHERE coupon_id = ? GROUP BY shard_key, user_id
+			) n
+			UNION ALL
+			SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, COUNT(IF(how = 'returned', 1, NULL)), COUNT(IF(how = 'expired', 1, NULL))
 			FROM coupon_orders_ended WHERE coupon_id = ?
-		) e ON TRUE
-		WHERE c.id = ?
-		GROUP BY c.id, c.initial_stock, c.stock, r.per_user, e.returned, e.expired`
-	err = s.db.GetContext(ctx, &a, q, append(args, couponID, couponID, couponID)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Audit{}, coupon.ErrNotFound
-	}
-	if err != nil {
+		) part`
+	a.CouponID = couponID
+	all := slices.Concat([]any{couponID, couponID, perUser, perUser}, args, []any{couponID, couponID})
+	if err := s.db.GetContext(ctx, &a, q, all...); err != nil {
 		return Audit{}, fmt.Errorf("coupon %d: audit: %w", couponID, err)
 	}
 	return a, nil

@@ -82,8 +82,24 @@ type Order struct {
 	UsedAt    *time.Time `db:"used_at"`    // nil: it is not used
 	UsedBy    *int64     `db:"used_by"`
 	UsedRef   *string    `db:"used_ref"`
-	EndedAt   *time.Time `db:"ended_at"` // nil: it counts
-	State     State      `db:"state"`    // by the database's clock, when it was read
+	EndedAt   *time.Time `db:"ended_at"`  // nil: it counts
+	State     State      `db:"state"`     // by the database's clock, when it was read
+	ShardKey  *int64     `db:"shard_key"` // that of its segment on a sharded database, otherwise nil
+}
+
+// Shard returns the column by which a statement finds the order's shard, and its value.
+func (o Order) Shard() (column string, key int64) {
+	if o.ShardKey == nil {
+		return "coupon_id", o.CouponID
+	}
+	return "shard_key", *o.ShardKey
+}
+
+// Segment returns the segment of cp that the order has a unit of.
+func (o Order) Segment(cp coupon.Coupon) Segment {
+	s := OwnSegment(cp, o.UserID)
+	s.Sharded = o.ShardKey != nil
+	return s
 }
 
 // A State is where an order is in its life.

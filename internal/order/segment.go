@@ -8,15 +8,19 @@ import "example.com/flashsale/internal/coupon"
 type Segment struct {
 	CouponID int64
 	Number   int
+	Sharded  bool // the database finds its rows by its ShardKey
 }
+
+// ShardKey is coupon.ShardKey of s.
+func (s Segment) ShardKey() int64 { return coupon.ShardKey(s.CouponID, s.Number) }
 
 // OwnSegment returns the segment of cp of which the user gets a unit, and to which it goes
 // back.
 func OwnSegment(cp coupon.Coupon, userID int64) Segment {
 	if cp.Segments <= 1 {
-		return Segment{cp.ID, 0}
+		return Segment{CouponID: cp.ID}
 	}
-	return Segment{cp.ID, int(hash(userID) % uint64(cp.Segments))}
+	return Segment{CouponID: cp.ID, Number: int(hash(userID) % uint64(cp.Segments))}
 }
 
 // hash is the finalizer of MurmurHash3. User ids may have a stride, so their

@@ -13,9 +13,9 @@ import (
 )
 
 // InsertColumns are the columns of table coupon_orders that a claim fills.
-const InsertColumns = `id, coupon_id, user_id, number, created_at, expires_at`
+const InsertColumns = `id, coupon_id, user_id, number, created_at, expires_at, shard_key`
 
-// HoldColumns are the columns of table coupon_holds.
+// HoldColumns are the columns of table coupon_holds. The value of the last is Order.Shard's.
 const HoldColumns = `expires_at, order_id, coupon_id`
 
 // Writes are what a claim writes in the tables of orders, without a row: see
@@ -30,23 +30,27 @@ var Writes = []string{
 
 // DeleteStatement returns the DELETE of orders, at least one, on a condition. It looks each up
 // by its id: a server that scanned a small table would wait for the orders of batches that
-// wait for this one, a deadlock. vtgate finds the shards by the coupons.
+// wait for this one, a deadlock. On vtgate all are of one shard.
 func DeleteStatement(orders iter.Seq[Order], condition string) (q string, args []any) {
-	var coupons []any
+	var keys []any
+	var column string
 	for o := range orders {
-		args, coupons = append(args, o.ID), append(coupons, o.CouponID)
+		var key int64
+		column, key = o.Shard()
+		args, keys = append(args, o.ID), append(keys, key)
 	}
 	in := ` IN (?` + strings.Repeat(", ?", len(args)-1) + `)`
-	return `DELETE o FROM coupon_orders AS o FORCE INDEX (PRIMARY) WHERE o.id` + in + ` AND o.coupon_id` + in + ` AND ` +
-		condition, append(args, coupons...)
+	return `DELETE o FROM coupon_orders AS o FORCE INDEX (PRIMARY) WHERE o.id` + in + ` AND o.` + column + in + ` AND ` +
+		condition, append(args, keys...)
 }
 
 // Columns are the fields of an Order that counts.
-const Columns = InsertColumns + `, used_at, used_by, used_ref, NULL AS ended_at,
+const Columns = InsertColumns + `, used_at, used_by, used_ref, CAST(NULL AS DATETIME(3)) AS ended_at,
 	CASE WHEN used_at IS NOT NULL THEN 'used' WHEN expires_at <= UTC_TIMESTAMP(3) THEN 'expired' ELSE 'claimed' END AS state`
 
 // endedColumns are the fields of an Order in table coupon_orders_ended.
-const endedColumns = `id, coupon_id, user_id, number, created_at, NULL AS expires_at, NULL AS used_at, NULL AS used_by,
+const endedColumns = `id, coupon_id, user_id, number, created_at, CAST(NULL AS DATETIME(3)) AS expires_at, shard_key,
+	CAST(NULL AS DATETIME(3)) AS used_at, NULL AS used_by,
 	NULL AS used_ref, ended_at, how AS state`
 
 // A Store reads orders from MySQL.

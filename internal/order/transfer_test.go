@@ -18,8 +18,8 @@ import (
 	"example.com/flashsale/internal/order/ordertest"
 )
 
-// inTwoSteps makes transfers two transactions, as on a sharded database.
-func inTwoSteps(c *ordertest.Config) { c.Commit.TwoSteps = true }
+// sharded makes an instance take the database for a sharded one.
+func sharded(c *ordertest.Config) { c.Commit.Sharded = func() bool { return true } }
 
 // usersOf returns n users of a segment of coupon 1.
 func usersOf(segment, segments, n int) (users []int64) {
@@ -37,7 +37,7 @@ func TestStockMovesToTheSegmentThatSells(t *testing.T) {
 	const stock, segments, first = 400, 8, 3
 	for _, strategy := range commit.Strategies {
 		for name, form := range map[string]func(*ordertest.Config){
-			"one step": func(*ordertest.Config) {}, "two steps": inTwoSteps,
+			"one database": func(*ordertest.Config) {}, "sharded": sharded,
 		} {
 			t.Run(string(strategy)+", "+name, func(t *testing.T) {
 				t.Parallel()
@@ -86,7 +86,7 @@ func TestTransferIsCompletedByAnotherInstance(t *testing.T) {
 		s.Exec(`UPDATE coupons SET stock = 6`)
 		s.Exec(`UPDATE coupon_segments SET stock = 0`)
 		proxy, through := s.Proxied()
-		dies, lives := s.Instance(through, inTwoSteps), s.Instance(inTwoSteps)
+		dies, lives := s.Instance(through, sharded), s.Instance(sharded)
 		proxy.Inject(faultproxy.LoseRequest, "SELECT stock FROM coupon_segments WHERE", faultproxy.Always)
 		users := usersOf(1, 2, 10)
 		if _, err := dies.Claim(t.Context(), users[0], id); err == nil || errors.Is(err, coupon.ErrSoldOut) {
@@ -114,7 +114,7 @@ func TestTransfersAddUpWithReturnsAndRestocks(t *testing.T) {
 	s := ordertest.NewSale(t)
 	id := s.Split(1, stock, segments)
 	proxy, through := s.Proxied()
-	a, b := s.Instance(through, inTwoSteps), s.Instance(inTwoSteps, ordertest.WithStrategy(commit.PerClaim))
+	a, b := s.Instance(through, sharded), s.Instance(sharded, ordertest.WithStrategy(commit.PerClaim))
 	db := labtest.Open(t, s.DSN)
 	orders := life.New(db, coupon.NewCache(s.Coupons, 0), false, nil)
 	var clients, others sync.WaitGroup
@@ -172,7 +172,7 @@ func TestTransfersAddUpWithReturnsAndRestocks(t *testing.T) {
 func TestTransferThatComesTooLateMovesNothing(t *testing.T) {
 	t.Parallel()
 	for name, form := range map[string]func(*ordertest.Config){
-		"one step": func(*ordertest.Config) {}, "two steps": inTwoSteps,
+		"one database": func(*ordertest.Config) {}, "sharded": sharded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,13 +45,11 @@ type Config struct {
 	// see connect.Server. GroupCommit then commits in a single round trip.
 	// Without it, the server is taken for a member.
 	Standalone func() bool
-	// Sharded reports whether the server of BatchDB has coupons on several shards. The
-	// transactions of GroupCommit then have orders of one coupon each. Without it, it has not.
+	// Sharded reports whether the server of BatchDB has segments on several shards. The
+	// transactions of GroupCommit then have orders of one segment each, and transfers between
+	// segments are two transactions. Without it, it has not.
 	Sharded func() bool
-	// TwoSteps makes transfers between segments two transactions, as on a sharded
-	// database. It is for tests.
-	TwoSteps bool
-	Outbox   events.Outbox
+	Outbox  events.Outbox
 	// Counted makes the strategies of one transaction per order count the user's orders and
 	// choose the number. It is for the lab.
 	Counted bool

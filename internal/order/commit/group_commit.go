@@ -25,7 +25,7 @@ import (
 //
 // A batch has the orders of any number of coupons, so many coupons cost no more
 // transactions than one. A coupon is in one batch at a time, with the orders of all
-// its segments. On vtgate a batch has the orders of one coupon, which are on one shard.
+// its segments. On vtgate a batch has the orders of one segment, which are on one shard.
 //
 // Commit returns when its own order is durable, as with PerClaim. Orders take the
 // stock of their segment in order of arrival. A refused order does not fail its
@@ -36,15 +36,14 @@ type groupCommit struct {
 	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
 	retrySlots *slots.Slots // for batches of one coupon; the remaining connections of db are for reads
 	standalone func() bool  // see Config
-	sharded    func() bool  // see Config
 	outbox     events.Outbox
 	ended      func(Transaction)
 	tracer     tracing.Tracer
 
 	mu      sync.Mutex
-	queues  map[int64]*queue // by coupon
-	ready   []*queue         // have orders and are not in a batch, in order of arrival
-	running int              // workers of shared batches
+	queues  map[order.Segment]*queue
+	ready   []*queue // have orders and are not in a batch, in order of arrival
+	running int      // workers of shared batches
 	closed  bool
 	workers sync.WaitGroup
 }
@@ -77,15 +76,19 @@ func newGroupCommit(c Config) *groupCommit {
 	return &groupCommit{
 		transfers: newTransfers(c),
 		db:        c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
-		standalone: c.Standalone, sharded: c.Sharded, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
-		queues: map[int64]*queue{},
+		standalone: c.Standalone, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
+		queues: map[order.Segment]*queue{},
 	}
 }
 
 // Commit blocks until o is durable or refused, or until ctx ends. If ctx ends
 // while o is queued, o is not committed; if it ends later, o may be committed.
 func (g *groupCommit) Commit(ctx context.Context, s order.Segment, o order.Order) error {
-	p := &pending{Order: o, segment: s, ctx: ctx, result: make(chan error, 1)}
+	s, err := g.locate(ctx, s)
+	if err != nil {
+		return err
+	}
+	p := &pending{Order: in(s, o), segment: s, ctx: ctx, result: make(chan error, 1)}
 	if !g.enqueue(p) {
 		return errClosed
 	}

@@ -55,37 +55,40 @@ func TestClaimsOfManyCouponsShareABatch(t *testing.T) {
 	}
 }
 
-// On a sharded database coupons are on different shards, and no transaction has orders of
-// two: from the first connection on, which tells, also if a batch has been taken before it.
-func TestTransactionsOfAShardedDatabaseHaveOneCoupon(t *testing.T) {
+// On a sharded database segments are on different shards, and no transaction has orders of
+// two: from the first connection on, which tells.
+func TestTransactionsOfAShardedDatabaseHaveOneSegment(t *testing.T) {
 	t.Parallel()
-	for name, unknown := range map[string]int64{"known": 0, "not known before the first connection": 1} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			var asked, transactions, orders atomic.Int64
-			claims := s.Instance(ordertest.WithLocker(lock.None()), func(c *ordertest.Config) {
-				c.Commit.Sharded = func() bool { return asked.Add(1) > unknown }
-				c.Commit.Ended = func(t commit.Transaction) { transactions.Add(1); orders.Add(int64(t.Orders)) }
-			})
-			first, second := s.Coupon(1, 1), s.Coupon(2, 1)
-			release := commit.OccupyWorkers(claims.Committer)
-			results := map[<-chan error]error{}
-			for i, coupons := range [][]int64{{first, second}, {first, second}} {
-				for _, id := range coupons {
-					want := []error{nil, coupon.ErrSoldOut}[i]
-					results[queued(t, t.Context(), claims, int64(i+1), id)] = want
-				}
-			}
-			release()
-			for result, want := range results {
-				ordertest.Expect(t, "a claim", result, want)
-			}
-			claims.Committer.Close()
-			if transactions.Load() != 2 || orders.Load() != 2 {
-				t.Errorf("%d transactions for %d orders of two coupons", transactions.Load(), orders.Load())
-			}
-		})
+	s := ordertest.NewSale(t)
+	var transactions, orders atomic.Int64
+	claims := s.Instance(ordertest.WithLocker(lock.None()), func(c *ordertest.Config) {
+		batches := c.Commit.BatchDB
+		c.Commit.Sharded = func() bool { return batches.Stats().OpenConnections > 0 }
+		c.Commit.Ended = func(t commit.Transaction) { transactions.Add(1); orders.Add(int64(t.Orders)) }
+	})
+	const users = 6 // in both segments
+	first, second := s.Split(1, users*2, 2), s.Coupon(2, users)
+	release := commit.OccupyWorkers(claims.Committer)
+	var results []<-chan error
+	for user := range int64(users) {
+		for _, id := range []int64{first, second} {
+			results = append(results, queued(t, t.Context(), claims, user+1, id))
+		}
+	}
+	release()
+	for _, result := range results {
+		ordertest.Expect(t, "a claim", result, nil)
+	}
+	claims.Committer.Close()
+	if transactions.Load() != 3 || orders.Load() != int64(len(results)) {
+		t.Errorf("%d transactions for %d orders of three segments", transactions.Load(), orders.Load())
+	}
+	var misplaced int
+	s.Get(&misplaced, `
+		SELECT COUNT(*) FROM coupon_orders
+		WHERE shard_key IS NULL OR shard_key NOT IN (coupon_id, IF(coupon_id = 1, coupon_id ^ 1, coupon_id))`)
+	if misplaced > 0 {
+		t.Errorf("%d orders have another shard key", misplaced)
 	}
 }
 

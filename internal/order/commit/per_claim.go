@@ -39,7 +39,10 @@ func (p *perClaim) Commit(ctx context.Context, s order.Segment, o order.Order) e
 	}
 	defer p.slots.Release(o.CouponID)
 	start := time.Now()
-	err := p.commit(ctx, s, o)
+	s, err := p.locate(ctx, s)
+	if err == nil {
+		err = p.commit(ctx, s, in(s, o))
+	}
 	p.ended(single(start, err))
 	return err
 }
@@ -87,9 +90,10 @@ func (p *perClaim) Close() {}
 
 // checkUnclaimed returns an *order.AlreadyClaimedError if the claimant has an order.
 func checkUnclaimed(ctx context.Context, db sqlx.QueryerContext, o *order.Order) error {
-	const q = `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? AND number = ? LIMIT 1`
+	column, key := o.Shard()
+	q := `SELECT id FROM coupon_orders WHERE coupon_id = ? AND user_id = ? AND number = ? AND ` + column + ` = ? LIMIT 1`
 	var id int64
-	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID, o.Number); {
+	switch err := sqlx.GetContext(ctx, db, &id, q, o.CouponID, o.UserID, o.Number, key); {
 	case err == nil:
 		return &order.AlreadyClaimedError{OrderID: id}
 	case errors.Is(err, sql.ErrNoRows):

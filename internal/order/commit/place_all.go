@@ -16,26 +16,20 @@ import (
 // reached.
 var errNotApplied = errors.New("batch not applied")
 
-// errSpansShards says that a batch has coupons that may be on different shards. It is split.
-var errSpansShards = errors.New("a batch of several coupons on a sharded database")
-
 // placeAll commits all orders, or none. Nearly every batch can be
 // committed like this, because duplicates and sold-out coupons are refused
 // before. It needs a pool with multi-statements.
 //
 // The rows that hold the stock are locked last. An error wraps errNotApplied, or
 // transaction.ErrUnknown if the batch may be committed.
-func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone, sharded func() bool) error {
+func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone func() bool) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotApplied, err)
 	}
 	defer conn.Close()
 	b.placed = b.orders
-	switch { // known once there is a connection
-	case sharded() && len(b.parts) > 1:
-		return errSpansShards
-	case standalone():
+	if standalone() { // known once there is a connection
 		return b.singleRoundTrip(ctx, conn)
 	}
 	return b.twoRoundTrips(ctx, conn)

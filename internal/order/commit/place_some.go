@@ -162,7 +162,7 @@ func lockStocks(ctx context.Context, conn *sqlx.Conn, orders []*pending) (map[or
 			return nil, fmt.Errorf("select stocks: %w", err)
 		}
 		for _, r := range rows {
-			stocks[order.Segment{CouponID: r.CouponID, Number: r.Segment}] = r.Stock
+			stocks[order.Segment{CouponID: r.CouponID, Number: r.Segment, Sharded: units[0].Sharded}] = r.Stock
 		}
 	}
 	return stocks, nil

@@ -1,12 +1,24 @@
 package commit
 
-import "slices"
+import (
+	"slices"
 
-// A queue holds the orders of one coupon that wait for a batch. It exists while
+	"example.com/flashsale/internal/order"
+)
+
+// A queue holds the orders of one coupon, on a sharded database of one segment, that wait for a batch. It exists while
 // there are any, and while a batch has orders of the coupon.
 type queue struct {
-	couponID int64
-	orders   []*pending // in order of arrival
+	of     order.Segment
+	orders []*pending // in order of arrival
+}
+
+// queued returns whose queue p waits in.
+func (p *pending) queued() order.Segment {
+	if p.segment.Sharded {
+		return p.segment
+	}
+	return order.Segment{CouponID: p.CouponID}
 }
 
 // enqueue appends p to its coupon's queue. If no batch has orders of the coupon,
@@ -18,10 +30,10 @@ func (g *groupCommit) enqueue(p *pending) bool {
 	if g.closed {
 		return false
 	}
-	q := g.queues[p.CouponID]
+	q := g.queues[p.queued()]
 	if q == nil {
-		q = &queue{couponID: p.CouponID}
-		g.queues[p.CouponID] = q
+		q = &queue{of: p.queued()}
+		g.queues[q.of] = q
 		g.ready = append(g.ready, q)
 	}
 	q.orders = append(q.orders, p)
@@ -35,7 +47,7 @@ func (g *groupCommit) enqueue(p *pending) bool {
 func (g *groupCommit) dequeue(p *pending) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if q := g.queues[p.CouponID]; q != nil {
+	if q := g.queues[p.queued()]; q != nil {
 		if i := slices.Index(q.orders, p); i >= 0 {
 			q.orders = slices.Delete(q.orders, i, i+1)
 		}
@@ -51,7 +63,7 @@ func (g *groupCommit) next(done *batch) *batch {
 	defer g.mu.Unlock()
 	g.makeReady(done)
 	b := &batch{outbox: g.outbox}
-	for len(g.ready) > 0 && len(b.orders) < maxBatch && (len(b.parts) == 0 || !g.sharded()) {
+	for len(g.ready) > 0 && len(b.orders) < maxBatch && (len(b.parts) == 0 || !g.ready[0].of.Sharded) {
 		q := g.ready[0]
 		g.ready[0] = nil
 		g.ready = g.ready[1:]
@@ -107,7 +119,7 @@ func (g *groupCommit) move(q *queue, b *batch) {
 	}
 	q.orders = q.orders[n:]
 	if len(orders) == 0 {
-		delete(g.queues, q.couponID)
+		delete(g.queues, q.of)
 		return
 	}
 	b.add(part{q, orders})

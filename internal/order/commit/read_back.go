@@ -41,9 +41,10 @@ func readBack(ctx context.Context, db *sqlx.DB, o order.Order, cause error) erro
 func isCommitted(ctx context.Context, db *sqlx.DB, o order.Order) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readBackTimeout)
 	defer cancel()
-	const q = `SELECT user_id FROM coupon_orders WHERE id = ? AND coupon_id = ? FOR UPDATE`
+	column, key := o.Shard()
+	q := `SELECT user_id FROM coupon_orders WHERE id = ? AND ` + column + ` = ? FOR UPDATE`
 	var userID int64
-	err := db.GetContext(ctx, &userID, q, o.ID, o.CouponID)
+	err := db.GetContext(ctx, &userID, q, o.ID, key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

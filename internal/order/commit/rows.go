@@ -15,7 +15,7 @@ func table(s order.Segment) string {
 }
 
 // rowsOf returns the SQL condition that selects the rows of segments, which are
-// in one table. Those of a coupon are next to each other.
+// in one table. Those of a coupon are next to each other; on a sharded database there is one.
 func rowsOf(segments ...order.Segment) (condition string, args []any) {
 	if segments[0].Number == 0 {
 		for _, s := range segments {
@@ -30,7 +30,11 @@ func rowsOf(segments ...order.Segment) (condition string, args []any) {
 		for ; n < len(segments) && segments[n].CouponID == couponID; n++ {
 			args = append(args, segments[n].Number)
 		}
-		conditions = append(conditions, `coupon_id = ? AND segment IN (`+placeholders("?", n)+`)`)
+		condition := `coupon_id = ? AND segment IN (` + placeholders("?", n) + `)`
+		if segments[0].Sharded {
+			condition, args = condition+` AND shard_key = ?`, append(args, segments[0].ShardKey())
+		}
+		conditions = append(conditions, condition)
 		segments = segments[n:]
 	}
 	return `(` + strings.Join(conditions, " OR ") + `)`, args

@@ -14,12 +14,12 @@ import (
 
 // insertStatement returns the INSERT of orders.
 func insertStatement(orders ...*pending) (q string, args []any) {
-	args = make([]any, 0, 6*len(orders)+3) // most often, those of decrementStatement follow
+	args = make([]any, 0, 7*len(orders)+3) // most often, those of decrementStatement follow
 	for _, p := range orders {
-		args = append(args, p.ID, p.CouponID, p.UserID, p.Number, p.CreatedAt, p.ExpiresAt)
+		args = append(args, p.ID, p.CouponID, p.UserID, p.Number, p.CreatedAt, p.ExpiresAt, p.ShardKey)
 	}
 	q = `INSERT INTO coupon_orders (` + order.InsertColumns + `) VALUES `
-	return q + placeholders("(?, ?, ?, ?, ?, ?)", len(orders)), args
+	return q + placeholders("(?, ?, ?, ?, ?, ?, ?)", len(orders)), args
 }
 
 // holdsStatement returns the INSERT of the times at which orders expire, or "" if none
@@ -27,7 +27,8 @@ func insertStatement(orders ...*pending) (q string, args []any) {
 func holdsStatement(orders ...*pending) (q string, args []any) {
 	for _, p := range orders {
 		if p.ExpiresAt != nil {
-			args = append(args, *p.ExpiresAt, p.ID, p.CouponID)
+			_, key := p.Shard()
+			args = append(args, *p.ExpiresAt, p.ID, key)
 		}
 	}
 	if len(args) == 0 {
@@ -54,8 +55,10 @@ func insertHolds(ctx context.Context, conn *sqlx.Conn, orders ...*pending) error
 func (b *batch) selectOrdersStatement() (q string, args []any) {
 	conditions := make([]string, len(b.parts))
 	for i, p := range b.parts {
-		conditions[i] = `coupon_id = ? AND user_id IN (` + placeholders("?", len(p.orders)) + `)`
-		args = append(args, p.queue.couponID)
+		column, key := p.orders[0].Shard()
+		users := placeholders("?", len(p.orders))
+		conditions[i] = `coupon_id = ? AND ` + column + ` = ? AND user_id IN (` + users + `)`
+		args = append(args, p.queue.of.CouponID, key)
 		for _, o := range p.orders {
 			args = append(args, o.UserID)
 		}

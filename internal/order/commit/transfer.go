@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 
@@ -22,16 +23,45 @@ type transfer struct{ from, to order.Segment }
 // transfers refills segments. On a database that is not sharded, a transfer is one
 // transaction: nothing is under way, which older instances would not see.
 type transfers struct {
-	db       *sqlx.DB
-	twoSteps func() bool
+	db      *sqlx.DB
+	sharded func(context.Context) (bool, error)
 }
 
 func newTransfers(c Config) transfers {
-	return transfers{c.DB, func() bool { return c.TwoSteps || c.Sharded() }}
+	var known atomic.Bool
+	return transfers{c.DB, func(ctx context.Context) (bool, error) {
+		if c.BatchDB != nil && !known.Load() { // until there has been a connection
+			conn, err := c.BatchDB.Connx(ctx)
+			if err != nil {
+				return false, fmt.Errorf("connect: %w", err)
+			}
+			_ = conn.Close()
+			known.Store(true)
+		}
+		return c.Sharded(), nil
+	}}
+}
+
+// locate returns s as the database finds its rows.
+func (t transfers) locate(ctx context.Context, s order.Segment) (_ order.Segment, err error) {
+	s.Sharded, err = t.sharded(ctx)
+	return s, err
+}
+
+// in returns o as an order of s.
+func in(s order.Segment, o order.Order) order.Order {
+	if key := s.ShardKey(); s.Sharded {
+		o.ShardKey = &key
+	}
+	return o
 }
 
 // Refill implements order.Committer.
 func (t transfers) Refill(ctx context.Context, to order.Segment, alone order.Alone) error {
+	to, err := t.locate(ctx, to)
+	if err != nil {
+		return err
+	}
 	return transaction.Retry(ctx, func() error {
 		richest, err := t.richest(ctx, to)
 		if err != nil || richest.Segment == to {
@@ -48,24 +78,24 @@ func (t transfers) Refill(ctx context.Context, to order.Segment, alone order.Alo
 // coupon.ErrSoldOut if it has found none of them, and no stock.
 func (t transfers) richest(ctx context.Context, to order.Segment) (richest units, err error) {
 	const q = `
-		SELECT -1 AS origin, 0 AS segment, stock AS units FROM coupons WHERE id = ?
-		UNION ALL SELECT -1, segment, stock FROM coupon_segments WHERE coupon_id = ?
-		UNION ALL SELECT origin, target, SUM(units) FROM coupon_transfers WHERE coupon_id = ?
+		SELECT -1 AS origin, segment, stock AS units, stock + counted AS owned FROM (` + coupon.StockRows + `) r
+		UNION ALL SELECT origin, target, SUM(units), 0 FROM coupon_transfers WHERE coupon_id = ?
 		GROUP BY origin, target HAVING SUM(units) > 0`
-	var rows []struct{ Origin, Segment, Units int }
+	var rows []struct{ Origin, Segment, Units, Owned int }
 	err = transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { // a proxy sends it to the primary
 		return conn.SelectContext(ctx, &rows, q, to.CouponID, to.CouponID, to.CouponID)
 	})
 	if err != nil {
 		return units{}, fmt.Errorf("select segments: %w", err)
 	}
-	underWay := false
+	underWay, owned := false, 0
 	for _, r := range rows {
-		s := order.Segment{CouponID: to.CouponID, Number: r.Segment}
+		owned += r.Owned
+		s := order.Segment{CouponID: to.CouponID, Number: r.Segment, Sharded: to.Sharded}
 		switch {
 		case r.Origin >= 0:
 			underWay = true
-			from := order.Segment{CouponID: to.CouponID, Number: r.Origin}
+			from := order.Segment{CouponID: to.CouponID, Number: r.Origin, Sharded: to.Sharded}
 			if err := t.complete(ctx, transfer{from, s}); err != nil {
 				return units{}, err
 			}
@@ -76,7 +106,7 @@ func (t transfers) richest(ctx context.Context, to order.Segment) (richest units
 		}
 	}
 	switch {
-	case underWay:
+	case underWay, richest.n == 0 && owned > 0: // stock has moved between the reads of two shards
 		return units{}, transaction.ErrConflict
 	case richest.n == 0:
 		return units{}, coupon.ErrSoldOut
@@ -87,7 +117,7 @@ func (t transfers) richest(ctx context.Context, to order.Segment) (richest units
 // move makes a transfer of n units. It returns transaction.ErrConflict if its origin has
 // fewer by now, or its target has some.
 func (t transfers) move(ctx context.Context, one transfer, n int) error {
-	if t.twoSteps() {
+	if one.to.Sharded {
 		err := transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { return one.send(ctx, conn, n) })
 		if err != nil {
 			return err
@@ -169,8 +199,9 @@ func changeStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, n int, c
 func (t transfer) units(ctx context.Context, db sqlx.QueryerContext, end order.Segment) (n int, err error) {
 	const q = `
 		SELECT COALESCE(SUM(units), 0) FROM coupon_transfers
-		WHERE coupon_id = ? AND segment = ? AND origin = ? AND target = ?`
-	if err := sqlx.GetContext(ctx, db, &n, q, end.CouponID, end.Number, t.from.Number, t.to.Number); err != nil {
+		WHERE coupon_id = ? AND segment = ? AND origin = ? AND target = ? AND shard_key = ?`
+	err = sqlx.GetContext(ctx, db, &n, q, end.CouponID, end.Number, t.from.Number, t.to.Number, end.ShardKey())
+	if err != nil {
 		return 0, fmt.Errorf("select transfer: %w", err)
 	}
 	return n, nil
@@ -179,9 +210,10 @@ func (t transfer) units(ctx context.Context, db sqlx.QueryerContext, end order.S
 // count adds to the units that one end has counted. The row of its stock is locked.
 func (t transfer) count(ctx context.Context, conn *sqlx.Conn, end order.Segment, n int) error {
 	const q = `
-		INSERT INTO coupon_transfers (coupon_id, segment, origin, target, units) VALUES (?, ?, ?, ?, ?)
+		INSERT INTO coupon_transfers (coupon_id, segment, origin, target, shard_key, units) VALUES (?, ?, ?, ?, ?, ?)
 		ON DUPLICATE KEY UPDATE units = units + ?`
-	if _, err := conn.ExecContext(ctx, q, end.CouponID, end.Number, t.from.Number, t.to.Number, n, n); err != nil {
+	_, err := conn.ExecContext(ctx, q, end.CouponID, end.Number, t.from.Number, t.to.Number, end.ShardKey(), n, n)
+	if err != nil {
 		return fmt.Errorf("count transfer: %w", err)
 	}
 	return nil

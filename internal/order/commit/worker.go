@@ -24,7 +24,7 @@ func (g *groupCommit) commitReady() {
 	for b := g.next(nil); b != nil; b = g.next(b) {
 		start := time.Now()
 		err := g.commitShared(b)
-		if transaction.IsConflict(err) || errors.Is(err, errSpansShards) {
+		if transaction.IsConflict(err) {
 			g.split(b)
 			b = nil
 			continue
@@ -40,7 +40,7 @@ func (g *groupCommit) commitReady() {
 func (g *groupCommit) commitShared(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)
 	defer func() { end(err) }()
-	err = b.placeAll(ctx, g.batchDB, g.standalone, g.sharded)
+	err = b.placeAll(ctx, g.batchDB, g.standalone)
 	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
 		err = g.placeSome(ctx, g.batchDB, b)
 	}
@@ -82,7 +82,7 @@ func (g *groupCommit) commitAlone(b *batch) {
 func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)
 	defer func() { end(err) }()
-	couponID := b.parts[0].queue.couponID
+	couponID := b.parts[0].queue.of.CouponID
 	if _, err := g.retrySlots.Acquire(ctx, couponID); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (on Outbox) Writes() []string {
 }
 
 // Statement returns the INSERT of the event that the orders of a transaction have become
-// of a state, or "" if there is no outbox. On vtgate they are of one coupon. It must follow
+// of a state, or "" if there is no outbox. On vtgate they are of one segment. It must follow
 // the statement that has changed them. It writes nothing if the first of them is not where
 // that statement has put it: a node of a cluster may have undone the transaction without an
 // error, and would commit this statement alone.
@@ -52,8 +52,10 @@ func (on Outbox) Statement(became order.State, orders iter.Seq[order.Order]) (q 
 		body = fmt.Appendf(body, `%s["%d","%d","%d",%d]`, separator, o.ID, o.CouponID, o.UserID, o.Number)
 		separator = ","
 	}
-	return `INSERT INTO coupon_events (` + columns + `) SELECT coupon_id, UTC_TIMESTAMP(3), ? FROM ` + tableOf(became) +
-		` WHERE id = ? AND coupon_id = ?`, []any{string(append(body, "]}"...)), first.ID, first.CouponID}
+	column, key := first.Shard()
+	q = `INSERT INTO coupon_events (` + columns + `) SELECT ` + column + `, UTC_TIMESTAMP(3), ? FROM ` +
+		tableOf(became) + ` WHERE id = ? AND ` + column + ` = ?`
+	return q, []any{string(append(body, "]}"...)), first.ID, key}
 }
 
 // tableOf returns the table of the orders in a state.

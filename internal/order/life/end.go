@@ -61,7 +61,7 @@ func (s *Orders) giveUp(ctx context.Context, id int64, by Caller) (order.Order, 
 // returned ends o, and returns it as it is then.
 func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, by int64) (order.Order, error) {
 	err := s.inTx(ctx, func(conn *sqlx.Conn) error {
-		return s.end(ctx, conn, order.Returned, &by, []ending{{o, order.OwnSegment(cp, o.UserID)}})
+		return s.end(ctx, conn, order.Returned, &by, []ending{{o, o.Segment(cp)}})
 	})
 	if err == nil {
 		s.changed(order.Returned, 1)
@@ -124,15 +124,16 @@ func (s *Orders) end(ctx context.Context, conn *sqlx.Conn, how order.State, by *
 	if deleted != len(all) && s.lab == nil {
 		return errLost
 	}
-	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?)`, len(all))[2:], nil
+	rows, args := strings.Repeat(`, (?, ?, ?, ?, ?, UTC_TIMESTAMP(3), ?, ?, ?)`, len(all))[2:], nil
 	for _, o := range all {
-		args = append(args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by)
+		args = append(args, o.ID, o.CouponID, o.UserID, o.Number, o.CreatedAt, how, by, o.ShardKey)
 	}
-	q = insert + ` INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how, ended_by) VALUES `
+	q = insert + ` INTO coupon_orders_ended
+		(id, coupon_id, user_id, number, created_at, ended_at, how, ended_by, shard_key) VALUES `
 	if _, err := execute(ctx, conn, q+rows, args...); err != nil {
 		return fmt.Errorf("insert ended orders: %w", err)
 	}
-	for _, of := range byCoupon(all) { // on vtgate an event is on the shard of its orders
+	for _, of := range byShard(all) { // on vtgate an event is on the shard of its orders
 		if err := s.outbox.Insert(ctx, conn, how, ordersOf(of)); err != nil {
 			return err
 		}
@@ -161,6 +162,10 @@ func giveBack(ctx context.Context, conn *sqlx.Conn, all []ending) error {
 		if s.Number > 0 {
 			q = `UPDATE coupon_segments SET stock = stock + ?, version = version + 1 WHERE coupon_id = ? AND segment = ?`
 			args = append(args, s.Number)
+		}
+		if s.Number > 0 && s.Sharded {
+			q += ` AND shard_key = ?`
+			args = append(args, s.ShardKey())
 		}
 		if n, err := execute(ctx, conn, q, args...); err != nil || n != 1 {
 			return errors.Join(fmt.Errorf("coupon %d, segment %d: %d rows got units", s.CouponID, s.Number, n), err)

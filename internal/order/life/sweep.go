@@ -101,8 +101,8 @@ func (s *Orders) sweepSome(ctx context.Context, after hold, n int) (holds []hold
 		return holds, fmt.Errorf("end expired orders: %w", err)
 	}
 	s.changed(order.Expired, len(ended))
-	for id := range byCoupon(ended) {
-		s.reload(ctx, id)
+	for of := range byShard(ended) {
+		s.reload(ctx, of.CouponID)
 	}
 	return holds, nil
 }
@@ -148,7 +148,7 @@ func (s *Orders) lockDue(
 		if err != nil {
 			return holds, nil, fmt.Errorf("order %d of coupon %d: %w", o.ID, o.CouponID, err)
 		}
-		due = append(due, ending{o, order.OwnSegment(cp, o.UserID)})
+		due = append(due, ending{o, o.Segment(cp)})
 	}
 	return holds, due, nil
 }
@@ -178,10 +178,15 @@ func deleteHolds(ctx context.Context, conn *sqlx.Conn, holds []hold) error {
 	return nil
 }
 
-func byCoupon(all []ending) map[int64][]ending {
-	of := map[int64][]ending{}
+// byShard returns the orders of each coupon, on a sharded database of each segment.
+func byShard(all []ending) map[order.Segment][]ending {
+	of := map[order.Segment][]ending{}
 	for _, o := range all {
-		of[o.CouponID] = append(of[o.CouponID], o)
+		s := o.segment
+		if !s.Sharded {
+			s.Number = 0
+		}
+		of[s] = append(of[s], o)
 	}
 	return of
 }

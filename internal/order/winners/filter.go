@@ -178,14 +178,14 @@ var errNotSoldOut = errors.New("the coupon has stock, or was restocked")
 // lags would be taken for complete.
 func (fs *filters) load(couponID int64, f *filter, bits, hashes uint) error {
 	const q = `
-		SELECT o.user_id, ` + coupon.VersionColumn + ` FROM coupons c LEFT JOIN coupon_orders o ON o.coupon_id = c.id
-		WHERE c.id = ? AND ` + coupon.VersionColumn + ` >= ? AND ` + coupon.StockColumn + ` < 1`
+		SELECT o.user_id, u.version FROM (` + coupon.Stock + `) u LEFT JOIN coupon_orders o ON o.coupon_id = ?
+		WHERE u.version >= ? AND u.stock < 1`
 	fs.loadTurn.Lock()
 	defer fs.loadTurn.Unlock()
 	ctx, cancel := context.WithTimeout(fs.loadCtx, loadTimeout)
 	defer cancel()
 	start := time.Now()
-	rows, err := fs.db.QueryContext(ctx, q, couponID, f.version)
+	rows, err := fs.db.QueryContext(ctx, q, couponID, couponID, couponID, f.version)
 	if err != nil {
 		return fmt.Errorf("select users: %w", err)
 	}

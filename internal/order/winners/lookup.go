@@ -42,11 +42,10 @@ func newLookups(db *sqlx.DB) *lookups {
 // for the reason that filters.load gives.
 func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.Claimant) ([]found, error) {
 	q := `
-		SELECT ` + coupon.StockColumn + ` AS stock, o.user_id, o.number, o.id FROM coupons c
-		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (?` + strings.Repeat(",?", len(claimants)-1) + `)
-		WHERE c.id = ?`
-	args := make([]any, 0, len(claimants)+2)
-	args = append(args, couponID)
+		SELECT u.stock, o.user_id, o.number, o.id FROM (` + coupon.Stock + `) u
+		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (?` + strings.Repeat(",?", len(claimants)-1) + `)`
+	args := make([]any, 0, len(claimants)+3)
+	args = append(args, couponID, couponID, couponID)
 	for _, by := range claimants {
 		args = append(args, by.UserID)
 	}
@@ -56,7 +55,7 @@ func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.
 		Number sql.NullInt64
 		ID     sql.NullInt64
 	}
-	if err := db.SelectContext(ctx, &rows, q, append(args, couponID)...); err != nil {
+	if err := db.SelectContext(ctx, &rows, q, args...); err != nil {
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
 	orderIDs, soldOut := make(map[order.Claimant]int64, len(rows)), false
