@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,37 +38,31 @@ func (r Report) page(failed []string) report.Report {
 	return page
 }
 
-// names returns the different names of cells, in their order.
-func names(cells []Cell, name func(Cell) string) (all []string) {
-	seen := map[string]bool{}
-	for _, c := range cells {
-		if n := name(c); !seen[n] {
-			seen[n] = true
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
+// grid has a row for each lock and a column for each fault, in their order in r.
 func (r Report) grid() report.Grid {
-	g := report.Grid{
-		Caption: "lock × fault",
-		Rows:    names(r.Cells, func(c Cell) string { return c.Lock }),
-		Columns: names(r.Cells, func(c Cell) string { return c.Fault }),
+	g := report.Grid{Caption: "lock × fault"}
+	cells := map[[2]string]report.GridCell{}
+	for _, c := range r.Cells {
+		g.Rows, g.Columns = with(g.Rows, c.Lock), with(g.Columns, c.Fault)
+		cells[[2]string{c.Lock, c.Fault}] = c.gridCell()
 	}
 	for _, lock := range g.Rows {
-		row := make([]report.GridCell, len(g.Columns))
-		for i, fault := range g.Columns {
-			row[i] = report.GridCell{Shade: report.Absent, Title: "not tried"}
-			for _, c := range r.Cells {
-				if c.Lock == lock && c.Fault == fault {
-					row[i] = c.gridCell()
-				}
-			}
+		var row []report.GridCell
+		for _, fault := range g.Columns {
+			notTried := report.GridCell{Shade: report.Absent, Title: "not tried"}
+			row = append(row, cmp.Or(cells[[2]string{lock, fault}], notTried))
 		}
 		g.Cells = append(g.Cells, row)
 	}
 	return g
+}
+
+// with returns names, which has name once.
+func with(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
 }
 
 func (c Cell) gridCell() report.GridCell {
