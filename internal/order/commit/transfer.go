@@ -50,7 +50,8 @@ func (t transfers) locate(ctx context.Context, s order.Segment) (_ order.Segment
 
 // in returns o as an order of s.
 func in(s order.Segment, o order.Order) order.Order {
-	if key := s.ShardKey(); s.Sharded {
+	if s.Sharded {
+		key := s.ShardKey()
 		o.ShardKey = &key
 	}
 	return o
