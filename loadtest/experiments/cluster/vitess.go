@@ -41,10 +41,9 @@ type Sharding struct {
 }
 
 const (
-	couponsOfShard = 2
-	shardSegments  = 4   // of each coupon
-	finiteStock    = 500 // of each coupon that is sold out
-	thinStock      = 100 // of each that is restocked: segments run empty again and again, mostly the first
+	shardSegments = 4
+	finiteStock   = 2000 // of a coupon that is sold out
+	thinStock     = 400  // of one that is restocked: segments run empty again and again, mostly the first
 )
 
 // runVitess sells on Vitess through two instances, which migrate its keyspace, and makes its
@@ -215,56 +214,15 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 	return s.Verdict, nil
 }
 
-// offer adds coupons, as many to each shard. They are sold out at once, or restocked until the sale is
-// closed.
+// offer adds a coupon, whose segments are on all shards. It is sold out at once, or restocked until the
+// sale is closed.
 func (s *Sharding) offer(ctx context.Context) (all []*buyers, err error) {
 	stock := finiteStock
 	if s.fault != nil {
 		stock = thinStock
 	}
-	servers, err := s.servers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for range couponsOfShard {
-		rules := coupon.Rules{PerUser: 1, HoldSeconds: 600}
-		ids, err := spread(ctx, s.fleet.sale, servers, stock, shardSegments, rules)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			all = append(all, s.buyers(id, stock))
-		}
-	}
-	return all, nil
-}
-
-// spread adds coupons until each server has one, and returns one of each.
-func spread(
-	ctx context.Context, sale *rig.Sale, servers []*lab.MySQL, stock, segments int, rules coupon.Rules,
-) (ids []int64, err error) {
-	taken := map[*lab.MySQL]bool{}
-	for len(taken) < len(servers) {
-		id, err := sale.AddCouponWithRules(ctx, stock, segments, rules)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range servers {
-			db, err := connect.MySQL(m.DSN(sale.Name), 1)
-			if err != nil {
-				return nil, err
-			}
-			var has int
-			err = db.GetContext(ctx, &has, "SELECT COUNT(*) FROM coupons WHERE id = ?", id)
-			if err := errors.Join(err, db.Close()); err != nil {
-				return nil, err
-			}
-			if has > 0 && !taken[m] {
-				taken[m], ids = true, append(ids, id)
-			}
-		}
-	}
-	return ids, nil
+	id, err := s.fleet.sale.AddCouponWithRules(ctx, stock, shardSegments, coupon.Rules{PerUser: 1, HoldSeconds: 600})
+	return []*buyers{s.buyers(id, stock)}, err
 }
 
 // buyers returns those of a coupon, and who restocks it if it is not to be sold out at once.

@@ -12,7 +12,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
-	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
@@ -131,10 +130,10 @@ func (r *run) costs(ctx context.Context) ([]*ShardRate, error) {
 }
 
 // deploy starts an instance on shards, or on the stack's MySQL if the plan has none, and adds a coupon
-// to each shard.
+// with a segment on each shard.
 func (r *run) deploy(ctx context.Context, plan lab.VitessPlan, commit string) (*ShardRate, func(), error) {
 	row := &ShardRate{Commit: commit, Database: "MySQL", Shards: plan.Shards, nodes: r.redis.Nodes[:masters]}
-	servers, stop := []*lab.MySQL{r.stack.MySQL}, func() {}
+	stop := func() {}
 	row.pids = map[string][]int{"mysqld": {r.stack.MySQL.PID()}}
 	settings := []string{"REDIS_URL=" + r.redis.URL, "COMMIT=" + commit, "LOG_LEVEL=error", "USER_RATE=0"}
 	var sale *rig.Sale
@@ -147,10 +146,9 @@ func (r *run) deploy(ctx context.Context, plan lab.VitessPlan, commit string) (*
 		if v, err = lab.StartVitess(r.stack.Lab, plan); err != nil {
 			return nil, nil, err
 		}
-		stop, servers, row.Database = v.Kill, nil, "Vitess"
+		stop, row.Database = v.Kill, "Vitess"
 		row.pids = map[string][]int{"vtgate": {v.Gate.PID()}}
 		for _, s := range v.Shards {
-			servers = append(servers, s.Tablets[0].MySQL)
 			row.pids["mysqld"] = append(row.pids["mysqld"], s.Tablets[0].MySQL.PID())
 			row.pids["vttablet"] = append(row.pids["vttablet"], s.Tablets[0].PID())
 		}
@@ -171,7 +169,8 @@ func (r *run) deploy(ctx context.Context, plan lab.VitessPlan, commit string) (*
 		}
 		row.pids[kind] = append(row.pids[kind], node.PID())
 	}
-	row.coupons, err = spread(ctx, sale, servers, unlimitedStock, 1, coupon.Rules{PerUser: 1})
+	id, err := sale.AddSplitCoupon(ctx, unlimitedStock, max(1, plan.Shards))
+	row.coupons = []int64{id}
 	return row, func() { _, _ = f.Stop(), sale.Close(); stop() }, err
 }
 
