@@ -14,8 +14,7 @@
  *   I1  No more orders count than units were put on sale.
  *   I3  Stock, units in transit and orders are what was put on sale. A claim is told
  *       sold_out only if there was a moment since it began at which nothing was left,
- *       not even in transit. Two reads cannot see that if three units or
- *       more are added meanwhile; here, there are one or two.
+ *       not even in transit.
  *
  * Each WITHOUT_… removes one clause that the promises rely on.
  */
@@ -25,8 +24,9 @@
 #define OTHER (1 - own)
 
 /* Shard s: its stock, the units that it has ever sent to the other one, those that have
-   arrived from there, its orders, and whether it has the row of the restock. */
-byte stock[2] = UNITS, sent[2], arrived[2], orders[2];
+   arrived from there, its orders, its version, which rises when units are added, and
+   whether it has the row of the restock. */
+byte stock[2] = UNITS, sent[2], arrived[2], orders[2], version[2];
 bool restocked[2];
 byte onSale = 2 * UNITS;
 byte taken[2]; /* by an instance, and not counted as sent */
@@ -52,14 +52,17 @@ inline MayBeKilled() {
 	fi
 }
 
+inline Return(s) {
+	orders[s]--; stock[s]++; version[s]++;
+	printf("database: an order of segment %d is returned\n", s); Check()
+}
+
 active proctype Administrator() {
 	byte s;
 	bool repeated;
 end:	if
-	:: atomic { orders[0] > 0 -> orders[0]--; stock[0]++;
-		printf("database: an order of segment 0 is returned\n"); Check() }
-	:: atomic { orders[1] > 0 -> orders[1]--; stock[1]++;
-		printf("database: an order of segment 1 is returned\n"); Check() }
+	:: atomic { orders[0] > 0 -> Return(0) }
+	:: atomic { orders[1] > 0 -> Return(1) }
 	:: true ->
 		do
 		:: atomic { s < 2 ->
@@ -67,7 +70,7 @@ end:	if
 #ifndef WITHOUT_ROW_OF_RESTOCK
 			:: restocked[s] -> skip
 #endif
-			:: else -> stock[s]++;
+			:: else -> stock[s]++; version[s]++;
 				if
 				:: restocked[s]
 				:: else -> onSale++; restocked[s] = true
@@ -83,7 +86,7 @@ end:	if
 
 /* Read reads a shard: what collect keeps of it. */
 inline Read(s) {
-	n[s] = stock[s]; out[s] = sent[s]; in[s] = arrived[s];
+	n[s] = stock[s]; out[s] = sent[s]; in[s] = arrived[s]; v = v + version[s];
 	printf("instance %c: reads segment %d: %d units, %d sent, %d arrived\n", 'a' + me, s, n[s], out[s], in[s])
 }
 
@@ -108,14 +111,14 @@ inline Receive(from) {
 /* Forget keeps the number of states small. */
 inline Forget() {
 	n[0] = 0; n[1] = 0; out[0] = 0; out[1] = 0; in[0] = 0; in[1] = 0;
-	known = 0; half = 0; again = false; out0 = 0; out1 = 0
+	known = 0; half = 0; again = false; v = 0; seen = 0
 }
 
 active [2] proctype Instance() {
 	byte me = _pid - 1;
 	byte own, half, known, due;
 	byte n[2], out[2], in[2]; /* what was read */
-	byte out0, out1;          /* what was read before */
+	byte v, seen;             /* the version, and that at which nothing was left */
 	bool again;
 end:	do
 	:: atomic {
@@ -173,7 +176,7 @@ collect:	atomic { Read(0) };
 		:: atomic { !IN_TRANSIT(0) && !IN_TRANSIT(1) && n[0] == 0 && n[1] == 0 ->
 #ifndef WITHOUT_SECOND_READ
 			if
-			:: !again || out0 != out[0] || out1 != out[1] -> again = true; out0 = out[0]; out1 = out[1]; in[0] = 0; in[1] = 0; goto collect
+			:: !again || seen != v -> again = true; seen = v; v = 0; in[0] = 0; in[1] = 0; goto collect
 			:: else
 			fi;
 #endif

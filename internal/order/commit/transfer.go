@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -63,8 +64,14 @@ func (t transfers) Refill(ctx context.Context, to order.Segment, alone order.Alo
 	if err != nil {
 		return err
 	}
+	empty := int64(-1) // the version of the coupon when it was seen without stock
 	return transaction.Retry(ctx, func() error {
-		richest, err := t.richest(ctx, to)
+		richest, version, err := t.richest(ctx, to)
+		if errors.Is(err, coupon.ErrSoldOut) && to.Sharded && version != empty {
+			// Its segments were read one after the other. If none has got units back by the next
+			// read, there were none between the two.
+			empty, err = version, transaction.ErrConflict
+		}
 		if err != nil || richest.Segment == to {
 			return err
 		}
@@ -76,43 +83,46 @@ func (t transfers) Refill(ctx context.Context, to order.Segment, alone order.Alo
 
 // richest returns the segment with the most stock, or to if that has any. It completes the
 // transfers that are under way, and then returns transaction.ErrConflict. It returns
-// coupon.ErrSoldOut if it has found none of them, and no stock.
-func (t transfers) richest(ctx context.Context, to order.Segment) (richest units, err error) {
+// coupon.ErrSoldOut if it has found none of them, and no stock; the coupon then has the version.
+func (t transfers) richest(ctx context.Context, to order.Segment) (richest units, version int64, err error) {
 	const q = `
-		SELECT -1 AS origin, segment, stock AS units, stock + counted AS owned FROM (` + coupon.StockRows + `) r
-		UNION ALL SELECT origin, target, SUM(units), 0 FROM coupon_transfers WHERE coupon_id = ?
+		SELECT -1 AS origin, segment, stock AS units, stock + counted AS owned, version FROM (` + coupon.StockRows + `) r
+		UNION ALL SELECT origin, target, SUM(units), 0, 0 FROM coupon_transfers WHERE coupon_id = ?
 		GROUP BY origin, target HAVING SUM(units) > 0`
-	var rows []struct{ Origin, Segment, Units, Owned int }
+	var rows []struct {
+		Origin, Segment, Units, Owned int
+		Version                       int64
+	}
 	err = transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { // a proxy sends it to the primary
 		return conn.SelectContext(ctx, &rows, q, to.CouponID, to.CouponID, to.CouponID)
 	})
 	if err != nil {
-		return units{}, fmt.Errorf("select segments: %w", err)
+		return units{}, 0, fmt.Errorf("select segments: %w", err)
 	}
 	underWay, owned := false, 0
 	for _, r := range rows {
-		owned += r.Owned
+		owned, version = owned+r.Owned, version+r.Version
 		s := order.Segment{CouponID: to.CouponID, Number: r.Segment, Sharded: to.Sharded}
 		switch {
 		case r.Origin >= 0:
 			underWay = true
 			from := order.Segment{CouponID: to.CouponID, Number: r.Origin, Sharded: to.Sharded}
 			if err := t.complete(ctx, transfer{from, s}); err != nil {
-				return units{}, err
+				return units{}, 0, err
 			}
 		case s == to && r.Units > 0:
-			return units{s, r.Units}, nil
+			return units{s, r.Units}, 0, nil
 		case r.Units > richest.n:
 			richest = units{s, r.Units}
 		}
 	}
 	switch {
 	case underWay, richest.n == 0 && owned > 0: // stock has moved between the reads of two shards
-		return units{}, transaction.ErrConflict
+		return units{}, 0, transaction.ErrConflict
 	case richest.n == 0:
-		return units{}, coupon.ErrSoldOut
+		return units{}, version, coupon.ErrSoldOut
 	}
-	return richest, nil
+	return richest, 0, nil
 }
 
 // move makes a transfer of n units. It returns transaction.ErrConflict if its origin has
