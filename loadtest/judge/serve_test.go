@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -18,8 +19,10 @@ import (
 )
 
 // servedShop is the shop that this program is, when a file under test starts it. It looks
-// for a unit and then takes one: in one statement, in two, or without its database.
+// for a unit and then takes one: in one statement, in two, or without its database. It ignores
+// SIGTERM, as some do while they serve.
 func servedShop(how string) {
+	signal.Ignore(syscall.SIGTERM)
 	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s:%s)/%s?interpolateParams=true", os.Getenv("DB_USER"),
 		os.Getenv("DB_HOST"), os.Getenv("DB_PORT"), os.Getenv("DB_NAME")))
 	if err != nil {

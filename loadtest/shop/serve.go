@@ -126,8 +126,9 @@ func (s *Shop) startDatabase(ctx context.Context, l *lab.Lab, dir string) (addre
 	return "", nil
 }
 
-// supervisor runs a line, and ends all that it has started when it is told to end itself.
-const supervisor = `cd "$ROOT"; trap 'trap "" TERM; kill 0; wait; exit' TERM; eval "$RUN" & wait $!`
+// supervisor runs a line, and ends all that it has started when that ends, or when it is told to end
+// itself: some ignore SIGTERM, whose own parent has obeyed.
+const supervisor = `cd "$ROOT"; trap 'trap "" TERM; kill 0; wait' TERM; eval "$RUN" & wait $!; kill -KILL 0`
 
 func (s *Shop) startServer(l *lab.Lab, dir string) error {
 	root, err := os.Getwd()
