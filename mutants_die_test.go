@@ -47,6 +47,9 @@ func TestMutantsDie(t *testing.T) {
 			if err == nil || !bytes.Contains(out, []byte("--- FAIL")) {
 				t.Errorf("it lives: %v\n%s", err, out)
 			}
+			if bytes.Contains(out, []byte("(42S22)")) || bytes.Contains(out, []byte("Error 1064")) {
+				t.Errorf("it dies of its own SQL:\n%s", out)
+			}
 		})
 	}
 }

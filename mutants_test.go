@@ -43,7 +43,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"return max(0, a.InitialStock-max(0, a.Stock)-a.Orders)",
 		"return 0", "PromisesHold", "./internal/observe"},
 	{"the audit is blind to the window", "internal/order/audit.go",
-		"SUM(NOT (created_at", "SUM(0 AND NOT (o.created_at",
+		"SUM(NOT (created_at", "SUM(0 AND NOT (created_at",
 		"TestAudit", "./internal/order"},
 	{"the instance's clock decides", "internal/connect/clock.go",
 		"if m == nil {", "if true {", "TestDatabasesClock", "./cmd/api"},
