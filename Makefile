@@ -202,8 +202,8 @@ $(K6): loadtest/k6/build/go.mod | go
 bin/vitess: loadtest/vitess/go.mod | go
 	@test -n "$(LAB_MYSQLD)" || { echo "Vitess needs MySQL 8.0 or later, which LAB_MYSQLD may name"; exit 2; }
 	@echo "building Vitess, once: three to six minutes"
-	@cd loadtest/vitess && go build -ldflags='-s -w' -o $(CURDIR)/$@/ $(addprefix vitess.io/vitess/go/cmd/,vtgate vttablet vtorc vtctld vtctldclient)
-	@touch $@
+	@cd loadtest/vitess && go build -ldflags='-s -w' -o $(CURDIR)/$@.new/ $(addprefix vitess.io/vitess/go/cmd/,vtgate vttablet vtorc vtctld vtctldclient)
+	@rm -rf $@ && mv $@.new $@ && touch $@ # an interrupted build leaves no part of it in its place
 
 $(SCHEMATHESIS): tools/schemathesis/requirements.txt
 	@deploy/install.sh python
