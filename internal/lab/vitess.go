@@ -40,8 +40,8 @@ type VitessPlan struct {
 	Shards      int
 	// Replicas of each shard: a commit waits until one has it, and vtorc promotes one when the primary is dead.
 	Replicas int
-	// SlowFlush makes each flush of a server take 5 ms.
-	SlowFlush bool
+	// Flush is how long each flush of a server takes, if not as long as it does.
+	Flush time.Duration
 }
 
 // A Shard is a range of keys, and the tablets that have its rows.
@@ -320,12 +320,12 @@ var tabletUser = []string{
 // startServer starts the server of a tablet.
 func (v *Vitess) startServer(uid int, statements []string) (*MySQL, error) {
 	var env []string
-	if v.SlowFlush {
+	if v.Flush > 0 {
 		library, err := buildPreload(v.lab, "flush")
 		if err != nil {
 			return nil, err
 		}
-		env = []string{"LD_PRELOAD=" + library}
+		env = []string{"LD_PRELOAD=" + library, fmt.Sprint("FLUSH_MS=", v.Flush.Milliseconds())}
 	}
 	args := []string{"--gtid-mode=ON", "--enforce-gtid-consistency=ON", fmt.Sprintf("--server-id=%d", uid),
 		"--max-connections=1000", "--plugin-load-add=semisync_source.so;semisync_replica.so"}

@@ -28,6 +28,7 @@ type ShardRate struct {
 	Commit    string               `json:"commit"`
 	Database  string               `json:"database"`
 	Shards    int                  `json:"shards"`
+	FlushMS   int64                `json:"flush_ms"` // 0 if as long as it takes
 	PerSecond []float64            `json:"claims_per_s"` // of each repetition
 	Ratio     []float64            `json:"ratio"`        // to the first row of its group, in the same turn
 	CPU       map[string][]float64 `json:"us_per_claim"` // of each kind of process
@@ -47,7 +48,7 @@ type ShardRate struct {
 const (
 	masters  = 3 // of the Redis Cluster; its other nodes are replicas
 	turns    = 5
-	turnTime = 2 * time.Second
+	turnTime = 3 * time.Second
 	// rateUsers is more than claim in a turn.
 	rateUsers = 240_000
 )
@@ -62,8 +63,8 @@ func runShardRates(ctx context.Context, r *run) (err error) {
 		return err
 	}
 	var rows []*ShardRate
-	for _, commit := range []string{"each", "grouped"} {
-		group, err := r.flushBound(ctx, commit)
+	for _, bound := range flushBounds {
+		group, err := r.flushBound(ctx, bound)
 		if err != nil {
 			return err
 		}
@@ -98,15 +99,27 @@ func runShardRates(ctx context.Context, r *run) (err error) {
 	})
 }
 
+// A flushBound is what flushes may be the limit of.
+type flushBound struct {
+	commit  string
+	flush   time.Duration
+	clients int
+}
+
+// With flushes of 5 ms, two cores are a part of the limit of four shards.
+var flushBounds = []flushBound{
+	{"each", 5 * time.Millisecond, 16}, {"each", 20 * time.Millisecond, 16}, {"grouped", 5 * time.Millisecond, 64},
+}
+
 // flushBound compares one, two and four shards.
-func (r *run) flushBound(ctx context.Context, commit string) (rows []*ShardRate, err error) {
+func (r *run) flushBound(ctx context.Context, bound flushBound) (rows []*ShardRate, err error) {
 	for _, n := range []int{1, 2, 4} {
-		row, stop, err := r.deploy(ctx, lab.VitessPlan{Shards: n, SlowFlush: true}, commit)
+		row, stop, err := r.deploy(ctx, lab.VitessPlan{Shards: n, Flush: bound.flush}, bound.commit)
 		if err != nil {
 			return nil, err
 		}
 		defer stop()
-		row.clients = map[string]int{"each": 16, "grouped": 64}[commit]
+		row.clients, row.FlushMS = bound.clients, bound.flush.Milliseconds()
 		rows = append(rows, row)
 	}
 	return rows, r.measureInTurns(ctx, rows)
@@ -198,7 +211,7 @@ func (r *run) measureInTurns(ctx context.Context, rows []*ShardRate) error {
 }
 
 func (row *ShardRate) String() string {
-	return fmt.Sprintf("%s, %s, %d shards", row.Commit, row.Database, row.Shards)
+	return fmt.Sprintf("%s, %s, %d shards, flushes of %d ms", row.Commit, row.Database, row.Shards, row.FlushMS)
 }
 
 // turn claims for users from first on.
@@ -343,6 +356,7 @@ func (r *run) increments(ctx context.Context) (all Increments, err error) {
 
 var shardRateColumns = report.Columns[*ShardRate]{
 	report.Main("COMMIT", func(r *ShardRate) string { return r.Commit }),
+	report.Main("ms for a flush", func(r *ShardRate) int64 { return r.FlushMS }),
 	report.Main("database", func(r *ShardRate) string { return r.Database }),
 	report.Main("shards", func(r *ShardRate) int { return r.Shards }),
 	report.Main("claims/s", func(r *ShardRate) string { return inRange(r.PerSecond) }),
