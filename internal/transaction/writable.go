@@ -20,7 +20,8 @@ func CheckWritable(ctx context.Context, db *sqlx.DB, statements ...string) error
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Close()
-	for _, statement := range statements {
+	defer RollBack(ctx, conn) // on several shards of Vitess each commit of nothing would write on all
+	for _, statement := range append([]string{`START TRANSACTION`}, statements...) {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			defer Discard(conn)
 			return fmt.Errorf("write: %w%s", err, missingGrant(ctx, conn, err))
