@@ -21,12 +21,12 @@ var write = flag.Bool("write", false, "write the quoted figures of docs/runs int
 
 // runQuotation is a number in a page after a comment with the name of a run in
 // docs/runs and the path of the value in its JSON, as in
-// <!-- pview: rows/views/version=v1,sender=k6/counted -->22. Of bench.txt it is the benchmark and
-// the unit, as in <!-- bench: Claim/nginx/all-µs -->76.6.
-var runQuotation = regexp.MustCompile(`<!-- (\w+): (\S[^>]*) -->([0-9.,-]*[0-9])?`)
+// <!--pview:rows/views/version=v1,sender=k6/counted-->22. Of bench.txt it is the benchmark and
+// the unit, as in <!--bench:Claim/nginx/all-µs-->76.6.
+var runQuotation = regexp.MustCompile(`<!--(\w+):(\S[^>]*?)-->([0-9.,-]*[0-9])?`)
 
 // lineStart matches a comment that Markdown takes for the end of a paragraph.
-var lineStart = regexp.MustCompile(`(?m)^ *<!-- \w+: [^>]+ -->[0-9].*`)
+var lineStart = regexp.MustCompile(`(?m)^ *<!--\w+:[^>]+-->[0-9].*`)
 
 // The runs are copies of out/demo/proof.json, out/bench/bench.txt and so on. make docs
 // runs this test with -write.
@@ -52,7 +52,7 @@ func TestPagesQuoteRuns(t *testing.T) {
 			if value == "" || m[3] == "" {
 				t.Errorf("%s: docs/runs has no number of %s at %s, or none follows the comment", page, m[1], m[2])
 			}
-			return "<!-- " + m[1] + ": " + m[2] + " -->" + value
+			return "<!--" + m[1] + ":" + m[2] + "-->" + value
 		})
 		if line := lineStart.FindString(text); line != "" {
 			t.Errorf("%s: a quotation begins the line %q", page, line)

@@ -28,7 +28,7 @@ type ShardRate struct {
 	Commit    string               `json:"commit"`
 	Database  string               `json:"database"`
 	Shards    int                  `json:"shards"`
-	FlushMS   int64                `json:"flush_ms"` // 0 if as long as it takes
+	FlushMS   int64                `json:"flush_ms"`     // 0 if as long as it takes
 	PerSecond []float64            `json:"claims_per_s"` // of each repetition
 	Ratio     []float64            `json:"ratio"`        // to the first row of its group, in the same turn
 	CPU       map[string][]float64 `json:"us_per_claim"` // of each kind of process
