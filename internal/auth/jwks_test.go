@@ -84,6 +84,7 @@ func TestAlgorithmIsThatOfTheKey(t *testing.T) {
 				signWith(t, jwt.SigningMethodHS256, algorithm, key), false)
 		}
 	}
+	wantAccepted(t, v, "HS384", signWith(t, jwt.SigningMethodHS384, "", secret), false)
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
 	check.NoError(t, err)
 	for _, id := range []string{"RS256", "ES256", "EdDSA", "", "unknown"} {
