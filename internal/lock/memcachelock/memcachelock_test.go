@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,55 +73,6 @@ func TestOrderOfTheServersDoesNotMatter(t *testing.T) {
 			locktest.WantLocked(t, l, key)
 		}
 	}
-}
-
-func TestReleaseDuringAnExtensionReleases(t *testing.T) {
-	t.Parallel()
-	server := labtest.SharedMemcached(t)
-	l := memcachelock.New(dial(t, server))
-	for i := range 300 {
-		key := fmt.Sprint(labtest.Name(t), i)
-		lease := locktest.MustTryLock(t, l, key, time.Minute)
-		extended := make(chan error)
-		go func() { extended <- lease.Extend(t.Context(), time.Minute) }()
-		check.NoError(t, lease.Release(t.Context()))
-		if err := <-extended; err != nil && !errors.Is(err, lock.ErrLost) {
-			t.Fatalf("lease %d: Extend during a Release: %v", i, err)
-		}
-		locktest.MustTryLock(t, l, key, time.Second)
-	}
-}
-
-func TestLostReplyLeavesNoKey(t *testing.T) {
-	t.Parallel()
-	server := labtest.SharedMemcached(t)
-	mc, key := dial(t, server), labtest.Name(t)
-	var lose atomic.Bool
-	mc.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return &replyLoser{Conn: conn, lose: &lose}, err
-	}
-	lose.Store(true)
-	_, err := memcachelock.New(mc).TryLock(t.Context(), key, time.Minute)
-	if err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Fatalf("TryLock with a lost reply: %v, want an unknown outcome", err)
-	}
-	locktest.MustTryLock(t, memcachelock.New(dial(t, server)), key, time.Minute)
-}
-
-// A replyLoser is a connection that loses one reply, after the server has sent
-// it.
-type replyLoser struct {
-	net.Conn
-	lose *atomic.Bool
-}
-
-func (c *replyLoser) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if c.lose.CompareAndSwap(true, false) {
-		return 0, errors.New("connection reset")
-	}
-	return n, err
 }
 
 // Release reads the key and then stores it. If another lease has been stored

@@ -2,7 +2,6 @@ package mysqllock_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -81,17 +80,6 @@ func TestDrainWaitsForStatementsWhoseCallersHaveLeft(t *testing.T) {
 	check.NoError(t, tx.Rollback())
 	l.Drain(t.Context())
 	locktest.MustTryLock(t, l, key, time.Minute)
-}
-
-func TestRefusalTellsWhenTheHoldersLeaseEnds(t *testing.T) {
-	t.Parallel()
-	l, key := mysqllock.NewRows(labtest.DB(t)), labtest.Name(t)
-	locktest.MustTryLock(t, l, key, time.Minute)
-	_, err := l.TryLock(t.Context(), key, time.Hour)
-	locked, ok := errors.AsType[*lock.LockedError](err)
-	if !ok || locked.Left > time.Minute || locked.Left < 30*time.Second {
-		t.Errorf("TryLock: %#v, want a LockedError with at most a minute", err)
-	}
 }
 
 // The server falls silent when it is asked, or later while the waiter waits.

@@ -2,11 +2,8 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,37 +145,6 @@ func TestUnavailableNodesLeaveTheOutcomeUnknown(t *testing.T) {
 		t.Error("Extend locked a node without a majority")
 	}
 	locktest.WantUnknown(t, lease.Release(t.Context()))
-}
-
-func TestOneOfManyConcurrentTryLocksSucceeds(t *testing.T) {
-	t.Parallel()
-	f := startNodes(t)
-	var lockers []*redlock.Locker
-	for range 8 {
-		lockers = append(lockers, f.newLocker(t))
-	}
-	for range 50 {
-		key := labtest.Name(t)
-		var succeeded atomic.Int64
-		var group sync.WaitGroup
-		start := make(chan struct{})
-		for _, l := range lockers {
-			group.Go(func() {
-				<-start
-				_, err := l.TryLock(t.Context(), key, time.Minute)
-				if err == nil {
-					succeeded.Add(1)
-				} else if !errors.Is(err, lock.ErrLocked) {
-					t.Errorf("TryLock: %v, want a lease or ErrLocked", err)
-				}
-			})
-		}
-		close(start)
-		group.Wait()
-		if succeeded.Load() != 1 {
-			t.Errorf("%d concurrent TryLocks of one key succeeded, want 1", succeeded.Load())
-		}
-	}
 }
 
 // A lateNode grants after proceed has been closed, even if its context has ended.
