@@ -2,7 +2,6 @@ package order
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -83,12 +82,8 @@ type Config struct {
 // fill a batch of a group commit.
 const MaxRunning = 1024
 
-// New returns Claims as configured, or an error if c lacks a dependency or
-// names an unknown Scope.
+// New returns Claims as configured, or an error if c names an unknown Scope.
 func New(c Config) (*Claims, error) {
-	if c.Coupons == nil || c.Winners == nil || c.Committer == nil || c.IDs == nil || c.Locks == nil {
-		return nil, errors.New("order: the Config lacks a dependency")
-	}
 	if c.Refused == nil {
 		c.Refused = func(Precheck) {}
 	}

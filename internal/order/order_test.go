@@ -15,29 +15,6 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) 
 
 func unguardedStock(c *ordertest.Config) { c.Strategy = commit.Unguarded }
 
-func TestNewRefusesAnIncompleteOrUnknownConfig(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	complete := s.ConfigOn(s.DSN).Order
-	complete.Winners, complete.Committer = s.Instance().Winners, s.Instance().Committer
-	if _, err := order.New(complete); err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string]func(*order.Config){
-		"unknown scope":   func(c *order.Config) { c.Scope = "sale" },
-		"no scope":        func(c *order.Config) { c.Scope = "" },
-		"no coupon cache": func(c *order.Config) { c.Coupons = nil },
-		"no winners":      func(c *order.Config) { c.Winners = nil },
-		"no committer":    func(c *order.Config) { c.Committer = nil },
-	} {
-		c := complete
-		change(&c)
-		if _, err := order.New(c); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
 func TestClaimNeverOversells(t *testing.T) {
 	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
 		id := s.Coupon(1, 100)

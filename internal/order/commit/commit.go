@@ -58,11 +58,8 @@ type Config struct {
 }
 
 // New returns an order.Committer that commits by a strategy. The error says that
-// there is no such strategy, or what c lacks for it.
+// there is no such strategy.
 func New(strategy Strategy, c Config) (order.Committer, error) {
-	if c.DB == nil {
-		return nil, errors.New("commit: the Config has no DB")
-	}
 	c.setDefaults()
 	switch strategy {
 	case PerClaim:
@@ -74,9 +71,6 @@ func New(strategy Strategy, c Config) (order.Committer, error) {
 	case Unguarded:
 		return newPerClaim(c, decrementUnguarded), nil
 	case GroupCommit:
-		if c.BatchDB == nil {
-			return nil, errors.New("commit: GroupCommit needs a BatchDB")
-		}
 		return newGroupCommit(c), nil
 	default:
 		return nil, fmt.Errorf("commit: unknown strategy %q", strategy)

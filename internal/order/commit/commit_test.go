@@ -59,21 +59,3 @@ func queued(t *testing.T, ctx context.Context, claims *ordertest.Instance, userI
 	})
 	return result
 }
-
-func TestNewRefusesAnIncompleteOrUnknownConfig(t *testing.T) {
-	t.Parallel()
-	db := labtest.DB(t)
-	for name, test := range map[string]struct {
-		strategy commit.Strategy
-		config   commit.Config
-	}{
-		"unknown strategy": {"batched", commit.Config{DB: db, BatchDB: db}},
-		"no strategy":      {"", commit.Config{DB: db, BatchDB: db}},
-		"no pool":          {commit.PerClaim, commit.Config{}},
-		"no batch pool":    {commit.GroupCommit, commit.Config{DB: db}},
-	} {
-		if _, err := commit.New(test.strategy, test.config); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
