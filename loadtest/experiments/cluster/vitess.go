@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/connect"
-	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/order"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -111,72 +108,6 @@ func (r *run) withVitess(plan lab.VitessPlan, job func(*lab.Vitess, *fleet) erro
 	return errors.Join(job(v, &fleet{pair, sale}), pair.Stop())
 }
 
-// frozenTime is longer than CLAIM_TIMEOUT, and than a tablet lets a transaction last.
-const frozenTime = 10 * time.Second
-
-func (r *run) plainFaults(_ context.Context, v *lab.Vitess) []*Sharding {
-	second := v.Shards[1].Tablets[0]
-	rows := []*Sharding{{Name: "sold out, expired"}}
-	for _, f := range []fault.Fault{
-		fault.Kill("mysqld killed", restartTime, second.MySQL.Server),
-		fault.Kill("vttablet killed", restartTime, second.Server),
-		fault.Kill("vtgate killed", restartTime, v.Gate),
-		fault.Suspend("mysqld frozen", frozenTime, second.MySQL.Server),
-		fault.Suspend("vttablet frozen", frozenTime, second.Server),
-		{
-			Name: "two shards become four", Strike: v.Reshard, Heal: func() error { return nil },
-		},
-	} {
-		rows = append(rows, &Sharding{Name: f.Name, fault: &f})
-	}
-	return append(rows, &Sharding{Name: "control: order deleted", spoil: true})
-}
-
-// reparents replace the primary of a shard, which has two replicas.
-func (r *run) reparents(ctx context.Context, v *lab.Vitess) []*Sharding {
-	var primary *lab.Tablet // before
-	find := func(s *lab.Shard) (err error) {
-		primary, err = v.Primary(ctx, s)
-		return err
-	}
-	planned := &fault.Fault{
-		Strike: func(ctx context.Context) error {
-			first := v.Shards[0]
-			if err := find(first); err != nil {
-				return err
-			}
-			i := slices.IndexFunc(first.Tablets, func(t *lab.Tablet) bool { return t != primary })
-			return v.Reparent(ctx, first, first.Tablets[i])
-		},
-		Heal: func() error { return nil },
-	}
-	second := v.Shards[1]
-	failover := &fault.Fault{
-		Strike: func(context.Context) error {
-			err := find(second)
-			if err == nil {
-				primary.MySQL.Kill()
-			}
-			return err
-		},
-		Heal: func() error {
-			dead := primary
-			for begin := time.Now(); primary == dead; rig.Sleep(ctx, retryPause) {
-				if err := find(second); err != nil {
-					return err
-				}
-				if time.Since(begin) > time.Minute {
-					return errors.New("vtorc has promoted no replica within a minute")
-				}
-			}
-			return dead.MySQL.Restart()
-		},
-	}
-	return []*Sharding{
-		{Name: "planned reparent", fault: planned}, {Name: "mysqld of a primary killed, replica promoted", fault: failover},
-	}
-}
-
 func (s *Sharding) String() string { return "Vitess: " + s.Name }
 
 // Run sells new coupons, and audits them on their shards.
@@ -212,55 +143,6 @@ func (s *Sharding) Run(ctx context.Context) (verdict.Verdict, error) {
 	}
 	s.Verdict = verdict.Of(s.spoil, len(s.Violations) > 0, met && (s.fault == nil || s.UnderWay > 0))
 	return s.Verdict, nil
-}
-
-// offer adds a coupon, whose segments are on all shards. It is sold out at once, or restocked until the
-// sale is closed.
-func (s *Sharding) offer(ctx context.Context) (all []*buyers, err error) {
-	stock := finiteStock
-	if s.fault != nil {
-		stock = thinStock
-	}
-	id, err := s.fleet.sale.AddCouponWithRules(ctx, stock, shardSegments, coupon.Rules{PerUser: 1, HoldSeconds: 600})
-	return []*buyers{s.buyers(id, stock)}, err
-}
-
-// buyers returns those of a coupon, and who restocks it if it is not to be sold out at once.
-func (s *Sharding) buyers(id int64, stock int) *buyers {
-	b := &buyers{coupon: id, thin: true, users: func(n int) int64 { return mostlyOfFirst(id, n) }}
-	if s.fault == nil {
-		b.sellOut()
-		return b
-	}
-	b.beside = func(ctx context.Context) error {
-		store := coupon.NewStore(s.fleet.sale.DB)
-		for put := stock; !s.closed.Load() && rig.Sleep(ctx, restockPause); {
-			if due := len(b.Told(0)) + stock - put; due > 0 {
-				if _, err := store.Restock(ctx, id, due, 1); err == nil { // else again, maybe twice
-					put += due
-				}
-			}
-		}
-		rig.Sleep(ctx, time.Second) // all instances know of the last units
-		b.sellOut()
-		return nil
-	}
-	return b
-}
-
-const restockPause = 50 * time.Millisecond
-
-// mostlyOfFirst returns the n-th user, three times of four one of the first segment.
-func mostlyOfFirst(id int64, n int) int64 {
-	const stride = 1 << 10 // users to choose from, so that two n have none in common
-	cp := coupon.Coupon{ID: id, Segments: shardSegments}
-	for i := range stride {
-		user := rig.UserID(n*stride + i)
-		if n%4 == 0 || order.OwnSegment(cp, user).Number == 0 {
-			return user
-		}
-	}
-	return rig.UserID(n * stride)
 }
 
 // schedule is that of the fault, which strikes while units are under way; then all is sold.
