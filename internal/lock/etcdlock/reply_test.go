@@ -22,33 +22,6 @@ func dial(t *testing.T, server *lab.Server) *clientv3.Client {
 	return cli
 }
 
-// A put that is repeated because its reply was lost finds the key that the
-// first attempt created.
-func TestPutSucceedsAfterALostReply(t *testing.T) {
-	t.Parallel()
-	cli := dial(t, labtest.SharedEtcd(t))
-	held := locktest.MustTryLock(t, New(cli), labtest.Name(t), time.Minute)
-	fence := held.Fence()
-	for _, repeat := range []func(*lease, context.Context) error{(*lease).tryLock, (*lease).lock} {
-		if err := repeat(held.(*lease), t.Context()); err != nil || held.Fence() != fence {
-			t.Errorf("repeated put: %v, fence %d after %d", err, held.Fence(), fence)
-		}
-	}
-}
-
-// A put whose reply was lost may still come, and must then find no etcd lease.
-func TestEtcdLeaseOfAnUncertainPutIsNotUsedAgain(t *testing.T) {
-	t.Parallel()
-	cli := dial(t, labtest.SharedEtcd(t))
-	l := New(cli)
-	held := locktest.MustTryLock(t, l, labtest.Name(t), time.Minute)
-	held.(*lease).uncertain = true
-	check.NoError(t, held.Release(t.Context()))
-	if len(l.idle.leases) != 0 {
-		t.Error("the etcd lease is kept for the next lock")
-	}
-}
-
 // The put may come when etcd, which stalls now, goes on.
 func TestEtcdLeaseOfAnUncertainPutIsRevokedWhenEtcdReplies(t *testing.T) {
 	t.Parallel()

@@ -113,22 +113,6 @@ func TestManyCyclesLeaveNoKeyAndNoGoroutine(t *testing.T) {
 	t.Errorf("%d goroutines (%d before) and %d subscriptions are left", goroutines, before, channels)
 }
 
-// The server sets the key, but its reply to SET is lost each time.
-func TestTryLockReleasesAfterAnUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	proxy := labtest.Proxy(t, server.URL)
-	proxy.Inject(faultproxy.LoseReply, "$2\r\npx\r\n", faultproxy.Always)
-	_, err := redislock.New(shortTimeoutClient(t, "redis://"+proxy.Addr())).TryLock(t.Context(), "k", time.Minute)
-	locktest.WantUnknown(t, err)
-	if proxy.Hits() == 0 {
-		t.Error("the proxy lost no reply")
-	}
-	if n := labtest.Dial(t, server).Exists(t.Context(), "k").Val(); n != 0 {
-		t.Error("the key still exists")
-	}
-}
-
 // The first Release succeeds and its reply is lost. Before the second one the
 // server loses its scripts, and replies NOSCRIPT.
 func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {

@@ -62,6 +62,17 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestFairQueue(t *testing.T) {
+	t.Parallel()
+	server := labtest.Redis(t)
+	l, other := newClient(t, server).FairLock(), newClient(t, server).FairLock()
+	locktest.RunQueue(t, [2]lock.BlockingLocker{l, other}, func(t *testing.T, key string) int {
+		waiters, err := l.Queue(t.Context(), key)
+		check.NoError(t, err)
+		return len(waiters)
+	})
+}
+
 func TestMultiLockConformance(t *testing.T) {
 	p := promises
 	p.Batches = false

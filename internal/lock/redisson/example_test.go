@@ -46,29 +46,6 @@ func ExampleClient_Lock() {
 	// error: <nil>
 }
 
-// A fence rises with every acquisition, in Go and in Java. A resource that
-// refuses a lower fence than the last one refuses a holder whose lock is lost.
-func ExampleClient_FencedLock() {
-	rdb, stop := privateRedis()
-	defer stop()
-	ctx := context.Background()
-	fenced := redisson.New(rdb, redisson.Auto).FencedLock()
-
-	var fences []uint64
-	for range 2 {
-		lease, err := fenced.TryLock(ctx, "stock:7", time.Minute)
-		if err != nil {
-			panic(err)
-		}
-		fences = append(fences, lease.Fence())
-		if err := lease.Release(ctx); err != nil {
-			panic(err)
-		}
-	}
-	fmt.Println("rising:", fences[0] < fences[1])
-	// Output: rising: true
-}
-
 // privateRedis starts a Redis for one example.
 func privateRedis() (rdb redis.UniversalClient, stop func()) {
 	l, err := lab.Open()

@@ -127,15 +127,6 @@ func (f *fairFixture) scriptCalls() (n int) {
 	return n
 }
 
-func TestDeadGoWaiterIsRemovedWithinSeconds(t *testing.T) {
-	f := newFairFixture(t)
-	holder := f.mustTryLock()
-	f.deadWaiter()
-	next := f.waiter(t.Context())
-	check.NoError(f.t, holder.Release(t.Context()))
-	f.wantDone("the waiter behind the dead one", 6*time.Second, next)
-}
-
 // The wait is longer than go_timeout in fair_queue.lua.
 func TestLiveGoWaiterKeepsItsPlace(t *testing.T) {
 	f := newFairFixture(t)
@@ -151,23 +142,6 @@ func TestLiveGoWaiterKeepsItsPlace(t *testing.T) {
 	check.NoError(f.t, holder.Release(t.Context()))
 	f.wantDone("the first", 3*time.Second, first)
 	f.wantDone("the second", 3*time.Second, second)
-}
-
-func TestCancelledGoWaiterLeavesTheQueueAtOnce(t *testing.T) {
-	f := newFairFixture(t)
-	f.mustTryLock()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancelled := f.waiter(ctx)
-	other := f.waiter(t.Context())
-	cancel()
-	if err := <-cancelled; !errors.Is(err, lock.ErrLocked) || !errors.Is(err, context.Canceled) {
-		t.Errorf("Lock after cancel: %v, want ErrLocked and Canceled", err)
-	}
-	if n := len(f.mustQueue()); n != 1 {
-		t.Errorf("%d waiters in the queue, want 1", n)
-	}
-	check.NoError(f.t, f.ForceUnlock(t.Context(), f.key))
-	f.wantDone("the other waiter", time.Second, other)
 }
 
 func TestHeadThatLeavesAFreeLockNotifiesTheNext(t *testing.T) {
