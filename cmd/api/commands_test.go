@@ -36,18 +36,6 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 	}
 }
 
-func TestInstancesThatStartTogetherMigrateSafely(t *testing.T) {
-	t.Parallel()
-	env := environ(t, nil)
-	instances := make([]*instance, 4)
-	for i := range instances {
-		instances[i] = begin(t, env)
-	}
-	for _, i := range instances {
-		i.listening(t)
-	}
-}
-
 func TestPrintedTokenIsAccepted(t *testing.T) {
 	t.Parallel()
 	env := environ(t, map[string]string{

@@ -15,15 +15,14 @@ import (
 // it: the service waits, at the start and later, and says what the server says.
 func TestRefusedAccountIsUnavailableUntilItIsMended(t *testing.T) {
 	t.Parallel()
+	admin, dsn := ownMySQL(t)
+	labtest.Migrate(t, admin)
 	for name, change := range map[string]struct{ refuse, mend, words string }{
 		"password": {`ALTER USER service IDENTIFIED BY 'new'`, `ALTER USER service IDENTIFIED BY ''`, "Access denied"},
 		"right":    {`REVOKE ALL ON sale.* FROM service`, `GRANT ALL ON sale.* TO service`, "denied"},
 		"locked":   {`ALTER USER service ACCOUNT LOCK`, `ALTER USER service ACCOUNT UNLOCK`, "locked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			admin, dsn := ownMySQL(t)
-			labtest.Migrate(t, admin)
 			admin.MustExec(change.refuse)
 			i := begin(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "COUPON_CACHE": "0s"}))
 			eventually(t, func() bool {

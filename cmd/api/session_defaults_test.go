@@ -12,28 +12,26 @@ import (
 // clients of it.
 func TestServersSessionDefaultsBreakNothing(t *testing.T) {
 	t.Parallel()
+	admin, dsn := ownMySQL(t)
+	for _, change := range []string{"autocommit = 0", "sql_select_limit = 1", "time_zone = '+08:00'",
+		"max_join_size = 1", "TRANSACTION READ ONLY",
+		"/*!80000 max_execution_time = 1 */ /*M! max_statement_time = 0.001 */"} {
+		admin.MustExec("SET GLOBAL " + change)
+	}
+	env := environ(t, map[string]string{"MYSQL_DSN": dsn, "CLAIM_TIMEOUT": "30s"})
 	for _, completion := range []string{"CHAIN", "RELEASE"} {
-		t.Run(completion, func(t *testing.T) {
-			t.Parallel()
-			admin, dsn := ownMySQL(t)
-			for _, change := range []string{"completion_type = '" + completion + "'", "autocommit = 0",
-				"sql_select_limit = 1", "time_zone = '+08:00'", "max_join_size = 1", "TRANSACTION READ ONLY",
-				"/*!80000 max_execution_time = 1 */ /*M! max_statement_time = 0.001 */"} {
-				admin.MustExec("SET GLOBAL " + change)
-			}
-			env := environ(t, map[string]string{"MYSQL_DSN": dsn, "CLAIM_TIMEOUT": "30s"})
-			for _, lock := range []string{"redis", "mysql", "getlock"} {
-				env["LOCK"] = lock
-				i := start(t, maps.Clone(env)).ready(t)
-				coupons := []string{i.createCoupon(t, 20), i.createCoupon(t, 20)}
-				for user := range int64(40) {
-					r := i.post(t, "/coupons/"+coupons[user%2]+"/orders", tokenFor(t, user+1, auth.RoleUser), "")
-					if r.status != 201 {
-						t.Fatalf("LOCK=%s: claim of user %d: %+v", lock, user+1, r)
-					}
+		admin.MustExec("SET GLOBAL completion_type = '" + completion + "'")
+		for _, lock := range []string{"redis", "mysql", "getlock"} {
+			env["LOCK"] = lock
+			i := start(t, maps.Clone(env)).ready(t)
+			coupons := []string{i.createCoupon(t, 20), i.createCoupon(t, 20)}
+			for user := range int64(40) {
+				r := i.post(t, "/coupons/"+coupons[user%2]+"/orders", tokenFor(t, user+1, auth.RoleUser), "")
+				if r.status != 201 {
+					t.Fatalf("completion_type = %s, LOCK=%s: claim of user %d: %+v", completion, lock, user+1, r)
 				}
 			}
-		})
+		}
 	}
 }
 
