@@ -38,7 +38,6 @@ type fixture struct {
 	*API
 	db     *sqlx.DB
 	locker lock.Locker
-	locks  *lock.Client // of locker
 	log    *labtest.Log
 	tb     testing.TB
 	spec   spec
@@ -66,7 +65,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		b.redisURL = labtest.Redis(tb).URL
 	}
 	locker := lock.Local()
-	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, locks: lock.New(locker), log: new(labtest.Log), tb: tb}
+	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, log: new(labtest.Log), tb: tb}
 	rdb := labtest.DialURL(tb, b.redisURL)
 	store := coupon.NewStore(f.db)
 	cache := coupon.NewCache(store, cmp.Or(b.couponCache, time.Hour)) // an hour: only invalidation shows a change
@@ -75,7 +74,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	check.NoError(tb, err)
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(f.db), Committer: committer,
-		IDs: idgen.New(rdb, "order"), Locks: f.locks, Scope: order.PerUser, LockTTL: b.lockTTL,
+		IDs: idgen.New(rdb, "order"), Locks: lock.New(locker), Scope: order.PerUser, LockTTL: b.lockTTL,
 		Wait: time.Second,
 	})
 	check.NoError(tb, err)
@@ -203,8 +202,9 @@ func wantProblem(tb testing.TB, r response, status int, code string) {
 		r.body["type"] != "about:blank" {
 		tb.Errorf("not a problem: %s", r.Body)
 	}
-	if r.Header().Get("X-Instance") != "a" {
-		tb.Errorf("no X-Instance: %v", r.Header())
+	if h := r.Header(); h.Get("X-Instance") != "a" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		h.Get("Cache-Control") != "no-store" {
+		tb.Errorf("headers of a problem: %v", h)
 	}
 }
 

@@ -74,9 +74,7 @@ func sendText(tb testing.TB, address, text string) response {
 }
 
 // Programs before and behind the service might read such a body differently.
-func TestAmbiguousBodyIsRefused(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) ambiguousBodyIsRefused(t *testing.T) {
 	const rest = `"begin_time":"2020-01-01T00:00:00Z","end_time":"2090-01-01T00:00:00Z","stock":1}`
 	for name, start := range map[string]string{
 		"duplicate name":         `{"name":"a","name":"b",`,

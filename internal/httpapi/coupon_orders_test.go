@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -36,38 +34,6 @@ func users(orders []any) (users []string) {
 		users = append(users, o.(map[string]any)["user_id"].(string))
 	}
 	return users
-}
-
-func TestOrdersOfACouponArePaged(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	id, other := f.createCoupon(t, 5), f.createCoupon(t, 5)
-	for _, user := range []int64{3, 1, 5, 2, 4} {
-		f.claim(id, userToken(t, user))
-	}
-	f.claim(other, userToken(t, 9))
-	var pages [][]string
-	for path := "/coupons/" + id + "/orders?limit=2"; path != ""; {
-		r := f.do("GET", path, adminToken(t), "")
-		orders, _ := r.body["orders"].([]any)
-		if r.Code != 200 || len(pages) > 3 {
-			t.Fatal(r)
-		}
-		pages = append(pages, users(orders))
-		path = ""
-		if next := r.id("next"); next != "" {
-			path = "/coupons/" + id + "/orders?limit=2&before=" + next
-		}
-	}
-	if diff := cmp.Diff([][]string{{"5", "4"}, {"3", "2"}, {"1"}}, pages); diff != "" {
-		t.Error(diff)
-	}
-	wantProblem(t, f.do("GET", "/coupons/7/orders", adminToken(t), ""), 404, "coupon_not_found")
-	wantProblem(t, f.do("GET", "/coupons/"+id+"/orders?limit=0", adminToken(t), ""), 422, "invalid_input")
-	empty := f.do("GET", "/coupons/"+f.createCoupon(t, 1)+"/orders", adminToken(t), "")
-	if empty.Body.String() != `{"orders":[]}`+"\n" {
-		t.Errorf("without orders: %v", empty)
-	}
 }
 
 // With a table of many orders, a page must not sort those of its coupon.

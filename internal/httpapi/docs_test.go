@@ -8,9 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestDocsLoadNothingFromOtherHosts(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) docsLoadNothingFromOtherHosts(t *testing.T) {
 	for _, path := range []string{"/", "/docs"} {
 		if r := f.do("GET", path, "", ""); r.Header().Get("Location") != "/docs/" {
 			t.Errorf("%s: %v", path, r)

@@ -179,11 +179,13 @@ func packagesWithVerdicts(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-func TestUnknownErrorIsInternal(t *testing.T) {
+func TestErrorsThatSayLittleHaveTheirProblem(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]*Problem{
 		errors.New("unknown"): internal,
 		fmt.Errorf("coupon 1: find: %w", context.DeadlineExceeded): unavailable,
+		coupon.ErrUnknown:        changeUnknown,
+		coupon.ErrUnknownWithKey: changeUnknownWithKey, // which may be repeated
 	} {
 		if got := problemOf(err); got != want {
 			t.Errorf("%v: got %v, want %v", err, got, want)
@@ -218,9 +220,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	}
 }
 
-func TestRoutingErrorsAreProblems(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) routingErrorsAreProblems(t *testing.T) {
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")

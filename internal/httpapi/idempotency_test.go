@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 const commitCommand = "\x03COMMIT"
@@ -84,7 +82,7 @@ func (f *fixture) createWhileHeld(tb testing.TB) response {
 // createUnknown creates a coupon by a COMMIT that is lost.
 func (f *fixture) createUnknown(t *testing.T, key string) response {
 	t.Helper()
-	b, _, proxy := proxied(t, true)
+	b, _, proxy := proxied(t)
 	*f = *newFixtureOn(t, b)
 	proxy.Inject(faultproxy.LoseRequest, commitCommand, 1)
 	if key == "" {
@@ -102,9 +100,8 @@ func (f *fixture) changeCount(t *testing.T) int {
 
 // Whatever an operation does when it is repeated, it says so: a route that is added
 // is checked as well.
-func TestEveryOperationSaysWhetherItIsSafeToRepeat(t *testing.T) {
-	t.Parallel()
-	for path, operations := range newFixture(t).spec.Paths {
+func (f *fixture) everyOperationSaysWhetherItIsSafeToRepeat(t *testing.T) {
+	for path, operations := range f.spec.Paths {
 		for method, op := range operations {
 			want := []*Problem{unavailable}
 			switch route := strings.ToUpper(method) + " " + path; {
@@ -182,41 +179,6 @@ func TestBadKeyIsRefusedAndChangesNothing(t *testing.T) {
 			if len(field) != 1 || field[0].(map[string]any)["field"] != keyHeader || f.changeCount(t) != before {
 				t.Errorf("%q: %v", keys, r)
 			}
-		}
-	}
-}
-
-// COMMIT is executed and the service learns nothing of it: what the client does then
-// makes one change.
-func TestRequestWhoseCommitIsLostIsRepeatedByItsKey(t *testing.T) {
-	t.Parallel()
-	b, _, proxy := proxied(t, true)
-	f := newFixtureOn(t, b)
-	direct := f.createCoupon(t, 5)
-	for i, c := range f.changesOf(t, direct) {
-		for _, name := range []string{"LoseReply", "LoseRequest"} {
-			fault := faultproxy.Faults[name]
-			key, before := fmt.Sprintf("%d-%s", i, name), f.changeCount(t)
-			proxy.Inject(fault, commitCommand, 1)
-			first := f.sendOnce(t, c, key)
-			if fault == faultproxy.LoseRequest {
-				wantProblem(t, first, 503, "unavailable")
-				if first.id("detail") != changeUnknownWithKey.Detail || first.Header().Get("Retry-After") == "" {
-					t.Errorf("%+v: %v", c, first)
-				}
-			} else if first.Code >= 300 {
-				t.Errorf("%+v was not read back: %v", c, first)
-			}
-			labtest.Eventually(t, "a response", func() bool { return f.sendOnce(t, c, key).Code < 300 })
-			if n := f.changeCount(t) - before; n != 1 {
-				t.Errorf("%+v: %d changes", c, n)
-			}
-		}
-		proxy.Inject(faultproxy.LoseRequest, commitCommand, 1)
-		r := f.sendOnce(t, c)
-		wantProblem(t, r, 503, "unavailable")
-		if r.id("detail") != changeUnknown.Detail || r.Header()[http.CanonicalHeaderKey("Retry-After")] != nil {
-			t.Errorf("%+v without a key: %v", c, r)
 		}
 	}
 }

@@ -5,9 +5,16 @@ import (
 	"testing"
 )
 
-func TestRequestsNeedAValidToken(t *testing.T) {
+func TestIdentity(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	t.Run("RequestsNeedAValidToken", f.requestsNeedAValidToken)
+	t.Run("IdentityIsCheckedBeforeInput", f.identityIsCheckedBeforeInput)
+	t.Run("OnlyAdminsWriteAndAudit", f.onlyAdminsWriteAndAudit)
+	t.Run("RoutingErrorsAreProblems", f.routingErrorsAreProblems)
+}
+
+func (f *fixture) requestsNeedAValidToken(t *testing.T) {
 	id := f.createCoupon(t, 1)
 	for _, route := range []string{"GET /orders", "POST /coupons/" + id + "/orders"} {
 		method, path, _ := strings.Cut(route, " ")
@@ -22,16 +29,12 @@ func TestRequestsNeedAValidToken(t *testing.T) {
 	}
 }
 
-func TestIdentityIsCheckedBeforeInput(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) identityIsCheckedBeforeInput(t *testing.T) {
 	wantProblem(t, f.do("GET", "/orders/x", "", ""), 401, "unauthorized")
 	wantProblem(t, f.do("POST", "/coupons", userToken(t, 42), "{"), 403, "forbidden")
 }
 
-func TestOnlyAdminsWriteAndAudit(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) onlyAdminsWriteAndAudit(t *testing.T) {
 	id := f.createCoupon(t, 1)
 	for _, route := range []string{"POST /coupons", "POST /coupons/" + id + "/stock",
 		"PATCH /coupons/" + id, "GET /coupons/" + id + "/audit", "GET /coupons/" + id + "/orders",

@@ -79,20 +79,3 @@ func TestMetricsCountClaimsAndResponses(t *testing.T) {
 		t.Error("clients can create label values")
 	}
 }
-
-func TestEveryResponseHasSecurityHeaders(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	id := f.createCoupon(t, 1)
-	for name, r := range map[string]response{
-		"order":     f.claim(id, userToken(t, 42)),
-		"problem":   f.claim(id, userToken(t, 43)),
-		"coupons":   f.do("GET", "/coupons", userToken(t, 42), ""),
-		"readiness": f.do("GET", "/readyz", "", ""),
-		"no route":  f.do("GET", "/made-up-path", "", ""),
-	} {
-		if h := r.Header(); h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: %v", name, h)
-		}
-	}
-}

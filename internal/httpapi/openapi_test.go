@@ -101,9 +101,19 @@ func (s spec) check(tb testing.TB, r *http.Request, got response) {
 	}
 }
 
-func TestOpenAPIHasEveryRouteOfTheSale(t *testing.T) {
+// The document is read, and served, by one API.
+func TestDocument(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	t.Run("OpenAPIHasEveryRouteOfTheSale", f.openAPIHasEveryRouteOfTheSale)
+	t.Run("OpenAPIHasEveryCode", f.openAPIHasEveryCode)
+	t.Run("OpenAPIHasThePatternOfEveryID", f.openAPIHasThePatternOfEveryID)
+	t.Run("EveryOperationSaysWhetherItIsSafeToRepeat", f.everyOperationSaysWhetherItIsSafeToRepeat)
+	t.Run("DocsLoadNothingFromOtherHosts", f.docsLoadNothingFromOtherHosts)
+	t.Run("DocumentIsServedInEveryFormat", f.documentIsServedInEveryFormat)
+}
+
+func (f *fixture) openAPIHasEveryRouteOfTheSale(t *testing.T) {
 	doc := served(t, f.API)
 	if !strings.HasPrefix(doc.OpenAPI, "3.1") {
 		t.Errorf("OpenAPI %s, want 3.1", doc.OpenAPI)
@@ -127,8 +137,7 @@ func TestOpenAPIHasEveryRouteOfTheSale(t *testing.T) {
 
 // The test reads the sources to find the codes, because a list of values could
 // be incomplete.
-func TestOpenAPIHasEveryCode(t *testing.T) {
-	t.Parallel()
+func (f *fixture) openAPIHasEveryCode(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	check.NoError(t, err)
 	var created []string
@@ -140,7 +149,7 @@ func TestOpenAPIHasEveryCode(t *testing.T) {
 			created = append(created, match[1])
 		}
 	}
-	documented := served(t, newFixture(t).API).Components.Schemas["Problem"].Properties["code"].Enum
+	documented := served(t, f.API).Components.Schemas["Problem"].Properties["code"].Enum
 	slices.Sort(created)
 	slices.Sort(documented)
 	created = slices.Compact(created) // two problems may share a code
@@ -149,9 +158,8 @@ func TestOpenAPIHasEveryCode(t *testing.T) {
 	}
 }
 
-func TestOpenAPIHasThePatternOfEveryID(t *testing.T) {
-	t.Parallel()
-	doc := served(t, newFixture(t).API)
+func (f *fixture) openAPIHasThePatternOfEveryID(t *testing.T) {
+	doc := served(t, f.API)
 	for path, operations := range doc.Paths {
 		for method, op := range operations {
 			for _, p := range op.Parameters {
@@ -163,9 +171,7 @@ func TestOpenAPIHasThePatternOfEveryID(t *testing.T) {
 	}
 }
 
-func TestDocumentIsServedInEveryFormat(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) documentIsServedInEveryFormat(t *testing.T) {
 	cfg := f.cfg
 	cfg.Metrics = prometheus.NewRegistry()
 	f.API = New(cfg) // has encoded no document

@@ -6,9 +6,21 @@ import (
 	"testing"
 )
 
-func TestBadInputNamesTheField(t *testing.T) {
+// No input changes what another means, so that one API reads all.
+func TestInput(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	t.Run("BadInputNamesTheField", f.badInputNamesTheField)
+	t.Run("WholeNumbersAreAcceptedInEveryForm", f.wholeNumbersAreAcceptedInEveryForm)
+	t.Run("TimesOfTheFirstYearAreAcceptedInEveryZone", f.timesOfTheFirstYearAreAcceptedInEveryZone)
+	t.Run("ListOfBadFieldsIsBounded", f.listOfBadFieldsIsBounded)
+	t.Run("EveryBadFieldIsReported", f.everyBadFieldIsReported)
+	t.Run("BadBodiesAreProblems", f.badBodiesAreProblems)
+	t.Run("OperationsWithoutABodyRefuseOne", f.operationsWithoutABodyRefuseOne)
+	t.Run("AmbiguousBodyIsRefused", f.ambiguousBodyIsRefused)
+}
+
+func (f *fixture) badInputNamesTheField(t *testing.T) {
 	id := f.createCoupon(t, 1)
 	const good = `"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1`
 	huge := strings.Repeat("9", 30)
@@ -34,6 +46,12 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"GET", "/coupons?before=", "", "query", "before"},
 		{"GET", "/coupons?before", "", "query", "before"},
 		{"GET", "/coupons?before=1&before=2", "", "query", "before"},
+		{"GET", "/changes?coupon_id=", "", "query", "coupon_id"},
+		{"GET", "/changes?coupon_id=0", "", "query", "coupon_id"},
+		{"GET", "/changes?coupon_id=1&coupon_id=2", "", "query", "coupon_id"},
+		{"GET", "/changes?limit=", "", "query", "limit"},
+		{"GET", "/changes?before=x", "", "query", "before"},
+		{"GET", "/coupons/" + id + "/orders?limit=0", "", "query", "limit"},
 		{"POST", "/coupons/" + id + "/stock", `{"add":0}`, "body", "add"},
 		{"POST", "/coupons/" + id + "/stock", `{"add":"1"}`, "body", "add"},
 		{"POST", "/coupons/" + id + "/stock", `{"add":1000000001}`, "body", "add"},
@@ -106,9 +124,7 @@ func TestBadInputNamesTheField(t *testing.T) {
 	}
 }
 
-func TestWholeNumbersAreAcceptedInEveryForm(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) wholeNumbersAreAcceptedInEveryForm(t *testing.T) {
 	for _, stock := range []string{"476", "476.0", "4.76e2", "47600E-2"} {
 		r := f.do("POST", "/coupons", adminToken(t),
 			`{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":`+stock+`}`)
@@ -119,9 +135,7 @@ func TestWholeNumbersAreAcceptedInEveryForm(t *testing.T) {
 }
 
 // The first year is that of the time as it is written, as in the schema.
-func TestTimesOfTheFirstYearAreAcceptedInEveryZone(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) timesOfTheFirstYearAreAcceptedInEveryZone(t *testing.T) {
 	r := f.do("POST", "/coupons", adminToken(t),
 		`{"name":"a","begin_time":"2000-01-01T00:00:00.125+14:00","end_time":"9999-12-31T23:59:59Z","stock":1}`)
 	if r.Code != 201 || r.body["begin_time"] != "1999-12-31T10:00:00.125Z" {
@@ -129,9 +143,7 @@ func TestTimesOfTheFirstYearAreAcceptedInEveryZone(t *testing.T) {
 	}
 }
 
-func TestListOfBadFieldsIsBounded(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) listOfBadFieldsIsBounded(t *testing.T) {
 	var members []string
 	for i := range 700 {
 		members = append(members, fmt.Sprintf(`"m%d":0`, i))
@@ -143,9 +155,7 @@ func TestListOfBadFieldsIsBounded(t *testing.T) {
 	}
 }
 
-func TestEveryBadFieldIsReported(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) everyBadFieldIsReported(t *testing.T) {
 	r := f.do("POST", "/coupons", adminToken(t), `{"name":7,"begin_time":"x","stock":-1}`)
 	wantProblem(t, r, 422, "invalid_input")
 	for _, field := range []string{"name", "begin_time", "end_time", "stock"} {
@@ -155,9 +165,7 @@ func TestEveryBadFieldIsReported(t *testing.T) {
 	}
 }
 
-func TestBadBodiesAreProblems(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) badBodiesAreProblems(t *testing.T) {
 	long := `{"name":"` + strings.Repeat("a", maxBody) + `"}`
 	for name, step := range map[string]struct {
 		contentType, body string
@@ -190,9 +198,7 @@ func TestBadBodiesAreProblems(t *testing.T) {
 }
 
 // The token is not looked at: who waits for a body has proven nothing.
-func TestOperationsWithoutABodyRefuseOne(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
+func (f *fixture) operationsWithoutABodyRefuseOne(t *testing.T) {
 	for path, methods := range served(t, f.API).Paths {
 		for method, op := range methods {
 			if op.RequestBody != nil {
