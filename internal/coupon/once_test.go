@@ -84,27 +84,6 @@ func TestRepeatedChangeHasTheFirstResult(t *testing.T) {
 	}
 }
 
-func TestKeyOfAnotherChangeIsRefused(t *testing.T) {
-	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
-	once, other := s.Once("k"), "50 on"
-	if _, err := once.Restock(t.Context(), 1, 5, admin); err != nil {
-		t.Fatal(err)
-	}
-	_, less := once.Restock(t.Context(), 1, 4, admin)
-	_, elsewhere := once.Restock(t.Context(), 2, 5, admin)
-	_, update := once.Update(t.Context(), 1, coupon.Update{Name: &other}, admin)
-	_, create := once.Create(t.Context(), mustNew(t, 2, 5), admin)
-	for i, err := range []error{less, elsewhere, update, create} {
-		if !errors.Is(err, coupon.ErrKeyReused) {
-			t.Errorf("%d: %v", i, err)
-		}
-	}
-	wantChanges(t, db, 1)
-}
-
 func TestFailedChangeLeavesItsKeyUnused(t *testing.T) {
 	t.Parallel()
 	db := labtest.DB(t)

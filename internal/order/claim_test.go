@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
@@ -55,35 +53,6 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	_, err = claims.Claim(t.Context(), 42, 1)
 	if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != placed.ID {
 		t.Errorf("second claim: %v, want order %d", err, placed.ID)
-	}
-}
-
-func TestStoreReturnsOrdersAsPlaced(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	claims := s.Instance()
-	var want []order.Order
-	for id := int64(1); id <= 3; id++ {
-		o, err := claims.Claim(t.Context(), 42, s.Coupon(id, 5))
-		check.NoError(t, err)
-		want = append([]order.Order{o}, want...)
-		got, err := s.Orders.Find(t.Context(), o.ID)
-		if err != nil || got != o {
-			t.Errorf("found %+v, %v; want %+v", got, err, o)
-		}
-	}
-	page, err := s.Orders.ListByUser(t.Context(), 42, 0, 2)
-	check.NoError(t, err)
-	next, err := s.Orders.ListByUser(t.Context(), 42, page[1].ID, 2)
-	check.NoError(t, err)
-	if diff := cmp.Diff(want, append(page, next...)); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := s.Orders.Find(t.Context(), 1); !errors.Is(err, order.ErrNotFound) {
-		t.Errorf("unknown order: %v", err)
-	}
-	if _, err := s.Orders.Audit(t.Context(), 99); !errors.Is(err, coupon.ErrNotFound) {
-		t.Errorf("audit of an unknown coupon: %v", err)
 	}
 }
 

@@ -104,24 +104,6 @@ func TestReleaseDeletesNoKeyCreatedAnew(t *testing.T) {
 	}
 }
 
-func TestNoKeysAreLeft(t *testing.T) {
-	t.Parallel()
-	cli := dial(t, labtest.Etcd(t))
-	l, key := etcdlock.New(cli), labtest.Name(t)
-	held := locktest.MustTryLock(t, l, key, time.Minute)
-	locktest.WantLocked(t, l, key)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if _, err := l.Lock(ctx, key, time.Minute); !errors.Is(err, lock.ErrLocked) {
-		t.Fatalf("Lock: %v, want ErrLocked", err)
-	}
-	check.NoError(t, held.Extend(t.Context(), time.Hour))
-	check.NoError(t, held.Release(t.Context()))
-	if left := etcdKeys(t, cli, key); len(left) != 0 {
-		t.Errorf("left are keys %v, want none", left)
-	}
-}
-
 // The client closes the channel of a watch without an error.
 func TestClosedClientEndsTheWaitWithoutTheLock(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package commit_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -86,23 +85,6 @@ func TestDuplicateOfALateClaimIsSoldOut(t *testing.T) {
 	}
 }
 
-func TestClaimCancelledInTheQueueIsNotCommitted(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	b := block(s, s.Instance(), s.Coupon(1, 10))
-	first := b.first(1)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancelled, other := b.claim(ctx, 2), b.claim(t.Context(), 3)
-	cancel()
-	ordertest.Expect(t, "cancelled claim", cancelled, order.ErrUnavailable)
-	b.lift()
-	ordertest.Expect(t, "first batch", first, nil)
-	ordertest.Expect(t, "other claim", other, nil)
-	if a := s.Audit(1); a.Orders != 2 || a.Stock != 8 {
-		t.Errorf("audit %+v", a)
-	}
-}
-
 // A request that outlives the drain must not begin a transaction on pools that
 // are being closed.
 func TestClosedClaimsPlaceNoOrder(t *testing.T) {
@@ -112,21 +94,6 @@ func TestClosedClaimsPlaceNoOrder(t *testing.T) {
 	check.NoError(t, claims.Close(t.Context()))
 	ordertest.WantClaim(t, claims, 42, id, order.ErrUnavailable)
 	if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
-		t.Errorf("audit %+v", a)
-	}
-}
-
-// A server or proxy that refuses multi-statements costs round trips, not
-// claims.
-func TestClaimsSucceedWithoutMultiStatements(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	claims := s.Instance(func(c *ordertest.Config) { c.Commit.BatchDB = c.Commit.DB })
-	id := s.Coupon(1, 3)
-	for user := range int64(3) {
-		ordertest.WantClaim(t, claims, user+1, id, nil)
-	}
-	if a := s.Audit(id); a.Orders != 3 || a.Stock != 0 {
 		t.Errorf("audit %+v", a)
 	}
 }

@@ -252,28 +252,6 @@ func TestWithoutOutboxEventsAreLostOrInvented(t *testing.T) {
 	}
 }
 
-// A Redis that is full takes no events, and the sale goes on: they wait.
-func TestFullStreamStopsNoClaim(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	s.Coupon(couponID, 50)
-	downstream := labtest.Redis(t, "--maxmemory", "1")
-	i, relay := s.Instance(withEvents), runRelay(t, s.DSN, downstream.URL, lock.None())
-	if sold := s.Rush(couponID, 50, 1, i); sold != 50 {
-		t.Errorf("%d sold", sold)
-	}
-	labtest.Eventually(t, "the relay fails", func() bool { return relay.Stats().Failures > 1 })
-	if waiting(s) == 0 || relay.Stats().Published != 0 {
-		t.Errorf("%d wait, %+v", waiting(s), relay.Stats())
-	}
-	rdb := labtest.Dial(t, downstream)
-	rdb.ConfigSet(t.Context(), "maxmemory", "0")
-	labtest.Eventually(t, "all is published", func() bool { return waiting(s) == 0 })
-	if told := published(t, rdb); len(told) != 50 || relay.Stats().Failures == 0 {
-		t.Errorf("%d published, %+v", len(told), relay.Stats())
-	}
-}
-
 // One relay works at a time, and the next goes on where one has ended.
 func TestOneRelayWorksAtATime(t *testing.T) {
 	t.Parallel()
