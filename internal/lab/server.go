@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"syscall"
 	"time"
@@ -215,11 +217,17 @@ func (s *Server) Signal(sig syscall.Signal) {
 	_ = s.cmd.Process.Signal(sig)
 }
 
-// LogTail returns the last 2,000 bytes that the server has printed.
+// LogTail returns the last lines that the server has printed, of 4,000 bytes at most, without colours.
 func (s *Server) LogTail() string { return tail(s.log) }
 
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
 func tail(path string) string {
-	const size = 2000
+	const size = 4000
 	b, _ := os.ReadFile(path)
-	return string(b[max(0, len(b)-size):])
+	if len(b) > size {
+		b = b[len(b)-size:]
+		b = b[bytes.IndexByte(b, '\n')+1:]
+	}
+	return colour.ReplaceAllString(string(b), "")
 }

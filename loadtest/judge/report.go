@@ -45,7 +45,7 @@ func (r Result) note() string {
 		s += fmt.Sprintf("; %d requests to the database, each %s late", r.Delayed, d)
 	}
 	if n := r.unsold(); n > 0 {
-		s += fmt.Sprintf("; %d units were not sold, although as many users wanted one", n)
+		s += "; " + count(n, "unit") + " not sold, although as many users wanted one"
 	}
 	return "(" + s + ")"
 }

@@ -78,6 +78,9 @@ func (r Result) OneEach() Finding {
 func (r Result) Kept() Finding {
 	accepted, orders := len(r.Acknowledged()), r.After.Orders
 	switch {
+	case r.Missing.Known && r.Missing.N == accepted && accepted > 0 && orders.Known && orders.N >= accepted:
+		return Finding{Unknown: "acknowledged orders: the database has as many, and none of those that clients were told of: " +
+			"do order and order_ids, or order_users, name the same?"}
 	case r.Missing.Known && r.Missing.N > 0:
 		return Finding{Broken: fmt.Sprintf("%d missing", r.Missing.N)}
 	case orders.Known && orders.N < accepted:
@@ -142,7 +145,7 @@ func (r Result) doubts() (doubts []string) {
 	}
 	limited := 0
 	for _, c := range r.Claims {
-		if c.Detail == tooManyRequests {
+		if short, _ := reason(c); short == tooManyRequests {
 			limited++
 		}
 	}
@@ -184,7 +187,7 @@ func (r Result) Reasons() []string {
 	case len(r.Acknowledged()) == 0:
 		return []string{"all claims were refused"}
 	case r.outcomes(shop.Refused) == 0:
-		return []string{"no claim was refused, so none met a limit"}
+		return []string{"no claim was read as refused, so none met a limit" + because(details(r.Claims))}
 	}
 	return []string{fmt.Sprintf("only %d claims were in flight while the last order was claimed", r.Contenders(r.BurstSize()))}
 }

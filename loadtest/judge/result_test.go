@@ -23,7 +23,7 @@ func resultOf(accepted, refused, unknown int) Result {
 	}
 	add(accepted, shop.Accepted, "")
 	add(refused, shop.Refused, "")
-	add(unknown, shop.Unknown, "status 500")
+	add(unknown, shop.Unknown, "status 500\n\"full\"")
 	return r
 }
 
@@ -51,13 +51,14 @@ func TestPromisesHoldBreakOrAreUnknown(t *testing.T) {
 			"held, 1 duplicates, held", verdict.Wrong},
 		"most of one": {with(counted(10), none, counted(4)), counted(0), 0,
 			"held, 4 for one user, held", verdict.Wrong},
-		"missing":         {good, counted(2), 0, "held, held, 2 missing", verdict.Wrong},
-		"fewer than told": {with(counted(9), counted(9), none), none, 0, "held, held, 1 missing", verdict.Wrong},
-		"by number":       {good, none, 0, "held, held, held", verdict.Held},
-		"not by number":   {good, none, 1, "held, held, unknown", verdict.Void},
-		"no counts":       {shop.Counts{}, none, 0, "unknown, unknown, unknown", verdict.Void},
-		"not all counts":  {with(counted(10), none, none), counted(0), 0, "held, unknown, held", verdict.Void},
-		"broken anyway":   {with(counted(12), none, none), none, 0, "2 oversold, unknown, held", verdict.Wrong},
+		"missing":            {good, counted(2), 0, "held, held, 2 missing", verdict.Wrong},
+		"none of those told": {good, counted(10), 0, "held, held, unknown", verdict.Void},
+		"fewer than told":    {with(counted(9), counted(9), none), none, 0, "held, held, 1 missing", verdict.Wrong},
+		"by number":          {good, none, 0, "held, held, held", verdict.Held},
+		"not by number":      {good, none, 1, "held, held, unknown", verdict.Void},
+		"no counts":          {shop.Counts{}, none, 0, "unknown, unknown, unknown", verdict.Void},
+		"not all counts":     {with(counted(10), none, none), counted(0), 0, "held, unknown, held", verdict.Void},
+		"broken anyway":      {with(counted(12), none, none), none, 0, "2 oversold, unknown, held", verdict.Wrong},
 	} {
 		r := resultOf(10, 20, c.unknown)
 		r.Before, r.After, r.Missing = shop.Counts{Stock: counted(10), Orders: counted(0)}, c.after, c.missing
@@ -97,14 +98,15 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	unlimited := held(resultOf(30, 0, 0)) // as a hold that is paid before it expires
 	unlimited.Control = true
 	for want, r := range map[string]Result{
-		"a rate limit is on: 20 of 30 claims":    limited,
-		"no claim was accepted: 30 × status 500": held(resultOf(0, 0, 30)),
-		"29 of 30 claims were sent":              short,
-		"only 1 claims were in flight":           apart,
-		"had to break a promise and did not":     lucky,
-		"no claim was refused":                   held(resultOf(30, 0, 0)),
-		"all claims were refused":                held(resultOf(0, 30, 0)),
-		"so none met a limit":                    unlimited,
+		"a rate limit is on: 20 of 30 claims":           limited,
+		`no claim was accepted: 30 × status 500 "full"`: held(resultOf(0, 0, 30)),
+		`none met a limit: 9 × status 500 "full"`:       held(resultOf(10, 0, 9)),
+		"29 of 30 claims were sent":                     short,
+		"only 1 claims were in flight":                  apart,
+		"had to break a promise and did not":            lucky,
+		"read as refused":                               held(resultOf(30, 0, 0)),
+		"all claims were refused":                       held(resultOf(0, 30, 0)),
+		"so none met a limit":                           unlimited,
 	} {
 		if got := strings.Join(r.Reasons(), "; "); !strings.Contains(got, want) || r.Verdict().Pass() {
 			t.Errorf("%s: %q, want %q", r.Verdict(), got, want)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"example.com/flashsale/loadtest/generator"
@@ -132,24 +133,32 @@ func (a answer) read(ctx context.Context, s *shop.Shop) rig.Claim {
 	outcome, order := s.Reply.Read(a.reply)
 	c.Verdict, c.Order = string(outcome), order
 	if outcome == shop.Unknown {
-		c.Detail = fmt.Sprintf("status %d", a.reply.Status)
+		c.Detail = fmt.Sprintf("status %d\n%.100q", a.reply.Status, bytes.TrimSpace(a.reply.Body))
 	}
 	return c
 }
 
-// details counts why outcomes are unknown, the most frequent reasons first.
+// reason returns why an outcome is unknown, in few words, and what was said.
+func reason(c rig.Claim) (short, said string) {
+	short, said, _ = strings.Cut(c.Detail, "\n")
+	return short, said
+}
+
+// details counts why outcomes are unknown, the most frequent reasons first, each with what
+// was said first.
 func details(claims []rig.Claim) (reasons []string) {
-	counts := map[string]int{}
+	counts, first := map[string]int{}, map[string]string{}
 	for _, c := range claims {
-		if c.Verdict == string(shop.Unknown) {
-			counts[c.Detail]++
+		if short, said := reason(c); c.Verdict == string(shop.Unknown) {
+			counts[short]++
+			first[short] = cmp.Or(first[short], said)
 		}
 	}
 	most := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
 	})
-	for _, reason := range most {
-		reasons = append(reasons, fmt.Sprintf("%d × %s", counts[reason], reason))
+	for _, short := range most {
+		reasons = append(reasons, strings.TrimSpace(fmt.Sprintf("%d × %s %s", counts[short], short, first[short])))
 	}
 	return reasons
 }

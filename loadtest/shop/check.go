@@ -64,6 +64,9 @@ func (c *checker) claim(s *Shop) {
 			c.check(step.Keep[name].given(), "%s: keep: %s is empty", where, name)
 			known = append(known, name)
 		}
+		last := len(s.Steps) > 0 && i == len(s.Steps)-1
+		c.check(!last || !step.Expect.given() && len(step.Keep) == 0,
+			"%s: expect and keep are of steps before the last; reply says how the last one's reply is read", where)
 		c.check(step.Wait == 0 || step.Wait > 0 && bursts == 0, "%s: wait is below 0, or after the burst", where)
 		if step.Burst {
 			bursts++

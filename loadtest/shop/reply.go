@@ -26,6 +26,7 @@ const (
 
 // A Reply is a reply of the shop.
 type Reply struct {
+	To     string // method and address, where an error may name it
 	Status int
 	Header http.Header // may be nil where nothing looks at it
 	Body   []byte
@@ -139,9 +140,12 @@ func field(page []byte, name string) (value string, found bool) {
 // A Regexp is a regular expression in the syntax of RE2.
 type Regexp struct{ *regexp.Regexp }
 
-// UnmarshalYAML compiles the expression.
+// UnmarshalYAML compiles the expression. A placeholder in it would stand for itself.
 func (r *Regexp) UnmarshalYAML(node *yaml.Node) error {
 	text, err := expand(node)
+	if err == nil && placeholder.MatchString(text) {
+		err = wrong(node, "a regular expression has no placeholders: %s", text)
+	}
 	if err != nil {
 		return err
 	}

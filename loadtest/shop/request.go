@@ -2,6 +2,7 @@ package shop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -91,6 +92,7 @@ var client = &http.Client{
 // do sends r by c.
 func (s *Shop) do(ctx context.Context, c *http.Client, r Request, v Values) (reply Reply, err error) {
 	f := r.With(v)
+	reply.To = f.Method + " " + f.URL
 	if strings.HasPrefix(f.URL, "/") {
 		f.URL = strings.TrimRight(string(s.URL), "/") + f.URL
 	}
@@ -107,19 +109,20 @@ func (s *Shop) do(ctx context.Context, c *http.Client, r Request, v Values) (rep
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
-	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: body}, err
+	reply.Status, reply.Header, reply.Body = resp.StatusCode, resp.Header, body
+	return reply, err
 }
 
 // call is do for a reply that must have a status below 300.
 func (s *Shop) call(ctx context.Context, r Request, v Values) (Reply, error) {
 	reply, err := s.do(ctx, client, r, v)
 	if err == nil && reply.Status >= http.StatusMultipleChoices {
-		err = unexpected(r, reply)
+		err = unexpected(reply)
 	}
 	return reply, err
 }
 
 // unexpected says what a request was replied.
-func unexpected(r Request, reply Reply) error {
-	return fmt.Errorf("%s %s: status %d: %.200s", r.method(), r.URL, reply.Status, bytes.TrimSpace(reply.Body))
+func unexpected(r Reply) error {
+	return fmt.Errorf("%s: status %d: %.200s", cmp.Or(r.To, "the burst"), r.Status, bytes.TrimSpace(r.Body))
 }

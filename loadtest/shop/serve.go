@@ -147,10 +147,9 @@ func (s *Shop) startServer(l *lab.Lab, dir string) error {
 }
 
 func (s *Shop) serves(ctx context.Context) error {
-	ready := Request{URL: NewTemplate(cmp.Or(s.Serve.Ready, "/"))}
-	reply, err := s.do(ctx, client, ready, nil)
+	reply, err := s.do(ctx, client, Request{URL: NewTemplate(cmp.Or(s.Serve.Ready, "/"))}, nil)
 	if err == nil && reply.Status >= http.StatusInternalServerError {
-		err = unexpected(ready, reply)
+		err = unexpected(reply)
 	}
 	return err
 }

@@ -131,12 +131,12 @@ func (s *Session) take(ctx context.Context, step Step) (Reply, error) {
 // keep keeps what step keeps of its reply. A location of the shop is kept as a path.
 func (s *Session) keep(step Step, r Reply) error {
 	if !step.expected(r) {
-		return unexpected(step.Request, r)
+		return unexpected(r)
 	}
 	for _, name := range slices.Sorted(maps.Keys(step.Keep)) {
 		value, found := step.Keep[name].From(r)
 		if !found {
-			return fmt.Errorf("no %s in the reply: %w", name, unexpected(step.Request, r))
+			return fmt.Errorf("no %s in the reply: %w", name, unexpected(r))
 		}
 		if http.CanonicalHeaderKey(step.Keep[name].Header) == "Location" {
 			value = strings.TrimPrefix(value, s.base.String())

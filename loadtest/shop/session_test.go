@@ -64,6 +64,7 @@ reply: {accepted: {status: [200]}}
 		"number 1: url has to begin with /", "{{later}} is not known here", "keep: csrf is empty",
 		"number 2: url has to begin with /", "number 2: give a form or a body", "{{none}} is not known here",
 		"give a claim, or steps", "steps: 0 have burst: true", "number 3: wait is below 0", `session: "browser"`,
+		"number 3: expect and keep are of steps before the last",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not named: %s\n%v", want, err)

@@ -36,7 +36,7 @@ func TestEverythingWrongIsNamedAtOnce(t *testing.T) {
 	_, err := Parse([]byte(`
 url: https://127.0.0.1
 claim: {url: buy, colour: red, headers: {Authorization: "Bearer {{token}} {{stock}}"}}
-reply: {refused: {status: [many], matches: "("}, order: {pointer: id}}
+reply: {refused: {status: [many], matches: "("}, order: {pointer: id, matches: "^{{coupon}}"}}
 timeout: soon
 begin: {sql: ["DELETE FROM orders WHERE user = {{user}}"]}
 admin: {jwt: {secret: "${NO_SUCH_VARIABLE}"}}
@@ -48,6 +48,7 @@ faults: [{name: redis}]
 	for _, want := range []string{
 		"http://host:port", "line 3: colour not found", "url has to begin with /", "{{stock}} is not known here",
 		"users: the claim has {{token}}", "line 4: cannot unmarshal !!str `many`", "missing closing )",
+		"a regular expression has no placeholders: ^{{coupon}}",
 		`JSON pointer "id"`, "accepted is missing", "line 5: cannot unmarshal", "{{user}} is not known here",
 		"mysql: the DSN", "NO_SUCH_VARIABLE is not set", "faults: number 1",
 		"not set in the environment: NO_SUCH_VARIABLE",

@@ -198,5 +198,5 @@ func (s *Sale) absent(ctx context.Context, t Told) (bool, error) {
 	case reply.Status == http.StatusNotFound, reply.Status == http.StatusGone:
 		return true, nil
 	}
-	return false, unexpected(s.Totals.Order, reply)
+	return false, unexpected(reply)
 }
