@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/parser"
 	gotoken "go/token"
+	"go/types"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,55 +58,39 @@ func constantsTable(t *testing.T) string {
 	return b.String()
 }
 
-// constantValue returns the value of a constant of a file in the repository.
+// constantValue returns the value of a constant of a file in the repository. What the file
+// uses of others is not known, but for package time.
 func constantValue(t *testing.T, path, name string) string {
 	t.Helper()
-	file, err := parser.ParseFile(gotoken.NewFileSet(), filepath.Join("../..", path), nil, parser.SkipObjectResolution)
+	set := gotoken.NewFileSet()
+	file, err := parser.ParseFile(set, filepath.Join("../..", path), nil, parser.SkipObjectResolution)
 	check.NoError(t, err)
-	var value ast.Expr
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && spec.Names[0].Name == name && len(spec.Values) > 0 {
-			value = spec.Values[0]
-		}
-		return true
-	})
-	if value == nil {
+	config := types.Config{Importer: onlyTime{}, Error: func(error) {}}
+	pkg, _ := config.Check(path, set, []*ast.File{file}, nil)
+	value, found := pkg.Scope().Lookup(name).(*types.Const)
+	if !found {
 		t.Fatalf("%s has no constant %s", path, name)
 	}
-	isTime := false
-	ast.Inspect(value, func(n ast.Node) bool {
-		_, selector := n.(*ast.SelectorExpr)
-		isTime = isTime || selector
-		return true
-	})
-	n, exact := constant.Int64Val(evaluate(t, value))
-	switch {
-	case !exact:
-		t.Fatalf("%s: %s is no whole number", path, name)
-	case isTime:
+	if value.Type().String() == "time.Duration" {
+		n, _ := constant.Int64Val(value.Val())
 		return strings.Replace(time.Duration(n).String(), "m0s", "m", 1)
 	}
-	return fmt.Sprint(n)
+	return value.Val().ExactString()
 }
 
-// evaluate evaluates an expression of numbers and of units of time.
-func evaluate(t *testing.T, e ast.Expr) constant.Value {
-	t.Helper()
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		return constant.MakeFromLiteral(e.Value, e.Kind, 0)
-	case *ast.SelectorExpr:
-		units := map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second,
-			"Minute": time.Minute}
-		return constant.MakeInt64(int64(units[e.Sel.Name]))
-	case *ast.BinaryExpr:
-		x, y := evaluate(t, e.X), evaluate(t, e.Y)
-		if e.Op == gotoken.SHL {
-			n, _ := constant.Uint64Val(y)
-			return constant.Shift(x, e.Op, uint(n))
-		}
-		return constant.BinaryOp(x, e.Op, y)
+// onlyTime imports what limits need of package time.
+type onlyTime struct{}
+
+func (onlyTime) Import(path string) (*types.Package, error) {
+	if path != "time" {
+		return nil, errors.New("not looked at")
 	}
-	t.Fatalf("%T in a constant", e)
-	return nil
+	const source = "package time; type Duration int64; " +
+		"const (Millisecond Duration = 1e6; Second = 1000 * Millisecond; Minute = 60 * Second)"
+	set := gotoken.NewFileSet()
+	file, err := parser.ParseFile(set, "time.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	return new(types.Config).Check("time", set, []*ast.File{file}, nil)
 }

@@ -13,19 +13,20 @@ import (
 	"example.com/flashsale/migrations"
 )
 
-// Half of the first starts are killed, the other half is asked to stop, at
-// random moments of the migration.
+// Half of the first starts are killed, the other half is asked to stop, at moments that are
+// spread over the migration.
 func TestStoppedFirstStartLeavesASchemaThatTheNextStartUses(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t)
 	redis := labtest.Redis(t)
-	for i := range 20 {
+	const starts, migration = 10, 150 * time.Millisecond
+	for i := range starts {
 		dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
 		first := exec.Command(binary, "serve")
 		first.Env = append(os.Environ(), "MYSQL_DSN="+dsn, "REDIS_URL="+redis.URL, "JWT_SECRET="+secret,
 			"HTTP_ADDR=127.0.0.1:0")
 		check.NoError(t, first.Start())
-		time.Sleep(rand.N(150 * time.Millisecond))
+		time.Sleep(time.Duration(i)*migration/starts + rand.N(migration/starts))
 		signal := syscall.SIGTERM
 		if i%2 == 0 {
 			signal = syscall.SIGKILL
