@@ -68,21 +68,6 @@ func TestCancelledLockLeavesTheQueue(t *testing.T) {
 	}
 }
 
-func TestReleasedConnectionsHaveNoLock(t *testing.T) {
-	t.Parallel()
-	dsn, key := labtest.DSN(t), labtest.Name(t)
-	l := open(t, dsn)
-	for range 40 { // the pool has 16
-		check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context()))
-		held := locktest.MustTryLock(t, l, key, time.Minute)
-		locktest.WantLocked(t, l, key)
-		check.NoError(t, held.Release(t.Context()))
-	}
-	if id := holder(t, dsn, key); id != 0 {
-		t.Errorf("connection %d still holds the lock", id)
-	}
-}
-
 // The names of GET_LOCK are case-insensitive.
 func TestKeysAreCaseSensitive(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,51 +13,6 @@ import (
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redislock"
 )
-
-// The requests need several batches of several scripts. One of the contenders of
-// each key acquires it.
-func TestBatchReturnsToEachRequestItsOwnResult(t *testing.T) {
-	t.Parallel()
-	const keys, contenders = 350, 3
-	for topology, url := range map[string]string{
-		"single": labtest.Redis(t).URL, "cluster": labtest.SharedCluster(t).URL,
-	} {
-		t.Run(topology, func(t *testing.T) {
-			rdb, name := labtest.DialURL(t, url), labtest.Name(t)
-			l := redislock.Batched(rdb)
-			var holders [keys]atomic.Int32
-			leases := make([]lock.Lease, keys)
-			var group sync.WaitGroup
-			for i := range keys * contenders {
-				group.Go(func() {
-					key := i % keys
-					lease, err := l.TryLock(t.Context(), fmt.Sprint(name, key), time.Minute)
-					if err == nil {
-						holders[key].Add(1)
-						leases[key] = lease
-					} else if !errors.Is(err, lock.ErrLocked) {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
-			for key := range keys {
-				if n := holders[key].Load(); n != 1 {
-					t.Fatalf("key %d has %d holders, want 1", key, n)
-				}
-				group.Go(func() {
-					if err := leases[key].Release(t.Context()); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
-			for key := range keys {
-				locktest.MustTryLock(t, redislock.New(rdb), fmt.Sprint(name, key), time.Minute)
-			}
-		})
-	}
-}
 
 func TestKeyOfAnotherTypeFailsOnlyItsOwnRequest(t *testing.T) {
 	t.Parallel()

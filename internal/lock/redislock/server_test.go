@@ -2,12 +2,9 @@ package redislock_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,47 +67,6 @@ func await(t *testing.T, events <-chan lock.EventKind, wanted ...lock.EventKind)
 			t.Fatalf("none of the events %v", wanted)
 		}
 	}
-}
-
-// One cycle in a hundred waits for the lock. The test also counts subscriptions.
-func TestManyCyclesLeaveNoKeyAndNoGoroutine(t *testing.T) {
-	const workers = 8
-	cycles := 20_000
-	if testing.Short() {
-		cycles = 2_000
-	}
-	server := labtest.Redis(t)
-	rdb := labtest.Dial(t, server)
-	c := lock.New(redislock.New(rdb))
-	before := runtime.NumGoroutine()
-	var group sync.WaitGroup
-	for worker := range workers {
-		group.Go(func() {
-			for i := range cycles / workers {
-				key, o := fmt.Sprintf("k:%d:%d", worker, i), lock.Options{TTL: time.Minute}
-				if i%100 == 0 {
-					key, o.Wait = "shared", -1
-				}
-				err := c.Do(t.Context(), key, o, func(context.Context, *lock.Lock) error { return nil })
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	if keys := rdb.DBSize(t.Context()).Val(); keys != 0 {
-		t.Errorf("%d keys are left", keys)
-	}
-	var goroutines, channels int
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		goroutines, channels = runtime.NumGoroutine(), len(rdb.PubSubChannels(t.Context(), "*").Val())
-		if goroutines <= before && channels == 0 {
-			return
-		}
-	}
-	t.Errorf("%d goroutines (%d before) and %d subscriptions are left", goroutines, before, channels)
 }
 
 // The first Release succeeds and its reply is lost. Before the second one the
