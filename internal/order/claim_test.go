@@ -96,9 +96,7 @@ func TestClaimIsUnavailableWithoutMySQL(t *testing.T) {
 	mustBeUnavailable(t, claims, id, 43)
 	check.NoError(t, server.Restart())
 	ordertest.MustRecover(t, claims, id, 43)
-	if a := s.Audit(id); a.Orders != 3 || a.Stock != 2 {
-		t.Errorf("audit %+v, want the orders of three users", a)
-	}
+	s.WantSold(id, 3, 2)
 }
 
 // mustBeUnavailable checks that a claim returns ErrUnavailable soon after its
@@ -135,23 +133,18 @@ func TestCancelledClaimLeavesNoLock(t *testing.T) {
 // An id that another order has costs a second attempt, not the claim, and is not
 // mistaken for the user's own order.
 func TestTakenIDIsReplaced(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			first, second := s.Coupon(1, 5), s.Coupon(2, 5)
-			o, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 1, first)
-			check.NoError(t, err)
-			s.TakeNextID(o.ID)
-			placed, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 2, second)
-			if err != nil {
-				t.Fatalf("claim: %v", err)
-			}
-			parts, err := idgen.Parse(placed.ID)
-			if taken, _ := idgen.Parse(o.ID + 1); err != nil || parts.Sequence == taken.Sequence {
-				t.Errorf("got id %d (%+v, %v)", placed.ID, parts, err)
-			}
-		})
-	}
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		first, second := s.Coupon(1, 5), s.Coupon(2, 5)
+		o, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 1, first)
+		check.NoError(t, err)
+		s.TakeNextID(o.ID)
+		placed, err := s.Instance(ordertest.WithStrategy(strategy)).Claim(t.Context(), 2, second)
+		if err != nil {
+			t.Fatalf("claim: %v", err)
+		}
+		parts, err := idgen.Parse(placed.ID)
+		if taken, _ := idgen.Parse(o.ID + 1); err != nil || parts.Sequence == taken.Sequence {
+			t.Errorf("got id %d (%+v, %v)", placed.ID, parts, err)
+		}
+	})
 }

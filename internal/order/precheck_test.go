@@ -44,33 +44,29 @@ func (o *observed) last() order.Precheck {
 }
 
 func TestTransactionsAndPrechecksAreObserved(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s, seen := ordertest.NewSale(t), new(observed)
-			c := s.Instance(ordertest.WithStrategy(strategy), seen.config, func(c *ordertest.Config) {
-				// the first transaction after the last unit finds the stock gone
-				c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour)
-			})
-			s.Coupon(1, 1)
-			s.CouponFrom(2, time.Hour, 2*time.Hour, 1)
-			for _, claim := range []struct {
-				user, coupon int64
-				want         error
-			}{
-				{42, 1, nil}, {42, 1, order.ErrAlreadyClaimed}, {42, 2, coupon.ErrNotStarted},
-				{43, 1, coupon.ErrSoldOut}, {44, 1, coupon.ErrSoldOut},
-			} {
-				ordertest.WantClaim(t, c, claim.user, claim.coupon, claim.want)
-			}
-			labtest.Eventually(t, "the filter refuses a claim", func() bool {
-				ordertest.MustBeSoldOut(t, c, 1)
-				return seen.last() == order.PrecheckFilter
-			})
-			seen.check(t)
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		seen := new(observed)
+		c := s.Instance(ordertest.WithStrategy(strategy), seen.config, func(c *ordertest.Config) {
+			// the first transaction after the last unit finds the stock gone
+			c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour)
 		})
-	}
+		s.Coupon(1, 1)
+		s.CouponFrom(2, time.Hour, 2*time.Hour, 1)
+		for _, claim := range []struct {
+			user, coupon int64
+			want         error
+		}{
+			{42, 1, nil}, {42, 1, order.ErrAlreadyClaimed}, {42, 2, coupon.ErrNotStarted},
+			{43, 1, coupon.ErrSoldOut}, {44, 1, coupon.ErrSoldOut},
+		} {
+			ordertest.WantClaim(t, c, claim.user, claim.coupon, claim.want)
+		}
+		labtest.Eventually(t, "the filter refuses a claim", func() bool {
+			ordertest.MustBeSoldOut(t, c, 1)
+			return seen.last() == order.PrecheckFilter
+		})
+		seen.check(t)
+	})
 }
 
 // check expects the claims above: one order, one transaction that found the stock
@@ -98,23 +94,19 @@ func (o *observed) check(t *testing.T) {
 }
 
 func TestFailedTransactionIsObserved(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s, seen := ordertest.NewSale(t), new(observed)
-			c := s.Instance(ordertest.WithStrategy(strategy), seen.config)
-			s.Coupon(1, 1)
-			s.Exec(`RENAME TABLE coupon_orders TO elsewhere`)
-			ordertest.WantClaim(t, c, 42, 1, order.ErrUnavailable)
-			labtest.Eventually(t, "the transaction is observed", func() bool { // after the claim has its result
-				seen.mu.Lock()
-				defer seen.mu.Unlock()
-				return slices.ContainsFunc(seen.ended,
-					func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil })
-			})
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		seen := new(observed)
+		c := s.Instance(ordertest.WithStrategy(strategy), seen.config)
+		s.Coupon(1, 1)
+		s.Exec(`RENAME TABLE coupon_orders TO elsewhere`)
+		ordertest.WantClaim(t, c, 42, 1, order.ErrUnavailable)
+		labtest.Eventually(t, "the transaction is observed", func() bool { // after the claim has its result
+			seen.mu.Lock()
+			defer seen.mu.Unlock()
+			return slices.ContainsFunc(seen.ended,
+				func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil })
 		})
-	}
+	})
 }
 
 func TestSlotsCountRunningClaims(t *testing.T) {

@@ -93,30 +93,25 @@ func TestRestockOfSegmentsIsSold(t *testing.T) {
 
 // What an instance has cached of a coupon is old, and its stock may be in any segment.
 func TestStaleSegmentsRefuseNoClaim(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			claims := s.Instance(ordertest.WithStrategy(strategy), func(c *ordertest.Config) {
-				c.Order.Coupons = coupon.NewCache(coupon.NewStore(c.Commit.DB), time.Hour)
-			})
-			id := s.Split(1, 6, 3)
-			ordertest.WantClaim(t, claims, 1, id, nil)
-			db := labtest.Open(t, s.DSN)
-			left := func(stocks ...int) { // as other instances leave them
-				db.MustExec(`UPDATE coupons SET stock = ?`, stocks[0])
-				for n, stock := range stocks[1:] {
-					db.MustExec(`UPDATE coupon_segments SET stock = ? WHERE segment = ?`, stock, n+1)
-				}
-			}
-			for user, stocks := range [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}} {
-				left(stocks...)
-				ordertest.WantClaim(t, claims, int64(user)+2, id, nil)
-			}
-			ordertest.WantClaim(t, claims, 100, id, coupon.ErrSoldOut)
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		claims := s.Instance(ordertest.WithStrategy(strategy), func(c *ordertest.Config) {
+			c.Order.Coupons = coupon.NewCache(coupon.NewStore(c.Commit.DB), time.Hour)
 		})
-	}
+		id := s.Split(1, 6, 3)
+		ordertest.WantClaim(t, claims, 1, id, nil)
+		db := labtest.Open(t, s.DSN)
+		left := func(stocks ...int) { // as other instances leave them
+			db.MustExec(`UPDATE coupons SET stock = ?`, stocks[0])
+			for n, stock := range stocks[1:] {
+				db.MustExec(`UPDATE coupon_segments SET stock = ? WHERE segment = ?`, stock, n+1)
+			}
+		}
+		for user, stocks := range [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}} {
+			left(stocks...)
+			ordertest.WantClaim(t, claims, int64(user)+2, id, nil)
+		}
+		ordertest.WantClaim(t, claims, 100, id, coupon.ErrSoldOut)
+	})
 }
 
 // A coupon is read from a replica that has not seen the last orders, or the last restock:
@@ -131,9 +126,7 @@ func TestLaggingReplicaDecidesNothing(t *testing.T) {
 		ordertest.WantClaim(t, claims, user, 1, nil)
 	}
 	ordertest.WantClaim(t, claims, 5, 1, coupon.ErrSoldOut)
-	if _, err := s.Coupons.Restock(t.Context(), 1, 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	s.Restock(1, 1)
 	ordertest.WantClaim(t, claims, 5, 1, nil)
 }
 

@@ -63,9 +63,7 @@ func TestRestockIsSold(t *testing.T) {
 	ordertest.WantClaim(t, a, 1, id, nil)
 	ordertest.MustBeSoldOut(t, a, id)
 	ordertest.MustBeSoldOut(t, b, id)
-	if _, err := s.Coupons.Restock(t.Context(), id, 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	s.Restock(id, 1)
 	// the sold-out mark expires with the cache entry, after 50 ms
 	labtest.Eventually(t, "the restock is sold", func() bool {
 		_, err := b.Claim(t.Context(), 2, id)
@@ -88,24 +86,19 @@ func TestRestockIsSold(t *testing.T) {
 // Two claims of a user that no lock keeps apart both look for an order, and find
 // none, before one of them takes the last unit.
 func TestWinnerIsNotToldSoldOut(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			id, unlocked := s.Coupon(1, 1), ordertest.WithLocker(lock.None())
-			unblock := s.Block(id)
-			a := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), 42, id)
-			b := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), 42, id)
-			labtest.Eventually(t, "both claims wait", func() bool { return s.Executing("%coupon%") == 2 })
-			unblock()
-			placed, other := <-a, <-b
-			if placed != nil {
-				placed, other = other, placed
-			}
-			if placed != nil || !errors.Is(other, order.ErrAlreadyClaimed) {
-				t.Errorf("the claims returned %v and %v, want an order and ErrAlreadyClaimed", placed, other)
-			}
-		})
-	}
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		id, unlocked := s.Coupon(1, 1), ordertest.WithLocker(lock.None())
+		unblock := s.Block(id)
+		a := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), 42, id)
+		b := ordertest.Claim(t.Context(), s.Instance(unlocked, ordertest.WithStrategy(strategy)), 42, id)
+		labtest.Eventually(t, "both claims wait", func() bool { return s.Executing("%coupon%") == 2 })
+		unblock()
+		placed, other := <-a, <-b
+		if placed != nil {
+			placed, other = other, placed
+		}
+		if placed != nil || !errors.Is(other, order.ErrAlreadyClaimed) {
+			t.Errorf("the claims returned %v and %v, want an order and ErrAlreadyClaimed", placed, other)
+		}
+	})
 }

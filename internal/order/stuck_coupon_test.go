@@ -48,24 +48,19 @@ func claimForever(s *ordertest.Sale, claims *ordertest.Instance, couponID int64,
 // Claims of a coupon whose row is locked take neither all slots nor all
 // connections.
 func TestStuckCouponDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			claims := s.Instance(ordertest.WithStrategy(strategy), running(200)) // the pools have 32 connections
-			stuck, other := s.Coupon(1, 1000), s.Coupon(2, 1000)
-			s.Block(stuck)
-			claimForever(s, claims, stuck, 200, 10*time.Second)
-			for user := int64(1001); user <= 1040; user++ {
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-				if _, err := claims.Claim(ctx, user, other); err != nil {
-					t.Errorf("claim %d of the other coupon: %v", user-1000, err)
-				}
-				cancel()
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		claims := s.Instance(ordertest.WithStrategy(strategy), running(200)) // the pools have 32 connections
+		stuck, other := s.Coupon(1, 1000), s.Coupon(2, 1000)
+		s.Block(stuck)
+		claimForever(s, claims, stuck, 200, 10*time.Second)
+		for user := int64(1001); user <= 1040; user++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			if _, err := claims.Claim(ctx, user, other); err != nil {
+				t.Errorf("claim %d of the other coupon: %v", user-1000, err)
 			}
-		})
-	}
+			cancel()
+		}
+	})
 }
 
 // A verdict that needs no transaction needs no slot.

@@ -139,9 +139,7 @@ func (s clusterSale) checkNodes(couponID int64, acknowledged map[int64]int64) {
 			s.T.Errorf("node %d lacks %d of %d acknowledged orders", i+1, len(missing), len(acknowledged))
 		}
 		a, err := order.NewStore(db).Audit(s.T.Context(), couponID)
-		if err != nil {
-			s.T.Fatal(err)
-		}
+		check.NoError(s.T, err)
 		if a.Orders != a.InitialStock-a.Stock || a.Duplicates() != 0 || a.Orders == 0 {
 			s.T.Errorf("node %d: audit %+v, %d orders acknowledged", i+1, a, len(acknowledged))
 		}
@@ -180,9 +178,7 @@ func (s clusterSale) abortBefore(statement string, couponID int64) {
 	}()
 	labtest.Eventually(s.T, "the batch pauses", func() bool { return s.Executing("DO SLEEP%") == 1 })
 	o, err := s.Instance(s.on(s.nodes[1]), unlocked, withEvents).Claim(s.T.Context(), 42, couponID)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	ordertest.Expect(s.T, "the aborted claim", result, order.ErrAlreadyClaimed)
 	acknowledged[o.ID] = o.UserID
 	s.checkNodes(couponID, acknowledged)

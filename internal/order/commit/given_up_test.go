@@ -35,29 +35,25 @@ func (d deadline) Err() error {
 // The server drops the statements of claims that have given up: otherwise they
 // would occupy its connections for as long as the row is locked.
 func TestClaimsThatGiveUpLeaveTheServer(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.GroupCommit} {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			claims := s.Instance(ordertest.WithStrategy(strategy))
-			id := s.Coupon(1, 100)
-			b := block(s, claims, id)
-			ctx, cancel := context.WithCancel(t.Context())
-			var results []<-chan error
-			for user := range int64(40) {
-				results = append(results, b.start(ctx, user+1))
-			}
-			labtest.Eventually(t, "claims wait for the row",
-				func() bool { return s.Executing("%UPDATE coupons%") > 0 })
-			cancel()
-			for _, result := range results {
-				ordertest.Expect(t, "cancelled claim", result, order.ErrUnavailable)
-			}
-			labtest.Eventually(t, "no statement waits for the row",
-				func() bool { return s.Executing("%UPDATE coupons%") == 0 })
-		})
-	}
+	strategies := []commit.Strategy{commit.PerClaim, commit.GroupCommit}
+	ordertest.ForStrategies(t, strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		claims := s.Instance(ordertest.WithStrategy(strategy))
+		id := s.Coupon(1, 100)
+		b := block(s, claims, id)
+		ctx, cancel := context.WithCancel(t.Context())
+		var results []<-chan error
+		for user := range int64(40) {
+			results = append(results, b.start(ctx, user+1))
+		}
+		labtest.Eventually(t, "claims wait for the row",
+			func() bool { return s.Executing("%UPDATE coupons%") > 0 })
+		cancel()
+		for _, result := range results {
+			ordertest.Expect(t, "cancelled claim", result, order.ErrUnavailable)
+		}
+		labtest.Eventually(t, "no statement waits for the row",
+			func() bool { return s.Executing("%UPDATE coupons%") == 0 })
+	})
 }
 
 // The claims that give up while their coupon is stuck leave its queue.
@@ -106,38 +102,34 @@ func TestClaimsThatOnlyWaitedForABatchAreOverloaded(t *testing.T) {
 // Claims that got no connection until their deadline have sent nothing: their
 // outcome is known, unlike that of those whose statement waits for the row.
 func TestClaimsThatOnlyWaitedForAConnectionAreOverloaded(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.Optimistic, commit.Pessimistic} {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			claims := s.Instance(ordertest.WithStrategy(strategy))
-			id := s.Coupon(1, 100)
-			unblock := s.Block(id)
-			d := newDeadline(t)
-			var results []<-chan error
-			for user := range int64(40) {
-				results = append(results, ordertest.Claim(d, claims, user+1, id))
+	strategies := []commit.Strategy{commit.PerClaim, commit.Optimistic, commit.Pessimistic}
+	ordertest.ForStrategies(t, strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		claims := s.Instance(ordertest.WithStrategy(strategy))
+		id := s.Coupon(1, 100)
+		unblock := s.Block(id)
+		d := newDeadline(t)
+		var results []<-chan error
+		for user := range int64(40) {
+			results = append(results, ordertest.Claim(d, claims, user+1, id))
+		}
+		labtest.Eventually(t, "all are at the pool", func() bool { return commit.AtPool(claims.Committer) == 40 })
+		d.pass()
+		overloaded := 0
+		for _, result := range results {
+			switch err := <-result; {
+			case errors.Is(err, admission.ErrOverloaded) && !errors.Is(err, order.ErrUnavailable):
+				overloaded++
+			case !errors.Is(err, order.ErrUnavailable):
+				t.Errorf("a claim of a coupon whose row is locked: %v", err)
 			}
-			labtest.Eventually(t, "all are at the pool", func() bool { return commit.AtPool(claims.Committer) == 40 })
-			d.pass()
-			overloaded := 0
-			for _, result := range results {
-				switch err := <-result; {
-				case errors.Is(err, admission.ErrOverloaded) && !errors.Is(err, order.ErrUnavailable):
-					overloaded++
-				case !errors.Is(err, order.ErrUnavailable):
-					t.Errorf("a claim of a coupon whose row is locked: %v", err)
-				}
-			}
-			if overloaded == 0 || overloaded == len(results) {
-				t.Errorf("%d of %d claims are overloaded; some had a connection, the others had none",
-					overloaded, len(results))
-			}
-			unblock()
-			if orders := s.Audit(id).Orders; orders > len(results)-overloaded {
-				t.Errorf("%d orders, though %d claims have sent nothing", orders, overloaded)
-			}
-		})
-	}
+		}
+		if overloaded == 0 || overloaded == len(results) {
+			t.Errorf("%d of %d claims are overloaded; some had a connection, the others had none",
+				overloaded, len(results))
+		}
+		unblock()
+		if orders := s.Audit(id).Orders; orders > len(results)-overloaded {
+			t.Errorf("%d orders, though %d claims have sent nothing", orders, overloaded)
+		}
+	})
 }

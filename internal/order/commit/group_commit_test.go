@@ -34,9 +34,7 @@ func TestBatchLargerThanTheStockSellsItToTheFirst(t *testing.T) {
 		}
 		ordertest.Expect(t, fmt.Sprintf("claim %d", i), result, want)
 	}
-	if a := s.Audit(1); a.Orders != 4 || a.Stock != 0 {
-		t.Errorf("audit %+v", a)
-	}
+	s.WantSold(1, 4, 0)
 }
 
 func TestDuplicateInABatchFailsNoOtherClaim(t *testing.T) {
@@ -44,9 +42,7 @@ func TestDuplicateInABatchFailsNoOtherClaim(t *testing.T) {
 	s := ordertest.NewSale(t)
 	claims := s.Instance(ordertest.WithLocker(lock.None())) // the user lock would refuse the duplicates
 	id := s.Coupon(1, 10)
-	if _, err := s.Instance().Claim(t.Context(), 7, id); err != nil {
-		t.Fatal(err)
-	}
+	ordertest.WantClaim(t, s.Instance(), 7, id, nil)
 	b := block(s, claims, id)
 	first := b.first(1)
 	other := b.claim(t.Context(), 2)
@@ -79,9 +75,7 @@ func TestDuplicateOfALateClaimIsSoldOut(t *testing.T) {
 		ordertest.Expect(t, "first batch", first, nil)
 		ordertest.Expect(t, "late claim", late[0], coupon.ErrSoldOut)
 		ordertest.Expect(t, "its duplicate", late[1], coupon.ErrSoldOut)
-		if a := s.Audit(1); a.Orders != stock || a.Stock != 0 {
-			t.Errorf("audit %+v", a)
-		}
+		s.WantSold(1, stock, 0)
 	}
 }
 
@@ -93,9 +87,7 @@ func TestClosedClaimsPlaceNoOrder(t *testing.T) {
 	claims, id := s.Instance(), s.Coupon(1, 5)
 	check.NoError(t, claims.Close(t.Context()))
 	ordertest.WantClaim(t, claims, 42, id, order.ErrUnavailable)
-	if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
-		t.Errorf("audit %+v", a)
-	}
+	s.WantSold(id, 0, 5)
 }
 
 // Another batch has inserted its orders and waits for the stock. This one, which
@@ -163,9 +155,7 @@ func TestRuleOfAnAdministratorRefusesNoOtherOrder(t *testing.T) {
 					t.Errorf("user %d: %v, want the refusal of the server", i+1, err)
 				}
 			}
-			if a := s.Audit(1); a.Orders != allowed || a.Stock != stock-allowed {
-				t.Errorf("%d orders, stock %d", a.Orders, a.Stock)
-			}
+			s.WantSold(1, allowed, stock-allowed)
 		})
 	}
 }

@@ -33,54 +33,40 @@ func stepByStep(c *ordertest.Config) { c.Commit.BatchDB = c.Commit.DB }
 // A commit that was executed is a success although its reply was lost, also on a
 // server like TiDB, which refuses LOCK IN SHARE MODE.
 func TestCommitWithLostReplyIsReadBack(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			id := s.Coupon(1, 5)
-			proxy, through := s.Proxied()
-			claims := s.Instance(ordertest.WithStrategy(strategy), through)
-			proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235))
-			proxy.PartitionAfter(commitOf(strategy))
-			result := make(chan error, 1)
-			go func() {
-				_, err := claims.Claim(t.Context(), 42, id)
-				result <- err
-			}()
-			labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
-			proxy.Heal() // closes the connection on which the reply was lost
-			ordertest.Expect(t, "claim", result, nil)
-			if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
-				t.Errorf("audit %+v, want one order and a stock of 4", a)
-			}
-			ordertest.WantClaim(t, claims, 42, id, order.ErrAlreadyClaimed)
-		})
-	}
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		id := s.Coupon(1, 5)
+		proxy, through := s.Proxied()
+		claims := s.Instance(ordertest.WithStrategy(strategy), through)
+		proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235))
+		proxy.PartitionAfter(commitOf(strategy))
+		result := make(chan error, 1)
+		go func() {
+			_, err := claims.Claim(t.Context(), 42, id)
+			result <- err
+		}()
+		labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
+		proxy.Heal() // closes the connection on which the reply was lost
+		ordertest.Expect(t, "claim", result, nil)
+		s.WantSold(id, 1, 4)
+		ordertest.WantClaim(t, claims, 42, id, order.ErrAlreadyClaimed)
+	})
 }
 
 // A commit that did not reach the server is ErrUnavailable, and the user can
 // claim again.
 func TestLostCommitIsUnavailable(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			id := s.Coupon(1, 5)
-			proxy, through := s.Proxied()
-			claims := s.Instance(ordertest.WithStrategy(strategy), through)
-			proxy.Inject(faultproxy.LoseRequest, commitOf(strategy), 1)
-			if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) ||
-				proxy.Hits() != 1 {
-				t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
-			}
-			if a := s.Audit(id); a.Orders != 0 || a.Stock != 5 {
-				t.Errorf("audit %+v, want no order", a)
-			}
-			ordertest.MustRecover(t, claims, id, 42)
-		})
-	}
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		id := s.Coupon(1, 5)
+		proxy, through := s.Proxied()
+		claims := s.Instance(ordertest.WithStrategy(strategy), through)
+		proxy.Inject(faultproxy.LoseRequest, commitOf(strategy), 1)
+		if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) ||
+			proxy.Hits() != 1 {
+			t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
+		}
+		s.WantSold(id, 0, 5)
+		ordertest.MustRecover(t, claims, id, 42)
+	})
 }
 
 // errorReply and okReply are packets of the MySQL protocol that answer a
@@ -142,9 +128,8 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 
 // The server commits, and the proxy reports that it has lost the server.
 func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range []commit.Strategy{commit.PerClaim, commit.GroupCommit} {
-		s := ordertest.NewSale(t)
+	strategies := []commit.Strategy{commit.PerClaim, commit.GroupCommit}
+	ordertest.ForStrategies(t, strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
@@ -153,27 +138,21 @@ func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
 			_, err := claims.Claim(t.Context(), 42, id)
 			return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
 		})
-		if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
-			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
-		}
-	}
+		s.WantSold(id, 1, 4)
+	})
 }
 
 // A Galera node that is not ready (1047) has done nothing: the claim is tried
 // again, on another connection if the node said so to COMMIT.
 func TestClaimIsTriedAgainWhenTheNodeIsNotReady(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		s := ordertest.NewSale(t)
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
 		proxy.Refuse(commitOf(strategy), errorReply(1047))
 		ordertest.WantClaim(t, claims, 42, id, nil)
-		if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
-			t.Errorf("%s: audit %+v, want one order and a stock of 4", strategy, a)
-		}
-	}
+		s.WantSold(id, 1, 4)
+	})
 }
 
 // The server commits a batch, its reply is lost, and reading it back fails with
@@ -201,9 +180,7 @@ func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
 			labtest.Eventually(t, "the order is committed", func() bool { return s.Audit(id).Orders == 1 })
 			proxy.Heal() // closes the connection on which the reply was lost
 			ordertest.Expect(t, "claim", result, order.ErrUnavailable)
-			if a := s.Audit(id); a.Orders != 1 || a.Stock != 4 {
-				t.Errorf("audit %+v, want one order and a stock of 4", a)
-			}
+			s.WantSold(id, 1, 4)
 		})
 	}
 }

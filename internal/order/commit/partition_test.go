@@ -134,9 +134,7 @@ func restock(s *ordertest.Sale, couponID int64, units int) coupon.Coupon {
 		s.T.Fatal(err)
 	}
 	c, err := s.Coupons.Find(s.T.Context(), couponID)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	return c
 }
 

@@ -309,38 +309,33 @@ func TestNothingIsWrittenWithoutOutbox(t *testing.T) {
 
 // Vitess finds the shard by it. Orders of two coupons that expire at once have an event each.
 func TestHoldsAndEventsNameTheCouponOfTheirOrders(t *testing.T) {
-	t.Parallel()
-	for _, strategy := range commit.Strategies {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			var l *life.Orders
-			i := s.Instance(withEvents, ordertest.WithStrategy(strategy), func(c *ordertest.Config) {
-				l = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox, nil)
-			})
-			for id := range int64(2) {
-				s.Ruled(id+1, 9, coupon.Rules{PerUser: 1, HoldSeconds: 600})
-				_, err := i.Claim(t.Context(), 1, id+1)
-				check.NoError(t, err)
-			}
-			var named int
-			s.Get(&named, `SELECT COUNT(*) FROM coupon_holds JOIN coupon_orders ON id = order_id
-				WHERE coupon_holds.coupon_id = coupon_orders.coupon_id`)
-			s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
-			s.Exec(`UPDATE coupon_holds SET expires_at = UTC_TIMESTAMP(3)`)
-			l.Sweep(func(err error) { t.Error(err) })
-			defer l.Close()
-			labtest.Eventually(t, "both have expired", func() (done bool) {
-				s.Get(&done, `SELECT COUNT(*) = 2 FROM coupon_orders_ended`)
-				return done
-			})
-			var events int
-			s.Get(&events, `SELECT COUNT(*) FROM coupon_events WHERE body LIKE CONCAT('%","', coupon_id, '","1",1]]}')`)
-			if named != 2 || events != 4 {
-				t.Errorf("%d holds and %d events name their coupon", named, events)
-			}
+	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
+		var l *life.Orders
+		i := s.Instance(withEvents, ordertest.WithStrategy(strategy), func(c *ordertest.Config) {
+			l = life.New(c.Commit.DB, c.Order.Coupons, c.Commit.Outbox, nil)
 		})
-	}
+		for id := range int64(2) {
+			s.Ruled(id+1, 9, coupon.Rules{PerUser: 1, HoldSeconds: 600})
+			_, err := i.Claim(t.Context(), 1, id+1)
+			check.NoError(t, err)
+		}
+		var named int
+		s.Get(&named, `SELECT COUNT(*) FROM coupon_holds JOIN coupon_orders ON id = order_id
+			WHERE coupon_holds.coupon_id = coupon_orders.coupon_id`)
+		s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
+		s.Exec(`UPDATE coupon_holds SET expires_at = UTC_TIMESTAMP(3)`)
+		l.Sweep(func(err error) { t.Error(err) })
+		defer l.Close()
+		labtest.Eventually(t, "both have expired", func() (done bool) {
+			s.Get(&done, `SELECT COUNT(*) = 2 FROM coupon_orders_ended`)
+			return done
+		})
+		var events int
+		s.Get(&events, `SELECT COUNT(*) FROM coupon_events WHERE body LIKE CONCAT('%","', coupon_id, '","1",1]]}')`)
+		if named != 2 || events != 4 {
+			t.Errorf("%d holds and %d events name their coupon", named, events)
+		}
+	})
 }
 
 func TestEventIsAsDocumented(t *testing.T) {

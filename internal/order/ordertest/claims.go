@@ -34,6 +34,17 @@ func ForEveryStrategy(t *testing.T, test func(s *Sale, a, b *Instance)) {
 	}
 }
 
+// ForStrategies runs test for each strategy, on a sale of its own.
+func ForStrategies(t *testing.T, strategies []commit.Strategy, test func(*testing.T, *Sale, commit.Strategy)) {
+	t.Parallel()
+	for _, strategy := range strategies {
+		t.Run(string(strategy), func(t *testing.T) {
+			t.Parallel()
+			test(t, NewSale(t), strategy)
+		})
+	}
+}
+
 // Rush sends times concurrent claims of every user, spread over the instances,
 // and returns how many returned an order. Errors other than the verdicts of a
 // sale fail the test.

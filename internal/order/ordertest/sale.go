@@ -188,3 +188,18 @@ func (s *Sale) Audit(couponID int64) order.Audit {
 	check.NoError(s.T, err)
 	return a
 }
+
+// Restock adds units to the stock of a coupon.
+func (s *Sale) Restock(couponID int64, units int) {
+	s.T.Helper()
+	_, err := s.Coupons.Restock(s.T.Context(), couponID, units, 1)
+	check.NoError(s.T, err)
+}
+
+// WantSold checks how many orders a coupon has, and what is left of its stock.
+func (s *Sale) WantSold(couponID int64, orders, stock int) {
+	s.T.Helper()
+	if a := s.Audit(couponID); a.Orders != orders || a.Stock != stock {
+		s.T.Errorf("audit %+v, want %d orders and a stock of %d", a, orders, stock)
+	}
+}

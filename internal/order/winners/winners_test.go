@@ -65,14 +65,10 @@ type mysqlConn interface {
 func openThrough(s *ordertest.Sale, dsn string, wrap func(driver.Connector) driver.Connector) *sqlx.DB {
 	s.T.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	cfg.ParseTime, cfg.InterpolateParams = true, true
 	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	check.NoError(s.T, err)
 	db := sqlx.NewDb(sql.OpenDB(wrap(connector)), "mysql")
 	s.T.Cleanup(func() { _ = db.Close() })
 	return db
@@ -160,9 +156,7 @@ func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 		if n := int(fullReads.Load()); n != restock+1 {
 			t.Errorf("%d full reads after %d restocks", n, restock)
 		}
-		if _, err := s.Coupons.Restock(t.Context(), id, 1, 1); err != nil {
-			t.Fatal(err)
-		}
+		s.Restock(id, 1)
 	}
 }
 
@@ -326,9 +320,7 @@ func TestLookupThatHangsHoldsUpNoOther(t *testing.T) {
 	s := ordertest.NewSale(t)
 	id := s.Coupon(1, 2)
 	for user := range int64(2) {
-		if _, err := s.Instance().Claim(t.Context(), user+1, id); err != nil {
-			t.Fatal(err)
-		}
+		ordertest.WantClaim(t, s.Instance(), user+1, id, nil)
 	}
 	proxy, through := s.Proxied()
 	claims := s.Instance(through)
