@@ -48,19 +48,11 @@ func TestInstancesNeedNoAccountThatChangesTheSchema(t *testing.T) {
 		env["LOCK"] = lock
 		i := start(t, env).ready(t)
 		id := i.createCoupon(t, 1)
-		if r := i.eventuallyPost(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), ""); r.status != 201 {
-			t.Errorf("LOCK=%s: claim: %+v", lock, r)
-		}
+		wantStatus(t, i.eventuallyPost(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), ""), 201)
 		admin := tokenFor(t, 1, auth.RoleAdmin)
-		if r := i.eventuallyPost(t, "/coupons/"+id+"/stock", admin, `{"add":1}`); r.status != 200 {
-			t.Errorf("LOCK=%s: restock: %+v", lock, r)
-		}
-		if r := i.get(t, "/coupons/"+id+"/audit", admin); r.status != 200 {
-			t.Errorf("LOCK=%s: audit: %+v", lock, r)
-		}
-		if r := i.get(t, "/coupons/"+id+"/orders", admin); r.status != 200 {
-			t.Errorf("LOCK=%s: export: %+v", lock, r)
-		}
+		wantStatus(t, i.eventuallyPost(t, "/coupons/"+id+"/stock", admin, `{"add":1}`), 200)
+		wantStatus(t, i.get(t, "/coupons/"+id+"/audit", admin), 200)
+		wantStatus(t, i.get(t, "/coupons/"+id+"/orders", admin), 200)
 	}
 }
 

@@ -50,9 +50,7 @@ func TestPrintedTokenIsAccepted(t *testing.T) {
 	}{{[]string{"token", "--user", "42"}, 403}, {[]string{"token", "--user", "1", "--admin"}, 404}} {
 		var out strings.Builder
 		check.NoError(t, run(t.Context(), step.args, from(env), &out, io.Discard))
-		if r := i.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())); r.status != step.want {
-			t.Errorf("%v: %+v, want %d", step.args, r, step.want)
-		}
+		wantStatus(t, i.get(t, "/coupons/1/audit", strings.TrimSpace(out.String())), step.want)
 	}
 }
 

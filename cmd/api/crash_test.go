@@ -148,9 +148,7 @@ func (d *deployment) createCoupon(stock int) *sqlx.DB {
 	if err == nil {
 		_, err = coupon.NewStore(db).Create(d.t.Context(), c, 1)
 	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	check.NoError(d.t, err)
 	return db
 }
 
@@ -158,9 +156,7 @@ func (d *deployment) audit(db *sqlx.DB, stock int) {
 	d.t.Helper()
 	orders := order.NewStore(db)
 	a, err := orders.Audit(d.t.Context(), 1)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	check.NoError(d.t, err)
 	if a.Orders != stock || a.Stock != 0 || a.Oversold()+a.Duplicates()+a.Undersold() != 0 {
 		d.t.Errorf("audit: %+v", a)
 	}

@@ -18,16 +18,10 @@ func TestRoutesOfTheLabAreServedInTheLabOnly(t *testing.T) {
 			t.Parallel()
 			i := start(t, environ(t, map[string]string{"LAB": lab})).ready(t)
 			for _, path := range []string{"/v0/pview", "/v1/pview", "/v2/pview", "/v3/pview"} {
-				if r := i.post(t, path, "", ""); r.status != want {
-					t.Errorf("POST %s: %d %s, want %d", path, r.status, r.text, want)
-				}
-				if r := i.get(t, path, ""); r.status != want {
-					t.Errorf("GET %s: %d %s, want %d", path, r.status, r.text, want)
-				}
+				wantStatus(t, i.post(t, path, "", ""), want)
+				wantStatus(t, i.get(t, path, ""), want)
 			}
-			if r := i.post(t, "/v4/pview", "", ""); r.status != 404 {
-				t.Errorf("without REDLOCK_URLS: /v4/pview: %d", r.status)
-			}
+			wantStatus(t, i.post(t, "/v4/pview", "", ""), 404)
 			if lab == "false" {
 				wantStatus(t, i.get(t, "/debug/sections", ""), 404)
 			}

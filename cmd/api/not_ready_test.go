@@ -65,14 +65,10 @@ func (n *notReadyTest) claim() (verdict string, header http.Header) {
 	n.t.Helper()
 	n.claimed++
 	req, err := http.NewRequest("POST", n.url+"/coupons/"+n.coupon+"/orders", nil)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	check.NoError(n.t, err)
 	req.Header.Set("Authorization", "Bearer "+tokenFor(n.t, n.claimed, auth.RoleUser))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	check.NoError(n.t, err)
 	defer resp.Body.Close()
 	var body struct{ Code string }
 	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
@@ -117,9 +113,7 @@ func TestClaimsGoOnWhileAnotherInstanceStarts(t *testing.T) {
 			if err == nil {
 				_, err = other.ExecContext(n.t.Context(), lock)
 			}
-			if err != nil {
-				n.t.Fatal(err)
-			}
+			check.NoError(n.t, err)
 			return func() { _, _ = other.ExecContext(n.t.Context(), `DO RELEASE_ALL_LOCKS()`) }
 		},
 	} {

@@ -13,10 +13,8 @@ func TestLimitsComeFromTheSettings(t *testing.T) {
 		"TRUSTED_PROXIES": "127.0.0.0/8,::1/128",
 	})).ready(t)
 	user, other := tokenFor(t, 42, auth.RoleUser), tokenFor(t, 43, auth.RoleUser)
-	for n, want := range []int{404, 404, 429} {
-		if r := i.post(t, "/coupons/7/orders", user, ""); r.status != want {
-			t.Errorf("claim %d: %+v, want %d", n+1, r, want)
-		}
+	for _, want := range []int{404, 404, 429} {
+		wantStatus(t, i.post(t, "/coupons/7/orders", user, ""), want)
 	}
 	wantStatus(t, i.post(t, "/coupons/7/orders", other, ""), 404)
 	served := 0

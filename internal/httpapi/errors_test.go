@@ -196,9 +196,7 @@ func TestErrorsThatSayLittleHaveTheirProblem(t *testing.T) {
 func TestCauseIsLoggedAndNotSent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if _, err := f.db.Exec("DROP TABLE coupons"); err != nil {
-		t.Fatal(err)
-	}
+	f.db.MustExec("DROP TABLE coupons")
 	r := f.do("GET", "/coupons/1", userToken(t, 42), "")
 	wantProblem(t, r, 500, "internal")
 	if strings.Contains(r.Body.String(), "coupons") || strings.Contains(r.Body.String(), "1146") {

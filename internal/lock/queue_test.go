@@ -41,6 +41,13 @@ func (q *queues) len() int {
 	return len(q.byKey)
 }
 
+// mustHold acquires k for another process.
+func mustHold(t *testing.T, l Locker, ttl time.Duration) {
+	t.Helper()
+	_, err := l.TryLock(t.Context(), "k", ttl)
+	check.NoError(t, err)
+}
+
 func TestQueueServesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	t.Run("notified", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, Local()) }) })
@@ -165,9 +172,7 @@ func TestWaiterFindsAnExpiredLeaseWithoutNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &silentLocker{Local().(*local)}
 		c := New(l)
-		if _, err := l.TryLock(t.Context(), "k", 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		mustHold(t, l, 10*time.Second)
 		start := time.Now()
 		h := mustAcquire(t, c, t.Context(), Options{Wait: -1})
 		if took := time.Since(start); took > 12*time.Second {
@@ -214,9 +219,7 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 					c     = New(l)
 					group sync.WaitGroup
 				)
-				if _, err := l.TryLock(t.Context(), "k", 3*time.Second); err != nil {
-					t.Fatal(err)
-				}
+				mustHold(t, l, 3*time.Second)
 				for range 10 {
 					group.Go(func() {
 						if err := c.Do(t.Context(), "k", Options{Wait: wait},
@@ -333,9 +336,7 @@ func TestWaitersBehindOneInTheServiceKnowWhatItKnows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if _, err := tc.locker.TryLock(t.Context(), "k", time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				mustHold(t, tc.locker, time.Hour)
 				c := New(tc.locker)
 				var both sync.WaitGroup
 				for _, wait := range []time.Duration{time.Minute, time.Second} {
@@ -387,9 +388,7 @@ func TestShortWaitOutlastsADeadHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &silentLocker{Local().(*local)}
 		c := New(l)
-		if _, err := l.TryLock(t.Context(), "k", 300*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		mustHold(t, l, 300*time.Millisecond)
 		h, err := c.Acquire(t.Context(), "k", Options{Wait: 400 * time.Millisecond})
 		if err != nil {
 			t.Fatalf("after 400 ms of a lease of 300: %v", err)
@@ -475,9 +474,7 @@ func TestWaiterWakesWhenTheLeaseOfADeadHolderEnds(t *testing.T) {
 	for _, ttl := range []time.Duration{300 * time.Millisecond, 5 * time.Second, 12345 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
-			if _, err := l.TryLock(t.Context(), "k", ttl); err != nil {
-				t.Fatal(err)
-			}
+			mustHold(t, l, ttl)
 			start := time.Now()
 			h := mustAcquire(t, New(l), t.Context(), Options{Wait: time.Minute})
 			if late := time.Since(start) - ttl; late > 2*spread {
@@ -494,9 +491,7 @@ func TestNextWaiterKnowsWhenTheLeaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = 900 * time.Millisecond
 		l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
-		if _, err := l.TryLock(t.Context(), "k", ttl); err != nil {
-			t.Fatal(err)
-		}
+		mustHold(t, l, ttl)
 		c, start := New(l), time.Now()
 		go func() { _, _ = c.Acquire(t.Context(), "k", Options{Wait: 400 * time.Millisecond}) }()
 		synctest.Wait()
@@ -526,9 +521,7 @@ func TestWaiterKnowsWhenALeaseOfItsOwnProcessEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = 200 * time.Millisecond
 		l := silentLocker{Local().(*local)}
-		if _, err := l.TryLock(t.Context(), "k", ttl); err != nil {
-			t.Fatal(err)
-		}
+		mustHold(t, l, ttl)
 		c, acquired := New(discreetLocker{l}), make(chan time.Time)
 		go func() {
 			_ = mustAcquire(t, c, t.Context(), Options{TTL: ttl, NoRenewal: true, Wait: time.Minute})

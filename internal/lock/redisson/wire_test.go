@@ -125,9 +125,7 @@ func permitsScenario(r *recorder) {
 	r.step("trySetPermits(1)", func(ctx context.Context) error { return p.SetPermits(ctx, lockName, 1) })
 	a := r.tryLock("A acquires", p)
 	r.step("B is refused", r.refused(p))
-	if err := a.Extend(r.t.Context(), time.Millisecond); err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, a.Extend(r.t.Context(), time.Millisecond))
 	time.Sleep(20 * time.Millisecond)
 	b := r.tryLock("B acquires, as A's permit has expired", p)
 	r.step("B releases", b.Release)
@@ -208,9 +206,7 @@ func (r *recorder) step(step string, f func(context.Context) error) {
 	}
 	fmt.Fprintf(&r.recorded, "> %s\n", step)
 	keys, err := r.rdb.Keys(r.t.Context(), "*").Result()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, err)
 	var lines []string
 	for _, key := range keys {
 		lines = append(lines, r.replaceOwners(key+" "+r.state(key)))
@@ -289,14 +285,10 @@ func (r *recorder) token(value string) string {
 
 // messages returns the messages that were published since the last step.
 func (r *recorder) messages() (lines []string) {
-	if err := r.rdb.Publish(r.t.Context(), "end of step", "").Err(); err != nil {
-		r.t.Fatal(err)
-	}
+	check.NoError(r.t, r.rdb.Publish(r.t.Context(), "end of step", "").Err())
 	for {
 		m, err := r.pubsub.ReceiveMessage(r.t.Context())
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		check.NoError(r.t, err)
 		if m.Channel == "end of step" {
 			return lines
 		}
