@@ -87,11 +87,8 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	for _, locked := range []bool{false, true} {
 		dsn, key := labtest.DSN(t), labtest.Name(t)
-		cfg, err := mysql.ParseDSN(dsn)
-		check.NoError(t, err)
-		proxy := labtest.Proxy(t, cfg.Addr)
-		cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-		silent := open(t, cfg.FormatDSN())
+		proxy, through := labtest.ProxiedMySQL(t, dsn)
+		silent := open(t, through)
 		check.NoError(t, locktest.MustTryLock(t, silent, "connects", time.Minute).Release(t.Context()))
 		match := key
 		if locked {
@@ -99,7 +96,7 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 			match = "365" // of the statement that waits
 		}
 		proxy.PartitionAfter(match)
-		_, err = silent.Lock(shortContext(t), key, time.Minute)
+		_, err := silent.Lock(shortContext(t), key, time.Minute)
 		locktest.WantUnknown(t, err)
 		if !proxy.Partitioned() {
 			t.Error("the server was not asked for the lock")
@@ -110,11 +107,8 @@ func TestSilentServerIsNoRefusal(t *testing.T) {
 // The server grants the lock as the wait ends, and then falls silent.
 func TestWaitEndsAlthoughTheReleaseHasNoReply(t *testing.T) {
 	t.Parallel()
-	cfg, err := mysql.ParseDSN(labtest.DSN(t))
-	check.NoError(t, err)
-	proxy := labtest.Proxy(t, cfg.Addr)
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	conn, err := labtest.Open(t, cfg.FormatDSN()).Conn(t.Context())
+	proxy, through := labtest.ProxiedMySQL(t, labtest.DSN(t))
+	conn, err := labtest.Open(t, through).Conn(t.Context())
 	check.NoError(t, err)
 	proxy.Partition()
 	ended := make(chan error, 1)
@@ -134,17 +128,14 @@ func TestRepeatedRequestThatComesLateLeavesNoLease(t *testing.T) {
 	t.Parallel()
 	dsn, key := labtest.DSN(t), labtest.Name(t)
 	db := labtest.Open(t, dsn)
-	cfg, err := mysql.ParseDSN(dsn)
-	check.NoError(t, err)
-	proxy := labtest.Proxy(t, cfg.Addr)
-	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
-	l := mysqllock.NewRows(labtest.Open(t, cfg.FormatDSN()))
+	proxy, through := labtest.ProxiedMySQL(t, dsn)
+	l := mysqllock.NewRows(labtest.Open(t, through))
 	proxy.Inject(faultproxy.LoseReply, key, 1)
 	lease := locktest.MustTryLock(t, l, key, time.Minute)
 	var owner string
 	check.NoError(t, db.GetContext(t.Context(), &owner, "SELECT owner FROM locks WHERE name = ?", key))
 	check.NoError(t, lease.Release(t.Context()))
-	_, err = db.ExecContext(t.Context(), "UPDATE locks SET owner = ? WHERE name = ?", owner, key)
+	_, err := db.ExecContext(t.Context(), "UPDATE locks SET owner = ? WHERE name = ?", owner, key)
 	check.NoError(t, err)
 	l.Drain(t.Context())
 	locktest.MustTryLock(t, mysqllock.NewRows(db), key, time.Minute)

@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -43,13 +44,20 @@ func openThroughProxy(t *testing.T, server *lab.ZooKeeper, timeout time.Duration
 	return l, proxy
 }
 
-// awaitWatch waits until somebody watches a node of the key's queue: a waiter has read
-// the queue then.
-func awaitWatch(t *testing.T, server *lab.ZooKeeper, key string) {
+// wait has a locker wait behind the holder of key, and returns when it watches the holder's
+// node.
+func wait(t *testing.T, ctx context.Context, l *zklock.Locker, server *lab.ZooKeeper, key string) <-chan error {
 	t.Helper()
+	ended, conn := make(chan error, 1), connect(t, server)
+	go func() {
+		_, err := l.Lock(ctx, key, ttl)
+		ended <- err
+	}()
+	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
 	check.Eventually(t, "the waiter's watch", func() bool {
 		watched, err := server.Watched(t.Context(), "/locks/"+key+"/")
 		check.NoError(t, err)
 		return watched
 	})
+	return ended
 }

@@ -60,13 +60,7 @@ func TestWaiterSurvivesARestartOfTheServer(t *testing.T) {
 	server, key := labtest.ZooKeeper(t), labtest.Name(t)
 	held := locktest.MustTryLock(t, open(t, server, time.Minute), key, ttl)
 	waiter := open(t, server, time.Minute)
-	conn := connect(t, server)
-	got := make(chan error, 1)
-	go func() {
-		_, err := waiter.Lock(t.Context(), key, ttl)
-		got <- err
-	}()
-	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
+	got := wait(t, t.Context(), waiter, server, key)
 	server.Kill()
 	check.NoError(t, server.Restart())
 	check.NoError(t, held.Release(t.Context()))

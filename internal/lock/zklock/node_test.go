@@ -63,13 +63,7 @@ func TestCancelledLockDeletesTheNodeLater(t *testing.T) {
 	conn := connect(t, server)
 	locktest.MustTryLock(t, open(t, server, ttl), key, ttl)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := l.Lock(ctx, key, ttl)
-		done <- err
-	}()
-	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	awaitWatch(t, server, key)
+	done := wait(t, ctx, l, server, key)
 	proxy.Inject(faultproxy.LoseRequest, key, 1)
 	cancel()
 	check.ErrorIs(t, <-done, lock.ErrLocked)
@@ -92,13 +86,7 @@ func TestSilentServerIsNotTakenForAHolder(t *testing.T) {
 	proxy.Heal()
 	check.Eventually(t, "the first node to be deleted", func() bool { return len(nodes(t, conn, key)) == 1 })
 	ctx, cancel = context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := l.Lock(ctx, key, ttl)
-		ended <- err
-	}()
-	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	awaitWatch(t, server, key)
+	ended := wait(t, ctx, l, server, key)
 	proxy.Partition()
 	cancel()
 	err = <-ended

@@ -25,13 +25,7 @@ func TestWaiterKeepsItsPlaceAcrossADisconnect(t *testing.T) {
 	defer l.Close()
 	conn := connect(t, server)
 	held := locktest.MustTryLock(t, open(t, server, 5*time.Second), key, ttl)
-	got := make(chan error, 1)
-	go func() {
-		_, err := l.Lock(t.Context(), key, ttl)
-		got <- err
-	}()
-	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	awaitWatch(t, server, key)
+	got := wait(t, t.Context(), l, server, key)
 	before := nodes(t, conn, key)
 	proxy.Disconnect()
 	time.Sleep(200 * time.Millisecond)
@@ -49,13 +43,7 @@ func TestChangedNodeOfTheHolderGrantsNothing(t *testing.T) {
 	server, key := labtest.SharedZooKeeper(t), labtest.Name(t)
 	conn, l := connect(t, server), open(t, server, 5*time.Second)
 	held := locktest.MustTryLock(t, l, key, ttl)
-	got := make(chan error, 1)
-	go func() {
-		_, err := l.Lock(t.Context(), key, ttl)
-		got <- err
-	}()
-	check.Eventually(t, "the waiter's node", func() bool { return len(nodes(t, conn, key)) == 2 })
-	awaitWatch(t, server, key)
+	got := wait(t, t.Context(), l, server, key)
 	names := nodes(t, conn, key)
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[len(a)-10:], b[len(b)-10:]) })
 	_, err := conn.Set("/locks/"+key+"/"+names[0], []byte("__REVOKE__"), -1)

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,33 +24,6 @@ import (
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
-
-// A readHook is a connector that calls before with each query outside a
-// transaction.
-type readHook struct {
-	driver.Connector
-	before func(ctx context.Context, q string) error
-}
-
-func (h readHook) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := h.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return readHookConn{c.(mysqlConn), h.before}, nil
-}
-
-type readHookConn struct {
-	mysqlConn
-	before func(ctx context.Context, q string) error
-}
-
-func (c readHookConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.before(ctx, q); err != nil {
-		return nil, err
-	}
-	return c.mysqlConn.QueryContext(ctx, q, args)
-}
 
 // mysqlConn is the part of the driver's connection that database/sql uses here.
 type mysqlConn interface {
@@ -74,13 +46,14 @@ func openThrough(s *ordertest.Sale, dsn string, wrap func(driver.Connector) driv
 	return db
 }
 
-// readsAllUsers reports whether q is the query of a filter.
-func readsAllUsers(q string) bool { return strings.Contains(q, "SELECT o.user_id") }
+// allUsers is in the query of a filter.
+const allUsers = "SELECT o.user_id"
 
-func hookReads(s *ordertest.Sale, before func(ctx context.Context, q string) error) func(*ordertest.Config) {
+// readingThrough makes an instance look for winners through a proxy.
+func readingThrough(s *ordertest.Sale) (*faultproxy.Proxy, func(*ordertest.Config)) {
 	s.T.Helper()
-	db := openThrough(s, s.DSN, func(c driver.Connector) driver.Connector { return readHook{c, before} })
-	return func(c *ordertest.Config) { c.Commit.DB = db }
+	proxy, dsn := labtest.ProxiedMySQL(s.T, s.DSN)
+	return proxy, func(c *ordertest.Config) { c.Commit.DB = s.ConfigOn(dsn).Commit.DB }
 }
 
 // More coupons are sold out than the bounds allow to remember: every winner is
@@ -91,13 +64,9 @@ func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 	const coupons, orders = 5, 100
 	s := ordertest.NewSale(t)
 	sellOut(s, coupons, orders)
-	var fullReads atomic.Int64
-	claims := s.Instance(hookReads(s, func(_ context.Context, q string) error {
-		if readsAllUsers(q) {
-			fullReads.Add(1)
-		}
-		return nil
-	}))
+	proxy, through := readingThrough(s)
+	claims := s.Instance(through)
+	proxy.Inject(faultproxy.Fault{}, allUsers, faultproxy.Always)
 	limit := 5 * winners.FilterOverhead / 2 // two filters
 	winners.Limit(claims.Winners, 10, limit)
 	for range 3 {
@@ -115,7 +84,7 @@ func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 	labtest.Eventually(t, "two filters are loaded", func() bool {
 		return winners.FilterLoaded(claims.Winners, 1, 0) && winners.FilterLoaded(claims.Winners, 2, 0)
 	})
-	if n := fullReads.Load(); n != 2 {
+	if n := proxy.Hits(); n != 2 {
 		t.Errorf("%d full reads of a coupon's orders, want 2", n)
 	}
 	if n := winners.FilterBytes(claims.Winners); n > limit {
@@ -128,14 +97,9 @@ func TestSoldOutCouponsBeyondTheMemoryAreAnswered(t *testing.T) {
 func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	var reads, fullReads atomic.Int64
-	claims := s.Instance(hookReads(s, func(_ context.Context, q string) error {
-		reads.Add(1)
-		if readsAllUsers(q) {
-			fullReads.Add(1)
-		}
-		return nil
-	}))
+	proxy, through := readingThrough(s)
+	claims := s.Instance(through)
+	proxy.Inject(faultproxy.Fault{}, allUsers, faultproxy.Always)
 	id := s.Coupon(1, 1)
 	for restock := range 2 {
 		labtest.Eventually(t, "a unit is sold", func() bool {
@@ -146,14 +110,14 @@ func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 			ordertest.MustBeSoldOut(t, claims, id)
 			return winners.FilterLoaded(claims.Winners, id, int64(restock))
 		})
-		before := reads.Load()
+		before := proxy.Requests()
 		for range 100 {
 			ordertest.MustBeSoldOut(t, claims, id)
 		}
-		if n := reads.Load() - before; n != 0 {
+		if n := proxy.Requests() - before; n != 0 {
 			t.Errorf("%d queries for 100 claims of a user without an order", n)
 		}
-		if n := int(fullReads.Load()); n != restock+1 {
+		if n := proxy.Hits(); n != restock+1 {
 			t.Errorf("%d full reads after %d restocks", n, restock)
 		}
 		s.Restock(id, 1)
@@ -166,17 +130,11 @@ func TestReadingAllOrdersDelaysNoClaim(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	sellOut(s, 2, 10)
-	reading := make(chan struct{}, 2)
-	claims := s.Instance(hookReads(s, func(ctx context.Context, q string) error {
-		if !readsAllUsers(q) {
-			return nil
-		}
-		reading <- struct{}{}
-		<-ctx.Done()
-		return ctx.Err()
-	}))
+	proxy, through := readingThrough(s)
+	claims := s.Instance(through)
+	proxy.Inject(faultproxy.HangReply, allUsers, faultproxy.Always)
 	ordertest.MustBeSoldOut(t, claims, 1)
-	<-reading
+	labtest.Eventually(t, "the orders are read", func() bool { return proxy.Hits() > 0 })
 	for id := int64(1); id <= 2; id++ {
 		ordertest.MustBeSoldOut(t, claims, id)
 		ordertest.WantClaim(t, claims, 5, id, order.ErrAlreadyClaimed)
