@@ -15,9 +15,7 @@ import (
 
 func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
+	s, db := newStore(t, 5)
 	cache := coupon.NewCache(s, time.Hour)
 	before := countSelects(t, db)
 	var wg sync.WaitGroup
@@ -36,8 +34,7 @@ func TestConcurrentFindsReadTheStoreOnce(t *testing.T) {
 
 func TestSoldOutMarkExpires(t *testing.T) {
 	t.Parallel()
-	s := coupon.NewStore(labtest.DB(t))
-	mustCreate(t, s, 1, 5)
+	s, _ := newStore(t, 5)
 	short := coupon.NewCache(s, time.Second)
 	found := mustFind(t, short)
 	labtest.Eventually(t, "the entry expires, however often it is marked", func() bool {
@@ -55,9 +52,7 @@ func TestSoldOutMarkExpires(t *testing.T) {
 // A claim and a read of the store that began before a restock end after it.
 func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
+	s, _ := newStore(t, 5)
 	cache := coupon.NewCache(s, time.Hour)
 	before := mustFind(t, cache)
 
@@ -81,9 +76,7 @@ func TestNothingFromBeforeARestockHidesIt(t *testing.T) {
 // A read that began before a change, or that a replica served, ends after it.
 func TestNothingFromBeforeAnUpdateHidesIt(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
+	s, db := newStore(t, 5)
 	cache := coupon.NewCache(s, time.Hour)
 	before := mustFind(t, cache)
 	early := begin.Add(time.Minute)
@@ -147,13 +140,9 @@ func countSelects(t *testing.T, db *sqlx.DB) int {
 
 func TestExpiredEntriesAreEvicted(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	createCoupons(t, db, coupon.MinEvictAt+1)
-	cache := coupon.NewCache(coupon.NewStore(db), 0)
+	cache := coupon.NewCache(nil, 0)
 	for id := range int64(coupon.MinEvictAt + 1) {
-		if _, err := cache.Find(t.Context(), id+1); err != nil {
-			t.Fatal(err)
-		}
+		cache.Put(coupon.Coupon{ID: id, InitialStock: 1})
 	}
 	if n := coupon.Entries(cache); n > coupon.MinEvictAt {
 		t.Errorf("%d coupons are cached, want at most %d", n, coupon.MinEvictAt)
@@ -191,9 +180,7 @@ func TestManyCouponsAreCachedInLinearTime(t *testing.T) {
 func TestSlowReadIsNotCachedForLonger(t *testing.T) {
 	t.Parallel()
 	const ttl = 500 * time.Millisecond
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
+	s, db := newStore(t, 5)
 	conn, err := db.Connx(t.Context())
 	check.NoError(t, err)
 	defer conn.Close()

@@ -16,9 +16,7 @@ import (
 
 func TestChangesSayWhoChangedWhat(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 3)
+	s, db := newStore(t, 3)
 	mustCreate(t, s, 2, 5)
 	db.MustExec("UPDATE coupons SET stock = 1 WHERE id = 1") // two were sold
 	const other = 8
@@ -74,9 +72,7 @@ func TestRefusedActionLeavesNoChange(t *testing.T) {
 // An action without a record of it must not take effect.
 func TestActionThatCannotBeRecordedIsUndone(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 3)
+	s, db := newStore(t, 3)
 	before, err := s.Find(t.Context(), 1)
 	check.NoError(t, err)
 	later := end.Add(time.Hour)
@@ -103,9 +99,7 @@ func TestActionThatCannotBeRecordedIsUndone(t *testing.T) {
 // change begins where the one before it ended, apart from what was sold.
 func TestSimultaneousChangesAreExact(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 100)
+	s, db := newStore(t, 100)
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {

@@ -54,9 +54,7 @@ func TestRepeatedChangeHasTheFirstResult(t *testing.T) {
 	for name, change := range actions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := labtest.DB(t)
-			s := coupon.NewStore(db)
-			mustCreate(t, s, 1, 5)
+			s, db := newStore(t, 5)
 			first, err := change(t.Context(), s.Once("k"), admin)
 			check.NoError(t, err)
 			later := end.Add(time.Hour)
@@ -86,9 +84,7 @@ func TestRepeatedChangeHasTheFirstResult(t *testing.T) {
 
 func TestFailedChangeLeavesItsKeyUnused(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
+	s, db := newStore(t, 5)
 	for _, test := range []struct {
 		id   int64
 		add  int
@@ -240,9 +236,7 @@ func TestChangeThatCannotBeReadBackIsUnknown(t *testing.T) {
 
 func TestOldKeysAreForgotten(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 5)
+	s, db := newStore(t, 5)
 	for i := range 12 {
 		if _, err := s.Once(fmt.Sprint(i)).Restock(t.Context(), 1, 5, admin); err != nil {
 			t.Fatal(err)

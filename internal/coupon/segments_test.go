@@ -36,9 +36,7 @@ func rows(t *testing.T, db *sqlx.DB, id int64) (stocks []int) {
 
 func TestSegmentsAddUpToTheStock(t *testing.T) {
 	t.Parallel()
-	db := labtest.DB(t)
-	s := coupon.NewStore(db)
-	mustCreate(t, s, 1, 7)
+	s, db := newStore(t, 7)
 	for id, c := range map[int64]struct{ stock, segments int }{2: {5, 4}, 3: {3, 3}, 4: {1_000, 64},
 		5: {0, 1}, 6: {1, 1}} {
 		created := mustSplit(t, s, id, c.stock, c.segments)
