@@ -141,10 +141,7 @@ func (s *Sale) Block(couponID int64) (unblock func()) {
 
 // Executing returns how many statements the server executes for the sale whose
 // text is like a pattern.
-func (s *Sale) Executing(pattern string) (n int) {
+func (s *Sale) Executing(pattern string) int {
 	s.T.Helper()
-	const q = `SELECT COUNT(*) FROM information_schema.processlist
-		WHERE db = DATABASE() AND info LIKE ? AND info NOT LIKE '%processlist%'`
-	check.NoError(s.T, s.db.GetContext(s.T.Context(), &n, q, pattern))
-	return n
+	return labtest.Executing(s.T, s.db, pattern)
 }
