@@ -29,30 +29,28 @@ func TestRoutesOfTheLabAreServedInTheLabOnly(t *testing.T) {
 	}
 }
 
+// The section of a claim that is named has the statements of its transaction, and what they
+// read and changed.
 func TestSectionsAreReported(t *testing.T) {
 	t.Parallel()
 	for _, lock := range []string{"none", "redis"} {
 		t.Run("LOCK="+lock, func(t *testing.T) {
 			t.Parallel()
-			i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": lock, "CLAIM_PAUSE": "30ms"})).ready(t)
+			i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": lock, "COMMIT": "each",
+				"CLAIM_PAUSE": "30ms"})).ready(t)
 			id := i.createCoupon(t, 1)
 			resp, err := http.Get(i.url + "/debug/sections")
 			check.NoError(t, err)
 			defer resp.Body.Close()
-			if r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 42, auth.RoleUser), ""); r.status != 201 {
-				t.Fatalf("claim: %+v", r)
+			req, err := http.NewRequest("POST", i.url+"/coupons/"+id+"/orders", http.NoBody)
+			check.NoError(t, err)
+			req.Header.Set("Authorization", "Bearer "+tokenFor(t, 42, auth.RoleUser))
+			req.Header.Set("X-Lab-Claim", "7")
+			made, err := http.DefaultClient.Do(req)
+			if err != nil || made.StatusCode != 201 || made.Body.Close() != nil {
+				t.Fatalf("claim: %+v, %v", made, err)
 			}
-			lines := json.NewDecoder(resp.Body)
-			var s struct {
-				Key, User         string
-				Granted, Released int64
-			}
-			for s.Key == "" {
-				check.NoError(t, lines.Decode(&s))
-			}
-			if !strings.HasSuffix(s.Key, "redis_lock:userId:42") || s.User != "42" || s.Released-s.Granted < 30_000 {
-				t.Errorf("section %+v", s)
-			}
+			wantSection(t, json.NewDecoder(resp.Body))
 			begin := time.Now()
 			i.stop() // while the sections are read
 			if err := <-i.done; err != nil || time.Since(begin) > 10*time.Second {
@@ -62,35 +60,22 @@ func TestSectionsAreReported(t *testing.T) {
 	}
 }
 
-// The section of a claim that is named has the statements of its transaction, and
-// what they read and changed.
-func TestSectionOfANamedClaimHasItsStatements(t *testing.T) {
-	t.Parallel()
-	i := start(t, environ(t, map[string]string{"LAB": "true", "LOCK": "redis", "COMMIT": "each"})).ready(t)
-	id := i.createCoupon(t, 2)
-	resp, err := http.Get(i.url + "/debug/sections")
-	check.NoError(t, err)
-	defer resp.Body.Close()
-	req, err := http.NewRequest("POST", i.url+"/coupons/"+id+"/orders", http.NoBody)
-	check.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer "+tokenFor(t, 42, auth.RoleUser))
-	req.Header.Set("X-Lab-Claim", "7")
-	if made, err := http.DefaultClient.Do(req); err != nil || made.StatusCode != 201 || made.Body.Close() != nil {
-		t.Fatalf("claim: %+v, %v", made, err)
-	}
+func wantSection(t *testing.T, lines *json.Decoder) {
+	t.Helper()
 	var s struct {
-		Claim             string
+		Claim, Key, User  string
 		Granted, Released int64
 		Steps             []struct {
 			SQL, Result string
 			Begin, End  int64
 		}
 	}
-	for lines := json.NewDecoder(resp.Body); s.Claim == ""; {
+	for s.Key == "" {
 		check.NoError(t, lines.Decode(&s))
 	}
 	want := [][2]string{{"START", "0"}, {"SELECT", ""}, {"UPDATE", "1"}, {"INSERT", "1"}, {"COMMIT", "0"}}
-	if s.Claim != "7" || len(s.Steps) != len(want) {
+	if s.Claim != "7" || len(s.Steps) != len(want) || !strings.HasSuffix(s.Key, "redis_lock:userId:42") ||
+		s.User != "42" || s.Released-s.Granted < 30_000 {
 		t.Fatalf("section %+v", s)
 	}
 	for n, step := range s.Steps {
