@@ -22,8 +22,7 @@ func mustAcquire(t *testing.T, c *Client, ctx context.Context, o Options) *Lock 
 }
 
 func TestWatchdogKeepsALockForAnHour(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
@@ -45,8 +44,7 @@ func TestWatchdogKeepsALockForAnHour(t *testing.T) {
 }
 
 func TestRenewalSurvivesAShortOutage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
@@ -60,8 +58,7 @@ func TestRenewalSurvivesAShortOutage(t *testing.T) {
 }
 
 func TestHolderIsToldOfItsLossBeforeTheLeaseEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 10 * time.Second})
@@ -82,8 +79,7 @@ func TestHolderIsToldOfItsLossBeforeTheLeaseEnds(t *testing.T) {
 }
 
 func TestHolderIsToldThatAnotherTookTheKey(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := Local()
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
@@ -97,8 +93,7 @@ func TestHolderIsToldThatAnotherTookTheKey(t *testing.T) {
 }
 
 func TestMaxHoldEndsARenewedLock(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		start := time.Now()
 		h := mustAcquire(t, New(Local()), t.Context(), Options{TTL: 30 * time.Second, MaxHold: 5 * time.Minute})
 		<-h.Done()
@@ -110,8 +105,7 @@ func TestMaxHoldEndsARenewedLock(t *testing.T) {
 }
 
 func TestNoRenewalEndsWithTheLease(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		c := New(l)
 		start := time.Now()
@@ -124,8 +118,7 @@ func TestNoRenewalEndsWithTheLease(t *testing.T) {
 }
 
 func TestSlowServerDelaysNoOtherClient(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		slow, fast := New(&fake{Locker: Local(), extended: hang}), New(Local())
 		var onSlow, onFast []*Lock
 		for i := range 10 {
@@ -171,8 +164,7 @@ func TestReentryNeedsNoServer(t *testing.T) {
 
 // The process was stopped beyond its lease, and its timers have not run yet.
 func TestReentryIntoALateLockIsRefused(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := New(&fake{Locker: Local()})
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		stopTimer(c)
@@ -275,8 +267,7 @@ func TestInvalidKeyOrTTLIsRefusedBeforeTheDriver(t *testing.T) {
 }
 
 func TestCloseReleasesHeldLocksAndEndsWaits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := Local()
 		c := New(l)
 		held := mustAcquire(t, c, t.Context(), Options{})

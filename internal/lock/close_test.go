@@ -33,8 +33,7 @@ func (k *eventKinds) all() []EventKind {
 
 // The second request would find no lease, and the lock would be reported lost.
 func TestReleaseDuringCloseSendsNoSecondRequest(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var seen eventKinds
 		l := &fake{Locker: Local(), release: func(context.Context) error { time.Sleep(time.Second); return nil }}
 		c := New(l, WithObserver(seen.add))

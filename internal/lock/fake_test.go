@@ -4,10 +4,19 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"testing"
+	"testing/synctest"
 	"time"
 )
 
 var errDown = errors.New("down")
+
+// bubble runs a test beside others, with a clock of its own.
+func bubble(t *testing.T, test func(*testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
+}
 
 // A fake is a Locker, and nothing more, whose service a test takes down or delays.
 type fake struct {

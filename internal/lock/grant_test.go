@@ -32,8 +32,7 @@ func TestLateReplyIsNoLease(t *testing.T) {
 }
 
 func TestWaitOutlastsALateReply(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		l.reply.Store(int64(30 * time.Second))
 		go func() {
@@ -50,8 +49,7 @@ func TestWaitOutlastsALateReply(t *testing.T) {
 
 // The server still has the lease when its holder has been told of the loss.
 func TestReleaseAfterALossFreesTheKey(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		h := mustAcquire(t, New(l), t.Context(), Options{TTL: 30 * time.Second})
 		l.down.Store(true)
@@ -68,8 +66,7 @@ func TestReleaseAfterALossFreesTheKey(t *testing.T) {
 }
 
 func TestDeadlineIsCountedFromTheRequest(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const ttl, reply = 30 * time.Second, 4 * time.Second
 		l := &fake{Locker: Local()}
 		l.reply.Store(int64(reply))
@@ -87,8 +84,7 @@ func TestDeadlineIsCountedFromTheRequest(t *testing.T) {
 }
 
 func TestLostLeaseIsNotRenewed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		var seen eventKinds
 		c := New(l, WithObserver(seen.add))
@@ -108,8 +104,7 @@ func TestLostLeaseIsNotRenewed(t *testing.T) {
 // The timer of a process that was stopped comes after the deadline, when the
 // renewal was due as well.
 func TestTimerAfterTheDeadlineEndsTheLock(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
@@ -143,8 +138,7 @@ func TestReentryDuringTheLastReleaseIsRefused(t *testing.T) {
 }
 
 func TestReleaseWithoutAReplyIsBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		h := mustAcquire(t, New(&fake{Locker: Local(), release: hang}), t.Context(), Options{TTL: time.Minute})
 		start := time.Now()
 		if err := h.Release(t.Context()); err == nil || errors.Is(err, ErrLost) {

@@ -87,8 +87,7 @@ func inOrder(t *testing.T, l Locker) {
 
 // A release may cost one request in each process that waits, and no more.
 func TestHandOverCostsOneAttemptPerProcess(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const processes, waiters = 3, 40
 		var (
 			l     = newCountingLocker()
@@ -123,8 +122,7 @@ func TestHandOverCostsOneAttemptPerProcess(t *testing.T) {
 }
 
 func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const waiters = 5000
 		var (
 			l             = newCountingLocker()
@@ -168,8 +166,7 @@ func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
 }
 
 func TestWaiterFindsAnExpiredLeaseWithoutNotification(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &silentLocker{Local().(*local)}
 		c := New(l)
 		mustHold(t, l, 10*time.Second)
@@ -188,8 +185,7 @@ type silentLocker struct{ *local }
 func (silentLocker) Notify(string, chan<- struct{}) (func(), error) { return func() {}, nil }
 
 func TestWaitEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := Local()
 		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{})
@@ -245,8 +241,7 @@ func TestWaitOutlastsAnOutage(t *testing.T) {
 // The error of a wait that an outage outlasts is no verdict, whether the waiter
 // has made requests of its own or waited behind another.
 func TestWaitThatEndsInAnOutageReportsIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := newCountingLocker()
 		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{})
@@ -292,8 +287,7 @@ func (b *blockingLocker) Lock(ctx context.Context, key string, ttl time.Duration
 }
 
 func TestBlockingLockerQueuesTheWaiter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &blockingLocker{local: Local().(*local)}
 		c := New(l)
 		first := mustAcquire(t, c, t.Context(), Options{TTL: time.Minute})
@@ -372,8 +366,7 @@ func (s sessionLocker) TryLock(ctx context.Context, key string, ttl time.Duratio
 }
 
 func TestHolderIsToldThatItsSessionEnded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		h := mustAcquire(t, New(sessionLocker{Local()}), t.Context(), Options{})
 		close(h.grant.lease.(sessionLease).lost)
 		synctest.Wait()
@@ -384,8 +377,7 @@ func TestHolderIsToldThatItsSessionEnded(t *testing.T) {
 
 // A wait that is shorter than the backup poll still finds an expired lease.
 func TestShortWaitOutlastsADeadHolder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &silentLocker{Local().(*local)}
 		c := New(l)
 		mustHold(t, l, 300*time.Millisecond)
@@ -400,8 +392,7 @@ func TestShortWaitOutlastsADeadHolder(t *testing.T) {
 // The service grants the lock 5 ms before the wait ends, and its reply to the
 // extension takes 10 ms.
 func TestLeaseGrantedAtTheEndOfTheWaitIsKept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &lateLocker{fake{Locker: Local(), extended: func(ctx context.Context) error {
 			select {
 			case <-time.After(10 * time.Millisecond):
@@ -426,8 +417,7 @@ func (l *lateLocker) Lock(ctx context.Context, key string, ttl time.Duration) (L
 }
 
 func TestHangingRequestHardlyOutlastsTheWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := New(&fake{tryLock: hang}).Acquire(t.Context(), "k", Options{Wait: 500 * time.Millisecond})
 		if took := time.Since(start); err == nil || errors.Is(err, ErrLocked) || took > 750*time.Millisecond {
@@ -437,8 +427,7 @@ func TestHangingRequestHardlyOutlastsTheWait(t *testing.T) {
 }
 
 func TestWaitEndsWhenTheDriverRefusesTheTTL(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		refuse := func(context.Context) error { return fmt.Errorf("strict: %w", ErrInvalid) }
 		start := time.Now()
 		_, err := New(&fake{tryLock: refuse}).Acquire(t.Context(), "k", Options{Wait: time.Minute})
@@ -487,8 +476,7 @@ func TestWaiterWakesWhenTheLeaseOfADeadHolderEnds(t *testing.T) {
 
 // The waiter that was told gives up. The one behind it has made no request.
 func TestNextWaiterKnowsWhenTheLeaseEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const ttl = 900 * time.Millisecond
 		l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
 		mustHold(t, l, ttl)
@@ -517,8 +505,7 @@ func TestRefusalWithTheTimeLeftIsErrLocked(t *testing.T) {
 
 // Two wait. The first gets the lock, and neither extends nor releases it.
 func TestWaiterKnowsWhenALeaseOfItsOwnProcessEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const ttl = 200 * time.Millisecond
 		l := silentLocker{Local().(*local)}
 		mustHold(t, l, ttl)

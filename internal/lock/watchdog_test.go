@@ -29,8 +29,7 @@ func (b *batchLocker) ExtendAll(ctx context.Context, ttl time.Duration, leases [
 }
 
 func TestTenThousandHeldLocksCostAHundredCalls(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const count, ttl = 10_000, 30 * time.Second
 		l := &batchLocker{Locker: Local()}
 		c := New(l)
@@ -109,8 +108,7 @@ func TestLateRenewalIsReported(t *testing.T) {
 // A stopped process runs no timer. It is simulated by a watchdog whose timer is
 // stopped.
 func TestErrReportsALossBeforeTheTimerDoes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
 		var seen eventKinds
 		c := New(l, WithObserver(seen.add))
