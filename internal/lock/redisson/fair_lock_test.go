@@ -13,7 +13,6 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/locktest"
 )
 
 // A fairFixture is a fair lock with one key, alone on a server.
@@ -163,17 +162,6 @@ func TestHeadThatLeavesAFreeLockNotifiesTheNext(t *testing.T) {
 	_, err = notified.ReceiveMessage(ctx) // it need not wait for its heartbeat
 	check.NoError(f.t, err)
 	f.wantDone("the next", 20*time.Second, next)
-}
-
-func TestTryLockDoesNotOvertake(t *testing.T) {
-	f := newFairFixture(t)
-	holder := f.mustTryLock()
-	f.deadWaiter()
-	check.NoError(f.t, holder.Release(t.Context()))
-	locktest.WantLocked(t, f, f.key)
-	if n := len(f.mustQueue()); n != 1 {
-		t.Errorf("%d waiters in the queue after a TryLock, want 1", n)
-	}
 }
 
 // The lock is free, but the head of the queue does not acquire it. Redisson's
