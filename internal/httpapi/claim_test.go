@@ -28,8 +28,8 @@ func (f *fixture) hasMetric(line string) bool {
 	return strings.Contains(f.do("GET", "/metrics", "", "").Body.String(), line+"\n")
 }
 
-// A server goes down after the coupon has been read, so that the claim needs it. Package
-// order has the other ways to lose it.
+// A server goes down after the coupon has been read, so that the claim needs it. The other ways
+// to lose one are in TestServiceRecoversFromOutages of cmd/api.
 func TestClaimWithoutAServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (b backend, down func()){

@@ -173,11 +173,9 @@ func TestBadKeyIsRefusedAndChangesNothing(t *testing.T) {
 		for _, keys := range [][]string{{""}, {`""`}, {"a", "b"}, {"a", "a"}, {`"a", "b"`}, {"a, b"}, {"a b"}, {`"a`},
 			{`"a\b"`}, {`"a"b"`}, {"schlüssel"}, {"\x7f"}, {"a\x00"}, {long + "k"}, {`"` + long + `k"`}} {
 			before := f.changeCount(t)
-			r := f.sendOnce(t, c, keys...)
-			wantProblem(t, r, 422, "invalid_input")
-			field, _ := r.body["errors"].([]any)
-			if len(field) != 1 || field[0].(map[string]any)["field"] != keyHeader || f.changeCount(t) != before {
-				t.Errorf("%q: %v", keys, r)
+			wantField(t, f.sendOnce(t, c, keys...), "header", keyHeader)
+			if f.changeCount(t) != before {
+				t.Errorf("%q has changed something", keys)
 			}
 		}
 	}

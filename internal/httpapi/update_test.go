@@ -118,16 +118,8 @@ func TestInvalidUpdatesAreRefused(t *testing.T) {
 		{`{"name":"a","stock":7}`, "stock"},
 		{`{"name":7}`, "name"},
 	} {
-		r := f.do("PATCH", "/coupons/"+id, adminToken(t), step.body)
-		wantProblem(t, r, 422, "invalid_input")
-		fields, _ := r.body["errors"].([]any)
-		if len(fields) != 1 {
-			t.Errorf("%s: %v", step.body, r)
-			continue
-		}
-		if field, _ := fields[0].(map[string]any)["field"].(string); field != step.field {
-			t.Errorf("%s: got %v, want %s", step.body, r, step.field)
-		}
+		t.Log(step.body)
+		wantField(t, f.do("PATCH", "/coupons/"+id, adminToken(t), step.body), "body", step.field)
 	}
 	wantProblem(t, f.do("PATCH", "/coupons/"+id, adminToken(t), `{"name":"a","name":"b"}`), 400, "invalid_json")
 	wantProblem(t, f.do("PATCH", "/coupons/7", adminToken(t), `{"name":"a"}`), 404, "coupon_not_found")

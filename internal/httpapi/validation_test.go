@@ -110,17 +110,23 @@ func (f *fixture) badInputNamesTheField(t *testing.T) {
 		{"PUT", "/orders/7/use", `{"reference":"\u007f"}`, "body", "reference"},
 		{"PUT", "/orders/7/use", `{"reference":"a","state":"used"}`, "body", "state"},
 	} {
-		r := f.do(step.method, step.path, adminToken(t), step.body)
-		wantProblem(t, r, 422, "invalid_input")
-		fields, _ := r.body["errors"].([]any)
-		if len(fields) != 1 {
-			t.Errorf("%s %s %s: want one entry: %v", step.method, step.path, step.body, r)
-			continue
-		}
-		e := fields[0].(map[string]any)
-		if field, _ := e["field"].(string); e["in"] != step.in || field != step.field || e["message"] == "" {
-			t.Errorf("%s %s %s: got %v, want %s %s", step.method, step.path, step.body, e, step.in, step.field)
-		}
+		t.Log(step.method, step.path, step.body)
+		wantField(t, f.do(step.method, step.path, adminToken(t), step.body), step.in, step.field)
+	}
+}
+
+// wantField checks that a response blames one field, and says why.
+func wantField(tb testing.TB, r response, in, field string) {
+	tb.Helper()
+	wantProblem(tb, r, 422, "invalid_input")
+	fields, _ := r.body["errors"].([]any)
+	if len(fields) != 1 {
+		tb.Errorf("want one entry: %v", r)
+		return
+	}
+	e := fields[0].(map[string]any)
+	if got, _ := e["field"].(string); e["in"] != in || got != field || e["message"] == "" {
+		tb.Errorf("got %v, want %s %s", r, in, field)
 	}
 }
 
