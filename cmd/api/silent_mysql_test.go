@@ -49,19 +49,6 @@ func TestDrainEndsInTimeAlthoughMySQLIsSilent(t *testing.T) {
 	}
 }
 
-// One connection falls silent in a migration, as behind a proxy that has lost it.
-// MySQL itself is available.
-func TestStartRepeatsAMigrationWhoseConnectionIsSilent(t *testing.T) {
-	t.Parallel()
-	proxy, dsn, _ := proxiedMySQL(t)
-	proxy.Inject(faultproxy.HangReply, "CREATE TABLE IF NOT EXISTS coupon_orders", 1)
-	i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "DRAIN_TIMEOUT": "1s"}))
-	i.ready(t)
-	if proxy.Hits() != 1 {
-		t.Errorf("%d requests were struck, want 1", proxy.Hits())
-	}
-}
-
 // The network of one process drops everything from the middle of a migration on.
 // The process ends, and an instance with a working network migrates long before
 // that.

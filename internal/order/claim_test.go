@@ -68,51 +68,6 @@ func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	ordertest.WantClaim(t, claims, 42, id, nil)
 }
 
-func TestClaimIsUnavailableWithoutRedis(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	claims, id := s.Instance(), s.Coupon(1, 5)
-	s.Redis.Pause() // accepts connections and never replies
-	mustBeUnavailable(t, claims, id, 42)
-	s.Redis.Resume()
-	ordertest.MustRecover(t, claims, id, 42)
-}
-
-func TestClaimIsUnavailableWithoutMySQL(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	server := labtest.MySQL(t)
-	s.DSN = labtest.EmptyDatabase(t, server)
-	db := labtest.Open(t, s.DSN)
-	labtest.Migrate(t, db)
-	s.Coupons, s.Orders = coupon.NewStore(db), order.NewStore(db)
-	claims, id := s.Instance(), s.Coupon(1, 5)
-	ordertest.WantClaim(t, claims, 1, id, nil)
-	server.Pause()
-	mustBeUnavailable(t, claims, id, 42)
-	server.Resume()
-	ordertest.MustRecover(t, claims, id, 42)
-	server.Kill()
-	mustBeUnavailable(t, claims, id, 43)
-	check.NoError(t, server.Restart())
-	ordertest.MustRecover(t, claims, id, 43)
-	s.WantSold(id, 3, 2)
-}
-
-// mustBeUnavailable checks that a claim returns ErrUnavailable soon after its
-// deadline. The claim may be committed nevertheless.
-func mustBeUnavailable(t *testing.T, claims *ordertest.Instance, couponID, userID int64) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	_, err := claims.Claim(ctx, userID, couponID)
-	check.ErrorIs(t, err, order.ErrUnavailable)
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("returned after %s, with a deadline of 500 ms", took)
-	}
-}
-
 func TestCancelledClaimLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
