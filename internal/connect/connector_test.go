@@ -2,7 +2,6 @@ package connect_test
 
 import (
 	"context"
-	"encoding/binary"
 	"testing"
 	"time"
 
@@ -29,12 +28,8 @@ func proxied(t *testing.T, dsn string, options ...connect.Option) (*sqlx.DB, *fa
 	return db, proxy
 }
 
-// unknownVariable is the packet with which a server refuses to set a variable
-// that it does not have.
-func unknownVariable() []byte {
-	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, 1193), "#HY000Unknown system variable"...)
-	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
-}
+// unknownVariable is how a server refuses to set a variable that it does not have.
+var unknownVariable = faultproxy.MySQLError(1193, "Unknown system variable")
 
 // The host of a client dies in a transaction: the server hears no more of it. On
 // a server like MySQL, which has no timeout for idle transactions, the timeout
@@ -47,7 +42,7 @@ func TestRowLocksOfADeadHostEnd(t *testing.T) {
 			dsn := labtest.DSN(t)
 			db, proxy := proxied(t, dsn, connect.ShortTransactions)
 			if refused {
-				proxy.Refuse("idle_transaction_timeout", unknownVariable())
+				proxy.Refuse("idle_transaction_timeout", unknownVariable)
 			}
 			healthy := labtest.Open(t, dsn)
 			healthy.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, 1, 1, NOW())`)
@@ -75,7 +70,7 @@ func TestRowLocksOfADeadHostEnd(t *testing.T) {
 func TestShortTransactionsFitTheServer(t *testing.T) {
 	t.Parallel()
 	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), connect.ShortTransactions)
-	proxy.Refuse("idle_transaction_timeout", unknownVariable())
+	proxy.Refuse("idle_transaction_timeout", unknownVariable)
 	conn, err := db.Connx(t.Context())
 	check.NoError(t, err)
 	var timeout int
@@ -86,9 +81,9 @@ func TestShortTransactionsFitTheServer(t *testing.T) {
 	labtest.Eventually(t, "the pool has closed the idle connection",
 		func() bool { return db.Stats().MaxIdleTimeClosed == 1 })
 
-	proxy.Refuse("idle_transaction_timeout", unknownVariable())
-	proxy.Refuse("SESSION wait_timeout", unknownVariable())
-	proxy.Refuse("innodb_lock_wait_timeout", unknownVariable())
+	proxy.Refuse("idle_transaction_timeout", unknownVariable)
+	proxy.Refuse("SESSION wait_timeout", unknownVariable)
+	proxy.Refuse("innodb_lock_wait_timeout", unknownVariable)
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Errorf("without any timeout: %v", err)
 	}

@@ -42,7 +42,7 @@ func TestSessionsDoNotHaveTheServersDefaults(t *testing.T) {
 func TestServerThatRefusesAVariableIsUsedWithoutIt(t *testing.T) {
 	t.Parallel()
 	db, proxy := proxied(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), connect.ShortTransactions)
-	proxy.Refuse("sql_safe_updates", unknownVariable())
+	proxy.Refuse("sql_safe_updates", unknownVariable)
 	var mode string
 	check.NoError(t, db.GetContext(t.Context(), &mode, "SELECT @@SESSION.sql_mode"))
 	if mode != "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION" {
@@ -54,8 +54,8 @@ func TestServerThatRefusesAVariableIsUsedWithoutIt(t *testing.T) {
 func TestConnectionWithAnotherCharacterSetIsUnavailable(t *testing.T) {
 	t.Parallel()
 	db, proxy := proxied(t, stranger(t, labtest.MySQL(t, "--init-connect=SET NAMES gbk")))
-	proxy.Refuse("NAMES", unknownVariable())
-	proxy.Refuse("NAMES", unknownVariable())
+	proxy.Refuse("NAMES", unknownVariable)
+	proxy.Refuse("NAMES", unknownVariable)
 	err := db.PingContext(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "character_set_client") || !connect.IsUnavailable(err) {
 		t.Errorf("got %v, want an unavailable server and the character set", err)

@@ -2,7 +2,6 @@ package coupon_test
 
 import (
 	"context"
-	"encoding/binary"
 	"testing"
 	"time"
 
@@ -53,7 +52,7 @@ func TestRestockIsRepeatedAfterAConflict(t *testing.T) {
 	store := coupon.NewStore(db)
 	mustCreate(t, coupon.NewStore(direct), 1, 5)
 	for range 3 {
-		proxy.Refuse(commit, errorReply(1213))
+		proxy.Refuse(commit, faultproxy.MySQLError(1213, "lost"))
 	}
 	if c, err := store.Restock(t.Context(), 1, 4, admin); err != nil || c.Stock != 9 {
 		t.Fatalf("restock: %+v, %v", c, err)
@@ -63,10 +62,4 @@ func TestRestockIsRepeatedAfterAConflict(t *testing.T) {
 	if err != nil || changesErr != nil || c.Stock != 9 || c.InitialStock != 9 || len(changes) != 2 {
 		t.Errorf("%+v, %v, changes %+v, %v", c, err, changes, changesErr)
 	}
-}
-
-// errorReply is a server's reply to a statement: an error with that number.
-func errorReply(number uint16) []byte {
-	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000lost"...)
-	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
 }

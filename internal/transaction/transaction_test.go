@@ -2,7 +2,6 @@ package transaction_test
 
 import (
 	"database/sql/driver"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,7 +55,7 @@ func TestEveryNumberProvesWhatTheTableSays(t *testing.T) {
 		t.Run(fmt.Sprint(number), func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
-			s.proxy.Reply("\x03COMMIT", errorReply(number, "refused"))
+			s.proxy.Reply("\x03COMMIT", faultproxy.MySQLError(number, "refused"))
 			err := s.add(1)
 			if got := proof(err); got != want || err == nil {
 				t.Errorf("%v proves %s, want %s", err, got, want)
@@ -98,7 +97,7 @@ func TestOnlyAConflictIsTriedAgain(t *testing.T) {
 		t.Run(fmt.Sprint(r.number, r.text), func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
-			s.proxy.Reply("\x03COMMIT", errorReply(r.number, r.text))
+			s.proxy.Reply("\x03COMMIT", faultproxy.MySQLError(r.number, r.text))
 			attempts := 0
 			err := transaction.Retry(t.Context(), func() error {
 				attempts++
@@ -182,10 +181,4 @@ func (s *server) count() (n int) {
 		s.t.Fatal(err)
 	}
 	return n
-}
-
-// errorReply is a packet of the MySQL protocol that replies to a command.
-func errorReply(number uint16, text string) []byte {
-	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000"+text...)
-	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
 }

@@ -1,7 +1,6 @@
 package commit_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -37,7 +36,7 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
-		proxy.Refuse("LOCK IN SHARE MODE", errorReply(1235))
+		proxy.Refuse("LOCK IN SHARE MODE", faultproxy.MySQLError(1235, "lost"))
 		proxy.PartitionAfter(commitOf(strategy))
 		result := make(chan error, 1)
 		go func() {
@@ -69,13 +68,7 @@ func TestLostCommitIsUnavailable(t *testing.T) {
 	})
 }
 
-// errorReply and okReply are packets of the MySQL protocol that answer a
-// command.
-func errorReply(number uint16) []byte {
-	payload := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000lost"...)
-	return append([]byte{byte(len(payload)), 0, 0, 1}, payload...)
-}
-
+// okReply is what MySQL replies to a command that it has executed.
 func okReply() []byte { return []byte{7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0} }
 
 // connectionLosses are the numbers with which proxies report that they have lost
@@ -108,7 +101,7 @@ func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
 			blocker.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, ?, 42, NOW())`,
 				id)
 
-			proxy.Reply(commitBatch, errorReply(number), okReply())
+			proxy.Reply(commitBatch, faultproxy.MySQLError(number, "lost"), okReply())
 			b.lift()
 			ordertest.Expect(t, "first batch", first, nil)
 			labtest.Eventually(t, "the claims end, or the batch is tried again", func() bool {
@@ -133,7 +126,7 @@ func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
-		proxy.Reply(commitOf(strategy), errorReply(2013), okReply())
+		proxy.Reply(commitOf(strategy), faultproxy.MySQLError(2013, "lost"), okReply())
 		labtest.Eventually(t, "the order is placed", func() bool {
 			_, err := claims.Claim(t.Context(), 42, id)
 			return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
@@ -149,7 +142,7 @@ func TestClaimIsTriedAgainWhenTheNodeIsNotReady(t *testing.T) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
-		proxy.Refuse(commitOf(strategy), errorReply(1047))
+		proxy.Refuse(commitOf(strategy), faultproxy.MySQLError(1047, "lost"))
 		ordertest.WantClaim(t, claims, 42, id, nil)
 		s.WantSold(id, 1, 4)
 	})
@@ -169,7 +162,7 @@ func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
 			proxy, through := s.Proxied()
 			claims := s.Instance(through)
 			for range 3 { // database/sql makes three attempts on a read-only server
-				proxy.Refuse("SELECT user_id FROM coupon_orders", errorReply(number))
+				proxy.Refuse("SELECT user_id FROM coupon_orders", faultproxy.MySQLError(number, "lost"))
 			}
 			proxy.Inject(faultproxy.HangReply, commitBatch, 1)
 			result := make(chan error, 1)
