@@ -35,25 +35,6 @@ func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 	})
 }
 
-// A client that reconnects in time keeps its leases.
-func TestBriefDisconnectKeepsTheLease(t *testing.T) {
-	t.Parallel()
-	proxy := labtest.Proxy(t, labtest.SharedZooKeeper(t).Address)
-	const timeout = 10 * time.Second
-	l, err := zklock.Open([]string{proxy.Addr()}, timeout)
-	check.NoError(t, err)
-	defer l.Close()
-	lease := locktest.MustTryLock(t, l, labtest.Name(t), ttl)
-	proxy.Disconnect()
-	check.Eventually(t, "the connection to return", func() bool { return lease.Extend(t.Context(), ttl) == nil })
-	select {
-	case <-lease.(lock.WatchedLease).Lost():
-		t.Error("the lease is lost, want it kept after a brief disconnect")
-	case <-time.After(timeout/4 + time.Second): // longer than the grace period
-	}
-	check.NoError(t, lease.Release(t.Context()))
-}
-
 // A waiter keeps its place while its server restarts.
 func TestWaiterSurvivesARestartOfTheServer(t *testing.T) {
 	t.Parallel()
