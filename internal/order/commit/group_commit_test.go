@@ -1,6 +1,7 @@
 package commit_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -76,6 +77,23 @@ func TestDuplicateOfALateClaimIsSoldOut(t *testing.T) {
 		ordertest.Expect(t, "late claim", late[0], coupon.ErrSoldOut)
 		ordertest.Expect(t, "its duplicate", late[1], coupon.ErrSoldOut)
 		s.WantSold(1, stock, 0)
+	}
+}
+
+func TestClaimCancelledInTheQueueIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	b := block(s, s.Instance(), s.Coupon(1, 10))
+	first := b.first(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled, other := b.claim(ctx, 2), b.claim(t.Context(), 3)
+	cancel()
+	ordertest.Expect(t, "cancelled claim", cancelled, order.ErrUnavailable)
+	b.lift()
+	ordertest.Expect(t, "first batch", first, nil)
+	ordertest.Expect(t, "other claim", other, nil)
+	if a := s.Audit(1); a.Orders != 2 || a.Stock != 8 {
+		t.Errorf("audit %+v", a)
 	}
 }
 
