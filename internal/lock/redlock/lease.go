@@ -42,10 +42,10 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 	switch {
 	case r.granted >= l.locker.quorum() && isValid(start, ttl):
 		go l.requestAll(context.WithoutCancel(ctx), timeout, func(ctx context.Context, node int) error {
-			if l.nodeLease(node) != nil {
-				return nil
+			if l.lacks(node) {
+				return l.tryLockNode(ctx, node, ttl)
 			}
-			return l.tryLockNode(ctx, node, ttl)
+			return nil
 		})
 		return nil
 	case r.refused >= l.locker.refusalQuorum():
@@ -104,6 +104,14 @@ func (l *lease) nodeLease(node int) lock.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.nodeLeases[node]
+}
+
+// lacks reports whether the lease has not ended and has no lease of a node. After the end a new one
+// would only refuse the key to others.
+func (l *lease) lacks(node int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.ended && l.nodeLeases[node] == nil
 }
 
 // add stores a node's lease, unless the lease has ended or has one of that node.
