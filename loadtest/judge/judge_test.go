@@ -135,7 +135,7 @@ func TestOurServiceKeepsItsPromises(t *testing.T) {
 	results := judged(t, s, oneUser, manyUsers, sevenEach, open)
 	wantVerdicts(t, results, verdict.Held, verdict.Held, verdict.Held, verdict.Held)
 	for i, want := range []int{1, 20, 15, 20} {
-		if n := len(results[i].Acknowledged()); n != want || results[i].outcomes(shop.Unknown) > 0 {
+		if n := len(results[i].Acknowledged()); n != want || results[i].Verdicts()[shop.Unknown] > 0 {
 			t.Errorf("%s: %d accepted, want %d; %s", results[i].Title(), n, want, results[i].note())
 		}
 	}

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"path"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
@@ -10,24 +9,28 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
+var columns = report.Columns[Result]{
+	report.Main("claims", Result.Title),
+	report.Main("accepted", func(r Result) int { return len(r.Acknowledged()) }),
+	report.Main("no oversell", Result.NotOversold),
+	report.Main("one each", Result.OneEach),
+	report.Main("orders kept", Result.Kept),
+	report.Main("p50 ms", func(r Result) string { return r.milliseconds(0.5) }),
+	report.Main("p99 ms", func(r Result) string { return r.milliseconds(0.99) }),
+	report.Main("verdict", Result.Verdict),
+}
+
 // Table returns the results for a terminal of 80 columns.
 func Table(results []Result) report.Table {
-	t := report.Table{Header: []string{
-		"claims", "accepted", "no oversell", "one each", "orders kept", "p50 ms", "p99 ms", "verdict",
-	}}
-	for _, r := range results {
-		if r.Failure != nil {
-			t.Add(r.Title(), "?", "unknown", "unknown", "unknown", "?", "?", r.Verdict())
-		} else {
-			t.Add(r.Title(), len(r.Acknowledged()), r.NotOversold(), r.OneEach(), r.Kept(), r.milliseconds(0.5),
-				r.milliseconds(0.99), r.Verdict())
-			t.Add(r.note())
+	return columns.Table(results, func(r Result) (notes []string) {
+		if r.Failure == nil {
+			notes = append(notes, r.note())
 		}
 		for _, reason := range r.Reasons() {
-			t.Add(fmt.Sprintf("%s: %s", r.Verdict(), reason))
+			notes = append(notes, fmt.Sprintf("%s: %s", r.Verdict(), reason))
 		}
-	}
-	return t
+		return notes
+	})
 }
 
 func (r Result) milliseconds(q float64) string {
@@ -36,8 +39,9 @@ func (r Result) milliseconds(q float64) string {
 
 // note says how the claims were sent and answered.
 func (r Result) note() string {
-	s := fmt.Sprintf("%d refused, %d unknown%s; %s orders; at most %d in flight", r.outcomes(shop.Refused),
-		r.outcomes(shop.Unknown), because(details(r.Claims)), number(r.After.Orders), r.MaxInFlight())
+	outcomes := r.Verdicts()
+	s := fmt.Sprintf("%d refused, %d unknown%s; %s orders; at most %d in flight", outcomes[shop.Refused],
+		outcomes[shop.Unknown], because(details(r.Claims)), r.After.Orders, r.MaxInFlight())
 	if !r.Open {
 		s += fmt.Sprintf(", all sent within %.1f ms", rig.Milliseconds(r.Skew(r.BurstSize())))
 	}
@@ -48,13 +52,6 @@ func (r Result) note() string {
 		s += "; " + count(n, "unit") + " not sold, although as many users wanted one"
 	}
 	return "(" + s + ")"
-}
-
-func number(c shop.Count) string {
-	if !c.Known {
-		return "?"
-	}
-	return fmt.Sprint(c.N)
 }
 
 // unsold returns how many units are left although as many users have none.
@@ -100,7 +97,7 @@ func records(results []Result) (rows []Row) {
 	for _, r := range results {
 		rows = append(rows, Row{
 			Workload: r.Name, Title: r.Title(), Claims: len(r.Claims), Accepted: len(r.Acknowledged()),
-			Refused: r.outcomes(shop.Refused), Unknown: r.outcomes(shop.Unknown), Orders: number(r.After.Orders),
+			Refused: r.Verdicts()[shop.Refused], Unknown: r.Verdicts()[shop.Unknown], Orders: r.After.Orders.String(),
 			NotOversold: r.NotOversold().String(), OneEach: r.OneEach().String(), Kept: r.Kept().String(),
 			P50: rig.Milliseconds(r.Latency(0.5)), P99: rig.Milliseconds(r.Latency(0.99)), InFlight: r.MaxInFlight(),
 			Skew: rig.Milliseconds(r.Skew(r.BurstSize())), Verdict: r.Verdict(), Reasons: r.Reasons(),
@@ -119,7 +116,7 @@ func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
 		Sections: []report.Section{{Title: "All workloads", Verdicts: all, Table: Table(results)}},
 	}
 	for i, r := range results {
-		p.Sections = append(p.Sections, r.section(fmt.Sprintf("%02d", i+1)))
+		p.Sections = append(p.Sections, r.section(directory(i)))
 	}
 	return p
 }
@@ -130,18 +127,11 @@ func (r Result) section(dir string) report.Section {
 		title = r.Name + ": " + title
 	}
 	s := report.Section{
-		Title: title, Verdicts: []verdict.Verdict{r.Verdict()}, Problems: r.Reasons(),
-		Table: Table([]Result{r}),
-		Files: report.Existing("judge", report.File{Path: path.Join(dir, rig.K6Report), Text: "k6's own report"},
-			report.File{Path: path.Join(dir, rig.JMeterReport, "index.html"), Text: "JMeter's own dashboard"}),
+		Title: title, Verdicts: []verdict.Verdict{r.Verdict()}, Table: Table([]Result{r}),
+		Files: report.Generated("judge", dir), Charts: []report.Chart{report.Claims{Claims: r.Claims, Most: maxLines}},
 	}
 	if r.Limit.Report != "" {
 		s.Files = append(s.Files, report.File{Path: r.Limit.Report, Text: "the public report"})
-	}
-	if len(r.Claims) > 0 {
-		s.Charts = []report.Chart{report.Claims{
-			Caption: "Each claim from sent to answered, in the lane of the instance that replied", Claims: r.Claims, Most: maxLines,
-		}}
 	}
 	return s
 }

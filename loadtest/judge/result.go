@@ -19,6 +19,10 @@ type Result struct {
 	Control       bool       // it has to break a promise
 	Delayed       int        // requests of the shop to its private database
 	Failure       error      // why it did not finish
+
+	sale  *shop.Sale
+	users []shop.User
+	dir   string // of the load generator's files
 }
 
 // A Finding says whether a promise held: it did if both are empty.
@@ -89,7 +93,7 @@ func (r Result) Kept() Finding {
 		return Finding{}
 	case !orders.Known:
 		return Finding{Unknown: "acknowledged orders: totals lack order_ids, order_users, order, and orders"}
-	case orders.N-r.outcomes(shop.Unknown) < accepted:
+	case orders.N-r.Verdicts()[shop.Unknown] < accepted:
 		return Finding{Unknown: "acknowledged orders: totals lack order_ids, order_users and order, and some outcomes are unknown"}
 	}
 	return Finding{}
@@ -97,22 +101,13 @@ func (r Result) Kept() Finding {
 
 func (r Result) findings() []Finding { return []Finding{r.NotOversold(), r.OneEach(), r.Kept()} }
 
-func (r Result) outcomes(o shop.Outcome) (n int) {
-	for _, c := range r.Claims {
-		if c.Verdict == string(o) {
-			n++
-		}
-	}
-	return n
-}
-
 // Verdict says what r has shown. A promise that cannot be known proves nothing.
 func (r Result) Verdict() verdict.Verdict {
 	if r.Failure != nil {
 		return verdict.Void
 	}
 	harmed := slices.ContainsFunc(r.findings(), func(f Finding) bool { return f.Broken != "" })
-	return verdict.Of(r.Control, harmed, len(r.doubts()) == 0 && r.met())
+	return verdict.Of(r.Control, harmed, len(r.doubts()) == 0 && r.apart() == "")
 }
 
 // toBeRepeated reports whether another try may show more.
@@ -124,13 +119,19 @@ func (r Result) toBeRepeated() bool {
 // claimed, or a third of the burst if that is less, but two: the order's own, and another.
 const minContenders = 16
 
-func (r Result) together() bool {
-	return r.Open || r.Contenders(r.BurstSize()) >= max(2, min(minContenders, (r.BurstSize()+2)/3))
-}
-
-// met reports whether claims were in the way of each other, and a limit in the way of some.
-func (r Result) met() bool {
-	return r.together() && r.outcomes(shop.Refused) > 0 && len(r.Acknowledged()) > 0
+// apart returns why the claims of r were not in the way of each other, or a limit in the way of
+// none. It is empty if they were.
+func (r Result) apart() string {
+	met := r.Contenders(r.BurstSize())
+	switch {
+	case len(r.Acknowledged()) == 0:
+		return "all claims were refused"
+	case r.Verdicts()[shop.Refused] == 0:
+		return "no claim was read as refused, so none met a limit" + because(details(r.Claims))
+	case !r.Open && met < max(2, min(minContenders, (r.BurstSize()+2)/3)):
+		return fmt.Sprintf("only %d claims were in flight while the last order was claimed", met)
+	}
+	return ""
 }
 
 const tooManyRequests = "status 429"
@@ -153,7 +154,7 @@ func (r Result) doubts() (doubts []string) {
 		doubts = append(doubts, fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; of the shop or before it: switch it off for this load (our own service: USER_RATE=0, and no limits in nginx)",
 			limited, len(r.Claims)))
 	}
-	if len(r.Acknowledged()) == 0 && r.outcomes(shop.Refused) < len(r.Claims) {
+	if len(r.Acknowledged()) == 0 && r.Verdicts()[shop.Refused] < len(r.Claims) {
 		doubts = append(doubts, "no claim was accepted"+because(details(r.Claims)))
 	}
 	for _, f := range r.findings() {
@@ -183,13 +184,7 @@ func (r Result) Reasons() []string {
 	case len(r.doubts()) > 0:
 		return r.doubts()
 	}
-	switch {
-	case len(r.Acknowledged()) == 0:
-		return []string{"all claims were refused"}
-	case r.outcomes(shop.Refused) == 0:
-		return []string{"no claim was read as refused, so none met a limit" + because(details(r.Claims))}
-	}
-	return []string{fmt.Sprintf("only %d claims were in flight while the last order was claimed", r.Contenders(r.BurstSize()))}
+	return []string{r.apart()}
 }
 
 func verdicts(results []Result) (all []verdict.Verdict) {

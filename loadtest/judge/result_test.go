@@ -16,9 +16,9 @@ func counted(n int) shop.Count { return shop.Count{N: n, Known: true} }
 func resultOf(accepted, refused, unknown int) Result {
 	r := Result{Workload: Workload{Workload: rig.Workload{Users: accepted + refused + unknown, Each: 1}}}
 	begin, end := time.UnixMilli(0), time.UnixMilli(1000)
-	add := func(n int, o shop.Outcome, detail string) {
+	add := func(n int, outcome, detail string) {
 		for range n {
-			r.Claims = append(r.Claims, rig.Claim{Sent: begin, Received: end, Verdict: string(o), Detail: detail})
+			r.Claims = append(r.Claims, rig.Claim{Sent: begin, Received: end, Verdict: outcome, Detail: detail})
 		}
 	}
 	add(accepted, shop.Accepted, "")

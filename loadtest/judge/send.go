@@ -127,12 +127,11 @@ func (a answer) read(ctx context.Context, s *shop.Shop) rig.Claim {
 		a.reply, a.err = a.session.Finish(ctx, a.reply)
 	}
 	if a.err != nil {
-		c.Verdict, c.Detail = string(shop.Unknown), "no reply: "+a.err.Error()
+		c.Verdict, c.Detail = shop.Unknown, "no reply: "+a.err.Error()
 		return c
 	}
-	outcome, order := s.Reply.Read(a.reply)
-	c.Verdict, c.Order = string(outcome), order
-	if outcome == shop.Unknown {
+	c.Verdict, c.Order = s.Reply.Read(a.reply)
+	if c.Verdict == shop.Unknown {
 		c.Detail = fmt.Sprintf("status %d\n%.100q", a.reply.Status, bytes.TrimSpace(a.reply.Body))
 	}
 	return c
@@ -149,7 +148,7 @@ func reason(c rig.Claim) (short, said string) {
 func details(claims []rig.Claim) (reasons []string) {
 	counts, first := map[string]int{}, map[string]string{}
 	for _, c := range claims {
-		if short, said := reason(c); c.Verdict == string(shop.Unknown) {
+		if short, said := reason(c); c.Verdict == shop.Unknown {
 			counts[short]++
 			first[short] = cmp.Or(first[short], said)
 		}

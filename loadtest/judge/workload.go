@@ -57,18 +57,17 @@ func count(n int, thing string) string {
 // workloads returns all workloads that WORKLOADS may name. The first of them are sent
 // when it names none.
 func workloads(s *shop.Shop) (chosen, more []Workload) {
-	open := openLoop(s)
+	rate := fmt.Sprintf("%g a second", s.OpenLoop.Rate)
+	open := Workload{Workload: openLoop(s), Name: "open-loop", By: rate, Open: true, Send: Open}
 	chosen = []Workload{
 		burst(rig.OneUser), burst(rig.ManyUsers), burst(rig.SevenEach),
 		by("k6", rig.K6, rig.SevenEach), by("jmeter", rig.JMeter, rig.ManyUsers),
-		{Workload: open, Name: "open-loop", By: fmt.Sprintf("%g a second", s.OpenLoop.Rate), Open: true, Send: Open},
-		crowd(),
+		open, crowd(),
 	}
 	for _, f := range s.Faults {
-		chosen = append(chosen, Workload{
-			Workload: open, Name: "fault-" + f.Name, By: fmt.Sprintf("%g a second", s.OpenLoop.Rate), Open: true,
-			Send: underFault(f), Fault: f.Name,
-		})
+		faulty := open
+		faulty.Name, faulty.Fault, faulty.Send = "fault-"+f.Name, f.Name, underFault(f)
+		chosen = append(chosen, faulty)
 	}
 	more = []Workload{
 		by("k6", rig.K6, rig.OneUser), by("k6", rig.K6, rig.ManyUsers),

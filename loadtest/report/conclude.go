@@ -17,8 +17,7 @@ type Rows struct {
 	Pass bool `json:"pass"`
 }
 
-// Conclude prints the tables of r, but no matrix, and what was found, and writes out/name/name.json
-// with result, or with Rows, and the page. It returns rig.ErrNotProven unless r passes.
+// Conclude prints the tables of r, but no matrix, and what was found. Then it is Finish.
 func Conclude(name string, result any, r Report) error {
 	for _, s := range r.Sections {
 		if len(s.Table.Rows) > 0 && !s.Table.Matrix {
@@ -29,6 +28,12 @@ func Conclude(name string, result any, r Report) error {
 			Say("NO: %s", problem)
 		}
 	}
+	return Finish(name, result, r)
+}
+
+// Finish writes out/name/name.json with result, or with Rows, and the page. It returns
+// rig.ErrNotProven unless r passes.
+func Finish(name string, result any, r Report) error {
 	path := filepath.Join("out", name, name+".json")
 	return errors.Join(rig.WriteJSON(path, result), Write(name, r), rig.Proven(r.Pass))
 }

@@ -81,9 +81,12 @@ func draw(c Chart) drawn {
 	return drawn{c.caption(), drawing, numbers}
 }
 
-// Existing returns those of files that exist below out/name.
-func Existing(name string, files ...File) (found []File) {
-	for _, f := range files {
+// Generated returns links to what the load generators have written to a directory of out/name.
+func Generated(name, dir string) (found []File) {
+	for _, f := range []File{
+		{filepath.Join(dir, rig.K6Report), "k6's own report"},
+		{filepath.Join(dir, rig.JMeterReport, "index.html"), "JMeter's own dashboard"},
+	} {
 		if _, err := os.Stat(filepath.Join("out", name, f.Path)); err == nil {
 			found = append(found, f)
 		}

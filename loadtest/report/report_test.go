@@ -36,7 +36,7 @@ var everyChart = []Chart{
 		{"grouped", []Point{{10, 4}, {1000, 7}}},
 		{"waits", []Point{{10, 1}, {100, 1000}}},
 	}, Marks: []Span{{"a fault", Fault, 20, 30}}},
-	Claims{"burst", []rig.Claim{
+	Claims{[]rig.Claim{
 		{Instance: "a", Verdict: rig.Accepted, Sent: time.UnixMilli(0), Received: time.UnixMilli(3)},
 		{Instance: "b", Verdict: "sold_out", Sent: time.UnixMilli(1), Received: time.UnixMilli(4)},
 		{Instance: "<c>", Verdict: rig.Unexpected, Sent: time.UnixMilli(1), Received: time.UnixMilli(1)},

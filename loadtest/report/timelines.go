@@ -14,12 +14,13 @@ import (
 // Claims draws each claim of a burst as a line from sent to answered, in the
 // lane of the instance that replied, in the order of sending: those that were sent first.
 type Claims struct {
-	Caption string
-	Claims  []rig.Claim
-	Most    int // that are drawn
+	Claims []rig.Claim
+	Most   int // that are drawn
 }
 
-func (l Claims) caption() string { return l.Caption }
+func (l Claims) caption() string {
+	return "Each claim from sent to answered, in the lane of the instance that replied"
+}
 
 const lanePadding = 10.0
 
@@ -54,7 +55,7 @@ func (l Claims) draw(width float64, verdicts map[string]int) template.HTML {
 		c.lane(instance, lanes[instance], func(t time.Time) float64 { return x.at(since(t)) })
 	}
 	c.xAxis(x, top, "ms since the first claim was sent")
-	return c.drawing(fmt.Sprintf("%s: %d claims", l.Caption, len(l.Claims)))
+	return c.drawing(fmt.Sprintf("%s: %d claims", l.caption(), len(l.Claims)))
 }
 
 // legend explains the colours.

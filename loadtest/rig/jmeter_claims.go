@@ -51,12 +51,11 @@ func writeClaims(file string, t Target, w Workload) error {
 func (c *Claim) read(row map[string]string, s *shop.Shop) {
 	if s != nil {
 		status, err := strconv.Atoi(row["responseCode"])
-		outcome, order := s.Reply.Read(shop.Reply{Status: status, Body: []byte(row["order"])})
-		c.Verdict, c.Order = string(outcome), order
+		c.Verdict, c.Order = s.Reply.Read(shop.Reply{Status: status, Body: []byte(row["order"])})
 		switch {
 		case err != nil:
-			c.Verdict, c.Order, c.Detail = string(shop.Unknown), "", "no reply: "+row["responseCode"]
-		case outcome == shop.Unknown:
+			c.Verdict, c.Order, c.Detail = shop.Unknown, "", "no reply: "+row["responseCode"]
+		case c.Verdict == shop.Unknown:
 			c.Detail = fmt.Sprintf("status %d", status)
 		}
 		return

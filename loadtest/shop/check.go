@@ -46,9 +46,9 @@ func (c *checker) base(text string) {
 // claim checks the steps of a claim, and that each has what its placeholders stand for.
 func (c *checker) claim(s *Shop) {
 	bursts, known := 0, []string{"user", "token", "coupon"}
-	for i, step := range s.steps() {
+	for i, step := range s.Steps {
 		where := "claim"
-		if len(s.Steps) > 0 {
+		if len(s.Steps) > 1 {
 			where = fmt.Sprintf("steps: number %d", i+1)
 		}
 		address := step.URL.String()
@@ -64,16 +64,14 @@ func (c *checker) claim(s *Shop) {
 			c.check(step.Keep[name].given(), "%s: keep: %s is empty", where, name)
 			known = append(known, name)
 		}
-		last := len(s.Steps) > 0 && i == len(s.Steps)-1
-		c.check(!last || !step.Expect.given() && len(step.Keep) == 0,
+		c.check(i < len(s.Steps)-1 || !step.Expect.given() && len(step.Keep) == 0,
 			"%s: expect and keep are of steps before the last; reply says how the last one's reply is read", where)
 		c.check(step.Wait == 0 || step.Wait > 0 && bursts == 0, "%s: wait is below 0, or after the burst", where)
 		if step.Burst {
 			bursts++
 		}
 	}
-	c.check(len(s.Steps) == 0 || !s.Claim.given(), "give a claim, or steps")
-	c.check(len(s.Steps) == 0 || bursts == 1, "steps: %d have burst: true, want one: there all wait for one another", bursts)
+	c.check(bursts == 1, "steps: %d have burst: true, want one: there all wait for one another", bursts)
 	c.check(s.Session == perUser || s.Session == perClaim, "session: %q is neither user nor claim", s.Session)
 }
 
@@ -94,7 +92,7 @@ func (c *checker) serve(s *Shop) {
 
 // identities checks that there are tokens where requests need them.
 func (c *checker) identities(s *Shop) {
-	claims := slices.ContainsFunc(s.steps(), func(step Step) bool { return uses(step.Request, "token") })
+	claims := slices.ContainsFunc(s.Steps, func(step Step) bool { return uses(step.Request, "token") })
 	c.check(!claims || s.Users.given(),
 		"users: the claim has {{token}}, and none of token, file, jwt.secret and login is given, or it is empty")
 	admin := uses(s.Totals.Route.Request, "admin") || uses(s.Totals.Order, "admin") ||

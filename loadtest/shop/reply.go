@@ -3,25 +3,22 @@ package shop
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 )
 
-// An Outcome is what a reply says of a claim.
-type Outcome string
-
-// The outcomes. After an unknown one, the shop may have an order or not.
+// The outcomes of a claim. After an unknown one, the shop may have an order or not.
 const (
-	Accepted Outcome = "accepted"
-	Refused  Outcome = "refused"
-	Unknown  Outcome = "unknown"
+	Accepted = "accepted"
+	Refused  = "refused"
+	Unknown  = "unknown"
 )
 
 // A Reply is a reply of the shop.
@@ -41,7 +38,7 @@ type Replies struct {
 }
 
 // Read returns the outcome of a claim with the given reply, and the id of its order.
-func (r Replies) Read(reply Reply) (o Outcome, order string) {
+func (r Replies) Read(reply Reply) (outcome, order string) {
 	switch {
 	case r.Accepted.matches(reply):
 		order, _ = r.Order.From(reply)
@@ -92,14 +89,10 @@ func (e Extract) From(r Reply) (part string, found bool) {
 	if e.Matches.Regexp == nil {
 		return part, true
 	}
-	m := e.Matches.FindStringSubmatch(part)
-	switch {
-	case m == nil:
-		return "", false
-	case len(m) > 1:
-		return m[1], true
+	if m := e.Matches.FindStringSubmatch(part); m != nil {
+		return m[min(1, len(m)-1)], true
 	}
-	return m[0], true
+	return "", false
 }
 
 // source returns the text that Matches is for.
@@ -174,42 +167,30 @@ func (p *Pointer) UnmarshalYAML(node *yaml.Node) error {
 	return err
 }
 
-// find returns the value as text: a string without its quotes, anything else as JSON.
-// Numbers keep all their digits.
-func (p Pointer) find(body []byte) (string, bool) {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil {
-		return "", false
+// find returns the value as text: a string without its quotes, anything else as it is. Null
+// is no value.
+func (p Pointer) find(body []byte) (text string, found bool) {
+	var value json.RawMessage
+	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&value) // what is not JSON has no value
+	for token := range jsontext.Pointer(p).Tokens() {
+		value = member(value, token)
 	}
-	for _, token := range strings.Split(string(p), "/")[1:] {
-		var found bool
-		if value, found = member(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(token)); !found {
-			return "", false
-		}
+	if len(value) > 0 && value[0] == '"' {
+		return text, json.Unmarshal(value, &text) == nil
 	}
-	switch v := value.(type) {
-	case nil:
-		return "", false
-	case map[string]any, []any:
-		text, err := json.Marshal(v)
-		return string(text), err == nil
-	}
-	return fmt.Sprint(value), true
+	return string(value), len(value) > 0 && string(value) != "null"
 }
 
-func member(value any, token string) (any, bool) {
-	switch v := value.(type) {
-	case map[string]any:
-		m, found := v[token]
-		return m, found
-	case []any:
-		i, err := strconv.Atoi(token)
-		if err != nil || i < 0 || i >= len(v) {
-			return nil, false
-		}
-		return v[i], true
+// member returns a member of an object or an element of an array, or nothing.
+func member(value json.RawMessage, token string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) == nil {
+		return object[token]
 	}
-	return nil, false
+	var array []json.RawMessage
+	_ = json.Unmarshal(value, &array)
+	if i, err := strconv.Atoi(token); err == nil && 0 <= i && i < len(array) {
+		return array[i]
+	}
+	return nil
 }

@@ -32,18 +32,10 @@ const (
 	perClaim = "claim"
 )
 
-// steps returns the steps of a claim.
-func (s *Shop) steps() []Step {
-	if len(s.Steps) > 0 {
-		return s.Steps
-	}
-	return []Step{{Request: s.Claim, Burst: true}}
-}
-
 // Plain reports whether a claim is one request, and its outcome is in the status and the
 // body: that is what k6 and JMeter can send.
 func (s *Shop) Plain() bool {
-	return len(s.Steps) == 0 && s.Reply.Accepted.plain() && s.Reply.Refused.plain() && s.Reply.Order.plain()
+	return len(s.Steps) == 1 && s.Reply.Accepted.plain() && s.Reply.Refused.plain() && s.Reply.Order.plain()
 }
 
 // A Session is that of a client: its cookies, and what it has kept of replies.
@@ -68,10 +60,9 @@ func (s *Shop) Sessions(ctx context.Context, users []User, claims int, coupon st
 	}
 	all := make([]*Session, claims)
 	for i := range all {
-		u := users[i%len(users)]
-		all[i] = &Session{
-			User: u, shop: s, base: base, values: Values{"user": u.ID, "token": u.Token, "coupon": coupon},
-		}
+		u, own := users[i%len(users)], *client
+		own.Jar, _ = cookiejar.New(nil) // it returns no error
+		all[i] = &Session{u, s, base, Values{"user": u.ID, "token": u.Token, "coupon": coupon}, &own}
 	}
 	return all, s.prepare(ctx, all)
 }
@@ -79,15 +70,7 @@ func (s *Shop) Sessions(ctx context.Context, users []User, claims int, coupon st
 // prepare takes the steps before the burst, one session after the other. All have taken one
 // before the next begins.
 func (s *Shop) prepare(ctx context.Context, all []*Session) error {
-	if len(s.Steps) == 0 {
-		return nil
-	}
-	for _, session := range all {
-		own := *client
-		own.Jar, _ = cookiejar.New(nil) // it returns no error
-		session.client = &own
-	}
-	for i, step := range s.Steps[:s.burst()+1] {
+	for i, step := range s.Steps[:s.burst+1] {
 		if !sleep(ctx, step.Wait) {
 			return context.Cause(ctx)
 		}
@@ -95,29 +78,16 @@ func (s *Shop) prepare(ctx context.Context, all []*Session) error {
 			break
 		}
 		for _, session := range all {
-			if err := session.advance(ctx, step); err != nil {
-				return fmt.Errorf("step %d of %w", i+1, err)
+			reply, err := session.take(ctx, step)
+			if err == nil {
+				err = session.keep(step, reply)
+			}
+			if err != nil {
+				return fmt.Errorf("step %d of user %s: %w", i+1, session.ID, err)
 			}
 		}
 	}
 	return nil
-}
-
-// advance takes a step before the burst.
-func (s *Session) advance(ctx context.Context, step Step) error {
-	reply, err := s.take(ctx, step)
-	if err == nil {
-		err = s.keep(step, reply)
-	}
-	if err != nil {
-		return fmt.Errorf("user %s: %w", s.ID, err)
-	}
-	return nil
-}
-
-// burst returns the index of the step at which all wait for one another.
-func (s *Shop) burst() int {
-	return slices.IndexFunc(s.steps(), func(step Step) bool { return step.Burst })
 }
 
 // take sends the request of a step, to no other address than the shop's.
@@ -151,25 +121,24 @@ func (s *Session) keep(step Step, r Reply) error {
 func (s *Session) Append(b []byte, number int) []byte {
 	s.values["number"] = strconv.Itoa(number)
 	f := s.shop.Claim.With(s.values)
-	if s.client != nil {
-		if cookies := s.cookies(); cookies != "" {
-			f.Headers["Cookie"] = cookies
-		}
+	if len(s.shop.Steps) > 1 { // else there are no cookies
+		s.addCookies(f)
 	}
 	return f.Append(b, s.base)
 }
 
-// cookies returns the header Cookie of the burst.
-func (s *Session) cookies() string {
-	address, err := url.Parse(s.base.String() + s.shop.Claim.URL.With(s.values))
+// addCookies adds those of the session that are for the address of f.
+func (s *Session) addCookies(f Filled) {
+	r, err := http.NewRequest(f.Method, s.base.String()+f.URL, http.NoBody)
 	if err != nil {
-		address = s.base
+		return
 	}
-	var pairs []string
-	for _, c := range s.client.Jar.Cookies(address) {
-		pairs = append(pairs, c.Name+"="+c.Value)
+	for _, c := range s.client.Jar.Cookies(r.URL) {
+		r.AddCookie(c)
 	}
-	return strings.Join(pairs, "; ")
+	if cookies := r.Header.Get("Cookie"); cookies != "" {
+		f.Headers["Cookie"] = cookies
+	}
 }
 
 // Finish takes the steps after the burst, which was replied by r, and returns the last
@@ -177,12 +146,9 @@ func (s *Session) cookies() string {
 func (s *Session) Finish(ctx context.Context, r Reply) (Reply, error) {
 	own := *s
 	own.values = maps.Clone(s.values) // another claim may be in the same session
-	steps := s.shop.steps()[s.shop.burst():]
-	if len(steps) > 1 {
-		own.client.Jar.SetCookies(s.base, (&http.Response{Header: r.Header}).Cookies())
-	}
-	for i, next := range steps[1:] {
-		if own.keep(steps[i], r) != nil {
+	s.client.Jar.SetCookies(s.base, (&http.Response{Header: r.Header}).Cookies())
+	for i, next := range s.shop.Steps[s.shop.burst+1:] {
+		if own.keep(s.shop.Steps[s.shop.burst+i], r) != nil {
 			break
 		}
 		var err error

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,8 @@ type Shop struct {
 	Serve     Serve      `yaml:"serve"`     // starts the shop, whose address and database are then known
 	Workloads []Workload `yaml:"workloads"` // instead of those of this repository
 
-	Claim   Request       `yaml:"claim"` // or that of Steps at which all wait for one another
-	Steps   []Step        `yaml:"steps"`
+	Claim   Request       `yaml:"claim"`   // or that of Steps at which all wait for one another
+	Steps   []Step        `yaml:"steps"`   // of a claim: one, if the file has none
 	Session string        `yaml:"session"` // of steps: for each user, or for each claim
 	WarmUp  Request       `yaml:"warm_up"` // opens the connections of k6 and JMeter
 	Timeout time.Duration `yaml:"timeout"`
@@ -51,6 +52,7 @@ type Shop struct {
 	OpenLoop OpenLoop `yaml:"open_loop"`
 	Faults   []Fault  `yaml:"faults"`
 
+	burst  int               // which of Steps has it
 	served Values            // of a shop that was started
 	proxy  *faultproxy.Proxy // between it and its database
 }
@@ -102,10 +104,16 @@ func Parse(text []byte) (*Shop, error) {
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	if len(s.Steps) == 0 {
+		s.Steps = []Step{{Request: s.Claim, Burst: true}}
+	} else if s.Claim.given() {
+		found = append(found, "give a claim, or steps")
+	}
 	if found = append(found, s.problems()...); len(found) > 0 {
 		return nil, problems(found, unset(string(text)))
 	}
-	s.Claim = s.steps()[s.burst()].Request
+	s.burst = slices.IndexFunc(s.Steps, func(step Step) bool { return step.Burst })
+	s.Claim = s.Steps[s.burst].Request
 	return s, nil
 }
 

@@ -84,7 +84,7 @@ reply:
 `).Reply
 	for body, want := range map[string]struct {
 		status  int
-		outcome Outcome
+		outcome string
 		order   string
 	}{
 		`{"code": 0, "data": {"orders": [{"id": 12345678901234567890}]}}`: {200, Accepted, "12345678901234567890"},

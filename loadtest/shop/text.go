@@ -61,7 +61,8 @@ func wrong(node *yaml.Node, format string, args ...any) error {
 
 // A Template is a Text with placeholders, as {{user}}.
 type Template struct {
-	literals []string // one more than there are names
+	text     string
+	literals []string // between the placeholders: one more than there are names
 	names    []string
 }
 
@@ -69,7 +70,7 @@ var placeholder = regexp.MustCompile(`\{\{\s*(\w*)\s*\}\}`)
 
 // NewTemplate returns the template that text is.
 func NewTemplate(text string) Template {
-	var t Template
+	t := Template{text: text}
 	last := 0
 	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
 		t.literals, t.names = append(t.literals, text[last:m[0]]), append(t.names, text[m[2]:m[3]])
@@ -104,19 +105,13 @@ func (t Template) Append(b []byte, v Values) []byte {
 func (t Template) With(v Values) string { return string(t.Append(nil, v)) }
 
 // Empty reports whether there is no text.
-func (t Template) Empty() bool { return len(t.names) == 0 && t.With(nil) == "" }
+func (t Template) Empty() bool { return t.text == "" }
 
 // String returns the template as it is written.
-func (t Template) String() string {
-	own := Values{}
-	for _, name := range t.names {
-		own[name] = "{{" + name + "}}"
-	}
-	return t.With(own)
-}
+func (t Template) String() string { return t.text }
 
 // MarshalJSON returns the template as it is written.
-func (t Template) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
+func (t Template) MarshalJSON() ([]byte, error) { return json.Marshal(t.text) }
 
 // bind returns the template as SQL with the mark of the first, the second and so on
 // instead of each placeholder, and what these stand for.

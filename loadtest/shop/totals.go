@@ -65,6 +65,14 @@ type Count struct {
 	Known bool
 }
 
+// String returns the number, or ? if it is not known.
+func (c Count) String() string {
+	if !c.Known {
+		return "?"
+	}
+	return strconv.Itoa(c.N)
+}
+
 // Counts are what a shop says of a sale.
 type Counts = Counting[Count]
 

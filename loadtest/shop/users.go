@@ -123,9 +123,6 @@ func (j JWT) sign(v Values) (string, error) {
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(j.Secret))
 }
 
-// ErrTooFewTokens reports that a file of tokens has fewer than there are users.
-var ErrTooFewTokens = errors.New("too few tokens")
-
 func fileTokens(file string, n int) ([]string, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -141,8 +138,8 @@ func fileTokens(file string, n int) ([]string, error) {
 	}
 	tokens := strings.Fields(string(text))
 	if len(tokens) < n {
-		return nil, fmt.Errorf("%w: %s has %d, and the workloads have %d users; WORKLOADS chooses smaller ones",
-			ErrTooFewTokens, path, len(tokens), n)
+		return nil, fmt.Errorf("too few tokens: %s has %d, and the workloads have %d users; WORKLOADS chooses smaller ones",
+			path, len(tokens), n)
 	}
 	return tokens[:n], nil
 }

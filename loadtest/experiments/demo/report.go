@@ -27,20 +27,10 @@ func writeReport(name string, e rig.Environment, results []*Result) error {
 
 // section describes r, whose load generator wrote to a directory of out/name.
 func (r *Result) section(name string) report.Section {
-	s := report.Section{
+	return report.Section{
 		Title:    fmt.Sprintf("%d. %s", r.number, r),
 		Verdicts: []verdict.Verdict{r.Verdict()}, Text: fmt.Sprintf("%s (%s)", r.Lesson, r.replies()),
-		Problems: r.Reasons(), Table: columns.Table([]*Result{r}),
+		Problems: r.Reasons(), Table: columns.Table([]*Result{r}), Files: report.Generated(name, path.Base(r.dir)),
+		Charts: []report.Chart{report.Claims{Claims: r.Claims, Most: r.BurstSize()}}, // round 1
 	}
-	directory := path.Base(r.dir)
-	s.Files = report.Existing(name,
-		report.File{Path: path.Join(directory, rig.K6Report), Text: "k6's own report"},
-		report.File{Path: path.Join(directory, rig.JMeterReport, "index.html"), Text: "JMeter's own dashboard"})
-	if len(r.Claims) > 0 {
-		s.Charts = []report.Chart{report.Claims{
-			Caption: fmt.Sprintf("Round 1 of %d: each claim from sent to answered, in the lane of the instance that replied", r.Rounds),
-			Claims:  r.Claims, Most: r.BurstSize(),
-		}}
-	}
-	return s
 }
