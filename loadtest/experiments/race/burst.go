@@ -27,10 +27,9 @@ const (
 	replyTimeout   = 90 * time.Second // nginx gives up before
 )
 
-// send opens all connections, calls begin with the moment of the barrier, and
-// sends the claims. It records each when it is sent and when it is answered, and
-// returns after the last.
-func (b burst) send(ctx context.Context, begin func(barrier time.Time), record func(Claim)) error {
+// send opens all connections, calls begin, and sends the claims. It records each when it is
+// sent and when it is answered, and returns after the last.
+func (b burst) send(ctx context.Context, begin func(), record func(Claim)) error {
 	requests := b.requests()
 	g, err := generator.New(b.address, replyTimeout, func(request []byte, n int) []byte {
 		record(Claim{N: n, User: b.user(n), Sent: time.Now().UnixMicro(), Answered: -1})
@@ -44,7 +43,7 @@ func (b burst) send(ctx context.Context, begin func(barrier time.Time), record f
 	if err := g.Connect(ctx, clients); err != nil {
 		return err
 	}
-	begin(time.Now())
+	begin()
 	g.Run(ctx, generator.Phase{Clients: clients, Count: b.Claims()})
 	g.Drain(ctx)
 	return ctx.Err()

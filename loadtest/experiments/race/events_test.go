@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // listen listens to a race until its end, and returns the names of the events.
@@ -55,47 +57,35 @@ func TestEventsComeInTheirOrder(t *testing.T) {
 func TestEveryListenerIsSentTheWholeRace(t *testing.T) {
 	t.Parallel()
 	l := newLive(Race{State: Running, Sides: make([]Side, 1)})
-	_, next, stop := l.listen()
-	defer stop()
-	sections, samples := []Section{{Claim: "1"}}, []Sample{{T: 5, Orders: 1}}
-	sent := Batch{Claims: []Claim{{N: 0, Answered: -1}, {N: 1, Answered: -1}}}
-	answered := Batch{Claims: []Claim{{N: 1, Answered: 7}}, Sections: sections, Samples: samples}
+	l.begin(0, time.UnixMicro(100))
+	var early, late listener
+	state, empty := event{"state", Progress{State: Running}}, Batch{Replay: true}
+	sections, samples := []Section{{Claim: "1"}}, []Sample{{T: 5, Orders: 1, InFlight: 1}}
+	sent := []Claim{{N: 0, Answered: -1}, {N: 1, Answered: -1}}
 	result := Result{Outcome: Outcome{Coupon: "9", Counts: &Counts{Orders: 1}}}
-	l.add(sent)
-	l.add(answered)
+	tell := func(to *listener, want ...event) {
+		t.Helper()
+		events, last := l.tell(to)
+		if diff := cmp.Diff(want, events, cmp.AllowUnexported(event{}), cmpopts.EquateEmpty()); diff != "" ||
+			last != (l.race.State == Ended) {
+			t.Error(last, diff)
+		}
+	}
+	tell(&early, state, event{"batch", empty})
+	for n := range sent {
+		l.addClaim(0, Claim{N: n, Sent: 100, Answered: -1})
+	}
+	tell(&early, event{"batch", Batch{Claims: sent}})
+	l.addClaim(0, Claim{N: 1, Sent: 100, Answered: 107})
+	l.addSection(0, Section{Claim: "1", Wanted: 100, Granted: 100, Released: 100})
+	l.addSample(0, Sample{T: 105, Orders: 1})
 	l.finish(result)
-	replay, _, stopLate := l.listen()
-	defer stopLate()
-	claims := []Claim{{N: 0, Answered: -1}, {N: 1, Answered: 7}}
-	for _, c := range []struct{ got, want []event }{
-		{[]event{<-next, <-next, <-next}, []event{{"batch", sent}, {"batch", answered}, {"side", result}}},
-		{replay, []event{{"state", Progress{State: Running}},
-			{"batch", Batch{Replay: true, Claims: claims, Sections: sections, Samples: samples}}, {"side", result}}},
-	} {
-		if diff := cmp.Diff(c.want, c.got, cmp.AllowUnexported(event{})); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-func TestSlowListenerIsCutOffAndOthersAreNot(t *testing.T) {
-	t.Parallel()
-	l := newLive(Race{State: Running, Sides: make([]Side, 1)})
-	_, slow, stopSlow := l.listen()
-	defer stopSlow()
-	for i := range listenerBuffer + 10 {
-		_, next, stop := l.listen()
-		l.add(Batch{Samples: []Sample{{T: int64(i)}}})
-		if e := <-next; e.name != "batch" {
-			t.Fatalf("event %+v", e)
-		}
-		stop()
-	}
-	n := 0
-	for range slow {
-		n++
-	}
-	if n != listenerBuffer {
-		t.Errorf("the slow listener was sent %d events, want %d and the end", n, listenerBuffer)
-	}
+	answered := Claim{N: 1, Answered: 7}
+	tell(&early, event{"batch", Batch{Claims: []Claim{answered}, Sections: sections, Samples: samples}},
+		event{"side", result})
+	tell(&late, state, event{"batch", Batch{
+		Replay: true, Claims: append(sent, answered), Sections: sections, Samples: samples,
+	}}, event{"side", result})
+	l.end(nil)
+	tell(&early, event{"state", Progress{State: Ended}}, event{"end", Progress{State: Ended}})
 }

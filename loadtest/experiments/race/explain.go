@@ -87,8 +87,10 @@ func (f facts) look() function {
 	return checkThenAct
 }
 
-// struckWithoutHarm reports whether a fault struck, and broke no promise.
-func (f facts) struckWithoutHarm() bool { return f.struck && f.intact() }
+// LockedByUser reports whether claims of different users hold different locks.
+func (f facts) LockedByUser() bool {
+	return f.settings.Lock != "none" && f.settings.LockScope == "user"
+}
 
 // intact reports whether no promise is broken.
 func (f facts) intact() bool { return f.Duplicates+f.Oversold+f.Missing+f.Undersold == 0 }

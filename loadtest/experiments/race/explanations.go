@@ -33,15 +33,9 @@ const (
 // explanations are in order of importance. A broken promise comes first.
 var explanations = []explanation{
 	{
-		holds:  func(f facts) bool { return f.struckWithoutHarm() && f.Overlaps > 0 },
-		en:     "Under the fault the lock no longer excluded: {{.Overlaps}} times a claim entered beside another of the same key. The guards and the holder's own deadline kept the orders right.",
-		zh:     "故障使锁不再互斥：有 {{.Overlaps}} 次，一个请求进入时同一把锁的另一个请求还在里面。订单仍然正确，靠的是数据库保护和持有者自己的期限。",
-		source: lockFunction,
-	},
-	{
-		holds:  func(f facts) bool { return f.struckWithoutHarm() },
-		en:     "The fault struck while a claim was in its section, and no other entered beside it.",
-		zh:     "故障发生时有请求在临界区内，没有别的请求与它同时进入。",
+		holds:  func(f facts) bool { return f.struck && f.intact() },
+		en:     "{{with .Overlaps}}Under the fault the lock no longer excluded: {{.}} times a claim entered beside another of the same key. The guards and the holder's own deadline kept the orders right.{{else}}The fault struck while a claim was in its section, and no other entered beside it.{{end}}",
+		zh:     "{{with .Overlaps}}故障使锁不再互斥：有 {{.}} 次，一个请求进入时同一把锁的另一个请求还在里面。订单仍然正确，靠的是数据库保护和持有者自己的期限。{{else}}故障发生时有请求在临界区内，没有别的请求与它同时进入。{{end}}",
 		source: lockFunction,
 	},
 	{
@@ -65,29 +59,20 @@ var explanations = []explanation{
 		source: facts.look,
 	},
 	{ // a lock that did not exclude
-		holds:  func(f facts) bool { return f.Duplicates > 0 && f.Overlaps > 0 },
-		en:     `The lock was granted to two holders at once: {{.Overlaps}} sections of one key overlapped, and {{.Duplicates}} orders are {{template "beyond" .}}.`,
-		zh:     `锁同时给了两个持有者：同一把锁的临界区重叠 {{.Overlaps}} 次，多出 {{.Duplicates}} 个{{template "beyond" .}}订单。`,
-		source: lockFunction,
-	},
-	{
-		holds:  func(f facts) bool { return f.Duplicates > 0 },
-		en:     `{{.Duplicates}} orders are {{template "beyond" .}}, although no sections of one key overlapped.`,
-		zh:     `虽然同一把锁的临界区没有重叠，仍有 {{.Duplicates}} 个{{template "beyond" .}}订单。`,
-		source: facts.look,
-	},
-	{
-		holds: func(f facts) bool {
-			return f.Oversold > 0 && f.settings.Lock != "none" && f.settings.LockScope == "user"
+		holds: func(f facts) bool { return f.Duplicates > 0 },
+		en:    `{{with .Overlaps}}The lock was granted to two holders at once: {{.}} sections of one key overlapped, and {{else}}No sections of one key overlapped, and yet {{end}}{{.Duplicates}} orders are {{template "beyond" .}}.`,
+		zh:    `{{with .Overlaps}}锁同时给了两个持有者：同一把锁的临界区重叠 {{.}} 次，{{else}}同一把锁的临界区没有重叠，却仍然{{end}}多出 {{.Duplicates}} 个{{template "beyond" .}}订单。`,
+		source: func(f facts) function {
+			if f.Overlaps > 0 {
+				return lockFunction(f)
+			}
+			return f.look()
 		},
-		en:     "A lock per user does not guard the stock: claims of different users hold different locks, so {{.OverlapsAcross}} times one entered while another was inside; those that read the stock before another had taken its unit sold {{.Oversold}} too many.",
-		zh:     "按用户加锁保护不了库存：不同用户持有不同的锁，有 {{.OverlapsAcross}} 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 {{.Oversold}} 张。",
-		source: always(decrementUnguarded),
 	},
 	{
 		holds:  func(f facts) bool { return f.Oversold > 0 },
-		en:     "Check, then act: {{.OverlapsAcross}} times a claim entered while another was inside; those that read the stock before another had taken its unit sold {{.Oversold}} too many.",
-		zh:     "先检查、后行动：有 {{.OverlapsAcross}} 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 {{.Oversold}} 张。",
+		en:     "{{if .LockedByUser}}A lock per user does not guard the stock: claims of different users hold different locks, so {{else}}Check, then act: {{end}}{{.OverlapsAcross}} times a claim entered while another was inside; those that read the stock before another had taken its unit sold {{.Oversold}} too many.",
+		zh:     "{{if .LockedByUser}}按用户加锁保护不了库存，不同用户持有不同的锁：{{else}}先检查、后行动：{{end}}有 {{.OverlapsAcross}} 次一个请求进入时另一个还在里面；在别人扣减之前读到库存的，一共超卖了 {{.Oversold}} 张。",
 		source: always(decrementUnguarded),
 	},
 	{
@@ -110,17 +95,11 @@ var explanations = []explanation{
 		source: lockFunction,
 	},
 	{
-		holds:  func(f facts) bool { return !f.stockGuarded() && f.excluded() && f.settings.LockScope == "coupon" },
-		en:     "The lock let one claim of the coupon in at a time, so each read the stock that the one before had left: {{.Orders}} sold and {{.Codes.sold_out}} refused as sold out, without a condition in the UPDATE, and one after the other.",
-		zh:     "锁每次只放该优惠券的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 {{.Orders}} 张，{{.Codes.sold_out}} 个被告知售罄；UPDATE 没有条件，代价是逐个排队。",
-		source: lockFunction,
-	},
-	{
 		holds: func(f facts) bool {
-			return !f.stockGuarded() && f.settings.excludes() && f.settings.LockScope == "segment" && f.Overlaps == 0
+			return !f.stockGuarded() && f.settings.excludes() && f.settings.LockScope != "user" && f.Overlaps == 0
 		},
-		en:     "The lock let one claim of each segment in at a time, and {{.OverlapsAcross}} times one entered while claims of other segments were inside: {{.Orders}} sold and {{.Codes.sold_out}} refused as sold out, without a condition in the UPDATE, and not one after the other.",
-		zh:     "锁在每个分段里每次只放一个请求进入，有 {{.OverlapsAcross}} 次进入时其他分段的请求还在里面：卖出 {{.Orders}} 张，{{.Codes.sold_out}} 个被告知售罄；UPDATE 没有条件，也不必逐个排队。",
+		en:     "The lock let one claim of {{if .OverlapsAcross}}each segment{{else}}the coupon{{end}} in at a time, so each read the stock that the one before had left: {{.Orders}} sold and {{.Codes.sold_out}} refused as sold out, without a condition in the UPDATE, {{with .OverlapsAcross}}and {{.}} times one entered while claims of other segments were inside{{else}}and one after the other{{end}}.",
+		zh:     "锁每次只放{{if .OverlapsAcross}}每个分段{{else}}该优惠券{{end}}的一个请求进入，每个请求读到的都是前一个留下的库存：卖出 {{.Orders}} 张，{{.Codes.sold_out}} 个被告知售罄；UPDATE 没有条件，{{with .OverlapsAcross}}有 {{.}} 次进入时其他分段的请求还在里面{{else}}代价是逐个排队{{end}}。",
 		source: lockFunction,
 	},
 	{
@@ -132,26 +111,14 @@ var explanations = []explanation{
 		zh:     "什么都没有出错，但也没有任何东西防止出错：同一把锁的临界区重叠了 {{.Overlaps}} 次，这次没有造成损害。请再来一次，或发出更多请求。",
 		source: always(claimFunction),
 	},
-	{ // what the sides differ in
-		holds: func(f facts) bool {
-			return f.commitDiffers && f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock
-		},
-		en:     "Each unit was sold once, by {{.How.EN}}: {{.Orders}} sold, {{.Codes.sold_out}} refused as sold out, {{.Took.Milliseconds}} ms from the first claim to the last reply.",
-		zh:     "每张券只卖出一次，靠的是{{.How.ZH}}：卖出 {{.Orders}} 张，{{.Codes.sold_out}} 个被告知售罄，从第一个请求到最后一个应答用了 {{.Took.Milliseconds}} 毫秒。",
-		source: decrementFunction,
-	},
+	soldOnce(func(f facts) bool { return f.commitDiffers }), // what the sides differ in
 	{
 		holds:  func(f facts) bool { return f.Overlaps > 0 && f.Workload.ClaimsPerUser > 1 },
 		en:     "Claims of one user were inside at once {{.Overlaps}} times, and the unique key refused every order that there was already: {{.Codes.already_claimed}} claims were told of it, {{.Orders}} sold, none twice.",
 		zh:     "同一用户的请求有 {{.Overlaps}} 次同时在临界区内，已有的订单再次插入时一律被唯一索引拒绝：{{.Codes.already_claimed}} 个请求得知已有订单，共卖出 {{.Orders}} 张，无一重复。",
 		source: uniqueKeyFunction,
 	},
-	{
-		holds:  func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock },
-		en:     "Each unit was sold once, by {{.How.EN}}: {{.Orders}} sold, {{.Codes.sold_out}} refused as sold out.{{with .Codes.claim_in_progress}} The lock kept {{.}} claims of users with another claim inside away from the database.{{end}}",
-		zh:     "每张券只卖出一次，靠的是{{.How.ZH}}：卖出 {{.Orders}} 张，{{.Codes.sold_out}} 个被告知售罄。{{with .Codes.claim_in_progress}}锁另外挡下了 {{.}} 个同一用户的并发请求。{{end}}",
-		source: decrementFunction,
-	},
+	soldOnce(func(facts) bool { return true }),
 	{
 		holds:  func(f facts) bool { return f.excluded() && f.Workload.ClaimsPerUser > 1 },
 		en:     "The lock kept {{.Codes.claim_in_progress}} claims of users with another claim inside away from the database, and {{.Codes.already_claimed}} found the order of an earlier one; the unique key had nothing to refuse.",
@@ -164,6 +131,16 @@ var explanations = []explanation{
 		zh:     "每个请求来自不同的用户，库存也足够：卖出 {{.Orders}} 张。这样的竞争不需要保护。",
 		source: always(claimFunction),
 	},
+}
+
+// soldOnce explains that all was sold, by the strategy, if a further condition is met.
+func soldOnce(holds func(facts) bool) explanation {
+	return explanation{
+		holds:  func(f facts) bool { return f.Codes["sold_out"] > 0 && f.Orders == f.InitialStock && holds(f) },
+		en:     "Each unit was sold once, by {{.How.EN}}: {{.Orders}} sold, {{.Codes.sold_out}} refused as sold out, {{.Took.Milliseconds}} ms from the first claim to the last reply.{{with .Codes.claim_in_progress}} The lock kept {{.}} claims of users with another claim inside away from the database.{{end}}",
+		zh:     "每张券只卖出一次，靠的是{{.How.ZH}}：卖出 {{.Orders}} 张，{{.Codes.sold_out}} 个被告知售罄，从第一个请求到最后一个应答用了 {{.Took.Milliseconds}} 毫秒。{{with .Codes.claim_in_progress}}锁另外挡下了 {{.}} 个同一用户的并发请求。{{end}}",
+		source: decrementFunction,
+	}
 }
 
 // strategies say how each takes the stock.

@@ -74,12 +74,12 @@ func (s *striker) of(instance int) fault.Fault {
 }
 
 // wait waits until the fault is healed, and returns it, or nil if none has struck.
-func (s *striker) wait(since func(int64) int64) (*Struck, error) {
+func (s *striker) wait(barrier time.Time) (*Struck, error) {
 	s.ended.Wait()
 	if s.instance == "" || s.err != nil || s.fault == lostReply && s.lost == 0 {
 		return nil, s.err
 	}
-	return &Struck{s.instance, since(s.from.UnixMicro()), since(s.to.UnixMicro())}, nil
+	return &Struck{s.instance, s.from.Sub(barrier).Microseconds(), s.to.Sub(barrier).Microseconds()}, nil
 }
 
 // proxyRedis starts a proxy to Redis for each instance, and returns the setting that

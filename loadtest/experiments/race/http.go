@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -17,7 +18,7 @@ func (s *session) handler(addr net.Addr) http.Handler {
 	mux.HandleFunc("GET /{$}",
 		func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, page.Files, "index.html") })
 	mux.Handle("GET /page/", http.StripPrefix("/page/", http.FileServerFS(page.Files)))
-	mux.HandleFunc("GET /race.html", func(w http.ResponseWriter, _ *http.Request) { writeSaved(w, "race", nil) })
+	mux.HandleFunc("GET /race.html", getWholePage)
 	mux.HandleFunc("GET /options",
 		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.options()) })
 	mux.HandleFunc("GET /races",
@@ -28,7 +29,6 @@ func (s *session) handler(addr net.Addr) http.Handler {
 		writeJSON(w, http.StatusOK, l.snapshot())
 	}))
 	mux.HandleFunc("GET /races/{id}/events", s.with(getEvents))
-	mux.HandleFunc("GET /races/{id}/race.html", s.with(getSavedPage))
 	return protect(mux, addr)
 }
 
@@ -53,6 +53,17 @@ func protect(next http.Handler, addr net.Addr) http.Handler {
 		}
 		sameOrigin.ServeHTTP(w, r)
 	})
+}
+
+// getWholePage sends the page as one file, in which the page puts a race to be kept.
+func getWholePage(w http.ResponseWriter, _ *http.Request) {
+	document, err := page.Whole()
+	if err != nil {
+		writeProblem(w, http.StatusInternalServerError, "page_failed", err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, document)
 }
 
 // postRace starts a race.

@@ -139,7 +139,7 @@ func TestPageIsServedAndNothingElseIs(t *testing.T) {
 		"GET /": "text/html", "GET /page/main.js": "text/javascript", "GET /page/style.css": "text/css",
 		"GET /race.html":    "text/html",
 		"GET /page/page.go": "text/plain", "GET /nothing": "text/plain",
-		"GET /races/7": problem, "GET /races/7/events": problem, "GET /races/7/race.html": problem,
+		"GET /races/7": problem, "GET /races/7/events": problem,
 		"POST /defects/-1": problem, "POST /defects/1000": problem, "POST /defects/x": problem,
 	} {
 		method, path, _ := strings.Cut(request, " ")

@@ -18,8 +18,7 @@ import (
 func (s *session) judge(ctx context.Context, race Race, i int, v *service, struck *Struck) (r Result, err error) {
 	side, w := race.Sides[i], race.Workload
 	side.Struck, r.Struck = struck, struck
-	r.Side = i
-	r.Coupon = v.coupon
+	r.Side, r.Barrier, r.Coupon = i, side.Barrier, v.coupon
 	counts, err := count(ctx, side, w, v)
 	if err != nil {
 		return r, err

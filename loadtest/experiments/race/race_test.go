@@ -161,22 +161,6 @@ func TestOneRaceAtATime(t *testing.T) {
 	}
 }
 
-func TestSavedPageHoldsTheRace(t *testing.T) {
-	t.Parallel()
-	c := serveWithoutServers(t)
-	c.session.races = []*live{newLive(Race{Version: Version, ID: "7", State: Ended, Error: "</script>"})}
-	resp, text := c.send(http.MethodGet, "/races/7/race.html", nil)
-	if !strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment") {
-		t.Fatalf("%v", resp.Header)
-	}
-	_, saved, _ := strings.Cut(text, `<script type="application/json" id="saved">`)
-	saved, _, _ = strings.Cut(saved, "</script>")
-	var r Race
-	if err := json.Unmarshal([]byte(saved), &r); err != nil || r.ID != "7" || r.Error != "</script>" {
-		t.Errorf("the page holds %.200s: %v", saved, err)
-	}
-}
-
 func TestOverlapsAreOfOneKeyOnly(t *testing.T) {
 	t.Parallel()
 	sections := []Section{

@@ -50,16 +50,15 @@ func (s *session) startAll(ctx context.Context, r Race) (services []*service, er
 func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error {
 	l.enter(Running, fmt.Sprintf("claims_%d", i))
 	b := burst{v.Address(), v.coupon, s.stack.Signer(), l.snapshot().Workload}
-	r := &recorder{live: l, side: i, striker: v.striker}
-	if err := r.record(ctx, v, b); err != nil {
-		return err
-	}
-	l.enter(Running, fmt.Sprintf("audit_%d", i))
-	result, err := s.judge(ctx, l.snapshot(), i, v, r.struck)
+	struck, err := record(ctx, l, i, v, b)
 	if err != nil {
 		return err
 	}
-	result.Barrier = r.barrier
+	l.enter(Running, fmt.Sprintf("audit_%d", i))
+	result, err := s.judge(ctx, l.snapshot(), i, v, struck)
+	if err != nil {
+		return err
+	}
 	l.finish(result)
 	return nil
 }

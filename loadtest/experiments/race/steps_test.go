@@ -18,6 +18,11 @@ func TestStepsAreDrawnWithoutSlopes(t *testing.T) {
 	if !slices.Equal(overlaps, want) {
 		t.Errorf("overlaps %v, want %v", overlaps, want)
 	}
+	kept := evaluate[string](p, `import("/page/files.js").then(({ pageWith, raceIn }) => raceIn(pageWith(
+		'<script type="application/json" id="saved">null</script>', { version: 2, workload: {}, sides: [{}], error: "</script>" })).error)`)
+	if kept != "</script>" { // a value ends no script
+		t.Errorf("the saved page holds %q", kept)
+	}
 	type point struct{ X, Y float64 }
 	outline := evaluate[[]point](p, `import("/page/steps_band.js").then(({ StepsBand }) => {
 		const points = [], add = (X, Y) => points.push({ X, Y });

@@ -1,17 +1,12 @@
-// Package page holds the files of the race's page, and writes the page with a
-// race in it as one file.
+// Package page holds the files of the race's page, and makes one file of them.
 package page
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -27,33 +22,12 @@ var Files embed.FS
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// WriteFile writes the page with a race, or with null, as one file that needs
-// no other. Its own policy allows only the scripts and styles in it.
-func WriteFile(w io.Writer, race []byte) error {
-	var escaped bytes.Buffer
-	json.HTMLEscape(&escaped, race)
-	document, err := Inline(Files, "index.html")
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, strings.Replace(document, savedNull, savedBegin+escaped.String()+savedEnd, 1))
-	return err
-}
-
-const (
-	savedBegin = `<script type="application/json" id="saved">`
-	savedEnd   = `</script>`
-	savedNull  = savedBegin + "null" + savedEnd
-)
-
-// Inline returns an HTML file of files with its style sheets, its scripts and
-// its one module in it. The module comes last, where the document is complete.
-func Inline(files fs.FS, name string) (string, error) {
-	document, err := fs.ReadFile(files, name)
-	if err != nil {
-		return "", fmt.Errorf("page: read %s: %w", name, err)
-	}
-	i := inliner{files: files, document: string(document)}
+// Whole returns the page with its style sheets, its scripts and its one module in it: one
+// file that needs no other, with a place for a race. The module comes last, where the
+// document is complete. The file's own policy allows only the scripts and styles in it.
+func Whole() (string, error) {
+	var i inliner
+	i.document = i.read("index.html")
 	i.replaceAll(`<link rel="stylesheet" href="/page/`, `">`, i.addStyle)
 	i.replaceAll(`<script defer src="/page/`, `"></script>`, i.addScript)
 	i.replaceAll(`<script type="module" src="/page/`, `"></script>`, i.addModule)
@@ -64,7 +38,6 @@ func Inline(files fs.FS, name string) (string, error) {
 
 // An inliner replaces references in document by what they refer to.
 type inliner struct {
-	files           fs.FS
 	document        string
 	last            []string // scripts that go to the end of the document
 	styles, scripts []string // hashes for the policy
@@ -97,7 +70,7 @@ func (i *inliner) addScript(file string) string {
 }
 
 func (i *inliner) addModule(path string) string {
-	text, err := bundle(i.files, path)
+	text, err := bundle(path)
 	i.err = errors.Join(i.err, err)
 	i.addLast(text)
 	return ""
@@ -109,7 +82,7 @@ func (i *inliner) addLast(text string) {
 }
 
 func (i *inliner) read(path string) string {
-	text, err := fs.ReadFile(i.files, path)
+	text, err := Files.ReadFile(path)
 	i.err = errors.Join(i.err, err)
 	return string(text)
 }
@@ -126,11 +99,11 @@ func hash(text string) string {
 }
 
 // bundle returns a module and all that it imports as one script.
-func bundle(files fs.FS, entry string) (string, error) {
+func bundle(entry string) (string, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatIIFE, Target: api.ES2022,
 		MinifyWhitespace: true, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone,
-		Plugins: []api.Plugin{{Name: "embedded", Setup: func(build api.PluginBuild) { load(build, files) }}},
+		Plugins: []api.Plugin{{Name: "embedded", Setup: load}},
 	})
 	if len(result.Errors) > 0 {
 		return "", fmt.Errorf("page: bundle %s: %s", entry, result.Errors[0].Text)
@@ -140,13 +113,13 @@ func bundle(files fs.FS, entry string) (string, error) {
 }
 
 // load resolves modules to files. All files are in one directory.
-func load(build api.PluginBuild, files fs.FS) {
+func load(build api.PluginBuild) {
 	build.OnResolve(api.OnResolveOptions{Filter: `.*`}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
 		return api.OnResolveResult{Path: strings.TrimPrefix(args.Path, "./"), Namespace: "embedded"}, nil
 	})
 	build.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "embedded"},
 		func(args api.OnLoadArgs) (api.OnLoadResult, error) {
-			text, err := fs.ReadFile(files, args.Path)
+			text, err := Files.ReadFile(args.Path)
 			contents := string(text)
 			return api.OnLoadResult{Contents: &contents, Loader: api.LoaderJS}, err
 		})
