@@ -108,12 +108,11 @@ func records(results []Result) (rows []Row) {
 }
 
 func page(s *shop.Shop, e rig.Environment, results []Result) report.Report {
-	all := verdicts(results)
+	all := report.Section{Title: "All workloads", Verdicts: verdicts(results), Table: Table(results)}
 	p := report.Report{
-		Title: "Judged: " + s.Title(), Pass: verdict.AllPass(all), Environment: e,
+		Title: "Judged: " + s.Title(), Pass: report.Pass(all), Environment: e, Sections: []report.Section{all},
 		Summary: fmt.Sprintf("%d workloads, sent to %s. Nothing oversold, nobody with more orders than he may have, "+
 			"and every order there that a client was told of? Where it is known to break, it has to.", len(results), s.URL),
-		Sections: []report.Section{{Title: "All workloads", Verdicts: all, Table: Table(results)}},
 	}
 	for i, r := range results {
 		p.Sections = append(p.Sections, r.section(directory(i)))

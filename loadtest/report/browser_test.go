@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.Chromium) }
 // everyPart is a report with each kind of chart, verdict, table and file.
 func everyPart() Report {
 	return Report{
-		Title: "Every part", Summary: "A summary of what was measured.", Pass: true,
+		Title: "Every <part> & more", Summary: "A summary of what was measured.", Pass: true,
 		Environment: rig.Environment{
 			Commit: "0123456789abcdef0123456789abcdef01234567", Time: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC),
 			Machine:  rig.Machine{CPU: "a CPU", Cores: 2, Mem: "8 GB"},
@@ -84,6 +84,9 @@ func checkReport(t *testing.T, b *browser.Browser, root, name string, look brows
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
+	if title := run[string](t, p, `document.title`); title != everyPart().Title {
+		t.Errorf("the title is %q", title)
+	}
 	checkAccessible(t, p, "closed")
 	run[any](t, p, `document.querySelectorAll("details").forEach(d => d.open = true)`)
 	checkAccessible(t, p, "with the numbers")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"unicode/utf8"
 )
 
 func escape(s string) string { return template.HTMLEscapeString(s) }
@@ -45,8 +46,10 @@ const (
 )
 
 func (b Bars) svg() (template.HTML, Table) {
-	c := &canvas{height: 4}
-	left := b.left()
+	c, left := &canvas{height: 4}, 0.0
+	for _, bar := range b.Bars {
+		left = beside(left, bar.Name, labelLimit)
+	}
 	x := scale{from: left, to: width - 80}
 	for _, bar := range b.Bars {
 		x.high = max(x.high, bar.High, bar.Value)
@@ -73,12 +76,10 @@ func (b Bars) svg() (template.HTML, Table) {
 	return c.drawing(b.Caption), table
 }
 
-// left returns where the bars begin: beside the longest name.
-func (b Bars) left() (x float64) {
-	for _, bar := range b.Bars {
-		x = max(x, 18+textWidth(bar.Name))
-	}
-	return min(x, labelLimit)
+// beside returns where what has one of several names begins, beside this and the others,
+// which end before x.
+func beside(x float64, name string, limit float64) float64 {
+	return min(limit, max(x, 18+7*float64(utf8.RuneCountInString(name))))
 }
 
 // Curves draws up to four series over a common axis.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // width is the width of a drawing's coordinates. The page scales drawings.
@@ -13,9 +12,6 @@ const width = 1100.0
 
 // phone is the width of a drawing for a screen that is too narrow for the texts of the other.
 const phone = 350.0
-
-// textWidth returns about how wide a text is.
-func textWidth(s string) float64 { return 7 * float64(utf8.RuneCountInString(s)) }
 
 // A scale maps values to coordinates.
 type scale struct {

@@ -60,13 +60,13 @@ const columnGap = 2
 // wrapped between words. If their longest words do not fit either, the details are left
 // out, and then words are broken.
 func (t Table) Write(w io.Writer, width int) {
-	widths := t.widths(width)
-	if total(widths) > width {
+	widths, words := t.widths()
+	if total(words) > width {
 		t = t.withoutDetails()
-		widths = t.widths(width)
+		widths, words = t.widths()
 	}
-	for ; total(widths) > width && slices.Max(widths) > 1; widths = narrowed(widths) {
-	}
+	shrink(widths, words, width)
+	shrink(widths, slices.Repeat([]int{1}, len(widths)), width)
 	total := total(widths)
 	t.writeRow(w, widths, t.Header)
 	rule := strings.Repeat("-", total)
@@ -102,44 +102,47 @@ func (t Table) withoutDetails() Table {
 	return short
 }
 
-// narrowed returns widths with the widest less by one.
-func narrowed(widths []int) []int {
-	widths[slices.Index(widths, slices.Max(widths))]--
-	return widths
+func total(widths []int) (n int) {
+	for _, width := range widths {
+		n += width + columnGap
+	}
+	return n - columnGap
 }
 
-func total(widths []int) int { return sum(widths) + columnGap*(len(widths)-1) }
-
-// widths returns the width of each column: as its longest cell, or less, where the
-// widest columns give way first, but none less than its longest word.
-func (t Table) widths(width int) []int {
-	widths, words := make([]int, len(t.Header)), make([]int, len(t.Header))
-	for _, cells := range append([][]string{t.Header}, t.Rows...) {
-		if len(cells) < len(t.Header) {
+// widths returns the widths of the longest cell and of the longest word of each column.
+func (t Table) widths() (cells, words []int) {
+	cells, words = make([]int, len(t.Header)), make([]int, len(t.Header))
+	for _, row := range append([][]string{t.Header}, t.Rows...) {
+		if len(row) < len(t.Header) {
 			continue
 		}
-		for i, cell := range cells {
+		for i, cell := range row {
 			for line := range strings.SplitSeq(cell, "\n") {
-				widths[i] = max(widths[i], utf8.RuneCountInString(line))
+				cells[i] = max(cells[i], utf8.RuneCountInString(line))
 			}
 			for word := range strings.FieldsSeq(cell) {
 				words[i] = max(words[i], utf8.RuneCountInString(word))
 			}
 		}
 	}
-	for total := total(widths); total > width; total-- {
+	return cells, words
+}
+
+// shrink makes the widest columns narrower, but none narrower than its least width, until
+// all fit.
+func shrink(widths, least []int, width int) {
+	for n := total(widths); n > width; n-- {
 		widest := -1
 		for i := range widths {
-			if widths[i] > words[i] && (widest < 0 || widths[i] > widths[widest]) {
+			if widths[i] > least[i] && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
 		if widest < 0 {
-			break
+			return
 		}
 		widths[widest]--
 	}
-	return widths
 }
 
 // writeRow writes the lines of one row. Numbers are aligned to the right.
@@ -205,11 +208,4 @@ func wordsOf(line string, width int) iter.Seq[string] {
 			}
 		}
 	}
-}
-
-func sum(numbers []int) (total int) {
-	for _, n := range numbers {
-		total += n
-	}
-	return total
 }

@@ -134,8 +134,10 @@ func (l Lanes) caption() string { return l.Caption }
 const laneLimit = 190.0
 
 func (l Lanes) svg() (template.HTML, Table) {
-	c := &canvas{height: 24}
-	x := scale{from: l.left(), to: width - 10}
+	c, x := &canvas{height: 24}, scale{to: width - 10}
+	for _, row := range l.Rows {
+		x.from = beside(x.from, row.Name, laneLimit)
+	}
 	c.kinds(l.Rows, x.from)
 	table := Table{Header: []string{"", "what", "from, " + l.Unit, "to, " + l.Unit}}
 	for _, row := range l.Rows {
@@ -154,14 +156,6 @@ func (l Lanes) svg() (template.HTML, Table) {
 	}
 	c.xAxis(x, "24", l.Unit)
 	return c.drawing(l.Caption), table
-}
-
-// left returns where the lanes begin: beside the longest name.
-func (l Lanes) left() (x float64) {
-	for _, row := range l.Rows {
-		x = max(x, 18+textWidth(row.Name))
-	}
-	return min(x, laneLimit)
 }
 
 // kinds explains the colours of the spans in rows, from x on.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
@@ -20,13 +21,13 @@ import (
 
 // Run runs all experiments with k6, prints a table and writes
 // out/demo/proof.json.
-func Run(ctx context.Context) error { return prove(ctx, "demo", rig.K6, experiments) }
+func Run(ctx context.Context) error { return prove(ctx, "demo", rig.K6, Experiments) }
 
 // RunJMeter runs the one-user and many-users experiments with JMeter and writes
 // out/jmeter/proof.json.
 func RunJMeter(ctx context.Context) error {
 	var some []Experiment
-	for _, e := range experiments {
+	for _, e := range Experiments {
 		if e.Script == rig.OneUser.Script && !e.LateReleases || e.Script == rig.ManyUsers.Script {
 			some = append(some, e)
 		}
@@ -57,21 +58,19 @@ func prove(ctx context.Context, name string, generate rig.Generator, experiments
 	})
 }
 
-// conclude writes the proof and the report to out/name.
+// conclude writes the proof and the page to out/name.
 func conclude(ctx context.Context, s *rig.Stack, name string, results []*Result) error {
-	p, err := newProof(ctx, s, results)
+	e, err := s.Environment(ctx)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join("out", name, "proof.json")
-	if err := rig.WriteJSON(file, p); err != nil {
-		return err
+	page := pageOf(name, e, results)
+	p := Proof{Environment: e, Pass: page.Pass}
+	for _, r := range results {
+		p.Runs = append(p.Runs, r.record())
 	}
-	fmt.Printf("\n%s: pass %v\n", file, p.Pass)
-	if err := writeReport(name, p.Environment, results); err != nil {
-		return err
-	}
-	return rig.Proven(p.Pass)
+	err = rig.WriteJSON(filepath.Join("out", name, "proof.json"), p)
+	return errors.Join(err, report.Write(name, page), rig.Proven(p.Pass))
 }
 
 func (r *Result) String() string {

@@ -13,7 +13,7 @@ import (
 func TestDemoJudgesWhatK6Sends(t *testing.T) {
 	labtest.NeedInterop(t)
 	t.Chdir(filepath.Join("..", "..", ".."))
-	rows := slices.DeleteFunc(slices.Clone(experiments), func(e Experiment) bool {
+	rows := slices.DeleteFunc(slices.Clone(Experiments), func(e Experiment) bool {
 		unguarded, shipped := slices.Equal(e.GuardsOff, []string{"stock", "unique"}),
 			e.Commit == "grouped" && e.Segments == 0
 		return !unguarded && !shipped

@@ -13,13 +13,13 @@ import (
 func TestProofPageShowsEveryExperiment(t *testing.T) {
 	t.Parallel()
 	var run Proof
-	if err := json.Unmarshal(file(t, "runs/demo.json"), &run); err != nil || len(run.Runs) != len(experiments) {
-		t.Fatalf("docs/runs/demo.json: %v, %d rows, want %d", err, len(run.Runs), len(experiments))
+	if err := json.Unmarshal(file(t, "runs/demo.json"), &run); err != nil || len(run.Runs) != len(Experiments) {
+		t.Fatalf("docs/runs/demo.json: %v, %d rows, want %d", err, len(run.Runs), len(Experiments))
 	}
 	_, table, _ := strings.Cut(string(file(t, "proof.md")), "```text\n")
 	table, _, _ = strings.Cut(table, "```")
 	table = regexp.MustCompile(`(\S) {2,}`).ReplaceAllString(table, "$1 ")
-	for i, e := range experiments {
+	for i, e := range Experiments {
 		r := run.Runs[i]
 		begin := fmt.Sprintf("\n%d %s %s %s %d %d ", i+1, e.Title(), e.lockTitle(), e.guardsOffTitle(),
 			r.Accepted, r.Orders)

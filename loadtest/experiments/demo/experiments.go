@@ -52,12 +52,9 @@ func (e Experiment) Expect() string {
 
 func (e Experiment) breaks(p Promise) bool { return slices.Contains(e.Breaks, p) }
 
-// Experiments returns the rows of the demo.
-func Experiments() []Experiment { return slices.Clone(experiments) }
-
-// The local mutex breaks only if the first claims of both instances overlap
-// within one transaction, so that experiment has many coupons.
-var experiments = []Experiment{
+// Experiments are the rows of the demo. The local mutex breaks only if the first claims of
+// both instances overlap within one transaction, so that experiment has many coupons.
+var Experiments = []Experiment{
 	{Workload: rig.OneUser.Times(5), Lock: "none", Scope: "user", Commit: "each", GuardsOff: []string{"unique"},
 		Breaks: []Promise{OneEach},
 		Lesson: "Every claim that counts the user's orders before the first commit finds none and inserts one."},

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 
 	"example.com/flashsale/loadtest/rig"
@@ -36,15 +35,6 @@ type Record struct {
 	Contenders  int             `json:"contenders"` // in flight with the claim that got the last order of a round
 	Verdict     verdict.Verdict `json:"verdict"`
 	Pass        bool            `json:"pass"`
-}
-
-func newProof(ctx context.Context, s *rig.Stack, results []*Result) (Proof, error) {
-	e, err := s.Environment(ctx)
-	p := Proof{Environment: e, Pass: verdict.AllPass(verdicts(results))}
-	for _, r := range results {
-		p.Runs = append(p.Runs, r.record())
-	}
-	return p, err
 }
 
 func (r *Result) record() Record {

@@ -9,20 +9,21 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// writeReport writes out/name/report.html: the time line of every experiment,
-// its promises, and what it teaches.
-func writeReport(name string, e rig.Environment, results []*Result) error {
-	all := verdicts(results)
-	page := report.Report{
-		Title: "The promises of the sale", Pass: verdict.AllPass(all), Environment: e,
+// pageOf returns the page of results: the time line of every experiment, its promises, and
+// what it teaches.
+func pageOf(name string, e rig.Environment, results []*Result) report.Report {
+	all := report.Section{Title: "All rows", Table: Table(results)}
+	var each []report.Section
+	for _, r := range results {
+		all.Judge(r.Verdict())
+		each = append(each, r.section(name))
+	}
+	return report.Report{
+		Title: "The promises of the sale", Pass: report.Pass(all), Environment: e,
+		Sections: append([]report.Section{all}, each...),
 		Summary: fmt.Sprintf("%d bursts of claims, each sent at one moment to two instances behind nginx, and checked in the database.",
 			len(results)),
-		Sections: []report.Section{{Title: "All rows", Verdicts: all, Table: Table(results)}},
 	}
-	for _, r := range results {
-		page.Sections = append(page.Sections, r.section(name))
-	}
-	return report.Write(name, page)
 }
 
 // section describes r, whose load generator wrote to a directory of out/name.

@@ -21,21 +21,18 @@ type Result struct {
 
 // damage describes how p is broken, or is empty if p held.
 func (r *Result) damage(p Promise) string {
-	switch {
-	case p == Stock && r.Oversold > 0:
-		return fmt.Sprintf("%d oversold", r.Oversold)
-	case p == Stock && r.Surplus > 0:
-		return fmt.Sprintf("%d surplus", r.Surplus)
-	case p == OneEach && r.Duplicates > 0:
-		return fmt.Sprintf("%d duplicates", r.Duplicates)
-	case p == AllSold && r.AckedMissing > 0:
-		return fmt.Sprintf("%d acked missing", r.AckedMissing)
-	case p == AllSold && r.Undersold > 0:
-		return fmt.Sprintf("%d undersold", r.Undersold)
-	case p == AllSold && r.Unsold > 0:
-		return fmt.Sprintf("%d unsold", r.Unsold)
-	case p == AllSold && r.Unbalanced > 0:
-		return fmt.Sprintf("%d unbalanced", r.Unbalanced)
+	for _, d := range []struct {
+		promise Promise
+		n       int
+		done    string
+	}{
+		{Stock, r.Oversold, "oversold"}, {Stock, r.Surplus, "surplus"}, {OneEach, r.Duplicates, "duplicates"},
+		{AllSold, r.AckedMissing, "acked missing"}, {AllSold, r.Undersold, "undersold"},
+		{AllSold, r.Unsold, "unsold"}, {AllSold, r.Unbalanced, "unbalanced"},
+	} {
+		if d.promise == p && d.n > 0 {
+			return fmt.Sprintf("%d %s", d.n, d.done)
+		}
 	}
 	return ""
 }
@@ -109,11 +106,4 @@ func (r *Result) loadFaults() (faults []string) {
 		}
 	}
 	return faults
-}
-
-func verdicts(results []*Result) (all []verdict.Verdict) {
-	for _, r := range results {
-		all = append(all, r.Verdict())
-	}
-	return all
 }

@@ -212,7 +212,7 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 func TestRunsOfAProofHaveUniqueNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, e := range experiments {
+	for _, e := range Experiments {
 		name := (&Result{Experiment: e}).name()
 		if seen[name] {
 			t.Errorf("two experiments are called %s", name)

@@ -139,19 +139,30 @@ func (p *tab) scene() scene {
 	return evaluate[scene](p, `({viewport: scene.viewport, sides: scene.sides})`)
 }
 
+const judged = `document.querySelectorAll(".light:not(.open)").length === 6 && !document.querySelector("#start").disabled`
+
 // The first press of Start on the opening page must show what the database has:
-// duplicates on the left, none on the right.
+// duplicates on the left, none on the right. A race ends within a second, so the page plays
+// it again by itself: slowly, with the figures of the moment that it shows.
 func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	t.Parallel()
 	c, b := start(t), startBrowser(t)
-	p := open(t, b, c.url+"/", desktop)
+	moving := desktop
+	moving.Motion = true
+	p := open(t, b, c.url+"/", moving)
 	p.wait(`document.querySelector("#preset").options.length > 1`)
 	p.screenshot("start-1440-light-en")
 	p.press("#start")
-	p.wait(judged)
+	p.wait(`scene.viewport.cursor > 0 && scene.viewport.cursor > scene.viewport.end / 4`)
+	p.press("#play") // stops it
 	var r Race
 	c.get("/races/"+c.latest().ID, &r)
 	checkOpening(t, r)
+	checkFigures(p, r)
+	p.screenshot("playing-1440-light-en")
+	p.press("#play")
+	p.wait(`scene.viewport.cursor === null && ` + judged)
+	checkIncident(p, r)
 	checkLights(p, r)
 	checkNumbers(p, r)
 	checkClaims(p, r)
@@ -160,6 +171,7 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	checkStory(p, r)
 	checkPlayback(p, r)
 	checkSavedRace(p, b, r)
+	checkReload(p, c, r)
 	checkLooks(t, b, c.url)
 }
 

@@ -14,8 +14,7 @@ import (
 
 // A race of 10,000 claims a side must stay fluid while it is zoomed and moved.
 // The test bounds the work of a drawing, which does not depend on how busy the
-// machine is: claims that share a row of pixels are one line. The times are
-// logged.
+// machine is: claims that share a row of pixels are one line.
 func TestTenThousandClaimsStayFluid(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -34,33 +33,25 @@ func TestTenThousandClaimsStayFluid(t *testing.T) {
 	}
 	p := open(t, b, "file://"+file, desktop)
 	p.wait(`scene.sides[1].claims.length === 10000`)
-	times := evaluate[struct{ Lines, Drawing, DrawingP95, Frame, FrameP95 float64 }](p, moveAround)
-	t.Logf("both timelines of 10,000 claims: drawn with %.0f rectangles in %.1f ms (p95 %.1f), a frame every %.1f ms (p95 %.1f)",
-		times.Lines, times.Drawing, times.DrawingP95, times.Frame, times.FrameP95)
-	if times.Lines > 4000 {
-		t.Errorf("a drawing of both timelines takes %.0f rectangles, want 4000 at most", times.Lines)
+	if lines := evaluate[float64](p, moveAround); lines > 4000 {
+		t.Errorf("a drawing of both timelines takes %.0f rectangles, want 4000 at most", lines)
 	}
 	p.press("#zoom-reset")
 	p.screenshot("large-1440-light-en")
 }
 
-// moveAround zooms and pans for 200 frames.
+// moveAround zooms and pans for 50 frames, and returns how many rectangles each takes.
 const moveAround = `(async () => {
-	const canvas = document.querySelector(".timeline canvas"), drawings = [], frames = [];
-	const fill = CanvasRenderingContext2D.prototype.fillRect;
-	let last = await new Promise(requestAnimationFrame), lines = 0;
+	const canvas = document.querySelector(".timeline canvas"), fill = CanvasRenderingContext2D.prototype.fillRect;
+	let lines = 0;
 	CanvasRenderingContext2D.prototype.fillRect = function (...box) { lines++; fill.apply(this, box); };
-	for (let i = 0; i < 200; i++) {
+	for (let i = 0; i < 50; i++) {
 		const key = i < 4 ? "+" : i % 40 === 39 ? "0" : i % 5 === 0 ? "+" : i % 2 ? "ArrowRight" : "ArrowLeft";
 		canvas.dispatchEvent(new KeyboardEvent("keydown", {key}));
-		const now = await new Promise(requestAnimationFrame);
+		await new Promise(requestAnimationFrame);
 		await new Promise(r => setTimeout(r));
-		frames.push(now - last);
-		drawings.push(scene.drawings.reduce((sum, d) => sum + d.milliseconds, 0));
-		last = now;
 	}
-	const at = (list, part) => list.sort((x, y) => x - y)[Math.floor(list.length * part)];
-	return {Lines: lines / 200, Drawing: at(drawings, 0.5), DrawingP95: at(drawings, 0.95), Frame: at(frames, 0.5), FrameP95: at(frames, 0.95)};
+	return lines / 50;
 })()`
 
 // largeRace returns a race of 10,000 claims of 2,000 users a side.

@@ -40,7 +40,7 @@ func (s *session) options() Options {
 // left side breaks a promise come first.
 func presets() []Request {
 	var breaking, others []Request
-	rows := demo.Experiments()
+	rows := demo.Experiments
 	for i, left := range rows {
 		for _, right := range rows[i+1:] {
 			switch {
