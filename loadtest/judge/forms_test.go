@@ -50,7 +50,6 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // The fields of a form are encoded, and a shop without a coupon is asked for none.
 func TestShopWithFormsIsSentThem(t *testing.T) {
 	labtest.NeedInterop(t)
-	t.Chdir("../..") // where bin/k6 is
 	own := new(formShop)
 	server := httptest.NewServer(own)
 	t.Cleanup(server.Close)

@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if how := os.Getenv("SERVED"); how != "" {
 		servedShop(how)
 	}
+	if err := os.Chdir(filepath.Join("..", "..")); err != nil { // a shop's commands are run at the root
+		panic(err)
+	}
 	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer)
 }
 
@@ -74,7 +77,7 @@ func buildAPI(t *testing.T) string {
 
 func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	nginx, err := lab.StartNginx(labtest.Lab(t), filepath.Join("..", "..", "deploy", "nginx"), upstreams...)
+	nginx, err := lab.StartNginx(labtest.Lab(t), filepath.Join("deploy", "nginx"), upstreams...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,7 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 // and more settings.
 func shopOf(t *testing.T, file, more string, variables ...string) *shop.Shop {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "shops", file))
+	text, err := os.ReadFile(filepath.Join(shops, file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,6 +167,7 @@ func TestServedShopIsGoneWhenTheJudgeIsKilled(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "url")
 	judge := exec.Command(program, "-test.run", "^"+t.Name()+"$")
+	judge.Dir = filepath.Join("loadtest", "judge")
 	judge.Env = append(os.Environ(), "KILLED="+file)
 	judge.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := judge.Start(); err != nil {

@@ -9,15 +9,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/shop"
 	"example.com/flashsale/loadtest/verdict"
 )
 
-var shops = filepath.Join("..", "..", "examples", "shops")
+var shops = filepath.Join("examples", "shops")
 
 // startShop starts a server that takes its port from PORT, and returns its address.
 func startShop(t *testing.T, program string, args []string, settings ...string) (address string) {
@@ -84,47 +84,37 @@ const (
 	mysqlDSN = "${MYSQL_DSN:-root@tcp(127.0.0.1:3306)/shop}"
 )
 
-// installNode is for the libraries of the shop in Node.
-var installNode sync.Once
-
-func install(t *testing.T, dir string) {
+// startNode starts the shop in Node.
+func startNode(t *testing.T) *shop.Shop {
 	t.Helper()
-	err := lab.Run(t.Context(), lab.Program{
-		Name: "npm", Path: lookPath(t, "npm"), Dir: t.TempDir(), Args: []string{"ci", "--silent", "--prefix", dir},
-	})
+	s := shopOf(t, "node.yml", "")
+	stop, err := s.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// startNode starts the shop in Node, and returns its address and its database's DSN.
-func startNode(t *testing.T) (address, dsn string) {
-	t.Helper()
-	dir := abs(t, filepath.Join(shops, "node"))
-	installNode.Do(func() { install(t, dir) })
-	m, dsn := database(t)
-	settings := "MYSQL=mysql://root@" + m.Address + "/shop"
-	address = startShop(t, "node", []string{filepath.Join(dir, "shop.mjs")}, settings)
-	return address, dsn
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // It looks, and then it acts: all of its rows break.
 func TestShopInNodeWithoutAGuardIsFoundBroken(t *testing.T) {
-	labtest.NeedInterop(t)
-	t.Parallel()
-	address, dsn := startNode(t)
-	s := shopOf(t, "node.yml", "", baseURL, "http://"+address, mysqlDSN, dsn)
-	wantVerdicts(t, judged(t, s, oneUser, manyUsers, sevenEach), verdict.Broke, verdict.Broke, verdict.Broke)
+	labtest.NeedInterop(t) // not parallel: it installs what the next one uses
+	results := judged(t, startNode(t), oneUser, manyUsers, sevenEach)
+	wantVerdicts(t, results, verdict.Broke, verdict.Broke, verdict.Broke)
 }
 
 // k6 run fails where a promise breaks, and only there.
 func TestShopIsJudgedByTheThresholdsOfK6(t *testing.T) {
 	labtest.NeedInterop(t)
 	t.Parallel()
-	address, _ := startNode(t)
+	node := startNode(t)
 	broken, out := false, ""
 	for n := 0; n < attempts && !broken; n++ {
-		broken, out = runK6(t, "k6-node.js", "BASE_URL=http://"+address)
+		broken, out = runK6(t, "k6-node.js", "BASE_URL="+string(node.URL))
 	}
 	if !broken || !strings.Contains(out, "oversold") || !strings.Contains(out, "duplicates") {
 		t.Errorf("the shop in Node: %s", out)
@@ -139,7 +129,7 @@ func TestShopIsJudgedByTheThresholdsOfK6(t *testing.T) {
 func runK6(t *testing.T, script string, settings ...string) (failed bool, out string) {
 	t.Helper()
 	const thresholdsFailed = 99
-	k6 := exec.CommandContext(t.Context(), filepath.Join("..", "..", "bin", "k6"), "run", "--no-color",
+	k6 := exec.CommandContext(t.Context(), filepath.Join("bin", "k6"), "run", "--no-color",
 		"--no-usage-report", "--address", "localhost:0", filepath.Join(shops, script))
 	k6.Env = append(os.Environ(), settings...)
 	text, err := k6.CombinedOutput()
@@ -171,13 +161,4 @@ func TestShopInJavaIsJudgedByWhereItsTransactionEnds(t *testing.T) {
 	wantVerdicts(t, judged(t, right, oneUser, sevenEach), verdict.Held, verdict.Held)
 	outside := shopOf(t, "java-outside.yml", "", baseURL, nginx.URL, mysqlDSN, dsn)
 	wantVerdicts(t, judged(t, outside, oneUser), verdict.Broke)
-}
-
-func abs(t *testing.T, path string) string {
-	t.Helper()
-	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
