@@ -12,44 +12,9 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-func (s suite) openBlockingLocker(t *testing.T) lock.BlockingLocker {
-	t.Helper()
-	l, ok := s.open(t).(lock.BlockingLocker)
-	if !ok {
-		t.Skip("the driver is no lock.BlockingLocker")
-	}
-	return l
-}
-
-func (s suite) lockWaitsForRelease(t *testing.T) {
-	t.Parallel()
-	l, key := s.openBlockingLocker(t), newKey()
-	first := MustTryLock(t, s.open(t), key, longTTL)
-	returned := make(chan error, 1)
-	go func() {
-		lease, err := l.Lock(t.Context(), key, longTTL)
-		if err == nil {
-			err = lease.Release(context.Background())
-		}
-		returned <- err
-	}()
-	select {
-	case err := <-returned:
-		t.Fatalf("Lock of a locked key did not wait: %v", err)
-	case <-time.After(100 * time.Millisecond):
-	}
-	check.NoError(t, first.Release(t.Context()))
-	select {
-	case err := <-returned:
-		check.NoError(t, err)
-	case <-time.After(timeout):
-		t.Fatalf("Lock still waits %s after Release", timeout)
-	}
-}
-
 func (s suite) lockReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
-	l, key := s.openBlockingLocker(t), newKey()
+	l, key := mustBe[lock.BlockingLocker](t, s.open(t)), newKey()
 	first := MustTryLock(t, s.open(t), key, longTTL)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -76,7 +41,7 @@ func (l signallingLocker) Lock(ctx context.Context, key string, ttl time.Duratio
 // the first only, and the second knows from it that the key is held.
 func (s suite) waiterBehindAQueuedOneIsRefused(t *testing.T) {
 	t.Parallel()
-	l, key := signallingLocker{s.openBlockingLocker(t), make(chan struct{})}, newKey()
+	l, key := signallingLocker{mustBe[lock.BlockingLocker](t, s.open(t)), make(chan struct{})}, newKey()
 	MustTryLock(t, s.open(t), key, longTTL)
 	c, done := lock.New(l), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -39,7 +38,7 @@ func RunEnsemble[M Member](
 			check.NoError(t, fault.make(m))
 			var anyMember M
 			other := open(t, anyMember)
-			await(t, nil, func(ctx context.Context) error { return held.Extend(ctx, ttl) })
+			check.NoError(t, verdict(t, func(ctx context.Context) error { return held.Extend(ctx, ttl) }))
 			tryLock := func(ctx context.Context) error {
 				next, err := other.TryLock(ctx, key, time.Second)
 				if err == nil && next.Fence() <= held.Fence() {
@@ -47,27 +46,11 @@ func RunEnsemble[M Member](
 				}
 				return err
 			}
-			await(t, lock.ErrLocked, tryLock)
-			await(t, nil, held.Release)
+			check.ErrorIs(t, verdict(t, tryLock), lock.ErrLocked)
+			check.NoError(t, verdict(t, held.Release))
 			// What its refused attempt has left may still be there.
 			check.Eventually(t, "the other client has the lock", func() bool { return tryLock(t.Context()) == nil })
 			check.NoError(t, fault.heal(m))
 		})
-	}
-}
-
-// await repeats op while its outcome is unknown, and expects the verdict want.
-func await(t *testing.T, want error, op func(context.Context) error) {
-	t.Helper()
-	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		err := op(ctx)
-		cancel()
-		switch {
-		case errors.Is(err, want):
-			return
-		case err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost):
-			t.Fatalf("%v, want %v", err, want)
-		}
 	}
 }

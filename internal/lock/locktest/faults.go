@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -27,7 +28,6 @@ func RunFaults(
 		t.Run(name+"Once", func(t *testing.T) { s.eachOperation(t, fault, 1) })
 		t.Run(name+"Always", func(t *testing.T) { s.eachOperation(t, fault, faultproxy.Always) })
 	}
-	t.Run("DriverReconnectsAfterADisconnect", s.driverReconnectsAfterADisconnect)
 	t.Run("SlowConnectionCausesNoError", s.slowConnectionCausesNoError)
 	t.Run("LateRequestLeavesNoKey", s.lateRequestLeavesNoKey)
 	t.Run("WaitOutlastsAnOutage", s.waitOutlastsAnOutage)
@@ -89,7 +89,7 @@ func (s faultSuite) inject(
 		t.Fatal("the proxy injected no fault")
 	}
 	proxy.Heal()
-	if errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+	if isVerdict(err) {
 		t.Errorf("during a fault: %v, want neither ErrLocked nor ErrLost", err)
 	}
 	if times == 1 && s.retries && err != nil {
@@ -127,21 +127,18 @@ func (s faultSuite) extend(t *testing.T, f faultproxy.Fault, times int) {
 	key := newKey()
 	lease := MustTryLock(t, faulty, key, longTTL)
 	_ = s.inject(t, proxy, f, times, func() error { return lease.Extend(t.Context(), 2*longTTL) })
-	check.NoError(t, verdict(t, func() error { return lease.Extend(t.Context(), longTTL) }))
+	check.NoError(t, verdictOfExtend(t, lease))
 	WantLocked(t, healthy, key)
 	check.NoError(t, lease.Release(t.Context()))
 	MustTryLock(t, healthy, key, longTTL)
 }
 
 func (s faultSuite) extendAll(t *testing.T, f faultproxy.Fault, times int) {
-	if !s.promises.Batches {
-		t.Skip("the driver extends no batches")
-	}
 	faulty, _, proxy := s.clients(t)
-	l := faulty.(lock.BatchExtender)
+	l := mustBe[lock.BatchExtender](t, faulty)
 	leases := []lock.Lease{MustTryLock(t, l, newKey(), longTTL), MustTryLock(t, l, newKey(), longTTL)}
-	extendAll := func() error { return errors.Join(l.ExtendAll(t.Context(), longTTL, leases)...) }
-	_ = s.inject(t, proxy, f, times, extendAll)
+	extendAll := func(ctx context.Context) error { return errors.Join(l.ExtendAll(ctx, longTTL, leases)...) }
+	_ = s.inject(t, proxy, f, times, func() error { return extendAll(t.Context()) })
 	check.NoError(t, verdict(t, extendAll))
 }
 
@@ -150,11 +147,7 @@ func releaseOne(t *testing.T, _ lock.Locker, lease lock.Lease) error {
 }
 
 func releaseAll(t *testing.T, l lock.Locker, lease lock.Lease) error {
-	releaser, ok := l.(lock.BatchReleaser)
-	if !ok {
-		t.Skip("the driver releases no batches")
-	}
-	return errors.Join(releaser.ReleaseAll(t.Context(), []lock.Lease{lease})...)
+	return errors.Join(mustBe[lock.BatchReleaser](t, l).ReleaseAll(t.Context(), []lock.Lease{lease})...)
 }
 
 func (s faultSuite) release(
@@ -168,26 +161,12 @@ func (s faultSuite) release(
 		MustTryLock(t, healthy, key, longTTL)
 		return
 	}
-	if err := verdict(t, func() error { return lease.Release(t.Context()) }); err != nil {
+	if err := verdict(t, lease.Release); err != nil {
 		check.ErrorIs(t, err, lock.ErrLost)
 	}
 	next := eventuallyTryLock(t, healthy, key)
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 	check.NoError(t, next.Release(t.Context()))
-}
-
-func (s faultSuite) driverReconnectsAfterADisconnect(t *testing.T) {
-	faulty, healthy, proxy := s.clients(t)
-	if !s.retries {
-		t.Skip("the client repeats no requests")
-	}
-	key := newKey()
-	lease := MustTryLock(t, faulty, key, longTTL)
-	proxy.Disconnect()
-	check.NoError(t, lease.Extend(t.Context(), longTTL))
-	proxy.Disconnect()
-	check.NoError(t, lease.Release(t.Context()))
-	MustTryLock(t, healthy, key, longTTL)
 }
 
 func (s faultSuite) slowConnectionCausesNoError(t *testing.T) {
@@ -203,11 +182,8 @@ func (s faultSuite) slowConnectionCausesNoError(t *testing.T) {
 // notifySendsAfterAReconnect checks that a reconnect makes up for the
 // notifications that were lost meanwhile.
 func (s faultSuite) notifySendsAfterAReconnect(t *testing.T) {
-	if !s.promises.Notifies {
-		t.Skip("the driver is no lock.Notifier")
-	}
 	faulty, _, proxy := s.clients(t)
-	wake, _ := MustNotify(t, faulty.(lock.Notifier), newKey())
+	wake, _ := MustNotify(t, mustBe[lock.Notifier](t, faulty), newKey())
 	drain(wake)
 	proxy.Disconnect()
 	check.Receive(t, "a notification after the reconnect", wake)

@@ -29,15 +29,25 @@ func newKey() string { return fmt.Sprintf("locktest:%d:%d", time.Now().UnixNano(
 // machine that stalls. What that one acquired, the next may be refused by.
 func MustTryLock(tb testing.TB, l lock.Locker, key string, ttl time.Duration) lock.Lease {
 	tb.Helper()
-	unknown := false
+	return tryUntilLocked(tb, l, key, ttl, false)
+}
+
+// eventuallyTryLock repeats TryLock with longTTL until it returns a lease.
+func eventuallyTryLock(tb testing.TB, l lock.Locker, key string) lock.Lease {
+	tb.Helper()
+	return tryUntilLocked(tb, l, key, longTTL, true)
+}
+
+func tryUntilLocked(tb testing.TB, l lock.Locker, key string, ttl time.Duration, mayBeLocked bool) lock.Lease {
+	tb.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
 		lease, err := l.TryLock(tb.Context(), key, ttl)
 		if err == nil {
 			tb.Cleanup(func() { releaseAtLast(lease) })
 			return lease
 		}
-		unknown = unknown || !errors.Is(err, lock.ErrLocked)
-		if !unknown || time.Now().After(deadline) {
+		mayBeLocked = mayBeLocked || !errors.Is(err, lock.ErrLocked)
+		if !mayBeLocked || time.Now().After(deadline) {
 			tb.Fatalf("TryLock: %v, want a lease", err)
 		}
 	}
@@ -50,58 +60,62 @@ func releaseAtLast(lease lock.Lease) {
 	_ = lease.Release(ctx)
 }
 
-// eventuallyTryLock repeats TryLock with longTTL until it returns a lease.
-func eventuallyTryLock(t *testing.T, l lock.Locker, key string) lock.Lease {
-	t.Helper()
-	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		lease, err := l.TryLock(t.Context(), key, longTTL)
-		if err == nil {
-			t.Cleanup(func() { releaseAtLast(lease) })
-			return lease
+// verdict repeats a request until it returns nil or a verdict: after a fault the client may
+// first have to connect again, and an ensemble to elect a leader.
+func verdict(tb testing.TB, request func(context.Context) error) error {
+	tb.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(tb.Context(), 3*time.Second)
+		err := request(ctx)
+		cancel()
+		if err == nil || isVerdict(err) {
+			return err
 		}
-		if !errors.Is(err, lock.ErrLocked) {
-			t.Fatalf("TryLock: %v, want a lease or ErrLocked", err)
-		}
-	}
-	t.Fatalf("TryLock still returns ErrLocked after %s", timeout)
-	return nil
-}
-
-// verdict repeats a call until it returns nil or a verdict: after a fault the client may
-// first have to connect again.
-func verdict(t *testing.T, call func() error) (err error) {
-	t.Helper()
-	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = call(); err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+		if time.Now().After(deadline) {
+			tb.Errorf("no verdict within a minute: %v", err)
 			return err
 		}
 	}
-	t.Fatalf("no verdict within %s: %v", timeout, err)
-	return nil
 }
+
+// verdictOfExtend extends a lease to longTTL.
+func verdictOfExtend(tb testing.TB, lease lock.Lease) error {
+	tb.Helper()
+	return verdict(tb, func(ctx context.Context) error { return lease.Extend(ctx, longTTL) })
+}
+
+func isVerdict(err error) bool { return errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) }
 
 // WantLocked checks that TryLock refuses the key. As MustTryLock does, it repeats a
 // TryLock without a verdict.
 func WantLocked(tb testing.TB, l lock.Locker, key string) {
 	tb.Helper()
-	for deadline := time.Now().Add(timeout); ; time.Sleep(5 * time.Millisecond) {
-		lease, err := l.TryLock(tb.Context(), key, time.Second)
-		switch {
-		case errors.Is(err, lock.ErrLocked):
-			return
-		case err == nil:
-			_ = lease.Release(context.Background())
-			tb.Fatal("TryLock of a locked key: a lease, want ErrLocked")
-		case time.Now().After(deadline):
-			tb.Fatalf("TryLock of a locked key: %v, want ErrLocked", err)
+	err := verdict(tb, func(ctx context.Context) error {
+		lease, err := l.TryLock(ctx, key, time.Second)
+		if err == nil {
+			releaseAtLast(lease)
 		}
+		return err
+	})
+	if !errors.Is(err, lock.ErrLocked) {
+		tb.Fatalf("TryLock of a locked key: %v, want ErrLocked", err)
 	}
 }
 
 // WantUnknown checks that err is no verdict: nobody knows whether the request was run.
 func WantUnknown(tb testing.TB, err error) {
 	tb.Helper()
-	if err == nil || errors.Is(err, lock.ErrLocked) || errors.Is(err, lock.ErrLost) {
+	if err == nil || isVerdict(err) {
 		tb.Errorf("%v, want an unknown outcome", err)
 	}
+}
+
+// mustBe returns v as a T, or skips the test of a driver that offers no T.
+func mustBe[T any](tb testing.TB, v any) T {
+	tb.Helper()
+	is, ok := v.(T)
+	if !ok {
+		tb.Skipf("the driver offers no %T", &is)
+	}
+	return is
 }

@@ -11,18 +11,12 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-func (s suite) secondReleaseReturnsErrLost(t *testing.T) {
-	t.Parallel()
-	lease := MustTryLock(t, s.open(t), newKey(), longTTL)
-	check.NoError(t, lease.Release(t.Context()))
-	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
-}
-
-func (s suite) extendAfterReleaseReturnsErrLost(t *testing.T) {
+func (s suite) releasedLeaseIsLost(t *testing.T) {
 	t.Parallel()
 	l, key := s.open(t), newKey()
 	lease := MustTryLock(t, l, key, longTTL)
 	check.NoError(t, lease.Release(t.Context()))
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 	check.ErrorIs(t, lease.Extend(t.Context(), longTTL), lock.ErrLost)
 	MustTryLock(t, l, key, longTTL)
 }
@@ -30,10 +24,7 @@ func (s suite) extendAfterReleaseReturnsErrLost(t *testing.T) {
 // A holder that has released its lease is not told that it has lost it.
 func (s suite) releaseDoesNotCloseLost(t *testing.T) {
 	t.Parallel()
-	lease, ok := MustTryLock(t, s.open(t), newKey(), longTTL).(lock.WatchedLease)
-	if !ok {
-		t.Skip("the leases are not watched")
-	}
+	lease := mustBe[lock.WatchedLease](t, MustTryLock(t, s.open(t), newKey(), longTTL))
 	lost := lease.Lost()
 	check.NoError(t, lease.Release(t.Context()))
 	select {
@@ -188,17 +179,11 @@ func (s suite) fenceRisesFromLeaseToLease(t *testing.T) {
 		default:
 			last = fence
 		}
+		check.NoError(t, lease.Extend(t.Context(), longTTL))
+		if lease.Fence() != last {
+			t.Errorf("Extend changed the fence from %d to %d", last, lease.Fence())
+		}
 		check.NoError(t, lease.Release(t.Context()))
-	}
-}
-
-func (s suite) extendKeepsTheFence(t *testing.T) {
-	t.Parallel()
-	lease := MustTryLock(t, s.open(t), newKey(), longTTL)
-	fence := lease.Fence()
-	check.NoError(t, lease.Extend(t.Context(), longTTL))
-	if lease.Fence() != fence {
-		t.Errorf("Extend changed the fence from %d to %d", fence, lease.Fence())
 	}
 }
 
@@ -242,10 +227,7 @@ func (b batch) wantResults(t *testing.T, errs []error, all bool) {
 
 func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 	t.Parallel()
-	l, ok := s.open(t).(lock.BatchExtender)
-	if !ok {
-		t.Skip("the driver extends no batches")
-	}
+	l := mustBe[lock.BatchExtender](t, s.open(t))
 	b := s.newBatch(t, l)
 	b.wantResults(t, l.ExtendAll(t.Context(), s.shortTTL(), b.leases), false)
 	batch{}.wantResults(t, l.ExtendAll(t.Context(), longTTL, nil), false)
@@ -258,10 +240,7 @@ func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
 
 func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
 	t.Parallel()
-	l, ok := s.open(t).(lock.BatchReleaser)
-	if !ok {
-		t.Skip("the driver releases no batches")
-	}
+	l := mustBe[lock.BatchReleaser](t, s.open(t))
 	b := s.newBatch(t, l)
 	for _, again := range []bool{false, true} {
 		b.wantResults(t, l.ReleaseAll(t.Context(), b.leases), again)

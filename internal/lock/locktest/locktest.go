@@ -4,7 +4,7 @@
 //
 // These mutants of redislock have been seen to fail:
 //
-//	SET without NX                                LockedKeyIsRefusedToOtherClients, among others
+//	SET without NX                                LockedKeyIsRefused, among others
 //	extend without comparing the owner            LateExtendKeepsTheNextLease
 //	release without comparing the owner           LateReleaseKeepsTheNextLease, HistoryIsLinearizable
 //	a refusal with the wrong time left            RefusalTellsAWaiterTheTimeLeft
@@ -52,15 +52,12 @@ type Promises struct {
 func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	s := suite{promises: p, open: open}
 	t.Run("ImplementsThePromisedInterfaces", s.implementsThePromisedInterfaces)
-	t.Run("ReleasedKeyCanBeLockedAgain", s.releasedKeyCanBeLockedAgain)
-	t.Run("LockedKeyIsRefusedToOtherClients", s.lockedKeyIsRefusedToOtherClients)
-	t.Run("LockedKeyIsRefusedToTheSameClient", s.lockedKeyIsRefusedToTheSameClient)
+	t.Run("LockedKeyIsRefused", s.lockedKeyIsRefused)
 	t.Run("KeysAreIndependent", s.keysAreIndependent)
 	t.Run("OneOfManyConcurrentTryLocksSucceeds", s.oneOfManyConcurrentTryLocksSucceeds)
 	t.Run("RefusalTellsAWaiterTheTimeLeft", s.refusalTellsAWaiterTheTimeLeft)
 	t.Run("CancelledTryLockLocksNothing", s.cancelledTryLockLocksNothing)
-	t.Run("SecondReleaseReturnsErrLost", s.secondReleaseReturnsErrLost)
-	t.Run("ExtendAfterReleaseReturnsErrLost", s.extendAfterReleaseReturnsErrLost)
+	t.Run("ReleasedLeaseIsLost", s.releasedLeaseIsLost)
 	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)
 	t.Run("ReleaseDoesNotCloseLost", s.releaseDoesNotCloseLost)
 	t.Run("LeaseExpiresAfterItsTTL", s.leaseExpiresAfterItsTTL)
@@ -70,14 +67,11 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("LateReleaseKeepsTheNextLease", s.lateReleaseKeepsTheNextLease)
 	t.Run("LateExtendKeepsTheNextLease", s.lateExtendKeepsTheNextLease)
 	t.Run("FenceRisesFromLeaseToLease", s.fenceRisesFromLeaseToLease)
-	t.Run("ExtendKeepsTheFence", s.extendKeepsTheFence)
 	t.Run("ExtendAllReturnsOneResultForEachLease", s.extendAllReturnsOneResultForEachLease)
 	t.Run("ReleaseAllReturnsOneResultForEachLease", s.releaseAllReturnsOneResultForEachLease)
-	t.Run("NotifySendsWhenItBeginsToListen", s.notifySendsWhenItBeginsToListen)
 	t.Run("NotifySendsAfterRelease", s.notifySendsAfterRelease)
 	t.Run("NotifyNeverBlocks", s.notifyNeverBlocks)
 	t.Run("NotifySendsNothingAfterStop", s.notifySendsNothingAfterStop)
-	t.Run("LockWaitsForRelease", s.lockWaitsForRelease)
 	t.Run("LockReturnsWhenItsContextEnds", s.lockReturnsWhenItsContextEnds)
 	t.Run("WaiterBehindAQueuedOneIsRefused", s.waiterBehindAQueuedOneIsRefused)
 	t.Run("HistoryIsLinearizable", s.historyIsLinearizable)

@@ -8,15 +8,6 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-func (s suite) openNotifier(t *testing.T) lock.Notifier {
-	t.Helper()
-	l, ok := s.open(t).(lock.Notifier)
-	if !ok {
-		t.Skip("the driver is no lock.Notifier")
-	}
-	return l
-}
-
 // MustNotify calls Notify, and stops it when the test ends. It returns when the locker has
 // begun to listen.
 func MustNotify(tb testing.TB, l lock.Notifier, key string) (wake chan struct{}, stop func()) {
@@ -46,15 +37,10 @@ func drain(wake <-chan struct{}) {
 	}
 }
 
-func (s suite) notifySendsWhenItBeginsToListen(t *testing.T) {
-	t.Parallel()
-	MustNotify(t, s.openNotifier(t), newKey())
-}
-
 func (s suite) notifySendsAfterRelease(t *testing.T) {
 	t.Parallel()
 	key := newKey()
-	wake, _ := MustNotify(t, s.openNotifier(t), key)
+	wake, _ := MustNotify(t, mustBe[lock.Notifier](t, s.open(t)), key)
 	l := s.open(t)
 	for range 3 {
 		lease := MustTryLock(t, l, key, longTTL)
@@ -68,7 +54,7 @@ func (s suite) notifySendsAfterRelease(t *testing.T) {
 // must still get its notifications.
 func (s suite) notifyNeverBlocks(t *testing.T) {
 	t.Parallel()
-	l, key := s.openNotifier(t), newKey()
+	l, key := mustBe[lock.Notifier](t, s.open(t)), newKey()
 	blocked, wake := make(chan struct{}), make(chan struct{}, 1)
 	notifyOn(t, l, key, blocked)
 	notifyOn(t, l, key, wake)
@@ -83,7 +69,7 @@ func (s suite) notifyNeverBlocks(t *testing.T) {
 // notifySendsNothingAfterStop stops one of two notifications, twice.
 func (s suite) notifySendsNothingAfterStop(t *testing.T) {
 	t.Parallel()
-	l, key := s.openNotifier(t), newKey()
+	l, key := mustBe[lock.Notifier](t, s.open(t)), newKey()
 	stopped, active := make(chan struct{}, 1), make(chan struct{}, 1)
 	stop := notifyOn(t, l, key, stopped)
 	notifyOn(t, l, key, active)

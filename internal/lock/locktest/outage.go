@@ -59,9 +59,9 @@ func (s outageSuite) suspendedServerLeavesNoKey(t *testing.T) {
 	for name := range acquisitions {
 		check.NoError(t, eventuallyTryLock(t, healthy, key+name).Release(t.Context()))
 	}
-	_ = verdict(t, func() error { return held.Release(t.Context()) }) // the server may have run the first
+	_ = verdict(t, held.Release) // the server may have run the first
 	MustTryLock(t, healthy, key, longTTL)
-	check.NoError(t, verdict(t, func() error { return idle.Extend(t.Context(), longTTL) }))
+	check.NoError(t, verdictOfExtend(t, idle))
 }
 
 func (s outageSuite) deadServerLeavesTheOutcomeUnknown(t *testing.T) {
@@ -73,12 +73,12 @@ func (s outageSuite) deadServerLeavesTheOutcomeUnknown(t *testing.T) {
 	WantUnknown(t, lease.Extend(attempt(t), longTTL))
 	check.NoError(t, s.server.Restart())
 	if !s.durable {
-		check.ErrorIs(t, verdict(t, func() error { return lease.Extend(t.Context(), longTTL) }), lock.ErrLost)
-		check.ErrorIs(t, verdict(t, func() error { return lease.Release(t.Context()) }), lock.ErrLost)
+		check.ErrorIs(t, verdictOfExtend(t, lease), lock.ErrLost)
+		check.ErrorIs(t, verdict(t, lease.Release), lock.ErrLost)
 		MustTryLock(t, l, key, longTTL)
 		return
 	}
-	check.NoError(t, verdict(t, func() error { return lease.Extend(t.Context(), longTTL) }))
+	check.NoError(t, verdictOfExtend(t, lease))
 	WantLocked(t, l, key)
 	check.NoError(t, lease.Release(t.Context()))
 }
