@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
+	"github.com/jmoiron/sqlx"
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/connect"
@@ -18,14 +19,12 @@ import (
 // A backend is what a lock keeps its keys in.
 type backend struct {
 	name      string
-	nodes     int
-	variable  string // the holder's, with the addresses of the nodes
-	start     func(ctx context.Context, l *lab.Lab) (node, error)
-	durable   bool // a node that is killed and restarted has its data
-	majority  bool // a majority of its nodes is enough
-	failsOver bool // another node may take the place of one, without its locks
-	// ensemble starts nodes that elect a leader, instead of start.
-	ensemble func(l *lab.Lab) (*lab.Ensemble, error)
+	variable  string                                          // the holder's, with the addresses of the nodes
+	start     func(context.Context, *lab.Lab) ([]node, error) // nil without nodes
+	durable   bool                                            // a node that is killed and restarted has its data
+	majority  bool                                            // a majority of its nodes is enough
+	failsOver bool                                            // another node may replace one, without its locks
+	elects    bool                                            // its nodes elect a leader, and have hosts of their own
 }
 
 // A node is one server of a backend. What it cannot do is nil.
@@ -42,67 +41,32 @@ type node struct {
 	host *lab.Host
 }
 
-// open starts the nodes.
-func (b *backend) open(ctx context.Context, l *lab.Lab) (nodes []node, err error) {
-	if b.ensemble != nil {
-		return b.openEnsemble(l)
-	}
-	for range b.nodes {
-		n, err := b.start(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes, nil
-}
-
-func (b *backend) openEnsemble(l *lab.Lab) (nodes []node, err error) {
-	e, err := b.ensemble(l)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range e.Members {
-		nodes = append(nodes, node{Server: m.Server, network: "tcp", address: m.Address, host: m.Host})
-	}
-	return nodes, nil
-}
-
 // The variables with the addresses.
 const (
 	redisAddrs     = "REDIS_ADDRS"
+	mysqlAddr      = "MYSQL_ADDR"
 	etcdAddrs      = "ETCD_ADDRS"
 	zookeeperAddrs = "ZOOKEEPER_ADDRS"
+	memcachedAddr  = "MEMCACHED_ADDR"
 )
 
 // The backends.
 var (
-	oneRedis  = &backend{name: "Redis", nodes: 1, variable: redisAddrs, start: startRedis, failsOver: true}
-	fiveRedis = &backend{name: "five Redis", nodes: 5, variable: redisAddrs, start: startRedis, failsOver: true,
+	oneRedis  = &backend{name: "Redis", variable: redisAddrs, start: startRedis(1), failsOver: true}
+	fiveRedis = &backend{name: "five Redis", variable: redisAddrs, start: startRedis(5), failsOver: true,
 		majority: true}
 	// A lock over three takes all of them.
-	threeRedis = &backend{name: "three Redis", nodes: 3, variable: redisAddrs, start: startRedis, failsOver: true}
+	threeRedis = &backend{name: "three Redis", variable: redisAddrs, start: startRedis(3), failsOver: true}
 	// The lock needs a replica, which no holder reaches.
-	replicatedRedis = &backend{name: "Redis with a replica", nodes: 1, variable: redisAddrs,
-		start: startReplicatedRedis}
-	mysqlServer = &backend{name: "MySQL", nodes: 1, variable: "MYSQL_ADDR", start: startMySQL, durable: true}
-	etcdServer  = &backend{name: "etcd", nodes: 1, variable: etcdAddrs, durable: true,
-		start: starts(lab.StartEtcd, func(e *lab.Server) node {
-			return node{Server: e, network: "unix", address: strings.TrimPrefix(e.Address, "unix://")}
-		})}
-	zookeeperServer = &backend{name: "ZooKeeper", nodes: 1, variable: zookeeperAddrs, durable: true,
-		start: starts(lab.StartZooKeeper, func(z *lab.ZooKeeper) node {
-			return node{Server: z.Server, network: "tcp", address: z.Address}
-		})}
-	threeEtcd = &backend{name: "three etcd", nodes: 3, variable: etcdAddrs, ensemble: lab.StartEtcdEnsemble,
-		durable: true, majority: true}
-	threeZooKeeper = &backend{name: "three ZooKeeper", nodes: 3, variable: zookeeperAddrs,
-		ensemble: lab.StartZooKeeperEnsemble, durable: true, majority: true}
-	memcachedServer = &backend{name: "memcached", nodes: 1, variable: "MEMCACHED_ADDR",
-		start: starts(lab.StartMemcached, func(m *lab.Server) node {
-			return node{Server: m, network: "unix", address: m.Address,
-				forget: func(context.Context) error { return memcache.New(m.Address).FlushAll() }}
-		})}
+	replicatedRedis = &backend{name: "Redis with a replica", variable: redisAddrs, start: startReplicatedRedis}
+	mysqlServer     = &backend{name: "MySQL", variable: mysqlAddr, start: startMySQL, durable: true}
+	etcdServer      = &backend{name: "etcd", variable: etcdAddrs, start: startEtcd, durable: true}
+	threeEtcd       = &backend{name: "three etcd", variable: etcdAddrs, start: startMembers(lab.StartEtcdEnsemble),
+		durable: true, majority: true, elects: true}
+	zookeeperServer = &backend{name: "ZooKeeper", variable: zookeeperAddrs, start: startZooKeeper, durable: true}
+	threeZooKeeper  = &backend{name: "three ZooKeeper", variable: zookeeperAddrs,
+		start: startMembers(lab.StartZooKeeperEnsemble), durable: true, majority: true, elects: true}
+	memcachedServer = &backend{name: "memcached", variable: memcachedAddr, start: startMemcached}
 	// A holder with servers of its own is only stopped and killed.
 	noServer = &backend{name: "servers of its own", durable: true}
 )
@@ -114,34 +78,28 @@ var backends = map[string]*backend{
 	"none": noServer,
 }
 
-// starts returns a function that starts a server as a node.
-func starts[S any](start func(*lab.Lab) (S, error), as func(S) node) func(context.Context, *lab.Lab) (node, error) {
-	return func(_ context.Context, l *lab.Lab) (node, error) {
-		s, err := start(l)
-		if err != nil {
-			return node{}, err
+// startRedis returns a function that starts n servers.
+func startRedis(n int) func(context.Context, *lab.Lab) ([]node, error) {
+	return func(_ context.Context, l *lab.Lab) (nodes []node, err error) {
+		for range n {
+			r, err := lab.StartSteppedRedis(l)
+			if err != nil {
+				return nil, err
+			}
+			n := redisNode(r.Redis)
+			n.step = r.Step
+			nodes = append(nodes, n)
 		}
-		return as(s), nil
+		return nodes, nil
 	}
 }
 
-var startRedis = starts(lab.StartSteppedRedis, func(r *lab.SteppedRedis) node {
-	n := redisNode(r.Redis)
-	n.step = r.Step
-	return n
-})
-
 func redisNode(r *lab.Redis) node {
-	with := func(do func(context.Context, *redis.Client) error) func(context.Context) error {
-		return func(ctx context.Context) error {
-			rdb := redis.NewClient(&redis.Options{Addr: r.Address})
-			defer rdb.Close()
-			return do(ctx, rdb)
-		}
-	}
+	rdb := redis.NewClient(&redis.Options{Addr: r.Address})
 	return node{
-		Server: r.Server, network: "tcp", address: r.Address, evict: with(evictRedis),
-		forget: with(func(ctx context.Context, rdb *redis.Client) error { return rdb.FlushAll(ctx).Err() }),
+		Server: r.Server, network: "tcp", address: r.Address,
+		evict:  func(ctx context.Context) error { return evictRedis(ctx, rdb) },
+		forget: func(ctx context.Context) error { return rdb.FlushAll(ctx).Err() },
 	}
 }
 
@@ -157,57 +115,85 @@ func evictRedis(ctx context.Context, rdb *redis.Client) error {
 	return errors.Join(err, rdb.ConfigSet(context.WithoutCancel(ctx), "maxmemory", "0").Err())
 }
 
-func startReplicatedRedis(_ context.Context, l *lab.Lab) (node, error) {
+func startReplicatedRedis(_ context.Context, l *lab.Lab) ([]node, error) {
 	master, err := lab.StartRedisTCP(l)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	_, err = lab.StartReplicas(l, master, 1)
-	return redisNode(master), err
+	return []node{redisNode(master)}, err
+}
+
+func startEtcd(_ context.Context, l *lab.Lab) ([]node, error) {
+	e, err := lab.StartEtcd(l)
+	if err != nil {
+		return nil, err
+	}
+	return []node{{Server: e, network: "unix", address: strings.TrimPrefix(e.Address, "unix://")}}, nil
+}
+
+func startZooKeeper(_ context.Context, l *lab.Lab) ([]node, error) {
+	z, err := lab.StartZooKeeper(l)
+	if err != nil {
+		return nil, err
+	}
+	return []node{{Server: z.Server, network: "tcp", address: z.Address}}, nil
+}
+
+func startMemcached(_ context.Context, l *lab.Lab) ([]node, error) {
+	m, err := lab.StartMemcached(l)
+	if err != nil {
+		return nil, err
+	}
+	forget := func(context.Context) error { return memcache.New(m.Address).FlushAll() }
+	return []node{{Server: m, network: "unix", address: m.Address, forget: forget}}, nil
+}
+
+// startMembers returns a function that starts an ensemble.
+func startMembers(start func(*lab.Lab) (*lab.Ensemble, error)) func(context.Context, *lab.Lab) ([]node, error) {
+	return func(_ context.Context, l *lab.Lab) (nodes []node, err error) {
+		e, err := start(l)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range e.Members {
+			nodes = append(nodes, node{Server: m.Server, network: "tcp", address: m.Address, host: m.Host})
+		}
+		return nodes, nil
+	}
 }
 
 // startMySQL starts a server that has the table of package mysqllock.
-func startMySQL(ctx context.Context, l *lab.Lab) (node, error) {
+func startMySQL(ctx context.Context, l *lab.Lab) ([]node, error) {
 	m, err := lab.StartMySQL(l)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	dsn, err := m.Create(ctx, "locks")
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
 	db, err := connect.MySQL(dsn, 1)
 	if err != nil {
-		return node{}, err
-	}
-	defer db.Close()
-	if err := migrations.Up(ctx, db.DB); err != nil {
-		return node{}, err
+		return nil, err
 	}
 	socket := strings.TrimSuffix(strings.TrimPrefix(dsn, "root@unix("), ")/locks")
-	return node{
+	return []node{{
 		Server: m.Server, network: "unix", address: socket,
-		forget: func(ctx context.Context) error { return forgetMySQL(ctx, dsn) },
-	}, nil
+		forget: func(ctx context.Context) error { return forgetMySQL(ctx, db) },
+	}}, migrations.Up(ctx, db.DB)
 }
 
 // forgetMySQL deletes the rows and ends the connections that hold GET_LOCKs.
-func forgetMySQL(ctx context.Context, dsn string) error {
-	db, err := connect.MySQL(dsn, 1)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func forgetMySQL(ctx context.Context, db *sqlx.DB) error {
 	if _, err := db.ExecContext(ctx, "DELETE FROM locks"); err != nil {
 		return err
 	}
 	var holders []int
 	const others = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND command = 'Sleep'"
-	if err := db.SelectContext(ctx, &holders, others); err != nil {
-		return err
-	}
+	err := db.SelectContext(ctx, &holders, others)
 	for _, id := range holders {
 		_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL %d", id)) // it may have ended
 	}
-	return nil
+	return err
 }

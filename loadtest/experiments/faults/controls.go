@@ -3,102 +3,81 @@ package faults
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/loadtest/holder"
+	"example.com/flashsale/loadtest/rig"
 )
 
-// The controls are locks that must fail: a zero beside another lock means nothing
-// where they do not.
+// A setNX is a control, a lock that must fail: a zero beside another lock means nothing
+// where it does not. It is SET NX PX, whose release deletes the key of whoever holds it, on
+// a client that waits for a reply for longer than any lease. If extended, it extends the
+// lease every third of it, and counts it from the reply, not from the request; otherwise
+// nothing tells the holder that its lease is over.
+type setNX struct {
+	rdb      *redis.Client
+	extended bool
+}
 
-// retryPause is how long a control waits before it asks again.
-const retryPause = 50 * time.Millisecond
-
-// withoutOwner is SET NX PX, whose release deletes the key of whoever holds it.
-// Nothing tells the holder that its lease is over.
-type withoutOwner struct{ rdb redis.UniversalClient }
+func newSetNX(extended bool) holder.Lock {
+	options := &redis.Options{Addr: servers(redisAddrs)[0], ReadTimeout: time.Minute, MaxRetries: -1}
+	return setNX{redis.NewClient(options), extended}
+}
 
 // Acquire implements holder.Lock.
-func (w withoutOwner) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
-	if err := setNX(ctx, w.rdb, key, lease, wait); err != nil {
-		return nil, err
-	}
-	return &unowned{rdb: w.rdb, key: key}, nil
-}
-
-// setNX asks until the key is set or the wait is over.
-func setNX(ctx context.Context, rdb redis.UniversalClient, key string, lease, wait time.Duration) error {
-	for end := time.Now().Add(wait); ; time.Sleep(retryPause) {
-		err := rdb.SetArgs(ctx, key, 1, redis.SetArgs{Mode: "NX", TTL: lease}).Err()
-		if !errors.Is(err, redis.Nil) {
-			return err
-		}
-		if time.Now().After(end) {
-			return lock.ErrLocked
+func (s setNX) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
+	for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
+		err := s.rdb.SetArgs(ctx, key, 1, redis.SetArgs{Mode: "NX", TTL: lease}).Err()
+		switch {
+		case err == nil:
+			held := &heldKey{setNX: s, key: key}
+			held.ctx, held.release = context.WithCancel(ctx)
+			held.granted(lease)
+			go held.extend(lease)
+			return held, nil
+		case !errors.Is(err, redis.Nil):
+			return nil, err
+		case time.Now().After(end):
+			return nil, lock.ErrLocked
 		}
 	}
 }
 
-type unowned struct {
-	rdb redis.UniversalClient
-	key string
+type heldKey struct {
+	setNX
+	key     string
+	until   atomic.Int64 // of the lease, by the holder's count
+	ctx     context.Context
+	release context.CancelFunc
 }
 
-func (u *unowned) Fence() uint64                     { return 0 }
-func (u *unowned) Err() error                        { return nil }
-func (u *unowned) Done() <-chan struct{}             { return nil }
-func (u *unowned) Release(ctx context.Context) error { return u.rdb.Del(ctx, u.key).Err() }
+func (h *heldKey) granted(lease time.Duration) { h.until.Store(time.Now().Add(lease).UnixNano()) }
 
-// leaseFromReply counts its lease from the reply, not from the request, and
-// extends it every third of it in the same way.
-type leaseFromReply struct{ rdb redis.UniversalClient }
-
-// Acquire implements holder.Lock.
-func (l leaseFromReply) Acquire(ctx context.Context, key string, lease, wait time.Duration) (holder.Held, error) {
-	if err := setNX(ctx, l.rdb, key, lease, wait); err != nil {
-		return nil, err
-	}
-	e := &extended{unowned: unowned{l.rdb, key}, until: time.Now().Add(lease), stop: make(chan struct{})}
-	go e.extend(lease)
-	return e, nil
-}
-
-type extended struct {
-	unowned
-	mu    sync.Mutex
-	until time.Time
-	stop  chan struct{}
-}
-
-func (e *extended) extend(lease time.Duration) {
-	for {
-		select {
-		case <-e.stop:
-			return
-		case <-time.After(lease / 3):
-		}
-		if ok, err := e.rdb.PExpire(context.Background(), e.key, lease).Result(); ok && err == nil {
-			e.mu.Lock()
-			e.until = time.Now().Add(lease)
-			e.mu.Unlock()
+func (h *heldKey) extend(lease time.Duration) {
+	for h.extended && rig.Sleep(h.ctx, lease/3) {
+		if ok, err := h.rdb.PExpire(context.WithoutCancel(h.ctx), h.key, lease).Result(); ok && err == nil {
+			h.granted(lease)
 		}
 	}
 }
 
-func (e *extended) Err() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if time.Now().After(e.until) {
+// Err implements holder.Held.
+func (h *heldKey) Err() error {
+	if h.extended && time.Now().UnixNano() > h.until.Load() {
 		return lock.ErrLost
 	}
 	return nil
 }
 
-func (e *extended) Release(ctx context.Context) error {
-	close(e.stop)
-	return e.unowned.Release(ctx)
+func (h *heldKey) Fence() uint64         { return 0 }
+func (h *heldKey) Done() <-chan struct{} { return nil }
+
+// Release implements holder.Held.
+func (h *heldKey) Release(ctx context.Context) error {
+	h.release()
+	return h.rdb.Del(ctx, h.key).Err()
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -61,56 +60,33 @@ const parallel = 36
 // five. AT_RANDOM=10m is how long everything strikes at random; without CELL, nothing else
 // is tried. SEED repeats what was random.
 func Run(ctx context.Context) error {
-	chosenColumns, columnsErr := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
-	chosenRows, rowsErr := rowsOf(os.Getenv("CELL"))
-	chosenRows, lastingErr := lasting(os.Getenv("AT_RANDOM"), chosenRows)
+	locks, faults, chosenErr := chosen(os.Getenv("LOCK"), os.Getenv("CELL"))
+	faults, lastingErr := lasting(os.Getenv("AT_RANDOM"), faults)
 	seed, seedErr := seedOf(os.Getenv("SEED"))
 	quick, quickErr := rig.Quick("FAULTS")
-	if err := errors.Join(columnsErr, rowsErr, lastingErr, seedErr, quickErr); err != nil {
+	if err := cmp.Or(chosenErr, lastingErr, seedErr, quickErr); err != nil {
 		return err
 	}
-	trials := fullTrials
+	e := &experiment{rows: faults, trials: fullTrials, seed: seed, steps: rig.NewSteps(len(locks) * len(faults)),
+		cells: make([][]Cell, len(locks))}
 	if quick {
-		trials = 1
+		e.trials = 1
 	}
-	if _, err := rig.EmptyDir("out", "faults"); err != nil {
+	_, outErr := rig.EmptyDir("out", "faults")
+	logs, logsErr := rig.EmptyDir("out", "faults", "logs")
+	l, labErr := rig.OpenLab()
+	if err := errors.Join(outErr, logsErr, labErr); err != nil {
 		return err
 	}
-	logs, err := rig.EmptyDir("out", "faults", "logs")
-	if err != nil {
-		return err
-	}
-	l, err := rig.OpenLab()
-	if err != nil {
-		return err
-	}
+	e.lab, e.logs, e.table = l, logs, newFencedTable(ctx, l)
 	if os.Getenv("LOCK") != "" {
-		if err := check(ctx, l, chosenColumns[0], logs); err != nil || os.Getenv("CHECK") != "" {
+		if err := check(ctx, l, locks[0], logs); err != nil || os.Getenv("CHECK") != "" {
 			return errors.Join(err, l.Close())
 		}
 	}
-	steps := rig.NewSteps(len(chosenColumns) * len(chosenRows))
-	e := &experiment{lab: l, logs: logs, rows: chosenRows, trials: trials, seed: seed, steps: steps,
-		table: newFencedTable(ctx, l)}
-	err = e.run(ctx, chosenColumns)
-	err = errors.Join(err, l.Close())
-	if err == nil {
-		err = ctx.Err() // a run that was interrupted proves nothing
-	}
+	// A run that was interrupted proves nothing.
+	err := errors.Join(e.run(ctx, locks), ctx.Err(), l.Close())
 	return errors.Join(err, e.report(ctx, err == nil))
-}
-
-// rowsOf returns the rows of the setting CELL.
-func rowsOf(cell string) ([]row, error) {
-	_, name, one := strings.Cut(cell, "/")
-	if !one {
-		return rows, nil
-	}
-	r, err := named(rows, func(r row) string { return r.name }, name)
-	if err != nil {
-		return nil, fmt.Errorf("CELL=%q: the fault: %w", cell, err)
-	}
-	return []row{r}, nil
 }
 
 // An experiment is a run under way.
@@ -120,41 +96,43 @@ type experiment struct {
 	rows   []row
 	trials int
 	seed   uint64
-	steps  *rig.Steps
-
-	table fencedTable
+	table  fencedTable
+	cells  [][]Cell // of each column
 
 	mu    sync.Mutex
-	cells []Cell
+	steps *rig.Steps
 }
 
-func (e *experiment) run(ctx context.Context, list []column) error {
+func (e *experiment) run(ctx context.Context, locks []column) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	for _, c := range list {
-		group.Go(func() error { return e.column(ctx, c) })
+	for i, c := range locks {
+		group.Go(func() (err error) {
+			e.cells[i], err = e.column(ctx, c)
+			return err
+		})
 	}
 	return group.Wait()
 }
 
 // column tries a lock under each fault.
-func (e *experiment) column(ctx context.Context, c column) error {
+func (e *experiment) column(ctx context.Context, c column) (cells []Cell, err error) {
 	s, err := c.open(ctx, e.lab, e.logs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.close()
 	for _, r := range e.rows {
 		cell, err := e.cell(ctx, s, r)
 		if err != nil {
-			return err
+			return cells, err
 		}
+		cells = append(cells, cell)
 		e.mu.Lock()
 		e.steps.Next("%s, %s", c.name, r.name)
-		e.cells = append(e.cells, cell)
 		e.mu.Unlock()
 	}
-	return nil
+	return cells, nil
 }
 
 // cell tries a lock under a fault, several times.
@@ -163,10 +141,7 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 	if r.absent != nil {
 		cell.Absent = r.absent(s)
 	}
-	if cell.Absent != "" {
-		return cell, nil
-	}
-	for i := 0; i < e.trialsOf(cell, r); i++ {
+	for i := 0; cell.Absent == "" && i < e.trialsOf(cell, r); i++ {
 		s.trials++
 		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i),
 			table: e.table}
@@ -178,7 +153,7 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 		for _, what := range broken {
 			cell.Breaches = append(cell.Breaches, fmt.Sprintf("trial %d: %s", i+1, what))
 		}
-		if cell.worst == nil || len(broken) > 0 || v.Two > 0 && cell.Trials[len(cell.Trials)-1].Two == 0 {
+		if cell.worst == nil || len(broken) > 0 || v.Two > 0 && cell.Trials[i-1].Two == 0 {
 			cell.worst = t
 		}
 		cell.Trials = append(cell.Trials, v)
@@ -201,13 +176,4 @@ func (e *experiment) trialsOf(c Cell, r row) int {
 func (c Cell) differs() bool {
 	letters := func(v Observation) string { return Cell{Trials: []Observation{v}}.seen().letters() }
 	return slices.ContainsFunc(c.Trials, func(v Observation) bool { return letters(v) != letters(c.Trials[0]) })
-}
-
-// order sorts cells as the tables of locks and faults are.
-func order(cells []Cell) {
-	place := func(c Cell) int {
-		return slices.IndexFunc(columns, func(l column) bool { return l.name == c.Lock })*len(rows) +
-			slices.IndexFunc(rows, func(r row) bool { return r.name == c.Fault })
-	}
-	slices.SortStableFunc(cells, func(a, b Cell) int { return cmp.Compare(place(a), place(b)) })
 }

@@ -201,7 +201,7 @@ func (t *trial) wrongWord(a, b []hold) string {
 // the first had been told to release.
 func (t *trial) tookAway() bool {
 	_, lost := find(t.seen.b, t.seen.released, holder.Lost)
-	return lost && t.mayLose() != forgotten && !(t.backend.ensemble != nil && t.row.elects)
+	return lost && t.mayLose() != forgotten && !(t.backend.elects && t.row.elects)
 }
 
 // mayLose returns why the first holder may lose its lock. A lock that is bound to a
@@ -211,7 +211,7 @@ func (t *trial) mayLose() loss {
 	if t.bound && t.row.breaks {
 		return forgotten
 	}
-	if t.backend.ensemble != nil && t.row.elects && t.row.loses == keepsLock {
+	if t.backend.elects && t.row.elects && t.row.loses == keepsLock {
 		return expires
 	}
 	return t.row.loses

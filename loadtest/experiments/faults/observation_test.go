@@ -46,6 +46,7 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 		fenced bool
 		seen   seen
 		want   []string // findings
+		breaks bool     // the contract, without a finding
 	}{
 		"clean": {row: brief, seen: seen{
 			a: held(1, 10, 0, script{11, holder.Released, 0}), released: at(11),
@@ -85,6 +86,9 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 			a: held(1, 10, 0, script{12, holder.Lost, 0}), released: at(11),
 			b: held(13, 20, 0), waited: at(5), freed: at(60),
 		}, want: []string{"L", "W"}},
+		"told a second late, without a late write": {row: long, seen: seen{
+			a: held(1, 30, 0, script{50, holder.Lost, 0}), b: held(40, 80, 0), waited: at(5), freed: at(90),
+		}, breaks: true},
 		"released what another holds": {row: long, seen: seen{
 			a: held(1, 30, 0, script{60, holder.Released, 0}), released: at(59),
 			b: held(40, 70, 0), waited: at(5), freed: at(90),
@@ -126,7 +130,7 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v (%+v)", name, got, test.want, v)
 		}
-		if broken := tr.breaches(v); (len(broken) > 0) != (len(test.want) > 0) {
+		if broken := tr.breaches(v); (len(broken) > 0) != (test.breaks || len(test.want) > 0) {
 			t.Errorf("%s: breaches %q", name, broken)
 		}
 	}

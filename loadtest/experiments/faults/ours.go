@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/drivers"
@@ -19,22 +17,17 @@ import (
 // conns is how many connections a holder has at most.
 const conns = 4
 
-// holders opens the lock of a holder that is no driver of this repository, by its name.
-var holders = map[string]func(ctx context.Context) (holder.Lock, error){
-	"setnx-no-owner":   patient(func(rdb redis.UniversalClient) holder.Lock { return withoutOwner{rdb} }),
-	"lease-from-reply": patient(func(rdb redis.UniversalClient) holder.Lock { return leaseFromReply{rdb} }),
-}
-
-// Holder is the holder that HOLDER names. The experiment starts it.
-func Holder(ctx context.Context) error {
-	name := os.Getenv("HOLDER")
-	open, ok := holders[name]
-	if !ok {
-		open = func(ctx context.Context) (holder.Lock, error) { return openDriver(ctx, name) }
-	}
-	l, err := open(ctx)
-	if err != nil {
-		return err
+// Holder is the holder of the lock that HOLDER names: a control, or a driver. The experiment
+// starts it.
+func Holder(ctx context.Context) (err error) {
+	var l holder.Lock
+	switch name := os.Getenv("HOLDER"); name {
+	case "setnx-no-owner", "lease-from-reply":
+		l = newSetNX(name == "lease-from-reply")
+	default:
+		if l, err = openDriver(ctx, name); err != nil {
+			return err
+		}
 	}
 	if waiters, err := strconv.Atoi(os.Getenv("WAITERS")); err == nil {
 		l = holder.Waiters(l, waiters)
@@ -45,23 +38,15 @@ func Holder(ctx context.Context) error {
 // openDriver opens a driver on the servers that the environment names, as docs/locks.md
 // says.
 func openDriver(ctx context.Context, name string) (holder.Lock, error) {
-	l, err := openLocker(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return holder.FromClient(lock.New(l)), nil
-}
-
-func openLocker(ctx context.Context, name string) (lock.Locker, error) {
 	lease, err := time.ParseDuration(os.Getenv("LEASE") + "ms")
 	if err != nil {
 		return nil, fmt.Errorf("LEASE: %w", err)
 	}
 	s := drivers.Servers{
-		MySQL: fmt.Sprintf("root@tcp(%s)/locks", os.Getenv("MYSQL_ADDR")), ZooKeeper: servers("ZOOKEEPER_ADDRS"),
-		Etcd: servers("ETCD_ADDRS"), Memcached: servers("MEMCACHED_ADDR"), Conns: conns, Session: lease,
+		MySQL: fmt.Sprintf("root@tcp(%s)/locks", os.Getenv(mysqlAddr)), ZooKeeper: servers(zookeeperAddrs),
+		Etcd: servers(etcdAddrs), Memcached: servers(memcachedAddr), Conns: conns, Session: lease,
 	}
-	for _, address := range servers("REDIS_ADDRS") {
+	for _, address := range servers(redisAddrs) {
 		rdb, err := connect.Redis("redis://"+address, conns)
 		if err != nil {
 			return nil, err
@@ -69,18 +54,11 @@ func openLocker(ctx context.Context, name string) (lock.Locker, error) {
 		s.Redis = append(s.Redis, rdb)
 	}
 	l, err := drivers.Open(ctx, name, s)
-	return l.Locker, err
+	if err != nil {
+		return nil, err
+	}
+	return holder.FromClient(lock.New(l.Locker)), nil
 }
 
 // servers returns the addresses in the variable name.
 func servers(name string) []string { return strings.Split(os.Getenv(name), ",") }
-
-// patient opens a control on the first Redis, with a client that waits for a reply
-// for longer than any lease.
-func patient(open func(redis.UniversalClient) holder.Lock) func(context.Context) (holder.Lock, error) {
-	return func(context.Context) (holder.Lock, error) {
-		return open(redis.NewClient(&redis.Options{
-			Addr: servers("REDIS_ADDRS")[0], ReadTimeout: time.Minute, MaxRetries: -1,
-		})), nil
-	}
-}

@@ -117,19 +117,9 @@ func (c Cell) verdicts() []verdict.Verdict {
 // lanes returns the time line of a trial.
 func (t *trial) lanes() []report.Lane {
 	fault := report.Lane{Name: "the fault"}
-	if t.seen.struck != 0 {
-		end := max(t.seen.healed, t.seen.struck)
-		if t.row.moment == throughout {
-			end = t.seen.ended
-		}
-		fault.Spans = []report.Span{{
-			Name: t.row.name, Kind: report.Fault, From: t.seconds(t.seen.struck), To: t.seconds(end),
-		}}
-	}
 	for _, s := range t.seen.strikes {
-		fault.Spans = append(fault.Spans, report.Span{
-			Name: s.name, Kind: report.Fault, From: t.seconds(s.from), To: t.seconds(s.to),
-		})
+		fault.Spans = append(fault.Spans,
+			report.Span{Name: s.name, Kind: report.Fault, From: t.seconds(s.from), To: t.seconds(s.to)})
 	}
 	return []report.Lane{t.lane("first holder", t.seen.a), t.lane("second holder", t.seen.b), fault}
 }

@@ -13,30 +13,30 @@ import (
 // report prints the exceptions and writes the files. A run that did not end proves
 // nothing.
 func (e *experiment) report(ctx context.Context, ended bool) error {
-	order(e.cells)
 	environment, err := rig.ThisMachine(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
-	failed := e.failures()
+	cells := slices.Concat(e.cells...)
+	failed := failures(cells)
 	if !ended {
 		failed = append(failed, "interrupted")
 	}
-	r := Report{Environment: environment, Trials: e.trials, Lease: leaseTime.Seconds(), Cells: e.cells,
+	r := Report{Environment: environment, Trials: e.trials, Lease: leaseTime.Seconds(), Cells: cells,
 		Pass: len(failed) == 0}
 	return report.Conclude("faults", r, r.page(failed))
 }
 
 // failures returns what fails the run: a breach of our contract, and a control that
 // held.
-func (e *experiment) failures() (failed []string) {
-	for _, c := range e.cells {
+func failures(cells []Cell) (failed []string) {
+	for _, c := range cells {
 		if c.Kind == ours && len(c.Breaches) > 0 {
 			failed = append(failed, fmt.Sprintf("%s, %s: %s", c.Lock, c.Fault, strings.Join(c.Breaches, "; ")))
 		}
 	}
 	for _, c := range columns {
-		tried := Report{Cells: e.cells}.of(c.name)
+		tried := Report{Cells: cells}.of(c.name)
 		if c.kind == control && len(tried) == len(rows) && !slices.ContainsFunc(tried, Cell.two) {
 			failed = append(failed, c.name+" held under every fault, so that a zero beside another lock says nothing")
 		}

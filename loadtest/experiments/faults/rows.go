@@ -91,9 +91,9 @@ var rows = []row{
 	{name: "replies dropped, long", moment: holding, lasts: long, strike: dropReplies, heal: healNet, loses: expires,
 		breaks: true},
 	{name: "waiter partitioned", moment: waiting, lasts: leaseTime, strike: partitionWaiter, heal: healNet},
-	{name: "minority cut off", moment: holding, lasts: long, strike: cutOffMinority, heal: healCut, elects: true,
+	{name: "minority cut off", moment: holding, lasts: long, strike: cutOff(true), heal: healCut, elects: true,
 		absent: unlessMajority},
-	{name: "majority cut off", moment: holding, lasts: long, strike: cutOffMajority, heal: healCut, loses: expires,
+	{name: "majority cut off", moment: holding, lasts: long, strike: cutOff(false), heal: healCut, loses: expires,
 		absent: unlessMajority},
 	{name: "slow network", moment: throughout, lasts: leaseTime, strike: slowNetwork, heal: healNet},
 	{name: "wait given up", wait: leaseTime / 3},
@@ -200,16 +200,16 @@ func stepClock(d time.Duration) deed {
 // failOver replaces a server by one that has no keys, as the promotion of a replica
 // does that had not received them.
 func failOver(ctx context.Context, t *trial) error {
-	n, err := t.backend.start(ctx, t.lab)
+	next, err := startRedis(1)(ctx, t.lab)
 	if err != nil {
 		return err
 	}
 	for _, s := range t.holders {
-		s.proxies[0].Retarget(n.network, n.address)
+		s.proxies[0].Retarget(next[0].network, next[0].address)
 		s.proxies[0].Disconnect()
 	}
 	t.nodes[0].Kill()
-	t.nodes[0] = n
+	t.nodes[0] = next[0]
 	return nil
 }
 

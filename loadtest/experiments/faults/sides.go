@@ -5,25 +5,20 @@ import (
 	"errors"
 	"slices"
 
-	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 )
 
-var (
-	// cutOffMinority cuts the first holder off from less than half of the nodes. In an
-	// ensemble these nodes are alone: the others and the second holder lose them, too.
-	cutOffMinority = cutOff(func(p []*faultproxy.Proxy, minority int) []*faultproxy.Proxy { return p[:minority] })
-	// cutOffMajority leaves the first holder with less than half of the nodes. In an
-	// ensemble these have lost the others, and the second holder has them.
-	cutOffMajority = cutOff(func(p []*faultproxy.Proxy, minority int) []*faultproxy.Proxy { return p[minority:] })
-)
-
-// cutOff cuts the first holder off from the nodes that from returns.
-func cutOff(from func(all []*faultproxy.Proxy, minority int) []*faultproxy.Proxy) deed {
+// cutOff cuts the first holder off from less than half of the nodes, or leaves it with these
+// alone. In an ensemble these nodes have lost the others, and the second holder has lost them.
+func cutOff(minority bool) deed {
 	return func(_ context.Context, t *trial) error {
-		n := t.minority()
-		lost := from(t.a().proxies, n)
-		if t.backend.ensemble != nil {
+		n, lost := t.minority(), t.a().proxies
+		if minority {
+			lost = lost[:n]
+		} else {
+			lost = lost[n:]
+		}
+		if t.backend.elects {
 			lost = slices.Concat(lost, t.b().proxies[:n])
 		}
 		for _, p := range lost {
@@ -43,7 +38,7 @@ func (t *trial) minority() int { return (len(t.nodes) - 1) / 2 }
 // separate does what it says to each pair of nodes of an ensemble that are on different
 // sides.
 func (t *trial) separate(do func(h, other *lab.Host) error) error {
-	if t.backend.ensemble == nil {
+	if !t.backend.elects {
 		return nil
 	}
 	var errs []error

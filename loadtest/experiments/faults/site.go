@@ -2,11 +2,9 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,12 +26,10 @@ type site struct {
 
 // A station is where a holder runs.
 type station struct {
-	command string
-	env     []string
-	// settings are the rest of the environment, which trials change.
-	settings []string
-	log      *os.File
-	proxies  []*faultproxy.Proxy // one to each node
+	site    *site
+	proxies []*faultproxy.Proxy // one to each node
+	lease   time.Duration
+	waiters int // in the holder; 0: one
 	*process
 }
 
@@ -41,52 +37,61 @@ type station struct {
 // file in dir.
 func (c column) open(ctx context.Context, l *lab.Lab, dir string) (s *site, err error) {
 	s = &site{column: c, lab: l}
-	if s.nodes, err = c.backend.open(ctx, l); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.name, err)
+	if c.backend.start != nil {
+		s.nodes, err = c.backend.start(ctx, l)
 	}
-	if s.log, err = os.Create(filepath.Join(dir, slug(c.name)+".log")); err != nil {
-		return nil, err
+	if err == nil {
+		s.log, err = os.Create(filepath.Join(dir, slug(c.name)+".log"))
 	}
 	for i := range s.holders {
-		if s.holders[i], err = s.station(); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name, err)
+		s.holders[i] = &station{site: s}
+		if err == nil {
+			err = s.holders[i].open()
 		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
 	}
 	return s, nil
 }
 
-// station starts a holder and its proxies.
-func (s *site) station() (*station, error) {
-	st := &station{command: s.command, env: slices.Clone(s.env), log: s.log}
-	var addresses []string
-	for _, n := range s.nodes {
+// open starts the proxies and the holder.
+func (st *station) open() error {
+	for _, n := range st.site.nodes {
 		p, err := faultproxy.New(n.network, n.address)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		st.proxies, addresses = append(st.proxies, p), append(addresses, p.Addr())
+		st.proxies = append(st.proxies, p)
 	}
-	if s.backend.variable != "" {
-		st.env = append(st.env, s.backend.variable+"="+strings.Join(addresses, ","))
-	}
-	return st, st.start(leaseTime, 0)
+	return st.start(leaseTime, 0)
 }
 
-// start starts the holder for a lease, and for more waiters than one if there are any,
-// unless it runs.
+// start starts the holder for a lease and so many waiters, unless it runs.
 func (st *station) start(lease time.Duration, waiters int) (err error) {
-	settings := []string{fmt.Sprintf("LEASE=%d", lease.Milliseconds())}
-	if waiters > 0 {
-		settings = append(settings, fmt.Sprintf("WAITERS=%d", waiters))
-	}
-	if st.process != nil && st.process.fault() == nil && slices.Equal(settings, st.settings) {
+	if st.process != nil && st.fault() == nil && st.lease == lease && st.waiters == waiters {
 		return nil
 	}
 	if st.process != nil {
-		st.process.close()
+		st.close()
 	}
-	st.settings = settings
-	st.process, err = startHolder(st.command, slices.Concat(st.env, settings), st.log)
+	var addresses []string
+	for _, p := range st.proxies {
+		addresses = append(addresses, p.Addr())
+	}
+	s := st.site
+	env := []string{fmt.Sprintf("LEASE=%d", lease.Milliseconds())}
+	if s.holder != "" {
+		env = append(env, "HOLDER="+s.holder)
+	}
+	if len(addresses) > 0 {
+		env = append(env, s.backend.variable+"="+strings.Join(addresses, ","))
+	}
+	if waiters > 0 {
+		env = append(env, fmt.Sprintf("WAITERS=%d", waiters))
+	}
+	st.lease, st.waiters = lease, waiters
+	st.process, err = startHolder(s.command, env, s.log)
 	return err
 }
 
@@ -105,14 +110,12 @@ func (s *site) requests() (n int) {
 	return n
 }
 
-func (s *site) close() error {
-	var errs []error
+func (s *site) close() {
 	for _, st := range s.holders {
-		if st == nil || st.process == nil {
-			continue
+		if st.process != nil {
+			st.close()
 		}
-		st.close()
-		st.each(func(p *faultproxy.Proxy) { errs = append(errs, p.Close()) })
+		st.each(func(p *faultproxy.Proxy) { _ = p.Close() })
 	}
-	return errors.Join(append(errs, s.log.Close())...)
+	_ = s.log.Close()
 }

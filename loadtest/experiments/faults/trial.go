@@ -30,7 +30,7 @@ type trial struct {
 type seen struct {
 	a, b            []holder.Line
 	begun           time.Duration
-	struck, healed  time.Duration // 0 without a fault
+	healed          time.Duration // 0 without a fault, and if it lasted throughout
 	released        time.Duration // when the first holder was told to release; 0 if it was not
 	waited          time.Duration // when the second was told to acquire
 	others          holder.Line   // the second's answer to its release
@@ -38,11 +38,10 @@ type seen struct {
 	freed           time.Duration // when the second was told to acquire again
 	leak            time.Duration // how long that took
 	leaks           bool          // it did not succeed
-	ended           time.Duration
 	misconduct      error
 	refused         map[holder.Line]bool // writes, by the table
-	strikes         []strike             // of a trial with many
-	keptOut, killed bool                 // the first holder never held; it was killed
+	strikes         []strike
+	keptOut, killed bool // the first holder never held; it was killed
 }
 
 const (
@@ -68,7 +67,7 @@ func (t *trial) b() *station { return t.holders[1] }
 func (t *trial) allNodes() []node { return t.nodes }
 
 // struckNodes returns the server, or less than a majority of several.
-func (t *trial) struckNodes() []node { return t.nodes[:min(len(t.nodes), max(1, (len(t.nodes)-1)/2))] }
+func (t *trial) struckNodes() []node { return t.nodes[:min(len(t.nodes), max(1, t.minority()))] }
 
 // run runs the trial. An error means that it could not be run.
 func (t *trial) run(ctx context.Context) error {
@@ -84,7 +83,7 @@ func (t *trial) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", t.name, t.row.name, err)
 	}
-	t.seen.ended, t.seen.requests = holder.Now(), t.requests()-t.seen.requests
+	t.seen.requests = t.requests() - t.seen.requests
 	for _, s := range t.holders {
 		if fault := s.fault(); fault != nil && !t.seen.killed {
 			t.seen.misconduct = errors.Join(t.seen.misconduct, fault)
@@ -153,6 +152,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 	t.awaitSecond(ctx)
 	if t.row.moment == throughout {
 		err = errors.Join(err, t.row.heal(ctx, t))
+		t.seen.strikes[0].to = holder.Now()
 	}
 	t.awaitFree()
 	return err
@@ -160,7 +160,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 
 // strike strikes, and heals when the fault has lasted, unless it lasts throughout.
 func (t *trial) strike(ctx context.Context) error {
-	t.seen.struck = holder.Now()
+	t.seen.strikes = []strike{{name: t.row.name, from: holder.Now()}}
 	if err := t.row.strike(ctx, t); err != nil {
 		return err
 	}
@@ -174,6 +174,7 @@ func (t *trial) strike(ctx context.Context) error {
 			_ = t.row.heal(context.WithoutCancel(ctx), t) // the next trial finds out
 		}
 		t.seen.healed = holder.Now()
+		t.seen.strikes[0].to = t.seen.healed
 	})
 	return nil
 }

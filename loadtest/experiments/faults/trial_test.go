@@ -3,9 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +17,6 @@ func TestMain(m *testing.M) {
 		labtest.Main(m, lab.RedisServer, lab.MySQLServer, lab.CCompiler)
 		return
 	}
-	maps.Copy(holders, broken)
 	if err := Holder(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -29,53 +26,44 @@ func TestMain(m *testing.M) {
 // try tries the lock of a column once under a fault, with this binary as holder.
 func try(t *testing.T, lock, fault string) Cell {
 	t.Helper()
-	return tryColumn(t, columns[slices.IndexFunc(columns, func(c column) bool { return c.name == lock })], fault)
-}
-
-func tryColumn(t *testing.T, c column, fault string) Cell {
-	t.Helper()
-	c.command = os.Args[0]
+	columns, rows, err := chosen("", slug(lock)+"/"+slug(fault))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, r := columns[0], rows[0]
+	c.command, r.lasts = os.Args[0], min(r.lasts, long)
 	s, err := c.open(t.Context(), labtest.Lab(t), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.close() })
-	r, err := rowsOf("/" + slug(fault))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r = slices.Clone(r)
-	r[0].lasts = min(r[0].lasts, long)
+	t.Cleanup(s.close)
 	e := &experiment{trials: 1, table: newFencedTable(t.Context(), labtest.Lab(t))}
-	cell, err := e.cell(t.Context(), s, r[0])
+	cell, err := e.cell(t.Context(), s, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cell
 }
 
-// A zero beside a lock means nothing where a lock without an owner does not fail.
-func TestPartitionTellsALockFromOneWithoutAnOwner(t *testing.T) {
+// A zero beside a lock means nothing where a lock without an owner does not fail. Were it
+// ours, it would fail the command.
+func TestFaultsTellALockFromNone(t *testing.T) {
 	t.Parallel()
-	for lock, want := range map[string]string{"redislock": "", "SETNX without owner": "TW"} {
-		t.Run(lock, func(t *testing.T) {
+	for _, test := range []struct{ lock, fault, want string }{
+		{"redislock", "partition, long", ""},
+		{"SETNX without owner", "partition, long", "TW"},
+		{"redislock", "everything at random", ""},
+		{"no lock", "everything at random", "T"},
+	} {
+		t.Run(test.lock+", "+test.fault, func(t *testing.T) {
 			t.Parallel()
-			cell := try(t, lock, "partition, long")
-			if got := cell.seen().letters(); got != want {
-				t.Errorf("%q, want %q: %+v", got, want, cell.Trials)
+			cell := try(t, test.lock, test.fault)
+			if got := cell.seen().letters(); got != test.want {
+				t.Errorf("%q, want %q: %+v", got, test.want, cell.Trials)
 			}
-		})
-	}
-}
-
-func TestFaultsAtRandomTellALockFromNone(t *testing.T) {
-	t.Parallel()
-	for lock, want := range map[string]string{"redislock": "", "no lock": "T"} {
-		t.Run(lock, func(t *testing.T) {
-			t.Parallel()
-			cell := try(t, lock, "everything at random")
-			if got := cell.seen().letters(); got != want {
-				t.Errorf("%q, want %q: %+v", got, want, cell.Trials)
+			cell.Kind = ours
+			if failed := failures([]Cell{cell}); (len(failed) > 0) != (test.want != "") {
+				t.Errorf("if it were ours: %q", failed)
 			}
 		})
 	}
