@@ -10,38 +10,41 @@ import (
 	"example.com/flashsale/internal/lock/redislock"
 )
 
-// clientMutex is a lock.Client over a driver of package drivers. It opens the driver at its
-// first TryLock, because newMutex cannot return an error. The context of the lock acquired
-// last, if any, is the parent of the next TryLock, which makes it a re-entry.
+// clientMutex is a lock.Client over a driver of package drivers. The context of the lock
+// acquired last, if any, is the parent of the next TryLock, which makes it a re-entry.
 type clientMutex struct {
-	p       *process
-	driver  string
+	key     string
 	options lock.Options
 	client  *lock.Client
+	opened  error // of the driver
 	held    []*lock.Lock
 }
 
-func (m *clientMutex) open(ctx context.Context, ttl time.Duration) error {
-	if m.client != nil {
-		return nil
+// client is a lock.Client over a driver that acquires with o.
+func client(driver string, o lock.Options) func(*process) mutex {
+	return func(p *process) mutex {
+		s := p.scenario
+		servers := drivers.Servers{Redis: p.nodes, Session: longLease}
+		if s.zookeeper != nil {
+			servers.ZooKeeper = []string{s.zookeeper.Address}
+		}
+		opened, err := drivers.Open(s.ctx, driver, servers)
+		if err == nil {
+			s.closes = append(s.closes, opened.Close)
+		}
+		return &clientMutex{key: p.key, options: o, client: lock.New(opened.Locker), opened: err}
 	}
-	opened, err := drivers.Open(ctx, m.driver,
-		drivers.Servers{Redis: m.p.nodes, ZooKeeper: []string{m.p.zookeeper}, Session: ttl})
-	if err == nil {
-		m.client, m.p.sessions = lock.New(opened.Locker), append(m.p.sessions, opened.Close)
-	}
-	return err
 }
 
 func (m *clientMutex) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	if err := m.open(ctx, ttl); err != nil {
-		return false, err
+	if m.opened != nil {
+		return false, m.opened
 	}
 	if len(m.held) > 0 {
 		ctx = m.last().Context()
 	}
 	m.options.TTL = ttl
-	acquired, err := m.client.Acquire(ctx, m.p.key, m.options)
+	acquired, err := m.client.Acquire(ctx, m.key, m.options)
 	switch {
 	case err == nil:
 		m.held = append(m.held, acquired)

@@ -79,8 +79,7 @@ type Trial struct {
 	Broke      bool            `json:"broke"`
 	Seen       string          `json:"seen"`
 	Verdict    verdict.Verdict `json:"verdict"`
-
-	timeline []report.Lane
+	Lanes      []report.Lane   `json:"lanes"` // what each process did, in milliseconds
 }
 
 // A Result is the outcome of an experiment.

@@ -51,7 +51,7 @@ var (
 	gThread   = generation{Name: "a thread renews every 20 of 30 s", newMutex: threadRenewed}
 	gPrinted  = generation{Name: "Redisson's watchdog as printed", newMutex: printedWatchdog}
 	gOneZnode = generation{Name: "one znode, watched by all", zookeeper: true,
-		newMutex: func(p *process) mutex { return &singleNodeLock{p: p, path: "/" + p.key} }}
+		newMutex: func(p *process) mutex { return newSingleNodeLock(p) }}
 )
 
 // How a lock.Client acquires: once leaves its first lease to end.
@@ -75,11 +75,6 @@ var (
 	gQueue           = generation{Name: "lock.Client, Wait", newMutex: client("redis-each", waiting)}
 	gZKQueue         = generation{Name: "zk, lock.Client, Wait", newMutex: client("zk", waiting), zookeeper: true}
 )
-
-// client is a lock.Client over a driver that acquires with o.
-func client(driver string, o lock.Options) func(*process) mutex {
-	return func(p *process) mutex { return &clientMutex{p: p, driver: driver, options: o} }
-}
 
 // newOwner returns the value of the later generations: a random prefix for the
 // process, and the thread's id.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/witness"
 )
@@ -28,23 +27,14 @@ func Defects() (all []Defect) {
 	return all
 }
 
-// A TimedTrial is a Trial with what each process did, in milliseconds.
-type TimedTrial struct {
-	Trial
-	Lanes []report.Lane `json:"lanes"`
-}
-
 // RunDefect runs the n-th experiment of Defects on servers of its own, and its
 // database on the MySQL of s. The trials are in the order of the generations.
-func RunDefect(ctx context.Context, s *rig.Stack, n int) (trials []TimedTrial, err error) {
+func RunDefect(ctx context.Context, s *rig.Stack, n int) ([]Trial, error) {
 	store, err := witness.Open(ctx, s.MySQL)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close()
 	result, err := experiments[n].run(ctx, s.Lab, store)
-	for _, t := range result.trials() {
-		trials = append(trials, TimedTrial{t, t.timeline})
-	}
-	return trials, err
+	return result.trials(), err
 }

@@ -50,7 +50,7 @@ func (r Result) section(number int) report.Section {
 		s.Judge(t.Verdict)
 		s.Table.Add(t.Generation, t.Verdict, t.Seen)
 		s.Charts = append(s.Charts, report.Lanes{Caption: fmt.Sprintf("%s, %s: %s", t.Generation, t.Verdict, t.Seen),
-			Unit: "ms", Rows: t.timeline})
+			Unit: "ms", Rows: t.Lanes})
 	}
 	return s
 }

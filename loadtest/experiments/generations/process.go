@@ -18,41 +18,29 @@ var (
 )
 
 // A process is one client of the lock service with its own connections, and one thread
-// that contends for a key. It can crash between two of its commands, or pause there while
-// other processes run. As the limiter of its clients, it counts its commands and injects
-// its fault. Its calls are recorded.
+// that contends for the key of its timeline, which records its calls. It can crash between
+// two of its commands, or pause there while other processes run: as the limiter of its
+// clients, it injects its fault before a command.
 type process struct {
 	mutex
-	key       string
-	nodes     []redis.UniversalClient // one server, or the independent nodes of a RedLock
-	zookeeper string                  // the address instead
-	sessions  []func()                // end the sessions with ZooKeeper
+	*timeline
+	scenario *scenario
+	nodes    []redis.UniversalClient // one server, or the independent nodes of a RedLock
 
-	name     string
-	timeline *timeline
-	spans    []report.Span
-	holds    bool
-	since    float64
+	name  string
+	spans []report.Span
+	holds bool
+	since float64
 
 	mu        sync.Mutex
 	remaining int // commands until the fault
 	injected  func() error
 	triggered bool
-	sent      int // commands
-}
-
-func (p *process) close() {
-	for _, end := range p.sessions {
-		end()
-	}
-	for _, node := range p.nodes {
-		_ = node.Close()
-	}
 }
 
 // TryLock implements mutex.
 func (p *process) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	from, result := p.timeline.now(), "is refused"
+	from, result := p.now(), "is refused"
 	ok, err := p.mutex.TryLock(ctx, ttl)
 	switch {
 	case err != nil:
@@ -62,14 +50,14 @@ func (p *process) TryLock(ctx context.Context, ttl time.Duration) (bool, error) 
 	}
 	p.add(report.Call, ": TryLock "+result, from)
 	if ok && err == nil && !p.holds {
-		p.holds, p.since = true, p.timeline.now()
+		p.holds, p.since = true, p.now()
 	}
 	return ok, err
 }
 
 // Unlock implements mutex.
 func (p *process) Unlock(ctx context.Context) error {
-	from := p.timeline.now()
+	from := p.now()
 	err := p.mutex.Unlock(ctx)
 	p.released()
 	p.add(report.Call, ": Unlock", from)
@@ -84,7 +72,7 @@ func (p *process) released() {
 }
 
 func (p *process) add(kind report.Kind, what string, from float64) {
-	p.spans = append(p.spans, report.Span{Name: p.name + what, Kind: kind, From: from, To: p.timeline.now()})
+	p.spans = append(p.spans, report.Span{Name: p.name + what, Kind: kind, From: from, To: p.now()})
 }
 
 // injectBefore calls fault before the nth command from now and before each
@@ -98,9 +86,13 @@ func (p *process) injectBefore(n int, what string, fault func() error) {
 	p.injected = func() error { recorded(); return fault() }
 }
 
-// crashBefore fails the nth command from now and all later ones.
-func (p *process) crashBefore(n int) {
-	p.injectBefore(n, "crashes", func() error { return errCrashed })
+// crashBefore fails the nth command from now and all later ones. The channel is closed with
+// the first.
+func (p *process) crashBefore(n int) (crashed <-chan struct{}) {
+	c := make(chan struct{})
+	crash := sync.OnceFunc(func() { close(c) })
+	p.injectBefore(n, "crashes", func() error { crash(); return errCrashed })
+	return c
 }
 
 // losesNext fails the next command, as if the server had not been reached.
@@ -127,18 +119,10 @@ func (p *process) disarm() bool {
 	return p.triggered
 }
 
-// commandCount returns the number of commands sent.
-func (p *process) commandCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.sent
-}
-
 // Allow is part of redis.Limiter, which is asked before each command.
 func (p *process) Allow() error {
 	p.mu.Lock()
 	p.remaining--
-	p.sent++
 	fault := p.injected
 	due := fault != nil && p.remaining <= 0
 	p.triggered = p.triggered || due

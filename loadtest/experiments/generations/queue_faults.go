@@ -3,6 +3,7 @@ package generations
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,17 +27,12 @@ func crashWhileWaiting(s *scenario) outcome {
 	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
 	ctx, cancel := context.WithCancel(s.ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = b.TryLock(ctx, longLease)
-	}()
-	for b.commandCount() < 2 { // the second command follows the queue entry
-		time.Sleep(time.Millisecond)
-	}
-	b.crashBefore(1)
+	crashed := b.crashBefore(2) // the second command follows the queue entry
+	var waiting sync.WaitGroup
+	waiting.Go(func() { _, _ = b.TryLock(ctx, longLease) })
+	<-crashed
 	cancel()
-	<-done
+	waiting.Wait()
 	s.unlock(a)
 	return s.lockFree(c, "the next waiter")
 }

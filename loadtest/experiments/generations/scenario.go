@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -71,7 +72,7 @@ func (s *scenario) startServers() (err error) {
 }
 
 func (s *scenario) close() {
-	for _, end := range s.closes {
+	for _, end := range slices.Backward(s.closes) {
 		end()
 	}
 	for _, r := range s.redis {
@@ -95,32 +96,30 @@ func (s *scenario) nextKey() {
 	s.timeline = newTimeline(fmt.Sprintf("redis_lock:%d", s.keys))
 }
 
-// newProcess connects a process to the current servers. Its clients do not
-// retry commands, like the articles' clients.
+// newProcess connects a process to the current servers.
 func (s *scenario) newProcess() *process {
-	p := &process{key: s.key, timeline: s.timeline, name: string(rune('A' + len(s.processes)))}
-	if s.zookeeper != nil {
-		p.zookeeper = s.zookeeper.Address
-	}
+	p := &process{timeline: s.timeline, scenario: s, name: string(rune('A' + len(s.processes)))}
 	for _, r := range s.redis {
 		node := s.dial(r, p)
 		s.check(node.Ping(s.ctx).Err()) // the handshake of a new connection must not count as the lock's commands
 		p.nodes = append(p.nodes, node)
 	}
-	p.sent = 0
 	p.mutex = s.generation.newMutex(p)
-	s.processes, s.closes = append(s.processes, p), append(s.closes, p.close)
+	s.processes = append(s.processes, p)
 	return p
 }
 
-// dial returns a client of r whose commands limiter may refuse.
+// dial returns a client of r whose commands limiter may refuse. It does not retry
+// commands, like the articles' clients.
 func (s *scenario) dial(r *lab.Redis, limiter redis.Limiter) *redis.Client {
 	opts, err := redis.ParseURL(r.URL)
 	s.check(err)
 	opts.MaxRetries, opts.Limiter = -1, limiter
 	opts.ReadTimeout = 2 * time.Second // the articles' clients have the same
 	opts.DialTimeout = 2 * time.Second
-	return redis.NewClient(opts)
+	rdb := redis.NewClient(opts)
+	s.closes = append(s.closes, func() { _ = rdb.Close() })
+	return rdb
 }
 
 // tryLock calls p.TryLock once and reports whether it locked.
@@ -150,11 +149,7 @@ func (s *scenario) lockWithin(p *process, ttl, limit time.Duration) (took time.D
 func (s *scenario) unlock(p *process) { s.check(p.Unlock(s.ctx)) }
 
 // admin returns a client of r that belongs to no process.
-func (s *scenario) admin(r *lab.Redis) *redis.Client {
-	rdb := s.dial(r, nil)
-	s.closes = append(s.closes, func() { _ = rdb.Close() })
-	return rdb
-}
+func (s *scenario) admin(r *lab.Redis) *redis.Client { return s.dial(r, nil) }
 
 // neverExpires reports whether the key exists and has no TTL.
 func (s *scenario) neverExpires() bool {

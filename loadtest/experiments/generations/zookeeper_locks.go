@@ -11,15 +11,20 @@ import (
 // singleNodeLock is the articles' lock of one ephemeral node that all sessions create
 // and watch.
 type singleNodeLock struct {
-	p    *process
 	path string
 	conn *zk.Conn
 }
 
-func (l *singleNodeLock) TryLock(ctx context.Context, ttl time.Duration) (bool, error) {
-	if err := l.connect(ttl); err != nil {
-		return false, err
+func newSingleNodeLock(p *process) *singleNodeLock {
+	s := p.scenario
+	conn, _, err := zk.Connect([]string{s.zookeeper.Address}, longLease, zk.WithLogInfo(false))
+	if s.check(err); err == nil {
+		s.closes = append(s.closes, conn.Close)
 	}
+	return &singleNodeLock{"/" + p.key, conn}
+}
+
+func (l *singleNodeLock) TryLock(ctx context.Context, _ time.Duration) (bool, error) {
 	for {
 		_, err := l.conn.Create(l.path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		if !errors.Is(err, zk.ErrNodeExists) {
@@ -38,16 +43,6 @@ func (l *singleNodeLock) TryLock(ctx context.Context, ttl time.Duration) (bool, 
 			return false, ctx.Err()
 		}
 	}
-}
-
-func (l *singleNodeLock) connect(timeout time.Duration) (err error) {
-	if l.conn != nil {
-		return nil
-	}
-	if l.conn, _, err = zk.Connect([]string{l.p.zookeeper}, timeout, zk.WithLogInfo(false)); err == nil {
-		l.p.sessions = append(l.p.sessions, l.conn.Close)
-	}
-	return err
 }
 
 func (l *singleNodeLock) Unlock(context.Context) error { return l.conn.Delete(l.path, -1) }
