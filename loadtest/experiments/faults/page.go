@@ -1,9 +1,7 @@
 package faults
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,31 +36,21 @@ func (r Report) page(failed []string) report.Report {
 	return page
 }
 
-// grid has a row for each lock and a column for each fault, in their order in r.
+// grid has a row for each lock and a column for each fault, in their order in r. Of a run
+// that was interrupted, rows end early.
 func (r Report) grid() report.Grid {
 	g := report.Grid{Caption: "lock × fault"}
-	cells := map[[2]string]report.GridCell{}
-	for _, c := range r.Cells {
-		g.Rows, g.Columns = with(g.Rows, c.Lock), with(g.Columns, c.Fault)
-		cells[[2]string{c.Lock, c.Fault}] = c.gridCell()
-	}
-	for _, lock := range g.Rows {
-		var row []report.GridCell
-		for _, fault := range g.Columns {
-			notTried := report.GridCell{Shade: report.Absent, Title: "not tried"}
-			row = append(row, cmp.Or(cells[[2]string{lock, fault}], notTried))
+	for i, c := range r.Cells {
+		if i == 0 || r.Cells[i-1].Lock != c.Lock {
+			g.Rows, g.Cells = append(g.Rows, c.Lock), append(g.Cells, nil)
 		}
-		g.Cells = append(g.Cells, row)
+		last := &g.Cells[len(g.Rows)-1]
+		if len(*last) == len(g.Columns) {
+			g.Columns = append(g.Columns, c.Fault)
+		}
+		*last = append(*last, c.gridCell())
 	}
 	return g
-}
-
-// with returns names, which has name once.
-func with(names []string, name string) []string {
-	if slices.Contains(names, name) {
-		return names
-	}
-	return append(names, name)
 }
 
 func (c Cell) gridCell() report.GridCell {

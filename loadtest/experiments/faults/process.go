@@ -29,25 +29,20 @@ const (
 
 // A process is a holder that runs.
 type process struct {
-	cmd       *exec.Cmd
-	in        io.WriteCloser
-	stopWatch func()
-	exited    chan struct{}
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	exited chan struct{} // closed after the last line
 
 	mu         sync.Mutex
 	lines      []holder.Line
-	more       chan struct{} // closed when there is another line
-	stopped    bool          // by SIGSTOP: its lines may be late
-	misconduct error         // the first breach of the protocol
-	ended      bool          // there are no more lines
+	stopped    bool  // by SIGSTOP: its lines may be late
+	misconduct error // the first breach of the protocol
 }
 
 // startHolder starts the holder of command, a line for the shell, and returns when
 // it is ready. Its standard error is log.
 func startHolder(command string, env []string, log *os.File) (*process, error) {
-	p := &process{
-		cmd: exec.Command("/bin/sh", "-c", "exec "+command), exited: make(chan struct{}), more: make(chan struct{}),
-	}
+	p := &process{cmd: exec.Command("/bin/sh", "-c", "exec "+command), exited: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), env...), log
 	in, inErr := p.cmd.StdinPipe()
 	out, outErr := p.cmd.StdoutPipe()
@@ -55,11 +50,15 @@ func startHolder(command string, env []string, log *os.File) (*process, error) {
 		return nil, err
 	}
 	p.in = in
-	var err error
-	if p.stopWatch, err = lab.StartChild(p.cmd); err != nil {
+	stopWatch, err := lab.StartChild(p.cmd)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", command, err)
 	}
-	go p.listen(out)
+	go func() {
+		p.listen(out)
+		stopWatch()
+		close(p.exited)
+	}()
 	if _, ok := p.await(0, startLimit, holder.Ready); !ok {
 		p.kill()
 		return nil, fmt.Errorf("%s: not ready: %w", command, p.fault())
@@ -67,7 +66,7 @@ func startHolder(command string, env []string, log *os.File) (*process, error) {
 	return p, nil
 }
 
-// listen records the lines of out until it ends.
+// listen records the lines of out until it ends, and ends the holder.
 func (p *process) listen(out io.Reader) {
 	scanner := bufio.NewScanner(out)
 	for scanner.Scan() {
@@ -75,12 +74,6 @@ func (p *process) listen(out io.Reader) {
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // who closes its output, but runs on
 	_ = p.cmd.Wait()                                      // how it ends says nothing: experiments kill holders
-	p.stopWatch()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	close(p.exited)
-	p.announce()
 }
 
 // record records a line, or what is wrong with it.
@@ -103,13 +96,6 @@ func (p *process) record(text string) {
 	if p.misconduct == nil {
 		p.misconduct = err
 	}
-	p.announce()
-}
-
-// announce wakes those who await a line. The caller holds p.mu.
-func (p *process) announce() {
-	close(p.more)
-	p.more = make(chan struct{})
 }
 
 // said returns how many lines there are.
@@ -122,25 +108,19 @@ func (p *process) said() int {
 // await returns the first line from the given one on that has one of words. It
 // returns false when limit is over, or the holder has ended or broken the protocol.
 func (p *process) await(from int, limit time.Duration, words ...holder.Word) (holder.Line, bool) {
-	end := time.After(limit)
-	for {
+	for end := time.Now().Add(limit); ; time.Sleep(2 * time.Millisecond) {
+		over := time.Now().After(end) || p.fault() != nil // before the look at the last line
 		p.mu.Lock()
-		for ; from < len(p.lines); from++ {
-			if slices.Contains(words, p.lines[from].Word) {
-				defer p.mu.Unlock()
-				return p.lines[from], true
-			}
-		}
-		more, broken := p.more, p.misconduct != nil || p.ended
+		lines := p.lines[min(from, len(p.lines)):]
 		p.mu.Unlock()
-		if broken {
+		i := slices.IndexFunc(lines, func(l holder.Line) bool { return slices.Contains(words, l.Word) })
+		if i >= 0 {
+			return lines[i], true
+		}
+		if over {
 			return holder.Line{}, false
 		}
-		select {
-		case <-more:
-		case <-end:
-			return holder.Line{}, false
-		}
+		from += len(lines)
 	}
 }
 
