@@ -139,3 +139,20 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 type errOf string
 
 func (e errOf) Error() string { return string(e) }
+
+func TestMisconductIsFound(t *testing.T) {
+	t.Parallel()
+	released := script{11, holder.Released, 0}
+	for name, test := range map[string]struct {
+		lines []holder.Line
+		want  int
+	}{
+		"none":                    {held(1, 10, 0, released), 0},
+		"no write for too long":   {held(1, 10, 0, script{20, holder.Write, 0}), 1},
+		"a write after a release": {held(1, 10, 0, released, script{12, holder.Write, 0}), 1},
+	} {
+		if got := misconduct(test.lines); len(got) != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

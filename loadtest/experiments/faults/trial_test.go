@@ -91,3 +91,22 @@ func TestHolderThatBreaksTheProtocolIsReported(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckFindsAHolderThatDoesNotExtend(t *testing.T) {
+	t.Parallel()
+	for lock, want := range map[string]string{"redislock": "", "SETNX without owner": "kept: two at once"} {
+		t.Run(lock, func(t *testing.T) {
+			t.Parallel()
+			columns, _, err := chosen("", slug(lock))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := columns[0]
+			c.command = os.Args[0]
+			err = check(t.Context(), labtest.Lab(t), c, t.TempDir())
+			if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+}
