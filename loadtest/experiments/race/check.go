@@ -57,7 +57,7 @@ func (c *checker) side(prefix string, s Settings, w Workload) {
 	c.oneOf(s.Lock, locks, prefix+"lock")
 	c.oneOf(s.LockScope, scopes, prefix+"lock_scope")
 	c.oneOf(s.Commit, commits, prefix+"commit")
-	c.between(s.Instances, 1, maxInstances, prefix+"instances")
+	c.between(s.Instances, 1, len(instances), prefix+"instances")
 	c.oneOf(s.Redis, lab.Topologies, prefix+"redis")
 	for i, g := range s.Guards {
 		c.oneOf(g, guards, prefix+"guards")

@@ -38,9 +38,9 @@ func TestEveryLockRaces(t *testing.T) {
 		{{Lock: "redis", Redis: "cluster"}, {Lock: "redisson", Redis: "replicas"}},
 	} {
 		for i := range sides {
-			s := &sides[i]
-			s.LockScope, s.Guards, s.Commit, s.Instances = "user", []string{"stock"}, "each", 2
-			s.Redis = cmp.Or(s.Redis, "single")
+			topology := sides[i].Redis
+			sides[i] = side(sides[i].Lock, "user", "stock")
+			sides[i].Redis = cmp.Or(topology, "single")
 		}
 		request := Request{Workload{Users: 20, ClaimsPerUser: 10, Stock: 200, Segments: 1}, sides}
 		r, _ := c.race(request)
@@ -93,16 +93,17 @@ func TestEveryCountIsWhatTheDatabaseHas(t *testing.T) {
 	c := start(t)
 	w := Workload{Users: 30, ClaimsPerUser: 5, PerUser: 1, Stock: 20, Segments: 1}
 	for i, commit := range commits {
-		c.auditSide(w, Settings{"redis", "user", []string{"stock", "unique"}, commit, 1 + i%maxInstances, "single",
-			defaultLease, noFault})
+		s := side("redis", "user", "stock", "unique")
+		s.Commit, s.Instances = commit, instances[i%len(instances)]
+		c.auditSide(w, s)
 	}
-	c.auditSide(w, Settings{"none", "user", nil, "each", 2, "single", defaultLease, noFault})
-	c.auditSide(w, Settings{"redis", "coupon", []string{"unique"}, "each", 3, "single", defaultLease, noFault})
+	c.auditSide(w, side("none", "user"))
+	c.auditSide(w, side("redis", "coupon", "unique"))
 	w.PerUser = 3
-	c.auditSide(w, Settings{"none", "user", []string{"stock", "unique"}, "each", 2, "single", defaultLease, noFault})
-	c.auditSide(w, Settings{"none", "user", []string{"stock"}, "each", 2, "single", defaultLease, noFault})
+	c.auditSide(w, side("none", "user", "stock", "unique"))
+	c.auditSide(w, side("none", "user", "stock"))
 	w.Segments = 4
-	c.auditSide(w, Settings{"redis", "segment", []string{"unique"}, "each", 2, "single", defaultLease, noFault})
+	c.auditSide(w, side("redis", "segment", "unique"))
 }
 
 // auditSide runs one side and compares its counts.

@@ -60,8 +60,7 @@ func largeRace() Race {
 	r := Race{Version: Version, ID: "1", State: Ended,
 		Workload: Workload{Users: 2000, ClaimsPerUser: 5, Stock: 1000, Segments: 1}, Sides: make([]Side, 2)}
 	for i := range r.Sides {
-		r.Sides[i] = newSide(Settings{Lock: []string{"none", "redis"}[i], LockScope: "user", Guards: []string{"stock"},
-			Commit: "each", Instances: 2, Redis: "single"})
+		r.Sides[i] = newSide(side([]string{"none", "redis"}[i], "user", "stock"))
 		for n := range 10000 {
 			sent := random.Int64N(5000)
 			granted := sent + random.Int64N(200000)

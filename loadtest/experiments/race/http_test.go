@@ -18,8 +18,8 @@ func serveWithoutServers(t *testing.T) *client {
 }
 
 func valid() Request {
-	s := Settings{Lock: "redis", LockScope: "user", Guards: []string{"stock", "unique"}, Commit: "each", Instances: 2,
-		Redis: "single"}
+	s := side("redis", "user", "stock", "unique")
+	s.LeaseMS, s.Fault = 0, "" // those of the service, and none
 	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, Stock: 5, Segments: 1}, Sides: []Settings{s, s}}
 }
 

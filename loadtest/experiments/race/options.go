@@ -12,27 +12,23 @@ import (
 )
 
 var (
-	locks        = slices.Concat([]string{"none", "local"}, drivers.Remote)
-	scopes       = []string{"user", "coupon", "segment"}
-	guards       = []string{"stock", "unique"}
-	commits      = rig.Commits
-	maxInstances = 4
-	leases       = []int{1000, 2000, 5000, defaultLease}
-	limits       = Limits{
+	locks     = slices.Concat([]string{"none", "local"}, drivers.Remote)
+	scopes    = []string{"user", "coupon", "segment"}
+	guards    = []string{"stock", "unique"}
+	commits   = rig.Commits
+	instances = []int{1, 2, 3, 4}
+	leases    = []int{1000, 2000, 5000, defaultLease}
+	limits    = Limits{
 		Sides: 4, Users: 5000, Claims: 20000, PerUser: 100, Stock: 100000, Segments: 64, PauseMS: 2000,
 	}
 )
 
 func (s *session) options() Options {
-	o := Options{
-		Locks: locks, Scopes: scopes, Guards: guards, Commits: commits, Redis: lab.Topologies,
-		Leases: leases, Faults: faults,
-		Limits: limits, Presets: presets(), Defects: generations.Defects(), Environment: s.environment,
+	return Options{
+		Locks: locks, Scopes: scopes, Guards: guards, Commits: commits, Instances: instances, Redis: lab.Topologies,
+		Leases: leases, Faults: faults, Limits: limits, Presets: presets(), Defects: generations.Defects(),
+		Environment: s.environment,
 	}
-	for n := range maxInstances {
-		o.Instances = append(o.Instances, n+1)
-	}
-	return o
 }
 
 // presets returns the pairs of rows of the demo that differ in one choice: the
@@ -65,13 +61,15 @@ func presets() []Request {
 // users are served.
 var fewUsers = Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 200, Segments: 1}
 
+// side returns a side with a lock on two instances, which commits each claim by itself.
+func side(lock, scope string, guards ...string) Settings {
+	return Settings{lock, scope, guards, "each", 2, "single", defaultLease, noFault}
+}
+
 // segmented returns the race of a lock per coupon and one per segment of its stock.
 func segmented() Request {
-	perCoupon := Settings{"redis", "coupon", []string{"unique"}, "each", 2, "single", defaultLease, noFault}
-	perSegment := perCoupon
-	perSegment.LockScope = "segment"
 	w := Workload{Users: 400, ClaimsPerUser: 1, PerUser: 1, Stock: 160, Segments: 16}
-	return Request{w, []Settings{perCoupon, perSegment}}
+	return Request{w, []Settings{side("redis", "coupon", "unique"), side("redis", "segment", "unique")}}
 }
 
 // articles returns the race of the locks of the articles: none, the mutex of one
@@ -79,7 +77,7 @@ func segmented() Request {
 func articles() Request {
 	r := Request{Workload: fewUsers}
 	for _, l := range []string{"none", "local", "redis", "zk"} {
-		r.Sides = append(r.Sides, Settings{l, "user", []string{"stock"}, "each", 2, "single", defaultLease, noFault})
+		r.Sides = append(r.Sides, side(l, "user", "stock"))
 	}
 	return r
 }
@@ -89,7 +87,9 @@ func articles() Request {
 func suspendedHolder() Request {
 	r := Request{Workload: Workload{Users: 8, ClaimsPerUser: 1, PerUser: 1, Stock: 8, Segments: 1, PauseMS: 200}}
 	for _, l := range []string{"redis", "getlock"} {
-		r.Sides = append(r.Sides, Settings{l, "coupon", guards, "each", 2, "single", 1000, suspended})
+		s := side(l, "coupon", guards...)
+		s.LeaseMS, s.Fault = 1000, suspended
+		r.Sides = append(r.Sides, s)
 	}
 	return r
 }
@@ -101,7 +101,9 @@ func suspendedHolder() Request {
 func emptiedRedis() Request {
 	r := Request{Workload: Workload{Users: 4, ClaimsPerUser: 1, PerUser: 1, Stock: 4, Segments: 1, PauseMS: 800}}
 	for _, f := range []string{emptied, noFault} {
-		r.Sides = append(r.Sides, Settings{"redis", "coupon", guards, "each", 2, "single", 3000, f})
+		s := side("redis", "coupon", guards...)
+		s.LeaseMS, s.Fault = 3000, f
+		r.Sides = append(r.Sides, s)
 	}
 	return r
 }
@@ -123,30 +125,17 @@ func (r Request) withDefaults() Request {
 // comparable reports whether two rows have the same burst and differ in one
 // choice. The races of segments are not the demo's.
 func comparable(x, y demo.Experiment) bool {
-	if x.Script != y.Script || x.Limit != y.Limit || !raced(x) || !raced(y) || x.Segments > 1 || y.Segments > 1 {
-		return false
-	}
-	differ := 0
-	for _, same := range []bool{lockOf(x) == lockOf(y), x.Commit == y.Commit, slices.Equal(x.GuardsOff, y.GuardsOff)} {
-		if !same {
-			differ++
-		}
-	}
-	return differ == 1
+	lock := x.Lock == y.Lock && (x.Lock == "none" || x.Scope == y.Scope) // no lock has no scope
+	same := []bool{lock, x.Commit == y.Commit, slices.Equal(x.GuardsOff, y.GuardsOff)}
+	differ := slices.DeleteFunc(same, func(same bool) bool { return same })
+	return x.Script == y.Script && x.Limit == y.Limit && raced(x) && raced(y) && len(differ) == 1
 }
 
 // raced reports whether a race can have the burst of a row: it has neither retries nor
-// returns, nor late releases, which are faults from outside.
+// returns, nor late releases, which are faults from outside, nor segments, of which there is
+// a preset.
 func raced(e demo.Experiment) bool {
-	return !e.LateReleases && !e.Returned && e.Script != rig.Retried.Script
-}
-
-// lockOf returns the lock and its scope. No lock has no scope.
-func lockOf(e demo.Experiment) [2]string {
-	if e.Lock == "none" {
-		return [2]string{"none"}
-	}
-	return [2]string{e.Lock, e.Scope}
+	return !e.LateReleases && !e.Returned && e.Script != rig.Retried.Script && e.Segments <= 1
 }
 
 func preset(left, right demo.Experiment) Request {
@@ -155,16 +144,14 @@ func preset(left, right demo.Experiment) Request {
 		w = fewUsers
 	}
 	w.PerUser = max(left.Limit, 1)
-	return Request{w, []Settings{settingsOf(left), settingsOf(right)}}
+	return Request{w, []Settings{sideOf(left), sideOf(right)}}
 }
 
-func settingsOf(e demo.Experiment) Settings {
-	return Settings{Lock: e.Lock, LockScope: e.Scope, Guards: guardsOf(e), Commit: e.Commit, Instances: 2,
-		Redis: "single", LeaseMS: defaultLease, Fault: noFault}
-}
-
-// guardsOf returns those guards of a row that a race can be without. That of numbers
-// follows from the unique key.
-func guardsOf(e demo.Experiment) []string {
-	return slices.DeleteFunc(e.Guards(), func(g string) bool { return !slices.Contains(guards, g) })
+// sideOf returns the side of a row, with those guards that a race can be without. That of
+// numbers follows from the unique key.
+func sideOf(e demo.Experiment) Settings {
+	possible := func(g string) bool { return slices.Contains(guards, g) }
+	s := side(e.Lock, e.Scope, slices.DeleteFunc(e.Guards(), func(g string) bool { return !possible(g) })...)
+	s.Commit = e.Commit
+	return s
 }

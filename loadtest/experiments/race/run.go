@@ -13,7 +13,16 @@ import (
 // services, which it leaves running, also with an error.
 func (s *session) run(ctx context.Context, l *live) (services []*service, err error) {
 	l.enter(Starting, "servers")
-	services, err = s.startAll(ctx, l.snapshot())
+	r := l.snapshot()
+	services = make([]*service, len(r.Sides))
+	var starting errgroup.Group
+	for i, side := range r.Sides {
+		starting.Go(func() (err error) {
+			services[i], err = s.servers.start(ctx, side.Settings, r.Workload)
+			return err
+		})
+	}
+	err = starting.Wait()
 	for i := 0; err == nil && i < len(services); i++ {
 		if err = s.runSide(ctx, l, i, services[i]); err != nil {
 			err = fmt.Errorf("side %d: %w", i, err)
@@ -31,19 +40,6 @@ func stopAll(services []*service) {
 			_ = v.stop() // what does not stop is killed, and its database ends with the lab
 		}
 	}
-}
-
-// startAll starts the services of all sides at once.
-func (s *session) startAll(ctx context.Context, r Race) (services []*service, err error) {
-	services = make([]*service, len(r.Sides))
-	var starting errgroup.Group
-	for i, side := range r.Sides {
-		starting.Go(func() (err error) {
-			services[i], err = s.servers.start(ctx, side.Settings, r.Workload)
-			return err
-		})
-	}
-	return services, starting.Wait()
 }
 
 // runSide sends the burst to a service and publishes the result.

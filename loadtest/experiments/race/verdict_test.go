@@ -32,8 +32,7 @@ func TestPromisesAreJudgedByWhatMustHold(t *testing.T) {
 		{"redis", "segment", nil, met, [2]verdict.Verdict{held, lucky}},
 		{"none", "user", []string{"stock", "unique"}, met, [2]verdict.Verdict{held, held}},
 	} {
-		s := Settings{c.lock, c.scope, c.guards, "each", 2, "single", defaultLease, noFault}
-		got := promises(Side{Settings: s}, w, c.counts)
+		got := promises(Side{Settings: side(c.lock, c.scope, c.guards...)}, w, c.counts)
 		if got[0].Verdict != c.want[0] || got[1].Verdict != c.want[1] {
 			t.Errorf("%+v: %+v, want %s", c, got, c.want)
 		}
