@@ -19,13 +19,9 @@ func withEnvFile(t *testing.T, files ...string) *types.Project {
 	}
 	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")},
 		cli.WithName("flashsale"), cli.WithEnvFiles(files...), cli.WithDotEnv, cli.WithDefaultProfiles())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := options.LoadProject(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 

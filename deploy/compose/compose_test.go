@@ -26,9 +26,7 @@ const root = "../.."
 func project(t *testing.T, env ...string) *types.Project {
 	t.Helper()
 	p, err := load(t, env...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 
@@ -49,18 +47,21 @@ func loadFiles(t *testing.T, files []string, env ...string) (*types.Project, err
 		cli.WithName("flashsale"), cli.WithEnv(env), cli.WithProfiles([]string{
 			"load", "observe", "third", "redis-cluster", "galera", "group-replication",
 		}))
+	noError(t, err)
+	return options.LoadProject(t.Context())
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return options.LoadProject(t.Context())
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(b)
 }
 
@@ -143,9 +144,7 @@ func TestServiceCannotChangeTheSchema(t *testing.T) {
 func startNginx(t *testing.T, p *types.Project) error {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "nginx"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(dir, "nginx"), []byte("#!/bin/sh\n"), 0o755))
 	nginx := p.Services["nginx"]
 	cmd := exec.Command(nginx.Entrypoint[0], nginx.Entrypoint[1:]...)
 	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], "$$", "$")
@@ -168,9 +167,7 @@ func TestNoRequiredVariableIsInsideOfAnother(t *testing.T) {
 	}
 	for _, file := range append(files, filepath.Join(root, "docker-compose.yml")) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if found := regexp.MustCompile(`\$\{\w+:?[-+][^}]*\$\{\w+:?\?`).Find(text); found != nil {
 			t.Errorf("%s: %s", file, found)
 		}
@@ -184,17 +181,13 @@ func TestTLSReplacesPlainHTTP(t *testing.T) {
 		t.Error("TLS without a certificate")
 	}
 	p, err := loadFiles(t, files, "TLS_DIRECTORY=/certificates", "TLS_USER=1234")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	nginx := p.Services["nginx"]
 	if len(nginx.Ports) != 1 || nginx.Ports[0].Target != 8443 || nginx.Ports[0].HostIP != "127.0.0.1" {
 		t.Errorf("nginx publishes %v", nginx.Ports)
 	}
 	listen, err := filepath.Abs(filepath.Join(root, "deploy/nginx/tls/listen.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	v := nginx.Volumes
 	if len(v) != 3 || v[1].Source != listen || v[1].Target != "/etc/nginx/site/listen.conf" {
 		t.Fatalf("nginx mounts %v", v)
@@ -286,9 +279,7 @@ func TestScriptsReadWhatComposeSets(t *testing.T) {
 	}
 	for _, file := range files {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		scripts.Write(b)
 	}
 	known := firstGroups(`__ENV\.([A-Z_0-9]+)`, scripts.String())
@@ -313,9 +304,7 @@ func TestNginxRunsTestedConfiguration(t *testing.T) {
 	p := project(t)
 	nginx := p.Services["nginx"]
 	dir, err := filepath.Abs(filepath.Join(root, "deploy/nginx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if v := nginx.Volumes; len(v) != 1 || v[0].Source != dir || v[0].Target != "/etc/nginx" {
 		t.Errorf("nginx mounts %v", v)
 	}
@@ -402,9 +391,7 @@ func TestImageBuildsStatically(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	file, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer file.Close()
 	if built, err := os.ReadFile(binary); err != nil || !bytes.Contains(built, []byte(version)) {
 		t.Errorf("the binary does not know its version: %v", err)

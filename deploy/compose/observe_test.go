@@ -18,9 +18,7 @@ func TestObserveMountsTestedConfiguration(t *testing.T) {
 	} {
 		s := p.Services[name]
 		dir, err := filepath.Abs(filepath.Join(root, want[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(s.Volumes) == 0 || s.Volumes[0].Source != dir || s.Volumes[0].Target != want[1] ||
 			!s.Volumes[0].ReadOnly {
 			t.Errorf("%s mounts %v", name, s.Volumes)
@@ -99,9 +97,7 @@ func TestDashboardsAreSound(t *testing.T) {
 	uids := map[string]bool{}
 	for _, file := range files {
 		path, err := filepath.Rel(root, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var d grafanaDashboard
 		if err := json.Unmarshal([]byte(read(t, path)), &d); err != nil {
 			t.Fatalf("%s: %v", path, err)

@@ -19,9 +19,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		t.Error("secrets without a directory")
 	}
 	p, err := loadFiles(t, files, "SECRETS=/s", "BIND=0.0.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for name, want := range map[string][]string{
 		"mysql": {"MYSQL_PASSWORD"}, "api-a": {"MYSQL_DSN", "JWT_SECRET"},
 		"api-b": {"MYSQL_DSN", "JWT_SECRET"}, "api-c": {"MYSQL_DSN", "JWT_SECRET"},
@@ -57,9 +55,7 @@ func TestScriptMakesTheSecrets(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	p, err := loadFiles(t, []string{"docker-compose.yml", "deploy/compose/secrets.yml"}, "SECRETS="+dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	made := map[string]string{}
 	files := []string{p.Configs["accounts"].File}
 	for _, secret := range p.Secrets {
@@ -67,9 +63,7 @@ func TestScriptMakesTheSecrets(t *testing.T) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		made[filepath.Base(file)] = strings.TrimSpace(string(text))
 	}
 	if len(made["jwt_secret"]) < 32 ||

@@ -27,13 +27,9 @@ func TestInstancesHaveTimeToDrain(t *testing.T) {
 	for _, name := range []string{"api-a", "api-b", "api-c"} {
 		s := project(t).Services[name]
 		delay, err := time.ParseDuration(*s.Environment["DRAIN_DELAY"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		drain, err := time.ParseDuration(timeout[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if grace := time.Duration(*s.StopGracePeriod); delay < time.Second || grace < delay+drain {
 			t.Errorf("%s drains for %v and %v, and is killed after %v", name, delay, drain, grace)
 		}
@@ -47,9 +43,7 @@ func TestNginxKeepsNoIdleConnectionToAnInstanceThatEnds(t *testing.T) {
 		t.Fatal("nginx.conf has no keepalive_timeout of the upstream")
 	}
 	timeout, err := time.ParseDuration(kept[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, name := range []string{"api-a", "api-b", "api-c"} {
 		delay, err := time.ParseDuration(*project(t).Services[name].Environment["DRAIN_DELAY"])
 		if err != nil || timeout >= delay {
@@ -71,9 +65,7 @@ case "$*" in
 *) echo "$*" >>` + dir + `/calls; case "$*" in *"` + failing + `"*) exit 1 ;; esac ;;
 esac
 `
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(docker), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(dir, "docker"), []byte(docker), 0o755))
 	cmd := exec.Command("bash", filepath.Join(root, "deploy/compose/update.sh"), "-f", "x.yml")
 	cmd.Env = append(append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")), env...)
 	failed := cmd.Run()
@@ -126,16 +118,10 @@ func TestUpdateRefusesAnExpiredCertificate(t *testing.T) {
 func writeCertificate(t *testing.T, path string, end time.Time) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: end.AddDate(0, -3, 0), NotAfter: end}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, text, 0o600))
 }

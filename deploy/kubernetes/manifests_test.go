@@ -45,9 +45,7 @@ func load(t *testing.T) manifests {
 	t.Helper()
 	m := manifests{secrets: map[string]core.Secret{}, policies: map[string]networking.NetworkPolicy{}}
 	text, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		m.add(t, document)
 	}
@@ -91,12 +89,17 @@ var build = sync.OnceValues(func() ([]byte, error) {
 	return cmd.Output()
 })
 
-func read(t *testing.T, path string) string {
+func noError(t *testing.T, err error) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, path))
+	noError(t, err)
 	return string(b)
 }
 
@@ -112,9 +115,7 @@ func firstGroups(pattern, text string) []string {
 // A Service, an Ingress or a monitor that names something else gets nothing.
 func TestEverythingIsInOneNamespaceAndNamedOnce(t *testing.T) {
 	text, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	namespace := load(t).namespace.Name
 	for _, other := range firstGroups(`(?m)^  namespace: (\S+)$`, string(text)) {
 		if other != namespace {

@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // allowedToChild returns the cores that a process may use which this one starts.
 func allowedToChild(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("sed", "-n", "s/^Cpus_allowed_list:[[:space:]]*//p", "/proc/self/status").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }
 
@@ -29,20 +29,14 @@ func TestProcessesAreStartedOnOneCore(t *testing.T) {
 		t.Fatalf("%d and %d: %v", servers, clients, err)
 	}
 	before, err := allowed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	childBefore := allowedToChild(t)
 	restore, err := Confine(clients)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if got := allowedToChild(t); got != strconv.Itoa(clients) {
 		t.Errorf("confined to core %d, a process may use %s", clients, got)
 	}
-	if err := restore(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, restore())
 	if after, err := allowed(); err != nil || !slices.Equal(after, before) {
 		t.Errorf("cores %v after, %v before: %v", after, before, err)
 	}

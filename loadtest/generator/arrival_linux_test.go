@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // A process with a low priority reads its replies late.
@@ -23,9 +25,7 @@ func TestReplyCountsFromItsArrivalAtTheSocket(t *testing.T) {
 func claimAndReadLate(t *testing.T, late time.Duration) (took time.Duration) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer l.Close()
 	replied := make(chan struct{})
 	go func() {
@@ -41,13 +41,9 @@ func claimAndReadLate(t *testing.T, late time.Duration) (took time.Duration) {
 			t.Fatal(r.Err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer g.Close()
-	if err := g.Connect(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, g.Connect(t.Context(), 1))
 	g.send(time.Now())
 	<-replied
 	time.Sleep(late)

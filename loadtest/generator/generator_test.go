@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 const testTimeout = 10 * time.Second
@@ -31,9 +33,7 @@ func onEveryPoller(t *testing.T,
 					return AppendClaim(b, "test", strconv.Itoa(n), 1, []byte("X-User: 1\r\n"))
 				}
 				g, err := New(address, timeout, request, received)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.NoError(t, err)
 				g.poller.close()
 				if g.poller, err = open(); err != nil {
 					t.Fatal(err)
@@ -112,9 +112,7 @@ func TestConnectedClientsSendBeforeAnyReplyIsRead(t *testing.T) {
 				append(received, r.Received)
 		})
 		defer g.Close()
-		if err := g.Connect(t.Context(), clients); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, g.Connect(t.Context(), clients))
 		s := g.Run(t.Context(), Phase{Clients: clients, Count: clients})
 		g.Drain(t.Context())
 		if s.Count != clients || len(received) != clients || connections.Load() != clients {
@@ -206,9 +204,7 @@ func TestEveryRequestEndsWithAReplyOrAnError(t *testing.T) {
 func TestRequestsToAServerThatDoesNotListenEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	l.Close()
 	onEveryPoller(t, func(t *testing.T, start func(string, time.Duration, func(Reply)) *Generator) {
 		failed := 0

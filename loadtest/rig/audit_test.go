@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/check"
 )
 
 func TestTotalCountsEachCouponForItself(t *testing.T) {
@@ -59,12 +61,8 @@ func TestMissingOrdersAreThoseWithoutAnOrderOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	sale := newSale(t, start(t))
 	coupon, err := sale.AddCoupon(t.Context(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sale.AddOrders(t.Context(), coupon, 2); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.NoError(t, sale.AddOrders(t.Context(), coupon, 2))
 	sale.DB.MustExec(`INSERT INTO coupon_orders_ended (id, coupon_id, user_id, number, created_at, ended_at, how)
 		VALUES (5, ?, 7, 2, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), 'returned')`, coupon)
 	first, second := Claim{User: UserID(0), Coupon: coupon, Order: "4294967297"}, Claim{Order: "4294967298"}
@@ -103,9 +101,7 @@ func TestAuditReadsTheDatabase(t *testing.T) {
 	}
 	w := Workload{Users: 2, Each: 1, Rounds: 2}
 	got, err := sale.Audit(t.Context(), w, []Claim{{Order: "8589934593"}, {Order: "7"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	want := Totals{Orders: 4, DistinctUsers: 4, Surplus: 4, Unsold: 2, AckedMissing: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -128,9 +124,7 @@ func TestAuditCountsOrdersBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	sale.DB.MustExec("INSERT INTO coupon_rules (coupon_id, per_user, hold_seconds, returnable) VALUES (1, 3, 0, FALSE)")
-	if err := sale.RemoveGuards(t.Context(), []string{"unique"}); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, sale.RemoveGuards(t.Context(), []string{"unique"}))
 	for i := range 5 { // user 1 has four, user 2 one
 		sale.DB.MustExec("INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (?, 1, ?, NOW())", i+1, 1+i/4)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/shop"
 )
 
@@ -25,18 +26,14 @@ const results = `timeStamp,elapsed,label,responseCode,responseMessage,threadName
 func write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
 func TestBurstIsReadFromResults(t *testing.T) {
 	t.Parallel()
 	samples, err := readResults(write(t, results), "claim", claimVariables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	got := burstOf(samples, func(c *Claim, row map[string]string) { c.read(row, nil) })
 	at := time.UnixMilli
 	want := Burst{
@@ -74,13 +71,9 @@ func TestEveryRoundHasItsLines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "claims.csv")
 	users := []shop.User{{ID: "5", Token: "one"}, {ID: "6", Token: "two"}}
 	target := Target{Coupons: []string{"11", "22"}, Users: users}
-	if err := writeClaims(file, target, Workload{Users: 2, Each: 2, Limit: 2, Rounds: 2}); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, writeClaims(file, target, Workload{Users: 2, Each: 2, Limit: 2, Rounds: 2}))
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	want := "one,11,5,1 two,11,6,1 one,11,5,2 two,11,6,2 one,22,5,1 two,22,6,1 one,22,5,2 two,22,6,2"
 	if got := strings.Join(strings.Fields(string(b)), " "); got != want {
 		t.Errorf("claims %q, want %q", got, want)
@@ -124,17 +117,11 @@ reply: {accepted: {status: [201]}}
 func expectPlan(t *testing.T, file string, wanted map[string]int) {
 	t.Helper()
 	s, err := shop.Parse([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	text, err := os.ReadFile("../jmeter/claim.jmx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	plan, err := planFor(text, Target{URL: "http://h:1/base", Shop: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for want, n := range wanted {
 		if got := strings.Count(string(plan), want); got != n {
 			t.Errorf("%d times, want %d: %s", got, n, want)

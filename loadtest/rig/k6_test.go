@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/check"
 )
 
 // samples are lines as k6 1.8 wrote them.
@@ -23,13 +25,9 @@ const samples = `{"type":"Metric","data":{"name":"claims","type":"counter"},"met
 func TestBurstIsReadFromSamples(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "points.json")
-	if err := os.WriteFile(file, []byte(samples), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(samples), 0o644))
 	read, err := readPoints(file, claimMetric)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	got := burstOf(read, readTags)
 	at := func(ms int) time.Time { return time.Date(2026, 11, 21, 12, 0, 0, ms*1e6, time.UTC) }
 	want := Burst{
@@ -54,9 +52,7 @@ func TestBurstIsReadFromSamples(t *testing.T) {
 func TestTruncatedSamplesAreAnError(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "points.json")
-	if err := os.WriteFile(file, []byte(samples[:len(samples)-20]), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(samples[:len(samples)-20]), 0o644))
 	if _, err := readPoints(file, claimMetric); err == nil {
 		t.Error("a truncated file was read without an error")
 	}
@@ -66,9 +62,7 @@ func TestTruncatedSamplesAreAnError(t *testing.T) {
 func TestThresholdsAreOfClaims(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("../k6/lib/burst.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, m := range regexp.MustCompile(`(?m)^\s*'?(http_req_\w+)(.*)$`).FindAllStringSubmatch(string(script), -1) {
 		if !strings.HasPrefix(m[2], "{name:claim}'") {
 			t.Errorf("the threshold %s counts other requests too: %s", m[1], m[2])

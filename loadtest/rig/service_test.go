@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/drivers"
@@ -16,13 +17,9 @@ func TestLockDependenciesHaveTheServersOfEachDriver(t *testing.T) {
 	t.Parallel()
 	labtest.NeedServers(t)
 	l, err := lab.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	if err := l.Require(LockDependencies...); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, l.Require(LockDependencies...))
 	s := &Stack{Lab: l}
 	for _, name := range drivers.Remote {
 		if _, err := s.LockServers(name); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -22,9 +23,7 @@ func start(t *testing.T) *Stack {
 	t.Helper()
 	labtest.NeedServers(t)
 	s, err := Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -36,9 +35,7 @@ func start(t *testing.T) *Stack {
 func newSale(t *testing.T, s *Stack) *Sale {
 	t.Helper()
 	sale, err := s.NewSale(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return sale
 }
 
@@ -74,9 +71,7 @@ func TestHeadersHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	h, err := s.Headers(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	text, err := os.ReadFile(h.Path)
 	if err != nil || len(text) != 100*h.Width {
 		t.Fatalf("%d bytes, %v; want 100 of %d", len(text), err, h.Width)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
@@ -56,32 +57,17 @@ func inRepositoryWithBinary(t *testing.T) {
 	dir := t.TempDir()
 	labtest.BuildAPI(t, filepath.Join(dir, "bin", "api"))
 	deploy, err := filepath.Abs("../../deploy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(deploy, filepath.Join(dir, "deploy")); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.NoError(t, os.Symlink(deploy, filepath.Join(dir, "deploy")))
 	t.Chdir(dir)
 }
 
 // status sends a request without a body and returns the status of the reply.
 func status(t *testing.T, method, url, token string) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode
+	status, _, err := rig.NewClient(url).Do(t.Context(), method, "", token, nil)
+	check.NoError(t, err)
+	return status
 }
 
 func TestUpRunsTheServiceAsShipped(t *testing.T) {
@@ -164,9 +150,7 @@ func instancesOf(t *testing.T, url string) int {
 	instances := map[string]bool{}
 	for range 10 {
 		resp, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 		instances[resp.Header.Get("X-Instance")] = true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 )
 
@@ -22,9 +23,7 @@ func Proxy(tb testing.TB, address string) *faultproxy.Proxy {
 		network = "unix"
 	}
 	p, err := faultproxy.New(network, address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = p.Close() })
 	return p
 }
@@ -33,9 +32,7 @@ func Proxy(tb testing.TB, address string) *faultproxy.Proxy {
 func ProxiedMySQL(tb testing.TB, dsn string) (p *faultproxy.Proxy, proxied string) {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	p = Proxy(tb, cfg.Addr)
 	cfg.Net, cfg.Addr = "tcp", p.Addr()
 	return p, cfg.FormatDSN()

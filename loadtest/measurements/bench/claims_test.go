@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/generator"
@@ -44,9 +45,7 @@ func (d *deployment) withOrders(b *testing.B, stock, orders int) int64 {
 	if err == nil {
 		_, err = d.sale.DB.ExecContext(b.Context(), "UPDATE coupons SET stock = stock - ? WHERE id = ?", orders, id)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	return id
 }
 

@@ -8,19 +8,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"example.com/flashsale/internal/check"
 )
 
 // The page must be what the generator makes of the run beside it, and short.
 func TestDocsBenchmarksIsGenerated(t *testing.T) {
 	t.Parallel()
 	r, err := Read(Published)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	want, err := r.page()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join("docs", "benchmarks.md"))
 	if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
 		t.Errorf("%v; run make docs; -want +got:\n%s", err, diff)
@@ -36,13 +34,9 @@ func TestDocsBenchmarksIsGenerated(t *testing.T) {
 func read(t *testing.T, text string) *Run {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bench.txt")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	r, err := Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return r
 }
 
@@ -55,9 +49,7 @@ BenchmarkClaim/nginx-2	1	90.0 all-µs	30000 per-s
 BenchmarkClaim/nginx-2	1	95.0 all-µs	25000 per-s
 BenchmarkOverload/peak=1x-2	1	1.000 void
 `).page()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, want := range []string{
 		"- Commit: `abc`", "This was a quick run",
 		"| CPU of all processes for a claim behind nginx (µs) | 95 (90–100) | ≤ 100 | met |\n",

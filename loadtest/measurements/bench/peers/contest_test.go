@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/loadtest/stats"
 )
@@ -46,9 +47,7 @@ func (c *contest) run(b *testing.B) {
 		if err == nil {
 			err = unlock()
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, err)
 	}
 	before := readUsage(b)
 	ctx, cancel := context.WithTimeout(b.Context(), duration)
@@ -126,17 +125,13 @@ func readUsage(b *testing.B) (u usage) {
 	info := plain(b).InfoMap(b.Context(), "stats", "cpu")
 	number := func(section, name string) float64 {
 		n, err := strconv.ParseFloat(info.Item(section, name), 64)
-		if err := errors.Join(info.Err(), err); err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, errors.Join(info.Err(), err))
 		return n
 	}
 	u.requests = number("Stats", "total_reads_processed")
 	u.server = 1e6 * (number("CPU", "used_cpu_user") + number("CPU", "used_cpu_sys"))
 	var self syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &self))
 	u.clients = float64(time.Duration(self.Utime.Nano() + self.Stime.Nano()).Microseconds())
 	return u
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
@@ -61,9 +62,7 @@ var waiters = []way{
 func own(tb testing.TB) redis.UniversalClient {
 	tb.Helper()
 	rdb, err := connect.Redis(server.URL, conns)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -135,9 +134,7 @@ func redsyncLock(tb testing.TB) acquire {
 func plain(tb testing.TB) *redis.Client {
 	tb.Helper()
 	opts, err := redis.ParseURL(server.URL)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	opts.PoolSize = conns
 	rdb := redis.NewClient(opts)
 	tb.Cleanup(func() { _ = rdb.Close() })
@@ -158,9 +155,7 @@ func rueidisLock(tb testing.TB) acquire {
 		NoLoopTracking: true,
 		TryNextAfter:   time.Second, // the default of 20 ms is too short for a busy machine
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check.NoError(tb, err)
 	tb.Cleanup(l.Close)
 	return func(ctx context.Context, key string) (release, error) {
 		_, unlock, err := l.WithContext(ctx, key)
