@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,18 +16,21 @@ import (
 // Anybody can begin a body, because nginx sees no token.
 func TestSlowBodiesTakeLittleMemory(t *testing.T) {
 	t.Parallel()
-	const clients, most = 500, 20 << 10
+	const clients, most = 500, 20.0 / 1024 // MB
 	n := startNginx(t, "127.0.0.1:1")
 	for _, path := range []string{"/coupons", "/coupons/1/orders", "/docs/"} {
 		awaitWorkers(t, n)
-		before := residentMemory(t, n)
+		before, err := lab.MemoryMB(n.PID())
+		check.NoError(t, err)
 		conns := make([]net.Conn, clients)
 		for i := range conns {
 			conns[i] = beginBody(t, n, path)
 		}
 		awaitWorkers(t, n)
-		if each := (residentMemory(t, n) - before) / clients; each > most {
-			t.Errorf("%s: nginx takes %d bytes for each slow body, want at most %d", path, each, most)
+		after, err := lab.MemoryMB(n.PID())
+		check.NoError(t, err)
+		if each := (after - before) / clients; each > most {
+			t.Errorf("%s: nginx takes %f MB for each slow body, want at most %f", path, each, most)
 		}
 		for _, c := range conns {
 			_ = c.Close()
@@ -60,22 +61,4 @@ func awaitWorkers(t *testing.T, n *lab.Nginx) {
 	for range 20 * runtime.NumCPU() {
 		send(t, n, "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
 	}
-}
-
-// residentMemory returns the memory of nginx's workers in bytes.
-func residentMemory(t *testing.T, n *lab.Nginx) int {
-	t.Helper()
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", n.PID()))
-	check.NoError(t, err)
-	pages := 0
-	for worker := range strings.FieldsSeq(string(children)) {
-		var size, resident int
-		statm, err := os.ReadFile(filepath.Join("/proc", worker, "statm"))
-		if err == nil {
-			_, err = fmt.Sscan(string(statm), &size, &resident)
-		}
-		check.NoError(t, err)
-		pages += resident
-	}
-	return pages * os.Getpagesize()
 }

@@ -10,7 +10,6 @@ import (
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 )
 
@@ -49,7 +48,7 @@ func (r *run) increments(ctx context.Context) (all Increments, err error) {
 		pids = append(pids, node.PID())
 	}
 	for range turns {
-		before, err := rig.CPUTime(pids...)
+		before, err := lab.CPUTime(pids...)
 		if err != nil {
 			return all, err
 		}
@@ -63,7 +62,7 @@ func (r *run) increments(ctx context.Context) (all Increments, err error) {
 			}
 		})(ctx)
 		stop()
-		after, cpuErr := rig.CPUTime(pids...)
+		after, cpuErr := lab.CPUTime(pids...)
 		if err := errors.Join(err, cpuErr, ctx.Err()); err != nil {
 			return all, err
 		}

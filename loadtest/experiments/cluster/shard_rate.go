@@ -110,7 +110,7 @@ func (row *ShardRate) orders(ctx context.Context) (n int, err error) {
 func (row *ShardRate) used(ctx context.Context) (map[string]float64, error) {
 	all := map[string]float64{}
 	for kind, pids := range row.pids {
-		used, err := rig.CPUTime(pids...)
+		used, err := lab.CPUTime(pids...)
 		if err != nil {
 			return nil, err
 		}

@@ -66,7 +66,7 @@ const (
 // The instances of the control sell the same coupon.
 func faceHostileClients(ctx context.Context, m *market) (h hostility, err error) {
 	m.log("hostile clients")
-	memory := rig.SampleMemory(m.nginxPID)
+	memory := lab.SampleMemory(m.nginxPID)
 	control, err := m.sale.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
 	if err != nil {
 		return h, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
@@ -35,16 +36,14 @@ func (d *deployment) crowd(b *testing.B, n int) {
 	b.Helper()
 	for range 5 {
 		id := d.add(b, n, 1, coupon.Rules{PerUser: 1})
-		stopSampling := rig.SampleMemory(d.PIDs()...)
+		stopSampling := lab.SampleMemory(d.PIDs()...)
 		load := clients.Load{Address: d.Address(), Coupons: []int64{id}, Headers: headers}
 		r, err := fire(b.Context(), load, n)
 		memory, memoryErr := stopSampling()
 		if errors.Is(err, errSlow) {
 			continue
 		}
-		if err := errors.Join(err, memoryErr, d.auditCrowd(b.Context(), id, r)); err != nil {
-			b.Fatal(err)
-		}
+		check.NoError(b, errors.Join(err, memoryErr, d.auditCrowd(b.Context(), id, r)))
 		if n := r.Replies(clients.NoReply, rig.Unexpected); n > 0 {
 			b.Fatalf("%d clients got no verdict: %s", n, r.Detail)
 		}

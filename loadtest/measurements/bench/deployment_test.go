@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
@@ -52,17 +53,13 @@ func (v variant) start(b *testing.B, s *rig.Stack, nginx rig.StartNginx) *deploy
 	if err == nil && v.program != "api" { // an older build that knows rules of coupons works with a newer schema
 		_, err = sale.DB.ExecContext(b.Context(), "UPDATE schema_compatibility SET oldest = 13")
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	instances := make([][]string, max(v.instances, 1))
 	if v.instances == 0 {
 		nginx = nil
 	}
 	fleet, err := sale.StartFleet(v.program, nginx, instances...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	b.Cleanup(func() { _, _ = fleet.Stop(), sale.Close() })
 	d := &deployment{v, fleet, sale, s}
 	d.claim(b, closed(defaultConns))
@@ -88,9 +85,7 @@ const unlimited = 100_000_000 // no benchmark claims so many
 func (d *deployment) add(b *testing.B, stock, segments int, rules coupon.Rules) int64 {
 	b.Helper()
 	id, err := d.sale.AddCouponWithRules(b.Context(), stock, segments, rules)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	return id
 }
 
@@ -140,12 +135,10 @@ func (d *deployment) send(b *testing.B, l clients.Load, verdict string) outcome 
 	if l.Headers.Count == 0 {
 		l.Headers = headers
 	}
-	stopSampling := rig.SampleMemory(d.PIDs()...)
+	stopSampling := lab.SampleMemory(d.PIDs()...)
 	before := d.cpu(b)
 	phases, err := l.Run(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	o := outcome{phases: phases, verdict: verdict, cpu: d.cpu(b)}
 	for process, used := range before {
 		o.cpu[process] -= used

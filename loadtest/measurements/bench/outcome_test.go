@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
@@ -41,14 +43,12 @@ func (d *deployment) cpu(b *testing.B) map[string]time.Duration {
 		loadGenerator: {os.Getpid()},
 	}
 	if d.Nginx != nil {
-		pids[nginx] = append(rig.Children(d.Nginx.PID()), d.Nginx.PID())
+		pids[nginx] = append(lab.Children(d.Nginx.PID()), d.Nginx.PID())
 	}
 	all := map[string]time.Duration{}
 	for process, ids := range pids {
-		used, err := rig.CPUTime(ids...)
-		if err != nil {
-			b.Fatal(err)
-		}
+		used, err := lab.CPUTime(ids...)
+		check.NoError(b, err)
 		all[process] = used
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/cores"
@@ -47,17 +48,11 @@ func BenchmarkOverload(b *testing.B) {
 func confined(b *testing.B, core int) *deployment {
 	b.Helper()
 	restore, err := cores.Confine(core)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	s, err := stack.Another(rig.LargeDatabase...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, err)
 	d := grouped.behindNginx().start(b, s, lab.StartBusyNginx(claimsAtOnce))
-	if err := restore(); err != nil {
-		b.Fatal(err)
-	}
+	check.NoError(b, restore())
 	return d
 }
 

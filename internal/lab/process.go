@@ -1,15 +1,34 @@
-package rig
+package lab
 
 import (
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// CPUTime returns the CPU time that processes have used. It needs /proc.
+func CPUTime(pids ...int) (used time.Duration, err error) {
+	const ticksPerSecond = 100 // USER_HZ on Linux
+	for _, pid := range pids {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return 0, err
+		}
+		// The process name in parentheses may contain spaces. After it, utime and stime are fields 12 and 13.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		for _, ticks := range fields[11:13] {
+			n, _ := strconv.Atoi(ticks) // the kernel writes numbers
+			used += time.Duration(n) * time.Second / ticksPerSecond
+		}
+	}
+	return used, nil
+}
 
 // SampleMemory samples the resident memory of processes, each with its children, every
 // 100 ms. Calling stop ends that and returns the highest sample of any in MB, and the error
@@ -20,7 +39,7 @@ func SampleMemory(pids ...int) (stop func() (float64, error)) {
 		for {
 			var errs []error
 			for _, pid := range pids {
-				mb, err := memoryOf(pid)
+				mb, err := MemoryMB(pid)
 				peak, errs = max(peak, mb), append(errs, err)
 			}
 			select {
@@ -38,8 +57,8 @@ func SampleMemory(pids ...int) (stop func() (float64, error)) {
 	}
 }
 
-// memoryOf returns the memory of a process and its children.
-func memoryOf(pid int) (sum float64, err error) {
+// MemoryMB returns the resident memory of a process and its children.
+func MemoryMB(pid int) (sum float64, err error) {
 	for _, p := range append(Children(pid), pid) {
 		mb, memoryErr := residentMB(p)
 		sum, err = sum+mb, errors.Join(err, memoryErr)
@@ -50,9 +69,11 @@ func memoryOf(pid int) (sum float64, err error) {
 // Children returns the processes that pid has started: none where the system does
 // not list them.
 func Children(pid int) (pids []int) {
-	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
-	for field := range strings.FieldsSeq(string(list)) {
-		if child, err := strconv.Atoi(field); err == nil {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, thread := range threads {
+		list, _ := os.ReadFile(thread) // it may have ended
+		for field := range strings.FieldsSeq(string(list)) {
+			child, _ := strconv.Atoi(field) // the kernel writes numbers
 			pids = append(pids, child)
 		}
 	}
