@@ -16,6 +16,8 @@ type Redis struct {
 	*Server
 	// URL is the value of REDIS_URL.
 	URL string
+
+	port, bus int // of a node of a cluster
 }
 
 // StartRedis starts a server on a Unix socket, with args added to its command line.
@@ -68,15 +70,14 @@ func redisReady(ctx context.Context, log, url string) error {
 	if !bytes.Contains(bytes.ToLower(text), []byte("ready to accept connections")) {
 		return errors.New("the server does not listen yet")
 	}
-	return pingRedis(ctx, url)
+	return doRedis(ctx, url, "PING").Err()
 }
 
-func pingRedis(ctx context.Context, url string) error {
-	opts, err := redis.ParseURL(url)
-	if err != nil {
-		return err
-	}
+// doRedis sends a command to the server at url, once.
+func doRedis(ctx context.Context, url string, args ...any) *redis.Cmd {
+	opts, _ := redis.ParseURL(url) // the lab has made it
+	opts.MaxRetries = -1
 	rdb := redis.NewClient(opts)
 	defer rdb.Close()
-	return rdb.Ping(ctx).Err()
+	return rdb.Do(ctx, args...)
 }

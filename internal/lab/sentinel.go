@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 )
 
 func startSentinelTopology(l *Lab) (*Topology, error) {
@@ -33,10 +31,7 @@ func startSentinelTopology(l *Lab) (*Topology, error) {
 func expectSentinels(ctx context.Context, addrs []string) error {
 	var errs []error
 	for _, address := range addrs {
-		r := Redis{URL: "redis://" + address}
-		errs = append(errs, r.withClient(func(rdb *redis.Client) error {
-			return expect(rdb.Info(ctx, "sentinel"), "status=ok", "slaves=3", "sentinels=3")
-		}))
+		errs = append(errs, expect(ctx, "redis://"+address, "INFO sentinel", "status=ok", "slaves=3", "sentinels=3"))
 	}
 	return errors.Join(errs...)
 }
@@ -48,7 +43,7 @@ func startSentinel(l *Lab, master string) (*Server, error) {
 		conf, err := writeSentinelConfig(dir, address, master)
 		return Program{
 			Args:  []string{conf, "--sentinel"},
-			Ready: func(ctx context.Context) error { return pingRedis(ctx, "redis://"+address) },
+			Ready: func(ctx context.Context) error { return doRedis(ctx, "redis://"+address, "PING").Err() },
 		}, err
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"net"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Topologies are the names that StartTopology takes.
@@ -68,28 +66,11 @@ func (t *Topology) Master(ctx context.Context, key string) (*Redis, error) {
 		default:
 		}
 		// A replica refuses the write, and another master of a cluster redirects it.
-		err := r.withClient(func(rdb *redis.Client) error {
-			return rdb.Do(ctx, "SET", key+":where", "",
-				"PX", 1).Err()
-		})
-		if err == nil {
+		if doRedis(ctx, r.URL, "SET", key+":where", "", "PX", 1).Err() == nil {
 			return r, nil
 		}
 	}
 	return nil, fmt.Errorf("lab: %s: no master for %s", t.Name, key)
-}
-
-// withClient calls f with a client of r that does not retry, and closes the
-// client.
-func (r *Redis) withClient(f func(*redis.Client) error) error {
-	opts, err := redis.ParseURL(r.URL)
-	if err != nil {
-		return err
-	}
-	opts.MaxRetries = -1
-	rdb := redis.NewClient(opts)
-	defer rdb.Close()
-	return f(rdb)
 }
 
 func startSingle(l *Lab) (*Topology, error) {
@@ -130,27 +111,26 @@ func StartReplicas(l *Lab, master *Redis, n int) ([]*Redis, error) {
 
 // expectReplicas checks that n replicas have acknowledged all writes of r.
 func (r *Redis) expectReplicas(ctx context.Context, n int) error {
-	return r.withClient(func(rdb *redis.Client) error {
-		acks, err := rdb.Wait(ctx, n, 100*time.Millisecond).Result()
-		if err == nil && int(acks) < n {
-			err = fmt.Errorf("%d of %d replicas", acks, n)
-		}
-		return err
-	})
+	acks, err := doRedis(ctx, r.URL, "WAIT", n, 100).Int()
+	if err == nil && acks < n {
+		err = fmt.Errorf("%d of %d replicas", acks, n)
+	}
+	return err
 }
 
-// expect checks that a reply contains all parts.
-func expect(reply *redis.StringCmd, parts ...string) error {
-	text, err := reply.Result()
-	if err != nil {
-		return err
+// expect checks that the reply of the server at url to a command contains all parts.
+func expect(ctx context.Context, url, command string, parts ...string) error {
+	var args []any
+	for word := range strings.FieldsSeq(command) {
+		args = append(args, word)
 	}
+	text, err := doRedis(ctx, url, args...).Text()
 	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			return fmt.Errorf("no %s in %q", part, text)
+		if err == nil && !strings.Contains(text, part) {
+			err = fmt.Errorf("no %s in %q", part, text)
 		}
 	}
-	return nil
+	return err
 }
 
 // eventually calls check until it succeeds, for at most startTimeout, and
