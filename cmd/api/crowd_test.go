@@ -40,10 +40,7 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	}.Run(t.Context())
 	check.NoError(t, err)
 	r := results[0]
-	verdicts := map[string]int{}
-	for _, c := range r.Claims {
-		verdicts[c.Verdict]++
-	}
+	verdicts := r.Verdicts()
 	t.Log(verdicts)
 	n := verdicts[rig.Accepted] + verdicts[clients.Service503] + verdicts[clients.Unavailable503]
 	if n != clientCount {

@@ -91,7 +91,7 @@ func (l Load) turn(n int) (user, number int) {
 func (c *connected) run(ctx context.Context) ([]Result, error) {
 	sent := 0
 	for i, p := range c.load.Phases {
-		c.results = append(c.results, Result{begin: time.Now(), Sending: generator.Sending{First: sent}})
+		c.results = append(c.results, Result{Begin: time.Now(), Sending: generator.Sending{First: sent}})
 		c.results[i].Sending = c.generator.Run(ctx, p)
 		sent += c.results[i].Count
 	}

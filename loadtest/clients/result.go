@@ -10,20 +10,13 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// A Result is what became of the claims of one phase.
+// A Result is what became of the claims of one phase. Their verdicts are rig.Accepted, the code of a
+// refusal, rig.Unexpected, or one of those below. Only accepted ones have an order.
 type Result struct {
 	generator.Sending
-	Claims []Claim
-	Detail string // of one claim that got no verdict
-	begin  time.Time
-}
-
-// A Claim is one claim. Its times count from the begin of its phase. Received is
-// when the reply arrived at the socket: the process may have read it later.
-type Claim struct {
-	Due, Sent, Received time.Duration
-	Verdict             string // rig.Accepted, the code of a refusal, or one of those below
-	Order               string // the id of the acknowledged order; empty unless accepted
+	rig.Burst
+	Begin  time.Time // of the phase
+	Detail string    // of one claim that got no verdict
 }
 
 // The verdicts of claims that were neither accepted nor refused for what they are.
@@ -35,13 +28,6 @@ const (
 	NoReply         = "no reply"
 )
 
-// Took returns the time from the first byte of the claim to its reply.
-func (c Claim) Took() time.Duration { return max(0, c.Received-c.Sent) }
-
-// Latency returns the time from the moment at which the claim was due to its reply.
-// It includes the wait for this program, which rules out coordinated omission.
-func (c Claim) Latency() time.Duration { return c.Received - c.Due }
-
 // Replies returns how many claims got one of the verdicts.
 func (r Result) Replies(verdicts ...string) (n int) {
 	for _, c := range r.Claims {
@@ -52,9 +38,12 @@ func (r Result) Replies(verdicts ...string) (n int) {
 	return n
 }
 
+// Ended returns when c got its reply, from the begin of the phase on.
+func (r Result) Ended(c rig.Claim) time.Duration { return c.Received.Sub(r.Begin) }
+
 // Times returns a time of each claim that got the verdict, or of all if none is
 // named.
-func (r Result) Times(of func(Claim) time.Duration, verdicts ...string) (times []time.Duration) {
+func (r Result) Times(of func(rig.Claim) time.Duration, verdicts ...string) (times []time.Duration) {
 	for _, c := range r.Claims {
 		if len(verdicts) == 0 || slices.Contains(verdicts, c.Verdict) {
 			times = append(times, of(c))
@@ -64,10 +53,8 @@ func (r Result) Times(of func(Claim) time.Duration, verdicts ...string) (times [
 }
 
 func (r *Result) add(reply generator.Reply) {
-	c := Claim{
-		Due: reply.Due.Sub(r.begin), Sent: reply.Sent.Sub(r.begin), Received: reply.Received.Sub(r.begin),
-		Verdict: verdict(reply),
-	}
+	c := rig.Claim{Due: reply.Due, Sent: reply.Sent, Received: reply.Received, Verdict: verdict(reply),
+		Instance: reply.Instance}
 	switch c.Verdict {
 	case rig.Accepted:
 		c.Order = reply.Order

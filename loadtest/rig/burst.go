@@ -35,12 +35,16 @@ func burstOf(samples []Sample, read func(*Claim, map[string]string)) (b Burst) {
 type Claim struct {
 	User, Coupon   int64     // 0 if they are not known
 	Number         int       // which of the user's orders of the coupon; 0 is the first
+	Due            time.Time // when the model of a load wanted it to be sent, if it has one
 	Sent, Received time.Time // the first byte of the claim and the last byte of its reply, as the client saw them
 	Verdict        string    // accepted, the code of a refusal, or one after which the outcome is unknown
 	Order          string    // the id that the reply names
 	Instance       string    // X-Instance of the reply
 	Detail         string    // why the outcome is unknown, if a load generator says so
 }
+
+// Took returns the time from the first byte of the claim to its reply.
+func (c Claim) Took() time.Duration { return max(0, c.Received.Sub(c.Sent)) }
 
 // Accepted is the verdict on a claim that has an order, Returned that on a return. The outcome of the others
 // is unknown: of those with status 503, those without a reply or with another

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -66,7 +65,7 @@ func (row *ShardRate) turn(ctx context.Context, headers rig.Headers, first int) 
 func (row *ShardRate) record(r clients.Result, before, after map[string]float64) {
 	made := float64(r.Replies(rig.Accepted))
 	inTime := 0 // while all clients claim
-	for _, received := range r.Times(func(c clients.Claim) time.Duration { return c.Received }, rig.Accepted) {
+	for _, received := range r.Times(r.Ended, rig.Accepted) {
 		if received <= turnTime {
 			inTime++
 		}

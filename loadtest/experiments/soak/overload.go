@@ -83,8 +83,8 @@ func (o *overloader) offer(ctx context.Context, address string, coupon int64) (c
 // judge adds what the instance's replies violate.
 func (o *overloader) judge(r clients.Result) {
 	m := o.market
-	made := r.Times(clients.Claim.Took, rig.Accepted)
-	refused := r.Times(clients.Claim.Took, clients.Service503)
+	made := r.Times(rig.Claim.Took, rig.Accepted)
+	refused := r.Times(rig.Claim.Took, clients.Service503)
 	unknown := r.Replies(clients.Unavailable503)
 	slowest := stats.Quantile(made, 1)
 	m.log("overload: of %d claims %d were made, the slowest in %.1f s, %d refused, 99 %% of them within %d ms, "+

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
@@ -47,7 +46,7 @@ func (d *deployment) crowd(b *testing.B, n int) {
 		if n := r.Replies(clients.NoReply, rig.Unexpected); n > 0 {
 			b.Fatalf("%d clients got no verdict: %s", n, r.Detail)
 		}
-		if inFlight(r) >= n/2 {
+		if r.MaxInFlight() >= n/2 {
 			reportCrowd(b, r)
 			b.ReportMetric(memory, "mem-mb")
 			return
@@ -58,23 +57,13 @@ func (d *deployment) crowd(b *testing.B, n int) {
 
 func reportCrowd(b *testing.B, r clients.Result) {
 	b.Helper()
-	received := r.Times(func(c clients.Claim) time.Duration { return c.Received })
+	received := r.Times(r.Ended)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(r.Replies(rig.Accepted)), "accepted")
 	b.ReportMetric(float64(r.Replies(clients.Service503, clients.Unavailable503)), "service-503")
 	b.ReportMetric(float64(r.Replies(clients.NginxOverloaded, clients.Nginx503)), "nginx-503")
 	b.ReportMetric(quantile(received, 0.5)/1000, "p50-s")
 	b.ReportMetric(quantile(received, 0.99)/1000, "p99-s")
-}
-
-// inFlight returns how many claims were in progress at one moment.
-func inFlight(r clients.Result) int {
-	var all rig.Burst
-	moment := time.Now()
-	for _, c := range r.Claims {
-		all.Claims = append(all.Claims, rig.Claim{Sent: moment.Add(c.Sent), Received: moment.Add(c.Sent + c.Took())})
-	}
-	return all.MaxInFlight()
 }
 
 // auditCrowd returns an error if a promise is broken. There may be more orders than acknowledged claims:
@@ -84,13 +73,7 @@ func (d *deployment) auditCrowd(ctx context.Context, id int64, r clients.Result)
 	if err != nil {
 		return err
 	}
-	var acknowledged []rig.Claim
-	for _, c := range r.Claims {
-		if c.Order != "" {
-			acknowledged = append(acknowledged, rig.Claim{Order: c.Order})
-		}
-	}
-	missing, err := d.sale.Missing(ctx, acknowledged)
+	missing, err := d.sale.Missing(ctx, r.Acknowledged())
 	if broken := rig.Broken(accounts...); len(broken)+len(missing) > 0 {
 		return fmt.Errorf("%s; %d acknowledged orders are missing", broken, len(missing))
 	}

@@ -53,6 +53,7 @@ func fire(ctx context.Context, l clients.Load, n int) (all clients.Result, err e
 	if err := group.Wait(); err != nil {
 		return all, err
 	}
+	all.Begin = moment
 	for _, r := range results {
 		all.Claims, all.Detail = append(all.Claims, r[0].Claims...), all.Detail+r[0].Detail
 	}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -85,9 +84,9 @@ func (d *deployment) offer(b *testing.B, l clients.Load, peak, rate float64) boo
 	b.ReportMetric(peak, "peak-per-s")
 	b.ReportMetric(inTime(r)/peak, "made-of-peak")
 	b.ReportMetric(float64(unknown), "without-a-verdict")
-	b.ReportMetric(quantile(r.Times(clients.Claim.Took, rig.Accepted), 1), "slowest-ms")
-	b.ReportMetric(quantile(r.Times(clients.Claim.Took, refusals...), 0.99), "refusal-p99-ms")
-	b.ReportMetric(rig.Milliseconds(toNormal(o.phases[1].Claims, afterTime)), "to-normal-ms")
+	b.ReportMetric(quantile(r.Times(rig.Claim.Took, rig.Accepted), 1), "slowest-ms")
+	b.ReportMetric(quantile(r.Times(rig.Claim.Took, refusals...), 0.99), "refusal-p99-ms")
+	b.ReportMetric(rig.Milliseconds(toNormal(o.phases[1], afterTime)), "to-normal-ms")
 	b.ReportMetric(o.memory, "mem-mb")
 	return true
 }
@@ -95,7 +94,7 @@ func (d *deployment) offer(b *testing.B, l clients.Load, peak, rate float64) boo
 // inTime returns the claims per second whose acceptance came before the end of the offer.
 func inTime(r clients.Result) float64 {
 	n := 0
-	for _, received := range r.Times(func(c clients.Claim) time.Duration { return c.Received }, rig.Accepted) {
+	for _, received := range r.Times(r.Ended, rig.Accepted) {
 		if received <= offerTime {
 			n++
 		}
@@ -105,19 +104,19 @@ func inTime(r clients.Result) float64 {
 
 // toNormal returns the time until inARow claims have been made within quickly, or the duration of the
 // phase.
-func toNormal(claims []clients.Claim, duration time.Duration) time.Duration {
+func toNormal(r clients.Result, duration time.Duration) time.Duration {
 	const (
 		quickly = 100 * time.Millisecond
 		inARow  = 20
 	)
 	row := 0
-	for _, c := range slices.SortedFunc(slices.Values(claims),
-		func(x, y clients.Claim) int { return cmp.Compare(x.Sent, y.Sent) }) {
+	for _, c := range slices.SortedFunc(slices.Values(r.Claims),
+		func(x, y rig.Claim) int { return x.Sent.Compare(y.Sent) }) {
 		if row++; c.Verdict != rig.Accepted || c.Took() > quickly {
 			row = 0
 		}
 		if row == inARow {
-			return min(duration, c.Received)
+			return min(duration, r.Ended(c))
 		}
 	}
 	return duration
