@@ -15,29 +15,6 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 )
 
-// logAll copies the deployed configuration to a new directory, and switches its
-// access log on, for all requests, with the file at path.
-func logAll(t *testing.T, path string) (dir string) {
-	t.Helper()
-	dir = copyOfConf(t)
-	replace(t, filepath.Join(dir, "site", "access_log.conf"),
-		"\naccess_log off;", "", "#access_log /dev/stdout", "access_log "+path, "1% 1;", "100% 1;")
-	return dir
-}
-
-// replace replaces texts in a file: old, new, old, new.
-func replace(t *testing.T, path string, texts ...string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	check.NoError(t, err)
-	for i := 0; i < len(texts); i += 2 {
-		if !strings.Contains(string(b), texts[i]) {
-			t.Fatalf("%s has no %q", path, texts[i])
-		}
-	}
-	check.NoError(t, os.WriteFile(path, []byte(strings.NewReplacer(texts...).Replace(string(b))), 0o644))
-}
-
 func TestNginxAccessLogHasNoTokens(t *testing.T) {
 	t.Parallel()
 	labtest.NeedServers(t)
@@ -47,7 +24,9 @@ func TestNginxAccessLogHasNoTokens(t *testing.T) {
 		w.Header().Set("X-Instance", "a")
 	})
 	log := filepath.Join(t.TempDir(), "access.log")
-	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, logAll(t, log), addr) })
+	n := startEdited(t, lab.StartNginx, edits{"site/access_log.conf": {
+		"\naccess_log off;", "", "#access_log /dev/stdout", "access_log " + log, "1% 1;", "100% 1;",
+	}}, addr)
 	post(t, n.URL+"/coupons/7/orders?token=secret", http.Header{
 		"Authorization": {"Bearer secret"}, "X-Request-Id": {"forged"}, "Cookie": {"secret"}, "User-Agent": {"secret"},
 		"Referer": {"secret"},

@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,47 +14,24 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // crowd is an address that startLimitedNginx names as one of many clients.
 const crowd = "203.0.113.7"
 
-// startLimitedNginx starts nginx with the deployed limits. It takes a client's
-// address from the header X-Client, so that a test can have many, and replies to
+// startLimitedNginx starts nginx with the deployed limits, of which texts are replaced. It takes a
+// client's address from the header X-Client, so that a test can have many, and replies to
 // /client with what the client counts as.
-func startLimitedNginx(t *testing.T, upstreams ...string) *lab.Nginx {
+func startLimitedNginx(t *testing.T, upstream string, limits ...string) *lab.Nginx {
 	t.Helper()
-	return startNginxWithLimits(t, func(limits string) string { return limits }, upstreams...)
-}
-
-// startNginxWithLimits is startLimitedNginx with limits that change has changed.
-func startNginxWithLimits(t *testing.T, change func(limits string) string, upstreams ...string) *lab.Nginx {
-	t.Helper()
-	dir := copyOfConf(t)
-	edit(t, filepath.Join(dir, "site", "listen.conf"), func(conf string) string {
-		return conf + "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n" +
-			"location = /client { return 200 \"$client|$site\"; }\n"
-	})
-	// A busy machine needs longer than 10 s until all of a crowd are connected.
-	patient := strings.NewReplacer("client_header_timeout 10s", "client_header_timeout 60s",
-		"\n    send_timeout 10s", "\n    send_timeout 60s")
-	edit(t, filepath.Join(dir, "nginx.conf"), patient.Replace)
-	edit(t, filepath.Join(dir, "site", "limits.conf"), func(conf string) string {
-		return change(strings.Replace(conf, "#"+crowd+" 1;", crowd+" 1;", 1))
-	})
-	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) {
-		return lab.StartLimitedNginx(l, dir, upstreams...)
-	})
-}
-
-func edit(t *testing.T, path string, change func(string) string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, []byte(change(string(b))), 0o644)
-	}
-	check.NoError(t, err)
+	return startEdited(t, lab.StartLimitedNginx, edits{
+		"site/listen.conf": {"\nlisten ", "\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n" +
+			"location = /client { return 200 \"$client|$site\"; }\nlisten "},
+		// A busy machine needs longer than 10 s until all of a crowd are connected.
+		"nginx.conf": {"client_header_timeout 10s", "client_header_timeout 60s", "\n    send_timeout 10s",
+			"\n    send_timeout 60s"},
+		"site/limits.conf": append(limits, "#"+crowd+" 1;", crowd+" 1;"),
+	}, upstream)
 }
 
 // A client sends requests for a path from one address.
@@ -217,9 +192,7 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 				<-release
 			})
 			t.Cleanup(func() { close(release) })
-			n := startNginxWithLimits(t, func(limits string) string {
-				return strings.Replace(limits, "client_connections 5000;", "client_connections 60;", 1)
-			}, addr)
+			n := startLimitedNginx(t, addr, "client_connections 5000;", "client_connections 60;")
 			for i := range limit {
 				hold(t, client{n, "2001:db8:1:2::1", fmt.Sprintf("%s%d", path, i)})
 				<-started
@@ -246,9 +219,7 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 			<-release
 		}
 	})
-	dir := copyOfConf(t)
-	replace(t, filepath.Join(dir, "site", "claims.conf"), "limit_conn claims 12000;", "limit_conn claims 2;")
-	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartLimitedNginx(l, dir, addr) })
+	n := startFewClaims(t, 2, addr)
 	releaseAll := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(releaseAll) // before the instance ends, which waits for its handlers
 	const claim = "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"

@@ -6,26 +6,23 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // strangersPlaces is how many claims may be in progress for the tests of who takes their places.
 const strangersPlaces = 100
 
 // startFewClaims starts nginx with the deployed limits, but for fewer claims in progress.
-func startFewClaims(t *testing.T, upstream string) *lab.Nginx {
+func startFewClaims(t *testing.T, claims int, upstream string) *lab.Nginx {
 	t.Helper()
-	dir := copyOfConf(t)
-	replace(t, filepath.Join(dir, "site", "claims.conf"), "limit_conn claims 12000;",
-		fmt.Sprintf("limit_conn claims %d;", strangersPlaces))
-	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartLimitedNginx(l, dir, upstream) })
+	return startEdited(t, lab.StartLimitedNginx, edits{
+		"site/claims.conf": {"limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)},
+	}, upstream)
 }
 
 // A body is awaited for as long as its client sends a byte now and then, and nginx knows no token. So no
@@ -33,7 +30,7 @@ func startFewClaims(t *testing.T, upstream string) *lab.Nginx {
 func TestUnfinishedBodiesTakeNoPlaceOfAClaim(t *testing.T) {
 	t.Parallel()
 	addr, _ := startInstance(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })
-	n := startFewClaims(t, addr)
+	n := startFewClaims(t, strangersPlaces, addr)
 	for _, framing := range []string{"Content-Length: 1000\r\n\r\n{", "Content-Length: 01\r\n\r\n", chunked(1000, "x"),
 		"Transfer-Encoding: chunked\r\n\r\n"} {
 		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
@@ -75,7 +72,7 @@ func wantRefusedBody(t *testing.T, conn net.Conn) {
 
 func TestConnectionOfARefusedBodyEnds(t *testing.T) {
 	t.Parallel()
-	n := startFewClaims(t, "127.0.0.1:1")
+	n := startFewClaims(t, strangersPlaces, "127.0.0.1:1")
 	conn := connect(t, n)
 	_, _ = io.WriteString(conn, "POST /coupons/1/orders HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n")
 	go func() {
@@ -94,7 +91,7 @@ func TestUnreadResponsesKeepNoPlaceOfAClaim(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		}
 	})
-	n := startFewClaims(t, addr)
+	n := startFewClaims(t, strangersPlaces, addr)
 	for range strangersPlaces {
 		conn := connect(t, n)
 		_, _ = io.WriteString(conn, emptyClaim)

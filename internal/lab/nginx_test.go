@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -59,12 +60,39 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, conf, upstreams...) })
 }
 
+// edits are changes of the deployed configuration: of each file texts, and what is in their place.
+type edits map[string][]string
+
+// startEdited starts nginx by start with edits.
+func startEdited(
+	t *testing.T, start func(*lab.Lab, string, ...string) (*lab.Nginx, error), e edits, upstreams ...string,
+) *lab.Nginx {
+	t.Helper()
+	dir := copyOfConf(t)
+	for file, texts := range e {
+		replace(t, filepath.Join(dir, file), texts...)
+	}
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return start(l, dir, upstreams...) })
+}
+
+// replace replaces texts in a file: old, new, old, new.
+func replace(t *testing.T, path string, texts ...string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	check.NoError(t, err)
+	for i := 0; i < len(texts); i += 2 {
+		if !strings.Contains(string(b), texts[i]) {
+			t.Fatalf("%s has no %q", path, texts[i])
+		}
+	}
+	check.NoError(t, os.WriteFile(path, []byte(strings.NewReplacer(texts...).Replace(string(b))), 0o644))
+}
+
 // startVerboseNginx starts an nginx that also logs warnings.
 func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	dir := copyOfConf(t)
-	replace(t, filepath.Join(dir, "nginx.conf"), "error_log stderr crit", "error_log stderr warn")
-	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, dir, upstreams...) })
+	return startEdited(t, lab.StartNginx, edits{"nginx.conf": {"error_log stderr crit", "error_log stderr warn"}},
+		upstreams...)
 }
 
 // copyOfConf copies conf for a test that changes it.
