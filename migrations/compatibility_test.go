@@ -80,8 +80,7 @@ func TestOwnSchemaAndNoSchemaAreNotNewer(t *testing.T) {
 // first migration begins. Here that one waits for a table that is locked.
 func TestMarkPrecedesTheMigrations(t *testing.T) {
 	t.Parallel()
-	db := emptyDatabase(t)
-	mustUp(t, db)
+	db := labtest.DB(t)
 	db.MustExec(`DELETE FROM schema_compatibility`)
 	db.MustExec(`UPDATE flashsale_migrations SET dirty = TRUE`)
 	other, err := db.Conn(t.Context())

@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
 
@@ -85,8 +86,7 @@ func TestTableOfAnotherProgramIsRefusedByName(t *testing.T) {
 
 func TestDownDropsNoTableThatNothingShowsToBeTheService(t *testing.T) {
 	t.Parallel()
-	db := emptyDatabase(t)
-	mustUp(t, db)
+	db := labtest.DB(t)
 	db.MustExec(`DROP TABLE flashsale_migrations`)
 	before := tableNames(t, db)
 	check.ErrorIs(t, migrations.Down(t.Context(), db.DB), migrations.ErrForeign)
@@ -112,8 +112,7 @@ func TestVersionsOfOlderBinariesAreAdopted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := emptyDatabase(t)
-			olderSchema(t, db)
+			db := olderSchema(t)
 			if name == "crashed later" {
 				db.MustExec(`REPLACE INTO schema_compatibility VALUES (0, 0)`)
 			}
@@ -131,9 +130,9 @@ func TestVersionsOfOlderBinariesAreAdopted(t *testing.T) {
 }
 
 // olderSchema makes what a binary from before flashsale_migrations has made.
-func olderSchema(t *testing.T, db *sqlx.DB) {
+func olderSchema(t *testing.T) *sqlx.DB {
 	t.Helper()
-	mustUp(t, db)
+	db := labtest.DB(t)
 	db.MustExec(golangMigrate)
 	db.MustExec(`INSERT INTO schema_migrations VALUES (6, FALSE)`)
 	db.MustExec(`DELETE FROM schema_compatibility`)
@@ -142,6 +141,7 @@ func olderSchema(t *testing.T, db *sqlx.DB) {
 		coupon_events`)
 	db.MustExec(`ALTER TABLE coupon_orders DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id),
 		DROP COLUMN number, DROP COLUMN expires_at, DROP COLUMN used_at, DROP COLUMN used_by, DROP COLUMN used_ref`)
+	return db
 }
 
 // wantVersions fails unless both tables hold the version of the schema.

@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/migrations"
 )
 
@@ -54,8 +55,7 @@ func TestEachDifferenceOfAGuardIsNamed(t *testing.T) {
 	} {
 		t.Run(difference[0], func(t *testing.T) {
 			t.Parallel()
-			db := emptyDatabase(t)
-			mustUp(t, db)
+			db := labtest.DB(t)
 			db.MustExec(difference[0])
 			err := migrations.CheckGuards(t.Context(), db.DB)
 			if !errors.Is(err, migrations.ErrUnguarded) || !strings.Contains(err.Error(), difference[1]) {
@@ -67,8 +67,7 @@ func TestEachDifferenceOfAGuardIsNamed(t *testing.T) {
 
 func TestViewIsNoGuard(t *testing.T) {
 	t.Parallel()
-	db := emptyDatabase(t)
-	mustUp(t, db)
+	db := labtest.DB(t)
 	db.MustExec(`RENAME TABLE coupon_orders TO other`)
 	db.MustExec(`CREATE VIEW coupon_orders AS SELECT * FROM other`)
 	if err := migrations.CheckGuards(t.Context(), db.DB); !errors.Is(err, migrations.ErrUnguarded) ||
@@ -79,8 +78,7 @@ func TestViewIsNoGuard(t *testing.T) {
 
 func TestWhatGuardsAsWellIsNoDifference(t *testing.T) {
 	t.Parallel()
-	db := emptyDatabase(t)
-	mustUp(t, db)
+	db := labtest.DB(t)
 	for _, statement := range []string{
 		`ALTER TABLE coupons MODIFY stock BIGINT NOT NULL, MODIFY name VARCHAR(500) NOT NULL, ADD COLUMN color INT`,
 		`ALTER TABLE coupon_orders ADD KEY by_day (created_at)`,
@@ -103,8 +101,7 @@ func TestWhatGuardsAsWellIsNoDifference(t *testing.T) {
 // A look that fails must not be taken for a difference.
 func TestLookThatFailsFindsNoDifference(t *testing.T) {
 	t.Parallel()
-	db := emptyDatabase(t)
-	mustUp(t, db)
+	db := labtest.DB(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := migrations.CheckGuards(ctx, db.DB); err == nil || errors.Is(err, migrations.ErrUnguarded) {

@@ -31,8 +31,7 @@ func TestInterruptedMigrationIsRepeated(t *testing.T) {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("version %d, applied %t", version+1, applied), func(t *testing.T) {
 				t.Parallel()
-				db := emptyDatabase(t)
-				mustUp(t, db)
+				db := labtest.DB(t)
 				for i, table := range tables {
 					if i > version || i == version && !applied {
 						db.MustExec("DROP TABLE " + table)
@@ -54,8 +53,7 @@ func TestInterruptedMigrationIsRepeated(t *testing.T) {
 func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 	t.Parallel()
 	for _, version := range []int{-1, 1, 2, 7, 16} {
-		db := emptyDatabase(t)
-		mustUp(t, db)
+		db := labtest.DB(t)
 		db.MustExec("UPDATE flashsale_migrations SET version = ?, dirty = TRUE", version)
 		mustDown(t, db)
 		if left := tableNames(t, db); len(left) != 2 {
@@ -68,8 +66,7 @@ func TestDownRevertsAnInterruptedMigration(t *testing.T) {
 func TestInterruptedDownOfTheFirstMigrationIsRepeated(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{false, true} {
-		db := emptyDatabase(t)
-		mustUp(t, db)
+		db := labtest.DB(t)
 		db.MustExec("DROP TABLE coupon_change_keys, coupon_updates, coupon_segments, coupon_changes, locks, coupon_orders")
 		if applied {
 			db.MustExec("DROP TABLE coupons")
@@ -128,8 +125,7 @@ func waitsFor(t *testing.T, lock func(database string) string) {
 // time.
 func TestUpGoesOnAfterAMigrationOfAnotherNode(t *testing.T) {
 	t.Parallel()
-	db := emptyDatabase(t)
-	mustUp(t, db)
+	db := labtest.DB(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var other sync.WaitGroup
 	other.Go(func() {
@@ -169,9 +165,8 @@ func TestUpEndsWithItsContext(t *testing.T) {
 // reply.
 func TestUpRepeatsAMigrationThatTakesLongerThanAConnectionWaits(t *testing.T) {
 	t.Parallel()
-	dsn := labtest.EmptyDatabase(t, labtest.SharedMySQL(t))
+	dsn := labtest.DSN(t)
 	db := labtest.Open(t, dsn)
-	mustUp(t, db)
 	db.MustExec("UPDATE flashsale_migrations SET dirty = TRUE")
 	other, err := db.Conn(t.Context())
 	check.NoError(t, err)

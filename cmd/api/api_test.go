@@ -31,7 +31,7 @@ func environ(tb testing.TB, changes map[string]string) map[string]string {
 	all := map[string]string{"HTTP_ADDR": "127.0.0.1:0", "INSTANCE": "a", "JWT_SECRET": secret, "LOG_LEVEL": "debug"}
 	maps.Copy(all, changes)
 	if all["MYSQL_DSN"] == "" {
-		all["MYSQL_DSN"] = labtest.EmptyDatabase(tb, labtest.SharedMySQL(tb))
+		all["MYSQL_DSN"] = labtest.DSN(tb)
 	}
 	if all["REDIS_URL"] == "" {
 		all["REDIS_URL"] = labtest.Redis(tb).URL

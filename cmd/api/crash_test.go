@@ -45,7 +45,7 @@ func deploy(t *testing.T, settings ...string) *deployment {
 	t.Helper()
 	l := labtest.Lab(t)
 	binary := buildBinary(t)
-	d := &deployment{t: t, dsn: labtest.EmptyDatabase(t, labtest.SharedMySQL(t)), twenty: make(chan struct{}),
+	d := &deployment{t: t, dsn: labtest.DSN(t), twenty: make(chan struct{}),
 		client: &http.Client{
 			Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000},
 		}}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer, 
 
 var secret = []byte("a secret of thirty-two bytes, or more")
 
-// A fixture is an open API with a database and a Redis of its own.
+// A fixture is an open API with a database of its own.
 type fixture struct {
 	*API
 	db     *sqlx.DB
@@ -43,8 +43,8 @@ type fixture struct {
 	spec   spec
 }
 
-// A backend says what a fixture runs on. Zero values mean a database and a Redis
-// of its own, and a lock and a cache that do not expire during the test.
+// A backend says what a fixture runs on. Zero values mean a database of its own
+// and the Redis of all, and a lock and a cache that do not expire during the test.
 type backend struct {
 	dsn, redisURL string
 	lockTTL       time.Duration
@@ -62,7 +62,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		b.dsn = labtest.DSN(tb)
 	}
 	if b.redisURL == "" {
-		b.redisURL = labtest.Redis(tb).URL
+		b.redisURL = labtest.SharedRedis(tb).URL // for ids alone
 	}
 	locker := lock.Local()
 	f := &fixture{db: labtest.Open(tb, b.dsn), locker: locker, log: new(labtest.Log), tb: tb}

@@ -133,7 +133,7 @@ func TestInvalidUpdatesAreRefused(t *testing.T) {
 func TestOtherInstanceSellsNoLongerThanItsCacheLasts(t *testing.T) {
 	t.Parallel()
 	const ttl = time.Second
-	on := backend{dsn: labtest.DSN(t), redisURL: labtest.Redis(t).URL, couponCache: ttl}
+	on := backend{dsn: labtest.DSN(t), couponCache: ttl}
 	a, b := newFixtureOn(t, on), newFixtureOn(t, on)
 	id := a.createCoupon(t, 1_000_000)
 	user := int64(0)

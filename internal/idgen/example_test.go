@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/idgen"
-	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 // Two instances share the counter of a day, and so never give the same id.
 func ExampleWorker_Next() {
-	rdb, stop := privateRedis()
+	rdb, stop := labtest.ExampleRedis()
 	defer stop()
 	a, b := idgen.New(rdb, "order"), idgen.New(rdb, "order")
 
@@ -40,21 +37,4 @@ func ExampleParse() {
 	}
 	fmt.Println(parts.Time.Format(time.RFC3339), parts.Sequence)
 	// Output: 2026-11-21T07:29:34Z 1
-}
-
-// privateRedis starts a Redis for one example.
-func privateRedis() (rdb redis.UniversalClient, stop func()) {
-	l, err := lab.Open()
-	if err != nil {
-		panic(err)
-	}
-	server, err := lab.StartRedis(l)
-	if err != nil {
-		panic(err)
-	}
-	rdb, err = connect.Redis(server.URL, 1)
-	if err != nil {
-		panic(err)
-	}
-	return rdb, func() { _, _ = rdb.Close(), l.Close() }
 }

@@ -15,6 +15,7 @@ import (
 // the cluster's slots.
 var (
 	SharedMySQL     = shares(func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQL(l) })
+	SharedRedis     = shares(func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedis(l) })
 	SharedMemcached = shares(lab.StartMemcached)
 	SharedEtcd      = shares(lab.StartEtcd)
 	SharedZooKeeper = shares(lab.StartZooKeeper)

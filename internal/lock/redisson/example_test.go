@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"example.com/flashsale/internal/connect"
-	"example.com/flashsale/internal/lab"
+	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redisson"
 )
@@ -20,7 +17,7 @@ import (
 //
 // As in Java, a watchdog renews it until it is released.
 func ExampleClient_Lock() {
-	rdb, stop := privateRedis()
+	rdb, stop := labtest.ExampleRedis()
 	defer stop()
 	const key = "redis_lock:userId:42"
 	ctx := context.Background()
@@ -44,21 +41,4 @@ func ExampleClient_Lock() {
 	// locked: true
 	// holders: 1 hold count: 1
 	// error: <nil>
-}
-
-// privateRedis starts a Redis for one example.
-func privateRedis() (rdb redis.UniversalClient, stop func()) {
-	l, err := lab.Open()
-	if err != nil {
-		panic(err)
-	}
-	server, err := lab.StartRedis(l)
-	if err != nil {
-		panic(err)
-	}
-	rdb, err = connect.Redis(server.URL, 8)
-	if err != nil {
-		panic(err)
-	}
-	return rdb, func() { _, _ = rdb.Close(), l.Close() }
 }
