@@ -77,3 +77,27 @@ func TestTakenAddressIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestLimitsComeFromTheSettings(t *testing.T) {
+	t.Parallel()
+	i := start(t, environ(t, map[string]string{
+		"USER_RATE": "0.001", "USER_BURST": "2", "ADDRESS_RATE": "0.001", "ADDRESS_BURST": "1000",
+		"TRUSTED_PROXIES": "127.0.0.0/8,::1/128", "CORS_ORIGINS": "https://shop.example",
+	})).ready(t)
+	user, other := tokenFor(t, 42, auth.RoleUser), tokenFor(t, 43, auth.RoleUser)
+	for _, want := range []int{404, 404, 429} {
+		wantStatus(t, i.post(t, "/coupons/7/orders", user, ""), want)
+	}
+	r := i.post(t, "/coupons/7/orders", other, "")
+	wantStatus(t, r, 404)
+	if r.header.Get("Vary") != "Origin" { // as only what other origins may read
+		t.Errorf("headers %v", r.header)
+	}
+	served := 0
+	for served <= 1000 && i.get(t, "/made-up-path", "").status != 429 { // one refusal is enough: each takes a second
+		served++
+	}
+	if served < 900 || served > 1000 { // some were served until the instance was ready
+		t.Errorf("%d requests of a stranger were served, want about 1000", served)
+	}
+}

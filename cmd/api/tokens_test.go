@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,15 +54,8 @@ func TestFailedFetchesOfKeysAreCounted(t *testing.T) {
 
 func TestServiceDoesNotStartWithoutKeys(t *testing.T) {
 	t.Parallel()
-	failing, closed := authtest.NewProvider(t), authtest.NewProvider(t)
-	failing.Fail.Store(true)
-	closed.Close()
-	text := filepath.Join(t.TempDir(), "text")
-	check.NoError(t, os.WriteFile(text, []byte("no keys"), 0o600))
 	for location, want := range map[string]string{
-		failing.URL: "500", closed.URL: "connection refused", "/no/such/file": "no such file",
-		text:                        "invalid character",
-		"http://login.example.com/": "must be an https URL",
+		"/no/such/file": "no such file", "http://login.example.com/": "must be an https URL",
 	} {
 		env := map[string]string{"MYSQL_DSN": "root@tcp(127.0.0.1:1)/x", "REDIS_URL": "redis://127.0.0.1:1",
 			"JWT_JWKS": location}

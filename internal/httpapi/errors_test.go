@@ -179,7 +179,7 @@ func packagesWithVerdicts(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-func TestErrorsThatSayLittleHaveTheirProblem(t *testing.T) {
+func TestErrorsHaveTheirProblem(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]*Problem{
 		errors.New("unknown"): internal,
@@ -189,6 +189,11 @@ func TestErrorsThatSayLittleHaveTheirProblem(t *testing.T) {
 	} {
 		if got := problemOf(err); got != want {
 			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+	for left, want := range map[time.Duration]string{time.Millisecond: "1", 14500 * time.Millisecond: "15"} {
+		if got := problemOf(&order.ClaimInProgressError{Left: left}).header.Get("Retry-After"); got != want {
+			t.Errorf("%s left of a lock: Retry-After %s, want %s", left, got, want)
 		}
 	}
 }
@@ -232,17 +237,4 @@ func (f *fixture) routingErrorsAreProblems(t *testing.T) {
 		}
 	}
 	wantStatus(t, f.do("HEAD", "/livez", "", ""), 200)
-}
-
-func TestCreateWithoutTheRightsOnRedisIsUnavailable(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	f := newFixtureOn(t, backend{redisURL: server.URL})
-	check.NoError(t, labtest.Dial(t, server).ConfigSet(t.Context(), "requirepass", "secret").Err())
-	r := f.do("POST", "/coupons", adminToken(t),
-		`{"name":"a","begin_time":"2026-11-11T00:00:00Z","end_time":"2026-11-12T00:00:00Z","stock":1}`)
-	wantProblem(t, r, 503, "unavailable")
-	if r.Header().Get("Retry-After") == "" {
-		t.Errorf("no Retry-After: %v", r)
-	}
 }

@@ -56,15 +56,23 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	}
 }
 
+// Once no living holder can be behind a lock, because one would have extended it, the refusal
+// says how long the lock lasts.
 func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	claims, id := s.Instance(), s.Coupon(1, 5)
-	lease, err := redislock.New(labtest.Dial(t, s.Redis)).TryLock(t.Context(), userLock, time.Minute)
-	check.NoError(t, err)
-	ordertest.WantClaim(t, claims, 42, id, order.ErrClaimInProgress)
-	ordertest.WantClaim(t, claims, 43, id, nil)
-	check.NoError(t, lease.Release(t.Context())) // the refused claim has released a lock that it did not hold
+	claims, id := s.Instance(func(c *ordertest.Config) { c.Order.LockTTL = time.Hour }), s.Coupon(1, 5)
+	for left, told := range map[time.Duration]bool{59 * time.Minute: false, 30 * time.Minute: true} {
+		lease, err := redislock.New(labtest.Dial(t, s.Redis)).TryLock(t.Context(), userLock, left)
+		check.NoError(t, err)
+		_, err = claims.Claim(t.Context(), 42, id)
+		claim, isTold := errors.AsType[*order.ClaimInProgressError](err)
+		if !errors.Is(err, order.ErrClaimInProgress) || isTold != told ||
+			told && claim.Left.Round(time.Minute) != left {
+			t.Errorf("%s left: %#v", left, err)
+		}
+		check.NoError(t, lease.Release(t.Context())) // the refused claim has released no lock that it did not hold
+	}
 	ordertest.WantClaim(t, claims, 42, id, nil)
 }
 
