@@ -234,3 +234,17 @@ func TestTTLIsRoundedUp(t *testing.T) {
 		t.Errorf("%+v, %v, want a ttl of 2 s for one of 1.1 s", etcdLease, err)
 	}
 }
+
+func TestEnsemble(t *testing.T) {
+	t.Parallel()
+	ensemble := labtest.EtcdEnsemble(t)
+	locktest.RunEnsemble(t, ensemble.Leader, time.Minute, func(t *testing.T, _ *lab.Member) lock.Locker {
+		client, err := clientv3.New(clientv3.Config{ // notices a silent member
+			Endpoints: ensemble.Addresses(), DialTimeout: 2 * time.Second, DialKeepAliveTime: time.Second,
+			DialKeepAliveTimeout: time.Second, Logger: zap.NewNop(),
+		})
+		check.NoError(t, err)
+		t.Cleanup(func() { _ = client.Close() })
+		return etcdlock.New(client)
+	})
+}

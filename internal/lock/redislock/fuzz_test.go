@@ -14,6 +14,7 @@ import (
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // The replies that mean success, wherever they are in what the server sends.
@@ -61,13 +62,13 @@ func FuzzReply(f *testing.F) {
 			{"Batched", Batched(rdb), textOne, textZero, textReleased, textZero},
 		} {
 			l, err := c.locker.TryLock(t.Context(), "key", time.Minute)
-			wantVerdict(t, c.name+" acquire", text, err, lock.ErrLocked, c.acquired, c.refused)
+			locktest.WantVerdict(t, c.name+" acquire", text, err, lock.ErrLocked, c.acquired, c.refused)
 			if err == nil && (l.Fence() > 1<<63-1 || (l.Fence() > 0) != (c.name == "Fenced")) {
 				t.Errorf("%s: fence %d after %q", c.name, l.Fence(), text)
 			}
-			wantVerdict(t, c.name+" extend", text, newLease(c.locker).Extend(t.Context(), time.Minute), lock.ErrLost,
-				arrayOfOne, arrayOfZero)
-			wantVerdict(t, c.name+" release", text, newLease(c.locker).Release(t.Context()), lock.ErrLost,
+			locktest.WantVerdict(t, c.name+" extend", text, newLease(c.locker).Extend(t.Context(), time.Minute),
+				lock.ErrLost, arrayOfOne, arrayOfZero)
+			locktest.WantVerdict(t, c.name+" release", text, newLease(c.locker).Release(t.Context()), lock.ErrLost,
 				c.released, c.gone)
 		}
 	})
@@ -79,18 +80,6 @@ func newLease(l *Locker) *lease {
 	held := &lease{locker: l, key: "key", token: redisdriver.CountedString{Text: "token"}}
 	held.expiry.Begin(time.Now().Add(time.Minute))
 	return held
-}
-
-// wantVerdict fails unless success and the verdict no each follow their reply. A
-// nil pattern allows any reply.
-func wantVerdict(t *testing.T, name, reply string, err, no error, success, failure *regexp.Regexp) {
-	t.Helper()
-	switch {
-	case err == nil && !success.MatchString(reply):
-		t.Errorf("%s succeeds after %q", name, reply)
-	case errors.Is(err, no) && failure != nil && !failure.MatchString(reply):
-		t.Errorf("%s: %v after %q", name, err, reply)
-	}
 }
 
 // Whatever the keys hold, the scripts grant no lock that is held, and no fence

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -49,23 +48,10 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			locktest.RunFaults(t, p, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
-				return v.open(shortTimeoutClient(tb, "redis://"+hostport))
+				return v.open(labtest.DialURL(tb, "redis://"+hostport))
 			})
 		})
 	}
-}
-
-// shortTimeoutClient returns a client with the service's time-outs: they are longer
-// than a busy machine delays a reply.
-func shortTimeoutClient(tb testing.TB, url string) redis.UniversalClient {
-	tb.Helper()
-	o, err := redis.ParseURL(url)
-	check.NoError(tb, err)
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = time.Second, time.Second, time.Second
-	o.ContextTimeoutEnabled, o.MaxRetries = true, 1
-	rdb := redis.NewClient(o)
-	tb.Cleanup(func() { _ = rdb.Close() })
-	return rdb
 }
 
 func TestFenceKeyIsInTheSlotOfEveryKeyAndNoKeyOfALock(t *testing.T) {
@@ -93,6 +79,6 @@ func TestOutages(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	locktest.RunOutages(t, server.Server, false, func(tb testing.TB) lock.Locker {
-		return redislock.New(shortTimeoutClient(tb, server.URL))
+		return redislock.New(labtest.DialURL(tb, server.URL))
 	})
 }

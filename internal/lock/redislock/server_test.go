@@ -21,7 +21,7 @@ import (
 func TestHolderIsNotifiedWhenTheServerLosesItsData(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	l := redislock.Fenced(shortTimeoutClient(t, server.URL))
+	l := redislock.Fenced(labtest.DialURL(t, server.URL))
 	held, err := lock.New(l).Acquire(t.Context(), "k", lock.Options{TTL: 3 * time.Second})
 	check.NoError(t, err)
 	server.Kill()
@@ -42,7 +42,7 @@ func TestLockSurvivesAnOutageShorterThanItsTTL(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	events := make(chan lock.EventKind, 100)
-	c := lock.New(redislock.New(shortTimeoutClient(t, server.URL)),
+	c := lock.New(redislock.New(labtest.DialURL(t, server.URL)),
 		lock.WithObserver(func(e lock.Event) { events <- e.Kind }))
 	held, err := c.Acquire(t.Context(), "k", lock.Options{TTL: 5 * time.Second})
 	check.NoError(t, err)
@@ -79,7 +79,7 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 		"Batched": redislock.Batched} {
 		t.Run(name, func(t *testing.T) {
 			proxy := labtest.Proxy(t, server.URL)
-			l := open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
+			l := open(labtest.DialURL(t, "redis://"+proxy.Addr()))
 			for _, key := range []string{name + "first", name} { // the first release loads the script
 				lease := locktest.MustTryLock(t, l, key, time.Minute)
 				if key == name {
@@ -123,7 +123,7 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 			t.Parallel()
 			server := labtest.Redis(t)
 			proxy := labtest.Proxy(t, server.URL)
-			rdb, l := labtest.Dial(t, server), open(shortTimeoutClient(t, "redis://"+proxy.Addr()))
+			rdb, l := labtest.Dial(t, server), open(labtest.DialURL(t, "redis://"+proxy.Addr()))
 			// The server knows the scripts.
 			check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
 			command := map[string]string{"New": "set"}[name]

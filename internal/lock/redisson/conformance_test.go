@@ -27,7 +27,12 @@ var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true,
 
 func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
 	tb.Helper()
-	return redisson.New(labtest.Dial(tb, server), redisson.Auto)
+	return dial(tb, server.URL)
+}
+
+func dial(tb testing.TB, url string) *redisson.Client {
+	tb.Helper()
+	return redisson.New(labtest.DialURL(tb, url), redisson.Auto)
 }
 
 // exclusive are the exclusive locks of Redisson, with what they promise.

@@ -14,17 +14,6 @@ import (
 	"example.com/flashsale/internal/lock/redisson"
 )
 
-// shortTimeoutClient returns a client with the service's time-outs: they are longer
-// than a busy machine delays a reply.
-func shortTimeoutClient(tb testing.TB, hostport string) *redisson.Client {
-	rdb := redis.NewClient(&redis.Options{
-		Addr: hostport, DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second,
-		ContextTimeoutEnabled: true, MaxRetries: 1,
-	})
-	tb.Cleanup(func() { _ = rdb.Close() })
-	return redisson.New(rdb, redisson.Auto)
-}
-
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
@@ -35,7 +24,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			locktest.RunFaults(t, l.promises, true, server.URL, func(tb testing.TB, hostport string) lock.Locker {
-				return l.open(shortTimeoutClient(tb, hostport))
+				return l.open(dial(tb, "redis://"+hostport))
 			})
 		})
 	}
@@ -46,7 +35,7 @@ func throughProxy(t *testing.T) (proxied, direct *redisson.Client, p *faultproxy
 	t.Helper()
 	server := labtest.Redis(t)
 	p = labtest.Proxy(t, server.URL)
-	return shortTimeoutClient(t, p.Addr()), newClient(t, server), p
+	return dial(t, "redis://"+p.Addr()), newClient(t, server), p
 }
 
 // The changes of latches and semaphores are not idempotent. A change whose reply
@@ -158,7 +147,7 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	p := labtest.Proxy(t, server.URL)
-	rdb, l := labtest.Dial(t, server), shortTimeoutClient(t, p.Addr()).Lock()
+	rdb, l := labtest.Dial(t, server), dial(t, "redis://"+p.Addr()).Lock()
 	check.NoError(t, locktest.MustTryLock(t, l, "k", longTTL).Release(t.Context())) // the server knows the scripts
 	p.Inject(faultproxy.LoseReply, "evalsha", 1)
 	lease := locktest.MustTryLock(t, l, "k", longTTL)

@@ -12,6 +12,7 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
+	"example.com/flashsale/internal/lock/locktest"
 )
 
 // The replies that are verdicts, wherever they are in what the server sends.
@@ -54,13 +55,13 @@ func FuzzReply(f *testing.F) {
 				acquired = positiveReply
 			}
 			_, err := locker.TryLock(t.Context(), "key", time.Minute)
-			wantVerdict(t, name+" acquire", text, err, lock.ErrLocked, acquired, negativeReply)
-			wantVerdict(t, name+" extend", text, newLease(locker).Extend(t.Context(), time.Minute), lock.ErrLost,
-				arrayOfOne, arrayOfZero)
-			wantVerdict(t, name+" release", text, newLease(locker).Release(t.Context()), lock.ErrLost,
+			locktest.WantVerdict(t, name+" acquire", text, err, lock.ErrLocked, acquired, negativeReply)
+			locktest.WantVerdict(t, name+" extend", text, newLease(locker).Extend(t.Context(), time.Minute),
+				lock.ErrLost, arrayOfOne, arrayOfZero)
+			locktest.WantVerdict(t, name+" release", text, newLease(locker).Release(t.Context()), lock.ErrLost,
 				oneReply, zeroReply)
 		}
-		wantVerdict(t, "semaphore", text, c.Semaphore("key").TryAcquire(t.Context(), 1), lock.ErrLocked,
+		locktest.WantVerdict(t, "semaphore", text, c.Semaphore("key").TryAcquire(t.Context(), 1), lock.ErrLocked,
 			oneReply, zeroReply)
 		if set, err := c.CountDownLatch("key").TrySetCount(t.Context(), 1); err == nil &&
 			set != oneReply.Match(reply) {
@@ -73,17 +74,6 @@ func newLease(l locker) *lease {
 	held := &lease{locker: l, key: "key", owner: l.c.newOwner()}
 	held.expiry.Begin(time.Now().Add(time.Minute))
 	return held
-}
-
-// wantVerdict fails unless success and the verdict no each follow their reply.
-func wantVerdict(t *testing.T, name, reply string, err, no error, success, failure *regexp.Regexp) {
-	t.Helper()
-	switch {
-	case err == nil && !success.MatchString(reply):
-		t.Errorf("%s succeeds after %q", name, reply)
-	case errors.Is(err, no) && !failure.MatchString(reply):
-		t.Errorf("%s: %v after %q", name, err, reply)
-	}
 }
 
 // Whatever the keys hold, the scripts end, and grant no lock whose key is there.

@@ -153,8 +153,8 @@ type lateNode struct {
 	asked, proceed, granted chan struct{}
 }
 
-func newLateNode(rdb redis.UniversalClient) *lateNode {
-	return &lateNode{redislock.New(rdb), make(chan struct{}), make(chan struct{}), make(chan struct{})}
+func newLateNode(l lock.Locker) *lateNode {
+	return &lateNode{l, make(chan struct{}), make(chan struct{}), make(chan struct{})}
 }
 
 func (n *lateNode) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
@@ -170,25 +170,29 @@ func (n *lateNode) grant() {
 	<-n.granted
 }
 
-// newLockerWithLateNode returns a locker over three nodes. The last is late.
-func (f *fiveNodes) newLockerWithLateNode() (*redlock.Locker, *lateNode) {
-	late := newLateNode(f.rdb[2])
-	return redlock.New(redislock.New(f.rdb[0]), redislock.New(f.rdb[1]), late), late
+// wantFree waits until a node does not have key.
+func wantFree(t *testing.T, node lock.Locker, key string) {
+	t.Helper()
+	check.Eventually(t, "the late grant to be released", func() bool {
+		lease, err := node.TryLock(t.Context(), key, time.Minute)
+		return err == nil && lease.Release(t.Context()) == nil
+	})
 }
 
 func TestGrantAfterReleaseIsReleased(t *testing.T) {
 	t.Parallel()
-	f, key := startNodes(t), labtest.Name(t)
-	l, late := f.newLockerWithLateNode()
-	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context()))
+	late := newLateNode(lock.Local())
+	l := redlock.New(lock.Local(), lock.Local(), late)
+	check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
 	late.grant()
-	check.Eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 2) == 0 })
+	wantFree(t, late.Locker, "k")
 }
 
 func TestLateGrantCountsForTheMajority(t *testing.T) {
 	t.Parallel()
 	f, key := startNodes(t), labtest.Name(t)
-	l, late := f.newLockerWithLateNode()
+	late := newLateNode(redislock.New(f.rdb[2]))
+	l := redlock.New(redislock.New(f.rdb[0]), redislock.New(f.rdb[1]), late)
 	lease, err := l.TryLock(t.Context(), key, time.Minute) // not to be released while Extend asks the nodes again
 	check.NoError(t, err)
 	late.grant()
@@ -199,10 +203,9 @@ func TestLateGrantCountsForTheMajority(t *testing.T) {
 
 func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
 	t.Parallel()
-	f, key := startNodes(t), labtest.Name(t)
 	nodes, late := make([]lock.Locker, 3), make([]*lateNode, 3)
 	for i := range nodes {
-		late[i] = newLateNode(f.rdb[i])
+		late[i] = newLateNode(lock.Local())
 		nodes[i] = late[i]
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,35 +215,33 @@ func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
 		}
 		cancel()
 	}()
-	_, err := redlock.New(nodes...).TryLock(ctx, key, time.Minute)
+	_, err := redlock.New(nodes...).TryLock(ctx, "k", time.Minute)
 	locktest.WantUnknown(t, err)
 	check.ErrorIs(t, err, context.Canceled)
 	for _, node := range late {
 		node.grant()
+		wantFree(t, node.Locker, "k")
 	}
-	check.Eventually(t, "the late grants to be released", func() bool { return f.countKeys(t, key, 0, 1, 2) == 0 })
 }
 
 func TestMajorityAfterTheTimeoutIsReleased(t *testing.T) {
 	t.Parallel()
-	f, key := startNodes(t), labtest.Name(t)
-	late := newLateNode(f.rdb[0])
-	_, err := redlock.New(late).TryLock(t.Context(), key, time.Second) // returns although the node does not
+	late := newLateNode(lock.Local())
+	_, err := redlock.New(late).TryLock(t.Context(), "k", time.Second) // returns although the node does not
 	locktest.WantUnknown(t, err)
 	late.grant()
-	check.Eventually(t, "the late grant to be released", func() bool { return f.countKeys(t, key, 0) == 0 })
+	wantFree(t, late.Locker, "k")
 }
 
 func TestNotifyNeedsOneNodeThatNotifies(t *testing.T) {
 	t.Parallel()
-	f := startNodes(t)
-	silent := &lateNode{Locker: redislock.New(f.rdb[0])}
+	silent := &lateNode{}
 	wake := make(chan struct{}, 1)
-	stop, err := redlock.New(silent, redislock.New(f.rdb[1]), silent).Notify(labtest.Name(t), wake)
+	stop, err := redlock.New(silent, lock.Local(), silent).Notify("k", wake)
 	check.NoError(t, err)
 	<-wake
 	stop()
-	if _, err := redlock.New(silent).Notify(labtest.Name(t), wake); err == nil {
+	if _, err := redlock.New(silent).Notify("k", wake); err == nil {
 		t.Error("Notify succeeded without a node that notifies")
 	}
 }

@@ -2,14 +2,13 @@ package zklock_test
 
 import (
 	"context"
-	"io"
-	"net"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock/locktest"
@@ -77,39 +76,13 @@ func TestClaimsThatGiveUpLeaveNoGoroutines(t *testing.T) {
 // a server that accepts a connection and does not reply.
 func TestSilentHandshakeIsGivenUp(t *testing.T) {
 	t.Parallel()
-	server := labtest.SharedZooKeeper(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check.NoError(t, err)
-	defer listener.Close()
-	go func() {
-		silent, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer silent.Close()
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go forward(client, server.Address)
-		}
-	}()
-	const timeout = 20 * time.Second
-	l, err := zklock.Open([]string{listener.Addr().String(), listener.Addr().String()}, timeout)
+	proxy := labtest.Proxy(t, labtest.SharedZooKeeper(t).Address)
+	proxy.Inject(faultproxy.HangRequest, "", 1)
+	l, err := zklock.Open([]string{proxy.Addr(), proxy.Addr()}, 20*time.Second)
 	check.NoError(t, err)
 	defer l.Close()
 	locktest.MustTryLock(t, l, labtest.Name(t), ttl) // waits for the session timeout at most
-}
-
-// forward connects client to the server at address.
-func forward(client net.Conn, address string) {
-	defer client.Close()
-	server, err := net.Dial("tcp", address)
-	if err != nil {
-		return
+	if proxy.Hits() != 1 {
+		t.Error("the handshake was replied to")
 	}
-	defer server.Close()
-	go func() { _, _ = io.Copy(server, client) }()
-	_, _ = io.Copy(client, server)
 }
