@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
@@ -77,4 +79,25 @@ func TestCheckOpenChecksWindowThenStock(t *testing.T) {
 	if !ok || !early.BeginTime.Equal(begin) {
 		t.Errorf("got %v, want a NotStartedError with the begin time", early)
 	}
+}
+
+// admin is the administrator who changes coupons.
+const admin = 7
+
+// newStore returns a store whose coupon 1 has that stock, and its database.
+func newStore(t *testing.T, stock int) (*coupon.Store, *sqlx.DB) {
+	t.Helper()
+	db := labtest.DB(t)
+	s := coupon.NewStore(db)
+	mustCreate(t, s, 1, stock)
+	return s, db
+}
+
+func mustCreate(t *testing.T, s *coupon.Store, id int64, stock int) coupon.Coupon {
+	t.Helper()
+	c := mustNew(t, id, stock)
+	if _, err := s.Create(t.Context(), c, admin); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

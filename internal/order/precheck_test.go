@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -107,29 +106,4 @@ func TestFailedTransactionIsObserved(t *testing.T) {
 				func(t commit.Transaction) bool { return t.Claims == 1 && t.Orders == 0 && t.Err != nil })
 		})
 	})
-}
-
-func TestSlotsCountRunningClaims(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	c := s.Instance(running(2))
-	id := s.Coupon(1, 3)
-	unblock := s.Block(id)
-	var results []<-chan error
-	for user := range int64(3) {
-		results = append(results, ordertest.Claim(t.Context(), c, user+1, id))
-	}
-	labtest.Eventually(t, "one claim runs, two wait", func() bool {
-		usage := c.Slots()
-		return usage.Running == 1 && usage.Waiting == 2
-	})
-	unblock()
-	for _, result := range results {
-		if err := <-result; err != nil {
-			t.Error(err)
-		}
-	}
-	if usage := c.Slots(); usage != (slots.Usage{}) {
-		t.Errorf("%+v after the last claim", usage)
-	}
 }

@@ -49,15 +49,6 @@ func TestLastUnitOfTheLastSegmentIsSold(t *testing.T) {
 	})
 }
 
-func TestUserHasOneOrderInAllSegments(t *testing.T) {
-	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {
-		id := s.Split(1, 64, 64)
-		if n, got := s.Rush(id, 1, 100, a, b), s.Audit(id); n != 1 || got.Orders != 1 || got.Stock != 63 {
-			t.Errorf("%d accepted, audit %+v", n, got)
-		}
-	})
-}
-
 // Users claim until they have an order, while the segments are filled again.
 func TestRestockOfSegmentsIsSold(t *testing.T) {
 	ordertest.ForEveryStrategy(t, func(s *ordertest.Sale, a, b *ordertest.Instance) {

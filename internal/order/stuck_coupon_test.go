@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/admission"
+	"example.com/flashsale/internal/admission/slots"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
@@ -148,7 +149,7 @@ func TestClaimIsCheckedAgainAfterWaitingForASlot(t *testing.T) {
 	ordertest.Expect(t, "the claim with the slot", first, nil)
 	ordertest.Expect(t, "the claim whose transaction finds no stock", waiting[1], coupon.ErrSoldOut)
 	ordertest.Expect(t, "the claim after it", waiting[2], coupon.ErrSoldOut)
-	if n := locker.requests.Load(); n != 2 {
-		t.Errorf("%d claims took the user lock, want 2", n)
+	if n := locker.requests.Load(); n != 2 || claims.Slots() != (slots.Usage{}) {
+		t.Errorf("%d claims took the user lock, want 2; slots in use: %+v", n, claims.Slots())
 	}
 }
