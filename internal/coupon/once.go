@@ -32,7 +32,7 @@ var (
 //
 // Keys are kept for at least a week. An empty key stands for one that no other
 // change has.
-func (s *Store) Once(key string) *Store { return &Store{db: s.db, key: key} }
+func (s *Store) Once(key string) *Store { return &Store{s.db, key, s.changed} }
 
 // A keyed change is one whose key is in the table if and only if it is committed.
 type keyed struct {
@@ -70,11 +70,13 @@ func (s *Store) once(ctx context.Context, adminID int64, request []any,
 		}
 		return k.keep(ctx, conn, result)
 	})
-	switch {
-	case errors.Is(err, transaction.ErrUnknown):
-		return k.readBack(ctx, s.db, err)
-	case err == nil && !made:
+	if errors.Is(err, transaction.ErrUnknown) {
+		result, err = k.readBack(ctx, s.db, err)
+	} else if err == nil && !made {
 		s.forgetOldKeys(ctx)
+	}
+	if err == nil && !made { // else the coupon may have been changed since
+		s.changed(result)
 	}
 	return result, err
 }

@@ -16,8 +16,9 @@ import (
 // A Store keeps coupons in MySQL. Changes that it cannot tell to be committed or not
 // end with ErrUnknown.
 type Store struct {
-	db  *sqlx.DB
-	key string // of a change; see Once
+	db      *sqlx.DB
+	key     string       // of a change; see Once
+	changed func(Coupon) // see Telling
 }
 
 // Writes are what a claim reads and writes in the tables of coupons, without a row: see
@@ -30,7 +31,11 @@ var Writes = []string{
 }
 
 // NewStore returns a Store in db's table coupons.
-func NewStore(db *sqlx.DB) *Store { return &Store{db: db} }
+func NewStore(db *sqlx.DB) *Store { return &Store{db, "", func(Coupon) {}} }
+
+// Telling returns a Store that calls changed with each coupon that it has just changed, which
+// the result of a change that is repeated is not.
+func (s *Store) Telling(changed func(Coupon)) *Store { return &Store{s.db, s.key, changed} }
 
 // Create inserts c, which the administrator adminID creates, records the change, and
 // returns the coupon. It is an error if a coupon has the id already. The error wraps

@@ -93,14 +93,7 @@ type restockInput struct {
 }
 
 func (a *API) restock(ctx context.Context, in *restockInput) (*output[Coupon], error) {
-	return a.changed(a.changes(in.Repeatable).Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID))
-}
-
-// changed replies to the change of a coupon, which this instance sees at once.
-func (a *API) changed(c coupon.Coupon, err error) (*output[Coupon], error) {
-	if err == nil {
-		a.cfg.Cache.Put(c)
-	}
+	c, err := a.changes(in.Repeatable).Restock(ctx, in.ID.n, int(in.Body.Add), identityFrom(ctx).UserID)
 	return reply(newCoupon, c, err)
 }
 

@@ -58,5 +58,8 @@ func (k idempotencyKey) text() string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(string(k[1 : len(k)-1]))
 }
 
-// changes returns the store for the change that a request wants.
-func (a *API) changes(r Repeatable) *coupon.Store { return a.cfg.Coupons.Once(r.Key.text()) }
+// changes returns the store for the change that a request wants, which this instance sees at
+// once.
+func (a *API) changes(r Repeatable) *coupon.Store {
+	return a.cfg.Coupons.Once(r.Key.text()).Telling(a.cfg.Cache.Put)
+}

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
+	"example.com/flashsale/internal/lab/labtest"
 )
 
 const commitCommand = "\x03COMMIT"
@@ -161,6 +163,19 @@ func TestRepeatedRequestGetsTheFirstResponse(t *testing.T) {
 	if quoted := f.createOnce(t, `"same"`, 1); f.createOnce(t, "same", 1).id("id") != quoted.id("id") {
 		t.Error("a key in quotes is another than the same without")
 	}
+}
+
+// What a repeated change gets is of the day on which it was made.
+func TestRepeatedChangeReopensNoSale(t *testing.T) {
+	t.Parallel()
+	on := backend{dsn: labtest.DSN(t), redisURL: labtest.Redis(t).URL, couponCache: time.Hour}
+	a, b := newFixtureOn(t, on), newFixtureOn(t, on)
+	id := a.createCoupon(t, 5)
+	open := change{"PATCH", "/coupons/" + id, `{"name":"open"}`}
+	wantStatus(t, a.sendOnce(t, open, "k"), 200)
+	a.end(t, id, time.Now())
+	wantStatus(t, b.sendOnce(t, open, "k"), 200)
+	wantProblem(t, b.claim(id, userToken(t, 42)), 409, "ended")
 }
 
 func TestBadKeyIsRefusedAndChangesNothing(t *testing.T) {

@@ -58,5 +58,6 @@ func timeOf(o optional[timestamp]) *time.Time {
 }
 
 func (a *API) updateCoupon(ctx context.Context, in *updateInput) (*output[Coupon], error) {
-	return a.changed(a.changes(in.Repeatable).Update(ctx, in.ID.n, in.Body.update(), identityFrom(ctx).UserID))
+	c, err := a.changes(in.Repeatable).Update(ctx, in.ID.n, in.Body.update(), identityFrom(ctx).UserID)
+	return reply(newCoupon, c, err)
 }
