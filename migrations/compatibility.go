@@ -107,7 +107,8 @@ func markAs(ctx context.Context, conn *sql.Conn, version, oldest int) error {
 	if _, err := conn.ExecContext(ctx, create); err != nil {
 		return err
 	}
-	const q = `INSERT INTO schema_compatibility (version, oldest) VALUES (?, ?) ON DUPLICATE KEY UPDATE oldest = ?`
+	const q = `INSERT INTO schema_compatibility (version, oldest) VALUES (?, ?)
+		ON DUPLICATE KEY UPDATE oldest = GREATEST(oldest, ?)`
 	_, err := conn.ExecContext(ctx, q, version, oldest, oldest)
 	return err
 }

@@ -101,3 +101,21 @@ func TestMarkPrecedesTheMigrations(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A new database is marked as one that no older binary works with.
+func TestAllowRulesRaisesAMarkAndLowersNone(t *testing.T) {
+	t.Parallel()
+	db := emptyDatabase(t)
+	mustUp(t, db)
+	var fresh int
+	check.NoError(t, db.Get(&fresh, `SELECT oldest FROM schema_compatibility`))
+	for marked, want := range map[int]int{fresh: fresh, 1: 13} {
+		db.MustExec(`UPDATE schema_compatibility SET oldest = ?`, marked)
+		check.NoError(t, migrations.AllowRules(t.Context(), db.DB))
+		var oldest int
+		check.NoError(t, db.Get(&oldest, `SELECT oldest FROM schema_compatibility`))
+		if oldest != want || fresh <= 13 {
+			t.Errorf("marked %d, then %d, want %d", marked, oldest, want)
+		}
+	}
+}
