@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"strconv"
 
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/labroutes"
@@ -69,8 +68,8 @@ func lockedUser(
 	cfg settings.Settings, locks *lock.Client,
 ) func(context.Context, int64, func(context.Context) error) error {
 	return func(ctx context.Context, userID int64, do func(context.Context) error) error {
-		key := cfg.LockPrefix() + "redis_lock:userId:" + strconv.FormatInt(userID, 10)
-		return locks.Do(ctx, key, lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: order.LockClass},
+		o := lock.Options{TTL: cfg.LockTTL, Wait: cfg.LockWait, Class: order.LockClass}
+		return locks.Do(ctx, cfg.LockPrefix()+order.UserKey(userID), o,
 			func(ctx context.Context, _ *lock.Lock) error { return do(ctx) })
 	}
 }

@@ -101,9 +101,9 @@ func (a *API) Watch(ctx context.Context) {
 	}
 }
 
-// passOn has a proxy that says that it can (deploy/nginx/nginx.conf) send a read or a claim to
-// another instance, while a server that this one needs is unavailable: nothing has been
-// done for it here. Other requests are tried nevertheless.
+// passOn has a proxy that says that it can (deploy/nginx/nginx.conf) send a request without a
+// body to another instance, while a server that this one needs is unavailable: nothing has been
+// done for it here. Those with a body, which nginx could not send again, are tried nevertheless.
 func (a *API) passOn(ctx huma.Context, next func(huma.Context)) {
 	if !a.unready.Load() || ctx.Header("X-Pass-On") == "" {
 		next(ctx)

@@ -103,9 +103,9 @@ func (c *Claims) Overloaded(ctx context.Context, couponID int64) bool {
 	return c.slots.Overloaded(ctx, couponID)
 }
 
-// Close closes the Winners and the Committer. It returns nil when no transaction
-// is running and all locks are released, or an error when ctx ends. A later Claim
-// may return ErrUnavailable.
+// Close closes the Winners and the Committer. It returns nil when no claim's transaction
+// is running and all their locks are released, or an error when ctx ends. A query that
+// several claims shared, or a refill, may still run. A later Claim may return ErrUnavailable.
 func (c *Claims) Close(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {

@@ -23,7 +23,7 @@ type Committer interface {
 	// returns nil if the segment may have stock then, and coupon.ErrSoldOut if the
 	// coupon had none at one instant, neither in a segment nor on its way to one.
 	Refill(ctx context.Context, s Segment, alone Alone) error
-	// Close returns when no transaction is running.
+	// Close returns when no transaction of a Commit is running.
 	Close()
 }
 
@@ -43,7 +43,7 @@ type Winners interface {
 	// units left: only a transaction can then decide, for the user may have an
 	// order that the server lacks that was read.
 	CheckSoldOut(ctx context.Context, c coupon.Coupon, by Claimant) (Precheck, error)
-	// Close returns when no query is running in the background.
+	// Close ends what reads all orders of a coupon, and returns when it has ended.
 	Close()
 }
 

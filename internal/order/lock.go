@@ -26,12 +26,12 @@ const LockClass = "claim"
 
 // keys returns the key of a claim's lock.
 var keys = map[Scope]func(userID int64, s Segment) string{
-	PerUser: userKey, PerCoupon: couponKey, PerSegment: segmentKey,
+	PerUser:   func(userID int64, _ Segment) string { return UserKey(userID) },
+	PerCoupon: couponKey, PerSegment: segmentKey,
 }
 
-func userKey(userID int64, _ Segment) string {
-	return "redis_lock:userId:" + strconv.FormatInt(userID, 10)
-}
+// UserKey returns the key of a user's lock, without Config.LockPrefix.
+func UserKey(userID int64) string { return "redis_lock:userId:" + strconv.FormatInt(userID, 10) }
 
 func couponKey(_ int64, s Segment) string {
 	return "redis_lock:couponId:" + strconv.FormatInt(s.CouponID, 10)

@@ -1,6 +1,10 @@
 package order
 
-import "example.com/flashsale/internal/coupon"
+import (
+	"cmp"
+
+	"example.com/flashsale/internal/coupon"
+)
 
 // A Segment is a part of a coupon's stock, in a row of its own. Segment 0 is the
 // row of table coupons, and all the stock of a coupon that is not split. The
@@ -13,6 +17,13 @@ type Segment struct {
 
 // ShardKey is coupon.ShardKey of s.
 func (s Segment) ShardKey() int64 { return coupon.ShardKey(s.CouponID, s.Number) }
+
+// Compare orders segments as all transactions lock their rows: table coupons before
+// coupon_segments, and each in the order of its key.
+func (s Segment) Compare(t Segment) int {
+	return cmp.Or(cmp.Compare(min(s.Number, 1), min(t.Number, 1)), cmp.Compare(s.CouponID, t.CouponID),
+		cmp.Compare(s.Number, t.Number))
+}
 
 // OwnSegment returns the segment of cp of which the user gets a unit, and to which it goes
 // back.

@@ -30,7 +30,7 @@ var Writes = []string{
 
 // DeleteStatement returns the DELETE of orders, at least one, on a condition. It looks each up
 // by its id: a server that scanned a small table would wait for the orders of batches that
-// wait for this one, a deadlock. On vtgate all are of one shard.
+// wait for this one, a deadlock.
 func DeleteStatement(orders iter.Seq[Order], condition string) (q string, args []any) {
 	var keys []any
 	var column string

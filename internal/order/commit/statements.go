@@ -76,7 +76,7 @@ type units struct {
 // in the order in which all transactions lock the rows.
 func countUnits(orders []*pending) (byTable [][]units) {
 	sorted := slices.Clone(orders)
-	slices.SortFunc(sorted, func(x, y *pending) int { return compareSegments(x.segment, y.segment) })
+	slices.SortFunc(sorted, func(x, y *pending) int { return x.segment.Compare(y.segment) })
 	var all []units
 	for _, p := range sorted {
 		if len(all) == 0 || all[len(all)-1].Segment != p.segment {
@@ -89,13 +89,6 @@ func countUnits(orders []*pending) (byTable [][]units) {
 		return [][]units{all}
 	}
 	return [][]units{all[:split], all[split:]}
-}
-
-// compareSegments orders segments as their rows are locked: table coupons before
-// coupon_segments, and each in the order of its key.
-func compareSegments(x, y order.Segment) int {
-	return cmp.Or(cmp.Compare(min(x.Number, 1), min(y.Number, 1)), cmp.Compare(x.CouponID, y.CouponID),
-		cmp.Compare(x.Number, y.Number))
 }
 
 // lockStatement returns the SELECT that locks the rows of segments.

@@ -136,7 +136,7 @@ func (t transfers) move(ctx context.Context, one transfer, n int) error {
 		return t.complete(ctx, one)
 	}
 	steps := []func(context.Context, *sqlx.Conn, int) error{one.take, one.put}
-	if compareSegments(one.from, one.to) > 0 { // rows are locked in the order in which claims lock them
+	if one.from.Compare(one.to) > 0 { // rows are locked in the order in which claims lock them
 		slices.Reverse(steps)
 	}
 	return transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error {

@@ -1,11 +1,11 @@
 package life
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -148,15 +148,7 @@ func giveBack(ctx context.Context, conn *sqlx.Conn, all []ending) error {
 	for _, o := range all {
 		units[o.segment]++
 	}
-	segments := make([]order.Segment, 0, len(units))
-	for s := range units {
-		segments = append(segments, s)
-	}
-	slices.SortFunc(segments, func(a, b order.Segment) int {
-		return cmp.Or(cmp.Compare(min(a.Number, 1), min(b.Number, 1)), cmp.Compare(a.CouponID, b.CouponID),
-			cmp.Compare(a.Number, b.Number))
-	})
-	for _, s := range segments {
+	for _, s := range slices.SortedFunc(maps.Keys(units), order.Segment.Compare) {
 		q := `UPDATE coupons SET stock = stock + ?, version = version + 1 WHERE id = ?`
 		args := []any{units[s], s.CouponID}
 		if s.Number > 0 {
