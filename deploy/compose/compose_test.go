@@ -21,22 +21,16 @@ import (
 
 const root = "../.."
 
-// project loads docker-compose.yml with Compose's loader, which checks the
-// schema, references and dependencies.
+// project loads docker-compose.yml with the variables env (KEY=value).
 func project(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	p, err := load(t, env...)
+	p, err := loadFiles(t, []string{"docker-compose.yml"}, env...)
 	noError(t, err)
 	return p
 }
 
-// load loads docker-compose.yml with the variables env (KEY=value).
-func load(t *testing.T, env ...string) (*types.Project, error) {
-	t.Helper()
-	return loadFiles(t, []string{"docker-compose.yml"}, env...)
-}
-
-// loadFiles loads files, of which the later ones override the first.
+// loadFiles loads files, of which the later ones override the first, with Compose's loader, which
+// checks the schema, references and dependencies.
 func loadFiles(t *testing.T, files []string, env ...string) (*types.Project, error) {
 	t.Helper()
 	var paths []string

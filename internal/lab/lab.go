@@ -43,10 +43,9 @@ type Lab struct {
 	needed     []*Dependency // what the lab may run, if it is restricted
 	restricted bool
 
-	mu      sync.Mutex
-	servers []*Server
-	closes  []func() error
-	count   int
+	mu     sync.Mutex
+	closes []func() error
+	count  int
 }
 
 // Open creates an empty lab. It first removes the directories of labs whose
@@ -76,23 +75,20 @@ func createLock(dir string) (*os.File, error) {
 	return f, os.Rename(temporary, filepath.Join(dir, lockName))
 }
 
-// Close stops the servers, the last started first, and removes the directory.
+// Close stops the servers and what else was started, the last first, and removes the directory.
 func (l *Lab) Close() error {
 	l.mu.Lock()
-	servers, closes := l.servers, l.closes
-	l.servers, l.closes = nil, nil
+	closes := l.closes
+	l.closes = nil
 	l.mu.Unlock()
 	var errs []error
 	for _, closeIt := range slices.Backward(closes) {
 		errs = append(errs, closeIt())
 	}
-	for _, s := range slices.Backward(servers) {
-		errs = append(errs, s.Stop())
-	}
 	return errors.Join(append(errs, os.RemoveAll(l.dir), l.lock.Close())...)
 }
 
-// onClose makes Close call f before it stops the servers.
+// onClose makes Close call f.
 func (l *Lab) onClose(f func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

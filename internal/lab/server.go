@@ -34,7 +34,6 @@ type Server struct {
 	Address string
 
 	program Program
-	log     string
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -52,13 +51,11 @@ const (
 // closes. The error of a server that does not become ready within a minute, or
 // ends before, includes the end of its log.
 func (l *Lab) Start(p Program) (*Server, error) {
-	s := &Server{Address: p.Address, program: p, log: p.log()}
+	s := &Server{Address: p.Address, program: p}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	l.servers = append(l.servers, s)
-	l.mu.Unlock()
+	l.onClose(s.Stop)
 	return s, nil
 }
 
@@ -113,18 +110,27 @@ func startEach[S any](n int, start func(i int) (S, error)) (all []S, err error) 
 	return all, nil
 }
 
-func (s *Server) start() error {
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+// spawn starts the process, with its output in the log. It is killed when ctx or this process
+// ends. Call stopWatch after it has ended.
+func (p Program) spawn(ctx context.Context) (cmd *exec.Cmd, stopWatch func(), err error) {
+	log, err := os.OpenFile(p.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(s.program.Path, s.program.Args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.program.Dir, log, log
-	cmd.Env = append(os.Environ(), s.program.Env...)
-	stopWatch, err := StartChild(cmd)
+	cmd = exec.CommandContext(ctx, p.Path, p.Args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
+	cmd.Env = append(os.Environ(), p.Env...)
+	if stopWatch, err = StartChild(cmd); err != nil {
+		err = fmt.Errorf("lab: start %s: %w", p.Name, err)
+	}
+	return cmd, stopWatch, err
+}
+
+func (s *Server) start() error {
+	cmd, stopWatch, err := s.program.spawn(context.Background())
 	if err != nil {
-		return fmt.Errorf("lab: start %s: %w", s.program.Name, err)
+		return err
 	}
 	exited := make(chan struct{})
 	go func() {
@@ -218,7 +224,7 @@ func (s *Server) Signal(sig syscall.Signal) {
 }
 
 // LogTail returns the last lines that the server has printed, of 4,000 bytes at most, without colours.
-func (s *Server) LogTail() string { return tail(s.log) }
+func (s *Server) LogTail() string { return tail(s.program.log()) }
 
 var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
