@@ -25,10 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("LAB_TEST_CHILD") != "" {
-		if err := runUntilKilled(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		os.Exit(1)
+		runUntilKilled()
 	}
 	labtest.Main(m, lab.MySQLServer, lab.RedisServer, lab.NginxServer, lab.HAProxyServer, lab.NetworkTools,
 		lab.GaleraLibrary, lab.CCompiler, lab.EtcdServer)
@@ -41,58 +38,47 @@ type resources struct {
 	FIFO      string      // has a reader, which does not listen
 }
 
+// must returns v, for the child process, which has no testing.TB.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // runUntilKilled opens a lab, starts databases, a Redis and an nginx in it, prints
 // the lab's resources and blocks.
-func runUntilKilled() error {
-	l, err := lab.Open()
-	if err != nil {
-		return err
+func runUntilKilled() {
+	l := must(lab.Open())
+	left := resources{Dir: must(l.Dir("x"))}
+	redis := must(lab.StartRedis(l))
+	nginx := must(lab.StartNginx(l, "../../deploy/nginx", strings.Replace(redis.URL, "unix://", "unix:", 1)))
+	databases := []*lab.MySQL{must(lab.StartMySQL(l))}
+	if runtime.GOOS == "linux" {
+		databases = append(databases, must(lab.StartGroup(l, lab.Galera, 2)).Members...)
 	}
-	dir, err := l.Dir("x")
-	if err != nil {
-		return err
-	}
-	databases, err := startDatabases(l)
-	if err != nil {
-		return err
-	}
-	redis, err := lab.StartRedis(l)
-	if err != nil {
-		return err
-	}
-	nginx, err := lab.StartNginx(l, "../../deploy/nginx", strings.Replace(redis.URL, "unix://", "unix:", 1))
-	if err != nil {
-		return err
-	}
-	left := resources{Dir: dir, Addresses: [][2]string{
+	left.Addresses = [][2]string{
 		{"unix", strings.TrimPrefix(redis.URL, "unix://")}, {"tcp", strings.TrimPrefix(nginx.URL, "http://")},
-	}}
+	}
 	for _, db := range databases {
 		socket := strings.TrimSuffix(strings.TrimPrefix(db.DSN(""), "root@unix("), ")/")
 		left.Addresses = append(left.Addresses, [2]string{"unix", socket})
 	}
-	if left.FIFO, err = startDeaf(l); err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(left); err != nil {
-		return err
-	}
+	left.FIFO = startDeaf(l)
+	_ = json.NewEncoder(os.Stdout).Encode(left) // the test reads it
 	select {}
 }
 
 // startDeaf starts a process that reads a FIFO and that no SIGTERM ends, as a MariaDB
 // that is starting.
-func startDeaf(l *lab.Lab) (fifo string, err error) {
-	dir, err := l.Dir("deaf")
-	if err != nil {
-		return "", err
-	}
+func startDeaf(l *lab.Lab) (fifo string) {
+	dir := must(l.Dir("deaf"))
 	fifo = filepath.Join(dir, "fifo")
-	_, err = l.Start(lab.Program{
+	must(l.Start(lab.Program{
 		Name: "deaf", Path: "/bin/sh", Dir: dir, Args: []string{"-c", `trap "" TERM; mkfifo fifo; read -r _ <>fifo`},
 		Ready: func(context.Context) error { return hasReader(fifo) },
-	})
-	return fifo, err
+	}))
+	return fifo
 }
 
 func hasReader(fifo string) error {
@@ -101,19 +87,6 @@ func hasReader(fifo string) error {
 		return err
 	}
 	return f.Close()
-}
-
-// startDatabases starts a MySQL, and a Galera cluster where there is one.
-func startDatabases(l *lab.Lab) ([]*lab.MySQL, error) {
-	db, err := lab.StartMySQL(l)
-	if err != nil || runtime.GOOS != "linux" {
-		return []*lab.MySQL{db}, err
-	}
-	g, err := lab.StartGroup(l, lab.Galera, 2)
-	if err != nil {
-		return nil, err
-	}
-	return append(g.Members, db), nil
 }
 
 func TestKilledLabLeavesNothingBehind(t *testing.T) {
