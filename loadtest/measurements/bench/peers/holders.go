@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	bsm "github.com/bsm/redislock"
@@ -74,15 +73,12 @@ func bsmHolder() (holder.Lock, error) {
 		if err != nil {
 			return nil, refusedIf(err, errors.Is(err, bsm.ErrNotObtained))
 		}
-		return extendAlways(lease, held{
-			extend: func(ctx context.Context) error {
-				err := obtained.Refresh(ctx, lease, nil)
-				return lostIf(err, errors.Is(err, bsm.ErrNotObtained))
-			},
-			release: func(ctx context.Context) error {
-				err := obtained.Release(ctx)
-				return lostIf(err, errors.Is(err, bsm.ErrLockNotHeld))
-			},
+		extend := func() (lost bool) {
+			return errors.Is(obtained.Refresh(context.Background(), lease, nil), bsm.ErrNotObtained)
+		}
+		return extendAlways(lease, extend, func(ctx context.Context) error {
+			err := obtained.Release(ctx)
+			return lostIf(err, errors.Is(err, bsm.ErrLockNotHeld))
 		}), nil
 	}), nil
 }
@@ -101,16 +97,14 @@ func redsyncHolder() (holder.Lock, error) {
 		if err := m.LockContext(waiting); err != nil {
 			return nil, refusedIf(err, isTaken(err) || waiting.Err() != nil)
 		}
-		return extendAlways(lease, held{
-			extend: func(ctx context.Context) error {
-				_, err := m.ExtendContext(ctx)
-				return lostIf(err, isTaken(err) || errors.Is(err, redsync.ErrExtendFailed))
-			},
-			release: func(ctx context.Context) error {
-				ok, err := m.UnlockContext(ctx)
-				lost := err == nil || isTaken(err) || errors.Is(err, redsync.ErrLockAlreadyExpired)
-				return lostIf(err, !ok && lost)
-			},
+		extend := func() (lost bool) {
+			_, err := m.ExtendContext(context.Background())
+			return isTaken(err) || errors.Is(err, redsync.ErrExtendFailed)
+		}
+		return extendAlways(lease, extend, func(ctx context.Context) error {
+			ok, err := m.UnlockContext(ctx)
+			lost := err == nil || isTaken(err) || errors.Is(err, redsync.ErrLockAlreadyExpired)
+			return lostIf(err, !ok && lost)
 		}), nil
 	}), nil
 }
@@ -136,57 +130,30 @@ func lostIf(err error, lost bool) error {
 	return err
 }
 
-// held is a lock that is held, with the calls of its library.
-type held struct {
-	extend  func(context.Context) error
-	release func(context.Context) error
-
-	mu   *sync.Mutex
-	err  error // the verdict that it is lost
-	done chan struct{}
-	stop chan struct{}
-}
-
-// extendAlways extends h every third of its lease, as libraries leave it to their
+// extendAlways extends a lock every third of its lease, as libraries leave it to their
 // users, until it is released or the library says that it is lost.
-func extendAlways(lease time.Duration, h held) *held {
-	h.mu, h.done, h.stop = &sync.Mutex{}, make(chan struct{}), make(chan struct{})
-	go h.extendEvery(lease / 3)
-	return &h
-}
-
-func (h *held) extendEvery(pause time.Duration) {
-	for {
-		select {
-		case <-h.stop:
-			return
-		case <-time.After(pause):
+func extendAlways(lease time.Duration, extend func() (lost bool), release func(context.Context) error) watched {
+	lost, released := make(chan struct{}), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-released:
+				return
+			case <-time.After(lease / 3):
+			}
+			if extend() {
+				close(lost)
+				return
+			}
 		}
-		if err := h.extend(context.Background()); errors.Is(err, lock.ErrLost) {
-			h.mu.Lock()
-			h.err = err
-			h.mu.Unlock()
-			close(h.done)
-			return
-		}
-	}
+	}()
+	return watched{lost, func(ctx context.Context) error {
+		close(released)
+		return release(ctx)
+	}}
 }
 
-func (h *held) Fence() uint64         { return 0 }
-func (h *held) Done() <-chan struct{} { return h.done }
-
-func (h *held) Err() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.err
-}
-
-func (h *held) Release(ctx context.Context) error {
-	close(h.stop)
-	return h.release(ctx)
-}
-
-// watched is a lock whose library extends it and tells of its loss.
+// watched is a lock that is held, of whose loss a channel tells.
 type watched struct {
 	lost    <-chan struct{}
 	release func(context.Context) error

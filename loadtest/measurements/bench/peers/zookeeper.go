@@ -22,9 +22,9 @@ func zookeeperHolder(ctx context.Context, key string, lease, wait time.Duration)
 	}
 	expired := make(chan struct{})
 	go watchSession(events, expired)
-	z := zookeeperHeld{conn, zk.NewLock(conn, "/"+key, zk.WorldACL(zk.PermAll)), expired}
+	l := zk.NewLock(conn, "/"+key, zk.WorldACL(zk.PermAll))
 	acquired := make(chan error, 1)
-	go func() { acquired <- z.lock.Lock() }()
+	go func() { acquired <- l.Lock() }()
 	select {
 	case err = <-acquired:
 	case <-time.After(wait):
@@ -34,7 +34,11 @@ func zookeeperHolder(ctx context.Context, key string, lease, wait time.Duration)
 		conn.Close()
 		return nil, err
 	}
-	return z, nil
+	return zookeeperHeld{watched{expired, func(context.Context) error {
+		defer conn.Close()
+		err := l.Unlock()
+		return lostIf(err, errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrSessionExpired))
+	}}, conn}, nil
 }
 
 // watchSession closes expired when the session ends. The client then begins another one,
@@ -51,30 +55,16 @@ func watchSession(events <-chan zk.Event, expired chan struct{}) {
 
 // zookeeperHeld is a lock that is held.
 type zookeeperHeld struct {
-	conn    *zk.Conn
-	lock    *zk.Lock
-	expired <-chan struct{}
+	watched
+	conn *zk.Conn
 }
-
-func (z zookeeperHeld) Fence() uint64         { return 0 }
-func (z zookeeperHeld) Done() <-chan struct{} { return z.expired }
 
 // Err implements holder.Held. Without a connection, ZooKeeper's guide says, a client
 // cannot know whether its session has ended.
 func (z zookeeperHeld) Err() error {
-	select {
-	case <-z.expired:
-		return lock.ErrLost
-	default:
-	}
-	if z.conn.State() != zk.StateHasSession {
+	err := z.watched.Err()
+	if err == nil && z.conn.State() != zk.StateHasSession {
 		return holder.ErrUncertain
 	}
-	return nil
-}
-
-func (z zookeeperHeld) Release(context.Context) error {
-	defer z.conn.Close()
-	err := z.lock.Unlock()
-	return lostIf(err, errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrSessionExpired))
+	return err
 }
