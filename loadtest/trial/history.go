@@ -12,12 +12,34 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// A History is the claims of all clients of a sale, and the promises that they found
+// An Operation is one request of a client and what it was told. Only a claim has all
+// members of one; what an operation of another kind did is Accepted.
+type Operation struct {
+	Kind Kind
+	rig.Claim
+	Units     int    // of a restock
+	Reference string // of a use, which no other has
+}
+
+// A Kind is what an operation asks for.
+type Kind string
+
+// The kinds.
+const (
+	Claim   Kind = "claim"
+	Restock Kind = "restock"
+	Read    Kind = "read"
+	Return  Kind = "return"
+	Use     Kind = "use"
+)
+
+// A History is the operations of all clients of a sale, and the promises that they found
 // broken. It is safe for concurrent use. The zero value is empty.
 type History struct {
 	Violations
 	mu     sync.Mutex
 	claims []rig.Claim
+	others []Operation         // all but claims
 	told   []rig.Claim         // the first claim of each owner that was told of an order
 	made   map[told]bool       // whether one of them was told that it made it
 	last   map[owner]rig.Claim // that was told of an order
@@ -58,6 +80,35 @@ func (h *History) Add(c rig.Claim) {
 		h.Violations.Add("order %s was made twice: %+v", c.Order, c)
 	}
 	h.made[of], h.last[of.owner] = made || Accepted(c), c
+}
+
+func (h *History) change(o Operation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.others = append(h.others, o)
+}
+
+// Operations returns all operations, the claims first.
+func (h *History) Operations() (all []Operation) {
+	for _, c := range h.Claims() {
+		all = append(all, Operation{Kind: Claim, Claim: c})
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append(all, h.others...)
+}
+
+// Final returns the uses and the returns that were made, and how many other operations there are by now,
+// both without the first n.
+func (h *History) Final(n int) (made []Operation, next int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.others[n:] {
+		if o.Verdict == rig.Accepted && (o.Kind == Use || o.Kind == Return) {
+			made = append(made, o)
+		}
+	}
+	return made, len(h.others)
 }
 
 // Claims returns all claims in the order of their replies.

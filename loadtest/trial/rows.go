@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -27,4 +28,32 @@ func Run[R Row](ctx context.Context, rows ...R) (done []R, err error) {
 		done = append(done, r)
 	}
 	return done, nil
+}
+
+// A Judged is the part of a row that says what it has shown.
+type Judged struct {
+	Violations []string        `json:"violations"`
+	Verdict    verdict.Verdict `json:"verdict"`
+}
+
+// Judge sets the verdict by what a row violates; see verdict.Of.
+func (j *Judged) Judge(control bool, violations []string, met bool) verdict.Verdict {
+	j.Violations, j.Verdict = violations, verdict.Of(control, len(violations) > 0, met)
+	return j.Verdict
+}
+
+func (j *Judged) judged() *Judged { return j }
+
+// Section returns the section of rows. What a control violates is no problem.
+func Section[R interface{ judged() *Judged }](
+	title, text string, columns report.Columns[R], rows []R, notes ...func(R) []string,
+) report.Section {
+	s := report.Section{Title: title, Text: text, Table: columns.Table(rows, notes...)}
+	for _, r := range rows {
+		j := r.judged()
+		if s.Judge(j.Verdict); !j.Verdict.Pass() {
+			s.Problems = append(s.Problems, j.Violations...)
+		}
+	}
+	return s
 }

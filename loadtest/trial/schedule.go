@@ -29,8 +29,7 @@ type Schedule struct {
 // A Strike is a fault that has struck.
 type Strike struct {
 	fault.Fault
-	Number int // of the fault, in the schedule
-	Span       // from the fault to its healing
+	Span // from the fault to its healing
 }
 
 // A Course is when a trial ran, and what struck.
@@ -82,7 +81,7 @@ func (s Schedule) Run(ctx context.Context, loads ...Load) (c Course, err error) 
 // strike injects the faults.
 func (s Schedule) strike(ctx context.Context, c *Course) error {
 	for i := 0; len(s.Faults) > 0 && (i < len(s.Faults) || s.For > 0) && rig.Sleep(ctx, s.Rest); i++ {
-		one := Strike{Fault: s.Faults[i%len(s.Faults)], Number: i % len(s.Faults)}
+		one := Strike{Fault: s.Faults[i%len(s.Faults)]}
 		if s.For > 0 && time.Since(c.Begin)+one.Lasts+s.Spare > s.For {
 			continue
 		}

@@ -3,6 +3,8 @@ package linearizable
 import (
 	"fmt"
 	"time"
+
+	"example.com/flashsale/loadtest/trial"
 )
 
 // couponCache is COUPON_CACHE: how old may be what an instance knows of a coupon, and so
@@ -10,7 +12,7 @@ import (
 const couponCache = 200 * time.Millisecond
 
 // check returns why the operations on a coupon since begin are not linearizable, or nil.
-func check(operations []operation, begin time.Time, end final) error {
+func check(operations []trial.Operation, begin time.Time, end final) error {
 	steps, err := resolve(operations, begin, end)
 	if err != nil {
 		return err

@@ -51,71 +51,74 @@ func seedsFrom(setting string) (first, last uint64, err error) {
 	return first, last, nil
 }
 
-// A variant is how the service is configured in a run, and which faults strike.
-// The seed chooses everything.
-type variant struct {
-	Seed   uint64 `json:"seed"`
-	Binary string `json:"binary"`
-	Commit string `json:"commit"`
-	Lock   string `json:"lock"`
-}
-
 var locks = []string{"redis", "none", "zk"}
 
-// variantOf returns the variant of a seed. Twelve seeds in a row have every strategy with
-// every lock.
-func variantOf(seed uint64, binary string) variant {
-	return variant{seed, binary, rig.Commits[seed%uint64(len(rig.Commits))], locks[seed%3]}
-}
-
-// A Row is one run.
+// A Row is one run. The seed chooses how the service is configured, and which faults strike.
 type Row struct {
-	variant
-	Defect     string          `json:"defect,omitempty"` // of a mutant
-	Faults     []string        `json:"faults"`
-	Operations int             `json:"operations"`
-	Placed     int             `json:"placed"`
-	SoldOut    int             `json:"sold_out"`
-	Used       int             `json:"used"`
-	Returned   int             `json:"returned"`
-	Expired    int             `json:"expired"`
-	Unknown    int             `json:"unknown"`
-	Violations []string        `json:"violations"`
-	Verdict    verdict.Verdict `json:"verdict"`
+	Seed       uint64   `json:"seed"`
+	Binary     string   `json:"binary"`
+	Commit     string   `json:"commit"`
+	Lock       string   `json:"lock"`
+	Defect     string   `json:"defect,omitempty"` // of a mutant
+	Faults     []string `json:"faults"`
+	Operations int      `json:"operations"`
+	Placed     int      `json:"placed"`
+	SoldOut    int      `json:"sold_out"`
+	Used       int      `json:"used"`
+	Returned   int      `json:"returned"`
+	Expired    int      `json:"expired"`
+	Unknown    int      `json:"unknown"`
+	trial.Judged
 
 	stack *rig.Stack
+}
+
+// newRow returns the run of a seed. Twelve seeds in a row have every strategy with every lock.
+func newRow(s *rig.Stack, seed uint64, binary string) *Row {
+	commit := rig.Commits[seed%uint64(len(rig.Commits))]
+	return &Row{Seed: seed, Binary: binary, Commit: commit, Lock: locks[seed%3], stack: s}
 }
 
 func (r *Row) String() string {
 	return fmt.Sprintf("seed %d, %s, lock %s, %s", r.Seed, r.Commit, r.Lock, r.Binary)
 }
 
-// Run runs the variant. A mutant must be caught.
+// Run runs it. A mutant must be caught.
 func (r *Row) Run(ctx context.Context) (verdict.Verdict, error) {
-	s, err := start(ctx, r.stack, r.variant)
+	s, err := start(ctx, r.stack, r)
 	if err != nil {
 		return "", err
 	}
 	if err := s.play(ctx, r.Seed); err != nil {
 		return "", err
 	}
-	done := func(k kind) int {
-		return s.history.count(func(o operation) bool { return o.Kind == k && o.Verdict == rig.Accepted })
-	}
-	r.Faults, r.Operations = s.struck, len(s.history.all)
-	r.Placed, r.Used, r.Returned = done(claim), done(use), done(giveUp)
-	r.SoldOut = s.history.count(func(o operation) bool { return o.Verdict == "sold_out" })
-	r.Unknown = s.history.count(operation.unknown)
-	r.Violations, err = s.judge(ctx, fmt.Sprintf("out/linearizable/%s-%d", r.Binary, r.Seed))
+	r.count(s.history.Operations())
+	r.Faults = s.struck
+	violations, err := s.judge(ctx, fmt.Sprintf("out/linearizable/%s-%d", r.Binary, r.Seed))
 	r.Expired = s.expired
-	r.Verdict = verdict.Of(r.Defect != "", len(r.Violations) > 0, r.Placed > 0 && r.Returned > 0 && r.Expired > 0)
-	return r.Verdict, err
+	return r.Judge(r.Defect != "", violations, r.Placed > 0 && r.Returned > 0 && r.Expired > 0), err
+}
+
+// count counts what the clients did and were told.
+func (r *Row) count(all []trial.Operation) {
+	done := map[trial.Kind]int{}
+	for _, o := range all {
+		switch {
+		case o.Verdict == rig.Accepted:
+			done[o.Kind]++
+		case o.Verdict == "sold_out":
+			r.SoldOut++
+		case unknown(o):
+			r.Unknown++
+		}
+	}
+	r.Operations, r.Placed, r.Used, r.Returned = len(all), done[trial.Claim], done[trial.Use], done[trial.Return]
 }
 
 func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 	var rows []*Row
 	for seed := first; seed <= last; seed++ {
-		rows = append(rows, &Row{variant: variantOf(seed, "api"), stack: s})
+		rows = append(rows, newRow(s, seed, "api"))
 	}
 	dir, err := s.Dir("mutants")
 	if err != nil {
@@ -125,20 +128,18 @@ func runAll(ctx context.Context, s *rig.Stack, first, last uint64) error {
 		if err := m.build(ctx, dir); err != nil {
 			return err
 		}
-		rows = append(rows, &Row{variant: variantOf(0, m.name), Defect: m.defect, stack: s})
+		r := newRow(s, 0, m.name)
+		r.Defect = m.defect
+		rows = append(rows, r)
 	}
 	if rows, err = trial.Run(ctx, rows...); err != nil {
 		return err
-	}
-	runs := report.Section{Title: "Runs", Table: columns.Table(rows, (*Row).notes)}
-	for _, r := range rows {
-		runs.Judge(r.Verdict)
 	}
 	return report.ConcludeRows(ctx, s, "linearizable", rows, report.Report{
 		Title: "The sale, linearizable",
 		Summary: "Each reply agrees with one order of all claims, restocks, uses, returns and expiries, whatever failed. " +
 			"The mutants must be caught.",
-		Sections: []report.Section{runs},
+		Sections: []report.Section{trial.Section("Runs", "", columns, rows, (*Row).notes)},
 	})
 }
 

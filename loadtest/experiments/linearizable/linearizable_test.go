@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // randomSteps returns a few steps that overlap, some of them of one owner: its orders, what
@@ -121,19 +122,19 @@ var begin = time.Unix(1000, 0).UTC()
 
 func at(ms int) time.Time { return begin.Add(time.Duration(ms) * time.Millisecond) }
 
-func did(k kind, user int64, call, ret int, verdict, order string) operation {
-	return operation{Kind: k, Claim: rig.Claim{User: user, Coupon: 1, Sent: at(call), Received: at(ret),
+func did(k trial.Kind, user int64, call, ret int, verdict, order string) trial.Operation {
+	return trial.Operation{Kind: k, Claim: rig.Claim{User: user, Coupon: 1, Sent: at(call), Received: at(ret),
 		Verdict: verdict, Order: order}}
 }
 
-func restocked(units, call, ret int, verdict string) operation {
-	o := did(restock, 0, call, ret, verdict, "")
+func restocked(units, call, ret int, verdict string) trial.Operation {
+	o := did(trial.Restock, 0, call, ret, verdict, "")
 	o.Units = units
 	return o
 }
 
-func used(reference string, call, ret int, verdict, order string) operation {
-	o := did(use, 1, call, ret, verdict, order)
+func used(reference string, call, ret int, verdict, order string) trial.Operation {
+	o := did(trial.Use, 1, call, ret, verdict, order)
 	o.Reference = reference
 	return o
 }
@@ -156,6 +157,7 @@ func usedAt(ms int, reference string) rig.Order {
 }
 
 const (
+	claim  = trial.Claim
 	ok     = rig.Accepted
 	lost   = rig.Lost
 	none   = "sold_out"
@@ -165,7 +167,7 @@ const (
 
 func TestHistoriesAreJudged(t *testing.T) {
 	t.Parallel()
-	type ops = []operation
+	type ops = []trial.Operation
 	bought := did(claim, 1, 0, 5, ok, "7")
 	has7, sold := []rig.Order{counting("7", 1)}, final{initial: 1, orders: []rig.Order{counting("7", 1)}}
 	restockedBy5 := final{initial: 1, stock: 5, orders: has7, restocks: []int{5}}
@@ -206,28 +208,28 @@ func TestHistoriesAreJudged(t *testing.T) {
 			restocked(5, 10, 20, ok)}, final{initial: 1, stock: 4, restocks: []int{5},
 			orders: []rig.Order{counting("7", 1), counting("8", 2)}}, "cannot follow"},
 
-		"a returned unit is sold again": {ops{bought, did(giveUp, 1, 10, 20, ok, "7"),
+		"a returned unit is sold again": {ops{bought, did(trial.Return, 1, 10, 20, ok, "7"),
 			did(claim, 2, 21, 25, ok, "8")}, soldAgain, ""},
-		"an unknown return was made": {ops{bought, did(giveUp, 1, 10, 20, lost, "7"),
+		"an unknown return was made": {ops{bought, did(trial.Return, 1, 10, 20, lost, "7"),
 			did(claim, 2, 21, 25, ok, "8")}, soldAgain, ""},
 		"a unit is sold before its return": {ops{bought, did(claim, 2, 6, 9, ok, "8"),
-			did(giveUp, 1, 10, 20, ok, "7")}, soldAgain, "cannot follow"},
+			did(trial.Return, 1, 10, 20, ok, "7")}, soldAgain, "cannot follow"},
 		"another order before the first has ended": {ops{bought, did(claim, 1, 6, 9, ok, "8"),
-			did(giveUp, 1, 10, 20, ok, "7")}, final{initial: 2, stock: 1,
+			did(trial.Return, 1, 10, 20, ok, "7")}, final{initial: 2, stock: 1,
 			orders: []rig.Order{gone("7", 1, returned, 15), counting("8", 1)}}, "cannot follow"},
 		"a return that nobody asked for": {ops{bought}, gaveUp, "before any request"},
-		"a return that was not made": {ops{bought, did(giveUp, 1, 10, 20, ok, "7")}, sold,
+		"a return that was not made": {ops{bought, did(trial.Return, 1, 10, 20, ok, "7")}, sold,
 			"contradicts"},
-		"sold out after a return": {ops{bought, did(giveUp, 1, 10, 20, ok, "7"),
+		"sold out after a return": {ops{bought, did(trial.Return, 1, 10, 20, ok, "7"),
 			did(claim, 2, 221, 230, none, "")}, gaveUp, "sold out"},
 		"told of a returned order as the cache may say it": {ops{bought,
-			did(giveUp, 1, 10, 20, ok, "7"), did(claim, 1, 150, 160, has, "7")}, gaveUp, ""},
+			did(trial.Return, 1, 10, 20, ok, "7"), did(claim, 1, 150, 160, has, "7")}, gaveUp, ""},
 		"told of a returned order for longer than that": {ops{bought,
-			did(giveUp, 1, 10, 20, ok, "7"), did(claim, 1, 221, 230, has, "7")}, gaveUp, "told of order"},
+			did(trial.Return, 1, 10, 20, ok, "7"), did(claim, 1, 221, 230, has, "7")}, gaveUp, "told of order"},
 		"both count and has ended": {nil, final{orders: []rig.Order{counting("7", 1), gone("7", 1, returned, 15)}},
 			"both"},
 
-		"it expires": {ops{bought, did(use, 1, 10_100, 10_110, "order_expired", "7")}, elapsed, ""},
+		"it expires": {ops{bought, did(trial.Use, 1, 10_100, 10_110, "order_expired", "7")}, elapsed, ""},
 		"it expires early": {ops{bought}, final{initial: 1, stock: 1, hold: 11 * time.Second,
 			orders: elapsed.orders}, "early"},
 		"sold out before it expires, and not long after": {ops{bought,
@@ -236,11 +238,11 @@ func TestHistoriesAreJudged(t *testing.T) {
 			elapsed, "sold out"},
 
 		"used": {ops{bought, used("till", 10, 20, ok, "7"),
-			used("other", 21, 25, "already_used", "7"), did(giveUp, 1, 26, 30, "already_used", "7")}, spent, ""},
+			used("other", 21, 25, "already_used", "7"), did(trial.Return, 1, 26, 30, "already_used", "7")}, spent, ""},
 		"used twice": {ops{bought, used("till", 10, 20, ok, "7"),
 			used("other", 21, 25, ok, "7")}, spent, "contradicts"},
 		"used and returned": {ops{bought, used("till", 6, 9, ok, "7"),
-			did(giveUp, 1, 10, 20, ok, "7")}, gaveUp, "contradicts"},
+			did(trial.Return, 1, 10, 20, ok, "7")}, gaveUp, "contradicts"},
 		"told of a use before it": {ops{bought, used("other", 6, 9, "already_used", "7"),
 			used("till", 10, 20, ok, "7")}, spent, "before any request"},
 		"an order that was lost": {ops{bought, used("till", 10, 20, "order_not_found", "7")}, sold,
@@ -271,7 +273,7 @@ func TestTwelveSeedsHaveEveryStrategyWithEveryLock(t *testing.T) {
 	t.Parallel()
 	seen := map[[2]string]bool{}
 	for seed := range uint64(twelve) {
-		v := variantOf(seed, "api")
+		v := newRow(nil, seed, "api")
 		seen[[2]string{v.Commit, v.Lock}] = true
 	}
 	if want := len(rig.Commits) * len(locks); len(seen) != want {

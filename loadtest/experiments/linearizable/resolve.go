@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // A final is what the database has at the end for one coupon.
@@ -28,7 +29,7 @@ const commitLimit = 5 * time.Second
 // the first call of them is the earliest moment. Such a step is open until the end, or
 // until a reply says what it has made.
 type resolver struct {
-	operations        []operation
+	operations        []trial.Operation
 	begin             time.Time
 	orders            map[string]rig.Order // by id
 	made, used, ended map[string]*step     // by the id of the order
@@ -38,7 +39,7 @@ type resolver struct {
 
 // resolve returns the steps of the operations on a coupon. It returns an error if a reply
 // contradicts the database.
-func resolve(operations []operation, begin time.Time, end final) ([]step, error) {
+func resolve(operations []trial.Operation, begin time.Time, end final) ([]step, error) {
 	r := resolver{operations, begin, map[string]rig.Order{}, map[string]*step{}, map[string]*step{},
 		map[string]*step{}, map[string]bool{}, map[owner]bool{}}
 	if err := r.open(end); err != nil {
@@ -47,9 +48,9 @@ func resolve(operations []operation, begin time.Time, end final) ([]step, error)
 	for _, o := range operations {
 		var err error
 		switch o.Kind {
-		case claim:
+		case trial.Claim:
 			err = r.claimed(o)
-		case giveUp, use:
+		case trial.Return, trial.Use:
 			err = r.changed(o)
 		}
 		if err != nil {
@@ -109,9 +110,9 @@ const (
 func (r *resolver) since(t time.Time) time.Duration { return t.Sub(r.begin) }
 
 // claimed lets the reply to a claim bound the step of an order.
-func (r *resolver) claimed(o operation) error {
+func (r *resolver) claimed(o trial.Operation) error {
 	for id, s := range r.made {
-		if o.unknown() && s.moves[0].owner == o.owner() && !r.placed[id] {
+		if unknown(o) && s.moves[0].owner == ownerOf(o) && !r.placed[id] {
 			s.call = min(s.call, r.since(o.Sent))
 		}
 	}
@@ -119,7 +120,7 @@ func (r *resolver) claimed(o operation) error {
 		return nil
 	}
 	s := r.made[o.Order]
-	if s == nil || s.moves[0].owner != o.owner() {
+	if s == nil || s.moves[0].owner != ownerOf(o) {
 		return fmt.Errorf("the reply %+v names an order that user %d does not have", o, o.User)
 	}
 	s.ret = min(s.ret, r.since(o.Received))
@@ -133,18 +134,18 @@ func (r *resolver) claimed(o operation) error {
 }
 
 // changed lets the reply to a use or a return bound the steps of its order.
-func (r *resolver) changed(o operation) error {
+func (r *resolver) changed(o trial.Operation) error {
 	in := r.orders[o.Order]
 	mine, made := r.used[o.Order], in.UsedAt != nil && in.UsedRef == o.Reference // what o does
-	if o.Kind == giveUp {
+	if o.Kind == trial.Return {
 		mine, made = r.ended[o.Order], in.How == returned
 	}
-	if made && o.may() {
+	if made && may(o) {
 		mine.call = min(mine.call, r.since(o.Sent))
 	}
 	told, agrees := mine, made // what o was told of
 	switch {
-	case o.unknown():
+	case unknown(o):
 		return nil
 	case o.Verdict == "already_used":
 		told, agrees = r.used[o.Order], in.UsedAt != nil
@@ -195,7 +196,7 @@ func (r *resolver) changes() (steps []step, err error) {
 // restocks returns the step of each restock that took effect.
 func (r *resolver) restocks(end final) (steps []step, err error) {
 	for _, o := range r.operations {
-		if o.Kind != restock {
+		if o.Kind != trial.Restock {
 			continue
 		}
 		made := slices.Contains(end.restocks, o.Units)
@@ -205,7 +206,7 @@ func (r *resolver) restocks(end final) (steps []step, err error) {
 			return nil, fmt.Errorf("the database does not have the restock %+v", o)
 		case o.Verdict == rig.Accepted:
 			steps = append(steps, one)
-		case o.unknown() && made:
+		case unknown(o) && made:
 			one.ret = never
 			steps = append(steps, one)
 		}
@@ -223,8 +224,8 @@ func (r *resolver) reads() (steps []step) {
 	for _, o := range r.operations {
 		one := step{call: r.since(o.Sent) - couponCache, ret: r.since(o.Received)}
 		stock := one
-		stock.soldOut, one.saw = true, &sight{o.owner(), o.Order}
-		switch mortal := r.mortal[o.owner()]; {
+		stock.soldOut, one.saw = true, &sight{ownerOf(o), o.Order}
+		switch mortal := r.mortal[ownerOf(o)]; {
 		case o.Verdict == "sold_out" && mortal: // its order may have ended between the two
 			steps = append(steps, stock, one)
 		case o.Verdict == "sold_out":

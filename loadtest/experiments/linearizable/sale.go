@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,25 +45,25 @@ type sale struct {
 	a, b      *fault.Instance
 	pair      *rig.Fleet
 	coupons   [len(coupons)]coupon
-	history   history
+	history   trial.History
 	begin     time.Time
 	struck    []string // names of the faults, with their times
 	expired   int      // orders
 }
 
-// start starts the service as v says.
-func start(ctx context.Context, stack *rig.Stack, v variant) (s *sale, err error) {
+// start starts the service as r says.
+func start(ctx context.Context, stack *rig.Stack, r *Row) (s *sale, err error) {
 	s = &sale{stack: stack, coupons: coupons}
-	if v.Lock == "zk" {
+	if r.Lock == "zk" {
 		if s.zookeeper, err = lab.StartZooKeeper(stack.Lab); err != nil {
 			return nil, err
 		}
 	}
-	if s.Sale, err = stack.NewSale(ctx, "LAB=true", "LOCK="+v.Lock, "COMMIT="+v.Commit, "LOCK_TTL=2s", "USER_RATE=0",
+	if s.Sale, err = stack.NewSale(ctx, "LAB=true", "LOCK="+r.Lock, "COMMIT="+r.Commit, "LOCK_TTL=2s", "USER_RATE=0",
 		"CLAIM_TIMEOUT=1s", "DRAIN_TIMEOUT=3s", "LOG_LEVEL=error", "COUPON_CACHE="+couponCache.String()); err != nil {
 		return nil, err
 	}
-	if s.a, s.b, s.pair, err = fault.StartPair(s.Sale, v.Binary, s.zookeeper); err != nil {
+	if s.a, s.b, s.pair, err = fault.StartPair(s.Sale, r.Binary, s.zookeeper); err != nil {
 		return nil, err
 	}
 	for i := range s.coupons {
@@ -83,20 +84,20 @@ func start(ctx context.Context, stack *rig.Stack, v variant) (s *sale, err error
 // play lets the clients claim, restock, use and return while the faults strike, and stops
 // the instances when all clients have their replies.
 func (s *sale) play(ctx context.Context, seed uint64) error {
-	var all [3]client
+	var all [3]trial.Client
 	for i, address := range []string{s.a.Address, s.b.Address, s.pair.Address()} {
-		all[i] = client{rig.NewClient("http://" + address), s.stack.Signer(), &s.history}
+		all[i] = trial.NewClient("", address, s.stack.Signer(), &s.history)
 	}
 	a, b, nginx := all[0], all[1], all[2]
 	var loads []trial.Load
 	for i, c := range s.coupons {
 		random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i*100+n))) }
 		var lastUser atomic.Int64
-		at := [clientsPerCoupon]client{b, a, nginx, a}
+		at := [clientsPerCoupon]trial.Client{b, a, nginx, a}
 		loads = append(loads, trial.Clients(clientsPerCoupon, func(ctx context.Context, n int) {
-			at[n].claimAlways(ctx, random(n), c, func() int64 { return lastUser.Add(1) })
+			claimAlways(ctx, at[n], random(n), c, func() int64 { return lastUser.Add(1) })
 		}), trial.Clients(1, func(ctx context.Context, n int) {
-			b.restockAlways(ctx, random(clientsPerCoupon+n), c.id)
+			restockAlways(ctx, b, random(clientsPerCoupon+n), c.id)
 		}))
 	}
 	course, err := trial.Schedule{Faults: s.faults(rand.New(rand.NewPCG(seed, 0))), Rest: quietTime}.Run(ctx, loads...)
@@ -114,41 +115,41 @@ func (s *sale) play(ctx context.Context, seed uint64) error {
 // sellOutAndRestock sells a coupon out at instance a, restocks it at b, and goes on
 // claiming at a for longer than a sold-out mark may last, a few times. While the
 // clients run, a restock may be sold before a late mark is seen.
-func sellOutAndRestock(ctx context.Context, a, b client, coupon int64) {
+func sellOutAndRestock(ctx context.Context, a, b trial.Client, coupon int64) {
 	user := int64(1_000_000)
 	for n := range 3 {
 		for range 200 {
-			if user++; a.claim(ctx, rig.Claim{User: user, Coupon: coupon}).Verdict == "sold_out" {
+			if user++; a.Claim(ctx, rig.Claim{User: user, Coupon: coupon}).Verdict == "sold_out" {
 				break
 			}
 		}
-		b.restock(ctx, coupon, 100+n)
+		b.Restock(ctx, coupon, 100+n)
 		for end := time.Now().Add(2 * couponCache); time.Now().Before(end); rig.Sleep(ctx, couponCache/10) {
 			user++
-			a.claim(ctx, rig.Claim{User: user, Coupon: coupon})
+			a.Claim(ctx, rig.Claim{User: user, Coupon: coupon})
 		}
 	}
 }
 
 // returnAndClaim claims at instance a, returns the order at b, and claims at a when that
 // must know it. Of other orders it uses one at a while it returns it at b.
-func returnAndClaim(ctx context.Context, a, b client, coupon int64) {
-	b.restock(ctx, coupon, 100)
+func returnAndClaim(ctx context.Context, a, b trial.Client, coupon int64) {
+	b.Restock(ctx, coupon, 100)
 	rig.Sleep(ctx, 2*couponCache)
 	for user := range int64(3) {
 		one := rig.Claim{User: 1_000_000 + user, Coupon: coupon}
-		if got := a.claim(ctx, one); got.Order != "" {
-			a.claim(ctx, one) // and is told of its order
-			b.giveUp(ctx, got)
+		if got := a.Claim(ctx, one); got.Order != "" {
+			a.Claim(ctx, one) // and is told of its order
+			b.Return(ctx, got)
 		}
 		rig.Sleep(ctx, 2*couponCache)
-		a.claim(ctx, one)
+		a.Claim(ctx, one)
 	}
 	for user := range int64(50) {
-		if got := a.claim(ctx, rig.Claim{User: 2_000_000 + user, Coupon: coupon}); got.Order != "" {
+		if got := a.Claim(ctx, rig.Claim{User: 2_000_000 + user, Coupon: coupon}); got.Order != "" {
 			var other sync.WaitGroup
-			other.Go(func() { b.giveUp(ctx, got) })
-			a.use(ctx, got, fmt.Sprint("at once/", user))
+			other.Go(func() { b.Return(ctx, got) })
+			a.Use(ctx, got)
 			other.Wait()
 		}
 	}
@@ -167,6 +168,7 @@ func (s *sale) stop() error {
 // judge checks the history of each coupon and returns what is not linearizable. Its
 // operations are written to a file that begins with path.
 func (s *sale) judge(ctx context.Context, path string) (violations []string, err error) {
+	violations = s.history.All()
 	for _, c := range s.coupons {
 		end, err := s.final(ctx, c)
 		if err != nil {
@@ -177,10 +179,12 @@ func (s *sale) judge(ctx context.Context, path string) (violations []string, err
 				s.expired++
 			}
 		}
-		if err := check(s.history.of(c.id), s.begin, end); err != nil {
+		others := func(o trial.Operation) bool { return o.Coupon != c.id }
+		operations := slices.DeleteFunc(s.history.Operations(), others)
+		if err := check(operations, s.begin, end); err != nil {
 			violations = append(violations, err.Error())
 			if err := rig.WriteJSON(fmt.Sprintf("%s-%d.json", path, c.id), map[string]any{
-				"faults": s.struck, "begin": s.begin, "operations": s.history.of(c.id), "orders": end.orders,
+				"faults": s.struck, "begin": s.begin, "operations": operations, "orders": end.orders,
 			}); err != nil {
 				return nil, err
 			}

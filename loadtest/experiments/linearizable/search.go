@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 )
 
 // A search looks for an order of steps in which each is possible. The order must agree
@@ -45,7 +44,7 @@ func newSearch(steps []step, initial int) *search {
 }
 
 func (s *search) run() result {
-	switch found := s.from(state{done: make([]byte, len(s.steps))}); {
+	switch found := s.from(make([]byte, len(s.steps))); {
 	case found:
 		return linearizable
 	case len(s.visited) >= maxStates:
@@ -54,23 +53,16 @@ func (s *search) run() result {
 	return violated
 }
 
-// A state is the steps that are done.
-type state struct {
-	done  []byte // 1 for each step that is done
-	first int    // the first step that is not done
-	count int
-}
-
-// from reports whether the steps that st lacks can follow it.
-func (s *search) from(st state) bool {
-	candidates, blocking := s.read(&st)
-	if st.count >= s.deepest {
-		s.deepest, s.blocking = st.count, blocking
+// from reports whether the steps that are not done can follow those that are: done has a 1 for each.
+func (s *search) from(done []byte) bool {
+	candidates, blocking := s.read(done)
+	if count := bytes.Count(done, []byte{1}); count >= s.deepest {
+		s.deepest, s.blocking = count, blocking
 	}
-	if st.count == len(s.steps) {
+	if s.deepest == len(s.steps) {
 		return true
 	}
-	key := st.key()
+	key := string(bytes.TrimLeft(done, "\x01"))
 	if s.visited[key] || len(s.visited) >= maxStates {
 		return false
 	}
@@ -80,9 +72,8 @@ func (s *search) from(st state) bool {
 		if step.reads() || !s.model.possible(step) {
 			continue
 		}
-		next := st
-		next.done = slices.Clone(st.done)
-		next.do(i)
+		next := slices.Clone(done)
+		next[i] = 1
 		s.model.do(step)
 		if s.from(next) {
 			return true
@@ -92,15 +83,14 @@ func (s *search) from(st state) bool {
 	return false
 }
 
-// read does the reads that are possible in st, and returns the steps that can
+// read does the reads that are possible, and returns the steps that can
 // come next and the one that must come first of all that are left.
-func (s *search) read(st *state) (candidates []int, blocking step) {
+func (s *search) read(done []byte) (candidates []int, blocking step) {
 	for again := true; again; {
-		candidates, blocking, again = s.candidates(*st), step{ret: never}, false
+		candidates, blocking, again = s.candidates(done), step{ret: never}, false
 		for _, i := range candidates {
 			if step := s.steps[i]; step.reads() && s.model.possible(step) {
-				st.do(i)
-				again = true
+				done[i], again = 1, true
 			} else if step.ret < blocking.ret {
 				blocking = step
 			}
@@ -111,10 +101,10 @@ func (s *search) read(st *state) (candidates []int, blocking step) {
 
 // candidates returns the steps that are not done and were called before any of
 // them returned, the earliest return first.
-func (s *search) candidates(st state) (found []int) {
+func (s *search) candidates(done []byte) (found []int) {
 	earliest := never
-	for i := st.first; i < len(s.steps) && s.steps[i].call <= earliest; i++ {
-		if st.done[i] == 0 {
+	for i := bytes.IndexByte(done, 0); i >= 0 && i < len(done) && s.steps[i].call <= earliest; i++ {
+		if done[i] == 0 {
 			found = append(found, i)
 			earliest = min(earliest, s.steps[i].ret)
 		}
@@ -122,17 +112,4 @@ func (s *search) candidates(st state) (found []int) {
 	found = slices.DeleteFunc(found, func(i int) bool { return s.steps[i].call > earliest })
 	slices.SortStableFunc(found, func(a, b int) int { return cmp.Compare(s.steps[a].ret, s.steps[b].ret) })
 	return found
-}
-
-// key returns the steps that are done.
-func (st *state) key() string {
-	return strconv.Itoa(st.first) + ":" + string(bytes.TrimRight(st.done[st.first:], "\x00"))
-}
-
-func (st *state) do(i int) {
-	st.done[i] = 1
-	st.count++
-	for st.first < len(st.done) && st.done[st.first] == 1 {
-		st.first++
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // auditAlways audits the database again and again. It pauses while the database
@@ -13,9 +14,10 @@ import (
 func auditAlways(ctx context.Context, m *market) {
 	audited, changed := 0, 0
 	for rig.Sleep(ctx, time.Second) {
-		told, made := m.Told(audited), m.changes.since(changed)
+		told := m.Told(audited)
+		made, next := m.Final(changed)
 		if audit(ctx, m, told, made) == nil {
-			audited, changed = audited+len(told), changed+len(made)
+			audited, changed = audited+len(told), next
 		}
 		_ = m.events.read(ctx) // nothing is lost: the next time reads on
 	}
@@ -24,7 +26,7 @@ func auditAlways(ctx context.Context, m *market) {
 // audit compares stock and orders of all coupons, and looks up the orders and the changes
 // that users were told of. One statement reads stock and orders at one instant, so they
 // must add up at all times and not only at rest.
-func audit(ctx context.Context, m *market, told []rig.Claim, made []change) error {
+func audit(ctx context.Context, m *market, told []rig.Claim, made []trial.Operation) error {
 	accounts, err := m.sale.Accounts(ctx)
 	if err != nil {
 		return err
@@ -56,12 +58,13 @@ func settle(ctx context.Context, m *market) error {
 	if err := awaitExpiry(ctx, m); err != nil {
 		return err
 	}
-	for _, coupon := range append(m.coupons.all(), m.steady) {
-		if err := sellOut(ctx, m, coupon); err != nil {
+	for _, c := range append(m.coupons.all(), coupon{id: m.steady}) {
+		if err := sellOut(ctx, m, c.id); err != nil {
 			return err
 		}
 	}
-	if err := audit(ctx, m, m.Told(0), m.changes.since(0)); err != nil {
+	made, _ := m.Final(0)
+	if err := audit(ctx, m, m.Told(0), made); err != nil {
 		return err
 	}
 	return m.events.audit(ctx, m)
@@ -81,7 +84,7 @@ func repeatUnknown(ctx context.Context, m *market) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	again, err := m.claimAll(ctx, m.nginx, generator.Phase{Clients: userLoops, Count: len(unknown)},
+	again, err := m.nginx.Claims(ctx, generator.Phase{Clients: userLoops, Count: len(unknown)},
 		func(n int) rig.Claim { return unknown[n] })
 	for _, c := range again {
 		if c.Failed() {
@@ -99,7 +102,7 @@ func sellOut(ctx context.Context, m *market, coupon int64) error {
 		return err
 	}
 	const beyond = 20
-	claims, err := m.claimAll(ctx, m.nginx, generator.Phase{Clients: userLoops, Count: left + beyond},
+	claims, err := m.nginx.Claims(ctx, generator.Phase{Clients: userLoops, Count: left + beyond},
 		func(int) rig.Claim { return rig.Claim{User: m.newUser(), Coupon: coupon} })
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 const (
@@ -21,63 +22,55 @@ const (
 	downTime = 300 * time.Millisecond
 )
 
-// An injection is a fault of the schedule.
-type injection struct {
-	fault.Fault
-	other     *instance // which the fault does not strike; nil if it strikes both
-	suspended *instance // nil if none is
-}
-
 // listFaults returns all faults. A short run has only the first of them, which
 // therefore differ most.
-func listFaults(s *rig.Stack, m *market, o *overloader, a, b *instance) []injection {
-	on := func(i *instance, f fault.Fault) injection { // strikes i alone
-		if i == a {
-			return injection{Fault: f, other: b}
-		}
-		return injection{Fault: f, other: a}
+func listFaults(m *market) []fault.Fault {
+	a, b, database := m.a, m.b, m.stack.MySQL.Server
+	kill := func(i *instance) fault.Fault { return fault.Kill(i.client.Name+" killed", downTime, i.Server) }
+	fromRedis := func(i *instance) fault.Fault {
+		return fault.Partition(i.client.Name+" partitioned from Redis", faultTime, i.Redis)
 	}
-	both := func(f fault.Fault) injection { return injection{Fault: f} }
-	suspend := func(i *instance) injection {
-		f := on(i, fault.Suspend(i.client.name+" suspended", faultTime, i.Server))
-		f.suspended = i
-		return f
-	}
-	killInstance := func(i *instance) injection {
-		return both(fault.Kill(i.client.name+" killed", downTime, i.Server))
-	}
-	fromRedis := func(i *instance) injection {
-		return on(i, fault.Partition(i.client.name+" partitioned from Redis", faultTime, i.Redis))
-	}
-	beforeCommit := atCommit(a, "before", a.MySQL.PartitionBefore)
-	afterCommit := atCommit(b, "after", b.MySQL.PartitionAfter)
-	return []injection{
-		on(a, beforeCommit),
-		both(fault.Kill("Redis killed, back empty", downTime, s.Redis.Server)),
-		both(lockedCoupon(m, a)),
-		both(o.overload(b)),
-		suspend(b),
-		killInstance(a),
-		fromRedis(b),
-		both(firstStarts(s, m)),
-		both(fault.Suspend("database suspended, as in a long flush", faultTime, s.MySQL.Server)),
-		both(o.overload(a)),
-		both(fault.Kill("database killed", downTime, s.MySQL.Server)),
+	return []fault.Fault{
+		m.beside(b, atCommit(a, "before", a.MySQL.PartitionBefore)),
+		fault.Kill("Redis killed, back empty", downTime, m.stack.Redis.Server),
+		lockedCoupon(m, a),
+		overload(m, b),
+		m.beside(a, suspend(m, b)),
+		kill(a),
+		m.beside(a, fromRedis(b)),
+		firstStarts(m),
+		fault.Suspend("database suspended, as in a long flush", faultTime, database),
+		overload(m, a),
+		fault.Kill("database killed", downTime, database),
 
-		on(b, afterCommit),
-		both(drain(m, a)),
-		suspend(a),
-		killInstance(b),
-		both(readLock(m.sale)),
-		both(o.overload(b)),
-		fromRedis(a),
-		both(drain(m, b)),
-		both(drainPartitioned(m, a)),
-		killInstance(b),
-		both(drainPartitioned(m, b)),
-		both(o.overload(a)),
-		killInstance(a),
+		m.beside(a, atCommit(b, "after", b.MySQL.PartitionAfter)),
+		drain(m, a),
+		m.beside(b, suspend(m, a)),
+		kill(b),
+		readLock(m.sale),
+		overload(m, b),
+		m.beside(b, fromRedis(a)),
+		drain(m, b),
+		drainPartitioned(m, a),
+		kill(b),
+		drainPartitioned(m, b),
+		overload(m, a),
+		kill(a),
 	}
+}
+
+// suspend suspends an instance, which need not reply meanwhile.
+func suspend(m *market, i *instance) fault.Fault {
+	f := fault.Suspend(i.client.Name+" suspended", faultTime, i.Server)
+	strike, heal := f.Strike, f.Heal
+	var begin time.Time
+	f.Strike = func(ctx context.Context) error { begin = time.Now(); return strike(ctx) }
+	f.Heal = func() error {
+		err := heal()
+		m.pauses = append(m.pauses, pause{trial.Span{Begin: begin, End: time.Now()}, i.client.Name})
+		return err
+	}
+	return f
 }
 
 // commitStatement is the request of a COMMIT of its own, with its command byte.
@@ -91,7 +84,7 @@ const commitWait = 5 * time.Second
 // it, which then keeps the locks of the transaction, or after, so that its reply is
 // lost.
 func atCommit(i *instance, when string, begin func(request string)) fault.Fault {
-	f := fault.Partition(i.client.name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL)
+	f := fault.Partition(i.client.Name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL)
 	f.Strike = func(ctx context.Context) error {
 		begin(commitStatement)
 		awaitPartition(ctx, i.MySQL)
@@ -114,12 +107,12 @@ func awaitPartition(ctx context.Context, p *faultproxy.Proxy) {
 // drain stops an instance by SIGTERM, which may take drainTimeout, and a second to
 // end.
 func drain(m *market, i *instance) fault.Fault {
-	f := fault.Kill(i.client.name+" drained", downTime, i.Server)
+	f := fault.Kill(i.client.Name+" drained", downTime, i.Server)
 	f.Strike = func(context.Context) error {
 		begin := time.Now()
 		err := i.Stop()
 		if took := time.Since(begin); took > drainTimeout+time.Second || err != nil {
-			m.Violations.Add("the drain of %s took %.1f s, %v", i.client.name, took.Seconds(), err)
+			m.Violations.Add("the drain of %s took %.1f s, %v", i.client.Name, took.Seconds(), err)
 		}
 		return nil
 	}
@@ -130,7 +123,7 @@ func drain(m *market, i *instance) fault.Fault {
 func drainPartitioned(m *market, i *instance) fault.Fault {
 	partition, drained := atCommit(i, "before", i.MySQL.PartitionBefore), drain(m, i)
 	return fault.Fault{
-		Name: i.client.name + " drained while partitioned from MySQL", Lasts: drained.Lasts,
+		Name: i.client.Name + " drained while partitioned from MySQL", Lasts: drained.Lasts,
 		Strike: func(ctx context.Context) error { return errors.Join(partition.Strike(ctx), drained.Strike(ctx)) },
 		Heal:   func() error { return errors.Join(partition.Heal(), drained.Heal()) },
 	}

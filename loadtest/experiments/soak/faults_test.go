@@ -7,15 +7,16 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // allFaults returns faults that cannot be injected.
-func allFaults() []injection {
+func allFaults() []fault.Fault {
 	instanceOf := func(name string) *instance {
-		return &instance{Instance: &fault.Instance{API: &lab.API{}}, client: client{name: name}}
+		return &instance{Instance: &fault.Instance{API: &lab.API{}}, client: trial.Client{Name: name}}
 	}
 	s := &rig.Stack{MySQL: &lab.MySQL{}, Redis: &lab.Redis{}}
-	return listFaults(s, &market{}, &overloader{}, instanceOf("instance a"), instanceOf("instance b"))
+	return listFaults(&market{stack: s, a: instanceOf("instance a"), b: instanceOf("instance b")})
 }
 
 func TestFullRunHasTimeForEveryFault(t *testing.T) {
@@ -48,7 +49,7 @@ func TestShortRunHasTimeForTheFirstFaults(t *testing.T) {
 
 func TestFullRunMustHaveEveryFault(t *testing.T) {
 	t.Parallel()
-	s := schedule{faults: allFaults()}
+	s := market{faults: allFaults()}
 	for d, want := range map[time.Duration]int{time.Minute: 1, fullRun: len(s.faults)} {
 		if s.duration = d; s.leastFaults() != want {
 			t.Errorf("%s: at least %d faults, want %d", d, s.leastFaults(), want)

@@ -16,7 +16,7 @@ const migrationTime = 11 * time.Second
 // firstStarts starts two instances on an empty database. The first is partitioned
 // from MySQL in its migration, so the second has to wait for it. Then the first
 // loses its connection. Both must become ready. The sale continues meanwhile.
-func firstStarts(s *rig.Stack, m *market) fault.Fault {
+func firstStarts(m *market) fault.Fault {
 	databases := 0
 	var proxy *faultproxy.Proxy
 	started := make(chan error, 2)
@@ -25,7 +25,7 @@ func firstStarts(s *rig.Stack, m *market) fault.Fault {
 		Lasts: migrationTime,
 		Strike: func(ctx context.Context) error {
 			databases++
-			dsn, err := s.MySQL.Create(ctx, fmt.Sprintf("first_start_%d", databases))
+			dsn, err := m.stack.MySQL.Create(ctx, fmt.Sprintf("first_start_%d", databases))
 			if err != nil {
 				return err
 			}

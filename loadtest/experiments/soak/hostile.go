@@ -9,6 +9,7 @@ import (
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/trial"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // maxSlowdown is how many times the p99 of honest claims may grow while hostile
@@ -51,15 +52,11 @@ func (h hostility) judge(v *trial.Violations) {
 	}
 }
 
-// hostileAttempts is how often the measurement is repeated. A busy machine can
-// disturb a single one.
-const hostileAttempts = 3
-
 // Honest claims are sent whether or not earlier ones have a reply.
 const (
 	honestRate   = 50 // per second
 	honestTime   = 4 * time.Second
-	hostileStock = 3 * hostileAttempts * 2 * honestRate * int(honestTime/time.Second)
+	hostileStock = 4_000 // more than is claimed
 )
 
 // faceHostileClients measures honest claims through nginx among hostile clients.
@@ -71,28 +68,28 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 	if err != nil {
 		return h, err
 	}
-	coupon, err := m.sale.AddCoupon(ctx, hostileStock)
+	id, err := m.sale.AddCoupon(ctx, hostileStock)
 	if err != nil {
 		return h, err
 	}
-	m.coupons.add(coupon, false)
-	unlimited := newClient("nginx", control.Address())
-	for range hostileAttempts {
-		h.Quiet, err = honestP99(ctx, m, m.nginx, coupon)
-		if err == nil {
-			h.Hostile, err = attackedP99(ctx, m, m.nginx, coupon)
+	m.coupons.add(coupon{id: id})
+	unlimited := m.client("nginx", control.Address())
+	err = verdict.Repeat(func() (verdict.Verdict, error) { // a busy machine can disturb one measurement
+		if h.Quiet, err = honestP99(ctx, m, m.nginx, id); err != nil {
+			return "", err
 		}
-		if err == nil {
-			h.Control, err = attackedP99(ctx, m, unlimited, coupon)
+		if h.Hostile, err = attackedP99(ctx, m, m.nginx, id); err != nil {
+			return "", err
 		}
-		if err != nil {
-			return h, err
+		if h.Control, err = attackedP99(ctx, m, unlimited, id); err != nil {
+			return "", err
 		}
 		m.log("p99 of honest claims: %.1f ms quiet, %.1f ms among hostile clients, %.1f ms without a limit per user",
 			h.Quiet, h.Hostile, h.Control)
-		if h.withstood() && h.proves() {
-			break
-		}
+		return verdict.Of(false, false, h.withstood() && h.proves()), nil
+	})
+	if err != nil {
+		return h, err
 	}
 	if h.NginxMemory, err = memory(); err != nil {
 		return h, err
@@ -102,7 +99,7 @@ func faceHostileClients(ctx context.Context, m *market) (h hostility, err error)
 }
 
 // attackedP99 is honestP99 while hostile clients are connected.
-func attackedP99(ctx context.Context, m *market, c client, coupon int64) (float64, error) {
+func attackedP99(ctx context.Context, m *market, c trial.Client, coupon int64) (float64, error) {
 	attackCtx, stop := context.WithCancel(ctx)
 	wait := attack(attackCtx, m, c, coupon)
 	rig.Sleep(ctx, time.Second) // until all are connected
@@ -113,8 +110,8 @@ func attackedP99(ctx context.Context, m *market, c client, coupon int64) (float6
 }
 
 // honestP99 claims for new users, and returns the p99 in milliseconds.
-func honestP99(ctx context.Context, m *market, c client, coupon int64) (float64, error) {
-	claims, err := m.claimAll(ctx, c, generator.Phase{Rate: honestRate, Duration: honestTime},
+func honestP99(ctx context.Context, m *market, c trial.Client, coupon int64) (float64, error) {
+	claims, err := c.Claims(ctx, generator.Phase{Rate: honestRate, Duration: honestTime},
 		func(int) rig.Claim { return rig.Claim{User: m.newUser(), Coupon: coupon} })
 	var latencies []time.Duration
 	for _, got := range claims {

@@ -14,6 +14,7 @@ import (
 
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 const (
@@ -26,11 +27,11 @@ const (
 // attack occupies nginx and the instances with hostile clients until ctx ends:
 // slow headers, slow bodies, slow readers, clients that never read, idle
 // connections, downloads, and one user on many connections. wait waits for the last client.
-func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()) {
-	address, greedy := c.address, m.newUser()
+func attack(ctx context.Context, m *market, c trial.Client, coupon int64) (wait func()) {
+	address, greedy := c.Address, m.newUser()
 	get := "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n"
 	post := fmt.Sprintf("POST /coupons HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 8000\r\n\r\n{", m.signer.User(greedy))
+		"Content-Type: application/json\r\nContent-Length: 8000\r\n\r\n{", c.Signer.User(greedy))
 	var clients sync.WaitGroup
 	for range slowConnections {
 		clients.Go(func() { keepConnected(ctx, address, get, writeSlowly("A: a\r\n")) })
@@ -43,7 +44,8 @@ func attack(ctx context.Context, m *market, c client, coupon int64) (wait func()
 		clients.Go(func() { keepConnected(ctx, address, "", download(get)) })
 	}
 	clients.Go(func() {
-		_, _ = generator.Claims(ctx, address, clientTimeout, generator.Phase{Clients: greedyConnections}, m.signer,
+		c.History = new(trial.History)
+		_, _ = c.Claims(ctx, generator.Phase{Clients: greedyConnections},
 			func(int) rig.Claim { return rig.Claim{User: greedy, Coupon: coupon} }) // ends with ctx
 	})
 	return clients.Wait

@@ -2,114 +2,52 @@ package soak
 
 import (
 	"context"
-	"crypto/rand"
-	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
-
-// A change is a use or a return that a client was told was made: it is final.
-type change struct {
-	order     string
-	reference string // of the use; empty: it was returned
-}
-
-// madeIn reports whether o has the change.
-func (c change) madeIn(o rig.Order) bool {
-	if c.reference == "" {
-		return o.How == "returned"
-	}
-	return o.How == "" && o.UsedRef == c.reference
-}
-
-// changes are those of all clients.
-type changes struct {
-	mu  sync.Mutex
-	all []change
-}
-
-func (c *changes) add(one change) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all = append(c.all, one)
-}
-
-// since returns the changes without the first n.
-func (c *changes) since(n int) []change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.all[n:])
-}
 
 // lateRefusals are the codes that a use or a return may be refused with.
 var lateRefusals = []string{"already_used", "order_returned", "order_expired"}
 
-// readOrder reads the order that the owner of c was told of last, if there is one.
-func (m *market) readOrder(ctx context.Context, c client, of rig.Claim) {
-	m.call(ctx, c, of, http.MethodGet, "", m.signer.User(of.User), nil)
-}
-
-// giveUp returns it.
-func (m *market) giveUp(ctx context.Context, c client, of rig.Claim) {
-	if id, made := m.call(ctx, c, of, http.MethodDelete, "", m.signer.User(of.User), nil); made {
-		m.changes.add(change{order: id})
+// change changes or reads the order that the owner of a claim was told of last, if there is one.
+func (m *market) change(ctx context.Context, of rig.Claim, do func(context.Context, rig.Claim) trial.Operation) {
+	if of.Order = m.Order(of); of.Order == "" {
+		return
+	}
+	o := do(ctx, of)
+	if !trial.Accepted(o.Claim) && !o.Failed() && !slices.Contains(lateRefusals, o.Verdict) {
+		m.Violations.Add("%s of order %s, which its user was told of: %s", o.Kind, o.Order, o.Verdict)
 	}
 }
 
-// use uses it.
-func (m *market) use(ctx context.Context, c client, of rig.Claim) {
-	reference := rand.Text()
-	body := map[string]string{"reference": reference}
-	if id, made := m.call(ctx, c, of, http.MethodPut, "/use", m.signer.Admin(), body); made {
-		m.changes.add(change{id, reference})
+// madeIn reports whether o has a use or a return, which is final.
+func madeIn(o rig.Order, change trial.Operation) bool {
+	if change.Kind == trial.Return {
+		return o.How == "returned"
 	}
-}
-
-// call sends a request about the order that the owner of a claim was told of last, and
-// reports whether it was told that it was made.
-func (m *market) call(
-	ctx context.Context, c client, of rig.Claim, method, path, token string, body any,
-) (id string, made bool) {
-	if id = m.Order(of); id == "" {
-		return "", false
-	}
-	switch verdict := c.Ask(ctx, method, "/orders/"+id+path, token, body); {
-	case verdict == rig.Accepted:
-		return id, true
-	case (rig.Claim{Verdict: verdict}).Failed(): // it may have been made
-	case !slices.Contains(lateRefusals, verdict):
-		m.Violations.Add("%s of order %s, which its user was told of: %s", method+path, id, verdict)
-	}
-	return id, false
+	return o.How == "" && o.UsedRef == change.Reference
 }
 
 // auditLife looks up changes, and what no order may be.
-func auditLife(ctx context.Context, m *market, made []change) error {
+func auditLife(ctx context.Context, m *market, made []trial.Operation) error {
 	var ids []string
 	for _, c := range made {
-		ids = append(ids, c.order)
+		ids = append(ids, c.Order)
 	}
 	orders, err := m.sale.OrdersByID(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, c := range made {
-		if !c.madeIn(orders[c.order]) {
-			m.Violations.Add("I4: %+v was acknowledged, and the database has %+v", c, orders[c.order])
+		if !madeIn(orders[c.Order], c) {
+			m.Violations.Add("I4: %+v was acknowledged, and the database has %+v", c, orders[c.Order])
 		}
 	}
 	const both = `SELECT COUNT(*) FROM coupon_orders_ended e JOIN coupon_orders o ON o.id = e.id`
-	var n int
-	if err := m.sale.DB.GetContext(ctx, &n, both); err != nil {
-		return err
-	}
-	if n > 0 {
-		m.Violations.Add("I4: %d orders count and have ended", n)
-	}
-	return nil
+	return m.none(ctx, "I4: %d orders count and have ended", both)
 }
 
 // awaitExpiry waits until every hold is over, and the units are back.
@@ -119,13 +57,16 @@ func awaitExpiry(ctx context.Context, m *market) error {
 	if !rig.Sleep(ctx, hold+sweepLimit) {
 		return ctx.Err()
 	}
-	const q = `SELECT COUNT(*) FROM coupon_orders WHERE used_at IS NULL AND expires_at <= UTC_TIMESTAMP(3) - INTERVAL 5 SECOND`
+	return m.none(ctx, "I3: %d orders should have expired for longer than 5 s",
+		`SELECT COUNT(*) FROM coupon_orders WHERE used_at IS NULL AND expires_at <= UTC_TIMESTAMP(3) - INTERVAL 5 SECOND`)
+}
+
+// none adds a violation unless a query counts nothing.
+func (m *market) none(ctx context.Context, violation, query string) error {
 	var n int
-	if err := m.sale.DB.GetContext(ctx, &n, q); err != nil {
-		return err
-	}
+	err := m.sale.DB.GetContext(ctx, &n, query)
 	if n > 0 {
-		m.Violations.Add("I3: %d orders should have expired for longer than %s", n, sweepLimit)
+		m.Violations.Add(violation, n)
 	}
-	return nil
+	return err
 }

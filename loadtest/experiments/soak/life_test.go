@@ -7,6 +7,7 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.RedisServer) }
@@ -32,17 +33,21 @@ func TestLifeOfOrdersIsAudited(t *testing.T) {
 		gone  = ended + `(7, 1, 1, 1, NOW(3), NOW(3), 'returned')`
 	)
 	claimed, returned, useOf7 := event("claimed", "7"), event("returned", "7"), event("used", "7")
+	return7 := []trial.Operation{{Kind: trial.Return, Claim: rig.Claim{Order: "7"}}}
+	use := func(reference string) trial.Operation {
+		return trial.Operation{Kind: trial.Use, Claim: rig.Claim{Order: "7"}, Reference: reference}
+	}
 	for name, test := range map[string]struct {
 		state  []string
-		made   []change
+		made   []trial.Operation
 		events []string
 		want   string // begins the violation; empty if there is none
 	}{
 		"claimed":                      {[]string{one}, nil, []string{claimed}, ""},
-		"returned":                     {[]string{gone}, []change{{"7", ""}}, []string{claimed, returned}, ""},
-		"a return that is not there":   {[]string{one}, []change{{"7", ""}}, []string{claimed}, "I4"},
-		"a use that is not there":      {[]string{one}, []change{{"7", "x"}}, []string{claimed}, "I4"},
-		"used otherwise":               {[]string{used}, []change{{"7", "y"}}, []string{claimed, useOf7}, "I4"},
+		"returned":                     {[]string{gone}, return7, []string{claimed, returned}, ""},
+		"a return that is not there":   {[]string{one}, return7, []string{claimed}, "I4"},
+		"a use that is not there":      {[]string{one}, []trial.Operation{use("x")}, []string{claimed}, "I4"},
+		"used otherwise":               {[]string{used}, []trial.Operation{use("y")}, []string{claimed, useOf7}, "I4"},
 		"counts and has ended":         {[]string{one, gone}, nil, []string{claimed, returned}, "I4"},
 		"an event is missing":          {[]string{gone}, nil, []string{claimed}, "I5"},
 		"an event of nothing":          {[]string{one}, nil, []string{claimed, returned}, "I5"},

@@ -31,22 +31,22 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 		claims, prompt int64
 	)
 	return fault.Fault{
-		Name: fmt.Sprintf("coupon locked that %d users claim at %s", lockedUsers, i.client.name), Lasts: faultTime,
+		Name: fmt.Sprintf("coupon locked that %d users claim at %s", lockedUsers, i.client.Name), Lasts: faultTime,
 		Strike: func(ctx context.Context) error {
-			coupon, err := m.sale.AddCoupon(ctx, stock)
+			id, err := m.sale.AddCoupon(ctx, stock)
 			if err == nil {
-				tx, err = lockRow(ctx, m.sale, coupon)
+				tx, err = lockRow(ctx, m.sale, id)
 			}
 			if err != nil {
 				return fmt.Errorf("lock coupon: %w", err)
 			}
-			m.coupons.add(coupon, false)
+			m.coupons.add(coupon{id: id})
 			claimCtx, cancel := context.WithCancel(ctx)
 			stop = cancel
 			for user := range lockedUsers {
 				claiming.Go(func() {
 					for claimCtx.Err() == nil {
-						m.claim(claimCtx, i.client, rig.UserID(user), coupon)
+						i.client.Claim(claimCtx, rig.Claim{User: rig.UserID(user), Coupon: id})
 						rig.Sleep(claimCtx, rand.N(time.Second))
 					}
 				})
@@ -62,7 +62,7 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 			m.log("%d of %d claims of another coupon got a verdict within %s", prompt, claims, promptLimit)
 			if !sellsOthers(claims, prompt) {
 				m.Violations.Add("a locked coupon takes %s down: %d of %d claims of another got a verdict within %s",
-					i.client.name, prompt, claims, promptLimit)
+					i.client.Name, prompt, claims, promptLimit)
 			}
 			return err
 		},

@@ -4,12 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/loadtest/fault"
-	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 )
@@ -17,88 +16,41 @@ import (
 // A market is the sale, and what its clients were told of it.
 type market struct {
 	trial.History
+	stack    *rig.Stack
 	sale     *rig.Sale
-	signer   rig.TokenSigner
-	begin    time.Time
-	settled  time.Time // no user claims any more
-	log      func(format string, args ...any)
-	nginx    client
+	a, b     *instance
+	nginx    trial.Client
 	nginxPID int
 	steady   int64 // the coupon of claimSteadily, which never sells out
 	coupons  coupons
-	changes  changes
 	events   *events
 	newUsers atomic.Int64
-}
+	headers  rig.Headers // of the users of overloads
+	refused  int         // claims of overloads
 
-// A client calls the service through nginx, or an instance directly.
-type client struct {
-	name, address string // host:port
-	rig.Client
-}
+	duration time.Duration
+	faults   []fault.Fault
+	begin    time.Time
+	settled  time.Time // no user claims any more
+	log      func(format string, args ...any)
+	outages  []outage
+	pauses   []pause
 
-// clientTimeout is longer than any reply may take, to see how long a late one
-// takes.
-const clientTimeout = 20 * time.Second
-
-func newClient(name, address string) client {
-	c := client{name, address, rig.NewClient("http://" + address)}
-	c.HTTP.Timeout = clientTimeout
-	return c
+	other      sync.WaitGroup // waits for otherAfter
+	otherAfter time.Duration  // of the fault that strikes
 }
 
 // An instance of the service has a client that calls it without nginx.
 type instance struct {
 	*fault.Instance
-	client client
+	client trial.Client
 	tally  tally
 	// lastUser is the last user of claimSteadily who claimed here.
 	lastUser atomic.Int64
 }
 
-// unknown is the verdict on all claims whose outcome is unknown.
-const unknown = "unknown"
-
-// allowedVerdicts are the verdicts that a claim may have at any time.
-var allowedVerdicts = slices.Concat([]string{rig.Accepted}, rig.Refusals, []string{"not_started", unknown})
-
-func verdictOf(c rig.Claim) string {
-	if c.Failed() {
-		return unknown
-	}
-	return c.Verdict
-}
-
-// claim claims a coupon for a user, and records the reply.
-func (m *market) claim(ctx context.Context, c client, user, coupon int64) rig.Claim {
-	return m.send(ctx, c, rig.Claim{User: user, Coupon: coupon})
-}
-
-// send sends one claim and records the reply. The claim's instance becomes the
-// name of the client.
-func (m *market) send(ctx context.Context, c client, one rig.Claim) rig.Claim {
-	got := c.Claim(ctx, m.signer, one)
-	m.record(c, got)
-	return got
-}
-
-// claimAll sends the claims of a phase and records the replies.
-func (m *market) claimAll(
-	ctx context.Context, c client, p generator.Phase, next func(n int) rig.Claim,
-) ([]rig.Claim, error) {
-	all, err := generator.Claims(ctx, c.address, clientTimeout, p, m.signer, next)
-	for _, got := range all {
-		m.record(c, got)
-	}
-	return all, err
-}
-
-func (m *market) record(c client, got rig.Claim) {
-	got.Instance = c.name
-	m.Add(got)
-	if !slices.Contains(allowedVerdicts, verdictOf(got)) {
-		m.Violations.Add("unexpected reply to a claim: %+v", got)
-	}
+func (m *market) client(name, address string) trial.Client {
+	return trial.NewClient(name, address, m.stack.Signer(), &m.History)
 }
 
 // newUser returns a user who has not claimed before.
@@ -111,7 +63,7 @@ func (m *market) post(ctx context.Context, path string, body any, want int) []by
 	api := m.nginx.Client
 	api.Key = rand.Text()
 	for {
-		status, reply, err := api.Do(ctx, http.MethodPost, path, m.signer.Admin(), body)
+		status, reply, err := api.Do(ctx, http.MethodPost, path, m.nginx.Signer.Admin(), body)
 		if err == nil && status == want {
 			return reply
 		}

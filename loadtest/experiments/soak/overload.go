@@ -21,29 +21,23 @@ const (
 	overloadStock  = 10 * overloadUsers // does not sell out
 )
 
-// An overloader offers an instance several times as many claims of a coupon as it
+// overload offers an instance several times as many claims of a coupon as it
 // can make. The instance must refuse early what it cannot make in time, and sell
 // all coupons again afterwards.
-type overloader struct {
-	market  *market
-	headers rig.Headers
-	refused int
-}
-
-func (o *overloader) overload(i *instance) fault.Fault {
+func overload(m *market, i *instance) fault.Fault {
 	var result clients.Result
 	offered := make(chan error, 1)
 	return fault.Fault{
-		Name:  fmt.Sprintf("overload of %d times what %s can make", overloadFactor, i.client.name),
+		Name:  fmt.Sprintf("overload of %d times what %s can make", overloadFactor, i.client.Name),
 		Lasts: peakTime + overloadTime,
 		Strike: func(ctx context.Context) error {
-			coupon, err := o.market.sale.AddCoupon(ctx, overloadStock)
+			coupon, err := m.sale.AddCoupon(ctx, overloadStock)
 			if err != nil {
 				return err
 			}
 			go func() {
 				var err error
-				result, err = o.offer(ctx, i.Address, coupon)
+				result, err = m.offer(ctx, i.Address, coupon)
 				offered <- err
 			}()
 			return nil
@@ -51,7 +45,7 @@ func (o *overloader) overload(i *instance) fault.Fault {
 		Heal: func() error {
 			err := <-offered
 			if err == nil {
-				o.judge(result)
+				m.judgeOverload(result)
 			}
 			return err
 		},
@@ -60,10 +54,10 @@ func (o *overloader) overload(i *instance) fault.Fault {
 
 // offer measures how many claims the instance at address makes, and then sends
 // several times as many.
-func (o *overloader) offer(ctx context.Context, address string, coupon int64) (clients.Result, error) {
+func (m *market) offer(ctx context.Context, address string, coupon int64) (clients.Result, error) {
 	load := clients.Load{
 		// the first users claim other coupons
-		Address: address, Coupons: []int64{coupon}, Headers: o.headers, First: users,
+		Address: address, Coupons: []int64{coupon}, Headers: m.headers, First: users,
 		Phases: []generator.Phase{{Clients: peakConns, Duration: peakTime}}, Apart: true, LowPriority: true,
 	}
 	peak, err := load.Run(ctx)
@@ -80,9 +74,8 @@ func (o *overloader) offer(ctx context.Context, address string, coupon int64) (c
 	return results[0], nil
 }
 
-// judge adds what the instance's replies violate.
-func (o *overloader) judge(r clients.Result) {
-	m := o.market
+// judgeOverload adds what the instance's replies violate.
+func (m *market) judgeOverload(r clients.Result) {
 	made := r.Times(rig.Claim.Took, rig.Accepted)
 	refused := r.Times(rig.Claim.Took, clients.Service503)
 	unknown := r.Replies(clients.Unavailable503)
@@ -99,5 +92,5 @@ func (o *overloader) judge(r clients.Result) {
 	if len(made) == 0 {
 		m.Violations.Add("overload: no claim was made")
 	}
-	o.refused += len(refused)
+	m.refused += len(refused)
 }

@@ -83,7 +83,21 @@ func tenths(seconds float64) string { return fmt.Sprintf("%.1f", seconds) }
 func (r Report) waitsTable() report.Table {
 	t := report.Table{Header: []string{"percentile", "ms"}}
 	for _, p := range []float64{50, 90, 99, 99.9, 99.99, 100} {
-		t.Add(p, report.Number(rig.Milliseconds(stats.Quantile(r.latencies, p/100))))
+		t.Add(p, report.Number(rig.Milliseconds(stats.Quantile(r.waits, p/100))))
+	}
+	return t
+}
+
+// repliesTable counts the replies and the orders.
+func (r Report) repliesTable() report.Table {
+	t := report.Table{Header: []string{"verdict", "claims"}}
+	for _, verdict := range allowedVerdicts {
+		t.Add(verdict, r.Verdicts[verdict])
+	}
+	t.Add("orders", r.Orders)
+	t.Add("acknowledged", r.Acknowledged)
+	for _, kind := range []string{"used", "returned", "expired"} {
+		t.Add(kind, r.Transitions[kind])
 	}
 	return t
 }

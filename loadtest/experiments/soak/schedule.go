@@ -25,40 +25,23 @@ type outage struct {
 	span trial.Span // until all coupons sell again
 }
 
-// A schedule is the sale while faults strike it.
-type schedule struct {
-	market   *market
-	faults   []injection
-	a, b     *instance
-	duration time.Duration
-	outages  []outage
-	pauses   []pause
-
-	other      sync.WaitGroup // waits for otherAfter
-	otherAfter time.Duration  // of the fault that strikes
-}
-
 // sell runs all activities at once until the time is up. All times of the report count
 // from its begin. Half of the user loops claim through nginx, and a quarter each directly
 // at an instance.
-func (s *schedule) sell(ctx context.Context) error {
-	m := s.market
+func (m *market) sell(ctx context.Context) error {
 	alone := func(do func(context.Context)) trial.Load {
 		return trial.Clients(1, func(ctx context.Context, _ int) { do(ctx) })
 	}
-	at := [4]client{s.a.client, m.nginx, s.b.client, m.nginx}
-	course := trial.Schedule{
-		Rest: restBetween(s.duration, s.faults), For: s.duration, Spare: sellLimit, Recovered: s.recovered,
-	}
-	for _, f := range s.faults {
-		course.Faults = append(course.Faults, s.watched(f))
-	}
+	at := [4]trial.Client{m.a.client, m.nginx, m.b.client, m.nginx}
 	m.begin, m.log = time.Now(), rig.Progress()
-	_, err := course.Run(ctx,
+	_, err := trial.Schedule{
+		Faults: m.faults, Rest: restBetween(m.duration, m.faults), For: m.duration, Spare: sellLimit,
+		Recovered: m.recovered,
+	}.Run(ctx,
 		alone(func(ctx context.Context) { auditAlways(ctx, m) }),
-		alone(func(ctx context.Context) { manageCoupons(ctx, m, max(2*time.Second, s.duration/40)) }),
-		alone(func(ctx context.Context) { claimSteadily(ctx, m, s.a, s.b) }),
-		alone(func(ctx context.Context) { claimSteadily(ctx, m, s.b, s.a) }),
+		alone(func(ctx context.Context) { manageCoupons(ctx, m) }),
+		alone(func(ctx context.Context) { claimSteadily(ctx, m, m.a, m.b) }),
+		alone(func(ctx context.Context) { claimSteadily(ctx, m, m.b, m.a) }),
 		trial.Clients(userLoops, func(ctx context.Context, i int) { userLoop(ctx, m, at[i%4]) }),
 	)
 	return err
@@ -71,40 +54,36 @@ const overhead = 2 * time.Second
 // restBetween returns the time between two faults that spreads all of them over
 // the run: at least half a second, although a short run then has some of them
 // only, and at most ten.
-func restBetween(d time.Duration, faults []injection) time.Duration {
+func restBetween(d time.Duration, faults []fault.Fault) time.Duration {
 	for _, f := range faults {
 		d -= f.Lasts + overhead
 	}
 	return min(max(500*time.Millisecond, d/time.Duration(len(faults)+1)), 10*time.Second)
 }
 
-// watched returns the fault, during which the other instance must sell.
-func (s *schedule) watched(f injection) fault.Fault {
+// beside returns f, during which another instance must sell.
+func (m *market) beside(other *instance, f fault.Fault) fault.Fault {
 	strike := f.Strike
 	f.Strike = func(ctx context.Context) error {
 		err := strike(ctx)
-		if s.otherAfter = 0; err == nil && f.other != nil {
-			s.other.Go(func() { s.otherAfter = awaitSales(ctx, s.market, "during "+f.Name, f.other.client) })
+		if err == nil {
+			m.other.Go(func() { m.otherAfter = awaitSales(ctx, m, "during "+f.Name, other.client) })
 		}
 		return err
 	}
-	return f.Fault
+	return f
 }
 
 // recovered waits until all coupons sell again after a fault.
-func (s *schedule) recovered(ctx context.Context, one trial.Strike) error {
-	m := s.market
-	if i := s.faults[one.Number].suspended; i != nil {
-		s.pauses = append(s.pauses, pause{one.Span, i.client.name})
-	}
-	sells := awaitSales(ctx, m, "after "+one.Name, s.a.client, s.b.client, m.nginx)
-	s.other.Wait()
+func (m *market) recovered(ctx context.Context, one trial.Strike) error {
+	sells := awaitSales(ctx, m, "after "+one.Name, m.a.client, m.b.client, m.nginx)
+	m.other.Wait()
 	o := outage{
 		Second: one.Begin.Sub(m.begin).Seconds(), What: one.Name, Down: one.Took().Seconds(),
-		SellsAfter: sells.Seconds(), OtherAfter: s.otherAfter.Seconds(),
+		SellsAfter: sells.Seconds(), OtherAfter: m.otherAfter.Seconds(),
 		span: trial.Span{Begin: one.Begin, End: time.Now()},
 	}
-	s.outages = append(s.outages, o)
+	m.outages, m.otherAfter = append(m.outages, o), 0
 	m.log("%s: healed after %.1f s; all coupons sell again after %.1f s", o.What, o.Down, o.SellsAfter)
 	return nil
 }
@@ -120,15 +99,15 @@ const (
 // awaitSales waits until each client gets a verdict on each recent coupon and on
 // the steady one, which is never sold out. It returns how long that took. More
 // than sellLimit is a violation, whose message begins with when.
-func awaitSales(ctx context.Context, m *market, when string, clients ...client) time.Duration {
-	coupons := append(m.coupons.recent(), m.steady)
+func awaitSales(ctx context.Context, m *market, when string, clients ...trial.Client) time.Duration {
+	coupons := append(m.coupons.recent(), coupon{id: m.steady})
 	took := make([]time.Duration, len(clients)*len(coupons))
 	var all sync.WaitGroup
 	for i := range took {
-		c, coupon := clients[i/len(coupons)], coupons[i%len(coupons)]
+		c, coupon := clients[i/len(coupons)], coupons[i%len(coupons)].id
 		all.Go(func() {
 			if took[i] = awaitVerdict(ctx, m, c, coupon); took[i] > sellLimit && ctx.Err() == nil {
-				m.Violations.Add("%s: coupon %d did not sell at %s for %.1f s", when, coupon, c.name,
+				m.Violations.Add("%s: coupon %d did not sell at %s for %.1f s", when, coupon, c.Name,
 					took[i].Seconds())
 			}
 		})
@@ -139,7 +118,7 @@ func awaitSales(ctx context.Context, m *market, when string, clients ...client) 
 
 // awaitVerdict sends claims of new users, whether or not the earlier ones have a
 // reply, and returns how long it took until the first verdict.
-func awaitVerdict(ctx context.Context, m *market, c client, coupon int64) time.Duration {
+func awaitVerdict(ctx context.Context, m *market, c trial.Client, coupon int64) time.Duration {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, recoverEnd)
 	defer cancel()
@@ -149,7 +128,7 @@ func awaitVerdict(ctx context.Context, m *market, c client, coupon int64) time.D
 	defer first()
 	for {
 		sent.Go(func() {
-			if !m.claim(ctx, c, m.newUser(), coupon).Failed() {
+			if !c.Claim(ctx, rig.Claim{User: m.newUser(), Coupon: coupon}).Failed() {
 				first()
 			}
 		})

@@ -54,16 +54,11 @@ var settings = []string{
 
 // soak sells while parts fail, then among hostile clients, and then what is left.
 func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
-	m, a, b, err := open(ctx, s, d)
-	if err != nil {
+	m := &market{stack: s, duration: d}
+	if err := m.open(ctx); err != nil {
 		return err
 	}
-	over := overloader{market: m}
-	if over.headers, err = s.Headers(overloadUsers); err != nil {
-		return err
-	}
-	sch := &schedule{market: m, faults: listFaults(s, m, &over, a, b), a: a, b: b, duration: d}
-	if err := sch.sell(ctx); err != nil {
+	if err := m.sell(ctx); err != nil {
 		return err
 	}
 	awaitSales(ctx, m, "after the last fault", m.nginx)
@@ -74,33 +69,36 @@ func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
 	if err := settle(ctx, m); err != nil {
 		return err
 	}
-	return sch.report(ctx, s, hostility, over.refused)
+	return m.report(ctx, hostility)
 }
 
 // open starts the instances and creates the coupon of claimSteadily.
-func open(ctx context.Context, s *rig.Stack, d time.Duration) (m *market, a, b *instance, err error) {
-	m = &market{signer: s.Signer()}
-	if m.events, err = startEvents(s.Lab); err != nil {
-		return nil, nil, nil, err
+func (m *market) open(ctx context.Context) (err error) {
+	if m.events, err = startEvents(m.stack.Lab); err != nil {
+		return err
 	}
 	all := append(settings, "EVENTS=true", "EVENTS_REDIS="+m.events.server.URL)
-	if m.sale, err = s.NewSale(ctx, all...); err != nil {
-		return nil, nil, nil, err
+	if m.sale, err = m.stack.NewSale(ctx, all...); err != nil {
+		return err
 	}
 	if err := migrations.AllowRules(ctx, m.sale.DB.DB); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	if m.steady, err = m.sale.AddCoupon(ctx, steadyStock(d)); err != nil {
-		return nil, nil, nil, err
+	if m.steady, err = m.sale.AddCoupon(ctx, steadyStock(m.duration)); err != nil {
+		return err
 	}
-	first, second, pair, err := fault.StartPair(m.sale, "api", nil)
+	if m.headers, err = m.stack.Headers(overloadUsers); err != nil {
+		return err
+	}
+	a, b, pair, err := fault.StartPair(m.sale, "api", nil)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	a, b = &instance{Instance: first}, &instance{Instance: second}
-	a.lastUser.Store(m.newUser())
-	b.lastUser.Store(m.newUser())
-	a.client, b.client = newClient("instance a", a.Address), newClient("instance b", b.Address)
-	m.nginx, m.nginxPID = newClient("nginx", pair.Address()), pair.Nginx.PID()
-	return m, a, b, nil
+	m.a = &instance{Instance: a, client: m.client("instance a", a.Address)}
+	m.b = &instance{Instance: b, client: m.client("instance b", b.Address)}
+	m.a.lastUser.Store(m.newUser())
+	m.b.lastUser.Store(m.newUser())
+	m.nginx, m.nginxPID = m.client("nginx", pair.Address()), pair.Nginx.PID()
+	m.faults = listFaults(m)
+	return nil
 }

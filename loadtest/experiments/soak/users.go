@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 const (
@@ -17,30 +18,30 @@ const (
 
 // userLoop claims as a random user, sometimes twice at once, and sometimes reads, uses or
 // returns an order.
-func userLoop(ctx context.Context, m *market, c client) {
+func userLoop(ctx context.Context, m *market, c trial.Client) {
 	for rig.Sleep(ctx, rand.N(20*time.Millisecond)) {
-		one := rig.Claim{User: rig.UserID(rand.N(users)), Coupon: m.coupons.pick()}
+		coupon := m.coupons.pick()
+		one := rig.Claim{User: rig.UserID(rand.N(users)), Coupon: coupon.id}
 		if one.Coupon == 0 {
 			continue
 		}
-		ruled := m.coupons.isRuled(one.Coupon)
-		if ruled {
+		if coupon.ruled {
 			one.Number = 1 + rand.N(perUser)
 		}
 		switch percent := rand.N(100); {
 		case percent < 5:
 			var other sync.WaitGroup
-			other.Go(func() { m.send(ctx, c, one) })
-			m.send(ctx, c, one)
+			other.Go(func() { c.Claim(ctx, one) })
+			c.Claim(ctx, one)
 			other.Wait()
 		case percent < 10:
-			m.readOrder(ctx, c, one)
-		case percent < 30 && ruled:
-			m.giveUp(ctx, c, one)
-		case percent < 40 && ruled:
-			m.use(ctx, c, one)
+			m.change(ctx, one, c.Read)
+		case percent < 30 && coupon.ruled:
+			m.change(ctx, one, c.Return)
+		case percent < 40 && coupon.ruled:
+			m.change(ctx, one, c.Use)
 		default:
-			m.send(ctx, c, one)
+			c.Claim(ctx, one)
 		}
 	}
 }
@@ -71,7 +72,7 @@ func claimSteadily(ctx context.Context, m *market, i, other *instance) {
 		i.lastUser.Store(first)
 		for _, user := range []int64{first, repeated, second} {
 			sent.Go(func() {
-				c := m.claim(ctx, i.client, user, m.steady)
+				c := i.client.Claim(ctx, rig.Claim{User: user, Coupon: m.steady})
 				i.tally.claims.Add(1)
 				if !c.Failed() && c.Received.Sub(c.Sent) < promptLimit {
 					i.tally.prompt.Add(1)
