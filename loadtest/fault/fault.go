@@ -18,7 +18,7 @@ type Fault struct {
 	Name   string
 	Lasts  time.Duration // between Strike and Heal
 	Strike func(context.Context) error
-	Heal   func() error
+	Heal   func() error // nil: it heals by itself
 }
 
 // Kill kills servers and restarts them.
@@ -78,6 +78,8 @@ func (f Fault) Inject(ctx context.Context) (struck, healed time.Time, err error)
 		return struck, healed, err
 	}
 	rig.Sleep(ctx, f.Lasts)
-	err = f.Heal()
+	if f.Heal != nil {
+		err = f.Heal()
+	}
 	return struck, time.Now(), err
 }

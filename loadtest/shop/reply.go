@@ -130,7 +130,7 @@ func field(page []byte, name string) (value string, found bool) {
 	return "", false
 }
 
-// A Regexp is a regular expression in the syntax of RE2. In JSON it is its text.
+// A Regexp is a regular expression in the syntax of RE2.
 type Regexp struct{ *regexp.Regexp }
 
 // UnmarshalYAML compiles the expression. A placeholder in it would stand for itself.
@@ -147,6 +147,12 @@ func (r *Regexp) UnmarshalYAML(node *yaml.Node) error {
 	}
 	return nil
 }
+
+// IsZero reports whether there is none.
+func (r Regexp) IsZero() bool { return r.Regexp == nil }
+
+// MarshalJSON returns the expression.
+func (r Regexp) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
 // A Pointer names a value in a JSON document, as in RFC 6901: /data/id.
 type Pointer string

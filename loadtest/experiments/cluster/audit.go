@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"example.com/flashsale/internal/connect"
@@ -10,7 +9,7 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// An Audit is what one server's own data say about a coupon after its sale.
+// An Audit is what servers' own data say about a coupon after its sale. Each user may have one order.
 type Audit struct {
 	Server     string `json:"server"`
 	Orders     int    `json:"orders"`
@@ -23,31 +22,77 @@ type Audit struct {
 	Untold     int    `json:"untold"`        // orders that no user was told of
 }
 
-var errNoCoupon = errors.New("there is no coupon")
+// A ledger is what servers have together of one coupon.
+type ledger struct {
+	initial, stock, moved int
+	orders                map[string]rig.Order
+	servers               map[string]int // that have the orders
+}
 
-// audit reads the sale of b's coupon from m. In a cluster the server first applies what
+// audit reads the sale of b's coupon from servers, and judges it. In a cluster a server first applies what
 // the others have committed before.
-func audit(ctx context.Context, server string, m *lab.MySQL, sale *rig.Sale, b *buyers) (Audit, error) {
-	db, err := connect.MySQL(m.SyncedDSN(sale.Name), 2)
+func audit(ctx context.Context, name string, sale *rig.Sale, b *buyers, servers ...*lab.MySQL) (Audit, ledger, error) {
+	l := ledger{orders: map[string]rig.Order{}, servers: map[string]int{}}
+	for i, m := range servers {
+		if err := l.read(ctx, i, m.SyncedDSN(sale.Name), b); err != nil {
+			return Audit{}, l, fmt.Errorf("audit %s: %w", name, err)
+		}
+	}
+	if l.initial == 0 {
+		return Audit{}, l, fmt.Errorf("audit %s: there is no coupon %d", name, b.coupon)
+	}
+	return l.judge(name, b), l, nil
+}
+
+// read adds what the i-th server has of b's coupon.
+func (l *ledger) read(ctx context.Context, i int, dsn string, b *buyers) error {
+	db, err := connect.MySQL(dsn, 1)
 	if err != nil {
-		return Audit{}, err
+		return err
 	}
 	defer db.Close()
+	const q = `
+		SELECT COALESCE((SELECT SUM(initial_stock) FROM coupons WHERE id = ?), 0) AS initial,
+			COALESCE((SELECT SUM(stock) FROM coupons WHERE id = ?), 0) +
+			COALESCE((SELECT SUM(stock) FROM coupon_segments WHERE coupon_id = ?), 0) +
+			COALESCE((SELECT SUM(units) FROM coupon_transfers WHERE coupon_id = ?), 0) AS stock,
+			COALESCE((SELECT SUM(units) FROM coupon_transfers WHERE coupon_id = ? AND units > 0), 0) AS moved`
+	var has struct{ Initial, Stock, Moved int }
+	id := b.coupon
+	if err := db.GetContext(ctx, &has, q, id, id, id, id, id); err != nil {
+		return err
+	}
+	l.initial, l.stock, l.moved = l.initial+has.Initial, l.stock+has.Stock, l.moved+has.Moved
 	own := &rig.Sale{DB: db}
-	accounts, err := own.Accounts(ctx, b.coupon)
-	if err != nil {
-		return Audit{}, err
+	orders, err := own.Orders(ctx, id)
+	for _, o := range orders {
+		if _, other := l.orders[o.ID]; other {
+			b.Violations.Add("order %s is on two servers", o.ID)
+		}
+		l.orders[o.ID], l.servers[o.ID] = o, i
 	}
-	if len(accounts) == 0 {
-		return Audit{}, fmt.Errorf("audit %s: %w %d", server, errNoCoupon, b.coupon)
+	return err
+}
+
+// judge compares l with what b's users were told.
+func (l ledger) judge(server string, b *buyers) Audit {
+	users := map[int64]bool{}
+	for _, o := range l.orders {
+		users[o.User] = true
 	}
-	told, account := b.Told(0), accounts[0]
-	missing, err := own.Missing(ctx, told)
-	return Audit{
-		Server: server, Orders: account.Orders, Users: account.Users, StockLeft: account.Stock,
-		Oversold: account.Oversold(), Duplicates: account.Duplicates, Unbalanced: !account.Balanced(),
-		Missing: len(missing), Untold: account.Orders - (len(told) - len(missing)),
-	}, err
+	a := Audit{
+		Server: server, Orders: len(l.orders), Users: len(users), StockLeft: l.stock,
+		Oversold: max(0, len(l.orders)-l.initial), Duplicates: len(l.orders) - len(users),
+		Unbalanced: l.stock+len(l.orders) != l.initial,
+	}
+	told := b.Told(0)
+	for _, c := range told {
+		if o, found := l.orders[c.Order]; !found || o.User != c.User {
+			a.Missing++
+		}
+	}
+	a.Untold = a.Orders - (len(told) - a.Missing)
+	return a
 }
 
 // consistent reports whether the promises hold that do not depend on what users
@@ -62,9 +107,9 @@ func (a Audit) keptWith(other Audit) bool {
 
 // auditAll audits every server. A broken promise and a difference from the first
 // server are violations.
-func auditAll(ctx context.Context, servers []*lab.MySQL, sale *rig.Sale, b *buyers) (all []Audit, err error) {
+func auditAll(ctx context.Context, sale *rig.Sale, b *buyers, servers []*lab.MySQL) (all []Audit, err error) {
 	for i, m := range servers {
-		a, err := audit(ctx, fmt.Sprintf("node %d", i+1), m, sale, b)
+		a, _, err := audit(ctx, fmt.Sprintf("node %d", i+1), sale, b, m)
 		if err != nil {
 			return nil, err
 		}

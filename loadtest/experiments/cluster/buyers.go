@@ -15,7 +15,6 @@ const (
 	buyerCount  = 64
 	retryPause  = 100 * time.Millisecond
 	settleLimit = 20 * time.Second // for the verdict of a claim when the sale is over
-	replyLimit  = 20 * time.Second
 )
 
 // buyers claim one coupon, each for one user after the other. After a reply that
@@ -23,13 +22,11 @@ const (
 // tells its clients to.
 type buyers struct {
 	trial.History
-	client rig.Client
-	signer rig.TokenSigner
+	client trial.Client
 	coupon int64
-	beside trial.Load                // of who changes the coupon meanwhile; may be nil
-	users  func(n int) int64         // the n-th user; nil: rig.UserID
-	final  atomic.Pointer[time.Time] // since when sold_out ends the sale; nil: the coupon must not be sold out
-	thin   bool                      // it may be for moments before
+	users  func(n int) int64         // the n-th user
+	thin   bool                      // the coupon may be sold out
+	final  atomic.Pointer[time.Time] // since when that ends the sale; nil: it is for moments
 	over   atomic.Bool
 	count  atomic.Int64
 }
@@ -43,12 +40,9 @@ func (b *buyers) sellOut() {
 // calm is how long a sale runs before a fault and after its healing.
 const calm = 2 * time.Second
 
-// sell sells a coupon before, during and after the fault. repaired returns when
+// sell sells b's coupon before, during and after the fault. repaired returns when
 // every server takes part again.
-func (r *run) sell(
-	ctx context.Context, f *fleet, coupon int64, one fault.Fault, repaired func() error,
-) (*buyers, Outage, error) {
-	b := &buyers{coupon: coupon}
+func (r *run) sell(ctx context.Context, f *fleet, b *buyers, one fault.Fault, repaired func() error) (Outage, error) {
 	course, err := r.play(ctx, f, trial.Schedule{
 		Faults: []fault.Fault{one}, Rest: calm,
 		Recovered: func(ctx context.Context, _ trial.Strike) error {
@@ -59,32 +53,22 @@ func (r *run) sell(
 		},
 	}, b)
 	if err != nil {
-		return nil, Outage{}, err
+		return Outage{}, err
 	}
-	return b, outageOf(b.Claims(), course.Strikes[0].Span, course.End), nil
+	return outageOf(b.Claims(), course.Strikes[0].Span, course.End), nil
 }
 
-// play lets buyers buy at f while a schedule lasts, and until every user who has claimed
+// play lets b buy at f while a schedule lasts, and until every user who has claimed
 // has a verdict.
-func (r *run) play(ctx context.Context, f *fleet, s trial.Schedule, all ...*buyers) (c trial.Course, err error) {
-	var loads []trial.Load
-	for _, b := range all {
-		b.signer = r.stack.Signer()
-		b.client = rig.NewClient("http://" + f.Address())
-		b.client.HTTP.Timeout = replyLimit
-		if b.users == nil {
-			b.users = rig.UserID
+func (r *run) play(
+	ctx context.Context, f *fleet, s trial.Schedule, b *buyers, beside ...trial.Load,
+) (trial.Course, error) {
+	b.client = trial.NewClient("", f.Address(), r.stack.Signer(), &b.History)
+	return s.Run(ctx, append(beside, trial.Clients(buyerCount, func(ctx context.Context, _ int) {
+		for ctx.Err() == nil && !b.over.Load() {
+			b.buyFor(ctx, b.users(int(b.count.Add(1))))
 		}
-		loads = append(loads, trial.Clients(buyerCount/len(all), func(ctx context.Context, _ int) {
-			for ctx.Err() == nil && !b.over.Load() {
-				b.buyFor(ctx, b.users(int(b.count.Add(1))))
-			}
-		}))
-		if b.beside != nil {
-			loads = append(loads, b.beside)
-		}
-	}
-	return s.Run(ctx, loads...)
+	}))...)
 }
 
 // buyFor claims for user until there is a verdict. The sale is over when ctx ends.
@@ -105,15 +89,12 @@ func (b *buyers) buyFor(ctx context.Context, user int64) {
 
 // claim claims once for user and reports whether the reply is final.
 func (b *buyers) claim(user int64) (final bool) {
-	c := b.client.Claim(context.Background(), b.signer, rig.Claim{User: user, Coupon: b.coupon})
-	b.Add(c)
-	last := b.final.Load()
-	switch {
+	c := b.client.Claim(context.Background(), rig.Claim{User: user, Coupon: b.coupon})
+	switch last := b.final.Load(); {
 	case c.Failed(), c.Verdict == "claim_in_progress":
 		return false
-	case c.Verdict == "sold_out" && last != nil && c.Sent.After(*last):
-		b.over.Store(true)
 	case c.Verdict == "sold_out" && b.thin:
+		b.over.CompareAndSwap(false, last != nil && c.Sent.After(*last))
 	case c.Verdict != rig.Accepted && c.Verdict != "already_claimed":
 		b.Violations.Add("user %d was told %s", user, c.Verdict)
 	}

@@ -65,43 +65,32 @@ func (r *run) run(ctx context.Context) (err error) {
 	if r.redis, err = lab.StartTopology(r.stack.Lab, "cluster"); err != nil {
 		return err
 	}
-	failed := errors.Join(r.runMariaDB(ctx), r.runGroups(ctx))
+	var failed error
+	for _, k := range kinds {
+		if err := r.runKind(ctx, k); errors.Is(err, lab.ErrNoGroup) {
+			r.result.NotRun = append(r.result.NotRun, err.Error())
+		} else {
+			failed = errors.Join(failed, err)
+		}
+	}
 	return errors.Join(failed, r.result.conclude(failed == nil)) // what was measured before as well
 }
 
-// runMariaDB runs what needs MariaDB.
-func (r *run) runMariaDB(ctx context.Context) error {
-	if err := r.stack.MySQL.CanJoin(ctx, lab.Galera); errors.Is(err, lab.ErrNoGroup) {
-		r.result.NotRun = append(r.result.NotRun, fmt.Sprintf("Promotions and Galera: %v", err))
-		return nil
-	} else if err != nil {
-		return err
+// runKind measures rates on a cluster, and disrupts it. Promotions need MariaDB, as Galera does.
+func (r *run) runKind(ctx context.Context, k kind) (err error) {
+	name := k.name
+	if k.GroupKind == lab.Galera {
+		name = "Promotions and " + name
 	}
-	promotions, err := trial.Run(ctx, r.promotions()...)
-	r.result.Promotions = promotions
-	if err != nil {
-		return err
+	if err := r.stack.MySQL.CanJoin(ctx, k.GroupKind); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return r.runSite(ctx, startGalera, lab.OneWriter, lab.AllWriters)
-}
-
-// runGroups runs what needs MySQL with its plugin.
-func (r *run) runGroups(ctx context.Context) error {
-	if err := r.stack.MySQL.CanJoin(ctx, lab.SinglePrimary); errors.Is(err, lab.ErrNoGroup) {
-		r.result.NotRun = append(r.result.NotRun, fmt.Sprintf("Group Replication: %v", err))
-		return nil
-	} else if err != nil {
-		return err
+	if k.GroupKind == lab.Galera {
+		if r.result.Promotions, err = trial.Run(ctx, r.promotions()...); err != nil {
+			return err
+		}
 	}
-	if err := r.runSite(ctx, startGroup(lab.SinglePrimary), lab.OneWriter); err != nil {
-		return err
-	}
-	return r.runSite(ctx, startGroup(lab.MultiPrimary), lab.AllWriters)
-}
-
-// runSite measures rates on a cluster, and disrupts it.
-func (r *run) runSite(ctx context.Context, start startCluster, routings ...lab.Routing) error {
-	s, err := startSite(r.stack.Lab, r.network, start, routings...)
+	s, err := startSite(r.stack.Lab, r.network, k)
 	if err != nil {
 		return err
 	}
@@ -111,23 +100,16 @@ func (r *run) runSite(ctx context.Context, start startCluster, routings ...lab.R
 	if err != nil {
 		return err
 	}
-	for _, routing := range routings {
-		if err := r.disrupt(ctx, s, routing); err != nil {
-			return err
-		}
-	}
-	return nil
+	disruptions, err := trial.Run(ctx, r.disruptions(s)...)
+	r.result.Disruptions = append(r.result.Disruptions, disruptions...)
+	return err
 }
 
 // conclude prints and writes the result. complete says that all of it was measured.
 func (r *Result) conclude(complete bool) error {
-	promotions := report.Section{
-		Title: "The primary is killed in mid-sale and its replica promoted", Table: promotionColumns.Table(r.Promotions),
-		Text: "After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
-	}
-	for _, p := range r.Promotions {
-		promotions.Judge(p.Verdict, p.Violations...)
-	}
+	promotions := trial.Section("The primary is killed in mid-sale and its replica promoted",
+		"After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
+		promotionColumns, r.Promotions)
 	rates, disruptions := ratesSection(r.Rates), disruptionsSection(r.Disruptions)
 	r.Pass = complete && report.Pass(promotions, rates, disruptions)
 	summary := "Sales on a primary whose replica is promoted, and on three members of a Galera cluster or a " +

@@ -18,70 +18,59 @@ import (
 
 // A Disruption is a fault in the middle of a sale.
 type Disruption struct {
-	Cluster    string          `json:"cluster"`
-	Fault      string          `json:"fault"`
-	Routing    lab.Routing     `json:"routing"`
-	Outage     Outage          `json:"outage"`
-	Audits     []Audit         `json:"audits"` // of every member
-	Violations []string        `json:"violations"`
-	Verdict    verdict.Verdict `json:"verdict"`
+	Cluster string      `json:"cluster"`
+	Fault   string      `json:"fault"`
+	Routing lab.Routing `json:"routing"`
+	Outage  Outage      `json:"outage"`
+	Audits  []Audit     `json:"audits"` // of every member
+	trial.Judged
 
 	fault      fault.Fault
 	quorumLost bool // no member can commit while it lasts
 	quick      bool // is part of a short run as well
 	run        *run
 	site       *site
-	fleet      *fleet
 }
 
-// disrupt runs a sale for each fault in a routing.
-func (r *run) disrupt(ctx context.Context, s *site, routing lab.Routing) error {
-	if err := s.reset(ctx); err != nil {
-		return err
-	}
-	return r.withFleet(ctx, s.members[0], s.proxies[routing].DSN, func(f *fleet) error {
-		var rows []*Disruption
-		for _, d := range s.faults(s) {
-			if d.Routing == routing && (d.quick || !r.quick) {
-				d.Cluster, d.Fault, d.run, d.site, d.fleet = s.name, d.fault.Name, r, s, f
-				rows = append(rows, d)
-			}
+// disruptions returns the faults of a site.
+func (r *run) disruptions(s *site) (rows []*Disruption) {
+	for _, d := range s.faults(s) {
+		if d.quick || !r.quick {
+			d.Cluster, d.Fault, d.run, d.site = s.name, d.fault.Name, r, s
+			rows = append(rows, d)
 		}
-		done, err := trial.Run(ctx, rows...)
-		r.result.Disruptions = append(r.result.Disruptions, done...)
-		return err
-	})
+	}
+	return rows
 }
 
 func (d *Disruption) String() string { return fmt.Sprintf("%s: %s, %s", d.Cluster, d.Fault, d.Routing) }
 
 // Run sells a new coupon before, during and after the fault.
 func (d *Disruption) Run(ctx context.Context) (verdict.Verdict, error) {
-	if err := d.site.reset(ctx); err != nil {
+	s := d.site
+	if err := s.reset(ctx); err != nil {
 		return "", err
 	}
-	coupon, err := d.fleet.sale.AddCoupon(ctx, unlimitedStock)
-	if err != nil {
-		return "", err
-	}
-	if err := awaitCoupon(ctx, d.site.members, d.fleet, coupon); err != nil {
-		return "", err
-	}
-	var b *buyers
-	if b, d.Outage, err = d.run.sell(ctx, d.fleet, coupon, d.fault, d.site.await); err != nil {
-		return "", err
-	}
-	if d.quorumLost {
-		b.judgeLostQuorum(d.Outage.struck, d.Outage.struck.Add(d.fault.Lasts))
-	}
-	// After the loss of a quorum the first two members of a group that meet may expel the
-	// third, which all have just seen online. It joins them again by itself.
-	if err := d.site.await(); err != nil {
-		return "", err
-	}
-	d.Audits, err = auditAll(ctx, d.site.members, d.fleet.sale, b)
-	d.Violations = b.All()
-	d.Verdict = verdict.Of(false, len(d.Violations) > 0, d.Outage.Accepted > 0)
+	err := d.run.withFleet(ctx, s.Members[0], s.proxies[d.Routing].DSN, func(f *fleet) error {
+		b, err := f.offer(ctx, 1, s.Members...)
+		if err != nil {
+			return err
+		}
+		if d.Outage, err = d.run.sell(ctx, f, b, d.fault, s.AwaitJoined); err != nil {
+			return err
+		}
+		if d.quorumLost {
+			b.judgeLostQuorum(d.Outage.struck, d.Outage.struck.Add(d.fault.Lasts))
+		}
+		// After the loss of a quorum the first two members of a group that meet may expel the
+		// third, which all have just seen online. It joins them again by itself.
+		if err := s.AwaitJoined(); err != nil {
+			return err
+		}
+		d.Audits, err = auditAll(ctx, f.sale, b, s.Members)
+		d.Judge(false, b.All(), d.Outage.Accepted > 0)
+		return err
+	})
 	return d.Verdict, err
 }
 
@@ -104,9 +93,8 @@ func (b *buyers) judgeLostQuorum(struck, healing time.Time) {
 }
 
 func disruptionsSection(rows []*Disruption) report.Section {
-	s := report.Section{Title: "Members and HAProxy fail in mid-sale", Table: disruptionColumns.Table(rows)}
+	s := trial.Section("Members and HAProxy fail in mid-sale", "", disruptionColumns, rows)
 	for _, d := range rows {
-		s.Judge(d.Verdict, d.Violations...)
 		s.Charts = append(s.Charts, report.Curves{
 			Caption: d.String(), XName: "s since the fault", YName: "replies/s", Series: d.Outage.curves,
 			Marks: []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},

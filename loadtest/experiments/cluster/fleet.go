@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -31,10 +32,34 @@ func (r *run) withFleet(
 	if err != nil {
 		return err
 	}
+	return onSale(sale, instances, job)
+}
+
+// onSale runs job with n instances, and then stops them and closes the sale.
+func onSale(sale *rig.Sale, n int, job func(*fleet) error) error {
 	defer sale.Close()
-	f, err := sale.StartFleet("api", lab.StartNginx, make([][]string, instances)...)
+	f, err := sale.StartFleet("api", lab.StartNginx, make([][]string, n)...)
 	if err != nil {
 		return err
 	}
 	return errors.Join(job(&fleet{f, sale}), f.Stop())
+}
+
+// offer adds a coupon that is never sold out, and waits until every server has it.
+func (f *fleet) offer(ctx context.Context, segments int, servers ...*lab.MySQL) (*buyers, error) {
+	id, err := f.sale.AddSplitCoupon(ctx, unlimitedStock, segments)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range servers {
+		db, err := connect.MySQL(m.SyncedDSN(f.sale.Name), 1)
+		if err != nil {
+			return nil, err
+		}
+		err = db.GetContext(ctx, new(int64), "SELECT id FROM coupons WHERE id = ?", id)
+		if err := errors.Join(err, db.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return &buyers{coupon: id, users: rig.UserID}, nil
 }

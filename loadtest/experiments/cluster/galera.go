@@ -10,18 +10,6 @@ import (
 	"example.com/flashsale/loadtest/fault"
 )
 
-func startGalera(l *lab.Lab, hosts []*lab.Host) (cluster, error) {
-	g, err := lab.StartGroupOn(l, lab.Galera, hosts, "--max-connections=1000")
-	if err != nil {
-		return cluster{}, err
-	}
-	return cluster{
-		name: "Galera", members: g.Members, await: g.AwaitJoined, reset: func(context.Context) error { return nil },
-		conflicts: func(ctx context.Context) (conflicts, error) { return galeraConflicts(ctx, g.Members) },
-		faults:    galeraFaults, kill: g.Kill,
-	}, nil
-}
-
 func galeraConflicts(ctx context.Context, nodes []*lab.MySQL) (c conflicts, err error) {
 	sum := func(status string) (total int) {
 		for _, node := range nodes {
@@ -49,7 +37,7 @@ const (
 // members.
 func galeraFaults(s *site) []*Disruption {
 	one, all := lab.OneWriter, lab.AllWriters
-	writer, node, third := s.members[0].Server, s.members[1].Server, s.members[2].Server
+	writer, node, third := s.Members[0].Server, s.Members[1].Server, s.Members[2].Server
 	haproxy := s.proxies[one]
 	return []*Disruption{
 		{fault: fault.Kill("writer killed", restartTime, writer), Routing: one, quick: true},

@@ -43,10 +43,7 @@ func (r *run) increments(ctx context.Context) (all Increments, err error) {
 		return all, err
 	}
 	defer rdb.Close()
-	var pids []int
-	for _, node := range r.redis.Nodes[:masters] {
-		pids = append(pids, node.PID())
-	}
+	pids := pidsOf(r.redis.Nodes[:masters])
 	for range turns {
 		before, err := lab.CPUTime(pids...)
 		if err != nil {

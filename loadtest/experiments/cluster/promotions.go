@@ -9,19 +9,19 @@ import (
 	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
 // A Promotion is a sale in which the primary is killed and its replica promoted.
 type Promotion struct {
-	Replication string          `json:"replication"`
-	LinkLost    bool            `json:"link_lost"` // the replica lost its connection to the primary before
-	Expect      string          `json:"expect"`    // what is to happen to acknowledged orders: keep, lose, or empty
-	Attempts    int             `json:"attempts"`  // the rest is of the last one
-	Outage      Outage          `json:"outage"`
-	Audit       Audit           `json:"audit"` // of the promoted server
-	Violations  []string        `json:"violations"`
-	Verdict     verdict.Verdict `json:"verdict"`
+	Replication string `json:"replication"`
+	LinkLost    bool   `json:"link_lost"` // the replica lost its connection to the primary before
+	Expect      string `json:"expect"`    // what is to happen to acknowledged orders: keep, lose, or empty
+	Attempts    int    `json:"attempts"`  // the rest is of the last one
+	Outage      Outage `json:"outage"`
+	Audit       Audit  `json:"audit"` // of the promoted server
+	trial.Judged
 
 	run   *run
 	start func(*lab.Lab) (*lab.Replication, error)
@@ -108,16 +108,15 @@ func (p *Promotion) sell(ctx context.Context) error {
 		Heal: func() error { return servers.Promote(ctx) },
 	}
 	return p.run.withFleet(ctx, servers.Primary, proxy.DSN, func(f *fleet) error {
-		coupon, err := f.sale.AddCoupon(ctx, unlimitedStock)
+		b, err := f.offer(ctx, 1)
 		if err != nil {
 			return err
 		}
-		var b *buyers
-		if b, p.Outage, err = p.run.sell(ctx, f, coupon, primaryDies, func() error { return nil }); err != nil {
+		if p.Outage, err = p.run.sell(ctx, f, b, primaryDies, func() error { return nil }); err != nil {
 			return err
 		}
 		p.Violations = b.All()
-		p.Audit, err = audit(ctx, "promoted replica", servers.Replica, f.sale, b)
+		p.Audit, _, err = audit(ctx, "promoted replica", f.sale, b, servers.Replica)
 		return err
 	})
 }

@@ -23,11 +23,10 @@ type Rate struct {
 	P99         float64   `json:"p99_ms"`
 	Unavailable int       `json:"unavailable"` // claims without a verdict at first, in all repetitions
 	// transactions aborted in favour of another node's, per 1,000 orders
-	BruteForce    *float64        `json:"bf_aborts_per_1000"`  // null if they are not counted
-	Certification float64         `json:"cert_fails_per_1000"` // the same, found at certification
-	Audits        []Audit         `json:"audits"`              // of every member, after the last repetition
-	Violations    []string        `json:"violations"`
-	Verdict       verdict.Verdict `json:"verdict"`
+	BruteForce    *float64 `json:"bf_aborts_per_1000"`  // null if they are not counted
+	Certification float64  `json:"cert_fails_per_1000"` // the same, found at certification
+	Audits        []Audit  `json:"audits"`              // of every member, after the last repetition
+	trial.Judged
 
 	run      *run
 	site     *site
@@ -56,7 +55,7 @@ func (r *run) rates(s *site) (rows []*Rate) {
 		all = append(all, database{oneServer, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}})
 	}
 	for _, routing := range s.routings {
-		all = append(all, database{s.name + ", " + string(routing), s.proxies[routing].DSN, s.members})
+		all = append(all, database{s.name + ", " + string(routing), s.proxies[routing].DSN, s.Members})
 	}
 	add := func(commit string, segments int, d database) {
 		rows = append(rows, &Rate{Commit: commit, Segments: segments, Database: d.name, run: r, site: s, database: d})
@@ -89,7 +88,7 @@ func (rate *Rate) Run(ctx context.Context) (verdict.Verdict, error) {
 		return "", err
 	}
 	err := rate.run.withFleet(ctx, d.servers[0], d.dsn, func(f *fleet) error {
-		before, err := rate.site.conflicts(ctx)
+		before, err := rate.site.conflicts(ctx, rate.site.Members)
 		if err != nil {
 			return err
 		}
@@ -102,25 +101,20 @@ func (rate *Rate) Run(ctx context.Context) (verdict.Verdict, error) {
 				return err
 			}
 		}
-		after, err := rate.site.conflicts(ctx)
+		after, err := rate.site.conflicts(ctx, rate.site.Members)
 		rate.count(before, after, max(1, len(rate.waits)))
 		return err
 	}, "COMMIT="+rate.Commit)
 	rate.P99 = rig.Milliseconds(stats.Quantile(rate.waits, 0.99))
-	rate.Verdict = verdict.Of(false, len(rate.Violations) > 0, len(rate.waits) > 0)
-	return rate.Verdict, err
+	return rate.Judge(false, rate.Violations, len(rate.waits) > 0), err
 }
 
 // repeat sells a new coupon for a time.
 func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) error {
-	coupon, err := f.sale.AddSplitCoupon(ctx, unlimitedStock, rate.Segments)
+	b, err := f.offer(ctx, rate.Segments, rate.database.servers...)
 	if err != nil {
 		return err
 	}
-	if err := awaitCoupon(ctx, rate.database.servers, f, coupon); err != nil {
-		return err
-	}
-	b := &buyers{coupon: coupon}
 	course, err := rate.run.play(ctx, f, trial.Schedule{Rest: duration}, b)
 	if err != nil {
 		return err
@@ -135,7 +129,7 @@ func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) 
 			rate.Unavailable++
 		}
 	}
-	rate.Audits, err = auditAll(ctx, rate.database.servers, f.sale, b)
+	rate.Audits, err = auditAll(ctx, f.sale, b, rate.database.servers)
 	rate.Violations = append(rate.Violations, b.All()...)
 	return err
 }
@@ -151,12 +145,10 @@ func (rate *Rate) count(before, after conflicts, orders int) {
 
 func ratesSection(rates []*Rate) report.Section {
 	bars := report.Bars{Caption: "Claims of one coupon, by three instances", Unit: "1/s"}
-	s := report.Section{
-		Title: "Claims of one coupon, by three instances", Table: rateColumns.Table(rates),
-		Text: "bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while they ran, and at certification.",
-	}
+	s := trial.Section("Claims of one coupon, by three instances",
+		"bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while "+
+			"they ran, and at certification.", rateColumns, rates)
 	for _, rate := range rates {
-		s.Judge(rate.Verdict, rate.Violations...)
 		bars.Bars = append(bars.Bars, report.Bar{
 			Name: rate.String(), Value: rate.median(), Low: slices.Min(rate.PerSecond),
 			High: slices.Max(rate.PerSecond), Other: rate.Database == oneServer,

@@ -3,14 +3,13 @@ package cluster
 import (
 	"context"
 	"fmt"
-
-	"github.com/jmoiron/sqlx"
+	"time"
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/verdict"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // A ShardRate is how fast one instance sells where each shard has one row of the stock.
@@ -23,20 +22,61 @@ type ShardRate struct {
 	Ratio     []float64            `json:"ratio"`        // to the first row of its group, in the same turn
 	CPU       map[string][]float64 `json:"us_per_claim"` // of each kind of process
 	// IDs are the ids for each request to the counter, whose key is in one slot of the Redis Cluster.
-	IDs        []float64       `json:"ids_per_request"`
-	Violations []string        `json:"violations"`
-	Verdict    verdict.Verdict `json:"verdict"`
+	IDs []float64 `json:"ids_per_request"`
+	trial.Judged
 
 	clients int
 	fleet   *fleet
-	coupons []int64
+	coupon  int64
 	made    int // claims that were accepted, of all turns
 	pids    map[string][]int
-	nodes   []*lab.Redis
+	nodes   []*lab.Redis // the masters
 }
 
 func (row *ShardRate) String() string {
-	return fmt.Sprintf("%s, %s, %d shards, flushes of %d ms", row.Commit, row.Database, row.Shards, row.FlushMS)
+	return fmt.Sprintf("%s, %d shards, flushes of %d ms", row.Commit, row.Shards, row.FlushMS)
+}
+
+// start starts an instance on shards, or on the stack's MySQL if there are none, and adds a coupon
+// with a segment on each shard.
+func (row *ShardRate) start(ctx context.Context, r *run) (stop func(), err error) {
+	row.nodes, row.pids = r.redis.Nodes[:masters], map[string][]int{}
+	settings := []string{"REDIS_URL=" + r.redis.URL, "COMMIT=" + row.Commit, "LOG_LEVEL=error", "USER_RATE=0"}
+	var sale *rig.Sale
+	end := func() {}
+	if row.Shards == 0 {
+		row.Database, row.pids["mysqld"] = "MySQL", []int{r.stack.MySQL.PID()}
+		sale, err = r.stack.NewSale(ctx, settings...)
+	} else {
+		plan := lab.VitessPlan{Shards: row.Shards, Flush: time.Duration(row.FlushMS) * time.Millisecond}
+		var v *lab.Vitess
+		if v, sale, err = r.startVitess(plan, settings...); err != nil {
+			return nil, err
+		}
+		row.Database, row.pids["vtgate"], end = "Vitess", []int{v.Gate.PID()}, v.Kill
+		for _, s := range v.Shards {
+			row.pids["mysqld"] = append(row.pids["mysqld"], s.Tablets[0].MySQL.PID())
+			row.pids["vttablet"] = append(row.pids["vttablet"], s.Tablets[0].PID())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := sale.StartFleet("api", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	row.fleet, row.pids["service"] = &fleet{f, sale}, f.PIDs()
+	row.pids["redis"], row.pids["redis replicas"] = pidsOf(row.nodes), pidsOf(r.redis.Nodes[masters:])
+	row.coupon, err = sale.AddSplitCoupon(ctx, unlimitedStock, max(1, row.Shards))
+	return func() { _, _ = f.Stop(), sale.Close(); end() }, err
+}
+
+func pidsOf(nodes []*lab.Redis) (pids []int) {
+	for _, node := range nodes {
+		pids = append(pids, node.PID())
+	}
+	return pids
 }
 
 // turn claims for users from first on.
@@ -46,8 +86,8 @@ func (row *ShardRate) turn(ctx context.Context, headers rig.Headers, first int) 
 		return err
 	}
 	l := clients.Load{
-		Address: row.fleet.Address(), Coupons: row.coupons, Headers: headers, First: first, Connect: row.clients,
-		Phases: []generator.Phase{{Clients: row.clients, Duration: turnTime}},
+		Address: row.fleet.Address(), Coupons: []int64{row.coupon}, Headers: headers, First: first,
+		Connect: row.clients, Phases: []generator.Phase{{Clients: row.clients, Duration: turnTime}},
 	}
 	results, err := l.Run(ctx)
 	if err != nil {
@@ -85,24 +125,17 @@ func (row *ShardRate) record(r clients.Result, before, after map[string]float64)
 
 // judge wants every claim accepted, and one order for each of all turns.
 func (row *ShardRate) judge(ctx context.Context, r clients.Result) error {
-	made := r.Replies(rig.Accepted)
+	made, orders := r.Replies(rig.Accepted), 0
 	row.made += made
-	orders, err := row.orders(ctx)
+	const q = "SELECT COUNT(*) FROM coupon_orders WHERE coupon_id = ?"
+	err := row.fleet.sale.DB.GetContext(ctx, &orders, q, row.coupon)
+	broken := row.Violations
 	if made < len(r.Claims) || orders != row.made {
-		row.Violations = append(row.Violations, fmt.Sprintf("%s: of %d claims %d were accepted; %d in all, and %d orders",
+		broken = append(broken, fmt.Sprintf("%s: of %d claims %d were accepted; %d in all, and %d orders",
 			row, len(r.Claims), made, row.made, orders))
 	}
-	row.Verdict = verdict.Of(false, len(row.Violations) > 0, made > 0)
+	row.Judge(false, broken, made > 0)
 	return err
-}
-
-// orders counts the orders of the row's coupons.
-func (row *ShardRate) orders(ctx context.Context) (n int, err error) {
-	q, args, err := sqlx.In("SELECT COUNT(*) FROM coupon_orders WHERE coupon_id IN (?)", row.coupons)
-	if err != nil {
-		return 0, err
-	}
-	return n, row.fleet.sale.DB.GetContext(ctx, &n, q, args...)
 }
 
 // used returns the CPU time of each kind of process in µs, and the requests to the counter of ids.

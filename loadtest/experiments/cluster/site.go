@@ -2,43 +2,44 @@ package cluster
 
 import (
 	"context"
-	"errors"
 
-	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
 )
 
 // members is how many members each cluster has.
 const members = 3
 
-// A site is a database cluster behind HAProxy, in one or more routings. Every member
-// and each HAProxy is on a host of its own.
-type site struct {
-	cluster
-	hosts    []*lab.Host // of the members
-	routings []lab.Routing
-	proxies  map[lab.Routing]proxy
-}
-
-// A cluster is what differs between Galera and Group Replication.
-type cluster struct {
+// A kind is how the members of a cluster replicate.
+type kind struct {
+	*lab.GroupKind
 	name      string
-	members   []*lab.MySQL
-	await     func() error                // waits until all members take part
-	reset     func(context.Context) error // makes the first member accept writes again
-	conflicts func(context.Context) (conflicts, error)
-	faults    func(s *site) []*Disruption
-	kill      func()
+	routings  []lab.Routing
+	conflicts func(context.Context, []*lab.MySQL) (conflicts, error)
+	faults    func(*site) []*Disruption
 }
 
-// startCluster starts a cluster whose members are on hosts.
-type startCluster func(l *lab.Lab, hosts []*lab.Host) (cluster, error)
+var kinds = []kind{
+	{lab.Galera, "Galera", []lab.Routing{lab.OneWriter, lab.AllWriters}, galeraConflicts, galeraFaults},
+	{lab.SinglePrimary, "Group Replication, single-primary", []lab.Routing{lab.OneWriter}, groupConflicts,
+		primaryFaults},
+	{lab.MultiPrimary, "Group Replication, multi-primary", []lab.Routing{lab.AllWriters}, groupConflicts,
+		multiPrimaryFaults},
+}
 
 // conflicts are how many transactions were aborted in favour of another member's.
 type conflicts struct {
 	bruteForce    int  // while they ran
 	uncounted     bool // bruteForce is not known
 	certification int  // at certification
+}
+
+// A site is a database cluster behind HAProxy, in one or more routings. Every member
+// and each HAProxy is on a host of its own.
+type site struct {
+	kind
+	*lab.Group
+	hosts   []*lab.Host // of the members
+	proxies map[lab.Routing]proxy
 }
 
 // A proxy is HAProxy and its host.
@@ -48,8 +49,8 @@ type proxy struct {
 }
 
 // startSite starts a cluster and its proxies on hosts of network.
-func startSite(l *lab.Lab, network *lab.Network, start startCluster, routings ...lab.Routing) (*site, error) {
-	s := &site{routings: routings, proxies: map[lab.Routing]proxy{}}
+func startSite(l *lab.Lab, network *lab.Network, k kind) (*site, error) {
+	s := &site{kind: k, proxies: map[lab.Routing]proxy{}}
 	for range members {
 		h, err := network.Host()
 		if err != nil {
@@ -58,15 +59,15 @@ func startSite(l *lab.Lab, network *lab.Network, start startCluster, routings ..
 		s.hosts = append(s.hosts, h)
 	}
 	var err error
-	if s.cluster, err = start(l, s.hosts); err != nil {
+	if s.Group, err = lab.StartGroupOn(l, k.GroupKind, s.hosts, "--max-connections=1000"); err != nil {
 		return nil, err
 	}
-	for _, routing := range routings {
+	for _, routing := range k.routings {
 		h, err := network.Host()
 		if err != nil {
 			return nil, err
 		}
-		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.members...)
+		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.Members...)
 		if err != nil {
 			return nil, err
 		}
@@ -75,26 +76,18 @@ func startSite(l *lab.Lab, network *lab.Network, start startCluster, routings ..
 	return s, nil
 }
 
+// reset makes the first member accept writes again, as an operator may when it is back.
+func (s *site) reset(ctx context.Context) error {
+	if s.GroupKind != lab.SinglePrimary {
+		return nil
+	}
+	return s.Members[0].MakePrimary(ctx)
+}
+
 // stop ends all servers.
 func (s *site) stop() {
 	for _, p := range s.proxies {
 		p.Kill()
 	}
-	s.kill()
-}
-
-// awaitCoupon waits until every server has the coupon of f.
-func awaitCoupon(ctx context.Context, servers []*lab.MySQL, f *fleet, coupon int64) error {
-	for _, m := range servers {
-		db, err := connect.MySQL(m.SyncedDSN(f.sale.Name), 1)
-		if err != nil {
-			return err
-		}
-		var id int64
-		err = db.GetContext(ctx, &id, "SELECT id FROM coupons WHERE id = ?", coupon)
-		if err := errors.Join(err, db.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
+	s.Kill()
 }

@@ -2,134 +2,104 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"example.com/flashsale/internal/connect"
+	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 )
 
-// A Sharded is a shard's part of a sale.
-type Sharded struct {
-	Orders int     `json:"orders"`
-	Gap    float64 `json:"longest_gap_s"` // between two accepted claims whose orders it has, around the fault
-
-	ids map[string]bool // of its orders
-}
-
-// A ledger is what the shards have of one coupon.
-type ledger struct {
-	initial, stock, moved int
-	orders                map[string]rig.Order
-}
-
-// audit audits the coupons by what the shards have together. met says that several shards have
+// audit audits b's coupon by what the shards have together. met says that several shards have
 // orders, and that each of them had sold when the fault struck.
-func (s *Sharding) audit(ctx context.Context, all []*buyers, struck trial.Span, end time.Time) (met bool, err error) {
+func (s *Sharding) audit(ctx context.Context, b *buyers, struck trial.Span, end time.Time) (met bool, err error) {
 	servers, err := s.servers(ctx)
 	if err != nil {
 		return false, err
 	}
-	ledgers := make([]ledger, len(all))
+	var l ledger
+	if s.Audit, l, err = audit(ctx, "all shards", s.fleet.sale, b, servers...); err != nil {
+		return false, err
+	}
+	if s.Audit.StockLeft > 0 || !s.Audit.keptWith(s.Audit) {
+		b.Violations.Add("coupon %d: %+v", b.coupon, s.Audit)
+	}
+	claims := b.Claims()
+	s.Violations, s.Moved, s.Outage = b.All(), l.moved, outageOf(claims, struck, end)
+	own, orders := make([][]rig.Claim, len(servers)), make([]int, len(servers))
+	for _, shard := range l.servers {
+		orders[shard]++
+	}
+	for _, c := range claims {
+		if shard, found := l.servers[c.Order]; found {
+			own[shard] = append(own[shard], c)
+		}
+	}
+	had, sold := 0, true
+	for i := range servers {
+		o := outageOf(own[i], struck, end)
+		s.Shards = append(s.Shards, &Sharded{orders[i], o.Gap})
+		if orders[i] > 0 {
+			had, sold = had+1, sold && o.Before > 0
+		}
+	}
+	return had > 1 && sold, nil
+}
+
+// expire lets all orders expire. Their units have to come back, and their events to be
+// published, which removes them.
+func (s *Sharding) expire(ctx context.Context) error {
+	for _, table := range []string{"coupon_orders", "coupon_holds"} {
+		if err := s.onEach(ctx, "UPDATE "+table+" SET expires_at = UTC_TIMESTAMP(3)"); err != nil {
+			return err
+		}
+	}
+	const left = `
+		SELECT (SELECT COUNT(*) FROM coupon_orders) + (SELECT COUNT(*) FROM coupon_holds) +
+			(SELECT COUNT(*) FROM coupon_events) + ABS((SELECT SUM(initial_stock - stock) FROM coupons) -
+			(SELECT COALESCE(SUM(stock), 0) FROM coupon_segments) - (SELECT COALESCE(SUM(units), 0) FROM coupon_transfers))`
+	n := 1
+	for begin := time.Now(); n > 0 && time.Since(begin) < settleLimit && rig.Sleep(ctx, retryPause); {
+		n = 0
+		if err := s.fleet.sale.DB.GetContext(ctx, &n, left); err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		s.Violations = append(s.Violations, fmt.Sprintf("%d orders, holds, events and missing units are left", n))
+	}
+	return ctx.Err()
+}
+
+// servers returns the server of each shard's primary.
+func (s *Sharding) servers(ctx context.Context) (all []*lab.MySQL, err error) {
+	for _, shard := range s.vitess.Shards {
+		primary, err := s.vitess.Primary(ctx, shard)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, primary.MySQL)
+	}
+	return all, nil
+}
+
+// onEach executes a statement on the server of each shard, as nothing of the service does.
+func (s *Sharding) onEach(ctx context.Context, q string, args ...any) error {
+	servers, err := s.servers(ctx)
+	if err != nil {
+		return err
+	}
 	for _, m := range servers {
 		db, err := connect.MySQL(m.DSN(s.fleet.sale.Name), 1)
 		if err != nil {
-			return false, err
+			return err
 		}
-		defer db.Close()
-		shard := &Sharded{ids: map[string]bool{}}
-		s.Shards = append(s.Shards, shard)
-		for i, b := range all {
-			if err := ledgers[i].read(ctx, &rig.Sale{DB: db}, b, shard); err != nil {
-				return false, err
-			}
+		_, err = db.ExecContext(ctx, q, args...)
+		if err := errors.Join(err, db.Close()); err != nil {
+			return err
 		}
 	}
-	var claims []rig.Claim
-	s.Audit = Audit{Server: "all shards"}
-	for i, b := range all {
-		one := ledgers[i].judge(b)
-		s.Audit.add(one)
-		s.Moved += ledgers[i].moved
-		if one.StockLeft > 0 || !one.keptWith(one) {
-			b.Violations.Add("coupon %d: %+v", b.coupon, one)
-		}
-		s.Violations = append(s.Violations, b.All()...)
-		claims = append(claims, b.Claims()...)
-	}
-	claims = trial.Sorted(claims)
-	s.Outage = outageOf(claims, struck, end)
-	sold, had := 0, 0
-	for _, shard := range s.Shards {
-		var own []rig.Claim
-		for _, c := range claims {
-			if shard.ids[c.Order] {
-				own = append(own, c)
-			}
-		}
-		o := outageOf(own, struck, end)
-		if shard.Orders, shard.Gap = len(shard.ids), o.Gap; shard.Orders > 0 {
-			had++
-		}
-		if o.Before > 0 {
-			sold++
-		}
-	}
-	return had > 1 && sold == had, nil
-}
-
-// read adds what a shard has of b's coupon.
-func (l *ledger) read(ctx context.Context, own *rig.Sale, b *buyers, shard *Sharded) error {
-	const q = `
-		SELECT COALESCE((SELECT SUM(initial_stock) FROM coupons WHERE id = ?), 0) AS initial,
-			COALESCE((SELECT SUM(stock) FROM coupons WHERE id = ?), 0) +
-			COALESCE((SELECT SUM(stock) FROM coupon_segments WHERE coupon_id = ?), 0) +
-			COALESCE((SELECT SUM(units) FROM coupon_transfers WHERE coupon_id = ?), 0) AS stock,
-			COALESCE((SELECT SUM(units) FROM coupon_transfers WHERE coupon_id = ? AND units > 0), 0) AS moved`
-	var has struct{ Initial, Stock, Moved int }
-	id := b.coupon
-	if err := own.DB.GetContext(ctx, &has, q, id, id, id, id, id); err != nil {
-		return fmt.Errorf("audit coupon %d: %w", id, err)
-	}
-	l.initial, l.stock, l.moved = l.initial+has.Initial, l.stock+has.Stock, l.moved+has.Moved
-	orders, err := own.Orders(ctx, id)
-	if l.orders == nil {
-		l.orders = map[string]rig.Order{}
-	}
-	for _, o := range orders {
-		if _, other := l.orders[o.ID]; other {
-			b.Violations.Add("order %s is on two shards", o.ID)
-		}
-		l.orders[o.ID], shard.ids[o.ID] = o, true
-	}
-	return err
-}
-
-// judge compares what the shards have of b's coupon with what its users were told. Each may have one.
-func (l *ledger) judge(b *buyers) Audit {
-	users := map[int64]bool{}
-	for _, o := range l.orders {
-		users[o.User] = true
-	}
-	a := Audit{
-		Orders: len(l.orders), Users: len(users), StockLeft: l.stock, Oversold: max(0, len(l.orders)-l.initial),
-		Duplicates: len(l.orders) - len(users), Unbalanced: l.stock+len(l.orders) != l.initial,
-	}
-	told := b.Told(0)
-	for _, c := range told {
-		if o, found := l.orders[c.Order]; !found || o.User != c.User {
-			a.Missing++
-		}
-	}
-	a.Untold = a.Orders - (len(told) - a.Missing)
-	return a
-}
-
-// add adds another coupon's.
-func (a *Audit) add(other Audit) {
-	a.Orders, a.Users, a.StockLeft = a.Orders+other.Orders, a.Users+other.Users, a.StockLeft+other.StockLeft
-	a.Oversold, a.Duplicates = a.Oversold+other.Oversold, a.Duplicates+other.Duplicates
-	a.Missing, a.Untold = a.Missing+other.Missing, a.Untold+other.Untold
-	a.Unbalanced = a.Unbalanced || other.Unbalanced
+	return nil
 }

@@ -23,9 +23,7 @@ func (r *run) plainFaults(_ context.Context, v *lab.Vitess) []*Sharding {
 		fault.Kill("vtgate killed", restartTime, v.Gate),
 		fault.Suspend("mysqld frozen", frozenTime, second.MySQL.Server),
 		fault.Suspend("vttablet frozen", frozenTime, second.Server),
-		{
-			Name: "two shards become four", Strike: v.Reshard, Heal: func() error { return nil },
-		},
+		{Name: "two shards become four", Strike: v.Reshard},
 	} {
 		rows = append(rows, &Sharding{Name: f.Name, fault: &f})
 	}
@@ -39,17 +37,14 @@ func (r *run) reparents(ctx context.Context, v *lab.Vitess) []*Sharding {
 		primary, err = v.Primary(ctx, s)
 		return err
 	}
-	planned := &fault.Fault{
-		Strike: func(ctx context.Context) error {
-			first := v.Shards[0]
-			if err := find(first); err != nil {
-				return err
-			}
-			i := slices.IndexFunc(first.Tablets, func(t *lab.Tablet) bool { return t != primary })
-			return v.Reparent(ctx, first, first.Tablets[i])
-		},
-		Heal: func() error { return nil },
-	}
+	planned := &fault.Fault{Strike: func(ctx context.Context) error {
+		first := v.Shards[0]
+		if err := find(first); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(first.Tablets, func(t *lab.Tablet) bool { return t != primary })
+		return v.Reparent(ctx, first, first.Tablets[i])
+	}}
 	second := v.Shards[1]
 	failover := &fault.Fault{
 		Strike: func(context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -138,7 +139,7 @@ func oneByOne(r *Result) {
 	}
 }
 
-func TestTableGivesReasons(t *testing.T) {
+func TestTableGivesReasonsAndFits(t *testing.T) {
 	t.Parallel()
 	bad := control()
 	bad.Totals = rig.Totals{Orders: 50}
@@ -148,6 +149,11 @@ func TestTableGivesReasons(t *testing.T) {
 	for _, want := range []string{"lock guards off orders verdict", "held", "lucky: repeat: I1 stock had to break and did not"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
+		}
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

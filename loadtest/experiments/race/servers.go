@@ -17,36 +17,37 @@ import (
 type servers struct {
 	stack *rig.Stack
 
-	mu       sync.Mutex
-	settings map[string][]string // that name what is started: by lock, and by topology of Redis
+	mu         sync.Mutex
+	settings   map[string][]string // that name the servers of a lock, by lock
+	topologies map[string]*lab.Topology
+}
+
+func newServers(stack *rig.Stack) *servers {
+	return &servers{stack: stack, settings: map[string][]string{}, topologies: map[string]*lab.Topology{}}
 }
 
 // settingsFor starts what the lock needs and returns the settings that name it.
-func (s *servers) settingsFor(c Settings) ([]string, error) {
+func (s *servers) settingsFor(c Settings) (settings []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lock, err := s.once(c.Lock, func() ([]string, error) { return s.stack.LockServers(c.Lock) })
-	if err != nil || c.Redis == "single" {
-		return lock, err
-	}
-	redis, err := s.once("redis/"+c.Redis, func() ([]string, error) {
-		t, err := lab.StartTopology(s.stack.Lab, c.Redis)
-		if err != nil {
+	settings, started := s.settings[c.Lock]
+	if !started {
+		if settings, err = s.stack.LockServers(c.Lock); err != nil {
 			return nil, err
 		}
-		return []string{"REDIS_URL=" + t.URL}, nil
-	})
-	return slices.Concat(redis, lock), err
-}
-
-func (s *servers) once(name string, start func() ([]string, error)) (settings []string, err error) {
-	settings, started := s.settings[name]
-	if !started {
-		if settings, err = start(); err == nil {
-			s.settings[name] = settings
-		}
+		s.settings[c.Lock] = settings
 	}
-	return settings, err
+	if c.Redis == "single" {
+		return settings, nil
+	}
+	t := s.topologies[c.Redis]
+	if t == nil {
+		if t, err = lab.StartTopology(s.stack.Lab, c.Redis); err != nil {
+			return nil, err
+		}
+		s.topologies[c.Redis] = t
+	}
+	return append([]string{"REDIS_URL=" + t.URL}, settings...), nil
 }
 
 // A service is the instances of one side, with a database of their own.

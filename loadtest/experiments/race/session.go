@@ -40,8 +40,8 @@ func newSession(ctx context.Context, stack *rig.Stack, kept archive) (*session, 
 	}
 	delete(e.Versions, "k6") // the race does not use it
 	sources, err := readSources(".")
-	return &session{ctx: ctx, stack: stack, environment: e, sources: sources, kept: kept, races: kept.read(),
-		servers: &servers{stack: stack, settings: map[string][]string{}}}, err
+	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: sources,
+		kept: kept, races: kept.read()}, err
 }
 
 // start starts a race in the background. The request must be valid.

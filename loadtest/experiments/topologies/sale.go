@@ -3,6 +3,7 @@ package topologies
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -29,9 +30,9 @@ type Sale struct {
 	Met int `json:"met"` // claims that were under way when there was no master
 	// from the master's end until those have their replies, and until the first claim
 	// accepted after the last one that failed
-	Unavailable float64         `json:"unavailable_s"`
-	Failed      int             `json:"unavailable"` // claims answered with 503
-	Verdict     verdict.Verdict `json:"verdict"`
+	Unavailable float64 `json:"unavailable_s"`
+	Failed      int     `json:"unavailable"` // claims answered with 503
+	trial.Judged
 
 	stack *rig.Stack
 }
@@ -55,7 +56,7 @@ func (sale *Sale) Run(ctx context.Context) (verdict.Verdict, error) {
 		}
 		schedule, died := trial.Schedule{Loaded: true}, time.Time{}
 		if sale.Failover {
-			schedule.Faults = []fault.Fault{{Name: "master killed", Heal: func() error { return nil },
+			schedule.Faults = []fault.Fault{{Name: "master killed",
 				Strike: func(ctx context.Context) (err error) { died, err = killMaster(ctx, service); return err }}}
 		}
 		var burst rig.Burst
@@ -140,8 +141,12 @@ func (sale *Sale) audit(ctx context.Context, service *rig.Service, acknowledged 
 			sale.SoldOut++
 		}
 	}
-	kept := len(rig.Broken(accounts...))+sale.AckedMissing == 0
-	recovered := accounts[len(accounts)-1].Orders == workload.Stock && (sale.Failover || sale.Failed == 0)
-	sale.Verdict = verdict.Of(false, !kept || !recovered, sale.Accepted > 0 && (!sale.Failover || sale.Met > 0))
+	broken := rig.Broken(accounts...)
+	last := accounts[len(accounts)-1].Orders
+	if sale.AckedMissing > 0 || last < workload.Stock || !sale.Failover && sale.Failed > 0 {
+		broken = append(broken, fmt.Sprintf("%s: %d acknowledged orders are missing, %d claims failed, and %d were sold last",
+			sale, sale.AckedMissing, sale.Failed, last))
+	}
+	sale.Judge(false, broken, sale.Accepted > 0 && (!sale.Failover || sale.Met > 0))
 	return nil
 }
