@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
@@ -34,10 +34,16 @@ func Open(ctx context.Context, _ string, t rig.Target, w rig.Workload) (rig.Burs
 // underFault is Open with a fault from a quarter of its time on.
 func underFault(f shop.Fault) rig.Generator {
 	return func(ctx context.Context, dir string, t rig.Target, w rig.Workload) (rig.Burst, error) {
-		struck := make(chan error, 1)
-		go func() { struck <- f.Strike(ctx, t.Shop.OpenLoop.Duration/4) }()
+		var striking sync.WaitGroup
+		var struck error
+		before := t.AtBurst
+		t.AtBurst = func() {
+			before()
+			striking.Go(func() { struck = f.Strike(ctx, t.Shop.OpenLoop.Duration/4) })
+		}
 		b, err := Open(ctx, dir, t, w)
-		return b, errors.Join(err, <-struck)
+		striking.Wait()
+		return b, errors.Join(err, struck)
 	}
 }
 
@@ -50,7 +56,7 @@ func send(
 	if err != nil {
 		return b, err
 	}
-	address, err := addressOf(t.URL)
+	address, err := shop.Address(t.URL)
 	if err != nil {
 		return b, err
 	}
@@ -58,7 +64,9 @@ func send(
 	g, err := generator.New(address, t.Shop.Timeout,
 		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to, w.Number(n)) },
 		func(r generator.Reply) {
-			answers = append(answers, answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain()))
+			a := answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain())
+			a.number = w.Number(r.Request)
+			answers = append(answers, a)
 		})
 	if err != nil {
 		return b, err
@@ -76,22 +84,10 @@ func send(
 	return b, ctx.Err()
 }
 
-// addressOf returns the IPv4 address and the port of a URL.
-func addressOf(text string) (string, error) {
-	base, err := url.Parse(text)
-	if err != nil {
-		return "", err
-	}
-	address, err := net.ResolveTCPAddr("tcp4", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), "80")))
-	if err != nil {
-		return "", err
-	}
-	return address.String(), nil
-}
-
 // An answer is what was replied to the burst of a session.
 type answer struct {
 	session *shop.Session
+	number  int       // which of its user's orders the claim is for
 	claim   rig.Claim // without what the reply says
 	reply   shop.Reply
 	err     error // why there is none
@@ -110,21 +106,25 @@ func answerOf(s *shop.Session, r generator.Reply, plain bool) answer {
 	return a
 }
 
+// atATime bounds the connections of the steps after the burst, below spareFiles.
+const atATime = 200
+
 // finish takes the steps after the burst, and reads the last reply of each session.
 func finish(ctx context.Context, s *shop.Shop, answers []answer) []rig.Claim {
 	claims := make([]rig.Claim, len(answers))
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(atATime)
 	for i, a := range answers {
-		group.Go(func() { claims[i] = a.read(ctx, s) })
+		group.Go(func() error { claims[i] = a.read(ctx, s); return nil })
 	}
-	group.Wait()
+	_ = group.Wait()
 	return claims
 }
 
 func (a answer) read(ctx context.Context, s *shop.Shop) rig.Claim {
 	c := a.claim
 	if a.err == nil {
-		a.reply, a.err = a.session.Finish(ctx, a.reply)
+		a.reply, a.err = a.session.Finish(ctx, a.reply, a.number)
 	}
 	if a.err != nil {
 		c.Verdict, c.Detail = shop.Unknown, "no reply: "+a.err.Error()

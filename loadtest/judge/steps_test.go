@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/shop"
 	"example.com/flashsale/loadtest/verdict"
@@ -216,4 +220,25 @@ func TestClaimsThatNeverMetProveNothing(t *testing.T) {
 	s := (&sessionShop{guarded: true}).parse(t, "")
 	results := judged(t, s, burst(rig.Workload{Script: "alone", Users: 1, Each: 1, Stock: 1, Rounds: 1}))
 	wantVerdicts(t, results, verdict.Void)
+}
+
+// The steps before the burst take longer than the load.
+func TestFaultStrikesWhileClaimsAreSent(t *testing.T) {
+	t.Parallel()
+	struck := filepath.Join(t.TempDir(), "struck")
+	s := (&sessionShop{guarded: true}).parse(t, `
+open_loop: {rate: 100, duration: 400ms}
+faults: [{name: f, stop: "touch `+struck+`", start: "true", for: 1ms}]
+`)
+	s.Steps[3].Wait = time.Second
+	var began time.Time
+	target := rig.Target{URL: string(s.URL), Coupons: []string{""}, Shop: s, Users: []shop.User{{ID: "1"}},
+		AtBurst: func() { began = time.Now() }}
+	_, err := underFault(s.Faults[0])(t.Context(), "", target, rig.Workload{Users: 1, Each: 10})
+	check.NoError(t, err)
+	file, err := os.Stat(struck)
+	check.NoError(t, err)
+	if file.ModTime().Before(began) {
+		t.Errorf("the fault struck %s before the first claim", began.Sub(file.ModTime()))
+	}
 }

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,15 +84,28 @@ func (s *Sale) sqlMayRun(ctx context.Context) error {
 	if len(s.Begin.SQL) == 0 {
 		return nil
 	}
-	address, err := url.Parse(string(s.URL))
+	address, err := Address(string(s.URL))
 	if err != nil {
 		return err
 	}
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address.Host)
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("begin: no shop at %s, so its data are left alone: %w", s.URL, err)
 	}
 	return conn.Close()
+}
+
+// Address returns the IPv4 address and the port of a URL.
+func Address(text string) (string, error) {
+	base, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	address, err := net.ResolveTCPAddr("tcp4", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), "80")))
+	if err != nil {
+		return "", err
+	}
+	return address.String(), nil
 }
 
 // request sends the requests with which a sale begins.

@@ -141,11 +141,13 @@ func (s *Session) addCookies(f Filled) {
 	}
 }
 
-// Finish takes the steps after the burst, which was replied by r, and returns the last
-// reply: that of the first step that was not replied as expected, if there is one.
-func (s *Session) Finish(ctx context.Context, r Reply) (Reply, error) {
+// Finish takes the steps after the burst, which was replied by r and is for the order of the
+// user that has the number, and returns the last reply: that of the first step that was not
+// replied as expected, if there is one.
+func (s *Session) Finish(ctx context.Context, r Reply, number int) (Reply, error) {
 	own := *s
 	own.values = maps.Clone(s.values) // another claim may be in the same session
+	own.values["number"] = strconv.Itoa(number)
 	s.client.Jar.SetCookies(s.base, (&http.Response{Header: r.Header}).Cookies())
 	for i, next := range s.shop.Steps[s.shop.burst+1:] {
 		if own.keep(s.shop.Steps[s.shop.burst+i], r) != nil {

@@ -109,3 +109,43 @@ reply: {accepted: {status: [200]}}
 		t.Errorf("ready after %s, %v", took, err)
 	}
 }
+
+// Several claims of a user share a session, and are all sent before the first is paid.
+func TestStepsAfterTheBurstAreForItsNumber(t *testing.T) {
+	t.Parallel()
+	var paid []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		paid = append(paid, r.URL.Path)
+	}))
+	t.Cleanup(server.Close)
+	s := parse(t, "url: "+server.URL+`
+steps: [{url: "/{{number}}", burst: true}, {url: "/pay/{{number}}"}]
+reply: {accepted: {status: [200]}}
+`)
+	all, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 2, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number := 1; number <= 2; number++ {
+		all[0].Append(nil, number)
+	}
+	for number := 1; number <= 2; number++ {
+		if _, err := all[0].Finish(t.Context(), Reply{Status: 200}, number); err != nil {
+			t.Error(err)
+		}
+	}
+	if strings.Join(paid, " ") != "/pay/1 /pay/2" {
+		t.Error(paid)
+	}
+}
+
+func TestAddressWithoutAPortIsThatOfHTTP(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://127.0.0.1": "127.0.0.1:80", "http://127.0.0.1:81/shop": "127.0.0.1:81",
+	} {
+		if got, err := Address(url); got != want || err != nil {
+			t.Errorf("%s: %s, %v", url, got, err)
+		}
+	}
+}
