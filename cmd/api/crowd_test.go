@@ -5,11 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/coupon"
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/clients"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
@@ -21,12 +18,7 @@ func TestCrowdIsAnsweredByTheInstances(t *testing.T) {
 	t.Parallel()
 	const clientCount = 12_000 // half as many did not fill the accept queues
 	d := deploy(t, "COMMIT=grouped")
-	now := time.Now()
-	c, err := coupon.New(1, "a coupon", now.Add(-time.Hour), now.Add(time.Hour), clientCount, now)
-	check.NoError(t, err)
-	if _, err := coupon.NewStore(labtest.Open(t, d.dsn)).Create(t.Context(), c, 1); err != nil {
-		t.Fatal(err)
-	}
+	d.createCoupon(clientCount)
 	file := filepath.Join(t.TempDir(), "headers")
 	var headers strings.Builder
 	for i := range clientCount {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -165,9 +165,11 @@ func TestExportWaitsForItsClient(t *testing.T) {
 	f := newFixture(t)
 	id := f.createCoupon(t, 5)
 	f.addOrders(t, id, 60*exportPage)
-	server := http.Server{Handler: f, ReadTimeout: 200 * time.Millisecond, WriteTimeout: 200 * time.Millisecond}
-	address := serveBy(t, &server)
-	e := f.export(t, address, id, func(n int) {
+	server := httptest.NewUnstartedServer(f)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	e := f.export(t, server.Listener.Addr().String(), id, func(n int) {
 		if n == 10 {
 			time.Sleep(400 * time.Millisecond) // longer than both
 			labtest.Eventually(t, "no connection in use", func() bool { return f.db.Stats().InUse == 0 })
@@ -176,14 +178,4 @@ func TestExportWaitsForItsClient(t *testing.T) {
 	if e.err != nil || len(e.orders) != 60*exportPage || e.end == nil {
 		t.Errorf("%d orders, then %v, %v", len(e.orders), e.end, e.err)
 	}
-}
-
-// serveBy serves on a loopback port until the test ends, and returns its address.
-func serveBy(tb testing.TB, server *http.Server) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.NoError(tb, err)
-	go func() { _ = server.Serve(l) }()
-	tb.Cleanup(func() { _ = server.Close() })
-	return l.Addr().String()
 }

@@ -32,9 +32,6 @@ func (cl *countingLocker) TryLock(ctx context.Context, key string, ttl time.Dura
 	return cl.local.TryLock(ctx, key, ttl)
 }
 
-// pollingLocker hides the notifications of its locker.
-type pollingLocker struct{ Locker }
-
 func (q *queues) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +49,7 @@ func TestQueueServesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	t.Run("notified", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, Local()) }) })
 	t.Run("polling",
-		func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, pollingLocker{Local()}) }) })
+		func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, &fake{Locker: Local()}) }) })
 }
 
 func inOrder(t *testing.T, l Locker) {
@@ -513,7 +510,7 @@ func (p discreetLocker) TryLock(ctx context.Context, key string, ttl time.Durati
 // The times of a wait and a hold overflow when anything is added to them.
 func TestLongestWaitAndHoldHaveNoEnd(t *testing.T) {
 	t.Parallel()
-	for _, l := range []Locker{Local(), pollingLocker{Local()}} {
+	for _, l := range []Locker{Local(), &fake{Locker: Local()}} {
 		for _, longest := range []time.Duration{math.MaxInt64, math.MaxInt64 - 250*time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
 				c, o := New(l), Options{Wait: longest, MaxHold: longest, TTL: maxDuration}
@@ -534,8 +531,8 @@ func (silentKeys) Notify(string, chan<- struct{}) (func(), error) { return nil, 
 
 func TestReleaseWakesTheNextWaiterOfAPollingDriver(t *testing.T) {
 	t.Parallel()
-	t.Run("NoNotifier", func(t *testing.T) { releaseWakesTheNextWaiter(t, pollingLocker{Local()}) })
-	t.Run("SilentKey", func(t *testing.T) { releaseWakesTheNextWaiter(t, silentKeys{pollingLocker{Local()}}) })
+	t.Run("NoNotifier", func(t *testing.T) { releaseWakesTheNextWaiter(t, &fake{Locker: Local()}) })
+	t.Run("SilentKey", func(t *testing.T) { releaseWakesTheNextWaiter(t, silentKeys{&fake{Locker: Local()}}) })
 }
 
 func releaseWakesTheNextWaiter(t *testing.T, l Locker) {

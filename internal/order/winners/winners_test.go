@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/check"
+	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab"
@@ -31,19 +31,6 @@ type mysqlConn interface {
 	driver.ExecerContext
 	driver.QueryerContext
 	driver.NamedValueChecker
-}
-
-// openThrough opens a pool whose connector is wrapped by wrap.
-func openThrough(s *ordertest.Sale, dsn string, wrap func(driver.Connector) driver.Connector) *sqlx.DB {
-	s.T.Helper()
-	cfg, err := mysql.ParseDSN(dsn)
-	check.NoError(s.T, err)
-	cfg.ParseTime, cfg.InterpolateParams = true, true
-	connector, err := mysql.NewConnector(cfg)
-	check.NoError(s.T, err)
-	db := sqlx.NewDb(sql.OpenDB(wrap(connector)), "mysql")
-	s.T.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 // allUsers is in the query of a filter.
@@ -242,11 +229,13 @@ func TestLaggingReplicaHidesNoWinner(t *testing.T) {
 func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sqlx.DB {
 	s.T.Helper()
 	var lagging driver.Connector
-	openThrough(s, laggingDSN, func(c driver.Connector) driver.Connector {
+	labtest.Open(s.T, laggingDSN, connect.OpenBy(func(c driver.Connector) *sql.DB {
 		lagging = c
-		return c
-	})
-	return openThrough(s, s.DSN, func(c driver.Connector) driver.Connector { return replicas{c, lagging, turn} })
+		return sql.OpenDB(c)
+	}))
+	return labtest.Open(s.T, s.DSN, connect.OpenBy(func(c driver.Connector) *sql.DB {
+		return sql.OpenDB(replicas{c, lagging, turn})
+	}))
 }
 
 // sellOut creates coupons with ids from 1, each of them sold out to the
