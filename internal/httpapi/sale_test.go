@@ -35,10 +35,6 @@ func TestClaimVerdicts(t *testing.T) {
 		t.Errorf("order_id %q, want %q", duplicate.id("order_id"), first.id("id"))
 	}
 
-	wantProblem(t, f.claim(id, userToken(t, 43)), 409, "sold_out")
-	wantProblem(t, f.claim("7", userToken(t, 42)), 404, "coupon_not_found")
-	wantProblem(t, f.claim(f.createCouponFrom(t, -2*time.Hour, -time.Hour, 5), userToken(t, 42)), 409, "ended")
-
 	early := f.claim(f.createCouponFrom(t, time.Hour, 2*time.Hour, 5), userToken(t, 42))
 	wantProblem(t, early, 409, "not_started")
 	begin, err := time.Parse(time.RFC3339, fmt.Sprint(early.body["begin_time"]))

@@ -63,15 +63,6 @@ func TestAdminsEndAndExtendASale(t *testing.T) {
 	}
 }
 
-func TestSaleThatHasNotBegunIsCalledOff(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	id := f.createCouponFrom(t, time.Hour, 2*time.Hour, 2)
-	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "not_started")
-	f.update(t, id, `{"begin_time":"2000-01-01T00:00:00Z","end_time":"2000-01-02T00:00:00Z"}`)
-	wantProblem(t, f.claim(id, userToken(t, 42)), 409, "ended")
-}
-
 func TestUpdatesAreInTheChanges(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
