@@ -1,15 +1,8 @@
 package lab_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,31 +15,6 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
-
-// makeCertificate writes a self-signed certificate of 127.0.0.1 and its key to
-// dir, as tls.crt and tls.key. It returns a pool that trusts the certificate.
-func makeCertificate(t *testing.T, dir string) *x509.CertPool {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	check.NoError(t, err)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	check.NoError(t, err)
-	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
-	for name, text := range map[string][]byte{
-		"tls.crt": trusted, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-	} {
-		check.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(trusted)
-	return pool
-}
 
 // startTLS starts nginx with the listen.conf for TLS, and returns a client that
 // trusts its certificate.
@@ -62,7 +30,7 @@ func startTLSWith(t *testing.T, upstream, secrets string) (*lab.Nginx, *http.Cli
 	dir := copyOfConf(t)
 	check.NoError(t, os.Rename(filepath.Join(dir, "tls", "listen.conf"),
 		filepath.Join(dir, "site", "listen.conf")))
-	pool := makeCertificate(t, secrets)
+	pool := labtest.Certificate(t, filepath.Join(secrets, "tls.crt"), filepath.Join(secrets, "tls.key"))
 	replace(t, filepath.Join(dir, "site", "listen.conf"), "/run/tls", secrets)
 	n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, dir, upstream) })
 	return n,
@@ -95,7 +63,7 @@ func TestNginxServesACertificateThatWasRenamed(t *testing.T) {
 	t.Parallel()
 	secrets, renewed := t.TempDir(), t.TempDir()
 	n, _ := startTLSWith(t, "127.0.0.1:1", secrets)
-	pool := makeCertificate(t, renewed)
+	pool := labtest.Certificate(t, filepath.Join(renewed, "tls.crt"), filepath.Join(renewed, "tls.key"))
 	for _, name := range []string{"tls.key", "tls.crt"} {
 		check.NoError(t, os.Rename(filepath.Join(renewed, name), filepath.Join(secrets, name)))
 	}
