@@ -77,8 +77,8 @@ func (m *market) offer(ctx context.Context, address string, coupon int64) (clien
 // judgeOverload adds what the instance's replies violate.
 func (m *market) judgeOverload(r clients.Result) {
 	made := r.Times(rig.Claim.Took, rig.Accepted)
-	refused := r.Times(rig.Claim.Took, clients.Service503)
-	unknown := r.Replies(clients.Unavailable503)
+	refused := r.Times(rig.Claim.Took, rig.Overloaded)
+	unknown := r.Replies(rig.Unavailable)
 	slowest := stats.Quantile(made, 1)
 	m.log("overload: of %d claims %d were made, the slowest in %.1f s, %d refused, 99 %% of them within %d ms, "+
 		"and %d have an unknown outcome", r.Count, len(made), slowest.Seconds(), len(refused),

@@ -58,7 +58,7 @@ func (d *deployment) cpu(b *testing.B) map[string]time.Duration {
 func (o outcome) rate(b *testing.B) float64 {
 	b.Helper()
 	r := o.phases[0]
-	if lost := r.Replies(clients.NoReply); lost > 0 || len(r.Claims) == 0 {
+	if lost := r.Replies(rig.Lost); lost > 0 || len(r.Claims) == 0 {
 		b.Fatalf("of %d claims %d got no reply: %s", len(r.Claims), lost, r.Detail)
 	}
 	var lasted time.Duration // to the last reply

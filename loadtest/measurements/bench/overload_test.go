@@ -78,14 +78,13 @@ func (d *deployment) offer(b *testing.B, l clients.Load, peak, rate float64) boo
 	if sent < leastSent || inTime(r) > mostOfPeak*peak {
 		return false
 	}
-	refusals := []string{clients.Service503, clients.NginxOverloaded}
-	unknown := r.Replies(clients.NoReply, rig.Unexpected, clients.Unavailable503, clients.Nginx503)
+	unknown := r.Unexpected() - r.Replies(rig.Overloaded)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(peak, "peak-per-s")
 	b.ReportMetric(inTime(r)/peak, "made-of-peak")
 	b.ReportMetric(float64(unknown), "without-a-verdict")
 	b.ReportMetric(quantile(r.Times(rig.Claim.Took, rig.Accepted), 1), "slowest-ms")
-	b.ReportMetric(quantile(r.Times(rig.Claim.Took, refusals...), 0.99), "refusal-p99-ms")
+	b.ReportMetric(quantile(r.Times(rig.Claim.Took, rig.Overloaded), 0.99), "refusal-p99-ms")
 	b.ReportMetric(rig.Milliseconds(toNormal(o.phases[1], afterTime)), "to-normal-ms")
 	b.ReportMetric(o.memory, "mem-mb")
 	return true
