@@ -18,16 +18,29 @@ import (
 
 // A backend is what a lock keeps its keys in.
 type backend struct {
-	name      string
-	variable  string                                          // the holder's, with the addresses of the nodes
-	start     func(context.Context, *lab.Lab) ([]node, error) // nil without nodes
-	durable   bool                                            // a node that is killed and restarted has its data
-	majority  bool                                            // a majority of its nodes is enough
-	failsOver bool                                            // another node may replace one, without its locks
-	elects    bool                                            // its nodes elect a leader, and have hosts of their own
+	name     string
+	variable string                                          // the holder's, with the addresses of the nodes
+	start    func(context.Context, *lab.Lab) ([]node, error) // nil without nodes
+	elects   bool                                            // its nodes elect a leader, and have hosts of their own
+	has      []property
 }
 
-// A node is one server of a backend. What it cannot do is nil.
+// A property is what a row needs of a backend. Its text says why it does not apply to another.
+type property string
+
+const (
+	durable   property = "keeps no data" // has its data when it is restarted
+	empty     property = "keeps its data"
+	majority  property = "needs all of its servers" // goes on with a majority of them
+	failsOver property = "no failover of this kind" // another server may replace one, without its locks
+	forgets   property = "no command deletes its locks"
+	evicts    property = "BACKEND evicts no lock here"
+	steps     property = "the clock of BACKEND cannot be stepped here"
+	// manyWaiters is what each lock of ours has, whatever its backend.
+	manyWaiters property = "the protocol has one waiter for each holder"
+)
+
+// A node is one server of a backend. What its backend cannot do is nil.
 type node struct {
 	*lab.Server
 	network, address string
@@ -52,24 +65,31 @@ const (
 
 // The backends.
 var (
-	oneRedis  = &backend{name: "Redis", variable: redisAddrs, start: startRedis(1), failsOver: true}
-	fiveRedis = &backend{name: "five Redis", variable: redisAddrs, start: startRedis(5), failsOver: true,
-		majority: true}
+	oneRedis  = redisBackend("Redis", 1)
+	fiveRedis = redisBackend("five Redis", 5, majority)
 	// A lock over three takes all of them.
-	threeRedis = &backend{name: "three Redis", variable: redisAddrs, start: startRedis(3), failsOver: true}
+	threeRedis = redisBackend("three Redis", 3)
 	// The lock needs a replica, which no holder reaches.
-	replicatedRedis = &backend{name: "Redis with a replica", variable: redisAddrs, start: startReplicatedRedis}
-	mysqlServer     = &backend{name: "MySQL", variable: mysqlAddr, start: startMySQL, durable: true}
-	etcdServer      = &backend{name: "etcd", variable: etcdAddrs, start: startEtcd, durable: true}
-	threeEtcd       = &backend{name: "three etcd", variable: etcdAddrs, start: startMembers(lab.StartEtcdEnsemble),
-		durable: true, majority: true, elects: true}
-	zookeeperServer = &backend{name: "ZooKeeper", variable: zookeeperAddrs, start: startZooKeeper, durable: true}
-	threeZooKeeper  = &backend{name: "three ZooKeeper", variable: zookeeperAddrs,
-		start: startMembers(lab.StartZooKeeperEnsemble), durable: true, majority: true, elects: true}
-	memcachedServer = &backend{name: "memcached", variable: memcachedAddr, start: startMemcached}
+	replicatedRedis = &backend{name: "Redis with a replica", variable: redisAddrs, start: startReplicatedRedis,
+		has: []property{empty, forgets, evicts}}
+	mysqlServer = &backend{name: "MySQL", variable: mysqlAddr, start: startMySQL, has: []property{durable, forgets}}
+	etcdServer  = &backend{name: "etcd", variable: etcdAddrs, start: startEtcd, has: []property{durable}}
+	threeEtcd   = &backend{name: "three etcd", variable: etcdAddrs, start: startMembers(lab.StartEtcdEnsemble),
+		elects: true, has: []property{durable, majority}}
+	zookeeperServer = &backend{name: "ZooKeeper", variable: zookeeperAddrs, start: startZooKeeper,
+		has: []property{durable}}
+	threeZooKeeper = &backend{name: "three ZooKeeper", variable: zookeeperAddrs,
+		start: startMembers(lab.StartZooKeeperEnsemble), elects: true, has: []property{durable, majority}}
+	memcachedServer = &backend{name: "memcached", variable: memcachedAddr, start: startMemcached,
+		has: []property{empty, forgets}}
 	// A holder with servers of its own is only stopped and killed.
-	noServer = &backend{name: "servers of its own", durable: true}
+	noServer = &backend{name: "servers of its own", has: []property{durable}}
 )
+
+func redisBackend(name string, nodes int, also ...property) *backend {
+	return &backend{name: name, variable: redisAddrs, start: startRedis(nodes),
+		has: append(also, empty, failsOver, forgets, evicts, steps)}
+}
 
 // backends are what LOCK may be tried on, by the value of BACKEND.
 var backends = map[string]*backend{

@@ -137,10 +137,7 @@ func (e *experiment) column(ctx context.Context, c column) (cells []Cell, err er
 
 // cell tries a lock under a fault, several times.
 func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
-	cell := Cell{Lock: s.name, Kind: s.kind, Keeps: s.keeps, Fault: r.name}
-	if r.absent != nil {
-		cell.Absent = r.absent(s)
-	}
+	cell := Cell{Lock: s.name, Kind: s.kind, Keeps: s.keeps, Fault: r.name, Absent: r.absent(s.column)}
 	for i := 0; cell.Absent == "" && i < e.trialsOf(cell, r); i++ {
 		s.trials++
 		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i),

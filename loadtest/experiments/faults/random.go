@@ -104,8 +104,7 @@ func (t *trial) strikeAtRandom(ctx context.Context, random *rand.Rand, end time.
 // server still knows of the leases.
 func (t *trial) healable() []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
-		absent := r.absent != nil && r.absent(t.site) != ""
-		return r.heal == nil || r.loses == forgotten || r.lease != 0 || absent
+		return r.heal == nil || r.loses == forgotten || r.lease != 0 || r.absent(t.column) != ""
 	})
 }
 

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,9 +32,8 @@ type row struct {
 	// turns says that both holders take turns while faults strike at random for as long
 	// as the row lasts.
 	turns  bool
-	trials int // at most; 0: as many as the run has
-	// absent returns why the row does not apply to a lock, or nothing. It may be nil.
-	absent func(*site) string
+	trials int      // at most; 0: as many as the run has
+	needs  property // of the backend
 }
 
 // A deed strikes or heals.
@@ -92,9 +92,9 @@ var rows = []row{
 		breaks: true},
 	{name: "waiter partitioned", moment: waiting, lasts: leaseTime, strike: partitionWaiter, heal: healNet},
 	{name: "minority cut off", moment: holding, lasts: long, strike: cutOff(true), heal: healCut, elects: true,
-		absent: unlessMajority},
+		needs: majority},
 	{name: "majority cut off", moment: holding, lasts: long, strike: cutOff(false), heal: healCut, loses: expires,
-		absent: unlessMajority},
+		needs: majority},
 	{name: "slow network", moment: throughout, lasts: leaseTime, strike: slowNetwork, heal: healNet},
 	{name: "wait given up", wait: leaseTime / 3},
 
@@ -108,23 +108,23 @@ var rows = []row{
 	{name: "wait given up, server stopped", moment: waiting, lasts: briefly, strike: stopServers, heal: resumeServers,
 		wait: leaseTime / 4, breaks: true, elects: true},
 	{name: "server killed, has its data", moment: holding, strike: killServers, heal: restartServers, loses: expires,
-		breaks: true, absent: exceptDurable},
+		breaks: true, needs: durable},
 	{name: "server killed, empty", moment: holding, strike: killServers, heal: restartServers, loses: forgotten,
-		absent: durable},
-	{name: "failover without the lock", moment: holding, strike: failOver, loses: forgotten, absent: exceptRedis},
-	{name: "keys deleted", moment: holding, strike: forgetKeys, loses: forgotten, absent: unlessForgets},
-	{name: "keys evicted", moment: holding, strike: evictKeys, loses: forgotten, absent: unlessEvicts},
+		needs: empty},
+	{name: "failover without the lock", moment: holding, strike: failOver, loses: forgotten, needs: failsOver},
+	{name: "keys deleted", moment: holding, strike: forgetKeys, loses: forgotten, needs: forgets},
+	{name: "keys evicted", moment: holding, strike: evictKeys, loses: forgotten, needs: evicts},
 	{name: "server's clock forward", moment: holding, lasts: briefly, strike: stepClock(time.Hour), heal: stepClock(0),
-		loses: forgotten, absent: unlessSteps},
+		loses: forgotten, needs: steps},
 	{name: "server's clock back", moment: holding, lasts: briefly, strike: stepClock(-time.Hour), heal: stepClock(0),
-		loses: forgotten, absent: unlessSteps},
+		loses: forgotten, needs: steps},
 
 	{name: "holder stopped, brief", moment: holding, lasts: briefly, strike: stopHolder, heal: resumeHolder},
 	{name: "holder stopped, long", moment: holding, lasts: 2 * leaseTime, strike: stopHolder, heal: resumeHolder,
 		loses: blind},
 	{name: "holder killed", moment: holding, strike: killHolder, loses: blind},
 	{name: "holder killed, 1,000 waiters", moment: waiting, strike: killHolder, loses: blind, waiters: 1000,
-		wait: 2 * time.Minute, trials: 1, absent: exceptOurs},
+		wait: 2 * time.Minute, trials: 1, needs: manyWaiters},
 	{name: "holder stopped, lease of 30 s", moment: holding, lasts: usualLease + leaseTime, strike: stopHolder,
 		heal: resumeHolder, loses: blind, lease: usualLease, trials: 1},
 	{name: "holder killed, lease of 30 s", moment: holding, strike: killHolder, loses: blind, lease: usualLease,
@@ -217,29 +217,10 @@ func stopHolder(_ context.Context, t *trial) error   { t.a().suspend(); return n
 func resumeHolder(_ context.Context, t *trial) error { t.a().resume(); return nil }
 func killHolder(_ context.Context, t *trial) error   { t.a().kill(); return nil }
 
-// unless returns that a row is absent for why where is does not hold.
-func unless(is func(*site) bool, why string) func(*site) string {
-	return func(s *site) string {
-		if is(s) {
-			return ""
-		}
-		return strings.ReplaceAll(why, "BACKEND", s.backend.name)
+// absent returns why r does not apply to c, or nothing.
+func (r row) absent(c column) string {
+	if r.needs == "" || slices.Contains(c.backend.has, r.needs) || r.needs == manyWaiters && c.kind == ours {
+		return ""
 	}
+	return strings.ReplaceAll(string(r.needs), "BACKEND", c.backend.name)
 }
-
-// nodesThat holds if is holds for the nodes, which are alike.
-func nodesThat(is func(node) bool) func(*site) bool {
-	return func(s *site) bool { return len(s.nodes) > 0 && is(s.nodes[0]) }
-}
-
-var (
-	unlessMajority = unless(func(s *site) bool { return s.backend.majority }, "needs all of its servers")
-	exceptDurable  = unless(func(s *site) bool { return s.backend.durable }, "keeps no data")
-	durable        = unless(func(s *site) bool { return !s.backend.durable }, "keeps its data")
-	exceptRedis    = unless(func(s *site) bool { return s.backend.failsOver }, "no failover of this kind")
-	exceptOurs     = unless(func(s *site) bool { return s.kind == ours }, "the protocol has one waiter for each holder")
-	unlessForgets  = unless(nodesThat(func(n node) bool { return n.forget != nil }), "no command deletes its locks")
-	unlessEvicts   = unless(nodesThat(func(n node) bool { return n.evict != nil }), "BACKEND evicts no lock here")
-	unlessSteps    = unless(nodesThat(func(n node) bool { return n.step != nil }),
-		"the clock of BACKEND cannot be stepped here")
-)
