@@ -53,7 +53,7 @@ func (c fromClient) Acquire(ctx context.Context, key string, lease, wait time.Du
 
 // Serve does what the commands of in say with l, and says so on out, until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, l Lock) error {
-	s := &server{lock: l, out: out}
+	s := &server{lock: l, out: out, stopWriting: func() {}}
 	s.say(Line{Word: Ready})
 	commands := bufio.NewScanner(in)
 	for commands.Scan() {
@@ -72,9 +72,8 @@ type server struct {
 	mu  sync.Mutex // of out
 	out io.Writer
 
-	held  Held
-	stop  chan struct{} // ends the writing
-	ended chan struct{} // the writing has ended
+	held        Held
+	stopWriting func() // returns when the writing has ended
 }
 
 func (s *server) say(l Line) {
@@ -110,18 +109,20 @@ func (s *server) acquire(ctx context.Context, key string, lease, wait time.Durat
 		return
 	}
 	s.say(Line{Word: Acquired, Fence: held.Fence()})
-	s.held, s.stop, s.ended = held, make(chan struct{}), make(chan struct{})
-	go s.write(held, s.stop, s.ended)
+	s.held = held
+	var writing sync.WaitGroup
+	ctx, stop := context.WithCancel(ctx)
+	writing.Go(func() { s.write(ctx, held) })
+	s.stopWriting = func() { stop(); writing.Wait() }
 }
 
-// write writes until the lock is lost or stop is closed.
-func (s *server) write(held Held, stop <-chan struct{}, ended chan<- struct{}) {
-	defer close(ended)
+// write writes until the lock is lost or ctx ends.
+func (s *server) write(ctx context.Context, held Held) {
 	tick := time.NewTicker(writeInterval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-stop:
+		case <-ctx.Done():
 			return
 		case <-held.Done():
 		case <-tick.C:
@@ -144,15 +145,6 @@ func (s *server) release(ctx context.Context) {
 	}
 	s.say(outcome(s.held.Release(ctx), Released))
 	s.held = nil
-}
-
-func (s *server) stopWriting() {
-	if s.stop == nil {
-		return
-	}
-	close(s.stop)
-	<-s.ended
-	s.stop = nil
 }
 
 // outcome returns the word for err.

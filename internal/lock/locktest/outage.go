@@ -20,15 +20,8 @@ type Server interface {
 // RunOutages suspends and kills the server of a driver. Each call of open returns a new
 // client. A durable server has its locks after a restart.
 func RunOutages(t *testing.T, server Server, durable bool, open func(testing.TB) lock.Locker) {
-	s := outageSuite{server, durable, open}
-	t.Run("SuspendedServerLeavesNoKey", s.suspendedServerLeavesNoKey)
-	t.Run("DeadServerLeavesTheOutcomeUnknown", s.deadServerLeavesTheOutcomeUnknown)
-}
-
-type outageSuite struct {
-	server  Server
-	durable bool
-	open    func(testing.TB) lock.Locker
+	t.Run("SuspendedServerLeavesNoKey", func(t *testing.T) { suspend(t, server, open(t), open(t)) })
+	t.Run("DeadServerLeavesTheOutcomeUnknown", func(t *testing.T) { kill(t, server, durable, open(t)) })
 }
 
 // attempt is the context of a request whose caller soon gives up.
@@ -40,21 +33,21 @@ func attempt(t *testing.T) context.Context {
 
 // The server still has the requests whose callers have given up, and runs them when it
 // goes on, in whatever order: the driver has to release them again.
-func (s outageSuite) suspendedServerLeavesNoKey(t *testing.T) {
-	l, healthy, key := s.open(t), s.open(t), newKey()
+func suspend(t *testing.T, server Server, l, healthy lock.Locker) {
+	key := newKey()
 	held, idle := MustTryLock(t, l, key, longTTL), MustTryLock(t, l, newKey(), longTTL)
 	acquisitions := map[string]func(context.Context, string, time.Duration) (lock.Lease, error){"TryLock": l.TryLock}
 	if blocking, ok := l.(lock.BlockingLocker); ok {
 		acquisitions["Lock"] = blocking.Lock
 	}
-	s.server.Pause()
+	server.Pause()
 	for name, acquire := range acquisitions {
 		_, err := acquire(attempt(t), key+name, longTTL)
 		WantUnknown(t, err)
 	}
 	WantUnknown(t, idle.Extend(attempt(t), longTTL))
 	WantUnknown(t, held.Release(attempt(t)))
-	s.server.Resume()
+	server.Resume()
 	time.Sleep(100 * time.Millisecond) // until the server has run the requests
 	for name := range acquisitions {
 		check.NoError(t, eventuallyTryLock(t, healthy, key+name).Release(t.Context()))
@@ -64,15 +57,15 @@ func (s outageSuite) suspendedServerLeavesNoKey(t *testing.T) {
 	check.NoError(t, verdictOfExtend(t, idle))
 }
 
-func (s outageSuite) deadServerLeavesTheOutcomeUnknown(t *testing.T) {
-	l, key := s.open(t), newKey()
+func kill(t *testing.T, server Server, durable bool, l lock.Locker) {
+	key := newKey()
 	lease := MustTryLock(t, l, key, longTTL)
-	s.server.Kill()
+	server.Kill()
 	_, err := l.TryLock(attempt(t), newKey(), longTTL)
 	WantUnknown(t, err)
 	WantUnknown(t, lease.Extend(attempt(t), longTTL))
-	check.NoError(t, s.server.Restart())
-	if !s.durable {
+	check.NoError(t, server.Restart())
+	if !durable {
 		check.ErrorIs(t, verdictOfExtend(t, lease), lock.ErrLost)
 		check.ErrorIs(t, verdict(t, lease.Release), lock.ErrLost)
 		MustTryLock(t, l, key, longTTL)

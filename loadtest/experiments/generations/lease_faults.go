@@ -1,6 +1,9 @@
 package generations
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // crashWhileLocking crashes the process before each command of its TryLock in
 // turn.
@@ -50,10 +53,11 @@ func (s *scenario) pauseUnlockBefore(n int) (outcome, bool) {
 	s.nextKey()
 	a, b, c := s.newProcess(), s.newProcess(), s.newProcess()
 	s.lock(a, longLease)
-	a.pauseBefore(n, func() {
+	a.injectBefore(n, "pauses", sync.OnceValue(func() error {
 		s.expireLease()
 		s.lock(b, longLease)
-	})
+		return nil
+	}))
 	s.unlock(a)
 	if !a.disarm() {
 		return outcome{}, false

@@ -12,10 +12,7 @@ import (
 	"example.com/flashsale/loadtest/report"
 )
 
-var (
-	errCrashed     = errors.New("the process has crashed")
-	errUnreachable = errors.New("the server is unreachable")
-)
+var errCrashed = errors.New("the process has crashed")
 
 // A process is one client of the lock service with its own connections, and one thread
 // that contends for the key of its timeline, which records its calls. It can crash between
@@ -93,22 +90,6 @@ func (p *process) crashBefore(n int) (crashed <-chan struct{}) {
 	crash := sync.OnceFunc(func() { close(c) })
 	p.injectBefore(n, "crashes", func() error { crash(); return errCrashed })
 	return c
-}
-
-// losesNext fails the next command, as if the server had not been reached.
-func (p *process) losesNext() {
-	lost := errUnreachable
-	p.injectBefore(1, "loses its request,", func() (err error) { err, lost = lost, nil; return err })
-}
-
-// cutOff fails all commands from now on.
-func (p *process) cutOff() {
-	p.injectBefore(1, "is cut off from the server", func() error { return errUnreachable })
-}
-
-// pauseBefore runs meanwhile before the nth command from now.
-func (p *process) pauseBefore(n int, meanwhile func()) {
-	p.injectBefore(n, "pauses", sync.OnceValue(func() error { meanwhile(); return nil }))
 }
 
 // disarm removes the fault and reports whether it was triggered.

@@ -5,10 +5,16 @@ import (
 	"time"
 )
 
+var errUnreachable = errors.New("the server is unreachable")
+
 // loseRenewal fails one renewal of A, which works for three leases.
 func loseRenewal(s *scenario) outcome {
 	var renewing *process
-	o := s.workThreeLeases(func(p *process) { renewing = p; p.losesNext() })
+	lost := errUnreachable
+	o := s.workThreeLeases(func(p *process) {
+		renewing = p
+		p.injectBefore(1, "loses its request,", func() (err error) { err, lost = lost, nil; return err })
+	})
 	if !renewing.disarm() {
 		s.check(errors.New("no renewal was sent"))
 	}
@@ -20,7 +26,7 @@ func loseRenewals(s *scenario) outcome {
 	const lease = time.Second
 	a, b := s.newProcess(), s.newProcess()
 	s.lock(a, lease)
-	a.cutOff()
+	a.injectBefore(1, "is cut off from the server", func() error { return errUnreachable })
 	s.lockWithin(b, lease, longLease)
 	if m, ok := a.mutex.(*clientMutex); ok && m.last().Err() != nil {
 		return held("A knew of its loss before B locked")
