@@ -19,9 +19,6 @@ type connection struct {
 	answers [][]byte // the proxy's own, to all requests; nil while the server's are forwarded
 }
 
-func (c *connection) forwardRequests() { c.forward(c.client, c.server, c.fateOfRequest) }
-func (c *connection) forwardReplies()  { c.forward(c.server, c.client, c.fateOfReply) }
-
 // forward forwards what of says, until either side closes the connection. No partition hides
 // from the other side that it has.
 func (c *connection) forward(from, to net.Conn, of func(message []byte) fate) {
@@ -51,7 +48,7 @@ func (c *connection) fateOfRequest(request []byte) fate {
 		return dropped
 	}
 	if r := c.proxy.ruleFor(request); r != nil {
-		if f, decided := r.strike(c, request); decided {
+		if f := r.strike(c); f != undecided {
 			return f
 		}
 	}

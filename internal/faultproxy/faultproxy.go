@@ -73,9 +73,9 @@ func (p *Proxy) Inject(f Fault, match string, times int) {
 	if p.injected != nil {
 		p.injected.times = 0
 	}
-	p.injected = p.add(match, times, true, func(c *connection, _ []byte) (fate, bool) {
+	p.injected = p.add(match, times, true, func(c *connection) fate {
 		c.strike(f)
-		return forwarded, false
+		return undecided
 	})
 }
 
@@ -202,8 +202,8 @@ func (p *Proxy) forward(client net.Conn) {
 	p.mu.Lock()
 	p.connections[c] = true
 	p.mu.Unlock()
-	go c.forwardRequests()
-	c.forwardReplies()
+	go c.forward(client, server, c.fateOfRequest)
+	c.forward(server, client, c.fateOfReply)
 	p.mu.Lock()
 	delete(p.connections, c)
 	p.mu.Unlock()

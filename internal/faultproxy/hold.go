@@ -15,10 +15,10 @@ type HeldRequest struct {
 func (p *Proxy) Hold(match string) *HeldRequest {
 	h := &HeldRequest{caught: make(chan struct{}), delivered: make(chan struct{})}
 	h.deliver = sync.OnceFunc(func() { close(h.delivered) })
-	p.once(match, false, func(*connection, []byte) (fate, bool) {
+	p.once(match, false, func(*connection) fate {
 		close(h.caught)
 		<-h.delivered
-		return forwarded, false
+		return undecided
 	})
 	return h
 }

@@ -14,17 +14,13 @@ func (p *Proxy) Partition() {
 // PartitionBefore starts a partition with the next request that contains match.
 // The server does not get the request.
 func (p *Proxy) PartitionBefore(match string) {
-	p.once(match, true, func(c *connection, _ []byte) (fate, bool) {
-		p.Partition()
-		c.strike(Fault{})
-		return dropped, true
-	})
+	p.once(match, true, func(*connection) fate { p.Partition(); return undecided })
 }
 
 // PartitionAfter starts a partition with the next request that contains match.
 // The server gets the request, the client gets no reply.
 func (p *Proxy) PartitionAfter(match string) {
-	p.once(match, true, func(*connection, []byte) (fate, bool) { p.Partition(); return forwarded, true })
+	p.once(match, true, func(*connection) fate { p.Partition(); return forwarded })
 }
 
 // Partitioned reports whether a partition has started and not been healed.
