@@ -209,6 +209,6 @@ func TestUpOutlastsAProxyThatClosesConnections(t *testing.T) {
 	db, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	time.AfterFunc(15*time.Second, func() { proxy.Retarget("unix", server) })
+	time.AfterFunc(3*time.Second, func() { proxy.Retarget("unix", server) })
 	mustUp(t, db)
 }

@@ -14,27 +14,6 @@ import (
 	"example.com/flashsale/internal/order/ordertest"
 )
 
-// A winner whose reply was lost finds the order at either instance, also when
-// the coupon is sold out.
-func TestWinnerFindsTheOrderAfterTheSale(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	a, b := s.Instance(), s.Instance()
-	id := s.Coupon(1, 2)
-	placed, err := a.Claim(t.Context(), 42, id)
-	check.NoError(t, err)
-	ordertest.WantClaim(t, b, 43, id, nil)
-	ordertest.MustBeSoldOut(t, a, id)
-	ordertest.MustBeSoldOut(t, b, id)
-	for _, claims := range []*ordertest.Instance{a, b} {
-		_, err := claims.Claim(t.Context(), 42, id)
-		if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != placed.ID {
-			t.Errorf("the winner's second claim: %v, want order %d", err, placed.ID)
-		}
-		ordertest.WantClaim(t, claims, 99, id, coupon.ErrSoldOut)
-	}
-}
-
 // A batch that found no stock may mark the coupon sold out after a restock. The
 // mark hides neither the units left nor the orders placed since.
 func TestLateSoldOutMarkHidesNoUnitAndNoWinner(t *testing.T) {
