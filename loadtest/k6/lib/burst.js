@@ -42,7 +42,7 @@ export function burst({ users, each, stock, retry }) {
       'broken{promise:I3}': ['count==0'],
     },
   };
-  for (const code of ['accepted', 'sold_out', 'already_claimed', 'claim_in_progress']) {
+  for (const code of ['accepted', 'sold_out', 'already_claimed', 'limit_reached', 'claim_in_progress']) {
     options.thresholds[`claims{verdict:${code}}`] = ['count>=0']; // lists the count in the summary
   }
   return {
