@@ -14,7 +14,7 @@ import (
 // A Client sends requests to one address, and records in History what it was told.
 type Client struct {
 	rig.Client
-	Name, Address string // what the instance of its claims is called; host:port
+	Name, Address string // what it calls, which its claims have as their instance; host:port
 	Signer        rig.TokenSigner
 	History       *History
 }
@@ -22,7 +22,7 @@ type Client struct {
 // replyLimit is longer than any reply may take, to see how long a late one takes.
 const replyLimit = 20 * time.Second
 
-// NewClient returns a client of address. Without a name its claims have the instance that replied.
+// NewClient returns a client of address.
 func NewClient(name, address string, signer rig.TokenSigner, h *History) Client {
 	c := Client{rig.NewClient("http://" + address), name, address, signer, h}
 	c.HTTP.Timeout = replyLimit
@@ -44,9 +44,7 @@ func (c Client) Claims(ctx context.Context, p generator.Phase, next func(n int) 
 }
 
 func (c Client) record(got rig.Claim) rig.Claim {
-	if c.Name != "" {
-		got.Instance = c.Name
-	}
+	got.Instance = c.Name
 	c.History.Add(got)
 	return got
 }

@@ -63,7 +63,7 @@ func (r *run) sell(ctx context.Context, f *fleet, b *buyers, one fault.Fault, re
 func (r *run) play(
 	ctx context.Context, f *fleet, s trial.Schedule, b *buyers, beside ...trial.Load,
 ) (trial.Course, error) {
-	b.client = trial.NewClient("", f.Address(), r.stack.Signer(), &b.History)
+	b.client = trial.NewClient("nginx", f.Address(), r.stack.Signer(), &b.History)
 	return s.Run(ctx, append(beside, trial.Clients(buyerCount, func(ctx context.Context, _ int) {
 		for ctx.Err() == nil && !b.over.Load() {
 			b.buyFor(ctx, b.users(int(b.count.Add(1))))

@@ -49,18 +49,17 @@ func (r *run) increments(ctx context.Context) (all Increments, err error) {
 		if err != nil {
 			return all, err
 		}
-		during, stop := context.WithTimeout(ctx, turnTime)
 		var made atomic.Int64
-		err = trial.Clients(buyerCount, func(context.Context, int) {
+		ask := trial.Clients(buyerCount, func(during context.Context, _ int) {
 			for during.Err() == nil {
 				if _, err := idgen.New(rdb, "order").Next(ctx); err == nil { // a new worker has no block left
 					made.Add(1)
 				}
 			}
-		})(ctx)
-		stop()
+		})
+		_, err = trial.Schedule{Rest: turnTime}.Run(ctx, ask)
 		after, cpuErr := lab.CPUTime(pids...)
-		if err := errors.Join(err, cpuErr, ctx.Err()); err != nil {
+		if err := errors.Join(err, cpuErr); err != nil {
 			return all, err
 		}
 		all.PerSecond = append(all.PerSecond, float64(made.Load())/turnTime.Seconds())

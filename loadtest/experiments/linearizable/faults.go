@@ -39,22 +39,22 @@ func commitFault(name string, p *faultproxy.Proxy, kind faultproxy.Fault) fault.
 func (s *sale) faults(random *rand.Rand) []fault.Fault {
 	database, redis := s.stack.MySQL.Server, s.stack.Redis.Server
 	always := []fault.Fault{
-		commitFault("lost", s.a.MySQL, faultproxy.LoseRequest),
-		commitFault("executed, reply lost", s.b.MySQL, faultproxy.LoseReply),
-		fault.Kill("instance a killed", faultTime, s.a.Server), fault.Kill("MySQL killed", faultTime, database),
+		commitFault("lost", s.A.MySQL, faultproxy.LoseRequest),
+		commitFault("executed, reply lost", s.B.MySQL, faultproxy.LoseReply),
+		fault.Kill("instance a killed", faultTime, s.A.Server), fault.Kill("MySQL killed", faultTime, database),
 		fault.Kill("Redis killed", faultTime, redis),
 	}
 	sometimes := []fault.Fault{
-		commitFault("hanging", s.b.MySQL, faultproxy.HangRequest),
-		commitFault("executed, reply hanging", s.a.MySQL, faultproxy.HangReply),
-		fault.Partition("instance a and MySQL partitioned", faultTime, s.a.MySQL),
-		fault.Partition("instance b and Redis partitioned", faultTime, s.b.Redis),
-		fault.Suspend("instance b suspended", faultTime, s.b.Server),
+		commitFault("hanging", s.B.MySQL, faultproxy.HangRequest),
+		commitFault("executed, reply hanging", s.A.MySQL, faultproxy.HangReply),
+		fault.Partition("instance a and MySQL partitioned", faultTime, s.A.MySQL),
+		fault.Partition("instance b and Redis partitioned", faultTime, s.B.Redis),
+		fault.Suspend("instance b suspended", faultTime, s.B.Server),
 		fault.Suspend("MySQL suspended", faultTime, database), fault.Suspend("Redis suspended", faultTime, redis),
 	}
 	if z := s.zookeeper; z != nil {
 		always = append(always, fault.Kill("ZooKeeper killed", faultTime, z.Server),
-			fault.Partition("instance a and ZooKeeper partitioned", faultTime, s.a.ZooKeeper))
+			fault.Partition("instance a and ZooKeeper partitioned", faultTime, s.A.ZooKeeper))
 		sometimes = append(sometimes, fault.Suspend("ZooKeeper suspended", faultTime, z.Server))
 	}
 	shuffle(random, sometimes)

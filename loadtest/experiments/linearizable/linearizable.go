@@ -92,7 +92,7 @@ func (r *Row) Run(ctx context.Context) (verdict.Verdict, error) {
 	if err := s.play(ctx, r.Seed); err != nil {
 		return "", err
 	}
-	r.count(s.history.Operations())
+	r.count(s.Operations())
 	r.Faults = s.struck
 	violations, err := s.judge(ctx, fmt.Sprintf("out/linearizable/%s-%d", r.Binary, r.Seed))
 	r.Expired = s.expired

@@ -12,7 +12,6 @@ import (
 
 	rules "example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 )
@@ -39,13 +38,10 @@ const (
 // A sale is two instances on servers of their own, with the clients and the faults of one
 // seed.
 type sale struct {
-	*rig.Sale
+	*trial.Pair
 	stack     *rig.Stack
 	zookeeper *lab.ZooKeeper
-	a, b      *fault.Instance
-	pair      *rig.Fleet
 	coupons   [len(coupons)]coupon
-	history   trial.History
 	begin     time.Time
 	struck    []string // names of the faults, with their times
 	expired   int      // orders
@@ -59,11 +55,12 @@ func start(ctx context.Context, stack *rig.Stack, r *Row) (s *sale, err error) {
 			return nil, err
 		}
 	}
-	if s.Sale, err = stack.NewSale(ctx, "LAB=true", "LOCK="+r.Lock, "COMMIT="+r.Commit, "LOCK_TTL=2s", "USER_RATE=0",
-		"CLAIM_TIMEOUT=1s", "DRAIN_TIMEOUT=3s", "LOG_LEVEL=error", "COUPON_CACHE="+couponCache.String()); err != nil {
+	sale, err := stack.NewSale(ctx, "LAB=true", "LOCK="+r.Lock, "COMMIT="+r.Commit, "LOCK_TTL=2s", "USER_RATE=0",
+		"CLAIM_TIMEOUT=1s", "DRAIN_TIMEOUT=3s", "LOG_LEVEL=error", "COUPON_CACHE="+couponCache.String())
+	if err != nil {
 		return nil, err
 	}
-	if s.a, s.b, s.pair, err = fault.StartPair(s.Sale, r.Binary, s.zookeeper); err != nil {
+	if s.Pair, err = trial.StartPair(stack, sale, r.Binary, s.zookeeper); err != nil {
 		return nil, err
 	}
 	for i := range s.coupons {
@@ -84,11 +81,7 @@ func start(ctx context.Context, stack *rig.Stack, r *Row) (s *sale, err error) {
 // play lets the clients claim, restock, use and return while the faults strike, and stops
 // the instances when all clients have their replies.
 func (s *sale) play(ctx context.Context, seed uint64) error {
-	var all [3]trial.Client
-	for i, address := range []string{s.a.Address, s.b.Address, s.pair.Address()} {
-		all[i] = trial.NewClient("", address, s.stack.Signer(), &s.history)
-	}
-	a, b, nginx := all[0], all[1], all[2]
+	a, b, nginx := s.A.Client, s.B.Client, s.Client
 	var loads []trial.Load
 	for i, c := range s.coupons {
 		random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i*100+n))) }
@@ -156,9 +149,7 @@ func returnAndClaim(ctx context.Context, a, b trial.Client, coupon int64) {
 }
 
 func (s *sale) stop() error {
-	err := s.pair.Stop()
-	s.a.CloseProxies()
-	s.b.CloseProxies()
+	err := s.Stop()
 	if s.zookeeper != nil {
 		err = errors.Join(err, s.zookeeper.Stop())
 	}
@@ -168,7 +159,7 @@ func (s *sale) stop() error {
 // judge checks the history of each coupon and returns what is not linearizable. Its
 // operations are written to a file that begins with path.
 func (s *sale) judge(ctx context.Context, path string) (violations []string, err error) {
-	violations = s.history.All()
+	violations = s.All()
 	for _, c := range s.coupons {
 		end, err := s.final(ctx, c)
 		if err != nil {
@@ -180,7 +171,7 @@ func (s *sale) judge(ctx context.Context, path string) (violations []string, err
 			}
 		}
 		others := func(o trial.Operation) bool { return o.Coupon != c.id }
-		operations := slices.DeleteFunc(s.history.Operations(), others)
+		operations := slices.DeleteFunc(s.Operations(), others)
 		if err := check(operations, s.begin, end); err != nil {
 			violations = append(violations, err.Error())
 			if err := rig.WriteJSON(fmt.Sprintf("%s-%d.json", path, c.id), map[string]any{

@@ -27,14 +27,14 @@ func auditAlways(ctx context.Context, m *market) {
 // that users were told of. One statement reads stock and orders at one instant, so they
 // must add up at all times and not only at rest.
 func audit(ctx context.Context, m *market, told []rig.Claim, made []trial.Operation) error {
-	accounts, err := m.sale.Accounts(ctx)
+	accounts, err := m.Sale.Accounts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, broken := range rig.Broken(accounts...) {
 		m.Violations.Add("%s", broken)
 	}
-	missing, err := m.sale.Missing(ctx, told)
+	missing, err := m.Sale.Missing(ctx, told)
 	for _, c := range missing {
 		m.Violations.Add("I3: the database does not have the order of %+v", c)
 	}
@@ -84,7 +84,7 @@ func repeatUnknown(ctx context.Context, m *market) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	again, err := m.nginx.Claims(ctx, generator.Phase{Clients: userLoops, Count: len(unknown)},
+	again, err := m.Client.Claims(ctx, generator.Phase{Clients: userLoops, Count: len(unknown)},
 		func(n int) rig.Claim { return unknown[n] })
 	for _, c := range again {
 		if c.Failed() {
@@ -97,12 +97,12 @@ func repeatUnknown(ctx context.Context, m *market) error {
 // sellOut sends claims of more new users than a coupon has units left. All units
 // must be sold (I3), and only the other claims may be refused.
 func sellOut(ctx context.Context, m *market, coupon int64) error {
-	left, err := m.sale.Stock(ctx, coupon)
+	left, err := m.Sale.Stock(ctx, coupon)
 	if err != nil {
 		return err
 	}
 	const beyond = 20
-	claims, err := m.nginx.Claims(ctx, generator.Phase{Clients: userLoops, Count: left + beyond},
+	claims, err := m.Client.Claims(ctx, generator.Phase{Clients: userLoops, Count: left + beyond},
 		func(int) rig.Claim { return rig.Claim{User: m.newUser(), Coupon: coupon} })
 	if err != nil {
 		return err

@@ -26,9 +26,9 @@ const (
 // therefore differ most.
 func listFaults(m *market) []fault.Fault {
 	a, b, database := m.a, m.b, m.stack.MySQL.Server
-	kill := func(i *instance) fault.Fault { return fault.Kill(i.client.Name+" killed", downTime, i.Server) }
+	kill := func(i *instance) fault.Fault { return fault.Kill(i.Client.Name+" killed", downTime, i.Server) }
 	fromRedis := func(i *instance) fault.Fault {
-		return fault.Partition(i.client.Name+" partitioned from Redis", faultTime, i.Redis)
+		return fault.Partition(i.Client.Name+" partitioned from Redis", faultTime, i.Redis)
 	}
 	return []fault.Fault{
 		m.beside(b, atCommit(a, "before", a.MySQL.PartitionBefore)),
@@ -47,7 +47,7 @@ func listFaults(m *market) []fault.Fault {
 		drain(m, a),
 		m.beside(b, suspend(m, a)),
 		kill(b),
-		readLock(m.sale),
+		readLock(m.Sale),
 		overload(m, b),
 		m.beside(b, fromRedis(a)),
 		drain(m, b),
@@ -61,13 +61,13 @@ func listFaults(m *market) []fault.Fault {
 
 // suspend suspends an instance, which need not reply meanwhile.
 func suspend(m *market, i *instance) fault.Fault {
-	f := fault.Suspend(i.client.Name+" suspended", faultTime, i.Server)
+	f := fault.Suspend(i.Client.Name+" suspended", faultTime, i.Server)
 	strike, heal := f.Strike, f.Heal
 	var begin time.Time
 	f.Strike = func(ctx context.Context) error { begin = time.Now(); return strike(ctx) }
 	f.Heal = func() error {
 		err := heal()
-		m.pauses = append(m.pauses, pause{trial.Span{Begin: begin, End: time.Now()}, i.client.Name})
+		m.pauses = append(m.pauses, pause{trial.Span{Begin: begin, End: time.Now()}, i.Client.Name})
 		return err
 	}
 	return f
@@ -84,7 +84,7 @@ const commitWait = 5 * time.Second
 // it, which then keeps the locks of the transaction, or after, so that its reply is
 // lost.
 func atCommit(i *instance, when string, begin func(request string)) fault.Fault {
-	f := fault.Partition(i.client.Name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL)
+	f := fault.Partition(i.Client.Name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL)
 	f.Strike = func(ctx context.Context) error {
 		begin(commitStatement)
 		awaitPartition(ctx, i.MySQL)
@@ -107,12 +107,12 @@ func awaitPartition(ctx context.Context, p *faultproxy.Proxy) {
 // drain stops an instance by SIGTERM, which may take drainTimeout, and a second to
 // end.
 func drain(m *market, i *instance) fault.Fault {
-	f := fault.Kill(i.client.Name+" drained", downTime, i.Server)
+	f := fault.Kill(i.Client.Name+" drained", downTime, i.Server)
 	f.Strike = func(context.Context) error {
 		begin := time.Now()
 		err := i.Stop()
 		if took := time.Since(begin); took > drainTimeout+time.Second || err != nil {
-			m.Violations.Add("the drain of %s took %.1f s, %v", i.client.Name, took.Seconds(), err)
+			m.Violations.Add("the drain of %s took %.1f s, %v", i.Client.Name, took.Seconds(), err)
 		}
 		return nil
 	}
@@ -123,7 +123,7 @@ func drain(m *market, i *instance) fault.Fault {
 func drainPartitioned(m *market, i *instance) fault.Fault {
 	partition, drained := atCommit(i, "before", i.MySQL.PartitionBefore), drain(m, i)
 	return fault.Fault{
-		Name: i.client.Name + " drained while partitioned from MySQL", Lasts: drained.Lasts,
+		Name: i.Client.Name + " drained while partitioned from MySQL", Lasts: drained.Lasts,
 		Strike: func(ctx context.Context) error { return errors.Join(partition.Strike(ctx), drained.Strike(ctx)) },
 		Heal:   func() error { return errors.Join(partition.Heal(), drained.Heal()) },
 	}

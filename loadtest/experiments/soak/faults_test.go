@@ -13,10 +13,10 @@ import (
 // allFaults returns faults that cannot be injected.
 func allFaults() []fault.Fault {
 	instanceOf := func(name string) *instance {
-		return &instance{Instance: &fault.Instance{API: &lab.API{}}, client: trial.Client{Name: name}}
+		return &instance{Instance: &trial.Instance{API: &lab.API{}, Client: trial.Client{Name: name}}}
 	}
 	s := &rig.Stack{MySQL: &lab.MySQL{}, Redis: &lab.Redis{}}
-	return listFaults(&market{stack: s, a: instanceOf("instance a"), b: instanceOf("instance b")})
+	return listFaults(&market{Pair: &trial.Pair{}, stack: s, a: instanceOf("instance a"), b: instanceOf("instance b")})
 }
 
 func TestFullRunHasTimeForEveryFault(t *testing.T) {

@@ -34,9 +34,9 @@ func firstStarts(m *market) fault.Fault {
 				return err
 			}
 			proxy.PartitionBefore("coupon_orders")
-			go func() { started <- startOnce(m.sale, "c", proxied) }()
+			go func() { started <- startOnce(m.Sale, "c", proxied) }()
 			awaitPartition(ctx, proxy)
-			go func() { started <- startOnce(m.sale, "d", dsn) }()
+			go func() { started <- startOnce(m.Sale, "d", dsn) }()
 			return nil
 		},
 		Heal: func() error {

@@ -63,22 +63,22 @@ const (
 // The instances of the control sell the same coupon.
 func faceHostileClients(ctx context.Context, m *market) (h hostility, err error) {
 	m.log("hostile clients")
-	memory := lab.SampleMemory(m.nginxPID)
-	control, err := m.sale.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
+	memory := lab.SampleMemory(m.Nginx.PID())
+	control, err := m.Sale.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
 	if err != nil {
 		return h, err
 	}
-	id, err := m.sale.AddCoupon(ctx, hostileStock)
+	id, err := m.Sale.AddCoupon(ctx, hostileStock)
 	if err != nil {
 		return h, err
 	}
 	m.coupons.add(coupon{id: id})
-	unlimited := m.client("nginx", control.Address())
+	unlimited := trial.NewClient("nginx", control.Address(), m.Client.Signer, &m.History)
 	err = verdict.Repeat(func() (verdict.Verdict, error) { // a busy machine can disturb one measurement
-		if h.Quiet, err = honestP99(ctx, m, m.nginx, id); err != nil {
+		if h.Quiet, err = honestP99(ctx, m, m.Client, id); err != nil {
 			return "", err
 		}
-		if h.Hostile, err = attackedP99(ctx, m, m.nginx, id); err != nil {
+		if h.Hostile, err = attackedP99(ctx, m, m.Client, id); err != nil {
 			return "", err
 		}
 		if h.Control, err = attackedP99(ctx, m, unlimited, id); err != nil {

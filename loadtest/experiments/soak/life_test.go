@@ -53,15 +53,15 @@ func TestLifeOfOrdersIsAudited(t *testing.T) {
 		"an event of nothing":          {[]string{one}, nil, []string{claimed, returned}, "I5"},
 		"an event that was told twice": {[]string{one}, nil, []string{claimed, claimed}, ""},
 	} {
-		m := &market{log: func(string, ...any) {}}
-		if m.sale, err = s.NewSale(t.Context()); err != nil {
+		m := &market{Pair: &trial.Pair{}, log: func(string, ...any) {}}
+		if m.Sale, err = s.NewSale(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if m.events, err = startEvents(s.Lab); err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range test.state {
-			m.sale.DB.MustExec(q)
+			m.Sale.DB.MustExec(q)
 		}
 		for _, body := range test.events {
 			if err := m.events.redis.Do(t.Context(), "XADD", "flashsale:events", "*", "body", body).Err(); err != nil {

@@ -31,11 +31,11 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 		claims, prompt int64
 	)
 	return fault.Fault{
-		Name: fmt.Sprintf("coupon locked that %d users claim at %s", lockedUsers, i.client.Name), Lasts: faultTime,
+		Name: fmt.Sprintf("coupon locked that %d users claim at %s", lockedUsers, i.Client.Name), Lasts: faultTime,
 		Strike: func(ctx context.Context) error {
-			id, err := m.sale.AddCoupon(ctx, stock)
+			id, err := m.Sale.AddCoupon(ctx, stock)
 			if err == nil {
-				tx, err = lockRow(ctx, m.sale, id)
+				tx, err = lockRow(ctx, m.Sale, id)
 			}
 			if err != nil {
 				return fmt.Errorf("lock coupon: %w", err)
@@ -46,7 +46,7 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 			for user := range lockedUsers {
 				claiming.Go(func() {
 					for claimCtx.Err() == nil {
-						i.client.Claim(claimCtx, rig.Claim{User: rig.UserID(user), Coupon: id})
+						i.Client.Claim(claimCtx, rig.Claim{User: rig.UserID(user), Coupon: id})
 						rig.Sleep(claimCtx, rand.N(time.Second))
 					}
 				})
@@ -62,7 +62,7 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 			m.log("%d of %d claims of another coupon got a verdict within %s", prompt, claims, promptLimit)
 			if !sellsOthers(claims, prompt) {
 				m.Violations.Add("a locked coupon takes %s down: %d of %d claims of another got a verdict within %s",
-					i.client.Name, prompt, claims, promptLimit)
+					i.Client.Name, prompt, claims, promptLimit)
 			}
 			return err
 		},

@@ -15,12 +15,9 @@ import (
 
 // A market is the sale, and what its clients were told of it.
 type market struct {
-	trial.History
+	*trial.Pair
 	stack    *rig.Stack
-	sale     *rig.Sale
 	a, b     *instance
-	nginx    trial.Client
-	nginxPID int
 	steady   int64 // the coupon of claimSteadily, which never sells out
 	coupons  coupons
 	events   *events
@@ -40,17 +37,11 @@ type market struct {
 	otherAfter time.Duration  // of the fault that strikes
 }
 
-// An instance of the service has a client that calls it without nginx.
+// An instance has been claimed from steadily.
 type instance struct {
-	*fault.Instance
-	client trial.Client
-	tally  tally
-	// lastUser is the last user of claimSteadily who claimed here.
-	lastUser atomic.Int64
-}
-
-func (m *market) client(name, address string) trial.Client {
-	return trial.NewClient(name, address, m.stack.Signer(), &m.History)
+	*trial.Instance
+	tally    tally
+	lastUser atomic.Int64 // of claimSteadily
 }
 
 // newUser returns a user who has not claimed before.
@@ -60,10 +51,10 @@ func (m *market) newUser() int64 { return rig.UserID(users + 1<<20 + int(m.newUs
 // status want, because the service may be unavailable, or until ctx ends. It
 // returns the reply. All attempts make one change: they have one key.
 func (m *market) post(ctx context.Context, path string, body any, want int) []byte {
-	api := m.nginx.Client
+	api := m.Client.Client
 	api.Key = rand.Text()
 	for {
-		status, reply, err := api.Do(ctx, http.MethodPost, path, m.nginx.Signer.Admin(), body)
+		status, reply, err := api.Do(ctx, http.MethodPost, path, m.Client.Signer.Admin(), body)
 		if err == nil && status == want {
 			return reply
 		}

@@ -28,10 +28,10 @@ func overload(m *market, i *instance) fault.Fault {
 	var result clients.Result
 	offered := make(chan error, 1)
 	return fault.Fault{
-		Name:  fmt.Sprintf("overload of %d times what %s can make", overloadFactor, i.client.Name),
+		Name:  fmt.Sprintf("overload of %d times what %s can make", overloadFactor, i.Client.Name),
 		Lasts: peakTime + overloadTime,
 		Strike: func(ctx context.Context) error {
-			coupon, err := m.sale.AddCoupon(ctx, overloadStock)
+			coupon, err := m.Sale.AddCoupon(ctx, overloadStock)
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ func (m *market) sell(ctx context.Context) error {
 	alone := func(do func(context.Context)) trial.Load {
 		return trial.Clients(1, func(ctx context.Context, _ int) { do(ctx) })
 	}
-	at := [4]trial.Client{m.a.client, m.nginx, m.b.client, m.nginx}
+	at := [4]trial.Client{m.a.Client, m.Client, m.b.Client, m.Client}
 	m.begin, m.log = time.Now(), rig.Progress()
 	_, err := trial.Schedule{
 		Faults: m.faults, Rest: restBetween(m.duration, m.faults), For: m.duration, Spare: sellLimit,
@@ -67,7 +67,7 @@ func (m *market) beside(other *instance, f fault.Fault) fault.Fault {
 	f.Strike = func(ctx context.Context) error {
 		err := strike(ctx)
 		if err == nil {
-			m.other.Go(func() { m.otherAfter = awaitSales(ctx, m, "during "+f.Name, other.client) })
+			m.other.Go(func() { m.otherAfter = awaitSales(ctx, m, "during "+f.Name, other.Client) })
 		}
 		return err
 	}
@@ -76,7 +76,7 @@ func (m *market) beside(other *instance, f fault.Fault) fault.Fault {
 
 // recovered waits until all coupons sell again after a fault.
 func (m *market) recovered(ctx context.Context, one trial.Strike) error {
-	sells := awaitSales(ctx, m, "after "+one.Name, m.a.client, m.b.client, m.nginx)
+	sells := awaitSales(ctx, m, "after "+one.Name, m.a.Client, m.b.Client, m.Client)
 	m.other.Wait()
 	o := outage{
 		Second: one.Begin.Sub(m.begin).Seconds(), What: one.Name, Down: one.Took().Seconds(),

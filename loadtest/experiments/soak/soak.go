@@ -12,8 +12,8 @@ import (
 	"os"
 	"time"
 
-	"example.com/flashsale/loadtest/fault"
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/migrations"
 )
 
@@ -61,7 +61,7 @@ func soak(ctx context.Context, s *rig.Stack, d time.Duration) error {
 	if err := m.sell(ctx); err != nil {
 		return err
 	}
-	awaitSales(ctx, m, "after the last fault", m.nginx)
+	awaitSales(ctx, m, "after the last fault", m.Client)
 	hostility, err := faceHostileClients(ctx, m)
 	if err != nil {
 		return err
@@ -78,27 +78,25 @@ func (m *market) open(ctx context.Context) (err error) {
 		return err
 	}
 	all := append(settings, "EVENTS=true", "EVENTS_REDIS="+m.events.server.URL)
-	if m.sale, err = m.stack.NewSale(ctx, all...); err != nil {
+	sale, err := m.stack.NewSale(ctx, all...)
+	if err != nil {
 		return err
 	}
-	if err := migrations.AllowRules(ctx, m.sale.DB.DB); err != nil {
+	if err := migrations.AllowRules(ctx, sale.DB.DB); err != nil {
 		return err
 	}
-	if m.steady, err = m.sale.AddCoupon(ctx, steadyStock(m.duration)); err != nil {
+	if m.steady, err = sale.AddCoupon(ctx, steadyStock(m.duration)); err != nil {
 		return err
 	}
 	if m.headers, err = m.stack.Headers(overloadUsers); err != nil {
 		return err
 	}
-	a, b, pair, err := fault.StartPair(m.sale, "api", nil)
-	if err != nil {
+	if m.Pair, err = trial.StartPair(m.stack, sale, "api", nil); err != nil {
 		return err
 	}
-	m.a = &instance{Instance: a, client: m.client("instance a", a.Address)}
-	m.b = &instance{Instance: b, client: m.client("instance b", b.Address)}
+	m.a, m.b = &instance{Instance: m.A}, &instance{Instance: m.B}
 	m.a.lastUser.Store(m.newUser())
 	m.b.lastUser.Store(m.newUser())
-	m.nginx, m.nginxPID = m.client("nginx", pair.Address()), pair.Nginx.PID()
 	m.faults = listFaults(m)
 	return nil
 }

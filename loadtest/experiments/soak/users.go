@@ -72,7 +72,7 @@ func claimSteadily(ctx context.Context, m *market, i, other *instance) {
 		i.lastUser.Store(first)
 		for _, user := range []int64{first, repeated, second} {
 			sent.Go(func() {
-				c := i.client.Claim(ctx, rig.Claim{User: user, Coupon: m.steady})
+				c := i.Client.Claim(ctx, rig.Claim{User: user, Coupon: m.steady})
 				i.tally.claims.Add(1)
 				if !c.Failed() && c.Received.Sub(c.Sent) < promptLimit {
 					i.tally.prompt.Add(1)
