@@ -108,7 +108,7 @@ func (p *process) said() int {
 // await returns the first line from the given one on that has one of words. It
 // returns false when limit is over, or the holder has ended or broken the protocol.
 func (p *process) await(from int, limit time.Duration, words ...holder.Word) (holder.Line, bool) {
-	for end := time.Now().Add(limit); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
 		over := time.Now().After(end) || p.fault() != nil // before the look at the last line
 		p.mu.Lock()
 		lines := p.lines[min(from, len(p.lines)):]
