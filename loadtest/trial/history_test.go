@@ -59,6 +59,27 @@ func TestEveryOrderIsToldOnce(t *testing.T) {
 	}
 }
 
+// The database is asked for each of them, so one that is lost is found.
+func TestUsesAndReturnsThatWereMadeAreFinal(t *testing.T) {
+	t.Parallel()
+	var h History
+	did := func(k Kind, order, verdict string) Operation {
+		o := Operation{Kind: k, Claim: rig.Claim{Order: order, Verdict: verdict}}
+		h.change(o)
+		return o
+	}
+	used := did(Use, "7", rig.Accepted)
+	did(Read, "7", rig.Accepted)
+	did(Return, "7", "already_used")
+	returned := did(Return, "8", rig.Accepted)
+	for n, want := range map[int][]Operation{0: {used, returned}, 1: {returned}, 4: nil} {
+		made, next := h.Final(n)
+		if diff := cmp.Diff(want, made); diff != "" || next != 4 {
+			t.Errorf("without the first %d: %s, %d operations", n, diff, next)
+		}
+	}
+}
+
 func at(seconds float64) time.Time {
 	return time.Unix(1000, 0).Add(time.Duration(seconds * float64(time.Second)))
 }

@@ -27,14 +27,14 @@ func auditAlways(ctx context.Context, m *market) {
 // that users were told of. One statement reads stock and orders at one instant, so they
 // must add up at all times and not only at rest.
 func audit(ctx context.Context, m *market, told []rig.Claim, made []trial.Operation) error {
-	accounts, err := m.Sale.Accounts(ctx)
+	accounts, err := m.Accounts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, broken := range rig.Broken(accounts...) {
 		m.Violations.Add("%s", broken)
 	}
-	missing, err := m.Sale.Missing(ctx, told)
+	missing, err := m.Missing(ctx, told)
 	for _, c := range missing {
 		m.Violations.Add("I3: the database does not have the order of %+v", c)
 	}
@@ -97,7 +97,7 @@ func repeatUnknown(ctx context.Context, m *market) error {
 // sellOut sends claims of more new users than a coupon has units left. All units
 // must be sold (I3), and only the other claims may be refused.
 func sellOut(ctx context.Context, m *market, coupon int64) error {
-	left, err := m.Sale.Stock(ctx, coupon)
+	left, err := m.Stock(ctx, coupon)
 	if err != nil {
 		return err
 	}

@@ -97,12 +97,12 @@ func restock(ctx context.Context, m *market, c coupon) {
 	if !rig.Sleep(ctx, time.Second) || c.ruled {
 		return
 	}
-	before, err := m.Sale.Stock(ctx, c.id)
+	before, err := m.Stock(ctx, c.id)
 	if err != nil {
 		return // the database is restarting
 	}
 	got := m.Client.Claim(ctx, rig.Claim{User: m.newUser(), Coupon: c.id})
-	after, err := m.Sale.Stock(ctx, c.id)
+	after, err := m.Stock(ctx, c.id)
 	if err == nil && before > 0 && after > 0 && got.Verdict == "sold_out" {
 		m.Violations.Add("coupon %d was reported sold out with %d left", c.id, after)
 	}

@@ -78,7 +78,7 @@ func (e *events) audit(ctx context.Context, m *market) error {
 	}
 	waiting := 1
 	for end := time.Now().Add(publishLimit); waiting > 0 && time.Now().Before(end); rig.Sleep(ctx, retryPeriod) {
-		if err := m.Sale.DB.GetContext(ctx, &waiting, "SELECT COUNT(*) FROM coupon_events"); err != nil {
+		if err := m.DB.GetContext(ctx, &waiting, "SELECT COUNT(*) FROM coupon_events"); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (e *events) audit(ctx context.Context, m *market) error {
 // transitions are those that the database knows.
 func transitions(ctx context.Context, m *market) (map[transition]bool, error) {
 	var all []transition
-	err := m.Sale.DB.SelectContext(ctx, &all, `
+	err := m.DB.SelectContext(ctx, &all, `
 		SELECT id, 'claimed' AS kind FROM coupon_orders
 		UNION ALL SELECT id, 'claimed' FROM coupon_orders_ended
 		UNION ALL SELECT id, 'used' FROM coupon_orders WHERE used_at IS NOT NULL

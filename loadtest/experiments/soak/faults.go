@@ -61,16 +61,16 @@ func listFaults(m *market) []fault.Fault {
 
 // suspend suspends an instance, which need not reply meanwhile.
 func suspend(m *market, i *instance) fault.Fault {
-	f := fault.Suspend(i.Client.Name+" suspended", faultTime, i.Server)
-	strike, heal := f.Strike, f.Heal
 	var begin time.Time
-	f.Strike = func(ctx context.Context) error { begin = time.Now(); return strike(ctx) }
-	f.Heal = func() error {
-		err := heal()
-		m.pauses = append(m.pauses, pause{trial.Span{Begin: begin, End: time.Now()}, i.Client.Name})
-		return err
+	return fault.Fault{
+		Name: i.Client.Name + " suspended", Lasts: faultTime,
+		Strike: func(context.Context) error { begin = time.Now(); i.Pause(); return nil },
+		Heal: func() error {
+			i.Resume()
+			m.pauses = append(m.pauses, pause{trial.Span{Begin: begin, End: time.Now()}, i.Client.Name})
+			return nil
+		},
 	}
-	return f
 }
 
 // commitStatement is the request of a COMMIT of its own, with its command byte.

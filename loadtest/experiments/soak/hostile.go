@@ -64,11 +64,11 @@ const (
 func faceHostileClients(ctx context.Context, m *market) (h hostility, err error) {
 	m.log("hostile clients")
 	memory := lab.SampleMemory(m.Nginx.PID())
-	control, err := m.Sale.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
+	control, err := m.StartFleet("api", lab.StartNginx, []string{"USER_RATE=0"}, []string{"USER_RATE=0"})
 	if err != nil {
 		return h, err
 	}
-	id, err := m.Sale.AddCoupon(ctx, hostileStock)
+	id, err := m.AddCoupon(ctx, hostileStock)
 	if err != nil {
 		return h, err
 	}

@@ -37,7 +37,7 @@ func auditLife(ctx context.Context, m *market, made []trial.Operation) error {
 	for _, c := range made {
 		ids = append(ids, c.Order)
 	}
-	orders, err := m.Sale.OrdersByID(ctx, ids)
+	orders, err := m.OrdersByID(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func awaitExpiry(ctx context.Context, m *market) error {
 // none adds a violation unless a query counts nothing.
 func (m *market) none(ctx context.Context, violation, query string) error {
 	var n int
-	err := m.Sale.DB.GetContext(ctx, &n, query)
+	err := m.DB.GetContext(ctx, &n, query)
 	if n > 0 {
 		m.Violations.Add(violation, n)
 	}

@@ -61,7 +61,7 @@ func TestLifeOfOrdersIsAudited(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, q := range test.state {
-			m.Sale.DB.MustExec(q)
+			m.DB.MustExec(q)
 		}
 		for _, body := range test.events {
 			if err := m.events.redis.Do(t.Context(), "XADD", "flashsale:events", "*", "body", body).Err(); err != nil {

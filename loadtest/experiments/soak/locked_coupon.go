@@ -33,7 +33,7 @@ func lockedCoupon(m *market, i *instance) fault.Fault {
 	return fault.Fault{
 		Name: fmt.Sprintf("coupon locked that %d users claim at %s", lockedUsers, i.Client.Name), Lasts: faultTime,
 		Strike: func(ctx context.Context) error {
-			id, err := m.Sale.AddCoupon(ctx, stock)
+			id, err := m.AddCoupon(ctx, stock)
 			if err == nil {
 				tx, err = lockRow(ctx, m.Sale, id)
 			}

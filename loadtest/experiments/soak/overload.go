@@ -31,7 +31,7 @@ func overload(m *market, i *instance) fault.Fault {
 		Name:  fmt.Sprintf("overload of %d times what %s can make", overloadFactor, i.Client.Name),
 		Lasts: peakTime + overloadTime,
 		Strike: func(ctx context.Context) error {
-			coupon, err := m.Sale.AddCoupon(ctx, overloadStock)
+			coupon, err := m.AddCoupon(ctx, overloadStock)
 			if err != nil {
 				return err
 			}

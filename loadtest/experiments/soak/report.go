@@ -48,7 +48,7 @@ func (m *market) report(ctx context.Context, h hostility) error {
 	if err != nil {
 		return err
 	}
-	accounts, err := m.Sale.Accounts(ctx)
+	accounts, err := m.Accounts(ctx)
 	if err != nil {
 		return err
 	}
