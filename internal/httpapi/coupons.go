@@ -73,7 +73,7 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	if err != nil {
 		return nil, err
 	}
-	if c, err = a.changes(in.Repeatable).Create(ctx, c, identityFrom(ctx).UserID); err != nil {
+	if c, err = a.once(in.Repeatable).Create(ctx, c, identityFrom(ctx).UserID); err != nil {
 		return nil, err
 	}
 	return &createdCouponOutput{fmt.Sprintf("/coupons/%d", c.ID), newCoupon(c)}, nil

@@ -58,8 +58,8 @@ func (k idempotencyKey) text() string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(string(k[1 : len(k)-1]))
 }
 
-// changes returns the store for the change that a request wants, which this instance sees at
-// once.
-func (a *API) changes(r Repeatable) *coupon.Store {
-	return a.cfg.Coupons.Once(r.Key.text()).Telling(a.cfg.Cache.Put)
-}
+// once returns the store for the change that a request wants.
+func (a *API) once(r Repeatable) *coupon.Store { return a.cfg.Coupons.Once(r.Key.text()) }
+
+// changes is once for a coupon that may be cached: this instance sees the change at once.
+func (a *API) changes(r Repeatable) *coupon.Store { return a.once(r).Telling(a.cfg.Cache.Put) }
