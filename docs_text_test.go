@@ -168,15 +168,18 @@ func sources(tb testing.TB, match func(path string) bool) string {
 	return b.String()
 }
 
-// walk calls visit for each file of the repository, except for binaries,
-// results and hidden directories.
+// made are directories of what commands make or install: binaries, results, Node's packages,
+// Maven's classes.
+var made = []string{"bin", "out", "node_modules", "target"}
+
+// walk calls visit for each file of the repository, except for what is made and hidden directories.
 func walk(tb testing.TB, visit func(path string)) {
 	tb.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || path == "bin" || path == "out") {
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains(made, d.Name())) {
 			return fs.SkipDir
 		}
 		if d.Type().IsRegular() {

@@ -36,9 +36,9 @@ var kept = []struct{ kind, files, pattern string }{
 // ledger returns a line for each name.
 func ledger(t *testing.T) (lines []string) {
 	t.Helper()
-	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || isTest(path) {
-			return err
+	walk(t, func(path string) {
+		if isTest(path) {
+			return
 		}
 		for _, k := range kept {
 			if !regexp.MustCompile(k.files).MatchString(path) {
@@ -52,9 +52,7 @@ func ledger(t *testing.T) (lines []string) {
 				lines = append(lines, k.kind+" "+strings.Join(m[1:], ""))
 			}
 		}
-		return nil
 	})
-	check.NoError(t, err)
 	runs, _ := filepath.Glob("docs/runs/*.json")
 	for _, file := range runs {
 		var fields map[string]json.RawMessage
