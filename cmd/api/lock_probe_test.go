@@ -57,6 +57,23 @@ func TestReadyzNeedsAMajorityOfRedlock(t *testing.T) {
 	i.ready(t)
 }
 
+// The instance waits, because a server may come later.
+func TestUnreachableLockServerIsNotReady(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]map[string]string{
+		"zk":       {"ZK_ADDR": "127.0.0.1:1"},
+		"etcd":     {"ETCD_ADDR": "http://127.0.0.1:1"},
+		"memcache": {"MEMCACHE_ADDR": "127.0.0.1:1"},
+		"redlock":  {"REDLOCK_URLS": "redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			change["LOCK"] = name
+			begin(t, environ(t, change)).waitsFor(t, name)
+		})
+	}
+}
+
 // The lab's servers grant sessions of a minute at most, and the session of an
 // instance that died would end before its LOCK_TTL.
 func TestSessionTimeoutBelowTheTTLIsNotReady(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,24 +22,27 @@ import (
 type notReadyTest struct {
 	t            *testing.T
 	a, b         *instance
+	db           string // the DSN of a
 	mysql, redis *faultproxy.Proxy
 	sockets      map[string]string // of the servers, by name
 	url, coupon  string
 	claimed      int64
 }
 
-func newNotReadyTest(t *testing.T) *notReadyTest {
+func newNotReadyTest(t *testing.T, begun func(n *notReadyTest)) *notReadyTest {
 	t.Helper()
 	n := &notReadyTest{t: t}
-	proxy, viaProxy, direct := proxiedMySQL(t)
-	server, err := mysql.ParseDSN(direct)
+	var viaProxy string
+	n.mysql, viaProxy, n.db = proxiedMySQL(t)
+	server, err := mysql.ParseDSN(n.db)
 	check.NoError(t, err)
 	redis := labtest.Redis(t)
-	n.mysql, n.redis = proxy, labtest.Proxy(t, redis.URL)
+	n.redis = labtest.Proxy(t, redis.URL)
 	n.sockets = map[string]string{"mysql": server.Addr, "redis": strings.TrimPrefix(redis.URL, "unix://")}
-	env := environ(t, map[string]string{"MYSQL_DSN": direct, "REDIS_URL": redis.URL, "USER_RATE": "0"})
+	env := environ(t, map[string]string{"MYSQL_DSN": n.db, "REDIS_URL": redis.URL, "USER_RATE": "0"})
 	n.a = start(t, env)
 	n.coupon = n.a.createCoupon(t, 100_000)
+	begun(n)
 	other := maps.Clone(env)
 	maps.Copy(other, map[string]string{
 		"INSTANCE": "b", "MYSQL_DSN": viaProxy, "REDIS_URL": "redis://" + n.redis.Addr(),
@@ -60,11 +64,20 @@ func newNotReadyTest(t *testing.T) *notReadyTest {
 func (n *notReadyTest) claim() (verdict string, header http.Header) {
 	n.t.Helper()
 	n.claimed++
-	r := (&instance{url: n.url}).post(n.t, "/coupons/"+n.coupon+"/orders", tokenFor(n.t, n.claimed, auth.RoleUser), "")
-	if r.status == http.StatusCreated {
-		return r.header.Get("X-Instance"), r.header
+	req, err := http.NewRequest("POST", n.url+"/coupons/"+n.coupon+"/orders", nil)
+	check.NoError(n.t, err)
+	req.Header.Set("Authorization", "Bearer "+tokenFor(n.t, n.claimed, auth.RoleUser))
+	resp, err := http.DefaultClient.Do(req)
+	check.NoError(n.t, err)
+	defer resp.Body.Close()
+	var body struct{ Code string }
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		n.t.Errorf("%s: %v", resp.Status, err)
 	}
-	return fmt.Sprint(r.body["code"]), r.header
+	if resp.StatusCode == http.StatusCreated {
+		return resp.Header.Get("X-Instance"), resp.Header
+	}
+	return body.Code, resp.Header
 }
 
 // claims returns how many of so many claims ended how.
@@ -87,12 +100,43 @@ func (n *notReadyTest) wantBoth() {
 	})
 }
 
+func TestClaimsGoOnWhileAnotherInstanceStarts(t *testing.T) {
+	t.Parallel()
+	for name, hinder := range map[string]func(n *notReadyTest) (end func()){
+		"database away": func(n *notReadyTest) func() {
+			n.mysql.Retarget("unix", n.sockets["mysql"]+".none")
+			return func() { n.mysql.Retarget("unix", n.sockets["mysql"]) }
+		},
+		"migration locked": func(n *notReadyTest) func() {
+			const lock = `DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`
+			other, err := labtest.Open(n.t, n.db).Conn(n.t.Context())
+			if err == nil {
+				_, err = other.ExecContext(n.t.Context(), lock)
+			}
+			check.NoError(n.t, err)
+			return func() { _, _ = other.ExecContext(n.t.Context(), `DO RELEASE_ALL_LOCKS()`) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var end func()
+			n := newNotReadyTest(t, func(n *notReadyTest) { end = hinder(n) })
+			if got := n.claims(100); got["a"] != 100 {
+				t.Errorf("while b starts: %v, want all made by a", got)
+			}
+			eventually(t, func() bool { return strings.Contains(n.b.log.String(), `"msg":"waiting for `) })
+			end()
+			n.wantBoth()
+		})
+	}
+}
+
 func TestClaimsGoOnWhileAnInstanceLacksAServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"mysql", "redis"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := newNotReadyTest(t)
+			n := newNotReadyTest(t, func(*notReadyTest) {})
 			n.b.listening(t)
 			n.wantBoth()
 			p := map[string]*faultproxy.Proxy{"mysql": n.mysql, "redis": n.redis}[name]
@@ -112,7 +156,7 @@ func TestClaimsGoOnWhileAnInstanceLacksAServer(t *testing.T) {
 
 func TestClaimsGetAProblemWhileNoInstanceCanServe(t *testing.T) {
 	t.Parallel()
-	n := newNotReadyTest(t)
+	n := newNotReadyTest(t, func(*notReadyTest) {})
 	n.b.listening(t)
 	n.a.stop()
 	if err := <-n.a.done; err != nil {
