@@ -27,7 +27,7 @@ func drainDelay(t *testing.T) string {
 // while the instance was closing it.
 func TestRollingUpdateFailsNoClaim(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, drainDelay(t))
+	d := deploy(t, drainDelay(t), "LOCK_TTL=30s") // on a busy machine a short lock is lost
 	d.createCoupon(1_000_000)
 	var (
 		wg      sync.WaitGroup

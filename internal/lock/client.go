@@ -34,7 +34,6 @@ func WithObserver(observe func(Event)) Option {
 // New returns a client of locker, which remains the caller's to close.
 func New(locker Locker, options ...Option) *Client {
 	c := &Client{locker: locker, observe: func(Event) {}}
-	c.watchdog.locker = locker
 	c.closing, c.close = context.WithCancelCause(context.Background())
 	for _, option := range options {
 		option(c)

@@ -88,24 +88,14 @@ func (l *Lock) Context() context.Context {
 func (l *Lock) Release(ctx context.Context) error {
 	l.releasing.Lock()
 	defer l.releasing.Unlock()
-	if l.beginRelease() {
+	switch {
+	case !l.markReleased():
+	case l.grant.leave():
 		l.endRelease(l.grant.released(l.grant.releaseLease(ctx)))
+	default: // others share the lease, or Close releases it
+		l.endRelease(l.grant.ended())
 	}
 	return l.result
-}
-
-// beginRelease ends the lock, and reports whether its lease is to be released.
-// Otherwise the result is known: it is not the first call, others share the
-// lease, or Close releases it.
-func (l *Lock) beginRelease() (needsRelease bool) {
-	if !l.markReleased() {
-		return false
-	}
-	if l.grant.leave() {
-		return true
-	}
-	l.endRelease(l.grant.ended())
-	return false
 }
 
 // markReleased reports whether it is the first call.

@@ -125,23 +125,6 @@ func Queued(ctx context.Context) {
 
 type queueKey struct{}
 
-// A BatchExtender is a Locker that extends many leases in few round trips.
-type BatchExtender interface {
-	Locker
-	// ExtendAll extends leases of this locker to ttl from now. It returns one
-	// result for each lease: nil, ErrLost, or an error that leaves the outcome
-	// unknown.
-	ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error
-}
-
-// A BatchReleaser is a Locker that releases many leases in few round trips.
-type BatchReleaser interface {
-	Locker
-	// ReleaseAll releases leases of this locker. It returns for each what its
-	// Release would.
-	ReleaseAll(ctx context.Context, leases []Lease) []error
-}
-
 // A Drainer is a Locker that repeats releases in the background, after requests
 // whose outcome is unknown.
 type Drainer interface {

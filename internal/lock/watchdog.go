@@ -10,11 +10,9 @@ import (
 )
 
 // A watchdog renews the leases of one client and ends the grants that were not
-// extended in time. It is one heap and one timer. Each batch of renewals has a
-// goroutine of its own, so that a slow reply delays no other batch.
+// extended in time. It is one heap and one timer. Each renewal has a goroutine of its
+// own, so that a slow reply delays no other.
 type watchdog struct {
-	locker Locker
-
 	mu      sync.Mutex
 	grants  renewalHeap
 	timer   *time.Timer
@@ -24,9 +22,6 @@ type watchdog struct {
 
 // notExtended is the reason of a loss.
 const notExtended = "not extended in time"
-
-// batchSize is how many leases one request extends.
-const batchSize = 100
 
 // safeTTL is how long after the request a lease of ttl is certainly held. The
 // margin is Redlock's: for clocks that run at different speeds, and for
@@ -126,26 +121,23 @@ func (w *watchdog) wake() {
 	for _, g := range late {
 		g.lose(notExtended)
 	}
-	for ttl, grants := range due {
-		w.renew(ttl, grants)
+	for _, g := range due {
+		go w.renew(g)
 	}
 }
 
-// collect removes the grants whose deadline is over, and groups by ttl those
-// that are to be renewed now. A renewal may come early, by a sixth of the ttl,
-// so that leases of different age are renewed together.
-func (w *watchdog) collect(now time.Time) (late []*grant, due map[time.Duration][]*grant) {
-	due = map[time.Duration][]*grant{}
+// collect removes the grants whose deadline is over, and returns those that are to be
+// renewed now.
+func (w *watchdog) collect(now time.Time) (late, due []*grant) {
 	for len(w.grants) > 0 {
-		g, ttl := w.grants[0], w.grants[0].options.TTL
-		switch {
+		switch g := w.grants[0]; {
 		case !g.deadline.After(now):
 			heap.Remove(&w.grants, 0)
 			late = append(late, g)
-		case g.renews && !g.due.After(now.Add(ttl/6)):
+		case g.renews && !g.due.After(now):
 			g.renewAt(g.deadline, g.options) // no other renewal before the result of this one
 			heap.Fix(&w.grants, 0)
-			due[ttl] = append(due[ttl], g)
+			due = append(due, g)
 		default:
 			return late, due
 		}
@@ -153,41 +145,14 @@ func (w *watchdog) collect(now time.Time) (late []*grant, due map[time.Duration]
 	return late, due
 }
 
-// renew starts the renewal of grants, in batches where the driver has them.
-func (w *watchdog) renew(ttl time.Duration, grants []*grant) {
-	size := 1
-	if _, ok := w.locker.(BatchExtender); ok {
-		size = batchSize
-	}
-	for len(grants) > 0 {
-		n := min(size, len(grants))
-		go w.renewBatch(ttl, grants[:n:n])
-		grants = grants[n:]
-	}
-}
-
-// renewBatch gives the server a fifth of the ttl to reply, which leaves time
-// for a second and a third attempt.
-func (w *watchdog) renewBatch(ttl time.Duration, grants []*grant) {
+// renew gives the server a fifth of the ttl to reply, which leaves time for a second
+// and a third attempt.
+func (w *watchdog) renew(g *grant) {
+	ttl := g.options.TTL
 	ctx, cancel := context.WithTimeout(context.Background(), ttl/5)
 	defer cancel()
 	requestedAt := now()
-	errs := w.extend(ctx, ttl, grants)
-	for i, g := range grants {
-		w.renewed(g, requestedAt, errs[i])
-	}
-}
-
-func (w *watchdog) extend(ctx context.Context, ttl time.Duration, grants []*grant) []error {
-	extender, ok := w.locker.(BatchExtender)
-	if !ok {
-		return []error{grants[0].lease.Extend(ctx, ttl)}
-	}
-	leases := make([]Lease, len(grants))
-	for i, g := range grants {
-		leases[i] = g.lease
-	}
-	return extender.ExtendAll(ctx, ttl, leases)
+	w.renewed(g, requestedAt, g.lease.Extend(ctx, ttl))
 }
 
 // renewed records the result of a renewal, unless the grant has ended

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,39 +12,20 @@ import (
 	"example.com/flashsale/internal/check"
 )
 
-// batchLocker is Local as a BatchExtender. It counts the batches.
-type batchLocker struct {
-	Locker
-	calls atomic.Int64
-}
-
-func (b *batchLocker) ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error {
-	b.calls.Add(1)
-	errs := make([]error, len(leases))
-	for i, lease := range leases {
-		errs[i] = lease.Extend(ctx, ttl)
-	}
-	return errs
-}
-
-func TestTenThousandHeldLocksCostAHundredCalls(t *testing.T) {
+func TestWatchdogRenewsEachLockEveryThirdOfItsTTL(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const count, ttl = 10_000, 30 * time.Second
-		l := &batchLocker{Locker: Local()}
+		const count, ttl, periods = 1000, 30 * time.Second, 6
+		l := &fake{Locker: Local()}
 		c := New(l)
 		locks := make([]*Lock, count)
 		for i := range locks {
 			h, err := c.Acquire(t.Context(), fmt.Sprint(i), Options{TTL: ttl})
 			check.NoError(t, err)
 			locks[i] = h
-			time.Sleep(ttl / 3 / count) // spread over a renewal period
 		}
-		time.Sleep(ttl)
-		l.calls.Store(0)
-		const periods = 6
-		time.Sleep(periods * ttl / 3)
-		if n := l.calls.Load(); n > periods*110 {
-			t.Errorf("%d calls in %d times a third of the ttl, want about 100 in each", n, periods)
+		time.Sleep(periods*ttl/3 + time.Second)
+		if n := l.extends.Load(); n != periods*count {
+			t.Errorf("%d renewals in %d times a third of the ttl, want %d", n, periods, periods*count)
 		}
 		for _, h := range locks {
 			check.NoError(t, h.Release(t.Context()))
@@ -68,19 +48,6 @@ func TestUncontendedLockAllocatesLittle(t *testing.T) {
 	}
 }
 
-// unresponsiveLocker is Local as a BatchExtender that extends nothing before a time.
-type unresponsiveLocker struct {
-	batchLocker
-	until time.Time
-}
-
-func (u *unresponsiveLocker) ExtendAll(ctx context.Context, ttl time.Duration, leases []Lease) []error {
-	if time.Now().Before(u.until) {
-		return []error{errors.New("no reply")}
-	}
-	return u.batchLocker.ExtendAll(ctx, ttl, leases)
-}
-
 func TestLateRenewalIsReported(t *testing.T) {
 	t.Parallel()
 	const ttl = 30 * time.Second
@@ -88,12 +55,18 @@ func TestLateRenewalIsReported(t *testing.T) {
 		25 * time.Second: EventRenewedLate} {
 		synctest.Test(t, func(t *testing.T) {
 			renewals := make(chan EventKind, 10)
-			c := New(&unresponsiveLocker{batchLocker{Locker: Local()}, time.Now().Add(outage)},
-				WithObserver(func(e Event) {
-					if e.Kind == EventRenewed || e.Kind == EventRenewedLate {
-						renewals <- e.Kind
-					}
-				}))
+			f, up := &fake{Locker: Local()}, time.Now().Add(outage)
+			f.extended = func(context.Context) error {
+				if time.Now().Before(up) {
+					return errDown
+				}
+				return nil
+			}
+			c := New(f, WithObserver(func(e Event) {
+				if e.Kind == EventRenewed || e.Kind == EventRenewedLate {
+					renewals <- e.Kind
+				}
+			}))
 			l, err := c.Acquire(t.Context(), "key", Options{TTL: ttl})
 			check.NoError(t, err)
 			time.Sleep(ttl - time.Second)

@@ -95,14 +95,13 @@ func New(c Config) (*Claims, error) {
 	}
 	claims := &Claims{
 		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
-		slots:    slots.New(c.Running, c.Wait),
-		scope:    c.Scope,
-		releaser: releaser{locks: c.Locks},
-		refused:  c.Refused,
-		now:      c.Now,
-		tracer:   c.Tracer,
-		options:  lock.Options{TTL: c.LockTTL, Class: LockClass},
-		enter:    c.Enter,
+		slots:   slots.New(c.Running, c.Wait),
+		scope:   c.Scope,
+		refused: c.Refused,
+		now:     c.Now,
+		tracer:  c.Tracer,
+		options: lock.Options{TTL: c.LockTTL, Class: LockClass},
+		enter:   c.Enter,
 	}
 	key, known := keys[c.Scope]
 	if !known {

@@ -64,31 +64,15 @@ func (e *Expiry) Extended(ok bool, end time.Time) error {
 
 // Release ends the lease by calling remove, unless it has ended. Remove deletes the
 // lease on the server. It returns whether the lease was there, and whether the
-// request was sent more than once. Release returns what Released does.
+// request was sent more than once. If a repeated request has found no lease, and the
+// lease cannot have expired yet, an earlier request has released it and Release returns
+// nil. If the lease was lost, it returns lock.ErrLost. An err of remove is returned as
+// it is and leaves the lease as it was.
 func (e *Expiry) Release(remove func() (found, repeated bool, err error)) error {
-	if !e.Releasing() {
+	if !e.releasing() {
 		return lock.ErrLost
 	}
-	return e.Released(remove())
-}
-
-// Releasing records that a request to delete the lease is about to be sent, of which
-// Released must be told. It returns false if the lease has ended: then none needs to
-// be sent.
-func (e *Expiry) Releasing() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.ended {
-		e.releases++
-	}
-	return !e.ended
-}
-
-// Released records the reply to that request. If a repeated request has found no
-// lease, and the lease cannot have expired yet, an earlier request has released it
-// and Released returns nil. If the lease was lost, it returns lock.ErrLost. An err
-// is returned as it is and leaves the lease as it was.
-func (e *Expiry) Released(found, repeated bool, err error) error {
+	found, repeated, err := remove()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.releases--
@@ -103,4 +87,15 @@ func (e *Expiry) Released(found, repeated bool, err error) error {
 		return nil
 	}
 	return lock.ErrLost
+}
+
+// releasing records that a request to delete the lease is about to be sent. It returns
+// false if the lease has ended: then none needs to be sent.
+func (e *Expiry) releasing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.ended {
+		e.releases++
+	}
+	return !e.ended
 }

@@ -1,8 +1,6 @@
 package locktest
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -45,9 +43,7 @@ func (s faultSuite) eachOperation(t *testing.T, f faultproxy.Fault, times int) {
 	t.Parallel()
 	t.Run("TryLock", func(t *testing.T) { s.tryLock(t, f, times) })
 	t.Run("Extend", func(t *testing.T) { s.extend(t, f, times) })
-	t.Run("ExtendAll", func(t *testing.T) { s.extendAll(t, f, times) })
-	t.Run("Release", func(t *testing.T) { s.release(t, f, times, releaseOne) })
-	t.Run("ReleaseAll", func(t *testing.T) { s.release(t, f, times, releaseAll) })
+	t.Run("Release", func(t *testing.T) { s.release(t, f, times) })
 }
 
 // finiteTTL is a ttl that outlives the client's own timeouts, and whose end a
@@ -133,30 +129,11 @@ func (s faultSuite) extend(t *testing.T, f faultproxy.Fault, times int) {
 	MustTryLock(t, healthy, key, longTTL)
 }
 
-func (s faultSuite) extendAll(t *testing.T, f faultproxy.Fault, times int) {
-	faulty, _, proxy := s.clients(t)
-	l := mustBe[lock.BatchExtender](t, faulty)
-	leases := []lock.Lease{MustTryLock(t, l, newKey(), longTTL), MustTryLock(t, l, newKey(), longTTL)}
-	extendAll := func(ctx context.Context) error { return errors.Join(l.ExtendAll(ctx, longTTL, leases)...) }
-	_ = s.inject(t, proxy, f, times, func() error { return extendAll(t.Context()) })
-	check.NoError(t, verdict(t, extendAll))
-}
-
-func releaseOne(t *testing.T, _ lock.Locker, lease lock.Lease) error {
-	return lease.Release(t.Context())
-}
-
-func releaseAll(t *testing.T, l lock.Locker, lease lock.Lease) error {
-	return errors.Join(mustBe[lock.BatchReleaser](t, l).ReleaseAll(t.Context(), []lock.Lease{lease})...)
-}
-
-func (s faultSuite) release(
-	t *testing.T, f faultproxy.Fault, times int, release func(*testing.T, lock.Locker, lock.Lease) error,
-) {
+func (s faultSuite) release(t *testing.T, f faultproxy.Fault, times int) {
 	faulty, healthy, proxy := s.clients(t)
 	key := newKey()
 	lease := MustTryLock(t, faulty, key, s.finiteTTL())
-	err := s.inject(t, proxy, f, times, func() error { return release(t, faulty, lease) })
+	err := s.inject(t, proxy, f, times, func() error { return lease.Release(t.Context()) })
 	if err == nil {
 		MustTryLock(t, healthy, key, longTTL)
 		return

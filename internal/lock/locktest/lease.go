@@ -39,16 +39,11 @@ func (s suite) releaseDoesNotCloseLost(t *testing.T) {
 func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {
 	t.Parallel()
 	l := s.open(t)
-	batches, ok := l.(lock.BatchReleaser)
-	for i := range 200 {
+	for range 200 {
 		lease := MustTryLock(t, l, newKey(), longTTL)
 		var extension sync.WaitGroup
 		extension.Go(func() { _ = lease.Extend(t.Context(), longTTL) })
-		if ok && i%2 == 0 {
-			check.NoError(t, batches.ReleaseAll(t.Context(), []lock.Lease{lease})[0])
-		} else {
-			check.NoError(t, lease.Release(t.Context()))
-		}
+		check.NoError(t, lease.Release(t.Context()))
 		extension.Wait()
 	}
 }
@@ -185,72 +180,4 @@ func (s suite) fenceRisesFromLeaseToLease(t *testing.T) {
 		}
 		check.NoError(t, lease.Release(t.Context()))
 	}
-}
-
-// A batch is leases of keys, of which some have been released, and locked again by another
-// client.
-type batch struct {
-	leases   []lock.Lease
-	keys     []string
-	released map[int]bool
-	other    lock.Locker
-}
-
-func (s suite) newBatch(t *testing.T, l lock.Locker) batch {
-	t.Helper()
-	const n = 250 // more than any driver sends in one request
-	b := batch{released: map[int]bool{0: true, 99: true, 100: true, n - 1: true}, other: s.open(t)}
-	for i := range n {
-		b.keys = append(b.keys, newKey())
-		b.leases = append(b.leases, MustTryLock(t, l, b.keys[i], longTTL))
-	}
-	for i := range b.released {
-		check.NoError(t, b.leases[i].Release(t.Context()))
-		MustTryLock(t, b.other, b.keys[i], longTTL)
-	}
-	return b
-}
-
-// wantResults checks that there is a result for each lease: ErrLost if it was released, or
-// all were.
-func (b batch) wantResults(t *testing.T, errs []error, all bool) {
-	t.Helper()
-	if len(errs) != len(b.leases) {
-		t.Fatalf("%d leases have %d results", len(b.leases), len(errs))
-	}
-	for i, err := range errs {
-		if lost := all || b.released[i]; lost != errors.Is(err, lock.ErrLost) || !lost && err != nil {
-			t.Errorf("lease %d (released before: %t): %v", i, lost, err)
-		}
-	}
-}
-
-func (s suite) extendAllReturnsOneResultForEachLease(t *testing.T) {
-	t.Parallel()
-	l := mustBe[lock.BatchExtender](t, s.open(t))
-	b := s.newBatch(t, l)
-	b.wantResults(t, l.ExtendAll(t.Context(), s.shortTTL(), b.leases), false)
-	batch{}.wantResults(t, l.ExtendAll(t.Context(), longTTL, nil), false)
-	if !s.promises.Expires {
-		return
-	}
-	eventuallyTryLock(t, b.other, b.keys[1]) // lease 1 was extended to a short ttl
-	WantLocked(t, b.other, b.keys[0])        // the lease that followed lease 0 was not
-}
-
-func (s suite) releaseAllReturnsOneResultForEachLease(t *testing.T) {
-	t.Parallel()
-	l := mustBe[lock.BatchReleaser](t, s.open(t))
-	b := s.newBatch(t, l)
-	for _, again := range []bool{false, true} {
-		b.wantResults(t, l.ReleaseAll(t.Context(), b.leases), again)
-	}
-	for i, key := range b.keys {
-		if b.released[i] {
-			WantLocked(t, b.other, key) // the next lease
-		} else {
-			MustTryLock(t, b.other, key, longTTL)
-		}
-	}
-	batch{}.wantResults(t, l.ReleaseAll(t.Context(), nil), false)
 }

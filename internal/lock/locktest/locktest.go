@@ -37,7 +37,6 @@ type Promises struct {
 
 	Notifies bool // the locker is a lock.Notifier
 	Blocks   bool // the locker is a lock.BlockingLocker
-	Batches  bool // the locker is a lock.BatchExtender
 	Watches  bool // the leases are lock.WatchedLease
 	Tells    bool // a refusal tells a waiter how long the holder's lease lasts
 
@@ -67,8 +66,6 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("LateReleaseKeepsTheNextLease", s.lateReleaseKeepsTheNextLease)
 	t.Run("LateExtendKeepsTheNextLease", s.lateExtendKeepsTheNextLease)
 	t.Run("FenceRisesFromLeaseToLease", s.fenceRisesFromLeaseToLease)
-	t.Run("ExtendAllReturnsOneResultForEachLease", s.extendAllReturnsOneResultForEachLease)
-	t.Run("ReleaseAllReturnsOneResultForEachLease", s.releaseAllReturnsOneResultForEachLease)
 	t.Run("NotifySendsAfterRelease", s.notifySendsAfterRelease)
 	t.Run("NotifyNeverBlocks", s.notifyNeverBlocks)
 	t.Run("NotifySendsNothingAfterStop", s.notifySendsNothingAfterStop)

@@ -16,13 +16,9 @@ func (s suite) implementsThePromisedInterfaces(t *testing.T) {
 	l := s.open(t)
 	_, notifies := l.(lock.Notifier)
 	_, blocks := l.(lock.BlockingLocker)
-	_, batches := l.(lock.BatchExtender)
 	_, watches := MustTryLock(t, l, newKey(), longTTL).(lock.WatchedLease)
-	got := Promises{Notifies: notifies, Blocks: blocks, Batches: batches, Watches: watches}
-	want := Promises{
-		Notifies: s.promises.Notifies, Blocks: s.promises.Blocks,
-		Batches: s.promises.Batches, Watches: s.promises.Watches,
-	}
+	got := Promises{Notifies: notifies, Blocks: blocks, Watches: watches}
+	want := Promises{Notifies: s.promises.Notifies, Blocks: s.promises.Blocks, Watches: s.promises.Watches}
 	if got != want {
 		t.Errorf("the driver implements %+v, but promises %+v", got, want)
 	}

@@ -19,13 +19,17 @@ var batchLua string
 
 var batchScript = redis.NewScript(batchLua)
 
+// maxBatch bounds the requests of one script. More would block Redis for longer than
+// other clients should wait.
+const maxBatch = 100
+
 // Batched returns a locker like New's for many goroutines: requests that are
 // made during one round trip are sent together in the next, a hundred in one
 // script (in a cluster, one script for each request, and those to each node in a
 // pipeline of its own). A single request takes hardly longer than with New.
 func Batched(rdb redis.UniversalClient) *Locker {
 	l := New(rdb)
-	l.batchers = &batchers{one: batcher{rdb: rdb, publish: l.publish, size: redisdriver.MaxBatch}}
+	l.batchers = &batchers{one: batcher{rdb: rdb, publish: l.publish, size: maxBatch}}
 	l.batchers.cluster, _ = rdb.(*redis.ClusterClient)
 	return l
 }
@@ -114,67 +118,52 @@ func (b *batcher) acquire(ctx context.Context, l *lease, ttl time.Duration) erro
 	return err
 }
 
-// A removal is the outcome of a request to remove a lease's key.
-type removal struct {
-	found bool // the key had the lease's token
-	err   error
+// remove removes the key of l if it has the lease's token, and reports whether it had. It
+// counts the requests in l.
+func (b *batcher) remove(ctx context.Context, l *lease) (found bool, err error) {
+	batch, i, err := b.do(ctx, request{l.key, l.token.Text, 0})
+	if err != nil {
+		l.releases.Add(1)
+		return false, err
+	}
+	call, i := batch.call(i)
+	l.releases.Add(max(1, call.attempts.Count()))
+	l.unnotified.Store(call.err == nil && call.results[i] == '2')
+	return call.result(i)
 }
 
-// remove removes the keys of leases that have their tokens, and counts the requests
-// in the leases.
-func (b *batcher) remove(ctx context.Context, leases ...*lease) []removal {
-	requests, removals := make([]request, len(leases)), make([]removal, len(leases))
-	for i, l := range leases {
-		requests[i] = request{l.key, l.token.Text, 0}
-	}
-	batch, first, err := b.do(ctx, requests...)
-	for i, l := range leases {
-		if err != nil {
-			l.releases.Add(1)
-			removals[i].err = err
-			continue
-		}
-		call, n := batch.call(first + i)
-		l.releases.Add(max(1, call.attempts.Count()))
-		removals[i].found, removals[i].err = call.result(n)
-		l.unnotified.Store(call.err == nil && call.results[n] == '2')
-	}
-	return removals
-}
-
-// do returns the batch that has the replies to requests, and the index of the first
-// of them in it, or the cause of ctx. In the second case they may have run, or may
-// still run.
-func (b *batcher) do(ctx context.Context, requests ...request) (to *batch, first int, err error) {
-	batch, first, alone := b.add(ctx, requests)
+// do returns the batch that has the reply to r, and its index in it, or the cause of
+// ctx. In the second case r may have run, or may still run.
+func (b *batcher) do(ctx context.Context, r request) (to *batch, i int, err error) {
+	batch, i, alone := b.add(ctx, r)
 	if alone {
 		b.send(ctx, batch)
 		b.drain()
-		return batch, first, nil
+		return batch, i, nil
 	}
 	select {
 	case <-batch.done:
-		return batch, first, nil
+		return batch, i, nil
 	case <-ctx.Done():
 		return nil, 0, context.Cause(ctx)
 	}
 }
 
-// add adds requests to the next batch. If no round trip is under way, they are
-// alone in a batch that their caller sends.
-func (b *batcher) add(ctx context.Context, requests []request) (to *batch, first int, alone bool) {
+// add adds r to the next batch. If no round trip is under way, it is alone in a batch
+// that its caller sends.
+func (b *batcher) add(ctx context.Context, r request) (to *batch, i int, alone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.busy {
 		b.busy = true
-		return &batch{size: b.size, requests: requests}, 0, true
+		return &batch{size: b.size, requests: []request{r}}, 0, true
 	}
 	if b.next == nil {
 		b.next = &batch{ctx: context.WithoutCancel(ctx), size: b.size, requests: make([]request, 0, b.lastSize),
 			done: make(chan struct{})}
 	}
-	b.next.requests = append(b.next.requests, requests...)
-	return b.next, len(b.next.requests) - len(requests), false
+	b.next.requests = append(b.next.requests, r)
+	return b.next, len(b.next.requests) - 1, false
 }
 
 // drain sends the batches that were queued meanwhile, in a background goroutine.

@@ -58,14 +58,9 @@ func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
 			leases = append(leases, locktest.MustTryLock(t, l, key, time.Minute))
 		}
 		beginMove(t, slot, moved, top.Nodes[2], top.Nodes[0])
-		for i, err := range l.ExtendAll(t.Context(), time.Minute, leases) {
-			if err != nil {
-				t.Errorf("extension of lease %d of 2: %v", i, err)
-			}
-		}
-		for i, err := range l.ReleaseAll(t.Context(), leases) {
-			if err != nil {
-				t.Errorf("release of lease %d of 2: %v", i, err)
+		for i, lease := range leases {
+			if err := errors.Join(lease.Extend(t.Context(), time.Minute), lease.Release(t.Context())); err != nil {
+				t.Errorf("extension and release of lease %d of 2: %v", i, err)
 			}
 		}
 		endMove(t, top, slot, top.Nodes[2])
@@ -91,9 +86,7 @@ func TestBatchesWorkAtTheOneNodeOfACluster(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	leases := lockAll(t, l, 500)
-	for _, errs := range [][]error{l.ExtendAll(t.Context(), time.Minute, leases), l.ReleaseAll(t.Context(), leases)} {
-		check.NoError(t, errors.Join(errs...))
-	}
+	releaseEach(t, leases)
 }
 
 // moveSlot moves a slot with one key between masters, in the steps that the
@@ -132,30 +125,18 @@ func nodeID(t *testing.T, node *lab.Redis) string {
 	return id
 }
 
-// The watchdog extends leases in calls of 100. Each call costs one round trip to
-// each of the three masters, however many slots its keys are in.
-func TestClusterRenewsAThousandLeasesInFewRoundTrips(t *testing.T) {
-	t.Parallel()
-	const count, call, want = 1000, 100, 40
-	rdb := labtest.DialURL(t, labtest.SharedCluster(t).URL).(*redis.ClusterClient)
-	l := redislock.Batched(rdb)
-	leases := lockAll(t, l, count)
-	for _, err := range l.ExtendAll(t.Context(), time.Minute, leases) { // the nodes now have the script
-		check.NoError(t, err)
+// releaseEach releases all leases at once.
+func releaseEach(t *testing.T, leases []lock.Lease) {
+	t.Helper()
+	var group sync.WaitGroup
+	for _, lease := range leases {
+		group.Go(func() {
+			if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	var trips roundTrips
-	if err := rdb.ForEachMaster(t.Context(),
-		func(_ context.Context, node *redis.Client) error { node.AddHook(&trips); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	for leases := range slices.Chunk(leases, call) {
-		for _, err := range l.ExtendAll(t.Context(), 2*time.Minute, leases) {
-			check.NoError(t, err)
-		}
-	}
-	if n := trips.Load(); n == 0 || n > want {
-		t.Errorf("%d round trips for %d leases, want 1 to %d", n, count, want)
-	}
+	group.Wait()
 }
 
 func lockAll(t *testing.T, l lock.Locker, count int) []lock.Lease {
@@ -178,25 +159,6 @@ func lockAll(t *testing.T, l lock.Locker, count int) []lock.Lease {
 		t.FailNow()
 	}
 	return leases
-}
-
-// roundTrips is a hook that counts the round trips to a node.
-type roundTrips struct{ atomic.Int64 }
-
-func (*roundTrips) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (r *roundTrips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		r.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (r *roundTrips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		r.Add(1)
-		return next(ctx, cmds)
-	}
 }
 
 // clusterBehindProxy returns a client of a cluster, and one of its nodes,

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -29,38 +30,25 @@ func (l *lease) Unnotified() bool { return l.unnotified.Load() }
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Extended implements redisdriver.ScriptLease.
-func (l *lease) Extended() []string { return []string{l.key} }
-
-// Owner implements redisdriver.ScriptLease.
-func (l *lease) Owner() string { return l.token.Text }
-
-// State implements redisdriver.ScriptLease.
-func (l *lease) State() *driver.Expiry { return &l.expiry }
-
 // Extend implements lock.Lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	return l.locker.ExtendAll(ctx, ttl, []lock.Lease{l})[0]
+	err := redisdriver.Extend(ctx, l.locker.rdb, extendScript, &l.expiry, ttl, l.token.Text, l.key)
+	if err != nil && !errors.Is(err, lock.ErrLost) {
+		err = fmt.Errorf("redislock: extend %s: %w", l.key, err)
+	}
+	return err
 }
 
-// Release implements lock.Lease.
+// Release implements lock.Lease. If the key was requested twice, the server may run the
+// first request after the release, which is therefore repeated.
 func (l *lease) Release(ctx context.Context) error {
-	if !l.expiry.Releasing() {
-		return lock.ErrLost
-	}
 	start := time.Now()
-	found, err := l.remove(ctx)
-	return l.released(ctx, start, found, err)
-}
-
-// released ends the lease by the reply to remove, which was sent after start. If the
-// key was requested twice, the server may run the first request after remove, which
-// is therefore repeated.
-func (l *lease) released(ctx context.Context, start time.Time, found bool, err error) error {
-	if err != nil {
-		err = fmt.Errorf("redislock: release %s: %w", l.key, err)
-	}
-	err = l.expiry.Released(found, l.releases.Count() > 1, err)
+	err := l.expiry.Release(func() (found, repeated bool, err error) {
+		if found, err = l.remove(ctx); err != nil {
+			err = fmt.Errorf("redislock: release %s: %w", l.key, err)
+		}
+		return found, l.releases.Count() > 1, err
+	})
 	if err == nil && l.token.Count() > 1 {
 		l.locker.abandoned.Release(ctx, start, l.discard)
 	}
@@ -70,8 +58,7 @@ func (l *lease) released(ctx context.Context, start time.Time, found bool, err e
 // remove deletes the key if it holds the token, and reports whether it did.
 func (l *lease) remove(ctx context.Context) (bool, error) {
 	if b := l.locker.batchers; b != nil {
-		removed := b.forKey(ctx, l.key).remove(ctx, l)[0]
-		return removed.found, removed.err
+		return b.forKey(ctx, l.key).remove(ctx, l)
 	}
 	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token.Text, l.locker.publish, &l.releases}}
 	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)

@@ -158,15 +158,6 @@ func (l *Locker) Notify(key string, wake chan<- struct{}) (stop func(), err erro
 	return l.messages.Listen(key, wake), nil
 }
 
-// ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
-// cluster one to each node.
-func (l *Locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
-	return redisdriver.ExtendAll(ctx, l.rdb, extendScript, ttl, leases, func(other lock.Lease) (*lease, bool) {
-		own, ok := other.(*lease)
-		return own, ok && own.locker == l
-	})
-}
-
 // FenceKey returns the key that stores the last fence of key, in the same slot of a
 // cluster. It has spaces, so that no lock can have it.
 func FenceKey(key string) string { return "{" + redisdriver.HashTag(key) + "} fence " + key }

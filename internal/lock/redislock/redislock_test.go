@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { labtest.Main(m, lab.RedisServer) }
 
-var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true,
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Tells: true,
 	Tick: 10 * time.Millisecond}
 
 // variants are the lockers of this package that one Redis is enough for.

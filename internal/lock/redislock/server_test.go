@@ -94,8 +94,7 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 	}
 }
 
-// The leases are extended in one call. Another client replaces one lock by a
-// hash.
+// Another client replaces one lock by a hash.
 func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
@@ -105,7 +104,8 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 		leases[i] = locktest.MustTryLock(t, l, fmt.Sprint("k", i), time.Minute)
 	}
 	check.NoError(t, errors.Join(rdb.Del(t.Context(), "k7").Err(), rdb.HSet(t.Context(), "k7", "a", "b").Err()))
-	for i, err := range l.ExtendAll(t.Context(), time.Minute, leases) {
+	for i, lease := range leases {
+		err := lease.Extend(t.Context(), time.Minute)
 		if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
 			t.Errorf("extension of k%d = %v", i, err)
 		}

@@ -22,7 +22,7 @@ const (
 	testTimeout = 20 * time.Second
 )
 
-var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Batches: true, Tells: true,
+var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true, Tells: true,
 	Tick: 10 * time.Millisecond}
 
 func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
@@ -79,11 +79,9 @@ func TestFairQueue(t *testing.T) {
 }
 
 func TestMultiLockConformance(t *testing.T) {
-	p := promises
-	p.Batches = false
 	t.Parallel()
 	server1, server2 := labtest.Redis(t), labtest.Redis(t)
-	locktest.Run(t, p, func(tb testing.TB) lock.Locker {
+	locktest.Run(t, promises, func(tb testing.TB) lock.Locker {
 		return redisson.NewMultiLock(redisson.Part{Locker: newClient(tb, server1).Lock()},
 			redisson.Part{Locker: newClient(tb, server2).FencedLock()})
 	})

@@ -2,6 +2,7 @@ package redisson
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -33,18 +34,18 @@ func (l *lease) Fence() uint64 { return l.fence }
 // keys returns all keys of the lock.
 func (l *lease) keys() []string { return l.locker.typ.keys(l.key, l.owner) }
 
-// Extended implements redisdriver.ScriptLease.
-func (l *lease) Extended() []string { return l.locker.typ.needed(l.key, l.owner) }
-
-// Owner implements redisdriver.ScriptLease: the member of the lock's hash.
-func (l *lease) Owner() string { return l.locker.typ.member(l.owner) }
-
-// State implements redisdriver.ScriptLease.
-func (l *lease) State() *driver.Expiry { return &l.expiry }
+// member returns the owner in the lock's hash.
+func (l *lease) member() string { return l.locker.typ.member(l.owner) }
 
 // Extend implements lock.Lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	return l.locker.ExtendAll(ctx, ttl, []lock.Lease{l})[0]
+	typ := l.locker.typ
+	keys := typ.needed(l.key, l.owner)
+	err := redisdriver.Extend(ctx, l.locker.c.rdb, typ.extend, &l.expiry, ttl, l.member(), keys...)
+	if err != nil && !errors.Is(err, lock.ErrLost) {
+		err = fmt.Errorf("redisson: extend %s: %w", l.key, err)
+	}
+	return err
 }
 
 // Release implements lock.Lease. If the lock was requested twice, the server may run
@@ -76,7 +77,7 @@ func (l *lease) remove(ctx context.Context) (found bool, err error) {
 	for range attempts {
 		var unnotified bool
 		found, unnotified, err = redisdriver.Released(typ.release.Run(ctx, noRetryClient{client.rdb}, l.keys(),
-			l.Owner(), publish, typ.channel(l.key)))
+			l.member(), publish, typ.channel(l.key)))
 		if err == nil {
 			l.unnotified.Store(unnotified)
 			return found, nil

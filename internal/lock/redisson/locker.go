@@ -58,7 +58,7 @@ func (l locker) try(ctx context.Context, key, owner string, ttl time.Duration, w
 func (l locker) acquire(
 	ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any,
 ) (int64, error) {
-	member := redisdriver.CountedString{Text: lease.Owner()}
+	member := redisdriver.CountedString{Text: lease.member()}
 	call := &redisdriver.ScriptCall{
 		Keys: lease.keys(), Args: []any{driver.Milliseconds(ttl), &member, publish, l.typ.channel(lease.key), wait},
 	}
@@ -73,12 +73,3 @@ func (l locker) acquire(
 
 // Drain implements lock.Drainer for all locks of the client.
 func (l locker) Drain(ctx context.Context) { l.c.abandoned.Drain(ctx) }
-
-// ExtendAll implements lock.BatchExtender: one round trip for 100 leases, in a
-// cluster one to each node.
-func (l locker) ExtendAll(ctx context.Context, ttl time.Duration, leases []lock.Lease) []error {
-	return redisdriver.ExtendAll(ctx, l.c.rdb, l.typ.extend, ttl, leases, func(other lock.Lease) (*lease, bool) {
-		own, ok := other.(*lease)
-		return own, ok && own.locker == l
-	})
-}

@@ -61,10 +61,10 @@ func Integer(reply *redis.Cmd) (int64, error) {
 // an error.
 func Flag(reply *redis.Cmd) (bool, error) {
 	n, err := Integer(reply)
-	if err != nil {
-		return false, err
+	if err == nil && n != 0 && n != 1 {
+		err = fmt.Errorf("unexpected reply %d", n)
 	}
-	return flag(n)
+	return n == 1, err
 }
 
 // Released returns whether a script has released a lock, and whether it could not
@@ -75,29 +75,4 @@ func Released(reply *redis.Cmd) (released, unnotified bool, err error) {
 		err = fmt.Errorf("unexpected reply %d", n)
 	}
 	return n > 0, n == 2, err
-}
-
-// flags returns the flags that a script has returned in an array.
-func flags(reply *redis.Cmd, want int) ([]bool, error) {
-	values, err := reply.Slice()
-	if err != nil {
-		return nil, err
-	}
-	if len(values) != want {
-		return nil, fmt.Errorf("%d results for %d leases", len(values), want)
-	}
-	all := make([]bool, want)
-	for i, value := range values {
-		if all[i], err = flag(value); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func flag(value any) (bool, error) {
-	if n, ok := value.(int64); ok && (n == 0 || n == 1) {
-		return n == 1, nil
-	}
-	return false, fmt.Errorf("unexpected reply %.40q", fmt.Sprint(value))
 }

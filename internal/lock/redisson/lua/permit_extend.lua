@@ -1,23 +1,15 @@
--- Set the end of every permit that has not expired. Nothing grows, so a full server
--- does it as it extends any other lock.
--- KEYS the acquired permits of each permit's semaphore
--- ARGV[1] ttl in ms, ARGV[i+1] the id of the i-th permit
--- Returns an array with 1 (extended) or 0 (expired) for each permit.
+-- Set the end of a permit that has not expired. Nothing grows, so a full server does it
+-- as it extends any other lock.
+-- KEYS the acquired permits of the semaphore
+-- ARGV[1] ttl in ms, ARGV[2] the id of the permit
+-- Returns 1 (extended) or 0 (expired).
 local time = redis.call('time')
 local now = time[1] * 1000 + time[2] / 1000
-local extended = {}
-for i, acquired in ipairs(KEYS) do
-	local permit_end = redis.pcall('zscore', acquired, ARGV[i + 1])
-	if type(permit_end) ~= 'table' then
-		extended[i] = 0
-		if permit_end and tonumber(permit_end) > now then
-			redis.call('zadd', acquired, 'xx', math.ceil(now) + ARGV[1], ARGV[i + 1])
-			extended[i] = 1
-		end
-	elseif string.find(permit_end.err, 'WRONGTYPE', 1, true) then
-		extended[i] = 0 -- a key of another type has no permits
-	else
-		return permit_end -- an error of the server, for all permits
-	end
+local permit_end = redis.pcall('zscore', KEYS[1], ARGV[2])
+if type(permit_end) == 'table' then
+	return string.find(permit_end.err, 'WRONGTYPE', 1, true) and 0 or permit_end
+elseif not permit_end or tonumber(permit_end) <= now then
+	return 0
 end
-return extended
+redis.call('zadd', KEYS[1], 'xx', math.ceil(now) + ARGV[1], ARGV[2])
+return 1

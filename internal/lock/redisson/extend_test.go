@@ -42,26 +42,6 @@ func (c scriptCounter) count() (sum int) {
 	return sum
 }
 
-func TestOneScriptExtendsHundredLeases(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	l := newClient(t, server).Lock()
-	leases := make([]lock.Lease, 1000)
-	for i := range leases {
-		leases[i] = locktest.MustTryLock(t, l, fmt.Sprint("k", i), longTTL)
-	}
-	for _, err := range l.ExtendAll(t.Context(), longTTL, leases[:1]) { // loads the script
-		check.NoError(t, err)
-	}
-	c := newScriptCounter(t, server)
-	for _, err := range l.ExtendAll(t.Context(), longTTL, leases) {
-		check.NoError(t, err)
-	}
-	if scripts := c.count(); scripts != 10 {
-		t.Errorf("%d scripts for 1000 leases, want 10", scripts)
-	}
-}
-
 // Another client replaces one of the locks by a string.
 func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 	t.Parallel()
@@ -73,7 +53,8 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 			key = "{permit7}:timeout"
 		}
 		check.NoError(t, labtest.Dial(t, server).Set(t.Context(), key, "", 0).Err())
-		for i, err := range l.ExtendAll(t.Context(), longTTL, leases) {
+		for i, lease := range leases {
+			err := lease.Extend(t.Context(), longTTL)
 			if lost := errors.Is(err, lock.ErrLost); lost != (i == 7) || err != nil && !lost {
 				t.Errorf("extension of %s%d = %v", name, i, err)
 			}
@@ -81,13 +62,13 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 	}
 }
 
-func lockTypes(c *redisson.Client) map[string]lock.BatchExtender {
-	return map[string]lock.BatchExtender{"lock": c.Lock(), "fair": c.FairLock(), "fenced": c.FencedLock(),
+func lockTypes(c *redisson.Client) map[string]lock.Locker {
+	return map[string]lock.Locker{"lock": c.Lock(), "fair": c.FairLock(), "fenced": c.FencedLock(),
 		"read": c.ReadLock(), "write": c.WriteLock(), "permit": c.PermitExpirableSemaphore()}
 }
 
 // lockTen locks ten keys: name and a number.
-func lockTen(t *testing.T, l lock.BatchExtender, name string) (leases []lock.Lease) {
+func lockTen(t *testing.T, l lock.Locker, name string) (leases []lock.Lease) {
 	t.Helper()
 	for i := range 10 {
 		key := fmt.Sprint(name, i)
