@@ -9,8 +9,7 @@ import (
 
 // refusals are the verdicts on a claim after which it has no effect. One that is not known
 // proves nothing.
-var refusals = []string{"already_claimed", "sold_out", rig.Overloaded, "claim_in_progress", "limit_reached",
-	"coupon_not_found", "not_started", "ended"}
+var refusals = append([]string{rig.Overloaded, "coupon_not_found", "not_started", "ended"}, rig.Refusals...)
 
 // unknown reports whether the operation may have taken effect, or may yet.
 func unknown(o trial.Operation) bool {

@@ -87,6 +87,8 @@ func checkClaims(p *tab, r Race) {
 			switch {
 			case claim.Status == http.StatusCreated:
 				want = "accepted"
+			case claim.Code == "limit_reached":
+				want = "other"
 			case slices.Contains(rig.Refusals, claim.Code):
 				want = claim.Code
 			}

@@ -3,12 +3,13 @@
 import { wholeWorkload } from './address.js';
 import { commitOf } from './statements.js';
 
-// verdictOf returns what a claim was told. Anything but a verdict of the sale
-// is refused.
+// verdictOf returns what a claim was told: other is a refusal without a look of its
+// own, and refused is no verdict of the sale.
 export function verdictOf(claim) {
   if (claim.answered < 0) return 'in_flight';
   if (claim.status === 201) return 'accepted';
-  return ['already_claimed', 'limit_reached', 'sold_out', 'claim_in_progress'].find(code => code === claim.code) ?? 'refused';
+  const known = ['already_claimed', 'sold_out', 'claim_in_progress'].find(code => code === claim.code);
+  return known ?? (claim.status === 409 ? 'other' : 'refused');
 }
 
 // Side is one side of a race. add takes what a running race sends.

@@ -50,7 +50,7 @@ const en = {
   legend: 'Legend',
   keys: 'Click a line to see what happened inside. Drag to zoom, double-click for all, Ctrl + wheel or pinch. Keys: + − ← → Home End 0; ↑ ↓ step through the claims.',
   verdicts: {
-    accepted: 'accepted', wrong: 'accepted, wrongly', already_claimed: 'already claimed', limit_reached: 'limit reached', sold_out: 'sold out',
+    accepted: 'accepted', wrong: 'accepted, wrongly', already_claimed: 'already claimed', other: 'refused otherwise', sold_out: 'sold out',
     claim_in_progress: 'refused by the lock', refused: 'no verdict (503)', in_flight: 'not answered yet',
   },
   section: 'in the critical section', overlap: 'several at once',
@@ -222,7 +222,7 @@ const zh = {
   legend: '图例',
   keys: '点击一条线，查看临界区内发生了什么。拖动选区放大，双击显示全部，Ctrl + 滚轮或双指缩放。键盘：+ − ← → Home End 0；↑ ↓ 逐个查看请求。',
   verdicts: {
-    accepted: '成功', wrong: '不该成功', already_claimed: '已抢过', limit_reached: '已达上限', sold_out: '已售罄',
+    accepted: '成功', wrong: '不该成功', already_claimed: '已抢过', other: '因其他原因被拒', sold_out: '已售罄',
     claim_in_progress: '被锁拒绝', refused: '结果未知（503）', in_flight: '尚未应答',
   },
   section: '在临界区内', overlap: '多个同时在内',

@@ -2,14 +2,14 @@
 // shapes that tell verdicts apart without colour.
 
 // verdicts in the order in which they are drawn: the last is on top.
-export const verdicts = ['in_flight', 'sold_out', 'already_claimed', 'limit_reached', 'claim_in_progress', 'refused', 'accepted', 'wrong'];
+export const verdicts = ['in_flight', 'sold_out', 'already_claimed', 'other', 'claim_in_progress', 'refused', 'accepted', 'wrong'];
 
 // marks are SVG paths around 0,0, drawn where a claim is answered.
 export const marks = {
   wrong: 'M-5.5,-3 L-3,-5.5 L0,-2.5 L3,-5.5 L5.5,-3 L2.5,0 L5.5,3 L3,5.5 L0,2.5 L-3,5.5 L-5.5,3 L-2.5,0 z',
   accepted: 'M-5,0 a5,5 0 1,0 10,0 a5,5 0 1,0 -10,0 z',
   already_claimed: 'M0,-6 L6,0 L0,6 L-6,0 z',
-  limit_reached: 'M-6,-1.5 h4.5 v-4.5 h3 v4.5 h4.5 v3 h-4.5 v4.5 h-3 v-4.5 h-4.5 z',
+  other: 'M-6,-1.5 h4.5 v-4.5 h3 v4.5 h4.5 v3 h-4.5 v4.5 h-3 v-4.5 h-4.5 z',
   sold_out: 'M-4.5,-4.5 h9 v9 h-9 z',
   claim_in_progress: 'M-5.5,4.5 L0,-5.5 L5.5,4.5 z',
   refused: 'M-5.5,-4.5 L5.5,-4.5 L0,5.5 z',
