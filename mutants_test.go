@@ -32,7 +32,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 	{"a lease is taken for held until its very end", "internal/lock/watchdog.go",
 		"return ttl - ttl/100 - min(2*time.Millisecond, ttl/10)", "return ttl + time.Hour", "Test", "./internal/lock"},
 	{"no lease is watched", "internal/lock/watchdog.go",
-		"	heap.Push(&w.grants, g)\n", "", "Test", "./internal/lock"},
+		"	g.timer.Reset(time.Until(t))\n", "", "Test", "./internal/lock"},
 	{"the audit is blind to duplicates", "internal/order/audit.go",
 		"return a.Excess", "return 0",
 		"Promises|Broken|Guard", "./internal/order/..."},

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -12,13 +15,15 @@ import (
 // safe for concurrent use. While no lock is held or waited for, it has no
 // goroutine.
 type Client struct {
-	locker   Locker
-	observe  func(Event)
-	queues   queues
-	watchdog watchdog
+	locker  Locker
+	observe func(Event)
+	queues  queues
 
 	closing context.Context // cancelled by Close, with ErrClosed
 	close   context.CancelCauseFunc
+
+	mu   sync.Mutex
+	held map[*grant]struct{}
 }
 
 // An Option configures a Client.
@@ -33,7 +38,7 @@ func WithObserver(observe func(Event)) Option {
 
 // New returns a client of locker, which remains the caller's to close.
 func New(locker Locker, options ...Option) *Client {
-	c := &Client{locker: locker, observe: func(Event) {}}
+	c := &Client{locker: locker, observe: func(Event) {}, held: map[*grant]struct{}{}}
 	c.closing, c.close = context.WithCancelCause(context.Background())
 	for _, option := range options {
 		option(c)
@@ -53,8 +58,6 @@ type Options struct {
 	// NoRenewal lets the lock end with its first lease. Otherwise the client
 	// extends the lease every third of TTL.
 	NoRenewal bool
-	// MaxHold, if positive, ends a renewed lock after this time.
-	MaxHold time.Duration
 	// Reentrant shares the lock of this key that the context carries, if it
 	// carries one of this client.
 	Reentrant bool
@@ -69,8 +72,8 @@ const (
 	maxDuration = 100 * 365 * 24 * time.Hour
 )
 
-// check refuses a TTL that no server counts to the end. A wait or a hold that is as
-// long has no end that anyone could notice.
+// check refuses a TTL that no server counts to the end. A wait that is as long has no
+// end that anyone could notice.
 func (o *Options) check() error {
 	if o.TTL == 0 {
 		o.TTL = defaultTTL
@@ -78,7 +81,7 @@ func (o *Options) check() error {
 	if o.TTL < minTTL || o.TTL > maxDuration {
 		return fmt.Errorf("%w: ttl of %s, want %s to 100 years", ErrInvalid, o.TTL, minTTL)
 	}
-	o.Wait, o.MaxHold = min(o.Wait, maxDuration), min(o.MaxHold, maxDuration)
+	o.Wait = min(o.Wait, maxDuration)
 	return nil
 }
 
@@ -152,12 +155,45 @@ func (c *Client) Do(
 // way. A second Close does nothing.
 func (c *Client) Close() {
 	c.close(ErrClosed)
-	c.watchdog.close()
+	c.releaseAll()
 	if d, ok := c.locker.(Drainer); ok {
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 		defer cancel()
 		d.Drain(ctx)
 	}
+}
+
+// releaseAll releases the locks that are held.
+func (c *Client) releaseAll() {
+	c.mu.Lock()
+	held := slices.Collect(maps.Keys(c.held))
+	c.mu.Unlock()
+	var releases sync.WaitGroup
+	for _, g := range held {
+		releases.Go(func() {
+			if g.end(ErrClosed) {
+				_ = g.released(g.releaseLease(context.Background()))
+			}
+		})
+	}
+	releases.Wait()
+}
+
+// add adds a grant to those that Close releases, or returns ErrClosed.
+func (c *Client) add(g *grant) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing.Err() != nil {
+		return ErrClosed
+	}
+	c.held[g] = struct{}{}
+	return nil
+}
+
+func (c *Client) remove(g *grant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.held, g)
 }
 
 func (c *Client) refused(o Options, err error, wait time.Duration) {

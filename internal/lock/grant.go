@@ -27,8 +27,7 @@ type grant struct {
 	err        error         // why the grant has ended; nil while it is held
 	done       chan struct{} // closed at the end; nil until doneChannel is called
 	contexts   []*Lock       // those whose context is to be cancelled at the end
-
-	renewal // guarded by the watchdog
+	renewal
 }
 
 // obtain gets the lease and starts its renewal.
@@ -43,9 +42,11 @@ func (g *grant) obtain(ctx context.Context) error {
 	if err := request(ctx); err != nil {
 		return fmt.Errorf("lock %s: %w", g.key, err)
 	}
-	if err := g.client.watchdog.add(g); err != nil {
+	g.start = time.Now()
+	if err := g.client.add(g); err != nil {
 		return fmt.Errorf("lock %s: %w", g.key, errors.Join(err, g.releaseLease(ctx)))
 	}
+	g.startRenewal()
 	if lease, ok := g.lease.(WatchedLease); ok {
 		go g.watch(lease)
 	}
@@ -71,27 +72,14 @@ func (g *grant) refuseLate(ctx context.Context) error {
 }
 
 // leave drops one reference. With the last one the grant ends. It reports whether
-// the lease is to be released.
+// the lease is to be released: also a lease that is lost, because the server may still
+// have it.
 func (g *grant) leave() (needsRelease bool) {
 	g.mu.Lock()
 	g.references--
 	last := g.references == 0
 	g.mu.Unlock()
-	if !last {
-		return false
-	}
-	g.client.watchdog.remove(g)
-	return g.endFor(ErrReleased)
-}
-
-// endFor ends the grant for cause, and reports whether its lease is to be
-// released. A lease that is lost is released all the same, because the server
-// may still have it.
-func (g *grant) endFor(cause error) (needsRelease bool) {
-	if g.end(cause) {
-		return true
-	}
-	return errors.Is(g.ended(), ErrLost) // Close or the last Release, whichever came first, releases the lease
+	return last && (g.end(ErrReleased) || errors.Is(g.ended(), ErrLost))
 }
 
 func (g *grant) releaseLease(ctx context.Context) error {
@@ -141,12 +129,16 @@ func (g *grant) end(err error) bool {
 		return false
 	}
 	g.err = err
+	if g.timer != nil {
+		g.timer.Stop()
+	}
 	if g.done != nil {
 		close(g.done)
 	}
 	contexts := g.contexts
 	g.contexts = nil
 	g.mu.Unlock()
+	g.client.remove(g)
 	for _, l := range contexts {
 		l.cancel(err)
 	}
@@ -158,18 +150,6 @@ func (g *grant) ended() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.err
-}
-
-// check ends the grant if its deadline is over, and returns why it has ended, or
-// nil while it is held.
-func (g *grant) check() error {
-	if err := g.ended(); err != nil {
-		return err
-	}
-	if g.client.watchdog.removeLate(g) {
-		g.lose(notExtended)
-	}
-	return g.ended()
 }
 
 // doneChannel returns the channel that is closed when the grant ends.
@@ -212,7 +192,6 @@ func (g *grant) forgetContext(l *Lock) {
 func (g *grant) watch(lease WatchedLease) {
 	select {
 	case <-lease.Lost():
-		g.client.watchdog.remove(g)
 		g.lose("its session ended")
 	case <-g.doneChannel():
 	}

@@ -108,9 +108,9 @@ func TestTimerAfterTheDeadlineEndsTheLock(t *testing.T) {
 		l := &fake{Locker: Local()}
 		c := New(l)
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
-		stopTimer(c)
+		stopTimer(h)
 		time.Sleep(29900 * time.Millisecond)
-		c.watchdog.wake()
+		h.grant.renew()
 		synctest.Wait()
 		wantEnded(t, h.Context(), h.Done())
 		if n := l.extends.Load(); n != 0 {

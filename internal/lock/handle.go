@@ -37,7 +37,11 @@ func (l *Lock) Key() string { return l.grant.key }
 // Deadline returns the time until which the lock is certainly held if it is not
 // extended. It is counted from before the request was sent, by this process's
 // monotonic clock, less a margin for clock drift.
-func (l *Lock) Deadline() time.Time { return l.grant.client.watchdog.deadlineOf(l.grant) }
+func (l *Lock) Deadline() time.Time {
+	l.grant.mu.Lock()
+	defer l.grant.mu.Unlock()
+	return l.grant.deadline
+}
 
 // Done returns a channel that is closed when the lock is lost, or when all who
 // share it have released it.

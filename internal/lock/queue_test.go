@@ -507,13 +507,13 @@ func (p discreetLocker) TryLock(ctx context.Context, key string, ttl time.Durati
 	return lease, nil
 }
 
-// The times of a wait and a hold overflow when anything is added to them.
-func TestLongestWaitAndHoldHaveNoEnd(t *testing.T) {
+// The time of a wait overflows when anything is added to it.
+func TestLongestWaitHasNoEnd(t *testing.T) {
 	t.Parallel()
 	for _, l := range []Locker{Local(), &fake{Locker: Local()}} {
 		for _, longest := range []time.Duration{math.MaxInt64, math.MaxInt64 - 250*time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
-				c, o := New(l), Options{Wait: longest, MaxHold: longest, TTL: maxDuration}
+				c, o := New(l), Options{Wait: longest, TTL: maxDuration}
 				first := mustAcquire(t, c, t.Context(), o)
 				time.AfterFunc(time.Hour, func() { _ = first.Release(context.Background()) })
 				second := mustAcquire(t, c, t.Context(), o)

@@ -1,24 +1,14 @@
 package lock
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
-// A watchdog renews the leases of one client and ends the grants that were not
-// extended in time. It is one heap and one timer. Each renewal has a goroutine of its
-// own, so that a slow reply delays no other.
-type watchdog struct {
-	mu      sync.Mutex
-	grants  renewalHeap
-	timer   *time.Timer
-	firesAt time.Time // of the timer; zero if it is not set
-	closed  bool
-}
+// The watchdog of a grant is one timer. It renews the lease every third of its TTL, and
+// ends the grant at the deadline if no renewal has succeeded by then.
 
 // notExtended is the reason of a loss.
 const notExtended = "not extended in time"
@@ -30,152 +20,77 @@ func safeTTL(ttl time.Duration) time.Duration {
 	return ttl - ttl/100 - min(2*time.Millisecond, ttl/10)
 }
 
-// add begins to watch g, or returns ErrClosed.
-func (w *watchdog) add(g *grant) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return ErrClosed
-	}
-	g.start = time.Now()
-	g.extendedAt(g.requestedAt, g.options)
-	heap.Push(&w.grants, g)
-	w.setTimer()
-	return nil
+// A renewal is what the watchdog knows of a grant.
+type renewal struct {
+	extended instant     // before the request that the server has last granted
+	deadline time.Time   // until which the lock is certainly held
+	timer    *time.Timer // of the next renewal, or the deadline; nil before the first
 }
 
-func (w *watchdog) remove(g *grant) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.removeLocked(g)
+// late reports whether the deadline is over, also if the time to it has passed
+// while the machine was suspended.
+func (r *renewal) late(t instant) bool {
+	return t.sub(r.extended) >= r.deadline.Sub(r.extended.Time)
 }
 
-func (w *watchdog) removeLocked(g *grant) {
-	if g.index >= 0 {
-		heap.Remove(&w.grants, g.index)
+// startRenewal begins to renew the lease, which was requested at requestedAt, unless
+// Close has ended the grant.
+func (g *grant) startRenewal() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.timer = time.AfterFunc(g.options.TTL, g.renew)
+		g.extendedAt(g.requestedAt)
 	}
 }
 
-// removeLate removes g if its deadline is over, and reports that.
-func (w *watchdog) removeLate(g *grant) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	late := g.late(now())
-	if late {
-		w.removeLocked(g)
-	}
-	return late
+// extendedAt records a lease of full length that was requested at t. The caller holds mu.
+func (g *grant) extendedAt(t instant) {
+	g.extended, g.deadline = t, t.Add(safeTTL(g.options.TTL))
+	g.renewAt(t.Add(g.options.TTL / 3))
 }
 
-func (w *watchdog) deadlineOf(g *grant) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return g.deadline
+// renewAt sets the timer to t, or to the deadline if that comes first or the lease is
+// not to be renewed. The caller holds mu.
+func (g *grant) renewAt(t time.Time) {
+	if g.options.NoRenewal || t.After(g.deadline) {
+		t = g.deadline
+	}
+	g.timer.Reset(time.Until(t))
 }
 
-// close releases all grants and refuses new ones.
-func (w *watchdog) close() {
-	w.mu.Lock()
-	w.closed = true
-	grants := make([]*grant, 0, len(w.grants))
-	for len(w.grants) > 0 {
-		grants = append(grants, heap.Pop(&w.grants).(*grant))
-	}
-	w.mu.Unlock()
-	var releases sync.WaitGroup
-	for _, g := range grants {
-		releases.Go(func() {
-			if g.endFor(ErrClosed) {
-				_ = g.released(g.releaseLease(context.Background()))
-			}
-		})
-	}
-	releases.Wait()
-}
-
-// setTimer sets the timer for the first grant. A timer that is set for an
-// earlier time stays: wake will find nothing due and set it again.
-func (w *watchdog) setTimer() {
-	if len(w.grants) == 0 {
+// renew ends the grant if it is late, and renews its lease otherwise. It gives the
+// server a fifth of the ttl to reply, which leaves time for a second and a third
+// attempt. Until then the timer is that of the deadline.
+func (g *grant) renew() {
+	if g.check() != nil {
 		return
 	}
-	due := w.grants[0].due
-	if !w.firesAt.IsZero() && !due.Before(w.firesAt) {
-		return
-	}
-	w.firesAt = due
-	if w.timer == nil {
-		w.timer = time.AfterFunc(time.Until(due), w.wake)
-	} else {
-		w.timer.Reset(time.Until(due))
-	}
-}
-
-// wake ends the grants that are late and renews those that are due.
-func (w *watchdog) wake() {
-	w.mu.Lock()
-	w.firesAt = time.Time{}
-	late, due := w.collect(time.Now())
-	w.setTimer()
-	w.mu.Unlock()
-	for _, g := range late {
-		g.lose(notExtended)
-	}
-	for _, g := range due {
-		go w.renew(g)
-	}
-}
-
-// collect removes the grants whose deadline is over, and returns those that are to be
-// renewed now.
-func (w *watchdog) collect(now time.Time) (late, due []*grant) {
-	for len(w.grants) > 0 {
-		switch g := w.grants[0]; {
-		case !g.deadline.After(now):
-			heap.Remove(&w.grants, 0)
-			late = append(late, g)
-		case g.renews && !g.due.After(now):
-			g.renewAt(g.deadline, g.options) // no other renewal before the result of this one
-			heap.Fix(&w.grants, 0)
-			due = append(due, g)
-		default:
-			return late, due
-		}
-	}
-	return late, due
-}
-
-// renew gives the server a fifth of the ttl to reply, which leaves time for a second
-// and a third attempt.
-func (w *watchdog) renew(g *grant) {
+	g.mu.Lock()
+	g.renewAt(g.deadline)
+	g.mu.Unlock()
 	ttl := g.options.TTL
 	ctx, cancel := context.WithTimeout(context.Background(), ttl/5)
 	defer cancel()
 	requestedAt := now()
-	w.renewed(g, requestedAt, g.lease.Extend(ctx, ttl))
+	g.renewed(requestedAt, g.lease.Extend(ctx, ttl))
 }
 
-// renewed records the result of a renewal, unless the grant has ended
-// meanwhile.
-func (w *watchdog) renewed(g *grant, requestedAt instant, err error) {
-	w.mu.Lock()
-	if g.index < 0 {
-		w.mu.Unlock()
+// renewed records the result of a renewal, unless the grant has ended meanwhile.
+func (g *grant) renewed(requestedAt instant, err error) {
+	g.mu.Lock()
+	if g.err != nil {
+		g.mu.Unlock()
 		return
 	}
-	late := g.deadline != g.last && time.Until(g.deadline) < g.options.TTL/3
+	late := time.Until(g.deadline) < g.options.TTL/3
 	switch {
 	case err == nil:
-		g.extendedAt(requestedAt, g.options)
-		heap.Fix(&w.grants, g.index)
-	case errors.Is(err, ErrLost):
-		heap.Remove(&w.grants, g.index)
-	default:
-		g.renewAt(time.Now().Add(jitter(g.options.TTL/20)), g.options)
-		heap.Fix(&w.grants, g.index)
+		g.extendedAt(requestedAt)
+	case !errors.Is(err, ErrLost):
+		g.renewAt(time.Now().Add(jitter(g.options.TTL / 20)))
 	}
-	w.setTimer()
-	w.mu.Unlock()
+	g.mu.Unlock()
 	g.reportRenewal(late, err)
 }
 
@@ -190,6 +105,18 @@ func (g *grant) reportRenewal(late bool, err error) {
 	default:
 		g.report(Event{Kind: EventRenewalUnknown, Err: err})
 	}
+}
+
+// check ends the grant if its deadline is over, and returns why it has ended, or
+// nil while it is held.
+func (g *grant) check() error {
+	g.mu.Lock()
+	late := g.err == nil && g.late(now())
+	g.mu.Unlock()
+	if late {
+		g.lose(notExtended)
+	}
+	return g.ended()
 }
 
 // jitter returns a random duration between half of d and one and a half.

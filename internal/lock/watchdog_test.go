@@ -30,8 +30,8 @@ func TestWatchdogRenewsEachLockEveryThirdOfItsTTL(t *testing.T) {
 		for _, h := range locks {
 			check.NoError(t, h.Release(t.Context()))
 		}
-		if len(c.watchdog.grants) != 0 {
-			t.Error("the watchdog keeps released locks")
+		if len(c.held) != 0 {
+			t.Error("the client keeps released locks")
 		}
 	})
 }
@@ -43,8 +43,8 @@ func TestUncontendedLockAllocatesLittle(t *testing.T) {
 		check.NoError(t, err)
 		_ = h.Release(ctx)
 	})
-	if allocs > 9 { // two for the lock, one for the lease, the rest for the context of the release
-		t.Errorf("%.0f allocations for a lock, want at most 9", allocs)
+	if allocs > 11 { // two for the lock, one for the lease, two for its timer, the rest for the context of the release
+		t.Errorf("%.0f allocations for a lock, want at most 11", allocs)
 	}
 }
 
@@ -78,8 +78,7 @@ func TestLateRenewalIsReported(t *testing.T) {
 	}
 }
 
-// A stopped process runs no timer. It is simulated by a watchdog whose timer is
-// stopped.
+// A stopped process runs no timer. It is simulated by a lock whose timer is stopped.
 func TestErrReportsALossBeforeTheTimerDoes(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l := &fake{Locker: Local()}
@@ -87,7 +86,7 @@ func TestErrReportsALossBeforeTheTimerDoes(t *testing.T) {
 		c := New(l, WithObserver(seen.add))
 		h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
 		ctx, done := h.Context(), h.Done()
-		stopTimer(c)
+		stopTimer(h)
 		time.Sleep(29 * time.Second)
 		check.NoError(t, h.Err())
 		time.Sleep(time.Second)
@@ -108,18 +107,18 @@ func TestErrCountsTheTimeOfASuspension(t *testing.T) {
 	}
 	c := New(Local())
 	h := mustAcquire(t, c, t.Context(), Options{TTL: 30 * time.Second})
-	c.watchdog.mu.Lock()
+	h.grant.mu.Lock()
 	h.grant.extended.boot -= 31 * time.Second
-	c.watchdog.mu.Unlock()
+	h.grant.mu.Unlock()
 	check.ErrorIs(t, h.Err(), ErrLost)
 	wantEnded(t, h.Context(), h.Done())
 	_ = h.Release(t.Context())
 }
 
-func stopTimer(c *Client) {
-	c.watchdog.mu.Lock()
-	defer c.watchdog.mu.Unlock()
-	c.watchdog.timer.Stop()
+func stopTimer(l *Lock) {
+	l.grant.mu.Lock()
+	defer l.grant.mu.Unlock()
+	l.grant.timer.Stop()
 }
 
 func wantEnded(t *testing.T, ctx context.Context, done <-chan struct{}) {

@@ -221,8 +221,7 @@ func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
 	hangs.Wait()
 }
 
-// The client renews the leases of all nodes together. One node hangs for longer
-// than a ttl.
+// One node hangs for longer than a ttl.
 func TestHangingNodeEndsNoLockOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
