@@ -13,11 +13,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/MicahParks/jwkset"
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -26,10 +26,8 @@ const (
 	// unknownKeyInterval is the shortest time between two fetches for tokens whose kid is
 	// unknown. Every client can send such tokens.
 	unknownKeyInterval = 10 * time.Second
-	// unknownKeyTimeout is the longest time that such a token waits for a fetch.
+	// unknownKeyTimeout is the longest time that such a token waits for a fetch, which then ends.
 	unknownKeyTimeout = 2 * time.Second
-	// maxWaiting is how many of them wait at a time: each holds what other requests need.
-	maxWaiting = 64
 	// maxJWKS bounds the document. It has room for a thousand keys.
 	maxJWKS = 1 << 20
 )
@@ -42,12 +40,11 @@ type JWKS struct {
 	ctx    context.Context // of fetches
 	url    *url.URL
 	client *http.Client
-	keys   *publicKeys
-	failed func(error) // called for each fetch in the background that fails
+	keys   publicKeys
+	failed func(error) // called for each fetch that fails, after the first
 
-	asked   singleflight.Group        // the fetch for unknown keys, which tokens share
-	due     atomic.Pointer[time.Time] // when the next of them may begin
-	waiting chan struct{}             // one element for each token that waits
+	fetches singleflight.Group // of unknown keys, which tokens share
+	due     *rate.Limiter      // says when another may begin
 }
 
 var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
@@ -83,18 +80,17 @@ func OpenJWKS(ctx context.Context, location string, failed func(error)) (*JWKS, 
 
 func open(ctx context.Context, u *url.URL, client *http.Client, failed func(error)) (*JWKS, error) {
 	j := &JWKS{
-		ctx: ctx, url: u, client: client, keys: &publicKeys{jwkset.NewMemoryStorage()}, failed: failed,
-		waiting: make(chan struct{}, maxWaiting),
+		ctx: ctx, url: u, client: client, keys: publicKeys{jwkset.NewMemoryStorage()}, failed: failed,
+		due: rate.NewLimiter(rate.Every(unknownKeyInterval), 1),
 	}
-	j.due.Store(new(time.Time))
-	return j, j.fetch(refreshInterval)
+	return j, j.fetch(ctx, refreshInterval)
 }
 
 // fetch replaces the keys by those at the URL, and again after each interval, unless
 // it is 0.
-func (j *JWKS) fetch(interval time.Duration) error {
+func (j *JWKS) fetch(ctx context.Context, interval time.Duration) error {
 	_, err := jwkset.NewStorageFromHTTP(j.url.String(), jwkset.HTTPClientStorageOptions{
-		Client: j.client, Ctx: j.ctx, HTTPTimeout: fetchTimeout, Storage: j.keys, RefreshInterval: interval,
+		Client: j.client, Ctx: ctx, HTTPTimeout: fetchTimeout, Storage: j.keys, RefreshInterval: interval,
 		RefreshErrorHandler: func(_ context.Context, err error) { j.report(j.explained(err)) },
 	})
 	return j.explained(err)
@@ -125,54 +121,32 @@ func withoutQuery(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// key returns the key with an id. If it is unknown, key waits for the next fetch, if that begins
-// soon and few wait; the fetch goes on after that.
+// key returns the key with an id. If it is unknown, key waits for a fetch that is running or due.
 func (j *JWKS) key(id string) (any, error) {
 	key, err := j.keys.KeyRead(j.ctx, id)
 	if err != nil && id != "" {
-		j.awaitFetch()
+		_, _, _ = j.fetches.Do("", j.fetchIfDue)
 		key, err = j.keys.KeyRead(j.ctx, id)
 	}
 	return key.Key(), err
 }
 
-func (j *JWKS) awaitFetch() {
-	due := *j.due.Load()
-	ended := j.asked.DoChan("", j.fetchOnceDue)
-	if time.Until(due) >= unknownKeyTimeout {
-		return
+func (j *JWKS) fetchIfDue() (any, error) {
+	if j.due.Allow() {
+		ctx, cancel := context.WithTimeout(j.ctx, unknownKeyTimeout)
+		defer cancel()
+		j.report(j.fetch(ctx, 0))
 	}
-	select {
-	case j.waiting <- struct{}{}:
-		defer func() { <-j.waiting }()
-	default:
-		return
-	}
-	select {
-	case <-ended:
-	case <-time.After(unknownKeyTimeout):
-	}
-}
-
-// fetchOnceDue fetches the keys when that is due. The fetch outlives the wait of its tokens.
-func (j *JWKS) fetchOnceDue() (any, error) {
-	select {
-	case <-time.After(time.Until(*j.due.Load())):
-	case <-j.ctx.Done():
-		return nil, j.ctx.Err()
-	}
-	j.report(j.fetch(0))
-	j.due.Store(new(time.Now().Add(unknownKeyInterval)))
 	return nil, nil
 }
 
 // publicKeys holds the keys that can verify tokens.
-type publicKeys struct{ *jwkset.MemoryJWKSet }
+type publicKeys struct{ jwkset.Storage }
 
 // KeyReplaceAll replaces the keys by those of fetched that can verify tokens. It
 // keeps them and returns an error if there is none: an error page may be valid
 // JSON, too.
-func (p *publicKeys) KeyReplaceAll(ctx context.Context, fetched []jwkset.JWK) error {
+func (p publicKeys) KeyReplaceAll(ctx context.Context, fetched []jwkset.JWK) error {
 	var usable []jwkset.JWK
 	for _, key := range fetched {
 		if canVerify(key) {
@@ -182,7 +156,7 @@ func (p *publicKeys) KeyReplaceAll(ctx context.Context, fetched []jwkset.JWK) er
 	if len(usable) == 0 {
 		return errors.New("no key with a kid is for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519)")
 	}
-	return p.MemoryJWKSet.KeyReplaceAll(ctx, usable)
+	return p.Storage.KeyReplaceAll(ctx, usable)
 }
 
 // canVerify reports whether tokens can name the key, and whether it is meant

@@ -16,10 +16,10 @@ type Signer struct {
 // Sign returns a token for the identity that expires after ttl, to the second.
 func (s Signer) Sign(id Identity, ttl time.Duration) (string, error) {
 	now := time.Now()
-	c := &claims{
-		Role: id.Role.String(), Issuer: s.Issuer, Subject: strconv.FormatInt(id.UserID, 10),
-		IssuedAt: seconds(now), ExpiresAt: seconds(now.Add(ttl)),
-	}
+	c := &claims{id.Role.String(), jwt.RegisteredClaims{
+		Issuer: s.Issuer, Subject: strconv.FormatInt(id.UserID, 10),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ttl)),
+	}}
 	if s.Audience != "" {
 		c.Audience = jwt.ClaimStrings{s.Audience}
 	}
@@ -34,5 +34,3 @@ func (s Signer) Sign(id Identity, ttl time.Duration) (string, error) {
 func Sign(secret []byte, id Identity, ttl time.Duration) (string, error) {
 	return Signer{Secret: Secret{Key: secret}}.Sign(id, ttl)
 }
-
-func seconds(t time.Time) *float64 { return new(float64(t.Unix())) }
