@@ -26,8 +26,10 @@ const (
 	// unknownKeyInterval is the shortest time between two fetches for tokens whose kid is
 	// unknown. Every client can send such tokens.
 	unknownKeyInterval = 10 * time.Second
-	// unknownKeyTimeout is the longest time that such a token waits for a fetch, which then ends.
+	// unknownKeyTimeout is the longest time that such a token waits for a fetch.
 	unknownKeyTimeout = 2 * time.Second
+	// maxWaiting is how many of them wait at a time: each holds what other requests need.
+	maxWaiting = 64
 	// maxJWKS bounds the document. It has room for a thousand keys.
 	maxJWKS = 1 << 20
 )
@@ -45,6 +47,7 @@ type JWKS struct {
 
 	fetches singleflight.Group // of unknown keys, which tokens share
 	due     *rate.Limiter      // says when another may begin
+	waiting chan struct{}      // has an element for each token that waits
 }
 
 var errLocation = errors.New("must be an https URL without a password, an http URL on this host, or the path of a file")
@@ -81,16 +84,16 @@ func OpenJWKS(ctx context.Context, location string, failed func(error)) (*JWKS, 
 func open(ctx context.Context, u *url.URL, client *http.Client, failed func(error)) (*JWKS, error) {
 	j := &JWKS{
 		ctx: ctx, url: u, client: client, keys: publicKeys{jwkset.NewMemoryStorage()}, failed: failed,
-		due: rate.NewLimiter(rate.Every(unknownKeyInterval), 1),
+		due: rate.NewLimiter(rate.Every(unknownKeyInterval), 1), waiting: make(chan struct{}, maxWaiting),
 	}
-	return j, j.fetch(ctx, refreshInterval)
+	return j, j.fetch(refreshInterval)
 }
 
 // fetch replaces the keys by those at the URL, and again after each interval, unless
 // it is 0.
-func (j *JWKS) fetch(ctx context.Context, interval time.Duration) error {
+func (j *JWKS) fetch(interval time.Duration) error {
 	_, err := jwkset.NewStorageFromHTTP(j.url.String(), jwkset.HTTPClientStorageOptions{
-		Client: j.client, Ctx: ctx, HTTPTimeout: fetchTimeout, Storage: j.keys, RefreshInterval: interval,
+		Client: j.client, Ctx: j.ctx, HTTPTimeout: fetchTimeout, Storage: j.keys, RefreshInterval: interval,
 		RefreshErrorHandler: func(_ context.Context, err error) { j.report(j.explained(err)) },
 	})
 	return j.explained(err)
@@ -121,21 +124,34 @@ func withoutQuery(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// key returns the key with an id. If it is unknown, key waits for a fetch that is running or due.
+// key returns the key with an id. If it is unknown, key waits for a fetch that is running or
+// due, if few wait; the fetch goes on after that.
 func (j *JWKS) key(id string) (any, error) {
 	key, err := j.keys.KeyRead(j.ctx, id)
 	if err != nil && id != "" {
-		_, _, _ = j.fetches.Do("", j.fetchIfDue)
+		j.awaitFetch()
 		key, err = j.keys.KeyRead(j.ctx, id)
 	}
 	return key.Key(), err
 }
 
+func (j *JWKS) awaitFetch() {
+	ended := j.fetches.DoChan("", j.fetchIfDue)
+	select {
+	case j.waiting <- struct{}{}:
+		defer func() { <-j.waiting }()
+	default:
+		return
+	}
+	select {
+	case <-ended:
+	case <-time.After(unknownKeyTimeout):
+	}
+}
+
 func (j *JWKS) fetchIfDue() (any, error) {
 	if j.due.Allow() {
-		ctx, cancel := context.WithTimeout(j.ctx, unknownKeyTimeout)
-		defer cancel()
-		j.report(j.fetch(ctx, 0))
+		j.report(j.fetch(0))
 	}
 	return nil, nil
 }
