@@ -162,24 +162,18 @@ func (s *service) openOrders() error {
 	return s.err
 }
 
-// siteNetworks is how many networks of an IPv6 site (/48) may use up their limits
-// (/64) at once. limits.conf of nginx has the same.
-const siteNetworks = 4
-
 func (s *service) openAPI() error {
 	verifier, err := s.openVerifier()
 	if err != nil {
 		return err
 	}
-	rate, burst := s.cfg.AddressRate, s.cfg.AddressBurst
 	s.api = httpapi.New(httpapi.Config{
 		Coupons: coupon.NewStore(s.db), Cache: s.cache, CouponIDs: idgen.New(s.rdb, s.cfg.RedisPrefix+"icr:coupon"),
 		Claims: s.claims, Orders: order.NewStore(s.db), Life: s.orders, Verifier: verifier, Now: s.clock.Now,
 		Users:          ratelimit.New[int64](s.cfg.UserRate, s.cfg.UserBurst),
-		Addresses:      ratelimit.New[netip.Prefix](rate, burst),
-		Sites:          ratelimit.New[netip.Prefix](siteNetworks*rate, siteNetworks*burst),
+		Addresses:      ratelimit.New[netip.Prefix](s.cfg.AddressRate, s.cfg.AddressBurst),
 		TrustedProxies: s.cfg.TrustedProxies, CORSOrigins: s.cfg.CORSOrigins,
-		Instance: s.cfg.Instance, Timeout: s.cfg.Timeout(), Connections: s.cfg.HTTPConns,
+		Instance: s.cfg.Instance, Timeout: s.cfg.Timeout(),
 		Probes: s.probes(), Docs: s.cfg.Docs,
 		Metrics: s.metrics, Traces: s.traces, Log: s.log, AccessLog: s.cfg.AccessLog,
 	})

@@ -1,33 +1,16 @@
 package httpapi
 
 import (
-	"errors"
 	"io"
-	"mime"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxBody bounds every request body that is read. It is client_max_body_size in nginx.conf.
 const maxBody = 8 << 10
-
-// requireJSON passes on requests whose body is neither compressed nor of another
-// type than JSON. It rewrites the type to the only form that huma knows.
-func requireJSON(ctx huma.Context, next func(huma.Context)) {
-	r, w := humachi.Unwrap(ctx)
-	if !isPlainJSON(r.Header) {
-		unsupportedMedia.write(w)
-		return
-	}
-	r.Header.Set("Content-Type", "application/json")
-	next(ctx)
-}
 
 // requireNoBody passes on requests without a body. While one is awaited, a request
 // holds a place that others need, although nobody knows yet who sent it.
@@ -37,19 +20,6 @@ func requireNoBody(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(ctx)
-}
-
-// isPlainJSON reports whether the header describes a JSON body. A body without a
-// type is taken for JSON.
-func isPlainJSON(h http.Header) bool {
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return false
-	}
-	if len(h.Values("Content-Type")) == 0 {
-		return true
-	}
-	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && mediaType == "application/json"
 }
 
 // jsonFormat encodes before it writes, and returns errors of the encoder only.
@@ -72,17 +42,4 @@ var jsonFormat = huma.Format{
 
 // unmarshal decodes JSON, and refuses what programs would read differently: a name that
 // occurs twice in an object, what is not UTF-8, and half of a surrogate pair.
-func unmarshal(data []byte, v any) error { return json.Unmarshal(data, v, untypedNumbers) }
-
-// untypedNumbers lets a number beyond the range of float64 become nil in an any, so that
-// the validation refuses it and names its member.
-var untypedNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(in *jsontext.Decoder, v *any) error {
-	if in.PeekKind() != '0' {
-		return errors.ErrUnsupported
-	}
-	number, err := in.ReadToken()
-	if n, tooLarge := strconv.ParseFloat(number.String(), 64); tooLarge == nil {
-		*v = n
-	}
-	return err
-}))
+func unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }

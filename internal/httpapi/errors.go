@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"example.com/flashsale/internal/admission"
@@ -87,8 +86,7 @@ var (
 	tooLarge    = newProblem(413, "body_too_large",
 		fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
 	noBody           = newProblem(413, tooLarge.Code, "This operation has no body. Send none, or Content-Length: 0.")
-	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type",
-		"The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
+	unsupportedMedia = newProblem(415, "unsupported_media_type", "The body must be application/json.")
 
 	// nginx sends these; net/http itself refuses such requests in plain text
 	badRequest      = newProblem(400, "bad_request", "The request line or a header is malformed.")
@@ -150,7 +148,9 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	case p.Code == unavailable.Code && errors.Is(ctx.Err(), context.Canceled):
 		return cancelled
 	case p.Code == unavailable.Code:
-		a.logUnavailable(ctx, route, err)
+		a.outage.Do(func() {
+			a.cfg.Log.WarnContext(ctx, "unavailable", "route", route, "error", err.Error())
+		})
 		if !a.unready.Load() {
 			select {
 			case a.suspect <- struct{}{}:
@@ -163,31 +163,9 @@ func (a *API) problem(ctx context.Context, route string, err error) *Problem {
 	return p
 }
 
-// logUnavailable logs err, but at most once per second, and at most once per minute
-// while the cause is the same: while a server is unavailable, every request fails.
-func (a *API) logUnavailable(ctx context.Context, route string, err error) {
-	if a.outage.isNews(err, time.Now()) {
-		a.cfg.Log.WarnContext(ctx, "unavailable", "route", route, "error", err.Error())
-	}
-}
-
-// An outage is what the log says of it.
-type outage struct {
-	mu    sync.Mutex
-	cause string
-	at    time.Time
-}
-
-func (o *outage) isNews(err error, now time.Time) bool {
-	cause := connect.Cause(err)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now.Sub(o.at) < time.Second || cause == o.cause && now.Sub(o.at) < time.Minute {
-		return false
-	}
-	o.cause, o.at = cause, now
-	return true
-}
+// outageInterval is the least time between two log entries of unavailable requests:
+// while a server is unavailable, every request fails.
+const outageInterval = 10 * time.Second
 
 // problemOf returns the problem for an error of another package.
 func problemOf(err error) *Problem {

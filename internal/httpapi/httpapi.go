@@ -19,6 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 
 	"example.com/flashsale/internal/admission"
 	"example.com/flashsale/internal/admission/ratelimit"
@@ -43,7 +44,6 @@ type Config struct {
 	Verifier  *auth.Verifier
 	Users     *ratelimit.Limiter[int64]        // of the requests with a valid token, by user; nil for no limit
 	Addresses *ratelimit.Limiter[netip.Prefix] // of all others, by the client's address; nil for no limit
-	Sites     *ratelimit.Limiter[netip.Prefix] // of those, by the first 48 bits of an IPv6 address; nil for no limit
 	// of the proxies whose X-Real-IP is the client's address; may be empty
 	TrustedProxies []netip.Prefix
 
@@ -53,11 +53,10 @@ type Config struct {
 	// Now is the clock of what is created; nil means the instance's own.
 	Now func() time.Time
 
-	Instance    string            // the value of X-Instance
-	Timeout     admission.Timeout // the longest time until a response
-	Connections int               // that stay open
-	Probes      []Probe           // what /readyz checks
-	Docs        bool              // serve /docs and /openapi.json
+	Instance string            // the value of X-Instance
+	Timeout  admission.Timeout // the longest time until a response
+	Probes   []Probe           // what /readyz checks
+	Docs     bool              // serve /docs and /openapi.json
 
 	Metrics   *prometheus.Registry
 	Traces    trace.TracerProvider // nil: no traces
@@ -71,13 +70,12 @@ type API struct {
 	handler  http.Handler
 	tracer   tracing.Tracer
 	metrics  *observe.Requests
-	outage   outage        // what logUnavailable has logged last
-	failing  sync.Map      // the causes by the names of the probes that failed the last time
-	probing  sync.Mutex    // a probe runs
-	unready  atomic.Bool   // a server that claims need is unavailable: see Watch
-	suspect  chan struct{} // has an element if Watch is to look at once
+	outage   rate.Sometimes // says when to log that requests are unavailable
+	failing  sync.Map       // the causes by the names of the probes that failed the last time
+	probing  sync.Mutex     // a probe runs
+	unready  atomic.Bool    // a server that claims need is unavailable: see Watch
+	suspect  chan struct{}  // has an element if Watch is to look at once
 	draining atomic.Bool
-	delayed  chan struct{} // one element for each refusal that waits
 	clientIP func(http.Handler) http.Handler
 }
 
@@ -86,7 +84,7 @@ func New(c Config) *API {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	a := &API{cfg: c, tracer: tracing.New(c.Traces), delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
+	a := &API{cfg: c, tracer: tracing.New(c.Traces), outage: rate.Sometimes{Interval: outageInterval},
 		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
 	a.metrics = observe.NewRequests(c.Metrics, claimCodes()...)
 	for _, p := range c.Probes {

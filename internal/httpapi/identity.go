@@ -45,7 +45,8 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (auth.Identit
 	case err != nil:
 		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
 	case !a.cfg.Users.Allow(id.UserID):
-		a.refuseUser(w, r)
+		a.metrics.Limited("user")
+		rateLimited.write(w)
 	default:
 		return id, true
 	}

@@ -1,24 +1,10 @@
 package httpapi
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
-)
-
-// A refusal of a user is delayed, by refusalDelay to twice as much: the
-// requests of many connections that were refused together would come back
-// together. A client that repeats its requests without a pause is thus slowed down
-// instead of occupying the CPU with refusals. At most maxDelayed refusals wait at a
-// time, and no more than half of Config.Connections, because each occupies a
-// connection, and at nginx the place of a claim. Strangers are refused at once: what they
-// have proven is nothing.
-const (
-	refusalDelay = time.Second
-	maxDelayed   = 1024
 )
 
 // limitAddress returns a handler that passes requests on to next until their
@@ -49,30 +35,14 @@ func clientIP(trusted []netip.Prefix) func(http.Handler) http.Handler {
 	return middleware.ClientIPFromHeader("X-Real-IP", prefixes...)
 }
 
-// allowAddress reports whether the limits of an address allow a request. An IPv6
-// address counts by its first 64 bits, the least that a customer is assigned, and
-// by its first 48, because some are assigned 65,536 such networks. All unknown
+// allowAddress reports whether the limit of an address allows a request. An IPv6
+// address counts by its first 64 bits, the least that a customer is assigned. All unknown
 // addresses, as of a Unix socket, count as one.
 func (a *API) allowAddress(ip netip.Addr) bool {
+	bits := 64
 	if ip.Is4() {
-		return a.cfg.Addresses.Allow(netip.PrefixFrom(ip, 32))
+		bits = 32
 	}
-	network, _ := ip.Prefix(64)
-	site, _ := ip.Prefix(48)
-	return a.cfg.Addresses.Allow(network) && a.cfg.Sites.Allow(site)
-}
-
-// refuseUser replies that a user's limit is exceeded, after a delay.
-func (a *API) refuseUser(w http.ResponseWriter, r *http.Request) {
-	a.metrics.Limited("user")
-	select {
-	case a.delayed <- struct{}{}:
-		select {
-		case <-time.After(refusalDelay + rand.N(refusalDelay)):
-		case <-r.Context().Done():
-		}
-		<-a.delayed
-	default:
-	}
-	rateLimited.write(w)
+	network, _ := ip.Prefix(bits)
+	return a.cfg.Addresses.Allow(network)
 }

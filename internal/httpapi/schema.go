@@ -53,8 +53,7 @@ func (units) Schema(huma.Registry) *huma.Schema {
 
 // UnmarshalJSON implements json.Unmarshaler. The validation has checked before
 // that the number is whole and within its bounds, in which float64 is exact. But
-// huma takes null and what is beyond float64 for an optional member that is absent: both
-// become a number out of bounds.
+// huma takes null for an optional member that is absent: it becomes a number out of bounds.
 func (u *units) UnmarshalJSON(text []byte) error {
 	n, err := strconv.ParseFloat(string(text), 64)
 	if *u = units(n); err != nil {
