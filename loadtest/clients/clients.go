@@ -23,10 +23,7 @@ type Load struct {
 	Phases  []generator.Phase
 
 	Apart bool // the clients run in a process of their own
-	// LowPriority leaves that process the CPU time that the servers do not want. It
-	// takes nothing from them, but cannot send more than that allows.
-	LowPriority bool
-	Core        int // the only one that this process may use, unless it is 0
+	Core  int  // the only one that this process may use, unless it is 0
 }
 
 // replyTimeout is above every timeout of nginx and of the service.

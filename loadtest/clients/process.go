@@ -12,8 +12,7 @@ import (
 	"example.com/flashsale/loadtest/rig"
 )
 
-// A Process is clients in a process of their own, which has open files and a
-// priority of its own.
+// A Process is clients in a process of their own, which has open files of its own.
 type Process struct {
 	cmd *exec.Cmd
 	in  *gob.Encoder
@@ -27,9 +26,6 @@ func Start(ctx context.Context, l Load) (*Process, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, path, "clients")
-	if l.LowPriority {
-		cmd = exec.CommandContext(ctx, "nice", "-n", "19", path, "clients")
-	}
 	cmd.Stderr = os.Stderr
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()

@@ -122,11 +122,10 @@ const (
 	Hold  Kind = "hold"  // a process takes itself for the holder of a lock
 	Call  Kind = "call"  // a call of a lock
 	Fault Kind = "fault" // something fails
-	Gap   Kind = "gap"   // no claim is answered
 )
 
 var kindNames = map[Kind]string{
-	Hold: "takes itself for the holder", Call: "call", Fault: "fault", Gap: "no claim is answered",
+	Hold: "takes itself for the holder", Call: "call", Fault: "fault",
 }
 
 func (l Lanes) caption() string { return l.Caption }
@@ -166,7 +165,7 @@ func (c *canvas) kinds(rows []Lane, x float64) {
 			found[s.Kind] = true
 		}
 	}
-	for _, kind := range []Kind{Hold, Call, Fault, Gap} {
+	for _, kind := range []Kind{Hold, Call, Fault} {
 		if found[kind] {
 			c.add(`<rect class="span %s" x="%g" y="4" width="12" height="12" rx="2"/><text x="%g" y="14">%s</text>`,
 				kind, x, x+18, kindNames[kind])

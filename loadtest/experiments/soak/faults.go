@@ -25,52 +25,40 @@ const (
 // listFaults returns all faults. A short run has only the first of them, which
 // therefore differ most.
 func listFaults(m *market) []fault.Fault {
-	a, b, database := m.a, m.b, m.stack.MySQL.Server
-	kill := func(i *instance) fault.Fault { return fault.Kill(i.Client.Name+" killed", downTime, i.Server) }
-	fromRedis := func(i *instance) fault.Fault {
+	a, b, database := m.A, m.B, m.stack.MySQL.Server
+	kill := func(i *trial.Instance) fault.Fault { return fault.Kill(i.Client.Name+" killed", downTime, i.Server) }
+	fromRedis := func(i *trial.Instance) fault.Fault {
 		return fault.Partition(i.Client.Name+" partitioned from Redis", faultTime, i.Redis)
 	}
 	return []fault.Fault{
 		m.beside(b, atCommit(a, "before", a.MySQL.PartitionBefore)),
 		fault.Kill("Redis killed, back empty", downTime, m.stack.Redis.Server),
-		lockedCoupon(m, a),
-		overload(m, b),
-		m.beside(a, suspend(m, b)),
+		m.beside(a, lockedCoupon(m, a)),
+		m.beside(a, suspend(b)),
 		kill(a),
 		m.beside(a, fromRedis(b)),
-		firstStarts(m),
 		fault.Suspend("database suspended, as in a long flush", faultTime, database),
-		overload(m, a),
 		fault.Kill("database killed", downTime, database),
 
 		m.beside(a, atCommit(b, "after", b.MySQL.PartitionAfter)),
 		drain(m, a),
-		m.beside(b, suspend(m, a)),
+		m.beside(b, suspend(a)),
 		kill(b),
 		readLock(m.Sale),
-		overload(m, b),
 		m.beside(b, fromRedis(a)),
 		drain(m, b),
 		drainPartitioned(m, a),
 		kill(b),
 		drainPartitioned(m, b),
-		overload(m, a),
 		kill(a),
 	}
 }
 
-// suspend suspends an instance, which need not reply meanwhile.
-func suspend(m *market, i *instance) fault.Fault {
-	var begin time.Time
-	return fault.Fault{
-		Name: i.Client.Name + " suspended", Lasts: faultTime,
-		Strike: func(context.Context) error { begin = time.Now(); i.Pause(); return nil },
-		Heal: func() error {
-			i.Resume()
-			m.pauses = append(m.pauses, pause{trial.Span{Begin: begin, End: time.Now()}, i.Client.Name})
-			return nil
-		},
-	}
+// suspension ends the name of the fault of a suspended instance, which need not reply meanwhile.
+const suspension = " suspended"
+
+func suspend(i *trial.Instance) fault.Fault {
+	return fault.Suspend(i.Client.Name+suspension, faultTime, i.Server)
 }
 
 // commitStatement is the request of a COMMIT of its own, with its command byte.
@@ -83,7 +71,7 @@ const commitWait = 5 * time.Second
 // atCommit partitions an instance from MySQL at a COMMIT: before the server gets
 // it, which then keeps the locks of the transaction, or after, so that its reply is
 // lost.
-func atCommit(i *instance, when string, begin func(request string)) fault.Fault {
+func atCommit(i *trial.Instance, when string, begin func(request string)) fault.Fault {
 	f := fault.Partition(i.Client.Name+" partitioned from MySQL, "+when+" a COMMIT", faultTime, i.MySQL)
 	f.Strike = func(ctx context.Context) error {
 		begin(commitStatement)
@@ -106,7 +94,7 @@ func awaitPartition(ctx context.Context, p *faultproxy.Proxy) {
 
 // drain stops an instance by SIGTERM, which may take drainTimeout, and a second to
 // end.
-func drain(m *market, i *instance) fault.Fault {
+func drain(m *market, i *trial.Instance) fault.Fault {
 	f := fault.Kill(i.Client.Name+" drained", downTime, i.Server)
 	f.Strike = func(context.Context) error {
 		begin := time.Now()
@@ -120,7 +108,7 @@ func drain(m *market, i *instance) fault.Fault {
 }
 
 // drainPartitioned drains an instance that MySQL does not reply to.
-func drainPartitioned(m *market, i *instance) fault.Fault {
+func drainPartitioned(m *market, i *trial.Instance) fault.Fault {
 	partition, drained := atCommit(i, "before", i.MySQL.PartitionBefore), drain(m, i)
 	return fault.Fault{
 		Name: i.Client.Name + " drained while partitioned from MySQL", Lasts: drained.Lasts,

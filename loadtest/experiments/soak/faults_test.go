@@ -12,11 +12,11 @@ import (
 
 // allFaults returns faults that cannot be injected.
 func allFaults() []fault.Fault {
-	instanceOf := func(name string) *instance {
-		return &instance{Instance: &trial.Instance{API: &lab.API{}, Client: trial.Client{Name: name}}}
+	instanceOf := func(name string) *trial.Instance {
+		return &trial.Instance{API: &lab.API{}, Client: trial.Client{Name: name}}
 	}
 	s := &rig.Stack{MySQL: &lab.MySQL{}, Redis: &lab.Redis{}}
-	return listFaults(&market{Pair: &trial.Pair{}, stack: s, a: instanceOf("instance a"), b: instanceOf("instance b")})
+	return listFaults(&market{Pair: &trial.Pair{A: instanceOf("instance a"), B: instanceOf("instance b")}, stack: s})
 }
 
 func TestFullRunHasTimeForEveryFault(t *testing.T) {
@@ -32,8 +32,8 @@ func TestFullRunHasTimeForEveryFault(t *testing.T) {
 	}
 }
 
-// Among them are partitions from MySQL and Redis, a suspended instance, a locked
-// coupon and two first starts.
+// Among them are partitions from MySQL and Redis, a suspended instance and a locked
+// coupon.
 func TestShortRunHasTimeForTheFirstFaults(t *testing.T) {
 	t.Parallel()
 	faults := allFaults()
@@ -53,18 +53,6 @@ func TestFullRunMustHaveEveryFault(t *testing.T) {
 	for d, want := range map[time.Duration]int{time.Minute: 1, fullRun: len(s.faults)} {
 		if s.duration = d; s.leastFaults() != want {
 			t.Errorf("%s: at least %d faults, want %d", d, s.leastFaults(), want)
-		}
-	}
-}
-
-func TestLockedCouponMustNotHoldUpOthers(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		claims, prompt int64
-		want           bool
-	}{{100, 100, true}, {100, 80, true}, {100, 79, false}, {100, 0, false}, {0, 0, false}} {
-		if got := sellsOthers(test.claims, test.prompt); got != test.want {
-			t.Errorf("%d of %d prompt: %t", test.prompt, test.claims, got)
 		}
 	}
 }

@@ -17,13 +17,10 @@ import (
 type market struct {
 	*trial.Pair
 	stack    *rig.Stack
-	a, b     *instance
 	steady   int64 // the coupon of claimSteadily, which never sells out
 	coupons  coupons
 	events   *events
 	newUsers atomic.Int64
-	headers  rig.Headers // of the users of overloads
-	refused  int         // claims of overloads
 
 	duration time.Duration
 	faults   []fault.Fault
@@ -31,17 +28,9 @@ type market struct {
 	settled  time.Time // no user claims any more
 	log      func(format string, args ...any)
 	outages  []outage
-	pauses   []pause
 
 	other      sync.WaitGroup // waits for otherAfter
 	otherAfter time.Duration  // of the fault that strikes
-}
-
-// An instance has been claimed from steadily.
-type instance struct {
-	*trial.Instance
-	tally    tally
-	lastUser atomic.Int64 // of claimSteadily
 }
 
 // newUser returns a user who has not claimed before.

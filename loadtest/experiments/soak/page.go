@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -27,9 +25,7 @@ func (r Report) conclude() error {
 		Sections: []report.Section{
 			{Title: "Replies", Text: hostile, Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)},
 				Problems: r.Violations, Table: r.repliesTable()},
-			{Title: "Faults", Table: outageColumns.Table(r.Outages), Charts: r.charts()},
-			{Title: "Waits", Table: r.waitsTable(),
-				Text: "The time under which each share of the replies arrived, through all faults."},
+			{Title: "Faults", Table: outageColumns.Table(r.Outages), Charts: []report.Chart{r.chart()}},
 		},
 	})
 	if r.Pass {
@@ -39,28 +35,15 @@ func (r Report) conclude() error {
 	return err
 }
 
-// gapLimit is how long a time without a verdict is drawn as a gap.
-const gapLimit = 500 * time.Millisecond
-
-// charts draws the replies of each second, the faults and the gaps.
-func (r Report) charts() []report.Chart {
-	faults, gaps := report.Lane{Name: "faults"}, report.Lane{Name: "gaps"}
+// chart draws the replies of each second, and the faults.
+func (r Report) chart() report.Chart {
+	curves := report.Curves{Caption: "Replies in each second; faults are shaded", XName: "s", YName: "replies/s",
+		Series: trial.Curves(r.claims, r.begin, r.begin, time.Second)}
 	for _, o := range r.Outages {
-		faults.Spans = append(faults.Spans,
+		curves.Marks = append(curves.Marks,
 			report.Span{Name: o.What, Kind: report.Fault, From: o.Second, To: o.Second + o.Down})
 	}
-	for _, g := range r.gaps {
-		if g.Took() >= gapLimit {
-			gaps.Spans = append(gaps.Spans, report.Span{Name: "no claim is answered", Kind: report.Gap,
-				From: g.Begin.Sub(r.begin).Seconds(), To: g.End.Sub(r.begin).Seconds()})
-		}
-	}
-	return []report.Chart{
-		report.Curves{Caption: "Replies in each second; faults are shaded", XName: "s", YName: "replies/s",
-			Series: trial.Curves(r.claims, r.begin, r.begin, time.Second), Marks: faults.Spans},
-		report.Lanes{Caption: fmt.Sprintf("Every fault, and every time of %s or more without a verdict on any claim",
-			gapLimit), Unit: "s", Rows: []report.Lane{faults, gaps}},
-	}
+	return curves
 }
 
 var outageColumns = report.Columns[outage]{
@@ -78,15 +61,6 @@ var outageColumns = report.Columns[outage]{
 }
 
 func tenths(seconds float64) string { return fmt.Sprintf("%.1f", seconds) }
-
-// waitsTable has the time under which each share of the replies arrived.
-func (r Report) waitsTable() report.Table {
-	t := report.Table{Header: []string{"percentile", "ms"}}
-	for _, p := range []float64{50, 90, 99, 99.9, 99.99, 100} {
-		t.Add(p, report.Number(rig.Milliseconds(stats.Quantile(r.waits, p/100))))
-	}
-	return t
-}
 
 // repliesTable counts the replies and the orders.
 func (r Report) repliesTable() report.Table {

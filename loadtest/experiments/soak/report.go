@@ -32,8 +32,6 @@ type Report struct {
 
 	begin  time.Time
 	claims []rig.Claim // in the order of their replies
-	waits  []time.Duration
-	gaps   []trial.Span
 }
 
 // unknown is the verdict on all claims whose outcome is unknown.
@@ -61,10 +59,8 @@ func (m *market) report(ctx context.Context, h hostility) error {
 		r.Orders += a.Orders
 	}
 	r.measure(m)
-	// The clients of an overload have the CPU that the servers leave, so one may be too small.
-	if len(r.Transitions) < 4 || len(m.outages) < m.leastFaults() || m.duration >= fullRun && m.refused == 0 {
-		m.Violations.Add("orders were %v, %d faults injected and %d claims refused in overloads: this proves too little",
-			r.Transitions, len(m.outages), m.refused)
+	if len(r.Transitions) < 4 || len(m.outages) < m.leastFaults() {
+		m.Violations.Add("orders were %v, and %d faults injected: this proves too little", r.Transitions, len(m.outages))
 	}
 	r.Violations = m.All()
 	r.Pass = len(r.Violations) == 0
@@ -82,6 +78,7 @@ func (m *market) leastFaults() int {
 
 // measure adds what the clients saw, and judges it.
 func (r *Report) measure(m *market) {
+	var waits []time.Duration
 	for _, c := range r.claims {
 		said := c.Verdict
 		if c.Failed() {
@@ -91,22 +88,21 @@ func (r *Report) measure(m *market) {
 			m.Violations.Add("unexpected reply to a claim: %+v", c)
 		}
 		r.Verdicts[said]++
-		r.waits = append(r.waits, c.Received.Sub(c.Sent))
+		waits = append(waits, c.Received.Sub(c.Sent))
 	}
 	r.Acknowledged = r.Verdicts[rig.Accepted]
-	r.P50 = rig.Milliseconds(stats.Quantile(r.waits, 0.5))
-	r.P99 = rig.Milliseconds(stats.Quantile(r.waits, 0.99))
-	r.gaps = trial.Gaps(r.claims, r.begin, func(c rig.Claim) bool {
+	r.P50 = rig.Milliseconds(stats.Quantile(waits, 0.5))
+	r.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
+	r.LongestGap = trial.Longest(trial.Gaps(r.claims, r.begin, func(c rig.Claim) bool {
 		return trial.Answered(c) && c.Received.Before(m.settled)
-	})
-	r.LongestGap = trial.Longest(r.gaps).Seconds()
-	r.LongestWait = longestWait(r.claims, m.pauses, trial.Span{Begin: r.begin, End: time.Now()}).Seconds()
+	})).Seconds()
 	for i, o := range r.Outages {
-		r.Outages[i].LongestWait = longestWait(r.claims, m.pauses, o.span).Seconds()
+		_, d := longestWait(r.claims, r.Outages, trial.Span{Begin: o.strike.Begin, End: o.end})
+		r.Outages[i].LongestWait = d.Seconds()
 	}
-	if late := late(r.claims, m.pauses, waitLimit); len(late) > 0 {
-		m.Violations.Add("%d claims waited for longer than %s: one at %s for %.1f s, from second %.1f, %+v",
-			len(late), waitLimit, late[0].Instance, waited(late[0], m.pauses).Seconds(),
-			late[0].Sent.Sub(m.begin).Seconds(), late[0])
+	c, d := longestWait(r.claims, r.Outages, trial.Span{Begin: r.begin, End: time.Now()})
+	if r.LongestWait = d.Seconds(); d > waitLimit {
+		m.Violations.Add("a claim at %s waited for %.1f s, longer than %s, from second %.1f: %+v",
+			c.Instance, r.LongestWait, waitLimit, c.Sent.Sub(m.begin).Seconds(), c)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/loadtest/fault"
@@ -22,7 +23,8 @@ type outage struct {
 	SellsAfter float64 `json:"sells_after_seconds"`
 	OtherAfter float64 `json:"other_instance_sells_after_seconds,omitempty"` // since it began
 
-	span trial.Span // until all coupons sell again
+	strike trial.Span
+	end    time.Time // when all coupons sell again
 }
 
 // sell runs all activities at once until the time is up. All times of the report count
@@ -32,7 +34,10 @@ func (m *market) sell(ctx context.Context) error {
 	alone := func(do func(context.Context)) trial.Load {
 		return trial.Clients(1, func(ctx context.Context, _ int) { do(ctx) })
 	}
-	at := [4]trial.Client{m.a.Client, m.Client, m.b.Client, m.Client}
+	at := [4]trial.Client{m.A.Client, m.Client, m.B.Client, m.Client}
+	var lastOfA, lastOfB atomic.Int64
+	lastOfA.Store(m.newUser())
+	lastOfB.Store(m.newUser())
 	m.begin, m.log = time.Now(), rig.Progress()
 	_, err := trial.Schedule{
 		Faults: m.faults, Rest: restBetween(m.duration, m.faults), For: m.duration, Spare: sellLimit,
@@ -40,8 +45,8 @@ func (m *market) sell(ctx context.Context) error {
 	}.Run(ctx,
 		alone(func(ctx context.Context) { auditAlways(ctx, m) }),
 		alone(func(ctx context.Context) { manageCoupons(ctx, m) }),
-		alone(func(ctx context.Context) { claimSteadily(ctx, m, m.a, m.b) }),
-		alone(func(ctx context.Context) { claimSteadily(ctx, m, m.b, m.a) }),
+		alone(func(ctx context.Context) { claimSteadily(ctx, m, m.A.Client, &lastOfA, &lastOfB) }),
+		alone(func(ctx context.Context) { claimSteadily(ctx, m, m.B.Client, &lastOfB, &lastOfA) }),
 		trial.Clients(userLoops, func(ctx context.Context, i int) { userLoop(ctx, m, at[i%4]) }),
 	)
 	return err
@@ -61,8 +66,8 @@ func restBetween(d time.Duration, faults []fault.Fault) time.Duration {
 	return min(max(500*time.Millisecond, d/time.Duration(len(faults)+1)), 10*time.Second)
 }
 
-// beside returns f, during which another instance must sell.
-func (m *market) beside(other *instance, f fault.Fault) fault.Fault {
+// beside returns f, during which an instance must sell all other coupons.
+func (m *market) beside(other *trial.Instance, f fault.Fault) fault.Fault {
 	strike := f.Strike
 	f.Strike = func(ctx context.Context) error {
 		err := strike(ctx)
@@ -76,12 +81,12 @@ func (m *market) beside(other *instance, f fault.Fault) fault.Fault {
 
 // recovered waits until all coupons sell again after a fault.
 func (m *market) recovered(ctx context.Context, one trial.Strike) error {
-	sells := awaitSales(ctx, m, "after "+one.Name, m.a.Client, m.b.Client, m.Client)
+	sells := awaitSales(ctx, m, "after "+one.Name, m.A.Client, m.B.Client, m.Client)
 	m.other.Wait()
 	o := outage{
 		Second: one.Begin.Sub(m.begin).Seconds(), What: one.Name, Down: one.Took().Seconds(),
 		SellsAfter: sells.Seconds(), OtherAfter: m.otherAfter.Seconds(),
-		span: trial.Span{Begin: one.Begin, End: time.Now()},
+		strike: one.Span, end: time.Now(),
 	}
 	m.outages, m.otherAfter = append(m.outages, o), 0
 	m.log("%s: healed after %.1f s; all coupons sell again after %.1f s", o.What, o.Down, o.SellsAfter)

@@ -88,15 +88,9 @@ func (m *market) open(ctx context.Context) (err error) {
 	if m.steady, err = sale.AddCoupon(ctx, steadyStock(m.duration)); err != nil {
 		return err
 	}
-	if m.headers, err = m.stack.Headers(overloadUsers); err != nil {
-		return err
-	}
 	if m.Pair, err = trial.StartPair(m.stack, sale, "api", nil); err != nil {
 		return err
 	}
-	m.a, m.b = &instance{Instance: m.A}, &instance{Instance: m.B}
-	m.a.lastUser.Store(m.newUser())
-	m.b.lastUser.Store(m.newUser())
 	m.faults = listFaults(m)
 	return nil
 }

@@ -53,31 +53,18 @@ const steadyPeriod = 100 * time.Millisecond
 // in d, so that the coupon never sells out before the end.
 func steadyStock(d time.Duration) int { return 1000 + 5*int(d/steadyPeriod) }
 
-// promptLimit is how soon a claim gets its verdict unless something holds it up.
-const promptLimit = 500 * time.Millisecond
-
-// A tally counts the claims of claimSteadily at one instance that have a reply,
-// and those of them that got a prompt verdict.
-type tally struct{ claims, prompt atomic.Int64 }
-
 // claimSteadily claims the steady coupon at an instance, whether or not it replies
 // to earlier claims: at the same moment for two new users and for one who has an
 // order from the other instance. A batch with such a user is committed step by
-// step.
-func claimSteadily(ctx context.Context, m *market, i, other *instance) {
+// step. last and other are the last users of the two instances.
+func claimSteadily(ctx context.Context, m *market, c trial.Client, last, other *atomic.Int64) {
 	var sent sync.WaitGroup
 	defer sent.Wait()
 	for rig.Sleep(ctx, steadyPeriod) {
-		first, second, repeated := m.newUser(), m.newUser(), other.lastUser.Load()
-		i.lastUser.Store(first)
+		first, second, repeated := m.newUser(), m.newUser(), other.Load()
+		last.Store(first)
 		for _, user := range []int64{first, repeated, second} {
-			sent.Go(func() {
-				c := i.Client.Claim(ctx, rig.Claim{User: user, Coupon: m.steady})
-				i.tally.claims.Add(1)
-				if !c.Failed() && c.Received.Sub(c.Sent) < promptLimit {
-					i.tally.prompt.Add(1)
-				}
-			})
+			sent.Go(func() { c.Claim(ctx, rig.Claim{User: user, Coupon: m.steady}) })
 		}
 	}
 }

@@ -1,8 +1,7 @@
 package soak
 
 import (
-	"cmp"
-	"slices"
+	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -14,44 +13,27 @@ import (
 // reply.
 const waitLimit = claimTimeout + time.Second
 
-// A pause is a time during which an instance was suspended. A suspended instance
-// cannot reply. The client is the one that calls that instance directly.
-type pause struct {
-	trial.Span
-	client string
-}
-
-// waited returns for how long of c's wait the service is responsible. The pauses
-// of the instance that c was sent to do not count, and of a claim through nginx,
-// which may wait for either instance, no pause counts.
-func waited(c rig.Claim, pauses []pause) time.Duration {
+// waited returns for how long of c's wait the service is responsible. A suspended
+// instance cannot reply: the time in which the instance was suspended that c was sent to
+// does not count, and of a claim through nginx, which may wait for either, that of both.
+func waited(c rig.Claim, outages []outage) time.Duration {
 	wait := trial.Span{Begin: c.Sent, End: c.Received}
 	d := wait.Took()
-	for _, p := range pauses {
-		if c.Instance == "nginx" || c.Instance == p.client {
-			d -= wait.Overlap(p.Span)
+	for _, o := range outages {
+		name, suspended := strings.CutSuffix(o.What, suspension)
+		if suspended && (c.Instance == "nginx" || c.Instance == name) {
+			d -= wait.Overlap(o.strike)
 		}
 	}
 	return d
 }
 
-// longestWait returns the longest wait that touches during.
-func longestWait(claims []rig.Claim, pauses []pause, during trial.Span) (d time.Duration) {
+// longestWait returns the claim that waited for longest of those whose wait touches during.
+func longestWait(claims []rig.Claim, outages []outage, during trial.Span) (longest rig.Claim, d time.Duration) {
 	for _, c := range claims {
-		if !c.Received.Before(during.Begin) && !c.Sent.After(during.End) {
-			d = max(d, waited(c, pauses))
+		if w := waited(c, outages); w > d && !c.Received.Before(during.Begin) && !c.Sent.After(during.End) {
+			longest, d = c, w
 		}
 	}
-	return d
-}
-
-// late returns the claims that waited for longer than limit, the longest first.
-func late(claims []rig.Claim, pauses []pause, limit time.Duration) (found []rig.Claim) {
-	for _, c := range claims {
-		if waited(c, pauses) > limit {
-			found = append(found, c)
-		}
-	}
-	slices.SortFunc(found, func(a, b rig.Claim) int { return cmp.Compare(waited(b, pauses), waited(a, pauses)) })
-	return found
+	return longest, d
 }
