@@ -14,14 +14,10 @@ func escape(s string) string { return template.HTMLEscapeString(s) }
 
 // drawing returns the SVG element of c. A screen reader reads name.
 func (c *canvas) drawing(name string) template.HTML {
-	role := "img"
-	if c.links {
-		role = "group" // what is in an image cannot be reached by the keyboard
-	}
 	// Empty if there is one drawing for all screens.
 	class := map[float64]string{width: "wide", phone: "phone"}[c.width]
-	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %.0f" role="%s" aria-label="%s">`+"\n%s</svg>",
-		class, cmp.Or(c.width, width), c.height, role, escape(name), c.behind.String()+c.String()))
+	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>",
+		class, cmp.Or(c.width, width), c.height, escape(name), c.behind.String()+c.String()))
 }
 
 // Bars is a horizontal bar for each value, with the range of its repetitions.

@@ -27,7 +27,6 @@ type Report struct {
 // A Section is a part of a page. All members but Title are optional.
 type Section struct {
 	Title    string
-	ID       string // for links
 	Text     string
 	Verdicts []verdict.Verdict // of its rows; a section that claims nothing has none
 	Problems []string          // each a paragraph

@@ -25,9 +25,6 @@ var everyChart = []Chart{
 		{Instance: "<c>", Verdict: rig.Unexpected, Sent: time.UnixMilli(1), Received: time.UnixMilli(1)},
 		{Instance: "d", Verdict: "sold_out", Sent: time.UnixMilli(2), Received: time.UnixMilli(4)},
 	}, 3},
-	Grid{"heat map", []string{"a lock"}, []string{"a & b", "c"}, [][]GridCell{{
-		{Shade: Bad, Text: "T", Title: "two at once", Link: "section"}, {Shade: Absent, Title: "does not <apply>"},
-	}}},
 	Lanes{"holders", "ms", []Lane{{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}}}},
 }
 
@@ -94,9 +91,6 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 func TestGridLiesBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyChart {
-		if _, ok := c.(Grid); ok { // it has no axis
-			continue
-		}
 		drawings, _ := c.svg()
 		for drawing := range strings.SplitSeq(strings.TrimSuffix(string(drawings), "</svg>"), "</svg>") {
 			behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))

@@ -78,7 +78,6 @@ type canvas struct {
 	behind strings.Builder
 	height float64
 	width  float64 // 0 is width
-	links  bool    // the drawing has some
 }
 
 // add appends an element. Texts among the arguments must be escaped.

@@ -71,7 +71,7 @@ func (r Report) markdown() string {
 		title string
 		kinds []kind
 	}{{"Ours", []kind{ours}}, {"Others, and the controls", []kind{peer, control}}} {
-		fmt.Fprintf(&b, "## %s\n\n%s\n", part.title, r.matrix(part.kinds))
+		fmt.Fprintf(&b, "## %s\n\n%s\n", part.title, r.matrix(part.kinds...).Markdown())
 	}
 	e := r.Environment
 	fmt.Fprintf(&b, "`–` does not apply. Measured %s at commit %.12s on %s, %d cores, %s", e.Time.Format("2006-01-02"),
@@ -101,21 +101,4 @@ func (r Report) counts() report.Table {
 	}
 	add("", "nothing", func(c Cell) bool { return c.Absent == "" && len(c.seen()) == 0 })
 	return t
-}
-
-// matrix has a row for each fault and a column for each lock of kinds. A cell in which
-// nothing was seen is empty.
-func (r Report) matrix(kinds []kind) string {
-	r.Cells = slices.DeleteFunc(slices.Clone(r.Cells), func(c Cell) bool { return !slices.Contains(kinds, c.Kind) })
-	g := r.grid()
-	var b strings.Builder
-	fmt.Fprintf(&b, "|fault|%s|\n|---|%s\n", strings.Join(g.Rows, "|"), strings.Repeat(":-:|", len(g.Rows)))
-	for column, fault := range g.Columns {
-		b.WriteString("|" + fault + "|")
-		for _, cells := range g.Cells {
-			b.WriteString(cells[column].Text + "|")
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
 }

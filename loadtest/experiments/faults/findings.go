@@ -10,7 +10,6 @@ import (
 type finding struct {
 	letter, name string
 	in           func(Observation) (found bool, milliseconds float64)
-	bad          bool // two at once, and no fence
 
 	trials int     // that showed it
 	most   float64 // milliseconds; 0 for what has no length
@@ -18,7 +17,7 @@ type finding struct {
 
 // possible are all findings, the worst first.
 var possible = findings{
-	{letter: "T", name: "two at once", bad: true,
+	{letter: "T", name: "two at once",
 		in: func(v Observation) (bool, float64) { return v.Two > 0 && !v.Fenced, v.Two }},
 	{letter: "F", name: "two at once, fenced",
 		in: func(v Observation) (bool, float64) { return v.Two > 0 && v.Fenced, v.Two }},

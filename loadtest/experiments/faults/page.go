@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,10 +12,10 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// page returns the page of a run that failed for so many reasons: the heat map, and the
-// time line of the worst trial of each cell in which something was seen.
+// page returns the page of a run that failed for so many reasons: what was seen in all
+// cells, and the time line of the worst trial of each cell in which something was seen.
 func (r Report) page(failed []string) report.Report {
-	grid, legend := r.grid(), ""
+	all, legend := r.matrix(ours, peer, control), ""
 	for _, f := range possible {
 		legend += fmt.Sprintf("%s %s, ", f.letter, f.name)
 	}
@@ -22,11 +23,11 @@ func (r Report) page(failed []string) report.Report {
 		Title: "Locks under faults", Pass: r.Pass, Environment: r.Environment,
 		Summary: fmt.Sprintf("%d locks under %d faults, %d trials each and more where these differ, leases of %g s. "+
 			"Ours have to keep their contract, the controls have to fail, the others are measured.",
-			len(grid.Rows), len(grid.Columns), r.Trials, r.Lease),
-		Sections: []report.Section{{
-			Title: "What was seen", Text: legend + "and – does not apply. A cell leads to its worst trial.",
-			Charts: []report.Chart{grid}, Table: r.table(), Problems: failed,
-		}},
+			len(all.Header)-1, len(all.Rows), r.Trials, r.Lease),
+		Sections: []report.Section{
+			{Title: "What was seen in each cell", Text: legend + "and – does not apply.", Table: all},
+			{Title: "What was seen", Table: r.table(), Problems: failed},
+		},
 	}
 	for _, c := range r.Cells {
 		if seen := c.seen(); len(seen) > 0 {
@@ -36,43 +37,28 @@ func (r Report) page(failed []string) report.Report {
 	return page
 }
 
-// grid has a row for each lock and a column for each fault, in their order in r. Of a run
-// that was interrupted, rows end early.
-func (r Report) grid() report.Grid {
-	g := report.Grid{Caption: "lock × fault"}
-	for i, c := range r.Cells {
-		if i == 0 || r.Cells[i-1].Lock != c.Lock {
-			g.Rows, g.Cells = append(g.Rows, c.Lock), append(g.Cells, nil)
+// matrix has a row for each fault and a column for each lock of kinds. A cell in which nothing
+// was seen is empty, as is one that an interrupted run did not reach.
+func (r Report) matrix(kinds ...kind) report.Table {
+	var cells []report.Cell
+	for _, c := range r.Cells {
+		if slices.Contains(kinds, c.Kind) {
+			cells = append(cells, report.Cell{Row: c.Fault, Column: c.Lock, Text: c.letters()})
 		}
-		last := &g.Cells[len(g.Rows)-1]
-		if len(*last) == len(g.Columns) {
-			g.Columns = append(g.Columns, c.Fault)
-		}
-		*last = append(*last, c.gridCell())
 	}
-	return g
+	return report.Matrix("fault", cells)
 }
 
-func (c Cell) gridCell() report.GridCell {
-	seen := c.seen()
-	cell := report.GridCell{Shade: report.Notable, Text: seen.letters(),
-		Title: strings.Join(seen.texts(len(c.Trials)), "; "), Link: c.id()}
-	switch {
-	case c.Absent != "":
-		return report.GridCell{Shade: report.Absent, Text: "–", Title: "does not apply: " + c.Absent}
-	case len(seen) == 0:
-		return report.GridCell{Shade: report.Fine, Title: "nothing"}
-	case seen[0].bad || c.Kind == ours && len(c.Breaches) > 0:
-		cell.Shade = report.Bad
+func (c Cell) letters() string {
+	if c.Absent != "" {
+		return "–"
 	}
-	return cell
+	return c.seen().letters()
 }
-
-func (c Cell) id() string { return slug(c.Lock) + "--" + slug(c.Fault) }
 
 func (c Cell) section(seen findings) report.Section {
 	s := report.Section{
-		Title: c.Lock + ": " + c.Fault, ID: c.id(), Verdicts: c.verdicts(),
+		Title: c.Lock + ": " + c.Fault, Verdicts: c.verdicts(),
 		Text: fmt.Sprintf("%s. The lock is %s. Requests in a trial: %d in the median.",
 			strings.Join(seen.texts(len(c.Trials)), "; "), c.Keeps, c.requests()),
 	}

@@ -2,7 +2,6 @@ package generations
 
 import (
 	"fmt"
-	"slices"
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/verdict"
@@ -25,20 +24,15 @@ func page(results []Result) report.Report {
 
 // matrixOf returns a row for each implementation and a column for each defect.
 func matrixOf(results []Result) (t report.Table, verdicts []verdict.Verdict) {
-	t = report.Table{Header: []string{""}, Matrix: true}
+	var cells []report.Cell
 	for i, result := range results {
-		t.Header = append(t.Header, fmt.Sprintf("%d. %s", i+1, result.Defect))
+		defect := fmt.Sprintf("%d. %s", i+1, result.Defect)
 		for _, trial := range result.trials() {
-			row := slices.IndexFunc(t.Rows, func(cells []string) bool { return cells[0] == trial.Generation })
-			if row < 0 {
-				row, t.Rows = len(t.Rows), append(t.Rows, make([]string, 1+len(results)))
-				t.Rows[row][0] = trial.Generation
-			}
-			t.Rows[row][i+1] = string(trial.Verdict)
+			cells = append(cells, report.Cell{Row: trial.Generation, Column: defect, Text: string(trial.Verdict)})
 			verdicts = append(verdicts, trial.Verdict)
 		}
 	}
-	return t, verdicts
+	return report.Matrix("", cells), verdicts
 }
 
 func (r Result) section(number int) report.Section {
