@@ -26,7 +26,7 @@ func check(ctx context.Context, l *lab.Lab, c column, logs string) error {
 	}
 	defer s.close()
 	for _, r := range protocol {
-		t := &trial{site: s, row: r, key: "faults-" + slug(r.name), table: newFencedTable(ctx, l)}
+		t := &trial{site: s, row: r, key: "faults-" + slug(r.name)}
 		if err := t.run(ctx); err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func Run(ctx context.Context) error {
 	if err := errors.Join(outErr, logsErr, labErr); err != nil {
 		return err
 	}
-	e.lab, e.logs, e.table = l, logs, newFencedTable(ctx, l)
+	e.lab, e.logs = l, logs
 	if os.Getenv("LOCK") != "" {
 		if err := check(ctx, l, locks[0], logs); err != nil || os.Getenv("CHECK") != "" {
 			return errors.Join(err, l.Close())
@@ -96,7 +96,6 @@ type experiment struct {
 	rows   []row
 	trials int
 	seed   uint64
-	table  fencedTable
 	cells  [][]Cell // of each column
 
 	mu    sync.Mutex
@@ -140,8 +139,7 @@ func (e *experiment) cell(ctx context.Context, s *site, r row) (Cell, error) {
 	cell := Cell{Lock: s.name, Kind: s.kind, Keeps: s.keeps, Fault: r.name, Absent: r.absent(s.column)}
 	for i := 0; cell.Absent == "" && i < e.trialsOf(cell, r); i++ {
 		s.trials++
-		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i),
-			table: e.table}
+		t := &trial{site: s, row: r, key: fmt.Sprintf("faults-%d", s.trials), seed: e.seed + uint64(i)}
 		if err := t.run(ctx); err != nil {
 			return cell, err
 		}

@@ -3,6 +3,7 @@ package faults
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ type Observation struct {
 	// Two is for how long both holders wrote: both believed that they held.
 	Two    float64 `json:"two_ms"`
 	Writes int     `json:"late_writes"` // the most of an earlier holder, after the later had entered
-	Fenced bool    `json:"fenced"`      // a database that checks fences refused all of those writes
+	Fenced bool    `json:"fenced"`      // a resource that has seen the larger fence refuses all of those writes
 	// Told is how long after the second had entered the first was told of its loss;
 	// negative before that. It is absent if it was not told.
 	Told *float64 `json:"told_ms,omitempty"`
@@ -70,15 +71,28 @@ func holds(lines []holder.Line) (all []hold) {
 	return all
 }
 
+// refusedOf returns the writes with a smaller fence than was seen before, which a resource
+// that checks fences refuses. A holder writes at once when it has acquired.
+func refusedOf(a, b []holder.Line) map[holder.Line]bool {
+	refused, highest := map[holder.Line]bool{}, uint64(0)
+	inTime := slices.SortedStableFunc(slices.Values(slices.Concat(a, b)),
+		func(l, m holder.Line) int { return cmp.Compare(l.At, m.At) })
+	for _, l := range inTime {
+		refused[l] = 0 < l.Fence && l.Fence < highest
+		highest = max(highest, l.Fence)
+	}
+	return refused
+}
+
 // observe returns what the trial showed.
 func (t *trial) observe() Observation {
 	s := t.seen
 	v := Observation{Misconduct: reason(s.misconduct), Requests: s.requests}
-	a, b := holds(s.a), holds(s.b)
+	a, b, refused := holds(s.a), holds(s.b), refusedOf(s.a, s.b)
 	for _, first := range a {
 		for _, second := range b {
-			v.overlap(first, second, s.refused)
-			v.overlap(second, first, s.refused)
+			v.overlap(first, second, refused)
+			v.overlap(second, first, refused)
 		}
 	}
 	if s.leak > tolerance || s.leaks {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/holder"
 )
 
@@ -38,7 +37,6 @@ func held(from, to int, fence uint64, end ...script) []holder.Line {
 // that finds it, the test fails.
 func TestObservationFindsWhatMustNotBe(t *testing.T) {
 	t.Parallel()
-	w := newFencedTable(t.Context(), labtest.Lab(t))
 	brief := row{name: "brief"}
 	long := row{name: "long", loses: expires}
 	for name, test := range map[string]struct {
@@ -115,11 +113,6 @@ func TestObservationFindsWhatMustNotBe(t *testing.T) {
 			misconduct: errOf("half a line"),
 		}, want: []string{"M"}},
 	} {
-		refused, err := w.refused(t.Context(), test.seen.a, test.seen.b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		test.seen.refused = refused
 		c := column{backend: noServer, kind: ours, fenced: test.fenced}
 		tr := &trial{site: &site{column: c}, row: test.row, seen: test.seen}
 		v := tr.observe()

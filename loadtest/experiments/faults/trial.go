@@ -17,11 +17,10 @@ import (
 // and at last the key must be free.
 type trial struct {
 	*site
-	row   row
-	key   string
-	seed  uint64 // of what is random
-	table fencedTable
-	seen  seen
+	row  row
+	key  string
+	seed uint64 // of what is random
+	seen seen
 
 	healing sync.WaitGroup // of the fault that has struck
 }
@@ -39,7 +38,6 @@ type seen struct {
 	leak            time.Duration // how long that took
 	leaks           bool          // it did not succeed
 	misconduct      error
-	refused         map[holder.Line]bool // writes, by the table
 	strikes         []strike
 	keptOut, killed bool // the first holder never held; it was killed
 }
@@ -90,9 +88,6 @@ func (t *trial) run(ctx context.Context) error {
 		}
 	}
 	t.seen.a, t.seen.b = t.a().take(), t.b().take()
-	if t.seen.refused, err = t.table.refused(ctx, t.seen.a, t.seen.b); err != nil {
-		return fmt.Errorf("fenced table: %w", err)
-	}
 	return ctx.Err()
 }
 

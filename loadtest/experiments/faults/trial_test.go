@@ -14,7 +14,7 @@ import (
 // TestMain makes the test binary a holder if HOLDER names one.
 func TestMain(m *testing.M) {
 	if os.Getenv("HOLDER") == "" {
-		labtest.Main(m, lab.RedisServer, lab.MySQLServer, lab.CCompiler)
+		labtest.Main(m, lab.RedisServer, lab.CCompiler)
 		return
 	}
 	if err := Holder(context.Background()); err != nil {
@@ -37,8 +37,7 @@ func try(t *testing.T, lock, fault string) Cell {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)
-	e := &experiment{trials: 1, table: newFencedTable(t.Context(), labtest.Lab(t))}
-	cell, err := e.cell(t.Context(), s, r)
+	cell, err := (&experiment{trials: 1}).cell(t.Context(), s, r)
 	if err != nil {
 		t.Fatal(err)
 	}
