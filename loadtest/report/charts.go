@@ -20,58 +20,6 @@ func (c *canvas) drawing(name string) template.HTML {
 		class, cmp.Or(c.width, width), c.height, escape(name), c.behind.String()+c.String()))
 }
 
-// Bars is a horizontal bar for each value, with the range of its repetitions.
-type Bars struct {
-	Caption string
-	Unit    string
-	Bars    []Bar
-}
-
-// A Bar is one value. Low and High are equal if it was measured once.
-type Bar struct {
-	Name             string
-	Value, Low, High float64
-	Other            bool // is what the others are compared with
-}
-
-func (b Bars) caption() string { return b.Caption }
-
-const (
-	labelLimit = 330.0
-	barHeight  = 24.0
-)
-
-func (b Bars) svg() (template.HTML, Table) {
-	c, left := &canvas{height: 4}, 0.0
-	for _, bar := range b.Bars {
-		left = beside(left, bar.Name, labelLimit)
-	}
-	x := scale{from: left, to: width - 80}
-	for _, bar := range b.Bars {
-		x.high = max(x.high, bar.High, bar.Value)
-	}
-	table := Table{Header: []string{"", b.Unit, "lowest", "highest"}}
-	for _, bar := range b.Bars {
-		class := "bar"
-		if bar.Other {
-			class = "bar other"
-		}
-		c.add(`<text x="%g" y="%.1f" text-anchor="end">%s</text>`, left-8, c.height+16, escape(bar.Name))
-		c.add(`<rect class="%s" x="%g" y="%.1f" width="%.1f" height="%g" rx="2"><title>%s: %s %s</title></rect>`,
-			class, left, c.height+4, x.at(bar.Value)-left, barHeight-8, escape(bar.Name),
-			Number(bar.Value), escape(b.Unit))
-		if bar.High > bar.Low {
-			c.add(`<path class="whisker" d="M%.1f %.1f H%.1f m0 -4 v8 M%.1f %.1f v8"/>`,
-				x.at(bar.Low), c.height+barHeight/2, x.at(bar.High), x.at(bar.Low), c.height+barHeight/2-4)
-		}
-		c.add(`<text x="%.1f" y="%.1f">%s</text>`, x.at(max(bar.Value, bar.High))+6, c.height+16, Number(bar.Value))
-		c.height += barHeight
-		table.Rows = append(table.Rows, []string{bar.Name, Number(bar.Value), Number(bar.Low), Number(bar.High)})
-	}
-	c.xAxis(x, "4", b.Unit)
-	return c.drawing(b.Caption), table
-}
-
 // beside returns where what has one of several names begins, beside this and the others,
 // which end before x.
 func beside(x float64, name string, limit float64) float64 {

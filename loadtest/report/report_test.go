@@ -14,7 +14,6 @@ import (
 )
 
 var everyChart = []Chart{
-	Bars{"rates", "1/s", []Bar{{"a & b", 10, 8, 12, false}, {"c", 5, 5, 5, true}}},
 	Curves{Caption: "growth", XName: "orders", YName: "1/s", Series: []Series{
 		{"grouped", []Point{{10, 4}, {1000, 7}}},
 		{"waits", []Point{{10, 1}, {100, 1000}}},
@@ -87,14 +86,14 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 	}
 }
 
-// Grid lines and bands come first, so that bars, curves and claims cover them.
+// Grid lines and bands come first, so that curves and claims cover them.
 func TestGridLiesBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyChart {
 		drawings, _ := c.svg()
 		for drawing := range strings.SplitSeq(strings.TrimSuffix(string(drawings), "</svg>"), "</svg>") {
 			behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
-			front := regexp.MustCompile(`class="(bar|curve|line|span)\b`).FindStringIndex(drawing)
+			front := regexp.MustCompile(`class="(curve|line|span)\b`).FindStringIndex(drawing)
 			if behind < 0 || front == nil || front[0] < behind {
 				t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
 			}

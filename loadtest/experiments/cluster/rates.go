@@ -38,8 +38,6 @@ type Rate struct {
 // whether several writers then conflict less.
 const manySegments = 16
 
-const oneServer = "one server"
-
 // A database is where a rate is measured.
 type database struct {
 	name    string
@@ -52,7 +50,7 @@ type database struct {
 func (r *run) rates(s *site) (rows []*Rate) {
 	var all []database
 	if len(r.result.Rates) == 0 {
-		all = append(all, database{oneServer, r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}})
+		all = append(all, database{"one server", r.stack.MySQL.DSN, []*lab.MySQL{r.stack.MySQL}})
 	}
 	for _, routing := range s.routings {
 		all = append(all, database{s.name + ", " + string(routing), s.proxies[routing].DSN, s.Members})
@@ -72,7 +70,6 @@ func (r *run) rates(s *site) (rows []*Rate) {
 	return rows
 }
 
-// String names the row, also in a chart.
 func (rate *Rate) String() string {
 	if rate.Segments > 1 {
 		return fmt.Sprintf("%s, %d segments, %s", rate.Commit, rate.Segments, rate.Database)
@@ -144,25 +141,16 @@ func (rate *Rate) count(before, after conflicts, orders int) {
 }
 
 func ratesSection(rates []*Rate) report.Section {
-	bars := report.Bars{Caption: "Claims of one coupon, by three instances", Unit: "1/s"}
-	s := trial.Section("Claims of one coupon, by three instances",
+	return trial.Section("Claims of one coupon, by three instances",
 		"bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while "+
 			"they ran, and at certification.", rateColumns, rates)
-	for _, rate := range rates {
-		bars.Bars = append(bars.Bars, report.Bar{
-			Name: rate.String(), Value: rate.median(), Low: slices.Min(rate.PerSecond),
-			High: slices.Max(rate.PerSecond), Other: rate.Database == oneServer,
-		})
-	}
-	s.Charts = []report.Chart{bars}
-	return s
 }
 
 var rateColumns = report.Columns[*Rate]{
 	report.Main("COMMIT", func(r *Rate) string { return r.Commit }),
 	report.Main("segments", func(r *Rate) int { return r.Segments }),
 	report.Main("database", func(r *Rate) string { return r.Database }),
-	report.Main("claims/s", func(r *Rate) string { return fmt.Sprintf("%.0f", r.median()) }),
+	report.Main("claims/s", func(r *Rate) string { return inRange(r.PerSecond) }),
 	report.Main("p99", func(r *Rate) string { return fmt.Sprintf("%.0f ms", r.P99) }),
 	report.Detail("503s", func(r *Rate) int { return r.Unavailable }),
 	report.Detail("bf/1000", func(r *Rate) string {
@@ -174,5 +162,3 @@ var rateColumns = report.Columns[*Rate]{
 	report.Detail("cert/1000", func(r *Rate) string { return fmt.Sprintf("%.1f", r.Certification) }),
 	report.Main("verdict", func(r *Rate) verdict.Verdict { return r.Verdict }),
 }
-
-func (rate *Rate) median() float64 { return stats.Quantile(rate.PerSecond, 0.5) }

@@ -7,21 +7,15 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// Section shows the count and the rate of each trial.
+// Section shows each trial.
 func Section(views []*Views) report.Section {
-	counted := report.Bars{Caption: fmt.Sprintf("Views counted, of %d", burstSize), Unit: "views"}
-	rate := report.Bars{Caption: "Views a second", Unit: "1/s"}
 	s := report.Section{
 		Title: fmt.Sprintf("%d page views at once", burstSize), Table: columns.Table(views),
-		Text: "Grey bars are controls, which have to lose views. A duplicate was told a count that another view had been told before.",
+		Text: "A duplicate was told a count that another view had been told before.",
 	}
 	for _, v := range views {
 		s.Judge(v.Verdict)
-		name, control := v.Trial.String(), v.Expect == "break"
-		counted.Bars = append(counted.Bars, report.Bar{Name: name, Value: float64(v.Counted), Other: control})
-		rate.Bars = append(rate.Bars, report.Bar{Name: name, Value: v.PerSecond, Other: control})
 	}
-	s.Charts = []report.Chart{counted, rate}
 	return s
 }
 
