@@ -18,6 +18,18 @@ type Segment struct {
 // ShardKey is coupon.ShardKey of s.
 func (s Segment) ShardKey() int64 { return coupon.ShardKey(s.CouponID, s.Number) }
 
+// Row returns the table that has the row of s, and the condition that selects it there.
+func (s Segment) Row() (table, condition string, args []any) {
+	switch {
+	case s.Number == 0:
+		return "coupons", `id = ?`, []any{s.CouponID}
+	case s.Sharded:
+		return "coupon_segments", `coupon_id = ? AND segment = ? AND shard_key = ?`,
+			[]any{s.CouponID, s.Number, s.ShardKey()}
+	}
+	return "coupon_segments", `coupon_id = ? AND segment = ?`, []any{s.CouponID, s.Number}
+}
+
 // Compare orders segments as all transactions lock their rows: table coupons before
 // coupon_segments, and each in the order of its key.
 func (s Segment) Compare(t Segment) int {

@@ -87,7 +87,7 @@ func TestTransferIsCompletedByAnotherInstance(t *testing.T) {
 		s.Exec(`UPDATE coupon_segments SET stock = 0`)
 		proxy, through := s.Proxied()
 		dies, lives := s.Instance(through, sharded), s.Instance(sharded)
-		proxy.Inject(faultproxy.LoseRequest, "SELECT stock FROM coupon_segments WHERE", faultproxy.Always)
+		proxy.Inject(faultproxy.LoseRequest, "SUM(units), 0) FROM coupon_transfers", faultproxy.Always)
 		users := usersOf(1, 2, 10)
 		if _, err := dies.Claim(t.Context(), users[0], id); err == nil || errors.Is(err, coupon.ErrSoldOut) {
 			t.Fatalf("claim: %v, want no verdict", err)

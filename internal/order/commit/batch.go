@@ -10,13 +10,13 @@ import (
 // A batch is the orders that share a transaction.
 type batch struct {
 	outbox  events.Outbox
-	parts   []part
-	orders  []*pending         // of all parts; those of a coupon in order of arrival
+	parts   []part             // in the order in which all transactions lock their stocks
+	orders  []*pending         // of all parts; those of a segment in order of arrival
 	placed  []*pending         // are durable once the transaction is committed
 	refused map[*pending]error // the verdicts on the others
 }
 
-// A part is the orders of one coupon in a batch.
+// A part is the orders of one segment in a batch.
 type part struct {
 	queue  *queue
 	orders []*pending

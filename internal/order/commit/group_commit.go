@@ -23,9 +23,9 @@ import (
 // transactions. The first order of an idle service does not wait: it is a batch
 // of one.
 //
-// A batch has the orders of any number of coupons, so many coupons cost no more
-// transactions than one. A coupon is in one batch at a time, with the orders of all
-// its segments. On vtgate a batch has the orders of one segment, which are on one shard.
+// A batch has the orders of many coupons, so they cost few more transactions than one
+// coupon. A segment of a coupon is in one batch at a time. On vtgate a batch has the
+// orders of one segment, which are on one shard.
 //
 // Commit returns when its own order is durable, as with PerClaim. Orders take the
 // stock of their segment in order of arrival. A refused order does not fail its
@@ -34,7 +34,7 @@ type groupCommit struct {
 	transfers
 	db         *sqlx.DB
 	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
-	retrySlots *slots.Slots // for batches of one coupon; the remaining connections of db are for reads
+	retrySlots *slots.Slots // for batches of one segment; the remaining connections of db are for reads
 	standalone func() bool  // see Config
 	outbox     events.Outbox
 	ended      func(Transaction)
@@ -61,6 +61,9 @@ const (
 	// maxBatch bounds a transaction: beyond a few hundred rows its length
 	// costs more than the shared commit saves.
 	maxBatch = 512
+	// maxParts bounds the segments of a transaction: each is a statement, or two when the
+	// batch is placed step by step.
+	maxParts = 64
 	// maxWorkers bounds the transactions that are under way at a time. With
 	// more of them, the batches are smaller.
 	maxWorkers = 2

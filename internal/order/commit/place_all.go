@@ -43,8 +43,8 @@ func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone func() boo
 // every SQL mode, if the UPDATE before it did not find enough stock in each
 // segment. COMMIT is reached only if all orders can be placed.
 func (b *batch) singleRoundTrip(ctx context.Context, conn *sqlx.Conn) error {
-	q, args, rows := b.placeStatements("")
-	_, err := conn.ExecContext(ctx, q+checkRows+`; COMMIT`, append(args, rows)...)
+	q, args := b.placeStatements("")
+	_, err := conn.ExecContext(ctx, q+checkRow+`; COMMIT`, args...)
 	switch {
 	case err == nil:
 		return nil
@@ -67,9 +67,9 @@ func (b *batch) singleRoundTrip(ctx context.Context, conn *sqlx.Conn) error {
 // the stock without the orders if the INSERT was aborted.
 func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
 	const guard = ` AND (SELECT COUNT(*) FROM coupon_orders WHERE id = ?) = 1`
-	q, args, rows := b.placeStatements(guard, b.orders[0].ID)
+	q, args := b.placeStatements(guard, b.orders[0].ID)
 	changed, err := updateStock(ctx, conn, q, args...)
-	if err == nil && int(changed) == rows {
+	if err == nil && changed == 1 {
 		err = transaction.Commit(ctx, conn)
 		if err == nil || errors.Is(err, transaction.ErrUnknown) {
 			return err
@@ -80,13 +80,13 @@ func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
 	return errors.Join(errNotApplied, err)
 }
 
-// checkRows fails if the statement before it has not changed as many rows.
-const checkRows = `; SELECT 9223372036854775807 + (ROW_COUNT() <> ?)`
+// checkRow fails if the statement before it has changed no row.
+const checkRow = `; SELECT 9223372036854775807 + (ROW_COUNT() <> 1)`
 
 // placeStatements returns the statements that begin a transaction, insert the
-// orders, their holds and their event, and decrement the stocks on condition of guard, and how
-// many rows the last of them has to change.
-func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any, rows int) {
+// orders, their holds and their event, and decrement the stocks on condition of guard. The
+// last of them has to change one row.
+func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any) {
 	insert, args := insertStatement(sortByKey(b.orders)...)
 	q = `START TRANSACTION; ` + insert
 	if holds, holdArgs := holdsStatement(b.orders...); holds != "" {
@@ -95,13 +95,13 @@ func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args 
 	if event, eventArgs := b.outbox.Statement(order.Claimed, ordersOf(b.orders)); event != "" {
 		q, args = q+`; `+event, append(args, eventArgs...)
 	}
-	for i, units := range countUnits(b.orders) {
+	for i, p := range b.parts {
 		if i > 0 {
-			q, args = q+checkRows, append(args, rows)
+			q += checkRow
 		}
-		decrement, decrementArgs := decrementStatement(units)
+		decrement, decrementArgs := decrementStatement(p.queue.of, len(p.orders))
 		q += `; ` + decrement + guard
-		args, rows = append(append(args, decrementArgs...), guardArgs...), len(units)
+		args = append(append(args, decrementArgs...), guardArgs...)
 	}
-	return q, args, rows
+	return q, args
 }

@@ -111,61 +111,42 @@ func (b *batch) splitDuplicates(ctx context.Context, conn *sqlx.Conn) (inserted 
 func (b *batch) decrementStocks(
 	ctx context.Context, conn *sqlx.Conn, inserted []*pending,
 ) (placed []*pending, err error) {
-	if len(inserted) == 0 {
-		return nil, nil
-	}
-	left, err := lockStocks(ctx, conn, inserted)
-	if err != nil {
-		return nil, err
+	bySegment := map[order.Segment][]*pending{}
+	for _, p := range inserted {
+		bySegment[p.segment] = append(bySegment[p.segment], p)
 	}
 	var late []*pending
-	for _, p := range inserted {
-		if left[p.segment] > 0 {
-			left[p.segment]--
-			placed = append(placed, p)
-		} else {
-			late = append(late, p)
+	for _, p := range b.parts {
+		wanted := bySegment[p.queue.of]
+		n, err := takeStock(ctx, conn, p.queue.of, len(wanted))
+		if err != nil {
+			return nil, err
 		}
+		placed, late = append(placed, wanted[:n]...), append(late, wanted[n:]...)
 	}
 	b.refuse(late)
 	if len(placed) == 0 {
 		return nil, nil // the rollback removes them
 	}
-	if err := deleteOrders(ctx, conn, late); err != nil {
-		return nil, err
-	}
-	for _, units := range countUnits(placed) {
-		q, args := decrementStatement(units)
-		changed, err := updateStock(ctx, conn, q, args...)
-		if err != nil {
-			return nil, err
-		}
-		if int(changed) != len(units) {
-			return nil, errStockElsewhere
-		}
-	}
-	return placed, nil
+	return placed, deleteOrders(ctx, conn, late)
 }
 
-// lockStocks locks the rows of the orders' segments, in the order in which all
-// batches lock them, and returns their stocks.
-func lockStocks(ctx context.Context, conn *sqlx.Conn, orders []*pending) (map[order.Segment]int, error) {
-	stocks := map[order.Segment]int{}
-	for _, units := range countUnits(orders) {
-		var rows []struct {
-			CouponID int64 `db:"coupon_id"`
-			Segment  int
-			Stock    int
-		}
-		q, args := lockStatement(units)
-		if err := conn.SelectContext(ctx, &rows, q, args...); err != nil {
-			return nil, fmt.Errorf("select stocks: %w", err)
-		}
-		for _, r := range rows {
-			stocks[order.Segment{CouponID: r.CouponID, Number: r.Segment, Sharded: units[0].Sharded}] = r.Stock
-		}
+// takeStock takes up to n units of a segment, and returns how many.
+func takeStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, n int) (int, error) {
+	if n == 0 {
+		return 0, nil
 	}
-	return stocks, nil
+	stock, err := selectStock(ctx, conn, s, ` FOR UPDATE`)
+	if err != nil || stock < 1 {
+		return 0, err
+	}
+	n = min(n, stock)
+	q, args := decrementStatement(s, n)
+	changed, err := updateStock(ctx, conn, q, args...)
+	if err == nil && changed != 1 {
+		err = errStockElsewhere
+	}
+	return n, err
 }
 
 // refuse marks the late orders sold out, and also the duplicates that refer to

@@ -6,22 +6,14 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// A queue holds the orders of one coupon, on a sharded database of one segment, that wait for a batch. It exists while
-// there are any, and while a batch has orders of the coupon.
+// A queue holds the orders of one segment that wait for a batch. It exists while there
+// are any, and while a batch has orders of the segment.
 type queue struct {
 	of     order.Segment
 	orders []*pending // in order of arrival
 }
 
-// queued returns whose queue p waits in.
-func (p *pending) queued() order.Segment {
-	if p.segment.Sharded {
-		return p.segment
-	}
-	return order.Segment{CouponID: p.CouponID}
-}
-
-// enqueue appends p to its coupon's queue. If no batch has orders of the coupon,
+// enqueue appends p to its segment's queue. If no batch has orders of the segment,
 // the next batch takes it. It returns false after Close. The slots of claims
 // bound the queues.
 func (g *groupCommit) enqueue(p *pending) bool {
@@ -30,9 +22,9 @@ func (g *groupCommit) enqueue(p *pending) bool {
 	if g.closed {
 		return false
 	}
-	q := g.queues[p.queued()]
+	q := g.queues[p.segment]
 	if q == nil {
-		q = &queue{of: p.queued()}
+		q = &queue{of: p.segment}
 		g.queues[q.of] = q
 		g.ready = append(g.ready, q)
 	}
@@ -42,12 +34,12 @@ func (g *groupCommit) enqueue(p *pending) bool {
 }
 
 // dequeue removes p if it is still queued, and reports whether no batch has taken it. While
-// a coupon's batch waits for a lock, its queue would otherwise grow with each caller that
+// a segment's batch waits for a lock, its queue would otherwise grow with each caller that
 // gives up.
 func (g *groupCommit) dequeue(p *pending) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if q := g.queues[p.queued()]; q != nil {
+	if q := g.queues[p.segment]; q != nil {
 		if i := slices.Index(q.orders, p); i >= 0 {
 			q.orders = slices.Delete(q.orders, i, i+1)
 		}
@@ -56,14 +48,14 @@ func (g *groupCommit) dequeue(p *pending) bool {
 }
 
 // next takes the next batch. It returns nil, and counts the worker as ended, if
-// no coupon is ready. The coupons of done, the worker's last batch, may be in the
+// no segment is ready. The segments of done, the worker's last batch, may be in the
 // next one.
 func (g *groupCommit) next(done *batch) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.makeReady(done)
 	b := &batch{outbox: g.outbox}
-	for len(g.ready) > 0 && len(b.orders) < maxBatch && (len(b.parts) == 0 || !g.ready[0].of.Sharded) {
+	for len(g.ready) > 0 && len(b.orders) < maxBatch && len(b.parts) < maxPartsOf(g.ready[0]) {
 		q := g.ready[0]
 		g.ready[0] = nil
 		g.ready = g.ready[1:]
@@ -73,11 +65,20 @@ func (g *groupCommit) next(done *batch) *batch {
 		g.running--
 		return nil
 	}
+	slices.SortFunc(b.parts, func(p, q part) int { return p.queue.of.Compare(q.queue.of) })
 	g.startWorker()
 	return b
 }
 
-// nextOf takes the next batch of one coupon, or returns nil.
+// maxPartsOf returns how many segments a batch with orders of q may have.
+func maxPartsOf(q *queue) int {
+	if q.of.Sharded {
+		return 1
+	}
+	return maxParts
+}
+
+// nextOf takes the next batch of one segment, or returns nil.
 func (g *groupCommit) nextOf(q *queue) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +89,7 @@ func (g *groupCommit) nextOf(q *queue) *batch {
 	return b
 }
 
-// requeue makes the coupons of a split batch ready again.
+// requeue makes the segments of a split batch ready again.
 func (g *groupCommit) requeue(b *batch) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

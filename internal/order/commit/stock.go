@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jmoiron/sqlx"
 
@@ -18,9 +19,8 @@ type decrementFunc func(ctx context.Context, conn *sqlx.Conn, s order.Segment) e
 // decrementConditionally guards I1 by the condition of the UPDATE itself. It
 // needs one statement, and no lock beyond that statement's own.
 func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
-	row, args := rowsOf(s)
-	changed, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row+
-		` AND stock >= 1`, args...)
+	table, row, args := s.Row()
+	changed, err := updateStock(ctx, conn, `UPDATE `+table+` SET stock = stock - 1 WHERE `+row+` AND stock >= 1`, args...)
 	if err == nil && changed == 0 {
 		return coupon.ErrSoldOut
 	}
@@ -31,9 +31,9 @@ func decrementConditionally(ctx context.Context, conn *sqlx.Conn, s order.Segmen
 // unchanged: the articles' optimistic lock. It returns transaction.ErrConflict if another
 // transaction has changed the version.
 func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s order.Segment) error {
-	row, args := rowsOf(s)
+	table, row, args := s.Row()
 	var read struct{ Stock, Version int64 }
-	if err := conn.GetContext(ctx, &read, `SELECT stock, version FROM `+table(s)+` WHERE `+row, args...); err != nil {
+	if err := conn.GetContext(ctx, &read, `SELECT stock, version FROM `+table+` WHERE `+row, args...); err != nil {
 		return fmt.Errorf("select stock: %w", err)
 	}
 	if read.Stock < 1 {
@@ -41,7 +41,7 @@ func decrementOptimistically(ctx context.Context, conn *sqlx.Conn, s order.Segme
 	}
 	// The version alone would do if every transaction raised it. Those of the
 	// other strategies do not, and an instance may still run one of them.
-	q := `UPDATE ` + table(s) + ` SET stock = stock - 1, version = version + 1 WHERE ` + row +
+	q := `UPDATE ` + table + ` SET stock = stock - 1, version = version + 1 WHERE ` + row +
 		` AND version = ? AND stock >= 1`
 	changed, err := updateStock(ctx, conn, q, append(args, read.Version)...)
 	if err == nil && changed == 0 {
@@ -71,17 +71,24 @@ func readAndDecrement(ctx context.Context, conn *sqlx.Conn, s order.Segment, loc
 	if stock < 1 {
 		return coupon.ErrSoldOut
 	}
-	row, args := rowsOf(s)
-	_, err = updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock - 1 WHERE `+row, args...)
+	table, row, args := s.Row()
+	_, err = updateStock(ctx, conn, `UPDATE `+table+` SET stock = stock - 1 WHERE `+row, args...)
 	return err
 }
 
 func selectStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, locking string) (stock int, err error) {
-	row, args := rowsOf(s)
-	if err := conn.GetContext(ctx, &stock, `SELECT stock FROM `+table(s)+` WHERE `+row+locking, args...); err != nil {
+	table, row, args := s.Row()
+	if err := conn.GetContext(ctx, &stock, `SELECT stock FROM `+table+` WHERE `+row+locking, args...); err != nil {
 		return 0, fmt.Errorf("select stock: %w", err)
 	}
 	return stock, nil
+}
+
+// decrementStatement returns the UPDATE that takes n units of a segment if it has as many.
+func decrementStatement(s order.Segment, n int) (q string, args []any) {
+	table, row, args := s.Row()
+	return `UPDATE ` + table + ` SET stock = stock - ? WHERE ` + row + ` AND stock >= ?`,
+		slices.Concat([]any{n}, args, []any{n})
 }
 
 // updateStock executes q and returns the number of rows changed.

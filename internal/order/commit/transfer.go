@@ -14,6 +14,12 @@ import (
 	"example.com/flashsale/internal/transaction"
 )
 
+// units is a number of units of a segment.
+type units struct {
+	order.Segment
+	n int
+}
+
 // A transfer moves units from a segment of a coupon to another one, in two steps that each
 // change the rows of one segment: one end counts the units that were ever sent, the other
 // those that have arrived. Whoever finds more sent than arrived completes the transfer, and
@@ -196,8 +202,8 @@ func (t transfer) put(ctx context.Context, conn *sqlx.Conn, n int) error {
 // changeStock adds n units to the stock of a segment on a condition. It returns
 // transaction.ErrConflict if that is not met.
 func changeStock(ctx context.Context, conn *sqlx.Conn, s order.Segment, n int, condition string, args ...any) error {
-	row, rowArgs := rowsOf(s)
-	changed, err := updateStock(ctx, conn, `UPDATE `+table(s)+` SET stock = stock + ? WHERE `+row+` AND `+condition,
+	table, row, rowArgs := s.Row()
+	changed, err := updateStock(ctx, conn, `UPDATE `+table+` SET stock = stock + ? WHERE `+row+` AND `+condition,
 		slices.Concat([]any{n}, rowArgs, args)...)
 	if err == nil && changed == 0 {
 		return transaction.ErrConflict

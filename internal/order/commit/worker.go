@@ -10,7 +10,7 @@ import (
 	"example.com/flashsale/internal/transaction"
 )
 
-// startWorker starts a goroutine that commits batches, if a coupon is ready and
+// startWorker starts a goroutine that commits batches, if a segment is ready and
 // fewer than maxWorkers run.
 func (g *groupCommit) startWorker() {
 	if len(g.ready) > 0 && g.running < maxWorkers {
@@ -19,7 +19,7 @@ func (g *groupCommit) startWorker() {
 	}
 }
 
-// commitReady commits batches of the ready coupons until none is ready.
+// commitReady commits batches of the ready segments until none is ready.
 func (g *groupCommit) commitReady() {
 	for b := g.next(nil); b != nil; b = g.next(b) {
 		start := time.Now()
@@ -52,7 +52,7 @@ func (g *groupCommit) placeSome(ctx context.Context, db *sqlx.DB, b *batch) erro
 }
 
 // split commits the parts of a batch each in a transaction of its own. One of their
-// coupons may be locked by another transaction: the others do not wait for it again.
+// stocks may be locked by another transaction: the others do not wait for it again.
 func (g *groupCommit) split(b *batch) {
 	for _, p := range b.parts {
 		alone := &batch{outbox: g.outbox}
@@ -61,7 +61,7 @@ func (g *groupCommit) split(b *batch) {
 	}
 }
 
-// commitAlone commits batches of one coupon until one of them succeeds, or until
+// commitAlone commits batches of one segment until one of them succeeds, or until
 // no order is queued. Orders of a coupon that stays locked thus delay no other's.
 func (g *groupCommit) commitAlone(b *batch) {
 	q := b.parts[0].queue
@@ -77,7 +77,7 @@ func (g *groupCommit) commitAlone(b *batch) {
 	}
 }
 
-// commitRepeatedly is commitShared for a batch that contends for its coupon. If
+// commitRepeatedly is commitShared for a batch that contends for its segment. If
 // many coupons are locked, it waits for a slot.
 func (g *groupCommit) commitRepeatedly(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)

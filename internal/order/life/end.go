@@ -149,16 +149,9 @@ func giveBack(ctx context.Context, conn *sqlx.Conn, all []ending) error {
 		units[o.segment]++
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(units), order.Segment.Compare) {
-		q := `UPDATE coupons SET stock = stock + ?, version = version + 1 WHERE id = ?`
-		args := []any{units[s], s.CouponID}
-		if s.Number > 0 {
-			q = `UPDATE coupon_segments SET stock = stock + ?, version = version + 1 WHERE coupon_id = ? AND segment = ?`
-			args = append(args, s.Number)
-		}
-		if s.Number > 0 && s.Sharded {
-			q += ` AND shard_key = ?`
-			args = append(args, s.ShardKey())
-		}
+		table, row, args := s.Row()
+		q := `UPDATE ` + table + ` SET stock = stock + ?, version = version + 1 WHERE ` + row
+		args = slices.Concat([]any{units[s]}, args)
 		if n, err := execute(ctx, conn, q, args...); err != nil || n != 1 {
 			return errors.Join(fmt.Errorf("coupon %d, segment %d: %d rows got units", s.CouponID, s.Number, n), err)
 		}
