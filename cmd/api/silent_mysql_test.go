@@ -15,7 +15,7 @@ import (
 // still get a response in time, and SIGTERM still ends the service in time.
 func TestDrainEndsInTimeAlthoughMySQLIsSilent(t *testing.T) {
 	t.Parallel()
-	for commit, request := range map[string]string{"each": "\x03COMMIT", "grouped": "\x03START TRANSACTION"} {
+	for _, commit := range []string{"each", "grouped"} {
 		t.Run(commit, func(t *testing.T) {
 			t.Parallel()
 			proxy, dsn, _ := proxiedMySQL(t)
@@ -29,7 +29,7 @@ func TestDrainEndsInTimeAlthoughMySQLIsSilent(t *testing.T) {
 			const late = 5 * time.Second                       // of a busy machine
 			heal := time.AfterFunc(40*time.Second, proxy.Heal) // lets a failing test end
 			defer heal.Stop()
-			proxy.PartitionBefore(request)
+			proxy.PartitionBefore("\x03COMMIT")
 			for user := range int64(3) {
 				r := i.post(t, "/coupons/"+id+"/orders", tokenFor(t, user+1, auth.RoleUser), "")
 				if r.status != 503 || r.took > claimTimeout+late {

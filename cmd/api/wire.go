@@ -116,7 +116,7 @@ func (s *service) openLocks() (err error) {
 func (s *service) openClaims() error {
 	s.counts = observe.NewClaims(s.metrics)
 	committer, err := commit.New(s.cfg.Strategy(), commit.Config{
-		DB: s.db, BatchDB: s.batches, Standalone: s.server.Standalone, Sharded: s.server.Sharded,
+		DB: s.db, BatchDB: s.batches, Sharded: s.server.Sharded,
 		Outbox: events.Outbox(s.cfg.Events), Counted: s.cfg.Lacks("number"), Ended: s.counts.Ended,
 		Tracer: tracing.New(s.traces),
 	})

@@ -57,11 +57,7 @@ func (c *connector) open(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.prepare(ctx, conn.(driver.ExecerContext))
-	if err == nil && c.server != nil {
-		err = c.detect(ctx, conn.(driver.QueryerContext))
-	}
-	if err != nil {
+	if err := c.prepare(ctx, conn.(driver.ExecerContext)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil

@@ -3,20 +3,13 @@ package connect
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
-	"io"
 	"strings"
 	"sync/atomic"
 )
 
 // A Server is what the connections of a pool have found out about theirs. Before the first
-// connection nothing is known: it is taken for a member of a cluster.
-type Server struct{ standalone, sharded atomic.Bool }
-
-// Standalone reports whether the server is outside of any Galera cluster or MySQL
-// replication group. In those, another member's transaction may abort one of this server
-// at any time.
-func (s *Server) Standalone() bool { return s.standalone.Load() }
+// connection nothing is known.
+type Server struct{ sharded atomic.Bool }
 
 // Sharded reports whether the server is vtgate, which sends each row to a shard.
 func (s *Server) Sharded() bool { return s.sharded.Load() }
@@ -40,24 +33,4 @@ func (c *connector) prepareSharded(ctx context.Context, conn driver.ExecerContex
 	}
 	_, err := conn.ExecContext(ctx, set, nil)
 	return err
-}
-
-// detect stores whether conn's server is standalone. A server that does not
-// tell is taken for a member of a cluster.
-func (c *connector) detect(ctx context.Context, conn driver.QueryerContext) error {
-	const q = `SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_group_name') AND Value NOT IN ('', 'OFF')`
-	rows, err := conn.QueryContext(ctx, q, nil)
-	if err != nil {
-		c.server.standalone.Store(false)
-		if isRefused(err) {
-			return nil
-		}
-		return err
-	}
-	err = rows.Next(make([]driver.Value, len(rows.Columns())))
-	c.server.standalone.Store(errors.Is(err, io.EOF))
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return errors.Join(err, rows.Close())
 }

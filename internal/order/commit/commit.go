@@ -41,10 +41,6 @@ type Config struct {
 	// BatchDB is the same database, opened with connect.BriefLockWaits and
 	// connect.MultiStatements. Only GroupCommit needs it.
 	BatchDB *sqlx.DB
-	// Standalone reports whether the server of BatchDB is outside of any cluster;
-	// see connect.Server. GroupCommit then commits in a single round trip.
-	// Without it, the server is taken for a member.
-	Standalone func() bool
 	// Sharded reports whether the server of BatchDB has segments on several shards. The
 	// transactions of GroupCommit then have orders of one segment each, and transfers between
 	// segments are two transactions. Without it, it has not.
@@ -78,9 +74,6 @@ func New(strategy Strategy, c Config) (order.Committer, error) {
 }
 
 func (c *Config) setDefaults() {
-	if c.Standalone == nil {
-		c.Standalone = func() bool { return false }
-	}
 	if c.Sharded == nil {
 		c.Sharded = func() bool { return false }
 	}

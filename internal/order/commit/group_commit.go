@@ -35,7 +35,6 @@ type groupCommit struct {
 	db         *sqlx.DB
 	batchDB    *sqlx.DB     // opened with multi-statements and brief lock waits
 	retrySlots *slots.Slots // for batches of one segment; the remaining connections of db are for reads
-	standalone func() bool  // see Config
 	outbox     events.Outbox
 	ended      func(Transaction)
 	tracer     tracing.Tracer
@@ -79,7 +78,7 @@ func newGroupCommit(c Config) *groupCommit {
 	return &groupCommit{
 		transfers: newTransfers(c),
 		db:        c.DB, batchDB: c.BatchDB, retrySlots: slots.New(max(1, c.connections()/2), 0),
-		standalone: c.Standalone, outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
+		outbox: c.Outbox, ended: c.Ended, tracer: c.Tracer,
 		queues: map[order.Segment]*queue{},
 	}
 }

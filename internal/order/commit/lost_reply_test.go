@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -13,18 +12,11 @@ import (
 	"example.com/flashsale/internal/order/ordertest"
 )
 
-// The requests that commit: a statement, with its command byte, or the batch.
+// The requests of a commit, with their command byte.
 const (
 	commitStatement = "\x03COMMIT"
-	commitBatch     = "\x03START TRANSACTION; INSERT"
+	placeBatch      = "\x03START TRANSACTION; INSERT"
 )
-
-func commitOf(strategy commit.Strategy) string {
-	if strategy == commit.GroupCommit {
-		return commitBatch
-	}
-	return commitStatement
-}
 
 // stepByStep makes GroupCommit commit in several round trips.
 func stepByStep(c *ordertest.Config) { c.Commit.BatchDB = c.Commit.DB }
@@ -37,7 +29,7 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
 		proxy.Refuse("LOCK IN SHARE MODE", faultproxy.MySQLError(1235, "lost"))
-		proxy.PartitionAfter(commitOf(strategy))
+		proxy.PartitionAfter(commitStatement)
 		result := make(chan error, 1)
 		go func() {
 			_, err := claims.Claim(t.Context(), 42, id)
@@ -58,7 +50,7 @@ func TestLostCommitIsUnavailable(t *testing.T) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
-		proxy.Inject(faultproxy.LoseRequest, commitOf(strategy), 1)
+		proxy.Inject(faultproxy.LoseRequest, commitStatement, 1)
 		if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) ||
 			proxy.Hits() != 1 {
 			t.Errorf("claim: %v, want ErrUnavailable; %d faults", err, proxy.Hits())
@@ -76,62 +68,21 @@ func okReply() []byte { return []byte{7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0} }
 // vtgate 1105.
 var connectionLosses = []uint16{2013, 2006, 1927, 1105}
 
-// A proxy reports that it has lost the server, and then says OK to ROLLBACK. The
-// server executes the batch later, when the order of another transaction no
-// longer blocks it. The batch must not be tried again with the same ids: the
-// stock would be taken twice for its orders.
-func TestBatchThatAProxyLosesTakesTheStockOnce(t *testing.T) {
-	t.Parallel()
-	for _, number := range connectionLosses {
-		t.Run(fmt.Sprint(number), func(t *testing.T) {
-			t.Parallel()
-			s := ordertest.NewSale(t)
-			id := s.Coupon(1, 9)
-			proxy, through := s.Proxied()
-			b := block(s, s.Instance(through), id)
-			first := b.first(1)
-			db := labtest.Open(t, s.DSN)
-			labtest.Eventually(t, "the first batch waits for the coupon's row", func() bool {
-				return s.Executing("UPDATE coupons%") == 1
-			})
-			results := []<-chan error{b.claim(t.Context(), 50), b.claim(t.Context(), 42)}
-			blocker := db.MustBegin()
-			defer blocker.Rollback()
-			// Blocks the batch before it inserts the order of user 50.
-			blocker.MustExec(`INSERT INTO coupon_orders (id, coupon_id, user_id, created_at) VALUES (1, ?, 42, NOW())`,
-				id)
-
-			proxy.Reply(commitBatch, faultproxy.MySQLError(number, "lost"), okReply())
-			b.lift()
-			ordertest.Expect(t, "first batch", first, nil)
-			labtest.Eventually(t, "the claims end, or the batch is tried again", func() bool {
-				return len(results[0]) == 1 || s.Executing("INSERT INTO coupon_orders%") == 2
-			})
-			check.NoError(t, blocker.Rollback())
-			for _, result := range results {
-				ordertest.Expect(t, "claim", result, order.ErrUnavailable)
-			}
-			labtest.Eventually(t, "the batch is committed", func() bool { return s.Audit(id).Orders == 3 })
-			if a := s.Audit(id); a.Stock != 6 || a.Undersold() != 0 {
-				t.Errorf("audit %+v, want a stock of 6", a)
-			}
-		})
-	}
-}
-
 // The server commits, and the proxy reports that it has lost the server.
 func TestCommitThatAProxyLosesIsReadBack(t *testing.T) {
 	strategies := []commit.Strategy{commit.PerClaim, commit.GroupCommit}
 	ordertest.ForStrategies(t, strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
-		id := s.Coupon(1, 5)
-		proxy, through := s.Proxied()
-		claims := s.Instance(ordertest.WithStrategy(strategy), through)
-		proxy.Reply(commitOf(strategy), faultproxy.MySQLError(2013, "lost"), okReply())
-		labtest.Eventually(t, "the order is placed", func() bool {
-			_, err := claims.Claim(t.Context(), 42, id)
-			return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
-		})
-		s.WantSold(id, 1, 4)
+		for i, number := range connectionLosses {
+			id := s.Coupon(int64(i)+1, 5)
+			proxy, through := s.Proxied()
+			claims := s.Instance(ordertest.WithStrategy(strategy), through)
+			proxy.Reply(commitStatement, faultproxy.MySQLError(number, "lost"), okReply())
+			labtest.Eventually(t, "the order is placed", func() bool {
+				_, err := claims.Claim(t.Context(), 42, id)
+				return err == nil || errors.Is(err, order.ErrAlreadyClaimed)
+			})
+			s.WantSold(id, 1, 4)
+		}
 	})
 }
 
@@ -142,7 +93,7 @@ func TestClaimIsTriedAgainWhenTheNodeIsNotReady(t *testing.T) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
 		claims := s.Instance(ordertest.WithStrategy(strategy), through)
-		proxy.Refuse(commitOf(strategy), faultproxy.MySQLError(1047, "lost"))
+		proxy.Refuse(commitStatement, faultproxy.MySQLError(1047, "lost"))
 		ordertest.WantClaim(t, claims, 42, id, nil)
 		s.WantSold(id, 1, 4)
 	})
@@ -164,7 +115,7 @@ func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
 			for range 3 { // database/sql makes three attempts on a read-only server
 				proxy.Refuse("SELECT user_id FROM coupon_orders", faultproxy.MySQLError(number, "lost"))
 			}
-			proxy.Inject(faultproxy.HangReply, commitBatch, 1)
+			proxy.Inject(faultproxy.HangReply, commitStatement, 1)
 			result := make(chan error, 1)
 			go func() {
 				_, err := claims.Claim(t.Context(), 42, id)
@@ -175,25 +126,5 @@ func TestBatchThatCannotBeReadBackTakesTheStockOnce(t *testing.T) {
 			ordertest.Expect(t, "claim", result, order.ErrUnavailable)
 			s.WantSold(id, 1, 4)
 		})
-	}
-}
-
-// Another order has the claim's id, and the reply that says so is lost. Reading
-// back must not take the other order for the claim's.
-func TestOrderOfAnotherUserIsNotReadBack(t *testing.T) {
-	t.Parallel()
-	s := ordertest.NewSale(t)
-	first, second := s.Coupon(1, 5), s.Coupon(2, 5)
-	o, err := s.Instance().Claim(t.Context(), 1, first)
-	check.NoError(t, err)
-	s.TakeNextID(o.ID)
-	proxy, through := s.Proxied()
-	claims := s.Instance(through)
-	proxy.Inject(faultproxy.LoseReply, commitBatch, 1)
-	if o, err := claims.Claim(t.Context(), 2, second); !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("claim: %+v, %v, want ErrUnavailable", o, err)
-	}
-	if a := s.Audit(second); a.Orders != 0 || a.Stock != 5 || proxy.Hits() != 1 {
-		t.Errorf("audit %+v, %d faults", a, proxy.Hits())
 	}
 }

@@ -31,8 +31,10 @@ var partitionTests = map[string]partitionTest{
 	"each, commit":               {commit.PerClaim, noChange, commitStatement, false, false},
 	"each, commit's reply":       {commit.PerClaim, noChange, commitStatement, true, false},
 	"each, rollback":             {commit.PerClaim, noChange, "\x03ROLLBACK", false, true},
-	"grouped, batch":             {commit.GroupCommit, noChange, commitBatch, false, false},
-	"grouped, batch's reply":     {commit.GroupCommit, noChange, commitBatch, true, false},
+	"grouped, batch":             {commit.GroupCommit, noChange, placeBatch, false, false},
+	"grouped, batch's reply":     {commit.GroupCommit, noChange, placeBatch, true, false},
+	"grouped, commit":            {commit.GroupCommit, noChange, commitStatement, false, false},
+	"grouped, commit's reply":    {commit.GroupCommit, noChange, commitStatement, true, false},
 	"grouped, batch's rollback":  {commit.GroupCommit, noChange, "\x03ROLLBACK", false, true},
 	"grouped stepwise, insert":   {commit.GroupCommit, stepByStep, "\x03INSERT", true, false},
 	"grouped stepwise, commit":   {commit.GroupCommit, stepByStep, commitStatement, false, false},
@@ -163,7 +165,7 @@ func TestCloseEndsAlthoughMySQLIsSilent(t *testing.T) {
 	s := ordertest.NewSale(t)
 	id := s.Coupon(1, 5)
 	proxy, through := s.Proxied()
-	claims := s.Instance(through, stepByStep)
+	claims := s.Instance(through)
 	proxy.PartitionBefore(commitStatement)
 	_ = claimInTime(t, claims, 42, id)
 	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)

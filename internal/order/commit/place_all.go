@@ -16,58 +16,29 @@ import (
 // reached.
 var errNotApplied = errors.New("batch not applied")
 
-// placeAll commits all orders, or none. Nearly every batch can be
-// committed like this, because duplicates and sold-out coupons are refused
-// before. It needs a pool with multi-statements.
+// placeAll commits all orders, or none, in two round trips. Nearly every batch can be
+// committed like this, because duplicates and sold-out coupons are refused before. It
+// needs a pool with multi-statements. The rows that hold the stock are locked last. An
+// error wraps errNotApplied, or transaction.ErrUnknown if the batch may be committed.
 //
-// The rows that hold the stock are locked last. An error wraps errNotApplied, or
-// transaction.ErrUnknown if the batch may be committed.
-func (b *batch) placeAll(ctx context.Context, db *sqlx.DB, standalone func() bool) error {
+// The server executes the statements in order and stops at the first that fails: the
+// INSERT fails if a user has an order; a SELECT overflows, an error in every SQL mode, if
+// the UPDATE before it did not find enough stock.
+//
+// COMMIT is sent by itself. When a transaction of another node of a cluster aborts this
+// one between two statements of a round trip, the server may report no error. It then
+// executes the remaining ones without a transaction, and COMMIT would succeed although
+// nothing is committed. It reports the abort of the last statement, or at the next round
+// trip. Each UPDATE looks for an order of this transaction. Otherwise it would take the
+// stock without the orders if the INSERT was aborted.
+func (b *batch) placeAll(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotApplied, err)
 	}
 	defer conn.Close()
 	b.placed = b.orders
-	if standalone() { // known once there is a connection
-		return b.singleRoundTrip(ctx, conn)
-	}
-	return b.twoRoundTrips(ctx, conn)
-}
-
-// singleRoundTrip sends the whole transaction at once. No round trip is made
-// while the rows that hold the stock are locked.
-//
-// The server executes the statements in order and stops at the first that
-// fails: the INSERT fails if a user has an order; a SELECT overflows, an error in
-// every SQL mode, if the UPDATE before it did not find enough stock in each
-// segment. COMMIT is reached only if all orders can be placed.
-func (b *batch) singleRoundTrip(ctx context.Context, conn *sqlx.Conn) error {
-	q, args := b.placeStatements("")
-	_, err := conn.ExecContext(ctx, q+checkRow+`; COMMIT`, args...)
-	switch {
-	case err == nil:
-		return nil
-	case transaction.IsRefusal(err):
-		transaction.RollBack(ctx, conn)
-		return fmt.Errorf("%w: %w", errNotApplied, err)
-	default:
-		transaction.Discard(conn)
-		return fmt.Errorf("%w: %w", transaction.ErrUnknown, err)
-	}
-}
-
-// twoRoundTrips sends COMMIT by itself, as a server in a cluster requires. When
-// another node's transaction aborts this one between two statements of a round
-// trip, the server may report no error. It then executes the remaining ones
-// without a transaction, and COMMIT would succeed although nothing is committed.
-// It reports the abort of the last statement, or at the next round trip.
-//
-// Each UPDATE looks for an order of this transaction. Otherwise it would take
-// the stock without the orders if the INSERT was aborted.
-func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
-	const guard = ` AND (SELECT COUNT(*) FROM coupon_orders WHERE id = ?) = 1`
-	q, args := b.placeStatements(guard, b.orders[0].ID)
+	q, args := b.placeStatements()
 	changed, err := updateStock(ctx, conn, q, args...)
 	if err == nil && changed == 1 {
 		err = transaction.Commit(ctx, conn)
@@ -83,10 +54,13 @@ func (b *batch) twoRoundTrips(ctx context.Context, conn *sqlx.Conn) error {
 // checkRow fails if the statement before it has changed no row.
 const checkRow = `; SELECT 9223372036854775807 + (ROW_COUNT() <> 1)`
 
+// guard is the condition that the transaction has inserted an order.
+const guard = ` AND (SELECT COUNT(*) FROM coupon_orders WHERE id = ?) = 1`
+
 // placeStatements returns the statements that begin a transaction, insert the
-// orders, their holds and their event, and decrement the stocks on condition of guard. The
-// last of them has to change one row.
-func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args []any) {
+// orders, their holds and their event, and decrement the stocks. The last of them has to
+// change one row.
+func (b *batch) placeStatements() (q string, args []any) {
 	insert, args := insertStatement(sortByKey(b.orders)...)
 	q = `START TRANSACTION; ` + insert
 	if holds, holdArgs := holdsStatement(b.orders...); holds != "" {
@@ -101,7 +75,7 @@ func (b *batch) placeStatements(guard string, guardArgs ...any) (q string, args 
 		}
 		decrement, decrementArgs := decrementStatement(p.queue.of, len(p.orders))
 		q += `; ` + decrement + guard
-		args = append(append(args, decrementArgs...), guardArgs...)
+		args = append(append(args, decrementArgs...), b.orders[0].ID)
 	}
 	return q, args
 }

@@ -146,7 +146,7 @@ func (s *stress) disturbAny(context.Context) {
 		proxy.Disconnect()
 	} else {
 		lost := []faultproxy.Fault{faultproxy.LoseRequest, faultproxy.LoseReply}
-		proxy.Inject(lost[rand.IntN(len(lost))], commitBatch, 1)
+		proxy.Inject(lost[rand.IntN(len(lost))], commitStatement, 1)
 	}
 	time.Sleep(rand.N(200 * time.Millisecond))
 }

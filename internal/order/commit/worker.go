@@ -40,7 +40,7 @@ func (g *groupCommit) commitReady() {
 func (g *groupCommit) commitShared(b *batch) (err error) {
 	ctx, end := g.beginAttempt(b)
 	defer func() { end(err) }()
-	err = b.placeAll(ctx, g.batchDB, g.standalone)
+	err = b.placeAll(ctx, g.batchDB)
 	if errors.Is(err, errNotApplied) && !transaction.HasNumber(err, transaction.LockWaitTimeout) {
 		err = g.placeSome(ctx, g.batchDB, b)
 	}

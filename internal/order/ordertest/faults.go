@@ -12,8 +12,7 @@ func (s *Sale) Proxied() (*faultproxy.Proxy, func(*Config)) {
 	proxy, proxied := labtest.ProxiedMySQL(s.T, s.DSN)
 	through := s.ConfigOn(proxied)
 	return proxy, func(c *Config) {
-		c.Commit.DB, c.Commit.BatchDB, c.Commit.Standalone = through.Commit.DB, through.Commit.BatchDB,
-			through.Commit.Standalone
+		c.Commit.DB, c.Commit.BatchDB = through.Commit.DB, through.Commit.BatchDB
 		c.Order.Coupons = through.Order.Coupons
 	}
 }

@@ -93,7 +93,7 @@ func (s *Sale) ConfigOn(dsn string, options ...connect.Option) Config {
 	return Config{
 		Strategy: commit.GroupCommit,
 		Commit: commit.Config{DB: db, BatchDB: labtest.Open(s.T, dsn, options...),
-			Standalone: server.Standalone, Sharded: server.Sharded},
+			Sharded: server.Sharded},
 		Order: order.Config{
 			Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
 			Locks: lock.New(redislock.Batched(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
