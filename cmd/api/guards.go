@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/order"
-	"example.com/flashsale/internal/settings"
 	"example.com/flashsale/internal/transaction"
 	"example.com/flashsale/migrations"
 )
@@ -19,47 +17,33 @@ import (
 type guards struct {
 	db      *sqlx.DB
 	without []string // unique keys that the lab has removed
+	looked  time.Time
 	missing atomic.Pointer[error]
-	ctx     context.Context // ends at close
-	cancel  context.CancelFunc
-	looks   sync.WaitGroup
 }
 
 const (
-	lookPause = time.Second
-	// lookTimeout bounds a look, which keeps the probe of MySQL waiting.
-	lookTimeout = time.Second
+	lookInterval = time.Second
 	// confirmPause is the time before the look that confirms a finding: MariaDB
 	// shows no table while a statement exchanges it for another.
 	confirmPause = 100 * time.Millisecond
 )
 
-func newGuards(cfg settings.Settings, db *sqlx.DB) *guards {
-	g := &guards{db: db, without: cfg.KeysOff()}
-	g.ctx, g.cancel = context.WithCancel(context.Background())
-	return g
-}
-
-// watch looks at the guards until close is called. It calls changed when they are
-// missing or back.
-func (g *guards) watch(changed func(context.Context)) {
-	g.looks.Go(func() {
-		for transaction.Pause(g.ctx, lookPause) == nil {
-			before := g.check(g.ctx)
-			g.look()
-			if (g.check(g.ctx) == nil) != (before == nil) {
-				changed(g.ctx)
-			}
-		}
-	})
+// check is a probe, and as such not called twice at a time: it looks at the guards if the last look is
+// old, and returns what is missing.
+func (g *guards) check(ctx context.Context) error {
+	if time.Since(g.looked) >= lookInterval {
+		g.looked = time.Now()
+		g.look(ctx)
+	}
+	return g.found()
 }
 
 // look looks at the guards. A look that fails decides nothing.
-func (g *guards) look() {
-	err := g.ask()
-	if errors.Is(err, migrations.ErrUnguarded) && g.check(g.ctx) == nil {
-		_ = transaction.Pause(g.ctx, confirmPause)
-		err = g.ask()
+func (g *guards) look(ctx context.Context) {
+	err := migrations.CheckGuards(ctx, g.db.DB, g.without...)
+	if errors.Is(err, migrations.ErrUnguarded) && g.found() == nil {
+		_ = transaction.Pause(ctx, confirmPause)
+		err = migrations.CheckGuards(ctx, g.db.DB, g.without...)
 	}
 	switch {
 	case err == nil:
@@ -69,23 +53,12 @@ func (g *guards) look() {
 	}
 }
 
-func (g *guards) ask() error {
-	ctx, cancel := context.WithTimeout(g.ctx, lookTimeout)
-	defer cancel()
-	return migrations.CheckGuards(ctx, g.db.DB, g.without...)
-}
-
-// check is a probe: it returns what the last look found missing.
-func (g *guards) check(context.Context) error {
+// found returns what the last look found missing.
+func (g *guards) found() error {
 	if err := g.missing.Load(); err != nil {
 		return *err
 	}
 	return nil
-}
-
-func (g *guards) close() {
-	g.cancel()
-	g.looks.Wait()
 }
 
 // guarded commits nothing while a guard is missing.
@@ -96,7 +69,7 @@ type guarded struct {
 
 // Commit implements order.Committer.
 func (g guarded) Commit(ctx context.Context, s order.Segment, o order.Order) error {
-	if err := g.guards.check(ctx); err != nil {
+	if err := g.guards.found(); err != nil {
 		return err
 	}
 	return g.Committer.Commit(ctx, s, o)

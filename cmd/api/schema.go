@@ -50,7 +50,6 @@ func (s *service) prepare(ctx context.Context) error {
 		}
 		if err == nil {
 			go s.clock.Follow(ctx, s.log)
-			s.guards.watch(func(ctx context.Context) { s.api.Ready(ctx) }) // which logs what has changed
 			s.orders.Sweep(func(err error) { s.log.Warn("expired orders are not ended", "error", err.Error()) })
 			s.relayEvents()
 			return s.awaitReady(ctx)

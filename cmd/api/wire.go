@@ -123,8 +123,7 @@ func (s *service) openClaims() error {
 	if err != nil {
 		return err
 	}
-	s.guards = newGuards(s.cfg, s.probeDB)
-	s.add(s.guards.close)
+	s.guards = &guards{db: s.probeDB, without: s.cfg.KeysOff()}
 	s.cache = coupon.NewCache(coupon.NewStore(s.db), s.cfg.CouponCache)
 	s.sections = labSections(s.cfg)
 	s.claims, err = order.New(order.Config{
