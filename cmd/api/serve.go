@@ -125,14 +125,13 @@ func listen(address string) (net.Listener, error) {
 		return net.Listen("tcp", address)
 	}
 	conn, err := net.Dial("unix", path)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil, errors.Join(fmt.Errorf("%s is in use", path), conn.Close())
-	case errors.Is(err, syscall.EAGAIN): // it has too many connections that wait
-		return nil, fmt.Errorf("%s is in use", path)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
 	}
 	return net.Listen("unix", path)
 }
