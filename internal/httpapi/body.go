@@ -24,7 +24,8 @@ func requireNoBody(ctx huma.Context, next func(huma.Context)) {
 
 // jsonFormat encodes before it writes, and returns errors of the encoder only.
 // huma panics on every error, but a failed write only means that the client has
-// disconnected.
+// disconnected. It refuses what programs would read differently: a name that occurs
+// twice in an object, what is not UTF-8, and half of a surrogate pair.
 var jsonFormat = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		if p, ok := v.(*Problem); ok {
@@ -37,9 +38,5 @@ var jsonFormat = huma.Format{
 		_, _ = w.Write(b)
 		return nil
 	},
-	Unmarshal: unmarshal,
+	Unmarshal: func(data []byte, v any) error { return json.Unmarshal(data, v) },
 }
-
-// unmarshal decodes JSON, and refuses what programs would read differently: a name that
-// occurs twice in an object, what is not UTF-8, and half of a surrogate pair.
-func unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"example.com/flashsale/internal/coupon"
 )
 
@@ -46,16 +44,6 @@ func newChange(c coupon.Change) Change {
 type changesInput struct {
 	Page
 	CouponID ID `query:"coupon_id" doc:"Only changes of this coupon"`
-}
-
-// Resolve implements huma.Resolver.
-func (in *changesInput) Resolve(ctx huma.Context) []error {
-	errs := in.Page.Resolve(ctx)
-	u := ctx.URL()
-	if values := u.Query()["coupon_id"]; len(values) > 1 || len(values) == 1 && values[0] == "" {
-		errs = append(errs, &huma.ErrorDetail{Location: "query.coupon_id", Message: "expected one value"})
-	}
-	return errs
 }
 
 type changeList struct {

@@ -17,7 +17,7 @@ type Page struct {
 // one, and only reads the first of several.
 func (p *Page) Resolve(ctx huma.Context) (errs []error) {
 	u := ctx.URL()
-	return plainNumber(u.RawQuery, "limit", p.Limit, "before")
+	return plainNumber(u.RawQuery, "limit", p.Limit, "before", "coupon_id") // which GET /changes has
 }
 
 // plainNumber returns what is wrong with the parameters of a query: one that is empty or
