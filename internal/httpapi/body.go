@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"io"
+	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -12,6 +14,18 @@ import (
 // maxBody bounds every request body that is read. It is client_max_body_size in nginx.conf.
 const maxBody = 8 << 10
 
+// requireJSON passes on requests whose body is neither compressed nor of another
+// type than JSON. It rewrites the type to the only form that huma knows.
+func requireJSON(ctx huma.Context, next func(huma.Context)) {
+	r, w := humachi.Unwrap(ctx)
+	if !isPlainJSON(r.Header) {
+		unsupportedMedia.write(w)
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	next(ctx)
+}
+
 // requireNoBody passes on requests without a body. While one is awaited, a request
 // holds a place that others need, although nobody knows yet who sent it.
 func requireNoBody(ctx huma.Context, next func(huma.Context)) {
@@ -20,6 +34,19 @@ func requireNoBody(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(ctx)
+}
+
+// isPlainJSON reports whether the header describes a JSON body. A body without a
+// type is taken for JSON.
+func isPlainJSON(h http.Header) bool {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return false
+	}
+	if len(h.Values("Content-Type")) == 0 {
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && mediaType == "application/json"
 }
 
 // jsonFormat encodes before it writes, and returns errors of the encoder only.

@@ -86,7 +86,8 @@ var (
 	tooLarge    = newProblem(413, "body_too_large",
 		fmt.Sprintf("The request body is larger than %d bytes.", maxBody))
 	noBody           = newProblem(413, tooLarge.Code, "This operation has no body. Send none, or Content-Length: 0.")
-	unsupportedMedia = newProblem(415, "unsupported_media_type", "The body must be application/json.")
+	unsupportedMedia = withHeader(newProblem(415, "unsupported_media_type",
+		"The body must be application/json and must not be compressed."), "Accept-Encoding", "identity")
 
 	// nginx sends these; net/http itself refuses such requests in plain text
 	badRequest      = newProblem(400, "bad_request", "The request line or a header is malformed.")

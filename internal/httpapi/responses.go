@@ -87,6 +87,7 @@ func exportResponse() *huma.Response {
 
 // headers describes the headers of responses.
 var headers = map[string]huma.Header{
+	"Accept-Encoding":   {Description: "The coding that a body may have"},
 	"Location":          {Description: "The path of what was created", Required: true},
 	"Retry-After":       {Description: "Seconds to wait before the next attempt"},
 	"Www-Authenticate":  {Description: "The scheme of the token, as in RFC 6750"},

@@ -71,7 +71,7 @@ func handle[I, O any](a *API, sale huma.API, role auth.Role, route, summary stri
 		verdicts = append(verdicts, forbidden)
 	}
 	if hasField[I]("Body") {
-		op.Middlewares = huma.Middlewares{a.authorize(role)}
+		op.Middlewares = huma.Middlewares{a.authorize(role), requireJSON}
 		verdicts = append(verdicts, everyBody...)
 	} else {
 		verdicts = append(verdicts, noBody)

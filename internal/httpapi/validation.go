@@ -24,8 +24,6 @@ func problemFromHuma(status int, message string, causes ...error) huma.StatusErr
 		return withFields(invalidJSON, badFields(causes)...)
 	case 408:
 		return bodyTooSlow
-	case 415:
-		return unsupportedMedia
 	}
 	if message == "cannot read request body" { // a 500 for huma, but the client sent half a body or broken chunks
 		return incompleteBody

@@ -181,7 +181,8 @@ func (f *fixture) badBodiesAreProblems(t *testing.T) {
 		"two":          {"application/json", `{}{}`, false, 400, "invalid_json"},
 		"form":         {"application/x-www-form-urlencoded", `name=a`, false, 415, "unsupported_media_type"},
 		"text":         {"text/plain", `{}`, false, 415, "unsupported_media_type"},
-		"charset":      {"application/json; charset=utf-8", `{}`, false, 422, "invalid_input"},
+		"suffix":       {"application/problem+json", `{}`, false, 415, "unsupported_media_type"},
+		"upper case":   {"Application/JSON; Charset=utf-8", `{}`, false, 422, "invalid_input"},
 		"huge number":  {"application/json", `{"stock":1e400}`, false, 400, "invalid_json"},
 		"not UTF-8":    {"application/json", "{\"name\":\"\xff\"}", false, 400, "invalid_json"},
 		"huge":         {"application/json", long, false, 413, "body_too_large"},
@@ -195,6 +196,9 @@ func (f *fixture) badBodiesAreProblems(t *testing.T) {
 			wantProblem(t, f.send(r), step.status, step.code)
 		})
 	}
+	zipped := request("POST", "/coupons", adminToken(t), `{}`, "application/json")
+	zipped.Header.Set("Content-Encoding", "gzip")
+	wantProblem(t, f.send(zipped), 415, "unsupported_media_type")
 }
 
 // The token is not looked at: who waits for a body has proven nothing.
