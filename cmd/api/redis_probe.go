@@ -36,7 +36,7 @@ func newRedisProbe(cfg settings.Settings, rdb redis.UniversalClient, log *slog.L
 	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: func() string { return probeKey(cfg) }, log: log}
 	switch cfg.Lock {
 	case "redis":
-		p.locker = redislock.Batched(rdb)
+		p.locker = redislock.New(rdb)
 	case "redisson":
 		p.locker = redisson.New(rdb, redisson.Auto).Lock()
 	}

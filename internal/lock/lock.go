@@ -43,15 +43,6 @@ func Locked(left time.Duration) error {
 	return &LockedError{left}
 }
 
-// AsksForTimeLeft reports whether a request with ctx is a waiter's. A driver
-// that needs a second request to find out LockedError.Left makes it then only.
-func AsksForTimeLeft(ctx context.Context) bool {
-	waits, _ := ctx.Value(waiterKey{}).(bool)
-	return waits
-}
-
-type waiterKey struct{}
-
 // Error implements error.
 func (e *LockedError) Error() string { return ErrLocked.Error() }
 

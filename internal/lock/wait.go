@@ -53,7 +53,6 @@ func (g *grant) wait(ctx context.Context) error {
 		limited = context.WithValue(limited, queueKey{}, q)
 		return q.contend(limited, g, true, func() error { return g.lockBlocking(ctx, limited, l) })
 	}
-	ctx = context.WithValue(ctx, waiterKey{}, true)
 	return q.contend(limited, g, first, func() error { return g.tryLock(ctx) })
 }
 

@@ -57,8 +57,7 @@ func Open(ctx context.Context, name string, s Servers) (Opened, error) {
 type opener func(context.Context, Servers) (Opened, error)
 
 var drivers = map[string]opener{
-	"redis":            over(func(s Servers) lock.Locker { return redislock.Batched(s.Redis[0]) }),
-	"redis-each":       over(func(s Servers) lock.Locker { return redislock.New(s.Redis[0]) }),
+	"redis":            over(func(s Servers) lock.Locker { return redislock.New(s.Redis[0]) }),
 	"redis-fenced":     over(func(s Servers) lock.Locker { return redislock.Fenced(s.Redis[0]) }),
 	"redis-replicated": openReplicated,
 	"redisson":         over(func(s Servers) lock.Locker { return redissonOf(s.Redis[0]).Lock() }),

@@ -7,7 +7,7 @@
 //	SET without NX                                LockedKeyIsRefused, among others
 //	extend without comparing the owner            LateExtendKeepsTheNextLease
 //	release without comparing the owner           LateReleaseKeepsTheNextLease, HistoryIsLinearizable
-//	a refusal with the wrong time left            RefusalTellsAWaiterTheTimeLeft
+//	a refusal with the wrong time left            RefusalTellsTheTimeLeft
 //	one release after a lost request              LateRequestLeavesNoKey
 //	release without a notification                NotifySendsAfterRelease, among others
 //	a repeated release that returns ErrLost       LoseReplyOnce/Release, HangReplyOnce/Release
@@ -38,7 +38,7 @@ type Promises struct {
 	Notifies bool // the locker is a lock.Notifier
 	Blocks   bool // the locker is a lock.BlockingLocker
 	Watches  bool // the leases are lock.WatchedLease
-	Tells    bool // a refusal tells a waiter how long the holder's lease lasts
+	Tells    bool // a refusal tells how long the holder's lease lasts
 
 	// Tick is the coarsest step of the service's clock: a lease may end this
 	// much after its ttl, but never before it.
@@ -54,7 +54,7 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("LockedKeyIsRefused", s.lockedKeyIsRefused)
 	t.Run("KeysAreIndependent", s.keysAreIndependent)
 	t.Run("OneOfManyConcurrentTryLocksSucceeds", s.oneOfManyConcurrentTryLocksSucceeds)
-	t.Run("RefusalTellsAWaiterTheTimeLeft", s.refusalTellsAWaiterTheTimeLeft)
+	t.Run("RefusalTellsTheTimeLeft", s.refusalTellsTheTimeLeft)
 	t.Run("CancelledTryLockLocksNothing", s.cancelledTryLockLocksNothing)
 	t.Run("ReleasedLeaseIsLost", s.releasedLeaseIsLost)
 	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)

@@ -18,7 +18,7 @@ func TestKeyOfAnotherTypeFailsOnlyItsOwnRequest(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	check.NoError(t, rdb.HSet(t.Context(), "k7", "a", "b").Err())
-	l := redislock.Batched(rdb)
+	l := redislock.New(rdb)
 	var group sync.WaitGroup
 	for i := range 50 {
 		group.Go(func() {
@@ -43,7 +43,7 @@ func TestKeyOfAnotherTypeFailsOnlyItsOwnRequest(t *testing.T) {
 func TestReadOnlyServerLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	l := redislock.Batched(rdb)
+	l := redislock.New(rdb)
 	lease := locktest.MustTryLock(t, l, "k", time.Minute)
 	check.NoError(t, rdb.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err())
 	_, err := l.TryLock(t.Context(), "other", time.Minute)
@@ -58,20 +58,19 @@ func TestReadOnlyServerLeavesTheOutcomeUnknown(t *testing.T) {
 func TestReplyNoscriptDoesNotCountAsAnAttempt(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	for name, l := range map[string]lock.Locker{"plain": redislock.New(rdb), "batched": redislock.Batched(rdb)} {
-		lease := locktest.MustTryLock(t, l, name, time.Minute)
-		check.NoError(t, errors.Join(rdb.ScriptFlush(t.Context()).Err(), rdb.Del(t.Context(), name).Err()))
-		check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
-		again := locktest.MustTryLock(t, l, name, time.Minute)
-		check.NoError(t, errors.Join(rdb.ScriptFlush(t.Context()).Err(), again.Release(t.Context())))
-	}
+	l := redislock.New(rdb)
+	lease := locktest.MustTryLock(t, l, "k", time.Minute)
+	check.NoError(t, errors.Join(rdb.ScriptFlush(t.Context()).Err(), rdb.Del(t.Context(), "k").Err()))
+	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
+	again := locktest.MustTryLock(t, l, "k", time.Minute)
+	check.NoError(t, errors.Join(rdb.ScriptFlush(t.Context()).Err(), again.Release(t.Context())))
 }
 
 // The locks of a batch end at different times, and some requests are granted.
 func TestBatchTellsEachRequestTheTimeLeftOfItsOwnKey(t *testing.T) {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	holder, l := redislock.New(rdb), redislock.Batched(rdb)
+	holder, l := redislock.New(rdb), redislock.New(rdb)
 	const keys = 200
 	for i := range keys {
 		if i%3 == 0 {

@@ -52,19 +52,18 @@ func TestLeasesOfASlotThatIsBeingMovedAreExtended(t *testing.T) {
 	const moved, stays, slot = "{foo}1", "{foo}2", 12182
 	top := labtest.Topology(t, "cluster")
 	rdb := labtest.DialURL(t, top.URL)
-	for _, l := range []*redislock.Locker{redislock.New(rdb), redislock.Batched(rdb)} {
-		var leases []lock.Lease
-		for _, key := range []string{moved, stays} {
-			leases = append(leases, locktest.MustTryLock(t, l, key, time.Minute))
-		}
-		beginMove(t, slot, moved, top.Nodes[2], top.Nodes[0])
-		for i, lease := range leases {
-			if err := errors.Join(lease.Extend(t.Context(), time.Minute), lease.Release(t.Context())); err != nil {
-				t.Errorf("extension and release of lease %d of 2: %v", i, err)
-			}
-		}
-		endMove(t, top, slot, top.Nodes[2])
+	l := redislock.New(rdb)
+	var leases []lock.Lease
+	for _, key := range []string{moved, stays} {
+		leases = append(leases, locktest.MustTryLock(t, l, key, time.Minute))
 	}
+	beginMove(t, slot, moved, top.Nodes[2], top.Nodes[0])
+	for i, lease := range leases {
+		if err := errors.Join(lease.Extend(t.Context(), time.Minute), lease.Release(t.Context())); err != nil {
+			t.Errorf("extension and release of lease %d of 2: %v", i, err)
+		}
+	}
+	endMove(t, top, slot, top.Nodes[2])
 }
 
 // The client is none of a cluster, and its one server is: it refuses a script with keys
@@ -77,7 +76,7 @@ func TestBatchesWorkAtTheOneNodeOfACluster(t *testing.T) {
 		return lab.StartRedisTCP(l, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(port))
 	})
 	do(t, server, "cluster", "addslotsrange", 0, 16383)
-	l := redislock.Batched(labtest.Dial(t, server))
+	l := redislock.New(labtest.Dial(t, server))
 	complete := func() bool {
 		info := labtest.Dial(t, server).(*redis.Client).ClusterInfo(t.Context()).Val()
 		return strings.Contains(info, "cluster_state:ok")
@@ -186,7 +185,7 @@ func clusterBehindProxy(
 func TestHangingNodeDelaysNoRequestToAnotherNode(t *testing.T) {
 	t.Parallel()
 	rdb, hanging, proxy := clusterBehindProxy(t, redis.ClusterOptions{ReadTimeout: 10 * time.Second})
-	l := redislock.Batched(rdb)
+	l := redislock.New(rdb)
 	var keys, hangingKeys []string
 	for i := range 60 {
 		key := fmt.Sprint(t.Name(), i)

@@ -16,11 +16,12 @@ import (
 type lease struct {
 	locker   *Locker
 	key      string
-	token    redisdriver.CountedString // counts the requests that acquire the key
+	token    string
 	fence    uint64
+	repeated bool // the request that acquires the key
 	expiry   driver.Expiry
-	releases redisdriver.Attempts
 
+	releases   atomic.Int64 // how often the release was sent
 	unnotified atomic.Bool
 }
 
@@ -32,7 +33,7 @@ func (l *lease) Fence() uint64 { return l.fence }
 
 // Extend implements lock.Lease.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	err := redisdriver.Extend(ctx, l.locker.rdb, extendScript, &l.expiry, ttl, l.token.Text, l.key)
+	err := redisdriver.Extend(ctx, l.locker.rdb, extendScript, &l.expiry, ttl, l.token, l.key)
 	if err != nil && !errors.Is(err, lock.ErrLost) {
 		err = fmt.Errorf("redislock: extend %s: %w", l.key, err)
 	}
@@ -47,9 +48,9 @@ func (l *lease) Release(ctx context.Context) error {
 		if found, err = l.remove(ctx); err != nil {
 			err = fmt.Errorf("redislock: release %s: %w", l.key, err)
 		}
-		return found, l.releases.Count() > 1, err
+		return found, l.releases.Load() > 1, err
 	})
-	if err == nil && l.token.Count() > 1 {
+	if err == nil && l.repeated {
 		l.locker.abandoned.Release(ctx, start, l.discard)
 	}
 	return err
@@ -57,14 +58,13 @@ func (l *lease) Release(ctx context.Context) error {
 
 // remove deletes the key if it holds the token, and reports whether it did.
 func (l *lease) remove(ctx context.Context) (bool, error) {
-	if b := l.locker.batchers; b != nil {
-		return b.forKey(ctx, l.key).remove(ctx, l)
+	r := l.locker.do(ctx, request{l.key, l.token, 0})
+	l.releases.Add(max(1, r.attempts))
+	if r.err == nil && (r.value < 0 || r.value > unnotified) {
+		r.err = r.unexpected()
 	}
-	call := &redisdriver.ScriptCall{Keys: []string{l.key}, Args: []any{l.token.Text, l.locker.publish, &l.releases}}
-	redisdriver.Call(ctx, l.locker.rdb, releaseScript, call)
-	released, unnotified, err := redisdriver.Released(call.Reply)
-	l.unnotified.Store(unnotified)
-	return released, err
+	l.unnotified.Store(r.err == nil && r.value == unnotified)
+	return r.value > 0, r.err
 }
 
 // discard removes what a request with an unknown outcome may have acquired. It

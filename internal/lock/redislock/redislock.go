@@ -23,12 +23,9 @@ import (
 )
 
 var (
-	//go:embed acquire.lua
-	acquireLua    string
-	acquireScript = redis.NewScript(acquireLua)
-	//go:embed release.lua
-	releaseLua    string
-	releaseScript = redis.NewScript(releaseLua)
+	//go:embed fenced.lua
+	fencedLua    string
+	fencedScript = redis.NewScript(fencedLua)
 	//go:embed extend.lua
 	extendLua    string
 	extendScript = redis.NewScript(extendLua)
@@ -43,42 +40,37 @@ const fenceMemory = 24 * time.Hour
 // to each node), and one goroutine while it repeats releases.
 type Locker struct {
 	rdb      redis.UniversalClient
-	set      setter
-	batchers *batchers // of Batched; nil sends each request by itself
-	fenced   bool
-	publish  string // the command that notifies waiters
+	cluster  bool
+	requests batcher
+	acquire  func(ctx context.Context, l *lease, ttl time.Duration) error // one request
 	messages *redisdriver.Subscriber
 
 	abandoned driver.Abandoned
 }
 
-// A setter sends the SET that acquires a lock. Every client is one.
-type setter interface {
-	Do(ctx context.Context, args ...any) *redis.Cmd
-}
-
-// New returns a locker whose TryLock is one plain SET, for a waiter one script. The
-// service uses Batched.
-// Its leases have no fence.
+// New returns a locker for many goroutines: requests that are made during one round trip
+// are sent together in the next, a hundred in one script. In a cluster, where a script
+// must not leave its slot, each is sent by itself. Its leases have no fence.
 func New(rdb redis.UniversalClient) *Locker {
-	l := &Locker{rdb: rdb, set: rdb, publish: "publish"}
-	_, cluster := rdb.(*redis.ClusterClient)
-	if cluster {
-		l.publish = "spublish" // stays on the key's own node
+	l := &Locker{rdb: rdb, requests: batcher{rdb: rdb, publish: "publish"}}
+	l.acquire = l.acquirePlain
+	if _, l.cluster = rdb.(*redis.ClusterClient); l.cluster {
+		l.requests.publish = "spublish" // stays on the key's own node
 	}
-	l.messages = redisdriver.NewSubscriber(rdb, func(context.Context) (bool, error) { return cluster, nil })
+	l.messages = redisdriver.NewSubscriber(rdb, func(context.Context) (bool, error) { return l.cluster, nil })
 	return l
 }
 
 // Fenced returns a locker whose leases have a fence: the server's time in
 // microseconds, or the key's last fence plus one if that is larger. Fences
 // increase even after a loss of data, unless the server's clock steps back
-// meanwhile. The last fence is stored in FenceKey(key) for a day.
+// meanwhile. The last fence is stored in FenceKey(key) for a day. Each lock is acquired
+// by a script of its own.
 //
 // Fenced and other lockers of the same key exclude each other.
 func Fenced(rdb redis.UniversalClient) *Locker {
 	l := New(rdb)
-	l.fenced = true
+	l.acquire = l.acquireFenced
 	return l
 }
 
@@ -87,10 +79,10 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	lease := &lease{locker: l, key: key, token: redisdriver.CountedString{Text: rand.Text()}}
+	lease := &lease{locker: l, key: key, token: rand.Text()}
 	start := time.Now()
 	lease.expiry.Begin(start.Add(ttl))
-	err := l.request(ctx, lease, ttl)
+	err := l.acquire(ctx, lease, ttl)
 	if err == nil {
 		return lease, nil
 	}
@@ -104,44 +96,34 @@ func (l *Locker) TryLock(ctx context.Context, key string, ttl time.Duration) (lo
 // Drain implements lock.Drainer.
 func (l *Locker) Drain(ctx context.Context) { l.abandoned.Drain(ctx) }
 
-// request sends the one command that acquires the key for lease.
-func (l *Locker) request(ctx context.Context, lease *lease, ttl time.Duration) error {
-	switch {
-	case l.fenced:
-		return l.requestFenced(ctx, lease, ttl)
-	case l.batchers != nil:
-		return l.batchers.forKey(ctx, lease.key).acquire(ctx, lease, ttl)
-	case l.set == l.rdb && lock.AsksForTimeLeft(ctx): // SET does not tell it
-		b := batcher{rdb: l.rdb, publish: l.publish, size: 1}
-		return b.acquire(ctx, lease, ttl)
+// do returns the reply to one request.
+func (l *Locker) do(ctx context.Context, r request) reply {
+	if l.cluster {
+		return l.requests.run(ctx, []request{r})[0]
 	}
-	holder, err := l.set.Do(ctx, "set", lease.key, &lease.token, "nx", "get", "px", driver.Milliseconds(ttl)).Text()
-	switch {
-	case errors.Is(err, redis.Nil): // there was no holder
-		return nil
-	case err != nil:
-		return err
-	case holder == lease.token.Text: // a retry after the first reply was lost
-		return nil
-	}
-	return l.locked(ctx, lease.key)
+	return l.requests.do(ctx, r)
 }
 
-// locked returns ErrLocked, for a waiter with the time that the key has left.
-func (l *Locker) locked(ctx context.Context, key string) error {
-	if !lock.AsksForTimeLeft(ctx) {
-		return lock.ErrLocked
+func (l *Locker) acquirePlain(ctx context.Context, lease *lease, ttl time.Duration) error {
+	r := l.do(ctx, request{lease.key, lease.token, driver.Milliseconds(ttl)})
+	lease.repeated = r.attempts > 1
+	switch {
+	case r.err != nil:
+		return r.err
+	case r.value == done:
+		return nil
+	case r.value > done:
+		return r.unexpected()
 	}
-	return lock.Locked(l.rdb.PTTL(ctx, key).Val()) // negative without an expiry, 0 without a reply
+	return lock.Locked(redisdriver.TimeLeft(-r.value))
 }
 
-func (l *Locker) requestFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
-	call := &redisdriver.ScriptCall{
-		Keys: []string{lease.key, FenceKey(lease.key)},
-		Args: []any{&lease.token, driver.Milliseconds(ttl), fenceMemory.Milliseconds()},
-	}
-	redisdriver.Call(ctx, l.rdb, acquireScript, call)
-	fence, err := redisdriver.Integer(call.Reply)
+func (l *Locker) acquireFenced(ctx context.Context, lease *lease, ttl time.Duration) error {
+	var attempts redisdriver.Attempts
+	fence, err := redisdriver.Integer(redisdriver.Call(ctx, l.rdb, fencedScript,
+		[]string{lease.key, FenceKey(lease.key)},
+		lease.token, driver.Milliseconds(ttl), fenceMemory.Milliseconds(), &attempts))
+	lease.repeated = attempts.Count() > 1
 	switch {
 	case err != nil:
 		return err

@@ -24,7 +24,7 @@ var promises = locktest.Promises{Exclusive: true, Expires: true, Notifies: true,
 var variants = map[string]struct {
 	fences bool
 	open   func(redis.UniversalClient) *redislock.Locker
-}{"New": {false, redislock.New}, "Fenced": {true, redislock.Fenced}, "Batched": {false, redislock.Batched}}
+}{"New": {false, redislock.New}, "Fenced": {true, redislock.Fenced}}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/driver"
 	"example.com/flashsale/internal/lock/driver/redisdriver"
 )
@@ -41,32 +42,35 @@ func Replicated(ctx context.Context, rdb redis.UniversalClient, replicas int, ti
 		return nil, fmt.Errorf("redislock: WAIT: %w", err)
 	}
 	l := New(rdb)
-	l.set = replicatedSetter{client, replicas, timeout}
+	l.acquire = func(ctx context.Context, lease *lease, ttl time.Duration) error {
+		return acquireReplicated(ctx, client, lease, ttl, replicas, timeout)
+	}
 	return l, nil
 }
 
-// A replicatedSetter sends SET and WAIT on one connection.
-type replicatedSetter struct {
-	client   *redis.Client
-	replicas int
-	timeout  time.Duration
-}
-
-// Do sends "set key token …" and WAIT after it. The result of WAIT matters only
+// acquireReplicated sends SET and WAIT on one connection. The result of WAIT matters only
 // if the SET acquired the lock, or an earlier one did whose reply was lost.
-func (s replicatedSetter) Do(ctx context.Context, args ...any) *redis.Cmd {
-	pipe := s.client.Pipeline()
-	set := pipe.Do(ctx, args...)
-	wait := redis.NewIntCmd(ctx, "wait", s.replicas, driver.Milliseconds(s.timeout))
+func acquireReplicated(
+	ctx context.Context, client *redis.Client, lease *lease, ttl time.Duration, replicas int, timeout time.Duration,
+) error {
+	token := redisdriver.CountedString{Text: lease.token}
+	pipe := client.Pipeline()
+	set := pipe.Do(ctx, "set", lease.key, &token, "nx", "get", "px", driver.Milliseconds(ttl))
+	wait := redis.NewIntCmd(ctx, "wait", replicas, driver.Milliseconds(timeout))
 	_ = pipe.Process(ctx, wait)
+	left := pipe.PTTL(ctx, lease.key)
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	own := args[2].(*redisdriver.CountedString).Text
-	switch acquired := errors.Is(set.Err(), redis.Nil) || set.Val() == own; {
-	case !acquired:
+	lease.repeated = token.Count() > 1
+	holder, err := set.Text()
+	switch {
+	case err != nil && !errors.Is(err, redis.Nil): // which says that there was no holder
+		return err
+	case err == nil && holder != lease.token:
+		return lock.Locked(left.Val()) // negative without an expiry, 0 without a reply
 	case wait.Err() != nil:
-		set.SetErr(wait.Err())
-	case wait.Val() < int64(s.replicas):
-		set.SetErr(fmt.Errorf("%w: %d of %d", ErrUnreplicated, wait.Val(), s.replicas))
+		return wait.Err()
+	case wait.Val() < int64(replicas):
+		return fmt.Errorf("%w: %d of %d", ErrUnreplicated, wait.Val(), replicas)
 	}
-	return set
+	return nil
 }

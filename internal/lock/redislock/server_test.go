@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,23 +74,14 @@ func TestReleaseRepeatedAfterScriptFlushIsNoLoss(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
 	direct := labtest.Dial(t, server)
-	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{"New": redislock.New,
-		"Batched": redislock.Batched} {
-		t.Run(name, func(t *testing.T) {
-			proxy := labtest.Proxy(t, server.URL)
-			l := open(labtest.DialURL(t, "redis://"+proxy.Addr()))
-			for _, key := range []string{name + "first", name} { // the first release loads the script
-				lease := locktest.MustTryLock(t, l, key, time.Minute)
-				if key == name {
-					proxy.Inject(faultproxy.LoseReply, "eval", faultproxy.Always)
-					locktest.WantUnknown(t, lease.Release(t.Context()))
-					proxy.Heal()
-					check.NoError(t, direct.ScriptFlush(t.Context()).Err())
-				}
-				check.NoError(t, lease.Release(t.Context()))
-			}
-		})
-	}
+	proxy := labtest.Proxy(t, server.URL)
+	l := redislock.New(labtest.DialURL(t, "redis://"+proxy.Addr()))
+	lease := locktest.MustTryLock(t, l, "k", time.Minute)
+	proxy.Inject(faultproxy.LoseReply, "eval", faultproxy.Always)
+	locktest.WantUnknown(t, lease.Release(t.Context()))
+	proxy.Heal()
+	check.NoError(t, direct.ScriptFlush(t.Context()).Err())
+	check.NoError(t, lease.Release(t.Context()))
 }
 
 // Another client replaces one lock by a hash.
@@ -117,7 +107,7 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(redis.UniversalClient) *redislock.Locker{
-		"New": redislock.New, "Batched": redislock.Batched, "Fenced": redislock.Fenced,
+		"New": redislock.New, "Fenced": redislock.Fenced,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,8 +116,7 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 			rdb, l := labtest.Dial(t, server), open(labtest.DialURL(t, "redis://"+proxy.Addr()))
 			// The server knows the scripts.
 			check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
-			command := map[string]string{"New": "set"}[name]
-			proxy.Inject(faultproxy.LoseReply, cmp.Or(command, "evalsha"), 1)
+			proxy.Inject(faultproxy.LoseReply, "evalsha", 1)
 			lease := locktest.MustTryLock(t, l, "k", time.Minute)
 			key := rdb.Dump(t.Context(), "k").Val()
 			check.NoError(t, lease.Release(t.Context()))

@@ -59,11 +59,8 @@ func (l locker) acquire(
 	ctx context.Context, lease *lease, publish string, ttl time.Duration, wait any,
 ) (int64, error) {
 	member := redisdriver.CountedString{Text: lease.member()}
-	call := &redisdriver.ScriptCall{
-		Keys: lease.keys(), Args: []any{driver.Milliseconds(ttl), &member, publish, l.typ.channel(lease.key), wait},
-	}
-	redisdriver.Call(ctx, l.c.rdb, l.typ.acquire, call)
-	reply, err := redisdriver.Integer(call.Reply)
+	reply, err := redisdriver.Integer(redisdriver.Call(ctx, l.c.rdb, l.typ.acquire, lease.keys(),
+		driver.Milliseconds(ttl), &member, publish, l.typ.channel(lease.key), wait))
 	lease.twice = member.Count() > 1
 	if fenced := l.typ == &fencedLockType; err == nil && reply >= 0 && fenced != (reply > 0) {
 		err = fmt.Errorf("unexpected reply %d", reply)

@@ -96,7 +96,7 @@ func (s *Sale) ConfigOn(dsn string, options ...connect.Option) Config {
 			Sharded: server.Sharded},
 		Order: order.Config{
 			Coupons: coupon.NewCache(coupon.NewStore(db), 50*time.Millisecond), IDs: idgen.New(rdb, "order"),
-			Locks: lock.New(redislock.Batched(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
+			Locks: lock.New(redislock.New(rdb)), Scope: order.PerUser, LockTTL: 10 * time.Second,
 			LockWait: 10 * time.Second,
 		},
 	}

@@ -72,8 +72,7 @@ const (
 
 var columns = slices.Concat(
 	served(ours, "bin/loadtest holder", []column{
-		{name: "redislock", holder: "redis-each", backend: oneRedis, keeps: watchdog + goRedis},
-		{name: "redislock batched", holder: "redis", backend: oneRedis, keeps: watchdog + goRedis},
+		{name: "redislock", holder: "redis", backend: oneRedis, keeps: watchdog + goRedis},
 		{name: "redislock fenced", holder: "redis-fenced", backend: oneRedis, fenced: true,
 			keeps: watchdog + goRedis},
 		{name: "redislock replicated", holder: "redis-replicated", backend: replicatedRedis, returns: following,

@@ -63,16 +63,16 @@ var (
 
 // The generations of this repository.
 var (
-	gRedis           = generation{Name: "redislock", newMutex: client("redis-each", once)}
+	gRedis           = generation{Name: "redislock", newMutex: client("redis", once)}
 	gFenced          = generation{Name: "redislock.Fenced, fence in the database", newMutex: client("redis-fenced", once)}
 	gRedisson        = generation{Name: "redisson", newMutex: client("redisson", once)}
 	gReplicated      = generation{Name: "redislock.Replicated (WAIT)", newMutex: client("redis-replicated", once)}
-	gAcquire         = generation{Name: "lock.Client: renewed", newMutex: client("redis-each", lock.Options{})}
-	gReenter         = generation{Name: "lock.Client, Reentrant", newMutex: client("redis-each", reenter)}
+	gAcquire         = generation{Name: "lock.Client: renewed", newMutex: client("redis", lock.Options{})}
+	gReenter         = generation{Name: "lock.Client, Reentrant", newMutex: client("redis", reenter)}
 	gRedissonReenter = generation{Name: "redisson, lock.Client, Reentrant", newMutex: client("redisson", reenter)}
 	gRedissonFair    = generation{Name: "redisson, fair", newMutex: client("redisson-fair", waiting)}
 	gRedlock         = generation{Name: "redlock", newMutex: client("redlock", once), nodes: 5}
-	gQueue           = generation{Name: "lock.Client, Wait", newMutex: client("redis-each", waiting)}
+	gQueue           = generation{Name: "lock.Client, Wait", newMutex: client("redis", waiting)}
 	gZKQueue         = generation{Name: "zk, lock.Client, Wait", newMutex: client("zk", waiting), zookeeper: true}
 )
 

@@ -28,7 +28,7 @@ var headlines = []headline{
 	{"p99 of 12,000 claims at one moment (s)", "Crowd/clients=12000/p99-s", 0, 3},
 	{"CPU of all processes for a claim, three per user, of one", "Rules/per-user=3/all-ratio", 0, 1.3},
 	{"p99 while 500 orders a second expire, of without", "Rules/expiring=500/p99-ratio", 0, 1.5},
-	{"requests to Redis for a hand-over of a lock", "HandOver/batched/requests", 0, 6},
+	{"requests to Redis for a hand-over of a lock", "HandOver/redislock/requests", 0, 6},
 }
 
 // The verdicts on limits. Only met says yes.

@@ -22,9 +22,7 @@ func Extend(
 	}
 	end := time.Now().Add(ttl)
 	e.Extending(end)
-	call := &ScriptCall{Keys: keys, Args: []any{driver.Milliseconds(ttl), owner}}
-	Call(ctx, rdb, script, call)
-	extended, err := Flag(call.Reply)
+	extended, err := Flag(Call(ctx, rdb, script, keys, driver.Milliseconds(ttl), owner))
 	if err != nil {
 		return err
 	}

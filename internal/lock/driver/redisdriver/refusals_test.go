@@ -23,16 +23,15 @@ import (
 
 // lockers are all drivers of Redis, each with one server.
 var lockers = map[string]func(redis.UniversalClient) lock.Locker{
-	"redislock":          func(c redis.UniversalClient) lock.Locker { return redislock.New(c) },
-	"redislock, batched": func(c redis.UniversalClient) lock.Locker { return redislock.Batched(c) },
-	"redislock, fenced":  func(c redis.UniversalClient) lock.Locker { return redislock.Fenced(c) },
-	"redlock":            func(c redis.UniversalClient) lock.Locker { return redlock.New(redislock.New(c)) },
-	"Lock":               func(c redis.UniversalClient) lock.Locker { return client(c).Lock() },
-	"FencedLock":         func(c redis.UniversalClient) lock.Locker { return client(c).FencedLock() },
-	"FairLock":           func(c redis.UniversalClient) lock.Locker { return client(c).FairLock() },
-	"ReadLock":           func(c redis.UniversalClient) lock.Locker { return client(c).ReadLock() },
-	"WriteLock":          func(c redis.UniversalClient) lock.Locker { return client(c).WriteLock() },
-	"permit":             openPermit,
+	"redislock":         func(c redis.UniversalClient) lock.Locker { return redislock.New(c) },
+	"redislock, fenced": func(c redis.UniversalClient) lock.Locker { return redislock.Fenced(c) },
+	"redlock":           func(c redis.UniversalClient) lock.Locker { return redlock.New(redislock.New(c)) },
+	"Lock":              func(c redis.UniversalClient) lock.Locker { return client(c).Lock() },
+	"FencedLock":        func(c redis.UniversalClient) lock.Locker { return client(c).FencedLock() },
+	"FairLock":          func(c redis.UniversalClient) lock.Locker { return client(c).FairLock() },
+	"ReadLock":          func(c redis.UniversalClient) lock.Locker { return client(c).ReadLock() },
+	"WriteLock":         func(c redis.UniversalClient) lock.Locker { return client(c).WriteLock() },
+	"permit":            openPermit,
 	"MultiLock": func(c redis.UniversalClient) lock.Locker {
 		return redisson.NewMultiLock(redisson.Part{Locker: client(c).Lock()})
 	},
@@ -134,7 +133,7 @@ func TestFullServerRefusesNoReleaseOfABatch(t *testing.T) {
 	t.Parallel()
 	const n = 300
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	l := redislock.Batched(rdb)
+	l := redislock.New(rdb)
 	leases := make([]lock.Lease, n)
 	var group sync.WaitGroup
 	for i := range n {
@@ -162,7 +161,7 @@ func TestFullServerRefusesNoReleaseOfABatch(t *testing.T) {
 // locked nevertheless.
 func TestUserWhoMayNotAskForTheTimeLeftIsRefusedAlone(t *testing.T) {
 	t.Parallel()
-	l := redislock.Batched(labtest.DialURL(t, asUser(t, labtest.Redis(t).URL, "~*", "&*", "+@all", "-pttl")))
+	l := redislock.New(labtest.DialURL(t, asUser(t, labtest.Redis(t).URL, "~*", "&*", "+@all", "-pttl")))
 	if _, err := l.TryLock(t.Context(), "k", time.Minute); err != nil {
 		t.Fatal(err)
 	}

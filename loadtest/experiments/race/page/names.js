@@ -67,10 +67,10 @@ function subject(key) {
 
 // commandsOf returns what a lock sends to take a key and to release it.
 export function commandsOf({ lock, lease_ms: lease = 30000 }, key) {
-  const script = [`EVALSHA release.lua: GET ${key} = token → DEL, PUBLISH`];
+  const release = [`EVALSHA batch.lua: GET ${key} = token → DEL, PUBLISH`];
   return {
-    redis: [`SET ${key} token NX GET PX ${lease}`, ...script],
-    redlock: [`SET ${key} token NX GET PX ${lease} → 3/5`, ...script],
+    redis: [`EVALSHA batch.lua: SET ${key} token NX GET PX ${lease}`, ...release],
+    redlock: [`EVALSHA batch.lua: SET ${key} token NX GET PX ${lease} → 3/5`, ...release],
     redisson: [`EVALSHA rlock_acquire.lua: HSET ${key} owner 1, PEXPIRE ${lease}`, 'EVALSHA rlock_release.lua: DEL, PUBLISH'],
     mysql: [`INSERT INTO locks (name, owner, fence, expires_at) … ON DUPLICATE KEY UPDATE`, `UPDATE locks SET owner = '' WHERE name = '${key}'`],
     getlock: [`SELECT GET_LOCK(SHA2(CONCAT(DATABASE(), '/', '${key}'), 256), 0)`, 'SELECT RELEASE_LOCK(SHA2(…, 256))'],

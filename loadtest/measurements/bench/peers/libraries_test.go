@@ -45,7 +45,6 @@ type way struct {
 }
 
 var libraries = []way{
-	{name: "batched", open: func(tb testing.TB) acquire { return wait(redislock.Batched(own(tb))) }},
 	{name: "redislock", open: notification},
 	{name: "bsm", open: bsmRedislock}, {name: "redsync", open: redsyncLock}, {name: "rueidislock", open: rueidisLock},
 }

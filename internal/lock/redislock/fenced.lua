@@ -5,6 +5,7 @@
 -- ARGV[1]  our token
 -- ARGV[2]  ttl in ms
 -- ARGV[3]  how long to store the fence, in ms
+-- ARGV[4]  counts the attempts, for the client only
 -- Returns the fence, or, if another holds the lock, minus the ms that it has left
 -- (0 if it has no end)
 local holder = redis.call("GET", KEYS[1])
