@@ -14,10 +14,6 @@ import (
 )
 
 var everyChart = []Chart{
-	Curves{Caption: "growth", XName: "orders", YName: "1/s", Series: []Series{
-		{"grouped", []Point{{10, 4}, {1000, 7}}},
-		{"waits", []Point{{10, 1}, {100, 1000}}},
-	}, Marks: []Span{{"a fault", Fault, 20, 30}}},
 	Claims{[]rig.Claim{
 		{Instance: "a", Verdict: rig.Accepted, Sent: time.UnixMilli(0), Received: time.UnixMilli(3)},
 		{Instance: "b", Verdict: "sold_out", Sent: time.UnixMilli(1), Received: time.UnixMilli(4)},
@@ -86,14 +82,14 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 	}
 }
 
-// Grid lines and bands come first, so that curves and claims cover them.
+// Grid lines and bands come first, so that claims and spans cover them.
 func TestGridLiesBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyChart {
 		drawings, _ := c.svg()
 		for drawing := range strings.SplitSeq(strings.TrimSuffix(string(drawings), "</svg>"), "</svg>") {
 			behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
-			front := regexp.MustCompile(`class="(curve|line|span)\b`).FindStringIndex(drawing)
+			front := regexp.MustCompile(`class="(line|span)\b`).FindStringIndex(drawing)
 			if behind < 0 || front == nil || front[0] < behind {
 				t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
 			}

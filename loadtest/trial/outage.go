@@ -3,7 +3,6 @@ package trial
 import (
 	"time"
 
-	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -65,44 +64,4 @@ func Recovered(claims []rig.Claim, s Span) (recovered time.Time) {
 		}
 	}
 	return recovered
-}
-
-// A Count is how many replies arrived in an interval.
-type Count struct{ Accepted, Refused, Failed int }
-
-// Counts counts the replies of each interval since begin. The first one has the
-// earlier ones as well.
-func Counts(claims []rig.Claim, begin time.Time, interval time.Duration) (counts []Count) {
-	for _, c := range claims {
-		i := max(0, int(c.Received.Sub(begin)/interval))
-		for len(counts) <= i {
-			counts = append(counts, Count{})
-		}
-		switch n := &counts[i]; {
-		case Accepted(c):
-			n.Accepted++
-		case c.Failed():
-			n.Failed++
-		default:
-			n.Refused++
-		}
-	}
-	return counts
-}
-
-// Curves draws the replies a second of each interval since begin. The time on the
-// axis counts from zero.
-func Curves(claims []rig.Claim, begin, zero time.Time, interval time.Duration) []report.Series {
-	accepted, refused, failed := report.Series{Name: "accepted"}, report.Series{Name: "refused with a verdict"},
-		report.Series{Name: "without a verdict (503 or lost)"}
-	for i, n := range Counts(claims, begin, interval) {
-		x := begin.Add(time.Duration(i) * interval).Sub(zero).Seconds()
-		add := func(s *report.Series, n int) {
-			s.Points = append(s.Points, report.Point{X: x, Y: float64(n) / interval.Seconds()})
-		}
-		add(&accepted, n.Accepted)
-		add(&refused, n.Refused)
-		add(&failed, n.Failed)
-	}
-	return []report.Series{accepted, refused, failed}
 }

@@ -41,10 +41,6 @@ func Of(control, harmed, met bool) Verdict {
 	return Held
 }
 
-// Passed is the verdict on a row whose claims met for certain: a control that
-// passed broke, and any other held.
-func Passed(pass, control bool) Verdict { return Of(control, pass == control, true) }
-
 // Pass reports whether the row came out as it must.
 func (v Verdict) Pass() bool { return v == Held || v == Broke }
 

@@ -110,7 +110,10 @@ func (r *Result) conclude(complete bool) error {
 	promotions := trial.Section("The primary is killed in mid-sale and its replica promoted",
 		"After the primary's end the replica is promoted. Acknowledged orders that it does not have are missing.",
 		promotionColumns, r.Promotions)
-	rates, disruptions := ratesSection(r.Rates), disruptionsSection(r.Disruptions)
+	rates := trial.Section("Claims of one coupon, by three instances",
+		"bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while "+
+			"they ran, and at certification.", rateColumns, r.Rates)
+	disruptions := trial.Section("Members and HAProxy fail in mid-sale", "", disruptionColumns, r.Disruptions)
 	r.Pass = complete && report.Pass(promotions, rates, disruptions)
 	summary := "Sales on a primary whose replica is promoted, and on three members of a Galera cluster or a " +
 		"replication group behind HAProxy, with kills, freezes and cut-offs in the middle. Every promise is judged by " +

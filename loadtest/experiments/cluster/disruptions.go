@@ -92,17 +92,6 @@ func (b *buyers) judgeLostQuorum(struck, healing time.Time) {
 	}
 }
 
-func disruptionsSection(rows []*Disruption) report.Section {
-	s := trial.Section("Members and HAProxy fail in mid-sale", "", disruptionColumns, rows)
-	for _, d := range rows {
-		s.Charts = append(s.Charts, report.Curves{
-			Caption: d.String(), XName: "s since the fault", YName: "replies/s", Series: d.Outage.curves,
-			Marks: []report.Span{{Name: d.Fault, Kind: report.Fault, To: d.Outage.Lasted}},
-		})
-	}
-	return s
-}
-
 var disruptionColumns = report.Columns[*Disruption]{
 	report.Main("cluster", func(d *Disruption) string { return d.Cluster }),
 	report.Main("fault", func(d *Disruption) string { return d.Fault }),

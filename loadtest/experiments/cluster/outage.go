@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
 )
@@ -26,13 +25,9 @@ type Outage struct {
 	After  float64 `json:"claims_per_s_after"`
 
 	struck time.Time
-	curves []report.Series // of the sale from calm before the fault
 }
 
-const (
-	sliceTime = 100 * time.Millisecond
-	pointTime = 500 * time.Millisecond // what a point of a curve stands for
-)
+const sliceTime = 100 * time.Millisecond
 
 // outageOf summarises the claims of a sale that ended at end, around a fault.
 // claims are in the order of their replies.
@@ -41,8 +36,8 @@ func outageOf(claims []rig.Claim, fault trial.Span, end time.Time) Outage {
 	o := Outage{
 		struck: struck, Lasted: inSeconds(fault.Took()),
 		Before: acceptedRate(claims, begin, struck), After: acceptedRate(claims, end.Add(-calm), end),
-		curves: trial.Curves(claims, begin, struck, pointTime),
 	}
+	failed := map[time.Duration]bool{} // slices
 	for _, c := range claims {
 		switch {
 		case c.Verdict == rig.Accepted:
@@ -52,10 +47,11 @@ func outageOf(claims []rig.Claim, fault trial.Span, end time.Time) Outage {
 		case c.Failed():
 			o.Unavailable++
 		}
+		if c.Failed() {
+			failed[max(0, c.Received.Sub(begin)/sliceTime)] = true
+		}
 		o.LongestWait = max(o.LongestWait, inSeconds(c.Received.Sub(c.Sent)))
 	}
-	counts := trial.Counts(claims, begin, sliceTime)
-	failed := slices.DeleteFunc(counts, func(n trial.Count) bool { return n.Failed == 0 })
 	o.FailedTime = inSeconds(time.Duration(len(failed)) * sliceTime)
 	gaps := trial.Gaps(claims, begin, trial.Accepted)
 	o.Gap = inSeconds(trial.Longest(slices.DeleteFunc(gaps,

@@ -140,12 +140,6 @@ func (rate *Rate) count(before, after conflicts, orders int) {
 	}
 }
 
-func ratesSection(rates []*Rate) report.Section {
-	return trial.Section("Claims of one coupon, by three instances",
-		"bf and cert are the transactions, per 1,000 orders, that a node has aborted in favour of another node's: while "+
-			"they ran, and at certification.", rateColumns, rates)
-}
-
 var rateColumns = report.Columns[*Rate]{
 	report.Main("COMMIT", func(r *Rate) string { return r.Commit }),
 	report.Main("segments", func(r *Rate) int { return r.Segments }),

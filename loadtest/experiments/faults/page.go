@@ -85,7 +85,7 @@ func (c Cell) verdicts() []verdict.Verdict {
 	if c.Kind != ours {
 		return nil
 	}
-	return []verdict.Verdict{verdict.Passed(len(c.Breaches) == 0, false)}
+	return []verdict.Verdict{verdict.Of(false, len(c.Breaches) > 0, true)}
 }
 
 // lanes returns the time line of a trial.

@@ -2,10 +2,8 @@ package soak
 
 import (
 	"fmt"
-	"time"
 
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -23,9 +21,9 @@ func (r Report) conclude() error {
 	err := report.Conclude("soak", r, report.Report{
 		Title: "A sale whose parts fail", Pass: r.Pass, Environment: r.Environment, Summary: summary,
 		Sections: []report.Section{
-			{Title: "Replies", Text: hostile, Verdicts: []verdict.Verdict{verdict.Passed(r.Pass, false)},
+			{Title: "Replies", Text: hostile, Verdicts: []verdict.Verdict{verdict.Of(false, !r.Pass, true)},
 				Problems: r.Violations, Table: r.repliesTable()},
-			{Title: "Faults", Table: outageColumns.Table(r.Outages), Charts: []report.Chart{r.chart()}},
+			{Title: "Faults", Table: outageColumns.Table(r.Outages)},
 		},
 	})
 	if r.Pass {
@@ -33,17 +31,6 @@ func (r Report) conclude() error {
 			"throughout and at the end, and every acknowledged order, use and return is there.")
 	}
 	return err
-}
-
-// chart draws the replies of each second, and the faults.
-func (r Report) chart() report.Chart {
-	curves := report.Curves{Caption: "Replies in each second; faults are shaded", XName: "s", YName: "replies/s",
-		Series: trial.Curves(r.claims, r.begin, r.begin, time.Second)}
-	for _, o := range r.Outages {
-		curves.Marks = append(curves.Marks,
-			report.Span{Name: o.What, Kind: report.Fault, From: o.Second, To: o.Second + o.Down})
-	}
-	return curves
 }
 
 var outageColumns = report.Columns[outage]{
