@@ -9,7 +9,6 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/verdict"
-	"example.com/flashsale/loadtest/witness"
 )
 
 // An experiment is one defect, the fault that triggers it, and the generations
@@ -92,7 +91,7 @@ type Result struct {
 
 // run injects the fault into each of e's generations, all at the same time. It
 // returns an error if a trial could not be completed.
-func (e experiment) run(ctx context.Context, l *lab.Lab, store *witness.Witness) (Result, error) {
+func (e experiment) run(ctx context.Context, l *lab.Lab, store *witness) (Result, error) {
 	result := Result{Defect: e.Defect, Fault: e.Fault,
 		Breaks: make([]Trial, len(e.breaks)), Holds: make([]Trial, len(e.holds))}
 	var trials errgroup.Group

@@ -7,7 +7,6 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
-	"example.com/flashsale/loadtest/witness"
 )
 
 func TestMain(m *testing.M) {
@@ -18,7 +17,7 @@ func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()
 	server, err := lab.StartMySQL(labtest.Lab(t))
 	check.NoError(t, err)
-	store, err := witness.Open(t.Context(), server)
+	store, err := openWitness(t.Context(), server)
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	t.Run("all", func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/witness"
 )
 
 // A Defect is what one experiment is about.
@@ -30,7 +29,7 @@ func Defects() (all []Defect) {
 // RunDefect runs the n-th experiment of Defects on servers of its own, and its
 // database on the MySQL of s. The trials are in the order of the generations.
 func RunDefect(ctx context.Context, s *rig.Stack, n int) ([]Trial, error) {
-	store, err := witness.Open(ctx, s.MySQL)
+	store, err := openWitness(ctx, s.MySQL)
 	if err != nil {
 		return nil, err
 	}

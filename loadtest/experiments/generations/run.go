@@ -11,7 +11,6 @@ import (
 
 	"example.com/flashsale/loadtest/report"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/witness"
 )
 
 // Run runs all experiments, prints a table of each and writes
@@ -22,7 +21,7 @@ func Run(ctx context.Context) error {
 }
 
 func run(ctx context.Context, s *rig.Stack) error {
-	store, err := witness.Open(ctx, s.MySQL)
+	store, err := openWitness(ctx, s.MySQL)
 	if err != nil {
 		return err
 	}

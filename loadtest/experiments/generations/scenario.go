@@ -11,7 +11,6 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/report"
-	"example.com/flashsale/loadtest/witness"
 )
 
 // An outcome says whether a fault broke a generation, and what was seen.
@@ -37,7 +36,7 @@ type scenario struct {
 	generation generation
 	redis      []*lab.Redis
 	zookeeper  *lab.ZooKeeper
-	store      *witness.Witness
+	store      *witness
 	keys       int
 	closes     []func()
 	err        error
@@ -45,7 +44,7 @@ type scenario struct {
 
 // runScenario runs inject with g.
 func runScenario(
-	ctx context.Context, l *lab.Lab, store *witness.Witness, g generation, inject func(*scenario) outcome,
+	ctx context.Context, l *lab.Lab, store *witness, g generation, inject func(*scenario) outcome,
 ) (outcome, []report.Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -70,7 +70,7 @@ func (s *scenario) writeLatestFirst(holders []*process) outcome {
 	for _, m := range slices.Backward(holders) {
 		fences = append(fences, fenceOf(m))
 	}
-	refused, err := s.store.Refused(s.ctx, fences...)
+	refused, err := s.store.refused(s.ctx, fences...)
 	s.check(err)
 	if err != nil || refused[last] {
 		return held("%d hold the lock; the database refuses the older fences", len(holders))
