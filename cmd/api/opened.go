@@ -20,8 +20,6 @@ type opened struct {
 
 func (o *opened) add(close func()) { o.closers = append(o.closers, close) }
 
-func (o *opened) addCloser(c io.Closer) { o.add(func() { _ = c.Close() }) }
-
 // close closes everything, the last opened first, because later parts use
 // earlier ones.
 func (o *opened) close() {
@@ -47,7 +45,7 @@ func (o *opened) redis(url string, conns int) redis.UniversalClient {
 
 func (o *opened) keep(pool io.Closer, err error) {
 	if err == nil {
-		o.addCloser(pool)
+		o.add(func() { _ = pool.Close() })
 	} else if o.err == nil {
 		o.err = err
 	}

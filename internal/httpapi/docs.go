@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	_ "embed"
+	"embed"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -11,14 +11,9 @@ import (
 
 // The page is not that of swgui, whose scripts are inline: a policy that allows
 // them allows injected scripts too.
-var (
-	//go:embed docs/index.html
-	docsPage []byte
-	//go:embed docs/init.js
-	docsScript []byte
-	//go:embed docs/dark.css
-	docsStyle []byte
-)
+//
+//go:embed docs/index.html docs/init.js docs/dark.css
+var docsFiles embed.FS
 
 // swaggerFiles lists the files of Swagger UI that the page loads.
 var swaggerFiles = []string{"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js",
@@ -30,9 +25,10 @@ func routeDocs(r chi.Router) {
 	r.Method("GET", "/", http.RedirectHandler("/docs/", http.StatusTemporaryRedirect))
 	r.Method("GET", "/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently))
 	r = r.With(docsHeaders)
-	r.Get("/docs/", serveFile("text/html; charset=utf-8", docsPage))
-	r.Get("/docs/init.js", serveFile("text/javascript; charset=utf-8", docsScript))
-	r.Get("/docs/dark.css", serveFile("text/css; charset=utf-8", docsStyle))
+	own := http.FileServerFS(docsFiles)
+	r.Method("GET", "/docs/", own) // index.html
+	r.Method("GET", "/docs/init.js", own)
+	r.Method("GET", "/docs/dark.css", own)
 	swagger := v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/"})
 	for _, file := range swaggerFiles {
 		r.Method("GET", "/docs/"+file, swagger)
@@ -52,11 +48,4 @@ func docsHeaders(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "public, max-age=3600")
 		next.ServeHTTP(w, r)
 	})
-}
-
-func serveFile(mediaType string, content []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", mediaType)
-		_, _ = w.Write(content)
-	}
 }

@@ -1,12 +1,12 @@
 package order
 
 import (
+	"context"
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/observe/tracing"
 )
 
 // releaser releases locks in the background. A committed order stays committed
@@ -24,7 +24,7 @@ func (r *releaser) release(l *lock.Lock, span trace.Span) (released <-chan struc
 	done := make(chan struct{})
 	release := func() {
 		defer close(done)
-		_ = l.Release(tracing.Context(span)) // the client's observer reports it
+		_ = l.Release(trace.ContextWithSpan(context.Background(), span)) // the client's observer reports it
 		span.End()
 	}
 	r.mu.Lock()

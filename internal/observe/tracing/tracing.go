@@ -21,9 +21,6 @@ func New(provider trace.TracerProvider) Tracer {
 	return Tracer{provider.Tracer("example.com/flashsale")}
 }
 
-// On reports whether t may start spans.
-func (t Tracer) On() bool { return t.tracer != nil }
-
 var none trace.Span = noop.Span{}
 
 // Start starts a span as a child of ctx's. It returns the span, and ctx with it.
@@ -60,14 +57,6 @@ func (t Tracer) StartShared(
 		trace.SpanFromContext(caller).AddLink(trace.Link{SpanContext: span.SpanContext()})
 	}
 	return ctx, span
-}
-
-// Context returns a context that never ends and carries span.
-func Context(span trace.Span) context.Context {
-	if !span.SpanContext().IsValid() {
-		return context.Background()
-	}
-	return trace.ContextWithSpan(context.Background(), span)
 }
 
 // End ends span. If err is not nil, it is the span's status.

@@ -12,7 +12,7 @@ func TestTracerThatIsOffAllocatesNothing(t *testing.T) {
 	ctx, err := t.Context(), errors.New("an error")
 	allocs := testing.AllocsPerRun(1000, func() {
 		child, span := off.Start(ctx, "step")
-		if child != ctx || tracing.Context(span).Done() != nil {
+		if child != ctx {
 			t.Error("the context has changed")
 		}
 		tracing.End(span, err)
