@@ -12,6 +12,7 @@ import (
 
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/loadtest/experiments/race"
+	"example.com/flashsale/loadtest/rig"
 )
 
 // Run writes docs/pictures: the race of the opening page.
@@ -94,7 +95,7 @@ func photograph(b *browser.Browser, url string, look browser.Look, file string) 
 	if err != nil {
 		return err
 	}
-	return write(file, png)
+	return rig.WriteFile(file, png)
 }
 
 // wait waits until an expression is true.
