@@ -2,9 +2,9 @@ package lab
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 )
 
@@ -23,21 +23,21 @@ func StartChild(cmd *exec.Cmd) (stopWatch func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	if stopWatch, err = watchParent(cmd.Process.Pid); err != nil {
+	if stopWatch, err = watchParent(watcherScript, strconv.Itoa(cmd.Process.Pid)); err != nil {
 		_ = cmd.Process.Kill()
 		return nil, errors.Join(err, cmd.Wait())
 	}
 	return stopWatch, nil
 }
 
-// watchParent starts the shell for the process group of pid. stop ends it.
-func watchParent(pid int) (stop func(), err error) {
+// watchParent starts a shell that runs a script with an argument. stop ends it.
+func watchParent(script, arg string) (stop func(), err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", watcherScript, "sh", fmt.Sprint(pid))
+	cmd := exec.Command("/bin/sh", "-c", script, "sh", arg)
 	cmd.Stdin = r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C at the terminal must not reach it
 	if err := cmd.Start(); err != nil {

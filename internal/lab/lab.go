@@ -7,7 +7,7 @@
 //
 // No server or file outlives the process that opened the lab. Close stops
 // every server and removes the directory. If the process is killed instead,
-// its servers are killed, and the next Open removes the directory.
+// its servers are killed and the directory is removed soon afterwards.
 //
 // Servers listen on Unix sockets, or on a free loopback port where a client
 // needs TCP or the deployed service uses it.
@@ -26,19 +26,15 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 )
 
 // prefix is short because the path of a Unix socket is limited to 104 bytes.
 const prefix = "flashlab-"
 
-// lockName is the name of the file that the process of a lab keeps locked.
-const lockName = "lab.lock"
-
 // A Lab is a temporary directory and the servers that run in it.
 type Lab struct {
-	dir  string
-	lock *os.File
+	dir       string
+	stopWatch func() // without removing the directory
 
 	needed     []*Dependency // what the lab may run, if it is restricted
 	restricted bool
@@ -48,31 +44,20 @@ type Lab struct {
 	count  int
 }
 
-// Open creates an empty lab. It first removes the directories of labs whose
-// process was killed.
+// removalScript is watcherScript for a directory, in which killed servers may write for a moment.
+const removalScript = `read -r line || for _ in 1 2 3; do sleep 1; rm -rf -- "$1"; done`
+
+// Open creates an empty lab.
 func Open() (*Lab, error) {
-	removeAbandoned()
 	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := createLock(dir)
+	stopWatch, err := watchParent(removalScript, dir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Lab{dir: dir, lock: lock}, nil
-}
-
-// createLock creates the lock file of dir. It locks the file before renaming
-// it to lockName: a file of that name that is not locked marks an abandoned
-// lab, which another process may remove at any time.
-func createLock(dir string) (*os.File, error) {
-	temporary := filepath.Join(dir, lockName+".new")
-	f, err := flock(temporary, os.O_CREATE)
-	if err != nil {
-		return nil, err
-	}
-	return f, os.Rename(temporary, filepath.Join(dir, lockName))
+	return &Lab{dir: dir, stopWatch: stopWatch}, nil
 }
 
 // Close stops the servers and what else was started, the last first, and removes the directory.
@@ -85,7 +70,9 @@ func (l *Lab) Close() error {
 	for _, closeIt := range slices.Backward(closes) {
 		errs = append(errs, closeIt())
 	}
-	return errors.Join(append(errs, os.RemoveAll(l.dir), l.lock.Close())...)
+	errs = append(errs, os.RemoveAll(l.dir))
+	l.stopWatch()
+	return errors.Join(errs...)
 }
 
 // onClose makes Close call f.
@@ -102,31 +89,4 @@ func (l *Lab) Dir(name string) (string, error) {
 	dir := filepath.Join(l.dir, fmt.Sprintf("%s%d", name, l.count))
 	l.mu.Unlock()
 	return dir, os.Mkdir(dir, 0o755)
-}
-
-// flock opens the file at path with the additional flag and locks it. It fails
-// if another process has locked the file.
-func flock(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// removeAbandoned removes the directories of labs whose process has ended. A
-// directory without a lock file stays: Open may be creating it.
-func removeAbandoned() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	for _, dir := range dirs {
-		// Without O_CREATE: a new file would make the RemoveAll of a lab that is
-		// closing fail.
-		if f, err := flock(filepath.Join(dir, lockName), 0); err == nil {
-			_ = os.RemoveAll(dir)
-			_ = f.Close()
-		}
-	}
 }

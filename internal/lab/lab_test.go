@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
@@ -113,51 +111,10 @@ func TestKilledLabLeavesNothingBehind(t *testing.T) {
 		check.Eventually(t, fmt.Sprintf("%v is free", address), func() bool { return !listening(address) })
 	}
 	check.Eventually(t, "the deaf process has ended", func() bool { return hasReader(left.FIFO) != nil })
-	check.Eventually(t, "the next lab removes the directory", func() bool {
-		next, err := lab.Open()
-		check.NoError(t, err)
-		defer next.Close()
+	check.Eventually(t, "the directory is removed", func() bool {
 		_, err = os.Stat(left.Dir)
 		return os.IsNotExist(err)
 	})
-}
-
-func TestOpenKeepsDirectoryOfOpenLab(t *testing.T) {
-	t.Parallel()
-	first, err := lab.Open()
-	check.NoError(t, err)
-	defer first.Close()
-	dir, err := first.Dir("x")
-	check.NoError(t, err)
-	second, err := lab.Open()
-	check.NoError(t, err)
-	defer second.Close()
-	if _, err := os.Stat(dir); err != nil {
-		t.Errorf("the directory of an open lab: %v", err)
-	}
-}
-
-func TestLabsOpenConcurrently(t *testing.T) {
-	t.Parallel()
-	var group errgroup.Group
-	for range 8 {
-		group.Go(func() error {
-			for range 50 {
-				l, err := lab.Open()
-				if err != nil {
-					return err
-				}
-				if _, err := l.Dir("x"); err != nil {
-					return errors.Join(err, l.Close())
-				}
-				if err := l.Close(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	check.NoError(t, group.Wait())
 }
 
 func TestRunReturnsExitStatusAndLog(t *testing.T) {
