@@ -91,7 +91,7 @@ func TestLabRunsOnlyWhatItRequires(t *testing.T) {
 	_, zookeeper := StartZooKeeper(l)
 	_, nginx := StartNginx(l, "../../deploy/nginx", "127.0.0.1:1")
 	_, prometheus := StartPrometheus(l, "prometheus.yml")
-	_, haproxy := StartHAProxy(l, OneWriter)
+	_, haproxy := StartHAProxy(l, nil, OneWriter)
 	_, sentinel := startSentinel(l, "")
 	_, galera := startGalera(l, nil, 0, nil)
 	for i, err := range []error{mysql, redis, memcached, etcd, zookeeper, nginx, prometheus, haproxy,

@@ -47,12 +47,16 @@ func (m *MySQL) CanJoin(ctx context.Context, kind *GroupKind) error {
 	return nil
 }
 
-// StartGroup starts a group of n members, each with args added to its command line, and
-// returns when all have joined.
-func StartGroup(l *Lab, kind *GroupKind, n int, args ...string) (g *Group, err error) {
+// StartGroup starts a group with a member on each of hosts, of which all or none are nil: on free
+// loopback ports. args are added to their command lines. It returns when all have joined.
+func StartGroup(l *Lab, kind *GroupKind, hosts []*Host, args ...string) (g *Group, err error) {
+	if hosts[0] != nil {
+		args = append(args, "--skip-name-resolve")
+	}
 	for range 3 { // another process may have taken one of the ports
 		var members []member
-		if members, err = localMembers(n); err != nil {
+		members, err = startEach(len(hosts), func(i int) (member, error) { return newMember(hosts[i]) })
+		if err != nil {
 			return nil, err
 		}
 		if g, err = startMembers(l, kind, members, args); err == nil {
@@ -60,15 +64,6 @@ func StartGroup(l *Lab, kind *GroupKind, n int, args ...string) (g *Group, err e
 		}
 	}
 	return nil, err
-}
-
-// StartGroupOn is StartGroup with a member on each of hosts.
-func StartGroupOn(l *Lab, kind *GroupKind, hosts []*Host, args ...string) (*Group, error) {
-	var members []member
-	for _, h := range hosts {
-		members = append(members, member{host: h, address: h.Address, sql: 3306, group: 4567, ist: 4568})
-	}
-	return startMembers(l, kind, members, append(args, "--skip-name-resolve"))
 }
 
 func startMembers(l *Lab, kind *GroupKind, members []member, args []string) (*Group, error) {
@@ -126,14 +121,16 @@ type member struct {
 
 func (m member) at(port int) string { return fmt.Sprintf("%s:%d", m.address, port) }
 
-func localMembers(n int) ([]member, error) {
-	return startEach(n, func(int) (m member, err error) {
-		m.address = "127.0.0.1"
-		for _, port := range []*int{&m.sql, &m.group, &m.ist} {
-			if *port, err = FreePort(); err != nil {
-				return m, err
-			}
+// newMember returns a member on h. If that is nil, its ports were free.
+func newMember(h *Host) (m member, err error) {
+	if h != nil {
+		return member{host: h, address: h.Address, sql: 3306, group: 4567, ist: 4568}, nil
+	}
+	m.address = "127.0.0.1"
+	for _, port := range []*int{&m.sql, &m.group, &m.ist} {
+		if *port, err = FreePort(); err != nil {
+			return m, err
 		}
-		return m, nil
-	})
+	}
+	return m, nil
 }

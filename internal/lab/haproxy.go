@@ -39,33 +39,31 @@ listen mysql
 	default-server check inter 200ms fall 2 rise 2 on-marked-down shutdown-sessions %s
 %s`
 
-// StartHAProxy starts HAProxy in front of servers, which need an Address. A server is
-// checked five times a second: it must accept writes and, in a Galera cluster, be
-// synced.
-func StartHAProxy(l *Lab, routing Routing, servers ...*MySQL) (*HAProxy, error) {
-	lines, err := checkServers(l, "127.0.0.1", routing, servers)
+// StartHAProxy starts HAProxy on a host, or on a free loopback port if that is nil, in front of
+// servers, which need an Address. A server is checked five times a second: it must accept writes
+// and, in a Galera cluster, be synced.
+func StartHAProxy(l *Lab, h *Host, routing Routing, servers ...*MySQL) (*HAProxy, error) {
+	here := "127.0.0.1"
+	if h != nil {
+		here = h.network.Address()
+	}
+	lines, err := checkServers(l, here, routing, servers)
 	if err != nil {
 		return nil, err
 	}
-	server, err := l.serveTCP(HAProxyServer, "haproxy", func(dir, address string) (Program, error) {
-		return haproxyProgram(dir, address, routing, lines)
+	server, err := WithFreePort(func(port int) (*Server, error) {
+		address := fmt.Sprintf("%s:%d", here, port)
+		if h != nil {
+			address = h.Address + ":3306"
+		}
+		p, err := l.program(HAProxyServer, "haproxy", func(dir string) (Program, error) {
+			return haproxyProgram(dir, address, routing, lines)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return l.Start(h.On(p))
 	})
-	return &HAProxy{server}, err
-}
-
-// StartHAProxyOn is StartHAProxy on a host.
-func StartHAProxyOn(l *Lab, h *Host, routing Routing, servers ...*MySQL) (*HAProxy, error) {
-	lines, err := checkServers(l, h.network.Address(), routing, servers)
-	if err != nil {
-		return nil, err
-	}
-	p, err := l.program(HAProxyServer, "haproxy", func(dir string) (Program, error) {
-		return haproxyProgram(dir, h.Address+":3306", routing, lines)
-	})
-	if err != nil {
-		return nil, err
-	}
-	server, err := l.Start(h.On(p))
 	return &HAProxy{server}, err
 }
 

@@ -18,7 +18,7 @@ func twoServers(t *testing.T, routing lab.Routing) (servers []*lab.MySQL, proxie
 		servers = append(servers, m)
 	}
 	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
-		return lab.StartHAProxy(l, routing, servers...)
+		return lab.StartHAProxy(l, nil, routing, servers...)
 	})
 	return servers, labtest.Open(t, proxy.DSN("mysql"))
 }

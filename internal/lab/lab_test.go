@@ -53,7 +53,7 @@ func runUntilKilled() {
 	nginx := must(lab.StartNginx(l, "../../deploy/nginx", strings.Replace(redis.URL, "unix://", "unix:", 1)))
 	databases := []*lab.MySQL{must(lab.StartMySQL(l))}
 	if runtime.GOOS == "linux" {
-		databases = append(databases, must(lab.StartGroup(l, lab.Galera, 2)).Members...)
+		databases = append(databases, must(lab.StartGroup(l, lab.Galera, make([]*lab.Host, 2))).Members...)
 	}
 	left.Addresses = [][2]string{
 		{"unix", strings.TrimPrefix(redis.URL, "unix://")}, {"tcp", strings.TrimPrefix(nginx.URL, "http://")},

@@ -15,7 +15,7 @@ func TestGroupElectsAnotherPrimaryAndTheFormerJoinsAgain(t *testing.T) {
 	t.Parallel()
 	g := labtest.Group(t, lab.SinglePrimary, 3)
 	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
-		return lab.StartHAProxy(l, lab.OneWriter, g.Members...)
+		return lab.StartHAProxy(l, nil, lab.OneWriter, g.Members...)
 	})
 	db := labtest.Open(t, proxy.DSN("mysql"))
 	writeRows(t, db, 1)

@@ -85,7 +85,7 @@ func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	t.Parallel()
 	r := replication(t, lab.StartSemiSyncReplication)
 	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
-		return lab.StartHAProxy(l, lab.OneWriter, r.Primary, r.Replica)
+		return lab.StartHAProxy(l, nil, lab.OneWriter, r.Primary, r.Replica)
 	})
 	db := labtest.Open(t, proxy.DSN("mysql"))
 	writeRows(t, labtest.Open(t, r.Primary.DSN("mysql")), 100)

@@ -84,7 +84,9 @@ func Group(tb testing.TB, kind *lab.GroupKind, n int, args ...string) *lab.Group
 	case err != nil:
 		tb.Fatal(err)
 	}
-	return Start(tb, func(l *lab.Lab) (*lab.Group, error) { return lab.StartGroup(l, kind, n, args...) })
+	return Start(tb, func(l *lab.Lab) (*lab.Group, error) {
+		return lab.StartGroup(l, kind, make([]*lab.Host, n), args...)
+	})
 }
 
 // needNetwork skips the test where there are no network namespaces.

@@ -91,7 +91,7 @@ func (p *Promotion) sell(ctx context.Context) error {
 	if err := servers.Follow(ctx, link.Addr()); err != nil {
 		return err
 	}
-	proxy, err := lab.StartHAProxy(l, lab.OneWriter, servers.Primary, servers.Replica)
+	proxy, err := lab.StartHAProxy(l, nil, lab.OneWriter, servers.Primary, servers.Replica)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func startSite(l *lab.Lab, network *lab.Network, k kind) (*site, error) {
 		s.hosts = append(s.hosts, h)
 	}
 	var err error
-	if s.Group, err = lab.StartGroupOn(l, k.GroupKind, s.hosts, "--max-connections=1000"); err != nil {
+	if s.Group, err = lab.StartGroup(l, k.GroupKind, s.hosts, "--max-connections=1000"); err != nil {
 		return nil, err
 	}
 	for _, routing := range k.routings {
@@ -67,7 +67,7 @@ func startSite(l *lab.Lab, network *lab.Network, k kind) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		haproxy, err := lab.StartHAProxyOn(l, h, routing, s.Members...)
+		haproxy, err := lab.StartHAProxy(l, h, routing, s.Members...)
 		if err != nil {
 			return nil, err
 		}
