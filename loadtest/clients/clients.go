@@ -22,8 +22,9 @@ type Load struct {
 	Connect int // connections that are open before the first phase
 	Phases  []generator.Phase
 
-	Apart bool // the clients run in a process of their own
-	Core  int  // the only one that this process may use, unless it is 0
+	// Under is a command that runs the clients in a process of their own, such as taskset with
+	// the cores that they may use. Without one, they are in this process.
+	Under []string
 }
 
 // replyTimeout is above every timeout of nginx and of the service.
@@ -31,7 +32,7 @@ const replyTimeout = 90 * time.Second
 
 // Run claims, and returns what became of the claims of each phase.
 func (l Load) Run(ctx context.Context) ([]Result, error) {
-	if l.Apart {
+	if l.Under != nil {
 		p, err := Start(ctx, l)
 		if err != nil {
 			return nil, err

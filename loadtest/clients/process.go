@@ -6,9 +6,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
-	"example.com/flashsale/loadtest/cores"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -25,7 +25,8 @@ func Start(ctx context.Context, l Load) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, path, "clients")
+	command := append(slices.Clone(l.Under), path, "clients")
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
@@ -59,11 +60,6 @@ func Serve(ctx context.Context) error {
 	var l Load
 	if err := in.Decode(&l); err != nil {
 		return err
-	}
-	if l.Core != 0 {
-		if _, err := cores.Confine(l.Core); err != nil {
-			return err
-		}
 	}
 	c, err := l.connect(ctx)
 	if err != nil {

@@ -2,14 +2,17 @@ package bench
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/clients"
-	"example.com/flashsale/loadtest/cores"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -28,12 +31,15 @@ const (
 // before. The servers have one core and the clients another one, as on machines of their own. An
 // offer that was not sent, or of which more was made than can be, is void.
 func BenchmarkOverload(b *testing.B) {
-	serverCore, clientCore, err := cores.Two()
-	if err != nil {
-		b.Skip(err)
+	status, _ := os.ReadFile("/proc/self/status") // of Linux
+	cores := allowedCores.FindStringSubmatch(string(status))
+	if cores == nil {
+		b.Skip("needs Linux and two cores")
 	}
-	d := confined(b, serverCore)
-	apart := clients.Load{Apart: true, Core: clientCore}
+	confine(b, cores[2])
+	d := confined(b)
+	confine(b, cores[1])
+	apart := clients.Load{Under: []string{"taskset", "-c", cores[3]}}
 	for _, times := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("peak=%dx", times), func(b *testing.B) {
 			for b.Loop() {
@@ -43,16 +49,24 @@ func BenchmarkOverload(b *testing.B) {
 	}
 }
 
-// confined starts the pair with servers of its own on one core.
-func confined(b *testing.B, core int) *deployment {
+// allowedCores matches all cores that a process may use, the first, and the last.
+var allowedCores = regexp.MustCompile(`(?m)^Cpus_allowed_list:\s*((\d+)[,-](?:\S*[,-])?(\d+))$`)
+
+// confine lets this process use these cores only, and those that it starts from now on.
+func confine(b *testing.B, cores string) {
 	b.Helper()
-	restore, err := cores.Confine(core)
-	check.NoError(b, err)
+	out, err := exec.Command("taskset", "-a", "-c", "-p", cores, strconv.Itoa(os.Getpid())).CombinedOutput()
+	if err != nil {
+		b.Fatalf("taskset: %v: %s", err, out)
+	}
+}
+
+// confined starts the pair with servers of its own.
+func confined(b *testing.B) *deployment {
+	b.Helper()
 	s, err := stack.Another(rig.LargeDatabase...)
 	check.NoError(b, err)
-	d := grouped.behindNginx().start(b, s, lab.StartBusyNginx(claimsAtOnce))
-	check.NoError(b, restore())
-	return d
+	return grouped.behindNginx().start(b, s, lab.StartBusyNginx(claimsAtOnce))
 }
 
 // offerTimes offers so many times the peak, again if the offer was void.
