@@ -47,9 +47,6 @@ func (g *grant) obtain(ctx context.Context) error {
 		return fmt.Errorf("lock %s: %w", g.key, errors.Join(err, g.releaseLease(ctx)))
 	}
 	g.startRenewal()
-	if lease, ok := g.lease.(WatchedLease); ok {
-		go g.watch(lease)
-	}
 	return nil
 }
 
@@ -185,15 +182,6 @@ func (g *grant) forgetContext(l *Lock) {
 			g.contexts = slices.Delete(g.contexts, i, i+1)
 			return
 		}
-	}
-}
-
-// watch ends the grant when its lease reports its own loss.
-func (g *grant) watch(lease WatchedLease) {
-	select {
-	case <-lease.Lost():
-		g.lose("its session ended")
-	case <-g.doneChannel():
 	}
 }
 

@@ -125,14 +125,6 @@ type Drainer interface {
 	Drain(ctx context.Context)
 }
 
-// A WatchedLease detects its own loss without a request, as a lease that is
-// bound to a session does.
-type WatchedLease interface {
-	Lease
-	// Lost returns a channel that is closed when the lease is lost.
-	Lost() <-chan struct{}
-}
-
 // A NotifyingLease knows whether the service refused to notify the waiters of its
 // release. They poll then.
 type NotifyingLease interface {

@@ -331,33 +331,6 @@ func TestWaitersBehindOneInTheServiceKnowWhatItKnows(t *testing.T) {
 	}
 }
 
-// sessionLease is a lease that ends with a session.
-type sessionLease struct {
-	Lease
-	lost chan struct{}
-}
-
-func (s sessionLease) Lost() <-chan struct{} { return s.lost }
-
-type sessionLocker struct{ Locker }
-
-var _ WatchedLease = sessionLease{}
-
-func (s sessionLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	lease, err := s.Locker.TryLock(ctx, key, ttl)
-	return sessionLease{lease, make(chan struct{})}, err
-}
-
-func TestHolderIsToldThatItsSessionEnded(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		h := mustAcquire(t, New(sessionLocker{Local()}), t.Context(), Options{})
-		close(h.grant.lease.(sessionLease).lost)
-		synctest.Wait()
-		check.ErrorIs(t, h.Err(), ErrLost)
-		_ = h.Release(t.Context())
-	})
-}
-
 // The service grants the lock 5 ms before the wait ends, and its reply to the
 // extension takes 10 ms.
 func TestLeaseGrantedAtTheEndOfTheWaitIsKept(t *testing.T) {

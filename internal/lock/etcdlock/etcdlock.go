@@ -77,7 +77,7 @@ func (l *Locker) acquire(ctx context.Context, key string, ttl time.Duration,
 	prefix := "lock/" + key + " " // a lock's key may contain a slash, but no space
 	held := &lease{
 		locker: l, cli: l.cli, key: key, prefix: prefix, etcdKey: prefix + rand.Text(),
-		leaseID: leaseID, ttl: seconds(ttl), lost: make(chan struct{}),
+		leaseID: leaseID, ttl: seconds(ttl),
 	}
 	held.expiry.Begin(start.Add(ttl))
 	if err := method(held, ctx); err != nil {

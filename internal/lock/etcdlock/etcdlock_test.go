@@ -32,7 +32,7 @@ func dialEndpoint(tb testing.TB, endpoint string) *clientv3.Client {
 }
 
 var promises = locktest.Promises{
-	Exclusive: true, Expires: true, Fences: true, Blocks: true, Watches: true,
+	Exclusive: true, Expires: true, Fences: true, Blocks: true,
 	Tick: time.Second,
 }
 
@@ -71,21 +71,13 @@ func TestDeletedKeyLosesTheLease(t *testing.T) {
 	t.Parallel()
 	cli, key := dial(t, labtest.SharedEtcd(t)), labtest.Name(t)
 	lease := locktest.MustTryLock(t, etcdlock.New(cli), key, time.Minute)
-	lost := lease.(lock.WatchedLease).Lost()
 	if _, err := cli.Delete(t.Context(), etcdKeys(t, cli, key)[0]); err != nil {
 		t.Fatal(err)
 	}
-	check.Receive(t, "Lost after the key was deleted", lost)
 	for _, ttl := range []time.Duration{time.Minute, time.Minute + time.Second} { // the same ttl, and another
 		check.ErrorIs(t, lease.Extend(t.Context(), ttl), lock.ErrLost)
 	}
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
-}
-
-func TestExpiryLosesTheLease(t *testing.T) {
-	t.Parallel()
-	lease := locktest.MustTryLock(t, etcdlock.New(dial(t, labtest.SharedEtcd(t))), labtest.Name(t), time.Second)
-	check.Receive(t, "Lost after the ttl", lease.(lock.WatchedLease).Lost())
 }
 
 func TestReleaseDeletesNoKeyCreatedAnew(t *testing.T) {

@@ -34,10 +34,6 @@ type lease struct {
 	ttl       int64 // of leaseID, in seconds; 0 if etcdKey may be bound to another etcd lease
 	uncertain bool  // a request that puts etcdKey may still be under way
 	releasing bool  // a request that deletes etcdKey has been sent
-
-	watchOnce sync.Once
-	stopWatch context.CancelFunc
-	lost      chan struct{}
 }
 
 // Fence implements lock.Lease.
@@ -110,7 +106,6 @@ func (l *lease) changeTTL(ctx context.Context, ttl int64) error {
 func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.endWatch()
 	return l.expiry.Release(func() (found, repeated bool, err error) {
 		found, repeated, err = l.delete(ctx)
 		if err != nil {

@@ -21,19 +21,6 @@ func (s suite) releasedLeaseIsLost(t *testing.T) {
 	MustTryLock(t, l, key, longTTL)
 }
 
-// A holder that has released its lease is not told that it has lost it.
-func (s suite) releaseDoesNotCloseLost(t *testing.T) {
-	t.Parallel()
-	lease := mustBe[lock.WatchedLease](t, MustTryLock(t, s.open(t), newKey(), longTTL))
-	lost := lease.Lost()
-	check.NoError(t, lease.Release(t.Context()))
-	select {
-	case <-lost:
-		t.Error("Lost was closed by Release")
-	case <-time.After(3 * time.Second): // longer than any driver's interval between checks
-	}
-}
-
 // The server may reply to the extension that the lease is gone, because the release
 // was faster. Whichever reply comes first, the lease was released.
 func (s suite) releaseBesideAnExtensionSucceeds(t *testing.T) {

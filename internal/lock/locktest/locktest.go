@@ -37,7 +37,6 @@ type Promises struct {
 
 	Notifies bool // the locker is a lock.Notifier
 	Blocks   bool // the locker is a lock.BlockingLocker
-	Watches  bool // the leases are lock.WatchedLease
 	Tells    bool // a refusal tells how long the holder's lease lasts
 
 	// Tick is the coarsest step of the service's clock: a lease may end this
@@ -58,7 +57,6 @@ func Run(t *testing.T, p Promises, open func(testing.TB) lock.Locker) {
 	t.Run("CancelledTryLockLocksNothing", s.cancelledTryLockLocksNothing)
 	t.Run("ReleasedLeaseIsLost", s.releasedLeaseIsLost)
 	t.Run("ReleaseBesideAnExtensionSucceeds", s.releaseBesideAnExtensionSucceeds)
-	t.Run("ReleaseDoesNotCloseLost", s.releaseDoesNotCloseLost)
 	t.Run("LeaseExpiresAfterItsTTL", s.leaseExpiresAfterItsTTL)
 	t.Run("ExtendedLeaseOutlivesItsFirstTTL", s.extendedLeaseOutlivesItsFirstTTL)
 	t.Run("LeaseIsNotCutToTheServersUnit", s.leaseIsNotCutToTheServersUnit)

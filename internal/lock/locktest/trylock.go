@@ -16,9 +16,8 @@ func (s suite) implementsThePromisedInterfaces(t *testing.T) {
 	l := s.open(t)
 	_, notifies := l.(lock.Notifier)
 	_, blocks := l.(lock.BlockingLocker)
-	_, watches := MustTryLock(t, l, newKey(), longTTL).(lock.WatchedLease)
-	got := Promises{Notifies: notifies, Blocks: blocks, Watches: watches}
-	want := Promises{Notifies: s.promises.Notifies, Blocks: s.promises.Blocks, Watches: s.promises.Watches}
+	got := Promises{Notifies: notifies, Blocks: blocks}
+	want := Promises{Notifies: s.promises.Notifies, Blocks: s.promises.Blocks}
 	if got != want {
 		t.Errorf("the driver implements %+v, but promises %+v", got, want)
 	}

@@ -33,7 +33,7 @@ func TestRowsConformance(t *testing.T) {
 func TestNamedConformance(t *testing.T) {
 	t.Parallel()
 	dsn := labtest.DSN(t)
-	promises := locktest.Promises{Exclusive: true, Blocks: true, Watches: true, Tick: 10 * time.Millisecond}
+	promises := locktest.Promises{Exclusive: true, Tick: 10 * time.Millisecond}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return open(tb, dsn) })
 }
 

@@ -11,20 +11,13 @@ import (
 	"example.com/flashsale/internal/lock"
 )
 
-// checkInterval is how often a watched lease checks its connection, and how
-// long each check may take.
-const checkInterval = 2 * time.Second
-
 // A namedLease is one connection that has locked one name.
 type namedLease struct {
 	key string
 
 	mu    sync.Mutex // serializes the statements on conn
 	conn  *sql.Conn
-	ended chan struct{} // closed when released or lost
-
-	watchOnce sync.Once
-	lost      chan struct{}
+	ended bool // released or lost
 }
 
 // Fence implements lock.Lease. It returns 0: the lease has no fence.
@@ -41,7 +34,7 @@ func (l *namedLease) Extend(ctx context.Context, _ time.Duration) error {
 	const q = "SELECT IS_USED_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256)) <=> CONNECTION_ID()"
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.hasEnded() {
+	if l.ended {
 		return lock.ErrLost
 	}
 	var held bool
@@ -49,8 +42,7 @@ func (l *namedLease) Extend(ctx context.Context, _ time.Duration) error {
 		return nil
 	}
 	discard(l.conn)
-	close(l.lost)
-	close(l.ended)
+	l.ended = true
 	return lock.ErrLost
 }
 
@@ -63,10 +55,10 @@ func (l *namedLease) Release(ctx context.Context) error {
 	const q = "SELECT RELEASE_LOCK(SHA2(CONCAT(DATABASE(), '/', ?), 256)) <=> 1"
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.hasEnded() {
+	if l.ended {
 		return lock.ErrLost
 	}
-	close(l.ended)
+	l.ended = true
 	var released bool
 	if err := l.conn.QueryRowContext(ctx, q, l.key).Scan(&released); err != nil {
 		discard(l.conn)
@@ -77,35 +69,6 @@ func (l *namedLease) Release(ctx context.Context) error {
 		return lock.ErrLost
 	}
 	return nil
-}
-
-func (l *namedLease) hasEnded() bool {
-	select {
-	case <-l.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// Lost implements lock.WatchedLease. The channel is closed at most two check
-// intervals after the connection has broken. The first call starts the checks.
-func (l *namedLease) Lost() <-chan struct{} {
-	l.watchOnce.Do(func() { go l.watch() })
-	return l.lost
-}
-
-func (l *namedLease) watch() {
-	for {
-		select {
-		case <-l.ended:
-			return
-		case <-time.After(checkInterval):
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
-		_ = l.Extend(ctx, checkInterval)
-		cancel()
-	}
 }
 
 // discard closes conn instead of returning it to the pool, because conn may

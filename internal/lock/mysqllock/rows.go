@@ -21,12 +21,8 @@ import (
 	"example.com/flashsale/internal/lock/driver"
 )
 
-const (
-	// acquireTimeout bounds the one statement of a TryLock.
-	acquireTimeout = 10 * time.Second
-	// cleanup bounds the end of a wait for GET_LOCK.
-	cleanup = 500 * time.Millisecond
-)
+// acquireTimeout bounds the one statement of a TryLock.
+const acquireTimeout = 10 * time.Second
 
 // Rows is a locker that keeps each lock in a row of table locks: owner, fence
 // and expiry.

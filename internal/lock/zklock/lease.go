@@ -93,9 +93,6 @@ func (l *lease) withdraw(ctx context.Context, err error) (replied bool) {
 // Fence implements lock.Lease.
 func (l *lease) Fence() uint64 { return l.fence }
 
-// Lost implements lock.WatchedLease. The channel is closed when the session is lost.
-func (l *lease) Lost() <-chan struct{} { return l.lost }
-
 // Extend implements lock.Lease. The lease has no end that could be moved, so
 // Extend only checks that session and node still exist.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {

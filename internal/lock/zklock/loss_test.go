@@ -1,6 +1,8 @@
 package zklock_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -22,7 +24,11 @@ func TestSilentServerLosesTheLeaseWithinTheTimeout(t *testing.T) {
 	time.Sleep(timeout / 2) // let the client send pings
 	server.Pause()
 	paused := time.Now()
-	<-lease.(lock.WatchedLease).Lost()
+	for lost := false; !lost; {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		lost = errors.Is(lease.Extend(ctx, ttl), lock.ErrLost)
+		cancel()
+	}
 	if took := time.Since(paused); took > timeout {
 		t.Errorf("lease lost %s after the last reply, want within the session timeout of %s", took, timeout)
 	}
@@ -65,10 +71,6 @@ func TestCloseLosesAllLeases(t *testing.T) {
 	check.NoError(t, err)
 	lease := locktest.MustTryLock(t, l, key, ttl)
 	l.Close()
-	select {
-	case <-lease.(lock.WatchedLease).Lost():
-	case <-time.After(time.Second):
-		t.Error("the lease is not lost after Close")
-	}
+	check.ErrorIs(t, lease.Extend(t.Context(), ttl), lock.ErrLost)
 	locktest.MustTryLock(t, open(t, server, 5*time.Second), key, ttl)
 }

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := labtest.SharedZooKeeper(t)
 	promises := locktest.Promises{
-		Exclusive: true, SpuriousRefusals: true, Fences: true, Blocks: true, Watches: true,
+		Exclusive: true, SpuriousRefusals: true, Fences: true, Blocks: true,
 		Tick: 10 * time.Millisecond,
 	}
 	locktest.Run(t, promises, func(tb testing.TB) lock.Locker { return open(tb, server, time.Minute) })

@@ -88,7 +88,7 @@ var columns = slices.Concat(
 		{name: "MySQL rows", holder: "mysql", backend: mysqlServer, fenced: true,
 			keeps: watchdog + "10 s for a statement"},
 		{name: "GET_LOCK", holder: "getlock", backend: mysqlServer, bound: true,
-			keeps: "held by its connection, which a ping watches"},
+			keeps: "held by its connection, which is asked every third of the lease"},
 		{name: "ZooKeeper", holder: "zk", backend: zookeeperServer, fenced: true, keeps: session},
 		{name: "ZooKeeper of three", holder: "zk", backend: threeZooKeeper, fenced: true, returns: electing,
 			keeps: session},
