@@ -64,10 +64,13 @@ func (l Load) connect(ctx context.Context) (*connected, error) {
 		coupons[i] = strconv.FormatInt(id, 10)
 	}
 	c := &connected{load: l, users: users}
-	c.generator = generator.New(l.Address, replyTimeout, func(b []byte, n int) []byte {
+	c.generator, err = generator.New(l.Address, replyTimeout, func(b []byte, n int) []byte {
 		user, number := l.turn(n)
 		return generator.AppendClaim(b, l.Address, coupons[n%len(coupons)], number, users.Headers(user))
 	}, c.add)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.generator.Connect(ctx, l.Connect); err != nil {
 		c.close()
 		return nil, err

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"errors"
-	"net/http"
 	"testing"
 
 	"example.com/flashsale/loadtest/generator"
@@ -11,15 +10,14 @@ import (
 
 func TestVerdictOfAReply(t *testing.T) {
 	t.Parallel()
-	later := http.Header{"Retry-After": {"1"}}
 	for _, test := range []struct {
 		reply generator.Reply
 		want  string
 	}{
 		{generator.Reply{Status: 201}, rig.Accepted},
 		{generator.Reply{Status: 409, Code: "sold_out"}, "sold_out"},
-		{generator.Reply{Status: 503, Header: later, Code: "overloaded"}, rig.Overloaded},
-		{generator.Reply{Status: 503, Header: later}, rig.Unavailable},
+		{generator.Reply{Status: 503, RetryAfter: true, Code: "overloaded"}, rig.Overloaded},
+		{generator.Reply{Status: 503, RetryAfter: true}, rig.Unavailable},
 		{generator.Reply{Status: 503, Code: "overloaded"}, rig.Unexpected},
 		{generator.Reply{Err: errors.New("closed")}, rig.Lost},
 	} {

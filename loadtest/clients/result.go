@@ -45,21 +45,21 @@ func (r Result) Times(of func(rig.Claim) time.Duration, verdicts ...string) (tim
 
 func (r *Result) add(reply generator.Reply) {
 	c := rig.Claim{Due: reply.Due, Sent: reply.Sent, Received: reply.Received, Verdict: verdict(reply),
-		Instance: reply.Instance()}
+		Instance: reply.Instance}
 	switch {
 	case c.Verdict == rig.Accepted:
 		c.Order = reply.Order
 	case reply.Err != nil:
 		r.Detail = fmt.Sprintf("after %s: %v", c.Took(), reply.Err)
 	case reply.Code == "" || c.Verdict == rig.Lost || c.Verdict == rig.Unexpected:
-		r.Detail = fmt.Sprintf("status %d: %.200s", reply.Status, reply.Body)
+		r.Detail = string(reply.Text)
 	}
 	r.Claims = append(r.Claims, c)
 }
 
 // verdict is rig.VerdictOf, but that a 503 has to say when to come again.
 func verdict(r generator.Reply) string {
-	if r.Status == http.StatusServiceUnavailable && r.Header.Get("Retry-After") == "" {
+	if r.Status == http.StatusServiceUnavailable && !r.RetryAfter {
 		return rig.Unexpected
 	}
 	return rig.VerdictOf(r.Status, r.Code)

@@ -27,16 +27,19 @@ func Claims(
 	next func(n int) rig.Claim,
 ) (claims []rig.Claim, err error) {
 	sent := map[int]rig.Claim{}
-	g := New(address, timeout, func(b []byte, n int) []byte {
+	g, err := New(address, timeout, func(b []byte, n int) []byte {
 		c := next(n)
 		sent[n] = c
 		return AppendClaim(b, "flashsale", strconv.FormatInt(c.Coupon, 10), c.Number, []byte(signer.Headers(c.User)))
 	}, func(r Reply) {
 		c := sent[r.Request]
-		c.Sent, c.Received, c.Instance = r.Due, r.Received, r.Instance()
+		c.Sent, c.Received, c.Instance = r.Due, r.Received, r.Instance
 		c.Verdict, c.Order = rig.VerdictOf(r.Status, r.Code), r.Order
 		claims = append(claims, c)
 	})
+	if err != nil {
+		return nil, err
+	}
 	g.Run(ctx, p)
 	g.Drain(ctx)
 	g.Close()

@@ -1,143 +1,168 @@
 package generator
 
 import (
-	"bufio"
-	"net"
+	"errors"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// A connection has one request at a time. The generator's mutex guards it, but for what
-// start uses of a connection that take has returned.
+// A connection has one request at a time.
 type connection struct {
 	generator *Generator
-	conn      *net.TCPConn // nil until it is open
-	reader    *bufio.Reader
-
+	fd        int
+	open      bool
 	busy      bool // with the n-th request
 	n         int
 	due, sent time.Time
-	request   []byte
+	request   []byte // reused
+	partial   []byte // what has arrived of the reply; empty if it came at once
 }
 
-// take returns a connection for the next request: the one that was used last, or a
-// new one if none is free, or nil if there are too many. The caller holds g.mu, and
-// calls start afterwards.
-func (g *Generator) take(due time.Time) *connection {
-	n := g.next
-	g.next++
-	var c *connection
-	switch last := len(g.idle) - 1; {
-	case last >= 0:
-		c, g.idle = g.idle[last], g.idle[:last]
-	case len(g.connections) >= MaxConnections:
-		return nil
-	default:
-		c = g.newConnection()
-	}
-	g.requests.Add(1)
-	c.request = g.request(make([]byte, 0, 512), n) // a reply may come before Write has returned
-	c.n, c.due, c.sent, c.busy = n, due, time.Now(), true
-	return c
-}
-
-// newConnection returns a connection that is not open. The caller holds g.mu.
-func (g *Generator) newConnection() *connection {
+// dial begins to connect. It returns the connection also with an error.
+func (g *Generator) dial() (*connection, error) {
 	c := &connection{generator: g}
-	g.connections[c] = true
-	return c
+	g.opened++
+	g.opening++
+	var err error
+	if c.fd, err = newSocket(); err != nil {
+		return c, err
+	}
+	g.connections[c.fd] = c
+	err = errors.Join(
+		unix.SetsockoptInt(c.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
+		unix.SetsockoptLinger(c.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}),
+		bind(c.fd, g.opened, g.to.Addr),
+		g.poller.add(c.fd))
+	if connecting := unix.Connect(c.fd, &g.to); !errors.Is(connecting, unix.EINPROGRESS) {
+		err = errors.Join(err, connecting)
+	}
+	return c, err
 }
 
-// start sends the request, if there is a connection for it.
-func (c *connection) start() {
-	switch {
-	case c == nil:
-	case c.conn == nil:
-		go func() { _ = c.open() }() // the request gets the error
-	default:
-		c.write()
-	}
+// accept takes over the n-th request.
+func (c *connection) accept(n int, due time.Time) {
+	c.n, c.due, c.sent, c.busy = n, due, time.Now(), true
+	c.request = c.generator.request(c.request[:0], n)
+	c.generator.busy++
 }
 
-// open opens the connection, and sends the request that it has. A goroutine reads the
-// replies.
-func (c *connection) open() error {
-	g := c.generator
-	dialer := net.Dialer{Timeout: g.timeout}
-	conn, err := dialer.DialContext(g.ctx, "tcp", g.address)
-	if err != nil {
-		time.Sleep(time.Millisecond) // the next attempt may follow at once
-		c.end(Reply{Received: time.Now(), Err: err}, true)
-		return err
-	}
-	g.mu.Lock()
-	c.conn, c.reader = conn.(*net.TCPConn), bufio.NewReaderSize(conn, 1024)
-	_ = c.conn.SetLinger(0) // its port is free at once
-	if g.ctx.Err() != nil {
-		_ = conn.Close()
-	}
-	if c.sent = time.Now(); !c.busy {
-		g.idle = append(g.idle, c)
-	}
-	busy := c.busy
-	g.mu.Unlock()
-	if busy {
-		c.write()
-	}
-	go c.serve()
-	return nil
-}
-
-// write sends the request. If that fails, serve ends it.
+// write sends the request.
 func (c *connection) write() {
-	_ = c.conn.SetReadDeadline(time.Now().Add(c.generator.timeout))
-	if _, err := c.conn.Write(c.request); err != nil {
-		_ = c.conn.Close()
+	c.sent, c.partial = time.Now(), c.partial[:0]
+	if _, err := unix.Write(c.fd, c.request); err != nil {
+		c.fail(err)
 	}
 }
 
-// serve reads replies until the connection ends, which it also notices without a request.
-func (c *connection) serve() {
-	for last := false; !last; {
-		var r Reply
-		r, last = readReply(c.reader)
-		c.end(r, last)
-	}
-}
-
-// end ends the request, if there is one. In a closed model the next one follows. A reply
-// may be the last of its connection.
-func (c *connection) end(r Reply, last bool) {
-	g := c.generator
-	g.mu.Lock()
-	busy := c.busy
-	if c.busy = false; last || !busy {
+// ready does what the connection is ready for.
+func (c *connection) ready() {
+	switch {
+	case !c.open:
+		c.established()
+	case !c.busy: // the server has closed an idle connection
 		c.close()
-	} else {
-		_ = c.conn.SetReadDeadline(time.Time{})
-		g.idle = append(g.idle, c)
+	default:
+		c.read()
 	}
-	var next *connection
-	if busy {
-		defer g.requests.Done()
-		r.Request, r.Due, r.Sent = c.n, c.due, c.sent
-		g.received(r)
-		if g.running != nil && g.running.Rate == 0 {
-			next = g.turn(time.Now())
+}
+
+// established sends the request on a connection that is open, if it has one.
+func (c *connection) established() {
+	code, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if code != 0 {
+		err = errors.Join(err, unix.Errno(code))
+	}
+	if err = errors.Join(err, c.generator.poller.established(c.fd)); err != nil {
+		c.fail(err)
+		return
+	}
+	g := c.generator
+	g.opening--
+	c.open = true
+	if c.busy {
+		c.write()
+		return
+	}
+	g.idle = append(g.idle, c)
+}
+
+var errNoReply = errors.New("closed without a complete reply")
+
+// read reads the reply, or a part of it.
+func (c *connection) read() {
+	g := c.generator
+	n, arrived, err := receive(c.fd, g.buffer)
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+		return
+	case err != nil || n <= 0:
+		c.ended(err)
+		return
+	}
+	text := g.buffer[:n]
+	if len(c.partial) > 0 {
+		c.partial = append(c.partial, text...)
+		text = c.partial
+	}
+	r := Reply{Request: c.n, Due: c.due, Sent: c.sent, Received: arrived, Text: text}
+	last, complete, err := r.parse()
+	switch {
+	case err != nil:
+		c.fail(err)
+	case complete:
+		c.end(r, last)
+	case len(c.partial) == 0:
+		c.partial = append(c.partial, text...)
+	}
+}
+
+// ended ends the request at the end of its connection, which is that of a body without
+// a length.
+func (c *connection) ended(err error) {
+	r := Reply{Request: c.n, Due: c.due, Sent: c.sent, Received: time.Now(), Text: c.partial}
+	if err == nil && len(c.partial) > 0 {
+		if _, complete, _ := r.parseAny(true); complete {
+			c.end(r, true)
+			return
 		}
 	}
-	g.mu.Unlock()
-	next.start()
+	c.fail(errors.Join(err, errNoReply))
 }
 
-// close closes the connection. The caller holds the generator's mutex.
+// end ends the request. A reply may be the last of its connection.
+func (c *connection) end(r Reply, last bool) {
+	c.busy = false
+	c.generator.busy--
+	if last {
+		c.close()
+	} else {
+		c.generator.idle = append(c.generator.idle, c)
+	}
+	c.generator.received(r)
+}
+
+// fail closes the connection. Its request, if it has one, gets no reply.
+func (c *connection) fail(err error) {
+	if c.busy {
+		c.end(Reply{Request: c.n, Due: c.due, Sent: c.sent, Received: time.Now(), Err: err}, true)
+		return
+	}
+	c.close()
+}
+
 func (c *connection) close() {
 	g := c.generator
-	delete(g.connections, c)
+	if !c.open {
+		g.opening--
+	}
 	if i := slices.Index(g.idle, c); i >= 0 {
 		g.idle = slices.Delete(g.idle, i, i+1)
 	}
-	if c.conn != nil {
-		_ = c.conn.Close()
+	if g.connections[c.fd] == c { // it has a socket
+		delete(g.connections, c.fd)
+		g.poller.remove(c.fd)
+		_ = unix.Close(c.fd)
 	}
 }

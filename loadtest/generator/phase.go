@@ -2,9 +2,8 @@ package generator
 
 import (
 	"context"
+	"runtime"
 	"time"
-
-	"example.com/flashsale/loadtest/rig"
 )
 
 // A Phase is requests that follow one model. It ends after Duration or after Count
@@ -14,7 +13,7 @@ import (
 // earlier ones have a reply, and one that finds no free connection opens another.
 // Otherwise it is closed: each of Clients sends its next request after the reply to
 // the previous one. The first requests of clients that are connected are sent at
-// one moment.
+// one moment, before any reply is read.
 type Phase struct {
 	Rate     float64 // per second
 	Clients  int
@@ -30,69 +29,69 @@ type Sending struct {
 	Unsent       int // of Count, because there were MaxConnections
 }
 
-// A running phase sends until ctx ends.
-type running struct {
-	Phase
-	Sending
-	ctx  context.Context
-	stop context.CancelFunc
-}
+// maxRound is how many requests of an open model are sent before replies are read
+// again.
+const maxRound = 32
 
 // Run sends the requests of p. It does not wait for the last replies.
 func (g *Generator) Run(ctx context.Context, p Phase) Sending {
-	begin := time.Now()
-	r := &running{Phase: p, ctx: ctx}
-	if p.Duration > 0 {
-		var cancel context.CancelFunc
-		r.ctx, cancel = context.WithTimeout(ctx, p.Duration)
-		defer cancel()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := Sending{First: g.next}
+	for begin := time.Now(); ctx.Err() == nil && !p.over(begin, s.Count); {
+		g.poll(min(g.sendDue(p, begin, &s), time.Millisecond))
 	}
-	r.ctx, r.stop = context.WithCancel(r.ctx)
-	defer r.stop()
-	g.mu.Lock()
-	r.First, g.running = g.next, r
-	g.mu.Unlock()
-	if p.Rate > 0 {
-		for due := begin; rig.Sleep(r.ctx, time.Until(due)); due = r.due(begin) {
-			g.send(due)
+	return s
+}
+
+func (p Phase) over(begin time.Time, count int) bool {
+	return p.Duration > 0 && time.Since(begin) >= p.Duration || p.Count > 0 && count >= p.Count
+}
+
+// sendDue sends what is due, and returns how long to wait for more.
+func (g *Generator) sendDue(p Phase, begin time.Time, s *Sending) (wait time.Duration) {
+	n := maxRound
+	if p.Rate == 0 {
+		n, wait = p.Clients-g.busy, time.Millisecond
+	}
+	if p.Count > 0 {
+		n = min(n, p.Count-s.Count)
+	}
+	for range n {
+		due := time.Now()
+		if p.Rate > 0 {
+			due = begin.Add(time.Duration(float64(s.Count) / p.Rate * float64(time.Second)))
+			if early := time.Until(due); early > 0 {
+				return early
+			}
 		}
+		if !g.send(due) {
+			s.Unsent++
+		}
+		s.Count++
 	}
-	for range p.Clients {
-		g.send(time.Now())
-	}
-	<-r.ctx.Done()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.running = nil
-	return r.Sending
+	return wait
 }
 
-// due returns when the next request of an open model is due.
-func (r *running) due(begin time.Time) time.Time {
-	return begin.Add(time.Duration(float64(r.Sending.Count) / r.Rate * float64(time.Second)))
-}
-
-// send sends the next request of the phase, unless that is over.
-func (g *Generator) send(due time.Time) {
-	g.mu.Lock()
-	c := g.turn(due)
-	g.mu.Unlock()
-	c.start()
-}
-
-// turn takes a connection for the next request of the phase, unless that is over or
-// there are too many. The caller holds g.mu.
-func (g *Generator) turn(due time.Time) *connection {
-	r := g.running
-	if r == nil || r.ctx.Err() != nil {
-		return nil
+// send sends the next request on the connection that was used last, or on a new
+// one if none is free. It returns false if there are too many.
+func (g *Generator) send(due time.Time) bool {
+	n := g.next
+	g.next++
+	if last := len(g.idle) - 1; last >= 0 {
+		c := g.idle[last]
+		g.idle = g.idle[:last]
+		c.accept(n, due)
+		c.write()
+		return true
 	}
-	c := g.take(due)
-	if c == nil {
-		r.Unsent++
+	if len(g.connections) >= MaxConnections {
+		return false
 	}
-	if r.Sending.Count++; r.Sending.Count == r.Phase.Count {
-		r.stop()
+	c, err := g.dial()
+	c.accept(n, due)
+	if err != nil {
+		c.fail(err)
 	}
-	return c
+	return true
 }

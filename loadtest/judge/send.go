@@ -61,13 +61,16 @@ func send(
 		return b, err
 	}
 	var answers []answer
-	g := generator.New(address, t.Shop.Timeout,
+	g, err := generator.New(address, t.Shop.Timeout,
 		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to, w.Number(n)) },
 		func(r generator.Reply) {
-			a := answerOf(sessions[r.Request%len(sessions)], r)
+			a := answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain())
 			a.number = w.Number(r.Request)
 			answers = append(answers, a)
 		})
+	if err != nil {
+		return b, err
+	}
 	defer g.Close()
 	if err := g.Connect(ctx, connections); err != nil {
 		return b, fmt.Errorf("before the first claim: %w", err)
@@ -90,12 +93,17 @@ type answer struct {
 	err     error // why there is none
 }
 
-func answerOf(s *shop.Session, r generator.Reply) answer {
+// answerOf copies r. Where a claim is plain, nothing looks at its header.
+func answerOf(s *shop.Session, r generator.Reply, plain bool) answer {
 	id, _ := strconv.ParseInt(s.ID, 10, 64) // it was made from a number
-	return answer{
-		session: s, reply: shop.Reply{Status: r.Status, Header: r.Header, Body: r.Body}, err: r.Err,
-		claim: rig.Claim{User: id, Sent: r.Due, Received: r.Received, Instance: cmp.Or(r.Instance(), "shop")},
+	a := answer{
+		session: s, reply: shop.Reply{Status: r.Status, Body: bytes.Clone(r.Body)}, err: r.Err,
+		claim: rig.Claim{User: id, Sent: r.Due, Received: r.Received, Instance: cmp.Or(r.Instance, "shop")},
 	}
+	if !plain {
+		a.reply.Header = r.Header()
+	}
+	return a
 }
 
 // atATime bounds the connections of the steps after the burst, below spareFiles.

@@ -103,20 +103,14 @@ func (c Client) Ask(ctx context.Context, method, path, token string, body any) (
 	return verdict
 }
 
-// Said returns the code of a problem, and the order that a reply names.
-func Said(reply []byte) (code, order string) {
+// readReply returns the verdict of a reply, and the order that it names.
+func readReply(status int, reply []byte) (verdict, order string) {
 	var said struct {
 		ID, Code string
 		Order    string `json:"order_id"`
 	}
 	_ = json.Unmarshal(reply, &said) // what is no JSON says nothing
-	return said.Code, cmp.Or(said.Order, said.ID)
-}
-
-// readReply returns the verdict of a reply, and the order that it names.
-func readReply(status int, reply []byte) (verdict, order string) {
-	code, order := Said(reply)
-	return VerdictOf(status, code), order
+	return VerdictOf(status, said.Code), cmp.Or(said.Order, said.ID)
 }
 
 // Call is Do for a reply that must have the status want. It decodes the reply

@@ -31,10 +31,13 @@ const (
 // sent and when it is answered, and returns after the last.
 func (b burst) send(ctx context.Context, begin func(), record func(Claim)) error {
 	requests := b.requests()
-	g := generator.New(b.address, replyTimeout, func(request []byte, n int) []byte {
+	g, err := generator.New(b.address, replyTimeout, func(request []byte, n int) []byte {
 		record(Claim{N: n, User: b.user(n), Sent: time.Now().UnixMicro(), Answered: -1})
 		return append(request, requests[n]...)
 	}, func(r generator.Reply) { record(b.claim(r)) })
+	if err != nil {
+		return err
+	}
 	defer g.Close()
 	clients := min(b.Claims(), maxConnections)
 	if err := g.Connect(ctx, clients); err != nil {
@@ -64,7 +67,7 @@ func (b burst) requests() (requests [][]byte) {
 // is 0: whether it was placed is unknown.
 func (b burst) claim(r generator.Reply) Claim {
 	c := Claim{
-		N: r.Request, User: b.user(r.Request), Instance: r.Instance(), Status: r.Status, Code: r.Code,
+		N: r.Request, User: b.user(r.Request), Instance: r.Instance, Status: r.Status, Code: r.Code,
 		Sent: r.Sent.UnixMicro(), Answered: r.Sent.Add(r.Took()).UnixMicro(),
 	}
 	switch {

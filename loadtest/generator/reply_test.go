@@ -1,0 +1,65 @@
+package generator
+
+import "testing"
+
+func TestRepliesAreParsed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text           string
+		want           Reply
+		last, complete bool
+	}{
+		{"HTTP/1.1 201 Created\r\nContent-Length: 31\r\nX-Instance: a\r\n\r\n{\"coupon_id\":\"7\",\"id\":\"123\",\"x\"}",
+			Reply{Status: 201, Order: "123", Instance: "a"}, false, true},
+		{"HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", Reply{Status: 201}, true, true},
+		{"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 20\r\n\r\n{\"code\":\"overloaded\"}",
+			Reply{Status: 503, Code: "overloaded", RetryAfter: true}, false, true},
+		{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Reply{Status: 503}, false, true},
+		{"HTTP/1.1 409 Conflict\r\nContent-Length: 43\r\n\r\n{\"code\":\"already_claimed\",\"order_id\":\"9876\"}",
+			Reply{Status: 409, Code: "already_claimed", Order: "9876"}, false, true},
+		{"HTTP/1.1 201 Created\r\nContent-Le", Reply{}, false, false},
+		{"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{", Reply{}, false, false},
+	} {
+		r := Reply{Text: []byte(test.text)}
+		last, complete, err := r.parse()
+		r.Text = nil
+		if err != nil || last != test.last || complete != test.complete || r.Status != test.want.Status ||
+			r.Code != test.want.Code ||
+			r.Order != test.want.Order || r.Instance != test.want.Instance || r.RetryAfter != test.want.RetryAfter {
+			t.Errorf("%q: %+v, last %v, complete %v, %v", test.text, r, last, complete, err)
+		}
+	}
+}
+
+// A shop may be of any framework.
+func TestRepliesOfAnyFormAreParsed(t *testing.T) {
+	t.Parallel()
+	const want = `{"id":"7"}`
+	for text, ended := range map[string]bool{
+		"HTTP/1.1 201 Created\r\ncontent-length: 10\r\n\r\n" + want:                                   false,
+		"HTTP/1.1 201\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"id\r\n6\r\n\":\"7\"}\r\n0\r\n\r\n": false,
+		"HTTP/1.1 201 Created\r\nX-Empty:\r\n\r\n" + want:                                             true,
+	} {
+		r := Reply{Text: []byte(text)}
+		if last, complete, err := r.parseAny(ended); err != nil || !complete || last != ended || r.Status != 201 ||
+			string(r.Body) != want || r.Order != "7" {
+			t.Errorf("%q: %+v, last %v, complete %v, %v", text, r, last, complete, err)
+		}
+		for n := range len(text) - 1 {
+			r := Reply{Text: []byte(text[:n])}
+			if _, complete, _ := r.parse(); complete {
+				t.Errorf("%q is complete", text[:n])
+			}
+		}
+	}
+}
+
+func TestWhatIsNotHTTPIsMalformed(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 OK\r\nContent-Length: 0\r\n\r\n"} {
+		r := Reply{Text: []byte(text)}
+		if _, _, err := r.parse(); err == nil {
+			t.Errorf("%q: %+v", text, r)
+		}
+	}
+}
