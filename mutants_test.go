@@ -68,7 +68,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"if next-now > l.ahead {", "if false {",
 		"Test", "./internal/admission/ratelimit"},
 	{"slots never refuse", "internal/admission/slots/slots.go",
-		"if !s.mayWait(ctx, c) {", "if false {", "Test",
+		"if c.stuck {", "if false {", "Test",
 		"./internal/admission/slots"},
 	{"a coupon takes all slots", "internal/admission/slots/slots.go",
 		"c.waiters.Len() == 0 && c.held < s.free",

@@ -130,7 +130,7 @@ func (s *service) openClaims() error {
 		Coupons: s.cache, Winners: labWinners(s.cfg, winners.New(s.db)), Committer: guarded{committer, s.guards},
 		IDs: orderIDs(s.cfg, s.rdb), Locks: s.locks, LockPrefix: s.cfg.LockPrefix(),
 		Scope: order.Scope(s.cfg.LockScope), LockTTL: s.cfg.LockTTL, LockWait: s.cfg.LockWait,
-		Running: s.cfg.Running(), Wait: s.cfg.Timeout().Wait(),
+		Running: s.cfg.Running(), StuckAfter: order.StuckAfter,
 		Now: s.clock.Now, Refused: s.counts.Refused, Enter: s.sections.Observer(), Tracer: tracing.New(s.traces),
 	})
 	return err

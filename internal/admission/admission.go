@@ -3,9 +3,9 @@
 //
 //   - nginx: connections and requests of one address, claims in progress (deploy/nginx);
 //   - Listener: connections;
-//   - Claims.Overloaded: whether the coupon's claims wait for too long already;
+//   - Claims.Overloaded: whether the coupon is stuck;
 //   - package ratelimit: how often a user, or an address without a token, asks;
-//   - package slots: claims that run at a time, and how long others wait;
+//   - package slots: claims that run at a time;
 //   - package slots again: batches that are tried again alone;
 //   - the pools of connections to MySQL and Redis (package connect).
 //
@@ -37,9 +37,6 @@ func WaitedInVain(ctx context.Context, err error) error {
 // Timeout is the longest time from the header of a request until its response,
 // CLAIM_TIMEOUT. Its methods are its shares.
 type Timeout time.Duration
-
-// Wait returns how long a claim may wait until its work begins.
-func (t Timeout) Wait() time.Duration { return time.Duration(t) / 2 }
 
 // Connect returns how long a connection may wait until it is served. It is part of Work for
 // the first request.

@@ -11,7 +11,7 @@ func TestSharesOfTheTimeoutFitIntoEachOther(t *testing.T) {
 	t.Parallel()
 	for _, d := range []time.Duration{100 * time.Millisecond, 3 * time.Second, time.Minute} {
 		timeout := Timeout(d)
-		shares := []time.Duration{0, timeout.Wait(), timeout.Work(), d, timeout.Write()}
+		shares := []time.Duration{0, timeout.Connect(), timeout.Work(), d, timeout.Write()}
 		for i, share := range shares[1:] {
 			if share <= shares[i] {
 				t.Errorf("%s: share %d is %s, not more than %s", d, i, share, shares[i])

@@ -75,7 +75,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 	claims, err := order.New(order.Config{
 		Coupons: cache, Winners: winners.New(f.db), Committer: committer,
 		IDs: idgen.New(rdb, "order"), Locks: lock.New(locker), Scope: order.PerUser, LockTTL: b.lockTTL,
-		Wait: time.Second,
+		StuckAfter: order.StuckAfter,
 	})
 	check.NoError(tb, err)
 	f.API = New(Config{

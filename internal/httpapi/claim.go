@@ -17,7 +17,7 @@ const claimRoute = "POST /coupons/{id}/orders"
 // refuseOverload passes on claims unless their coupon has more than can be made.
 func (a *API) refuseOverload(ctx huma.Context, next func(huma.Context)) {
 	var couponID ID
-	if couponID.UnmarshalText([]byte(ctx.Param("id"))) == nil && a.cfg.Claims.Overloaded(ctx.Context(), couponID.n) {
+	if couponID.UnmarshalText([]byte(ctx.Param("id"))) == nil && a.cfg.Claims.Overloaded(couponID.n) {
 		a.countClaim(0, overloaded)
 		_, w := humachi.Unwrap(ctx)
 		overloaded.write(w)

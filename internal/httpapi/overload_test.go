@@ -45,7 +45,7 @@ func (f *fixture) overload(t *testing.T) (couponID string, refused *atomic.Int64
 		})
 	}
 	labtest.Eventually(t, "the coupon is overloaded",
-		func() bool { return f.cfg.Claims.Overloaded(t.Context(), number.n) })
+		func() bool { return f.cfg.Claims.Overloaded(number.n) })
 	return id, refused
 }
 

@@ -65,7 +65,7 @@ func Slots(r prometheus.Registerer, claims *order.Claims) {
 		value{"flashsale_slots", "Claims by state: running, or waiting for a slot.", state("waiting"),
 			func() float64 { return float64(claims.Slots().Waiting) }},
 		value{"flashsale_slot_wait_seconds",
-			"Predicted wait of the next claim for a slot, of the coupon where it is longest.", nil,
+			"How long the claim that has waited longest for a slot has waited.", nil,
 			func() float64 { return claims.Slots().Wait.Seconds() }},
 	)
 }

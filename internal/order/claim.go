@@ -95,13 +95,11 @@ func (c *Claims) awaitSlot(ctx context.Context, couponID int64) (waited bool, er
 // verdict.
 func (c *Claims) Slots() slots.Usage { return c.slots.Usage() }
 
-// Overloaded reports whether Claim would return admission.ErrOverloaded for a
+// Overloaded reports whether Claim would return admission.ErrOverloaded at once for a
 // claim of the coupon that the prechecks do not refuse. It costs next to nothing,
 // and the claim's user need not be known. Once a coupon is sold out, it is not
 // overloaded.
-func (c *Claims) Overloaded(ctx context.Context, couponID int64) bool {
-	return c.slots.Overloaded(ctx, couponID)
-}
+func (c *Claims) Overloaded(couponID int64) bool { return c.slots.Overloaded(couponID) }
 
 // Close closes the Winners and the Committer. It returns nil when no claim's transaction
 // is running and all their locks are released, or an error when ctx ends. A query that

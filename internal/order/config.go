@@ -63,8 +63,9 @@ type Config struct {
 
 	// Running bounds the claims that run at a time; 0 means MaxRunning.
 	Running int
-	// Wait bounds how long a claim may wait until it runs; 0 is no bound.
-	Wait time.Duration
+	// StuckAfter is when claims no longer wait for a slot of a coupon of which none ends;
+	// 0 is never.
+	StuckAfter time.Duration
 
 	// Now is the clock of windows and orders; nil means the instance's own.
 	Now func() time.Time
@@ -82,6 +83,9 @@ type Config struct {
 // fill a batch of a group commit.
 const MaxRunning = 1024
 
+// StuckAfter is Config.StuckAfter of the service.
+const StuckAfter = 500 * time.Millisecond
+
 // New returns Claims as configured, or an error if c names an unknown Scope.
 func New(c Config) (*Claims, error) {
 	if c.Refused == nil {
@@ -95,7 +99,7 @@ func New(c Config) (*Claims, error) {
 	}
 	claims := &Claims{
 		coupons: c.Coupons, winners: c.Winners, committer: c.Committer, ids: c.IDs, locks: c.Locks,
-		slots:   slots.New(c.Running, c.Wait),
+		slots:   slots.New(c.Running, c.StuckAfter),
 		scope:   c.Scope,
 		refused: c.Refused,
 		now:     c.Now,

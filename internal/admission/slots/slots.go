@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.com/flashsale/internal/admission"
@@ -21,42 +20,39 @@ import (
 // coupon holds at most half of the slots, two hold a third each, and however
 // many are stuck, the next coupon finds a free slot.
 type Slots struct {
-	longest   time.Duration // that a claim waits for a slot; 0: without end
-	contended atomic.Int64  // coupons that are stuck or have waiters
+	stuckAfter time.Duration // 0: no coupon is ever stuck
 
 	mu      sync.Mutex
 	free    int
 	coupons map[int64]*share // that hold slots or wait for one
-	waiting list.List        // of *share that are stuck or have waiters, in turn
+	waiting list.List        // of *share that have waiters, in turn
 }
 
 type share struct {
 	held    int
-	waiters list.List     // of chan error, in order of arrival
-	turn    *list.Element // in Slots.waiting, if there are waiters or the coupon is stuck
+	waiters list.List     // of waiter, in order of arrival
+	turn    *list.Element // in Slots.waiting, if there are waiters
 
 	progress time.Time // when a claim last released its slot, or the first of the waiters came
 	watched  bool      // refuseStuck will run
 	stuck    bool      // refuseStuck has refused the waiters, and no claim has released its slot since
-
-	forecast admission.Forecast // of its waiters
 }
 
-// stuckAfter is how long waiters wait without any claim of their coupon ending,
-// until the coupon is stuck: its row is locked. They are refused then, because they
-// keep connections that other coupons' claims need.
-const stuckAfter = 500 * time.Millisecond
+type waiter struct {
+	since  time.Time
+	result chan error // nil: a slot is given; buffered: sending does not block
+}
 
-// New returns n slots. A claim that would wait for longer than that is refused,
-// also later, if its coupon turns out to be stuck. With longest 0 none is refused.
-func New(n int, longest time.Duration) *Slots {
-	return &Slots{longest: longest, free: n, coupons: map[int64]*share{}}
+// New returns n slots. A coupon whose waiters wait for so long without any claim of it
+// ending is stuck: its row is locked. They are refused then, because they keep connections
+// that other coupons' claims need. With 0 none is refused.
+func New(n int, stuckAfter time.Duration) *Slots {
+	return &Slots{stuckAfter: stuckAfter, free: n, coupons: map[int64]*share{}}
 }
 
 // Acquire blocks until the coupon is given a slot, and reports whether it had to
 // wait. If ctx ends first, Acquire returns an error and holds no slot. It returns
-// admission.ErrOverloaded at once if it would have to wait for too long, and later
-// if the coupon is stuck.
+// admission.ErrOverloaded if the coupon is stuck, or turns out to be.
 func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err error) {
 	s.mu.Lock()
 	c := s.coupons[couponID]
@@ -69,43 +65,33 @@ func (s *Slots) Acquire(ctx context.Context, couponID int64) (waited bool, err e
 		s.mu.Unlock()
 		return false, nil
 	}
-	if !s.mayWait(ctx, c) {
+	if c.stuck {
 		s.mu.Unlock()
 		return false, admission.ErrOverloaded
 	}
-	result := make(chan error, 1) // nil: a slot is given
-	waiter := c.waiters.PushBack(result)
+	result := make(chan error, 1)
+	place := c.waiters.PushBack(waiter{time.Now(), result})
 	if c.turn == nil {
 		c.turn = s.waiting.PushBack(c)
 		c.progress = time.Now()
-		s.contended.Add(1)
 	}
-	s.watch(c, stuckAfter)
+	s.watch(c, s.stuckAfter)
 	s.mu.Unlock()
 	select {
 	case err := <-result:
 		return true, err
 	case <-ctx.Done():
-		s.leave(couponID, c, waiter)
+		s.leave(couponID, c, place)
 		return true, fmt.Errorf("waiting for a slot: %w", context.Cause(ctx))
 	}
 }
 
-// mayWait reports whether one more claim may wait for a slot of c.
-func (s *Slots) mayWait(ctx context.Context, c *share) bool {
-	deadline, _ := ctx.Deadline()
-	return !c.stuck && c.forecast.Join(time.Now(), c.waiters.Len(), s.longest, deadline)
-}
-
-// Overloaded reports whether Acquire would return admission.ErrOverloaded.
-func (s *Slots) Overloaded(ctx context.Context, couponID int64) bool {
-	if s.contended.Load() == 0 {
-		return false
-	}
+// Overloaded reports whether Acquire would return admission.ErrOverloaded at once.
+func (s *Slots) Overloaded(couponID int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.coupons[couponID]
-	return c != nil && c.turn != nil && (c.waiters.Len() > 0 || c.held >= s.free) && !s.mayWait(ctx, c)
+	return c != nil && c.stuck && c.held >= s.free
 }
 
 func (s *Slots) give(c *share) {
@@ -138,7 +124,6 @@ func (s *Slots) giveWaiters() {
 		c := e.Value.(*share)
 		if c.waiters.Len() > 0 && c.held < s.free {
 			s.give(c)
-			c.forecast.Leave(time.Now())
 			c.reply(nil)
 			s.waiting.MoveToBack(e)
 		}
@@ -147,11 +132,11 @@ func (s *Slots) giveWaiters() {
 }
 
 // reply ends the wait of the first waiter.
-func (c *share) reply(err error) { c.waiters.Remove(c.waiters.Front()).(chan error) <- err }
+func (c *share) reply(err error) { c.waiters.Remove(c.waiters.Front()).(waiter).result <- err }
 
 // watch has the waiters of c refused once it is stuck, after d at the earliest.
 func (s *Slots) watch(c *share, d time.Duration) {
-	if !c.watched && s.longest > 0 {
+	if !c.watched && s.stuckAfter > 0 {
 		c.watched = true
 		time.AfterFunc(d, func() { s.refuseStuck(c) })
 	}
@@ -163,48 +148,48 @@ func (s *Slots) refuseStuck(c *share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.watched = false
-	left := stuckAfter - time.Since(c.progress)
+	left := s.stuckAfter - time.Since(c.progress)
 	switch {
 	case c.waiters.Len() == 0:
 	case left > 0:
 		s.watch(c, left)
 	case c.held == 0: // they wait for the slots of other coupons
-		s.watch(c, stuckAfter)
+		s.watch(c, s.stuckAfter)
 	default:
 		c.stuck = true
 		for c.waiters.Len() > 0 {
 			c.reply(admission.ErrOverloaded)
 		}
+		s.endTurn(c)
 	}
 }
 
-// endTurn removes a coupon without waiters from the turns, unless it is stuck.
+// endTurn removes a coupon without waiters from the turns.
 func (s *Slots) endTurn(c *share) {
-	if c.turn != nil && c.waiters.Len() == 0 && !c.stuck {
+	if c.turn != nil && c.waiters.Len() == 0 {
 		s.waiting.Remove(c.turn)
 		c.turn = nil
-		s.contended.Add(-1)
 	}
 }
 
 // leave removes a waiter. A slot that it was given meanwhile is returned.
-func (s *Slots) leave(couponID int64, c *share, waiter *list.Element) {
+func (s *Slots) leave(couponID int64, c *share, place *list.Element) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case err := <-waiter.Value.(chan error):
+	case err := <-place.Value.(waiter).result:
 		if err == nil {
 			s.takeBack(couponID, c)
 		}
 	default:
-		c.waiters.Remove(waiter)
+		c.waiters.Remove(place)
 		s.endTurn(c)
 		s.forgetIdle(couponID, c)
 	}
 }
 
-// A Usage is how many claims run, how many wait for a slot, and the longest
-// wait that is predicted for a claim of any coupon.
+// A Usage is how many claims run, how many wait for a slot, and for how long the
+// first of them has waited.
 type Usage struct {
 	Running, Waiting int
 	Wait             time.Duration
@@ -219,8 +204,7 @@ func (s *Slots) Usage() (u Usage) {
 		n := c.waiters.Len()
 		u.Waiting += n
 		if n > 0 {
-			wait, _ := c.forecast.Wait(time.Now(), n)
-			u.Wait = max(u.Wait, wait)
+			u.Wait = max(u.Wait, time.Since(c.waiters.Front().Value.(waiter).since))
 		}
 	}
 	return u
