@@ -37,8 +37,9 @@ func ownTables(ctx context.Context, conn *sql.Conn) (description, error) {
 // refuseDown returns an error that wraps ErrForeign if there are tables, but nothing
 // shows that this package has made them.
 func refuseDown(ctx context.Context, conn *sql.Conn, own description) error {
-	decided, err := isDecided(ctx, conn)
-	if err != nil || decided {
+	const q = `SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?`
+	versioned, err := number(ctx, conn, q, versionTable)
+	if err != nil || versioned > 0 {
 		return err
 	}
 	for _, t := range tables {

@@ -1,7 +1,6 @@
 package migrations_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -97,63 +96,6 @@ func TestDownDropsNoTableThatNothingShowsToBeTheService(t *testing.T) {
 	mustDown(t, db)
 	if n := len(tableNames(t, db)); n != 2 {
 		t.Errorf("%d tables are left, not the version and the marks", n)
-	}
-}
-
-// Older binaries have only schema_migrations: it goes on telling them the version, and
-// what they write there counts, even after a crash.
-func TestVersionsOfOlderBinariesAreAdopted(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]string{
-		"all done":         `DO 0`,
-		"interrupted":      `UPDATE schema_migrations SET version = 3, dirty = TRUE`,
-		"adoption crashed": `REPLACE INTO schema_compatibility VALUES (0, 0)`,
-		"crashed later":    strings.Replace(golangMigrate, "schema", "flashsale", 1),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := olderSchema(t)
-			if name == "crashed later" {
-				db.MustExec(`REPLACE INTO schema_compatibility VALUES (0, 0)`)
-			}
-			db.MustExec(change)
-			mustUp(t, db)
-			wantVersions(t, db)
-			db.MustExec(`UPDATE schema_migrations SET version = 6, dirty = TRUE`) // an older binary, interrupted
-			mustUp(t, db)
-			wantVersions(t, db)
-			mustDown(t, db)
-			mustUp(t, db)
-			wantVersions(t, db)
-		})
-	}
-}
-
-// olderSchema makes what a binary from before flashsale_migrations has made.
-func olderSchema(t *testing.T) *sqlx.DB {
-	t.Helper()
-	db := labtest.DB(t)
-	db.MustExec(golangMigrate)
-	db.MustExec(`INSERT INTO schema_migrations VALUES (6, FALSE)`)
-	db.MustExec(`DELETE FROM schema_compatibility`)
-	db.MustExec(`INSERT INTO schema_compatibility VALUES (6, 1)`)
-	db.MustExec(`DROP TABLE flashsale_migrations, coupon_change_keys, coupon_rules, coupon_orders_ended, coupon_holds,
-		coupon_events`)
-	db.MustExec(`ALTER TABLE coupon_orders DROP KEY one_each, ADD UNIQUE KEY one_each (coupon_id, user_id),
-		DROP COLUMN number, DROP COLUMN expires_at, DROP COLUMN used_at, DROP COLUMN used_by, DROP COLUMN used_ref`)
-	return db
-}
-
-// wantVersions fails unless both tables hold the version of the schema.
-func wantVersions(t *testing.T, db *sqlx.DB) {
-	t.Helper()
-	own := texts(t, db, `SELECT version, dirty, '' FROM flashsale_migrations`)
-	older := texts(t, db, `SELECT version, dirty, '' FROM schema_migrations`)
-	if diff := cmp.Diff(own, older); diff != "" || len(own) != 1 || own[0][1] != "0" {
-		t.Error(fmt.Sprint(own), diff)
-	}
-	if err := migrations.CheckGuards(t.Context(), db.DB); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -130,16 +130,12 @@ func migrateLocked(ctx context.Context, conn *sql.Conn, step int) error {
 	case version > 0:
 		return nil
 	}
-	adopted, err := adopt(ctx, conn, own) // before the marks, which prove it
-	if err != nil {
-		return err
-	}
-	if step < 0 && !adopted {
+	if step < 0 {
 		if err := refuseDown(ctx, conn, own); err != nil {
 			return err
 		}
 	}
-	target, err := openVersions(ctx, conn, adopted)
+	target, err := openVersions(ctx, conn)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,7 @@ type table struct {
 }
 
 // tables is the schema that the migrations make, without what only makes it fast.
-// A migration that adds a table, a column or a unique key adds it here. The first are in
-// the order of their migrations up to lastShared, by which isOwn knows them.
+// A migration that adds a table, a column or a unique key adds it here.
 var tables = []table{
 	{"coupons", map[string]string{
 		"id": "bigint", "name": "varchar(100)", "begin_time": "datetime(3)", "end_time": "datetime(3)",
