@@ -24,11 +24,11 @@ type filters struct {
 	db       *sqlx.DB
 	maxBytes int // of all filters
 
-	mu       sync.RWMutex
-	byCoupon map[int64]*filter
-	bytes    int
-	sweptAt  time.Time // when unused filters were evicted
-	closed   bool
+	mu        sync.RWMutex
+	byCoupon  map[int64]*filter
+	bytes     int
+	clearedAt time.Time // when all filters were evicted
+	closed    bool
 
 	loadTurn sync.Mutex // held while a filter is loaded
 	loads    sync.WaitGroup
@@ -40,7 +40,6 @@ type filter struct {
 	version int64 // of the coupon for which it was begun
 	bytes   int
 	loaded  atomic.Pointer[loaded] // nil until it is loaded
-	used    atomic.Bool            // since the last sweep
 }
 
 // loaded are the users who had an order of a version of the coupon.
@@ -61,10 +60,10 @@ const (
 	// falsePositives is the share of the users without an order whose claims are
 	// looked up nevertheless.
 	falsePositives = 0.005
-	// sweepInterval is the time for which a filter must be unused before another
-	// takes its place. Without it, coupons that do not fit together would be
-	// loaded and evicted all the time.
-	sweepInterval = time.Minute
+	// clearInterval is the time until all filters are evicted for one that does not fit.
+	// Without it, coupons that do not fit together would be loaded and evicted all the
+	// time.
+	clearInterval = time.Minute
 	// loadShare is the part of the time for which the orders of a coupon may be read,
 	// if units come back all the time. Meanwhile its claims are looked up.
 	loadShare = 100
@@ -75,7 +74,7 @@ const (
 )
 
 func newFilters(db *sqlx.DB, maxBytes int) *filters {
-	fs := &filters{db: db, maxBytes: maxBytes, byCoupon: map[int64]*filter{}}
+	fs := &filters{db: db, maxBytes: maxBytes, byCoupon: map[int64]*filter{}, clearedAt: time.Now()}
 	fs.loadCtx, fs.endLoads = context.WithCancel(context.Background())
 	return fs
 }
@@ -91,9 +90,6 @@ func (fs *filters) exclude(c coupon.Coupon, userID int64) bool {
 		fs.beginLoad(c)
 		return false
 	}
-	if !f.used.Load() { // storing always would make all cores write to one cache line
-		f.used.Store(true)
-	}
 	l := f.loaded.Load()
 	return l != nil && !l.users.Test(filterKey(userID))
 }
@@ -103,7 +99,6 @@ func (fs *filters) exclude(c coupon.Coupon, userID int64) bool {
 func (fs *filters) beginLoad(c coupon.Coupon) {
 	bits, hashes := bloom.EstimateParameters(uint(max(1, c.InitialStock)), falsePositives)
 	f := &filter{version: c.Version, bytes: int(bits/8) + filterOverhead}
-	f.used.Store(true)
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	before := fs.byCoupon[c.ID]
@@ -135,19 +130,15 @@ func (f *filter) mayGiveWay(c coupon.Coupon) bool {
 	return f.isOlder(c) && (l == nil || time.Now().After(l.next))
 }
 
-// makeRoom reports whether n more bytes fit. It evicts filters that have not been
-// used for an interval.
+// makeRoom reports whether n more bytes fit. It evicts all filters, which are loaded again
+// when they are needed, at most once per interval.
 func (fs *filters) makeRoom(n int) bool {
 	if n > fs.maxBytes/2 {
 		return false
 	}
-	if fs.bytes+n > fs.maxBytes && time.Since(fs.sweptAt) >= sweepInterval {
-		fs.sweptAt = time.Now()
-		for id, f := range fs.byCoupon {
-			if !f.used.Swap(false) {
-				fs.evict(id)
-			}
-		}
+	if fs.bytes+n > fs.maxBytes && time.Since(fs.clearedAt) >= clearInterval {
+		clear(fs.byCoupon)
+		fs.bytes, fs.clearedAt = 0, time.Now()
 	}
 	return fs.bytes+n <= fs.maxBytes
 }
