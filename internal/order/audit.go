@@ -50,30 +50,29 @@ type window struct {
 }
 
 // Audit counts a coupon's orders, or returns coupon.ErrNotFound. It reads all of
-// the coupon's orders, and windows that the coupon had before only if an order needs one.
+// the coupon's orders, and twice if one is outside of all windows: a window that it has not
+// read may be new.
 func (s *Store) Audit(ctx context.Context, couponID int64) (a Audit, err error) {
-	const current = `
+	const q = `
 		SELECT c.begin_time, c.end_time, COALESCE(r.per_user, 1) AS per_user
-		FROM coupons c LEFT JOIN coupon_rules r ON r.coupon_id = c.id WHERE c.id = ?`
-	const earlier = `
+		FROM coupons c LEFT JOIN coupon_rules r ON r.coupon_id = c.id WHERE c.id = ?
 		UNION ALL SELECT w.begin_time_from, w.end_time_from, 0
 		FROM coupon_changes h JOIN coupon_updates w ON w.change_id = h.id WHERE h.coupon_id = ?`
-	var windows []window
-	for q, args := current, []any{couponID}; ; q, args = current+earlier, []any{couponID, couponID} {
-		var all []window
-		if err := s.db.SelectContext(ctx, &all, q, args...); err != nil {
+	for known := -1; ; {
+		var windows []window
+		if err := s.db.SelectContext(ctx, &windows, q, couponID, couponID); err != nil {
 			return Audit{}, fmt.Errorf("coupon %d: audit windows: %w", couponID, err)
 		}
-		switch len(all) {
-		case 0:
+		switch {
+		case !slices.ContainsFunc(windows, func(w window) bool { return w.PerUser > 0 }):
 			return Audit{}, coupon.ErrNotFound
-		case len(windows):
+		case len(windows) == known:
 			return a, nil
 		}
-		if a, err = s.audit(ctx, couponID, all); err != nil || a.OutsideWindow == 0 {
+		if a, err = s.audit(ctx, couponID, windows); err != nil || a.OutsideWindow == 0 {
 			return a, err
 		}
-		windows = all
+		known = len(windows)
 	}
 }
 
