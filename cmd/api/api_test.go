@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 
 const secret = "a secret of thirty-two bytes, or more"
 
+var signer = auth.Signer{Secret: auth.Secret{Key: []byte(secret)}}
+
 // environ returns the settings that serve requires, overridden by changes. It
 // starts the servers that changes does not name.
 func environ(tb testing.TB, changes map[string]string) map[string]string {
@@ -180,7 +182,7 @@ func (i *instance) do(tb testing.TB, method, path, token, body string) response 
 
 func tokenFor(tb testing.TB, user int64, role auth.Role) string {
 	tb.Helper()
-	t, err := auth.Sign([]byte(secret), auth.Identity{UserID: user, Role: role}, time.Hour)
+	t, err := signer.Sign(auth.Identity{UserID: user, Role: role}, time.Hour)
 	check.NoError(tb, err)
 	return t
 }

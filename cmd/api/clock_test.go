@@ -24,7 +24,7 @@ func TestDatabasesClockDecides(t *testing.T) {
 			i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn})).ready(t)
 			now := time.Now().Add(ahead)
 			token := func(user int64, role auth.Role, left time.Duration) string {
-				text, err := auth.Sign([]byte(secret), auth.Identity{UserID: user, Role: role}, ahead+left)
+				text, err := signer.Sign(auth.Identity{UserID: user, Role: role}, ahead+left)
 				check.NoError(t, err)
 				return text
 			}

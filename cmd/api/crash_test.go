@@ -68,7 +68,7 @@ func deploy(t *testing.T, settings ...string) *deployment {
 // claim claims coupon 1 for a user. It returns the verdict: "made", the code of a
 // problem, or "" if there was no response.
 func (d *deployment) claim(user int64) string {
-	token, err := auth.Sign([]byte(secret), auth.Identity{UserID: user}, time.Hour)
+	token, err := signer.Sign(auth.Identity{UserID: user}, time.Hour)
 	if err != nil {
 		d.t.Error(err)
 		return ""

@@ -18,7 +18,7 @@ var (
 
 func sign(tb testing.TB, id Identity) string {
 	tb.Helper()
-	token, err := Sign(secret, id, time.Hour)
+	token, err := Signer{Secret: Secret{Key: secret}}.Sign(id, time.Hour)
 	check.NoError(tb, err)
 	return token
 }
@@ -58,7 +58,7 @@ func TestTokenIsValidUntilItExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := NewVerifier(Config{Secrets: []Secret{{Key: secret}}})
-		token, err := Sign(secret, Identity{UserID: 42}, 10*time.Second)
+		token, err := Signer{Secret: Secret{Key: secret}}.Sign(Identity{UserID: 42}, 10*time.Second)
 		check.NoError(t, err)
 		for range 10 {
 			if id, err := v.Verify(token); err != nil || id.UserID != 42 {

@@ -29,8 +29,3 @@ func (s Signer) Sign(id Identity, ttl time.Duration) (string, error) {
 	}
 	return token.SignedString(s.Secret.Key)
 }
-
-// Sign returns a token that a Signer with only this secret signs.
-func Sign(secret []byte, id Identity, ttl time.Duration) (string, error) {
-	return Signer{Secret: Secret{Key: secret}}.Sign(id, ttl)
-}

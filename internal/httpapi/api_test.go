@@ -147,7 +147,7 @@ func adminToken(tb testing.TB) string {
 }
 func sign(tb testing.TB, id auth.Identity) string {
 	tb.Helper()
-	t, err := auth.Sign(secret, id, time.Hour)
+	t, err := auth.Signer{Secret: auth.Secret{Key: secret}}.Sign(id, time.Hour)
 	check.NoError(tb, err)
 	return t
 }
