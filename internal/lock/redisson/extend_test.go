@@ -3,44 +3,14 @@ package redisson_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/locktest"
 	"example.com/flashsale/internal/lock/redisson"
 )
-
-// A scriptCounter counts the scripts that a server has run since
-// newScriptCounter.
-type scriptCounter struct {
-	tb  testing.TB
-	rdb redis.UniversalClient
-}
-
-func newScriptCounter(tb testing.TB, server *lab.Redis) scriptCounter {
-	tb.Helper()
-	c := scriptCounter{tb, labtest.Dial(tb, server)}
-	check.NoError(tb, c.rdb.ConfigResetStat(tb.Context()).Err())
-	return c
-}
-
-func (c scriptCounter) count() (sum int) {
-	c.tb.Helper()
-	for line := range strings.Lines(c.rdb.Info(c.tb.Context(), "commandstats").Val()) {
-		if command, stats, _ := strings.Cut(line, ":"); strings.HasPrefix(command, "cmdstat_eval") {
-			var calls int
-			_, _ = fmt.Sscanf(stats, "calls=%d", &calls)
-			sum += calls
-		}
-	}
-	return sum
-}
 
 // Another client replaces one of the locks by a string.
 func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {

@@ -41,7 +41,7 @@ var fairLockType = lockType{
 // clocks synchronized.
 func (c *Client) FairLock() RFairLock { return RFairLock{locker{c, &fairLockType}} }
 
-// An RFairLock is a lock.BlockingLocker and a lock.BatchExtender.
+// An RFairLock is a lock.BlockingLocker.
 type RFairLock struct{ locker }
 
 // TryLock implements lock.Locker. It does not join the queue, and is refused

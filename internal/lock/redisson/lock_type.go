@@ -16,11 +16,10 @@ import (
 //	         to try again at the latest (-1: not known)
 //	release  KEYS as above  ARGV member, PUBLISH command, channel
 //	         returns 1 if released, 0 if the owner did not hold the lock
-//	extend   KEYS needed(name, owner) of all leases  ARGV ttl in ms, the member of each
-//	         returns an array with 1 (extended) or 0 (no longer held) for each
+//	extend   KEYS needed(name, owner)  ARGV ttl in ms, member
+//	         returns 1 (extended) or 0 (no longer held)
 //
-// Only the fair lock and the write lock use the argument wait: see
-// fair_acquire.lua and write_acquire.lua.
+// Only the fair lock uses the argument wait: see fair_acquire.lua.
 type lockType struct {
 	acquire, release, extend *redis.Script
 

@@ -1,9 +1,7 @@
 package redisson_test
 
 import (
-	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +16,7 @@ func TestReadersShareAndExcludeWriters(t *testing.T) {
 	c, name := newClient(t, labtest.Redis(t)), "rw"
 	read1 := locktest.MustTryLock(t, c.ReadLock(), name, longTTL)
 	locktest.WantLocked(t, c.WriteLock(), name)
-	read2 := locktest.MustTryLock(t, c.ReadLock(), name, longTTL) // a writer that does not wait refuses nobody
+	read2 := locktest.MustTryLock(t, c.ReadLock(), name, longTTL)
 	check.NoError(t, read1.Release(t.Context()))
 	locktest.WantLocked(t, c.WriteLock(), name)
 	check.NoError(t, read2.Release(t.Context()))
@@ -26,35 +24,6 @@ func TestReadersShareAndExcludeWriters(t *testing.T) {
 	locktest.WantLocked(t, c.WriteLock(), name)
 	locktest.WantLocked(t, c.ReadLock(), name)
 	check.NoError(t, write.Release(t.Context()))
-}
-
-// The holds of the readers overlap for as long as new readers are admitted.
-func TestReadersDoNotStarveWriter(t *testing.T) {
-	t.Parallel()
-	server := labtest.Redis(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var readers sync.WaitGroup
-	defer readers.Wait()
-	defer stop()
-	for i := range 6 {
-		l := lock.New(newClient(t, server).ReadLock())
-		readers.Go(func() {
-			for ctx.Err() == nil {
-				lease, err := l.Acquire(ctx, "rw", lock.Options{Wait: longTTL})
-				if err != nil {
-					continue
-				}
-				time.Sleep(time.Duration(60+35*i) * time.Millisecond)
-				check.NoError(t, lease.Release(t.Context()))
-			}
-		})
-	}
-	time.Sleep(600 * time.Millisecond)
-	lease, err := lock.New(newClient(t, server).WriteLock()).Acquire(t.Context(), "rw",
-		lock.Options{Wait: 3 * time.Second})
-	check.NoError(t, err)
-	check.NoError(t, lease.Release(t.Context()))
 }
 
 func TestExpiredReadHoldDoesNotBlockAWriter(t *testing.T) {

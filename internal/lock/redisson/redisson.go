@@ -49,13 +49,10 @@ import (
 // part of the owner of each of its leases. It need not be closed: without
 // waiters it has no connection and no goroutine beside those of rdb.
 type Client struct {
-	rdb       redis.UniversalClient
-	id        string
-	seq       atomic.Int64
-	messages  *redisdriver.Subscriber
-	acquiring keyedMutex // one goroutine per semaphore waits at the server
-
-	waitingWriters waiterCount // goroutines that wait for a write lock
+	rdb      redis.UniversalClient
+	id       string
+	seq      atomic.Int64
+	messages *redisdriver.Subscriber
 
 	abandoned driver.Abandoned
 
@@ -142,8 +139,7 @@ func suffixed(name, suffix string) string { return tagged(name) + ":" + suffix }
 // sideKey matches what Redisson's rule for side keys can make of a name.
 var sideKey = regexp.MustCompile(`^redisson_lock_(queue|timeout|token):|\{.*:(timeout$|rwlock_timeout:)`)
 
-// checkName refuses a name that is, or may be, another lock's side key. Waiting writers
-// are ours alone: their key is one that no lock can have.
+// checkName refuses a name that is, or may be, another lock's side key.
 func checkName(name string) error {
 	if sideKey.MatchString(name) {
 		return fmt.Errorf("%w: %s is a key that Redisson writes beside its locks", lock.ErrInvalid, name)

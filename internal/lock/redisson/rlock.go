@@ -21,7 +21,7 @@ func lockChannel(name string) string { return prefixed("redisson_lock__channel",
 // timers.
 func (c *Client) Lock() RLock { return RLock{locker{c, &rlockType}} }
 
-// An RLock is a lock.Locker, a lock.Notifier and a lock.BatchExtender.
+// An RLock is a lock.Locker and a lock.Notifier.
 type RLock struct{ locker }
 
 // Notify implements lock.Notifier. All waiters of a client share one

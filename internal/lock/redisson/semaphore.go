@@ -68,14 +68,8 @@ func (s RSemaphore) TryAcquire(ctx context.Context, n int) error {
 }
 
 // Acquire waits until it has acquired n permits. When ctx ends first, it returns
-// lock.ErrLocked with the cause of ctx. Goroutines of one client acquire in the
-// order of their calls, and only the first of them sends requests.
+// lock.ErrLocked with the cause of ctx.
 func (s RSemaphore) Acquire(ctx context.Context, n int) error {
-	unlock, err := s.c.acquiring.lock(ctx, s.name)
-	if err != nil {
-		return fmt.Errorf("%w: %w", lock.ErrLocked, err)
-	}
-	defer unlock()
 	return s.c.waitFor(ctx, semaphoreChannel(s.name), func(ctx context.Context) error { return s.TryAcquire(ctx, n) })
 }
 

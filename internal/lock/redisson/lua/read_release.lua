@@ -1,6 +1,6 @@
 -- Release a read hold. If every other hold has expired, delete the lock and
 -- notify its waiters.
--- KEYS[1] the lock, KEYS[2] the hold, KEYS[3] exists while a Go writer waits
+-- KEYS[1] the lock, KEYS[2] the hold
 -- ARGV[1] owner, ARGV[2] PUBLISH or SPUBLISH, ARGV[3] channel
 -- Returns 1 if released (2: without the message), 0 if the owner had no hold.
 local was_reader = redis.call('hdel', KEYS[1], ARGV[1])
