@@ -38,7 +38,7 @@ func newRedisProbe(cfg settings.Settings, rdb redis.UniversalClient, log *slog.L
 	case "redis":
 		p.locker = redislock.New(rdb)
 	case "redisson":
-		p.locker = redisson.New(rdb, redisson.Auto).Lock()
+		p.locker = redisson.New(rdb).Lock()
 	}
 	return p
 }

@@ -55,7 +55,7 @@ type clients struct {
 
 func newClients(t *testing.T, url string) *clients {
 	rdb := labtest.DialURL(t, url)
-	client := redisson.New(rdb, redisson.Auto)
+	client := redisson.New(rdb)
 	return &clients{rdb, idgen.New(rdb, "order"), map[int64]bool{}, map[string]lock.Locker{
 		"redislock": redislock.New(rdb), "fenced": redislock.Fenced(rdb),
 		"redisson": client.Lock(), "redisson fair": client.FairLock(), "redisson fenced": client.FencedLock(),

@@ -84,7 +84,7 @@ func openReplicated(ctx context.Context, s Servers) (Opened, error) {
 	return Opened{l, nil, func() {}}, err
 }
 
-func redissonOf(rdb redis.UniversalClient) *redisson.Client { return redisson.New(rdb, redisson.Auto) }
+func redissonOf(rdb redis.UniversalClient) *redisson.Client { return redisson.New(rdb) }
 
 func multi(s Servers) lock.Locker {
 	var parts []redisson.Part

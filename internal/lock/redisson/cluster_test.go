@@ -23,16 +23,16 @@ func startCluster(t *testing.T) (top *lab.Topology, masters []*redis.Client) {
 	return top, masters
 }
 
-func dialCluster(tb testing.TB, top *lab.Topology, mode redisson.PubSub) *redisson.Client {
+func dialCluster(tb testing.TB, top *lab.Topology) *redisson.Client {
 	tb.Helper()
-	return redisson.New(labtest.DialURL(tb, top.URL), mode)
+	return redisson.New(labtest.DialURL(tb, top.URL))
 }
 
-// The mode Auto uses sharded pub/sub in a cluster, on one connection per shard.
+// On one connection per shard.
 func TestClusterUsesShardedPubSub(t *testing.T) {
 	t.Parallel()
 	top, nodes := startCluster(t)
-	c, other := dialCluster(t, top, redisson.Auto), dialCluster(t, top, redisson.Auto)
+	c, other := dialCluster(t, top), dialCluster(t, top)
 	wakes := make(map[string]chan struct{})
 	for i := range 20 {
 		key := fmt.Sprint("k", i)
@@ -57,11 +57,21 @@ func TestClusterUsesShardedPubSub(t *testing.T) {
 	}
 }
 
-// Java's clients of an older version use plain pub/sub in a cluster, too.
+// A user who may not ask whether the cluster has sharded pub/sub uses the plain one.
 func TestPlainPubSubNotifiesInACluster(t *testing.T) {
 	t.Parallel()
 	top, _ := startCluster(t)
-	c, other := dialCluster(t, top, redisson.Plain), dialCluster(t, top, redisson.Plain)
+	for _, node := range top.Nodes {
+		rules := []string{"reset", "on", ">pw", "~*", "&*", "+@all", "-pubsub"}
+		check.NoError(t, labtest.Dial(t, node).ACLSetUser(t.Context(), "user", rules...).Err())
+	}
+	open := func() *redisson.Client {
+		rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address}, Username: "user",
+			Password: "pw"})
+		t.Cleanup(func() { _ = rdb.Close() })
+		return redisson.New(rdb)
+	}
+	c, other := open(), open()
 	wake, _ := locktest.MustNotify(t, c.Lock(), "k")
 	check.NoError(t, locktest.MustTryLock(t, other.Lock(), "k", longTTL).Release(t.Context()))
 	check.Receive(t, "a notification after a release", wake)

@@ -32,7 +32,7 @@ func newClient(tb testing.TB, server *lab.Redis) *redisson.Client {
 
 func dial(tb testing.TB, url string) *redisson.Client {
 	tb.Helper()
-	return redisson.New(labtest.DialURL(tb, url), redisson.Auto)
+	return redisson.New(labtest.DialURL(tb, url))
 }
 
 // exclusive are the exclusive locks of Redisson, with what they promise.

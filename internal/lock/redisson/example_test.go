@@ -21,8 +21,8 @@ func ExampleClient_Lock() {
 	defer stop()
 	const key = "redis_lock:userId:42"
 	ctx := context.Background()
-	java := redisson.New(rdb, redisson.Auto).Lock() // in the place of a Java client
-	client := lock.New(redisson.New(rdb, redisson.Auto).Lock())
+	java := redisson.New(rdb).Lock() // in the place of a Java client
+	client := lock.New(redisson.New(rdb).Lock())
 	defer client.Close()
 
 	err := client.Do(ctx, key, lock.Options{Wait: 10 * time.Second}, func(ctx context.Context, l *lock.Lock) error {

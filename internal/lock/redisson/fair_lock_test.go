@@ -27,7 +27,7 @@ type fairFixture struct {
 func newFairFixture(t *testing.T) *fairFixture {
 	t.Parallel()
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	l := New(rdb, Auto).FairLock()
+	l := New(rdb).FairLock()
 	keys := l.typ.keys("fair", "")
 	return &fairFixture{l, t, rdb, "fair", keys[1], keys[2]}
 }

@@ -46,7 +46,7 @@ func FuzzReply(f *testing.F) {
 		if len(reply) > 256 || longLength.Match(reply) {
 			t.Skip("go-redis allocates what a length says")
 		}
-		c, text := New(labtest.Replying(t, reply), Plain), string(reply)
+		c, text := New(labtest.Replying(t, reply)), string(reply)
 		for name, locker := range lockers(c) {
 			acquired := zeroReply
 			if name == "fenced" {
@@ -87,7 +87,7 @@ func FuzzStoredValues(f *testing.F) {
 		}
 	}
 	rdb := labtest.Dial(f, labtest.Redis(f))
-	c := New(rdb, Plain)
+	c := New(rdb)
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, kind byte, field, value string, otherKind byte, other string) {
 		for name, locker := range lockers(c) {

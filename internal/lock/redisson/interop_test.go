@@ -161,7 +161,7 @@ func shareRedlock(t *testing.T, report *interopReport) {
 	redLock := func(*redisson.Client, string) lock.Locker {
 		var nodes []lock.Locker
 		for _, server := range servers {
-			nodes = append(nodes, redisson.New(labtest.Dial(t, server), redisson.Auto).Lock())
+			nodes = append(nodes, redisson.New(labtest.Dial(t, server)).Lock())
 		}
 		return redlock.New(nodes...)
 	}
@@ -194,4 +194,4 @@ func (e interopEnv) name(t *testing.T, p primitive) string {
 	return name
 }
 
-func (e interopEnv) client() *redisson.Client { return redisson.New(e.rdb, redisson.Auto) }
+func (e interopEnv) client() *redisson.Client { return redisson.New(e.rdb) }

@@ -41,7 +41,7 @@ func TestDetectionOfShardedPubSubDelaysNoOtherCaller(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	hook := hangingDetection{make(chan struct{}, 2)}
 	rdb.AddHook(hook)
-	l := redisson.New(rdb, redisson.Auto).Lock()
+	l := redisson.New(rdb).Lock()
 	long, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	go func() { _, _ = l.TryLock(long, "k", longTTL) }()
@@ -72,14 +72,14 @@ func TestFailedDetectionOfShardedPubSubIsRepeated(t *testing.T) {
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{top.Nodes[0].Address}, Username: "user",
 		Password: "new"})
 	t.Cleanup(func() { _ = rdb.Close() })
-	l := redisson.New(rdb, redisson.Auto).Lock()
+	l := redisson.New(rdb).Lock()
 	_, err := l.TryLock(t.Context(), "k", longTTL)
 	if _, errorReply := errors.AsType[redis.Error](err); !errorReply {
 		t.Fatalf("TryLock with a wrong password: %v, want the server's reply", err)
 	}
 	setPassword("new")
 	lease := locktest.MustTryLock(t, l, "k", longTTL)
-	wake, _ := locktest.MustNotify(t, dialCluster(t, top, redisson.Sharded).Lock(), "k")
+	wake, _ := locktest.MustNotify(t, dialCluster(t, top).Lock(), "k")
 	check.NoError(t, lease.Release(t.Context()))
 	check.Receive(t, "after a release", wake)
 }

@@ -59,24 +59,12 @@ type Client struct {
 	publish atomic.Value // the string publish or spublish; empty until detected
 }
 
-// PubSub selects Redis's plain or sharded pub/sub for the messages to waiters.
-// It is Redisson's shardedSubscriptionMode. All clients that share a lock must
-// use the same, in Java too: otherwise they miss each other's messages.
-type PubSub int
-
-const (
-	Auto    PubSub = iota // Redisson's default: Sharded in a cluster of Redis 7 or later, else Plain
-	Plain                 // SUBSCRIBE and PUBLISH
-	Sharded               // SSUBSCRIBE and SPUBLISH
-)
-
-// New returns a client of rdb with a new UUID.
-func New(rdb redis.UniversalClient, mode PubSub) *Client {
+// New returns a client of rdb with a new UUID. Its messages to waiters are Redisson's
+// default: by sharded pub/sub in a cluster of Redis 7 or later, and otherwise by the plain
+// one. Java's clients must use the same: otherwise they miss each other's messages.
+func New(rdb redis.UniversalClient) *Client {
 	c := &Client{rdb: rdb, id: newID()}
-	switch _, cluster := rdb.(*redis.ClusterClient); {
-	case mode == Sharded:
-		c.publish.Store("spublish")
-	case mode == Plain || !cluster:
+	if _, cluster := rdb.(*redis.ClusterClient); !cluster {
 		c.publish.Store("publish")
 	}
 	c.messages = redisdriver.NewSubscriber(rdb, func(ctx context.Context) (bool, error) {
@@ -103,8 +91,8 @@ func (c *Client) newOwner() string {
 	return fmt.Sprintf("%s:%d", c.id, c.seq.Add(1))
 }
 
-// publishCommand returns the command by which the scripts send messages. In
-// the mode Auto the first call sends PUBSUB SHARDNUMSUB to find out whether the
+// publishCommand returns the command by which the scripts send messages. In a
+// cluster the first call sends PUBSUB SHARDNUMSUB to find out whether the
 // cluster has sharded pub/sub. Calls that are concurrent with the first do the
 // same, each until the end of its own context.
 func (c *Client) publishCommand(ctx context.Context) (string, error) {

@@ -174,7 +174,7 @@ type recorder struct {
 
 func newRecorder(t *testing.T) *recorder {
 	rdb := labtest.Dial(t, labtest.Redis(t))
-	r := &recorder{t: t, c: New(rdb, Auto), rdb: rdb, letters: make(map[string]string)}
+	r := &recorder{t: t, c: New(rdb), rdb: rdb, letters: make(map[string]string)}
 	r.pubsub = rdb.PSubscribe(t.Context(), "*")
 	t.Cleanup(func() { _ = r.pubsub.Close() })
 	if _, err := r.pubsub.Receive(t.Context()); err != nil {

@@ -59,7 +59,7 @@ func threadRenewed(p *process) mutex {
 // printedWatchdog is Redisson's scheduleExpirationRenewal as printed: every third of
 // the lease, for its owner only, and after a failure no more.
 func printedWatchdog(p *process) mutex {
-	l := &redissonMutex{locker: redisson.New(p.nodes[0], redisson.Auto).Lock(), key: p.key}
+	l := &redissonMutex{locker: redisson.New(p.nodes[0]).Lock(), key: p.key}
 	renew := func(ctx context.Context, ttl time.Duration) error { return l.lease.Extend(ctx, ttl) }
 	return &renewedMutex{mutex: l, every: 1, stops: true, renew: renew}
 }

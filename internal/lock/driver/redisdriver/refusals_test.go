@@ -37,7 +37,7 @@ var lockers = map[string]func(redis.UniversalClient) lock.Locker{
 	},
 }
 
-func client(c redis.UniversalClient) *redisson.Client { return redisson.New(c, redisson.Auto) }
+func client(c redis.UniversalClient) *redisson.Client { return redisson.New(c) }
 
 // openPermit returns a semaphore whose key k has one permit.
 func openPermit(c redis.UniversalClient) lock.Locker {
@@ -184,7 +184,7 @@ func TestUserWhoMayNotAskForTheTimeLeftIsRefusedAlone(t *testing.T) {
 func TestSemaphoreAndLatchNeedNeitherChannelNorMemory(t *testing.T) {
 	t.Parallel()
 	server := labtest.Redis(t)
-	c := redisson.New(labtest.DialURL(t, asUser(t, server.URL, "~*", "+@all")), redisson.Auto)
+	c := redisson.New(labtest.DialURL(t, asUser(t, server.URL, "~*", "+@all")))
 	s, latch := c.Semaphore("s"), c.CountDownLatch("l")
 	for what, try := range map[string]func(context.Context, int) (bool, error){
 		"the semaphore": s.TrySetPermits, "the latch": latch.TrySetCount,
