@@ -20,7 +20,6 @@ func BenchmarkFind(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			cache := coupon.NewCache(coupon.NewStore(db), bench.ttl)
 			b.SetParallelism(64)
-			report := labtest.MeasureCPU(b)
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					if _, err := cache.Find(b.Context(), 1); err != nil {
@@ -28,7 +27,6 @@ func BenchmarkFind(b *testing.B) {
 					}
 				}
 			})
-			report()
 		})
 	}
 }
