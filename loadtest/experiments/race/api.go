@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"example.com/flashsale/loadtest/experiments/generations"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -215,18 +214,17 @@ type Request struct {
 
 // Options is what GET /options returns: what a Request may choose.
 type Options struct {
-	Locks       []string             `json:"locks"`
-	Scopes      []string             `json:"scopes"`
-	Guards      []string             `json:"guards"`
-	Commits     []string             `json:"commits"`
-	Instances   []int                `json:"instances"`
-	Redis       []string             `json:"redis"`
-	Leases      []int                `json:"leases"`
-	Faults      []string             `json:"faults"`
-	Limits      Limits               `json:"limits"`
-	Presets     []Request            `json:"presets"`
-	Defects     []generations.Defect `json:"defects"`
-	Environment rig.Environment      `json:"environment"`
+	Locks       []string        `json:"locks"`
+	Scopes      []string        `json:"scopes"`
+	Guards      []string        `json:"guards"`
+	Commits     []string        `json:"commits"`
+	Instances   []int           `json:"instances"`
+	Redis       []string        `json:"redis"`
+	Leases      []int           `json:"leases"`
+	Faults      []string        `json:"faults"`
+	Limits      Limits          `json:"limits"`
+	Presets     []Request       `json:"presets"`
+	Environment rig.Environment `json:"environment"`
 }
 
 // Limits are the largest values of a Request.

@@ -24,7 +24,6 @@ func (s *session) handler(addr net.Addr) http.Handler {
 	mux.HandleFunc("GET /races",
 		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.summaries()) })
 	mux.HandleFunc("POST /races", s.postRace)
-	mux.HandleFunc("POST /defects/{n}", s.postDefect)
 	mux.HandleFunc("GET /races/{id}", s.with(func(w http.ResponseWriter, _ *http.Request, l *live) {
 		writeJSON(w, http.StatusOK, l.snapshot())
 	}))

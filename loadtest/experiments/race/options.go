@@ -7,7 +7,6 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/loadtest/experiments/demo"
-	"example.com/flashsale/loadtest/experiments/generations"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -26,7 +25,7 @@ var (
 func (s *session) options() Options {
 	return Options{
 		Locks: locks, Scopes: scopes, Guards: guards, Commits: commits, Instances: instances, Redis: lab.Topologies,
-		Leases: leases, Faults: faults, Limits: limits, Presets: presets(), Defects: generations.Defects(),
+		Leases: leases, Faults: faults, Limits: limits, Presets: presets(),
 		Environment: s.environment,
 	}
 }

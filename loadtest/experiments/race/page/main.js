@@ -1,7 +1,6 @@
 // The page of a race: what is shown, what runs, and what the buttons do.
 import { choiceIn, inAddress, setAddress } from './address.js';
 import { duration } from './axis.js';
-import { Defects } from './defects.js';
 import { drawing, element, find, offer, setText } from './dom.js';
 import { pageWith, raceIn } from './files.js';
 import { headlineOf } from './outcome.js';
@@ -26,7 +25,6 @@ let history = []; // the races that are kept
 let setup = null; // null on a page that was saved
 let phase = () => strings.phaseIdle; // says how far the race is
 let running = false;
-let defects = null; // null on a page that was saved
 
 // show shows sides next to each other.
 function show(list, ids) {
@@ -232,7 +230,6 @@ function render() {
   renderLegend();
   setup?.render();
   setup?.lock(running);
-  defects?.render();
   playback.render();
   if (sides.length > 0) refresh();
   renderHistory();
@@ -259,7 +256,7 @@ function addButtons() {
     numbersTable(find('#numbers-table'), sides, viewport.cursor);
     showPhase();
   });
-  whenThemeChanges(() => [...views, ...defects ? [defects] : []].forEach(view => view.setTheme()));
+  whenThemeChanges(() => views.forEach(view => view.setTheme()));
 }
 
 async function begin() {
@@ -272,7 +269,6 @@ async function begin() {
   const choice = choiceIn(inAddress('choice'));
   const offered = await options();
   setup = new Setup(find('#setup'), offered, { changed: showRequest, start: run });
-  defects = new Defects(find('#defects'), offered.defects);
   showEnvironment(offered.environment);
   await showHistory();
   const isRunning = race => race?.state === 'starting' || race?.state === 'running';

@@ -22,8 +22,6 @@ export const start = request => json('/races', {
   method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(request),
 });
 
-export const runDefect = n => json(`/defects/${n}`, { method: 'POST' });
-
 // emptyPage returns the self-contained page without a race.
 export const emptyPage = async () => (await fetch('/race.html')).text();
 

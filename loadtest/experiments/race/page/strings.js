@@ -1,6 +1,4 @@
 // All texts of the page, in English and Chinese.
-import { zhDefect, zhTrial } from './defects_zh.js';
-
 const en = {
   otherLanguage: '中文',
   space: ' ', comma: ', ', semicolon: '; ',
@@ -124,11 +122,6 @@ const en = {
     deepest: 'most at once in one critical section', wait: 'longest wait for the lock', last: 'last answer after',
     auditOrders: 'orders, by the service’s audit', auditUsers: 'users with an order, by the service’s audit', auditMost: 'most orders of one user, by the service’s audit', auditStock: 'stock left, by the service’s audit',
   },
-  defects: 'Defects of earlier locks',
-  defectsHint: 'The locks as articles print them, each under the fault that breaks it, and those that hold: a paused holder, a late release, a short lease, a failover, renewal, fences. On Redis servers of their own; make generations runs them all.',
-  runDefect: 'Inject the fault',
-  faultText: (fault, names) => `The fault: ${fault}. Under it: ${names}.`,
-  defect: text => text, trial: text => text,
   history: 'Races that are kept',
   historyHint: 'In out/race, the last 50. A letter puts a side into that place, beside any others.',
   states: { starting: 'starting', running: 'running', ended: 'ended', failed: 'failed' },
@@ -296,11 +289,6 @@ const zh = {
     deepest: '同一临界区内同时最多的请求数', wait: '等待锁的最长时间', last: '到最后一个应答的用时',
     auditOrders: '订单（服务自己的核对）', auditUsers: '有订单的用户（服务自己的核对）', auditMost: '单个用户的最多订单（服务自己的核对）', auditStock: '剩余库存（服务自己的核对）',
   },
-  defects: '各代锁的缺陷',
-  defectsHint: '文章里的各代锁，分别遇到使它出错的故障，旁边是守得住的实现：持有者停顿、迟到的释放、租约太短、主从切换、续期、fence。每次都用独立的 Redis 服务器；make generations 全部运行一遍。',
-  runDefect: '注入故障',
-  faultText: (fault, names) => `故障：${fault}。受测的锁：${names}。`,
-  defect: zhDefect, trial: zhTrial,
   history: '保留的竞争',
   historyHint: '保存在 out/race，最近 50 场。点击字母，把这一方放到那个位置，与其他任何一方并排。',
   states: { starting: '启动中', running: '进行中', ended: '已结束', failed: '失败' },
