@@ -11,7 +11,7 @@ import (
 // the critical sections, what happened inside two of them, and the claims. It returns
 // the clip.
 const crop = `(async () => {
-	for (const e of document.querySelectorAll(".sentence, .pager, .story, .chart, .source, .hint, #keys")) e.hidden = true;
+	for (const e of document.querySelectorAll(".pager, .story, .chart, .hint, #keys")) e.hidden = true;
 	for (const e of document.querySelectorAll(".side")) e.style.paddingBottom = 0;
 	for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
 	const { left, top, right } = document.querySelector("#sides").getBoundingClientRect();

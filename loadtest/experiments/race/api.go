@@ -87,8 +87,6 @@ type Outcome struct {
 	Audit    json.RawMessage `json:"audit"`  // GET /coupons/{id}/audit: the service's own
 	Counts   *Counts         `json:"counts"`
 	Promises []Promise       `json:"promises"`
-	Sentence *Sentence       `json:"sentence"`
-	Source   *Source         `json:"source"`
 }
 
 // A Claim is one request. Answered is -1 while it is in flight. Code is the code
@@ -167,19 +165,10 @@ type Promise struct {
 	Number  int             `json:"number"`
 }
 
-// A Sentence says what happened and why.
+// A Sentence is a text in both languages of the page.
 type Sentence struct {
 	EN string `json:"en"`
 	ZH string `json:"zh"`
-}
-
-// A Source is the code that made the difference.
-type Source struct {
-	File string `json:"file"`
-	Func string `json:"func"`
-	From int    `json:"from"` // line
-	To   int    `json:"to"`
-	Text string `json:"text"`
 }
 
 // A Batch is the data of the event batch: what is new on one side. A claim

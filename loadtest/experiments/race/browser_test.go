@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -194,13 +193,6 @@ func checkOpening(t *testing.T, r Race) {
 			t.Errorf("right: %+v, want %s", p, want)
 		}
 	}
-	if left.Source.Func != checkThenAct.name || right.Source.Func != lockFunctions["redis"].name {
-		t.Errorf("the difference is at %s and %s", left.Source.Func, right.Source.Func)
-	}
-	if !strings.Contains(left.Sentence.EN, fmt.Sprintf("%d orders are duplicates", left.Counts.Duplicates)) ||
-		left.Sentence.ZH == "" {
-		t.Errorf("left: %+v", left.Sentence)
-	}
 }
 
 // The picture of a limit shows the orders beyond it, and the count that let one through.
@@ -216,9 +208,6 @@ func TestOrdersBeyondALimitAreShown(t *testing.T) {
 	left, right := r.Sides[0], r.Sides[1]
 	if left.Promises[1].Verdict != verdict.Broke || right.Promises[1].Verdict != verdict.Held {
 		t.Errorf("left %+v, right %+v", left.Promises, right.Promises)
-	}
-	if left.Source.Func != countThenInsert.name || !strings.Contains(left.Sentence.EN, "counted too few") {
-		t.Errorf("%s at %s", left.Sentence.EN, left.Source.Func)
 	}
 	p := open(t, b, c.url+"/", desktop)
 	p.wait(`document.querySelectorAll("#history-table button").length > 0`)

@@ -81,9 +81,6 @@ func checkLock(t *testing.T, side Side) {
 	if answered != 200 || side.Counts.Users != 20 {
 		t.Errorf("%+v: %d users served, codes %v", side.Settings, side.Counts.Users, codes)
 	}
-	if side.Source.Func == claimFunction.name || side.Sentence.EN == "" || side.Sentence.ZH == "" {
-		t.Errorf("%+v: %+v at %s", side.Settings, side.Sentence, side.Source.Func)
-	}
 }
 
 // What a race says, by the rig's SQL, must be what the service says of itself, by its own,

@@ -13,8 +13,8 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// judge audits a side in the database, asks the service for its own audit, and
-// says what happened. struck is the fault that struck the side.
+// judge audits a side in the database, and asks the service for its own audit. struck is
+// the fault that struck the side.
 func (s *session) judge(ctx context.Context, race Race, i int, v *service, struck *Struck) (r Result, err error) {
 	side, w := race.Sides[i], race.Workload
 	side.Struck, r.Struck = struck, struck
@@ -29,7 +29,6 @@ func (s *session) judge(ctx context.Context, race Race, i int, v *service, struc
 		http.StatusOK, &r.Audit); err != nil {
 		return r, err
 	}
-	r.Sentence, r.Source = s.explain(side, race.Sides, counts, w)
 	return r, nil
 }
 
@@ -56,7 +55,7 @@ func count(ctx context.Context, side Side, w Workload, v *service) (Counts, erro
 		Duplicates: a.Duplicates, Oversold: a.Oversold(), Undersold: a.Undersold(),
 		Unsold:  a.Unsold(side.Settings.served(w)),
 		Missing: len(missing), Accepted: len(b.Acknowledged()), Codes: codes, Instances: b.Instances(),
-		Overlaps: overlaps(side.Sections, keyOf), MaxInFlight: b.MaxInFlight(),
+		Overlaps: overlaps(side.Sections), MaxInFlight: b.MaxInFlight(),
 	}, err
 }
 
@@ -75,29 +74,18 @@ func (s Side) burst() rig.Burst {
 	return b
 }
 
-// took returns the time from the first claim to the last reply.
-func (s Side) took() time.Duration {
-	first, last := int64(0), int64(0)
-	for _, c := range s.Claims {
-		first, last = min(first, c.Sent), max(last, c.Answered)
-	}
-	return time.Duration(last-first) * time.Microsecond
-}
-
-func keyOf(s Section) string { return s.Key }
-
-// overlaps counts the sections that were entered while another with the same
-// result of key was running. A section begins after its lock was granted, and
-// ends before its release, so a lock that works has no overlaps by keyOf.
-func overlaps(all []Section, key func(Section) string) int {
+// overlaps counts the sections that were entered while another of their key was
+// running. A section begins after its lock was granted, and ends before its release, so
+// a lock that works has no overlaps.
+func overlaps(all []Section) int {
 	n := 0
-	latest := map[string]int64{} // the latest release
+	latest := map[string]int64{} // the latest release of each key
 	for _, s := range slices.SortedFunc(slices.Values(all),
 		func(x, y Section) int { return cmp.Compare(x.Granted, y.Granted) }) {
-		if end, found := latest[key(s)]; found && s.Granted < end {
+		if end, found := latest[s.Key]; found && s.Granted < end {
 			n++
 		}
-		latest[key(s)] = max(latest[key(s)], s.Released)
+		latest[s.Key] = max(latest[s.Key], s.Released)
 	}
 	return n
 }
@@ -113,7 +101,7 @@ func promises(side Side, w Workload, c Counts) []Promise {
 	if s.Fault == noFault { // else claims may fail, as their users are told
 		lost += c.Unsold
 	}
-	met := tried && w.ClaimsPerUser > w.PerUser && c.Overlaps+c.Codes["claim_in_progress"]+c.Found() > 0
+	met := tried && w.ClaimsPerUser > w.PerUser && c.Overlaps+c.Codes["claim_in_progress"]+c.found() > 0
 	return []Promise{
 		{"stock", verdict.Of(!s.keepsStock(w), c.Oversold > 0, tried && c.Orders >= c.InitialStock), c.Oversold},
 		{"one_each", verdict.Of(!s.keepsOneEach(), c.Duplicates > 0, met), c.Duplicates},
@@ -155,9 +143,9 @@ func (s Settings) served(w Workload) int {
 	return w.wanted()
 }
 
-// Found returns how many claims found an order of an earlier one, or as many as their
+// found returns how many claims found an order of an earlier one, or as many as their
 // user may have.
-func (c Counts) Found() int { return c.Codes["already_claimed"] + c.Codes["limit_reached"] }
+func (c Counts) found() int { return c.Codes["already_claimed"] + c.Codes["limit_reached"] }
 
 // excludes reports whether the lock is one of all instances, its server does not
 // forget it, and no holder can outlive its lease.

@@ -168,40 +168,8 @@ func TestOverlapsAreOfOneKeyOnly(t *testing.T) {
 		{Key: "b", Granted: 5, Released: 50}, {Key: "b", Granted: 6, Released: 7},
 		{Key: "b", Granted: 40, Released: 60},
 	}
-	if n := overlaps(sections, keyOf); n != 2 {
+	if n := overlaps(sections); n != 2 {
 		t.Errorf("%d overlaps, want 2", n)
-	}
-	if n := overlaps(sections, func(Section) string { return "" }); n != 4 {
-		t.Errorf("%d overlaps of any keys, want 4", n)
-	}
-}
-
-// The functions that explanations show must exist, whatever is renamed.
-func TestEverySourceIsFound(t *testing.T) {
-	t.Parallel()
-	sources, err := readSources(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, lock := range locks {
-		if sources[lockFunctions[lock]] == nil {
-			t.Errorf("the lock %s has no source", lock)
-		}
-	}
-	for _, commit := range commits {
-		if sources[decrementFunctions[commit]] == nil {
-			t.Errorf("the strategy %s has no source", commit)
-		}
-	}
-	for f, s := range sources {
-		_, name, _ := strings.Cut(f.name, ".")
-		if lines := strings.Split(s.Text, "\n"); s.To-s.From+1 != len(lines) ||
-			!strings.Contains(s.Text, " "+name+"(") && !strings.Contains(s.Text, " "+f.name+"(") {
-			t.Errorf("%+v", s)
-		}
-	}
-	if _, err := (function{"internal/order/claim.go", "Claims.gone"}).read("."); err == nil {
-		t.Error("a function that does not exist was found")
 	}
 }
 

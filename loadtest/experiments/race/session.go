@@ -19,7 +19,6 @@ type session struct {
 	stack       *rig.Stack
 	environment rig.Environment
 	servers     *servers
-	sources     map[function]*Source
 	kept        archive
 
 	mu      sync.Mutex
@@ -39,9 +38,8 @@ func newSession(ctx context.Context, stack *rig.Stack, kept archive) (*session, 
 		return nil, err
 	}
 	delete(e.Versions, "k6") // the race does not use it
-	sources, err := readSources(".")
-	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), sources: sources,
-		kept: kept, races: kept.read()}, err
+	return &session{ctx: ctx, stack: stack, environment: e, servers: newServers(stack), kept: kept,
+		races: kept.read()}, nil
 }
 
 // start starts a race in the background. The request must be valid.

@@ -40,8 +40,8 @@ export class Side {
   }
 
   // conclude sets what is known when the database has been audited.
-  conclude({ coupon, struck, audit, counts, promises, sentence, source }) {
-    Object.assign(this, { coupon, struck, audit, counts, promises: promises ?? [], sentence, source });
+  conclude({ coupon, struck, audit, counts, promises }) {
+    Object.assign(this, { coupon, struck, audit, counts, promises: promises ?? [] });
   }
 
   // outcome is the verdict on the whole side: the worst of its promises'.
@@ -68,8 +68,8 @@ export class Side {
 
   // toJSON returns the side as a race holds it.
   toJSON() {
-    const { settings, workload, coupon, struck, samples, sections, audit, counts, promises, sentence, source } = this;
-    return { settings, workload, coupon, struck, claims: [...this.claims.values()], sections, samples, audit, counts, promises, sentence, source };
+    const { settings, workload, coupon, struck, samples, sections, audit, counts, promises } = this;
+    return { settings, workload, coupon, struck, claims: [...this.claims.values()], sections, samples, audit, counts, promises };
   }
 }
 

@@ -1,4 +1,4 @@
-// SideView shows one side of a race: its settings, lights, pictures and code.
+// SideView shows one side of a race: its settings, lights and pictures.
 import { ClaimsBand } from './claims_band.js';
 import { element, find, setText } from './dom.js';
 import { IncidentView } from './incident_view.js';
@@ -8,7 +8,7 @@ import { headlineOf, promisesOf } from './outcome.js';
 import { SectionsBand } from './sections_band.js';
 import { StepsBand } from './steps_band.js';
 import { storyOf } from './story.js';
-import { inLanguage, number, strings } from './strings.js';
+import { number, strings } from './strings.js';
 import { addGestures } from './gestures.js';
 import { Timeline } from './timeline.js';
 
@@ -49,12 +49,10 @@ export class SideView {
   refresh() {
     this.#showHead();
     this.#showOutcome();
-    this.#showSentence();
     this.#showIdle();
     this.#showTimelines();
     this.incident.show(this.side);
     this.#showCharts();
-    this.#showSource();
     this.#tell(this.sections.chosen);
   }
 
@@ -85,7 +83,6 @@ export class SideView {
   #showOutcome() {
     const { side, viewport: { cursor } } = this;
     if (!side) return;
-    find('.sentence', this.root).classList.toggle('later', cursor !== null);
     const { big, small, outcome } = headlineOf(side, cursor);
     this.root.dataset.outcome = outcome;
     setText(find('.big', this.root), big);
@@ -95,12 +92,6 @@ export class SideView {
     if (this.lights === shown) return;
     this.lights = shown;
     find('.lights', this.root).replaceChildren(...lights.map(light));
-  }
-
-  #showSentence() {
-    const sentence = find('.sentence', this.root);
-    sentence.hidden = !inLanguage(this.side.sentence);
-    sentence.textContent = inLanguage(this.side.sentence);
   }
 
   // An idle side has no pictures, only what it is going to do.
@@ -186,17 +177,6 @@ export class SideView {
     if (!chart) return new LineChart(find('.plot', figure), this.viewport, { series, time: strings.time, height });
     if (JSON.stringify(series) !== JSON.stringify(chart.series)) chart.setSeries(series, strings.time);
     return chart;
-  }
-
-  #showSource() {
-    const { source } = this.side;
-    const figure = find('.source', this.root);
-    figure.hidden = !source?.text;
-    if (figure.hidden) return;
-    find('figcaption', figure).textContent = strings.source(source.file, source.from, source.to);
-    find('pre', figure).setAttribute('aria-label', find('figcaption', figure).textContent);
-    const lines = source.text.replace(/\n$/, '').split('\n');
-    find('code', figure).replaceChildren(...lines.map((text, i) => element('span', { className: 'line', 'data-line': source.from + i }, `${text}\n`)));
   }
 
   #point(timeline, x, y) {

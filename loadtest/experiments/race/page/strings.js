@@ -113,7 +113,6 @@ const en = {
   atMost: limit => `At most ${limit} orders per user`,
   idle: (claims, users, each, stock) => `${claims} claims: ${users} ${users === '1' ? 'user' : 'users'}, ${each} simultaneous claims each. Stock: ${stock}.`,
   reconnecting: 'The connection was lost. Connecting again …',
-  source: (file, from, to) => `${file}, lines ${from} to ${to}`,
   numbers: 'The numbers',
   number: 'Number',
   rows: {
@@ -280,7 +279,6 @@ const zh = {
   atMost: limit => `每人最多 ${limit} 单`,
   idle: (claims, users, each, stock) => `${claims} 个请求：${users} 个用户，每人同时 ${each} 个。库存 ${stock}。`,
   reconnecting: '连接中断，正在重新连接……',
-  source: (file, from, to) => `${file}，第 ${from} 到 ${to} 行`,
   numbers: '数字',
   number: '项目',
   rows: {
