@@ -27,7 +27,7 @@ type Race struct {
 }
 
 // Version is the version of Race's JSON form.
-const Version = 2
+const Version = 3
 
 // A State is how far a race is. A race that failed has an Error.
 type State string
@@ -45,7 +45,7 @@ const (
 type Workload struct {
 	Users         int `json:"users"`
 	ClaimsPerUser int `json:"claims_per_user"` // simultaneous
-	PerUser       int `json:"per_user"`        // orders that each user may have; 0 in a request is 1
+	PerUser       int `json:"per_user"`        // orders that each user may have
 	Stock         int `json:"stock"`
 	Segments      int `json:"segments"` // rows that the stock is split over
 	PauseMS       int `json:"pause_ms"` // that each claim spends in its lock before it commits
@@ -65,8 +65,8 @@ type Settings struct {
 	Commit    string   `json:"commit"`     // as COMMIT
 	Instances int      `json:"instances"`
 	Redis     string   `json:"redis"`    // the topology of the Redis that the lock uses
-	LeaseMS   int      `json:"lease_ms"` // LOCK_TTL in milliseconds; 0 in a request is the default
-	Fault     string   `json:"fault"`    // as in faults.go; empty in a request is none
+	LeaseMS   int      `json:"lease_ms"` // LOCK_TTL in milliseconds
+	Fault     string   `json:"fault"`    // as in faults.go
 }
 
 // A Side is one burst and its outcome.

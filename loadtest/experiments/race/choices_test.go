@@ -42,7 +42,7 @@ func TestEveryLockRaces(t *testing.T) {
 			sides[i] = side(sides[i].Lock, "user", "stock")
 			sides[i].Redis = cmp.Or(topology, "single")
 		}
-		request := Request{Workload{Users: 20, ClaimsPerUser: 10, Stock: 200, Segments: 1}, sides}
+		request := Request{Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 200, Segments: 1}, sides}
 		r, _ := c.race(request)
 		for n := 1; n < attempts && showsNothing(r); n++ {
 			r, _ = c.race(request)

@@ -72,7 +72,6 @@ func (s *session) postRace(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusBadRequest, "bad_request", err.Error())
 		return
 	}
-	request = request.withDefaults()
 	if wrong := check(request); len(wrong) > 0 {
 		writeProblem(w, http.StatusBadRequest, "invalid_race", "", wrong...)
 		return

@@ -19,8 +19,7 @@ func serveWithoutServers(t *testing.T) *client {
 
 func valid() Request {
 	s := side("redis", "user", "stock", "unique")
-	s.LeaseMS, s.Fault = 0, "" // those of the service, and none
-	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, Stock: 5, Segments: 1}, Sides: []Settings{s, s}}
+	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, PerUser: 1, Stock: 5, Segments: 1}, Sides: []Settings{s, s}}
 }
 
 func TestWrongChoicesAreRefusedByName(t *testing.T) {
@@ -53,7 +52,7 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 		}
 	}
 	r := valid()
-	r.Workload = Workload{Users: 100, ClaimsPerUser: 10, Stock: 1, Segments: 1, PauseMS: 100}
+	r.Workload = Workload{Users: 100, ClaimsPerUser: 10, PerUser: 1, Stock: 1, Segments: 1, PauseMS: 100}
 	r.Sides[1].LockScope = "coupon"
 	if status, body := c.post(r); status != 400 || !strings.Contains(body, "one after the other") {
 		t.Errorf("a queue of 105 s: %d %s", status, body)

@@ -1,7 +1,6 @@
 package race
 
 import (
-	"cmp"
 	"slices"
 
 	"example.com/flashsale/internal/lab"
@@ -109,17 +108,6 @@ func emptiedRedis() Request {
 
 // defaultLease is the service's LOCK_TTL, in milliseconds.
 const defaultLease = 30000
-
-// withDefaults returns r with a limit, a lease and a fault, which races of before did
-// not have.
-func (r Request) withDefaults() Request {
-	r.Workload.PerUser = cmp.Or(r.Workload.PerUser, 1)
-	r.Sides = slices.Clone(r.Sides)
-	for i, s := range r.Sides {
-		r.Sides[i].LeaseMS, r.Sides[i].Fault = cmp.Or(s.LeaseMS, defaultLease), cmp.Or(s.Fault, noFault)
-	}
-	return r
-}
 
 // comparable reports whether two rows have the same burst and differ in one
 // choice. The races of segments are not the demo's.

@@ -142,7 +142,7 @@ func TestOneRaceAtATime(t *testing.T) {
 	t.Parallel()
 	c := start(t)
 	request := c.opening()
-	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, Stock: 2, Segments: 1, PauseMS: 300}
+	request.Workload = Workload{Users: 3, ClaimsPerUser: 2, PerUser: 1, Stock: 2, Segments: 1, PauseMS: 300}
 	if status, body := c.post(request); status != http.StatusCreated {
 		t.Fatalf("first: %d %s", status, body)
 	}

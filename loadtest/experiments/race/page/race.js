@@ -1,6 +1,5 @@
 // A race as the server sends it, and one side of it as the pictures need it.
 
-import { wholeWorkload } from './address.js';
 import { commitOf } from './statements.js';
 
 // verdictOf returns what a claim was told: other is a refusal without a look of its
@@ -23,7 +22,7 @@ export class Side {
     const side = race.sides[index];
     this.race = race.id;
     this.letter = letters[index];
-    this.workload = wholeWorkload(side.workload ?? race.workload);
+    this.workload = side.workload ?? race.workload;
     this.settings = side.settings ?? side;
     this.environment = race.environment;
     this.conclude(side);

@@ -1,5 +1,5 @@
 // Setup is the form of the next race. While a race is shown it is folded to a line.
-import { choiceIn, choiceText, complete, inAddress, setAddress, wholeWorkload } from './address.js';
+import { choiceIn, choiceText, inAddress, setAddress } from './address.js';
 import { element, find } from './dom.js';
 import { titleOf, valueOf } from './names.js';
 import { inLanguage, strings } from './strings.js';
@@ -28,7 +28,7 @@ export class Setup {
 
   // show puts a race's choice into the form.
   show({ workload, sides }) {
-    this.request = structuredClone({ workload: wholeWorkload(workload), sides: sides.map(s => complete(s.settings ?? s)) });
+    this.request = structuredClone({ workload, sides: sides.map(s => s.settings ?? s) });
     this.render();
   }
 
