@@ -171,28 +171,19 @@ type Sentence struct {
 	ZH string `json:"zh"`
 }
 
-// A Batch is the data of the event batch: what is new on one side. A claim
-// replaces the one with the same N. A batch with Replay set replaces everything
-// that the listener has of the side.
-type Batch struct {
-	Side     int       `json:"side"`
-	Replay   bool      `json:"replay"`
-	Claims   []Claim   `json:"claims"`
-	Sections []Section `json:"sections"`
-	Samples  []Sample  `json:"samples"`
+// An Event is what has happened in a race. A message of GET /races/{id}/events has an
+// array of them. A claim replaces the one with the same N.
+type Event struct {
+	Name string `json:"name"` // state, claim, section, sample, side (when it has ended), end
+	Side int    `json:"side"`
+	Data any    `json:"data"` // Progress, Claim, Section, Sample, Outcome, Progress
 }
 
-// A Progress is the data of the events state and end.
+// A Progress is how far a race is.
 type Progress struct {
 	State State  `json:"state"`
 	Phase string `json:"phase"`
 	Error string `json:"error"`
-}
-
-// A Result is the data of the event side, when a side has ended.
-type Result struct {
-	Side int `json:"side"`
-	Outcome
 }
 
 // A Request is the body of POST /races.

@@ -152,8 +152,7 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	p.wait(`document.querySelector("#preset").options.length > 1`)
 	p.screenshot("start-1440-light-en")
 	p.press("#start")
-	p.wait(`scene.viewport.cursor > 0 && scene.viewport.cursor > scene.viewport.end / 4`)
-	p.press("#play") // stops it
+	p.wait(`scene.viewport.cursor > scene.viewport.end / 4 && (document.querySelector("#play").click(), true)`) // stops it
 	var r Race
 	c.get("/races/"+c.latest().ID, &r)
 	checkOpening(t, r)

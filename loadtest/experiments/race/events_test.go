@@ -2,14 +2,14 @@ package race
 
 import (
 	"bufio"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // listen listens to a race until its end, and returns the names of the events.
@@ -23,8 +23,14 @@ func (c *client) listen(id string) (names []string) {
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
-			names = append(names, name)
+		var events []Event
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if err := json.Unmarshal([]byte(data), &events); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		for _, e := range events {
+			names = append(names, e.Name)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -43,49 +49,50 @@ func TestEventsComeInTheirOrder(t *testing.T) {
 	for _, name := range during {
 		counts[name]++
 	}
+	claims := 2 * r.Workload.Claims() * len(r.Sides) // sent, and answered
 	if during[0] != "state" || during[len(during)-1] != "end" || counts["end"] != 1 || counts["side"] != 2 ||
-		counts["batch"] < 6 {
-		t.Errorf("while the race ran: %v", during)
+		counts["claim"] != claims || counts["section"] == 0 || counts["sample"] < 6 {
+		t.Errorf("while the race ran: %v", counts)
 	}
-	want := []string{"state", "batch", "side", "batch", "side", "end"}
-	if after := c.listen(r.ID); !slices.Equal(after, want) {
-		t.Errorf("after its end: %v, want %v", after, want)
+	if after := c.listen(r.ID); !slices.Equal(after, during) {
+		t.Errorf("after its end: %d events, want %d", len(after), len(during))
 	}
 }
 
-// A listener is sent what happens, and one that comes late what was before.
-func TestEveryListenerIsSentTheWholeRace(t *testing.T) {
+// A listener is sent the whole race, and one that comes back what it has missed.
+func TestListenerIsSentWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	l := newLive(Race{State: Running, Sides: make([]Side, 1)})
+	l := newLive(Race{Sides: make([]Side, 1)})
 	l.begin(0, time.UnixMicro(100))
-	var early, late listener
-	state, empty := event{"state", Progress{State: Running}}, Batch{Replay: true}
-	sections, samples := []Section{{Claim: "1"}}, []Sample{{T: 5, Orders: 1, InFlight: 1}}
-	sent := []Claim{{N: 0, Answered: -1}, {N: 1, Answered: -1}}
-	result := Result{Outcome: Outcome{Coupon: "9", Counts: &Counts{Orders: 1}}}
-	tell := func(to *listener, want ...event) {
-		t.Helper()
-		events, last := l.tell(to)
-		if diff := cmp.Diff(want, events, cmp.AllowUnexported(event{}), cmpopts.EquateEmpty()); diff != "" ||
-			last != (l.race.State == Ended) {
-			t.Error(last, diff)
+	l.enter(Running, "claims_0")
+	l.addClaim(0, Claim{N: 0, Sent: 100, Answered: -1})
+	l.addClaim(0, Claim{N: 1, Sent: 100, Answered: -1})
+	l.addClaim(0, Claim{N: 1, Sent: 100, Answered: 107})
+	l.addSample(0, Sample{T: 105, Orders: 1})
+	l.addSection(0, Section{Claim: "1", Wanted: 100, Granted: 101, Released: 102})
+	l.finish(0, Outcome{Coupon: "9"})
+	l.end(nil)
+	all := l.events
+	claim, sample := all[3].Data.(Claim), all[4].Data.(Sample)
+	if claim.Answered != 7 || sample.T != 5 || sample.InFlight != 1 {
+		t.Errorf("%+v, %+v", claim, sample)
+	}
+	for _, known := range []int{0, 3, len(all) - 1, len(all)} {
+		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+		r.Header.Set("Last-Event-ID", fmt.Sprint(known))
+		getEvents(w, r, l)
+		data, want := "", ""
+		if _, after, found := strings.Cut(w.Body.String(), "\ndata: "); found {
+			data = strings.TrimSpace(after)
+		}
+		if known < len(all) {
+			text, err := json.Marshal(all[known:])
+			if want = string(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data != want {
+			t.Errorf("after %d events: %q, want %q", known, data, want)
 		}
 	}
-	tell(&early, state, event{"batch", empty})
-	for n := range sent {
-		l.addClaim(0, Claim{N: n, Sent: 100, Answered: -1})
-	}
-	tell(&early, event{"batch", Batch{Claims: sent}})
-	l.addClaim(0, Claim{N: 1, Sent: 100, Answered: 107})
-	l.addSection(0, Section{Claim: "1", Wanted: 100, Granted: 100, Released: 100})
-	l.addSample(0, Sample{T: 105, Orders: 1})
-	l.finish(result)
-	answered := Claim{N: 1, Answered: 7}
-	tell(&early, event{"batch", Batch{Claims: []Claim{answered}, Sections: sections, Samples: samples}},
-		event{"side", result})
-	tell(&late, state, event{"batch", Batch{
-		Replay: true, Claims: append(sent, answered), Sections: sections, Samples: samples,
-	}}, event{"side", result})
-	l.end(nil)
-	tell(&early, event{"state", Progress{State: Ended}}, event{"end", Progress{State: Ended}})
 }

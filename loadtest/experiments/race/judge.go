@@ -15,21 +15,21 @@ import (
 
 // judge audits a side in the database, and asks the service for its own audit. struck is
 // the fault that struck the side.
-func (s *session) judge(ctx context.Context, race Race, i int, v *service, struck *Struck) (r Result, err error) {
+func (s *session) judge(ctx context.Context, race Race, i int, v *service, struck *Struck) (o Outcome, err error) {
 	side, w := race.Sides[i], race.Workload
-	side.Struck, r.Struck = struck, struck
-	r.Side, r.Barrier, r.Coupon = i, side.Barrier, v.coupon
+	side.Struck = struck
+	o = Outcome{Coupon: v.coupon, Barrier: side.Barrier, Struck: struck}
 	counts, err := count(ctx, side, w, v)
 	if err != nil {
-		return r, err
+		return o, err
 	}
-	r.Counts, r.Promises = &counts, promises(side, w, counts)
+	o.Counts, o.Promises = &counts, promises(side, w, counts)
 	client := rig.NewClient(v.Nginx.URL)
 	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil,
-		http.StatusOK, &r.Audit); err != nil {
-		return r, err
+		http.StatusOK, &o.Audit); err != nil {
+		return o, err
 	}
-	return r, nil
+	return o, nil
 }
 
 // count reads the side's coupon and orders from the database and counts the

@@ -8,66 +8,24 @@ import (
 
 // A live is a race while it runs and afterwards. It is safe for concurrent use.
 type live struct {
-	mu     sync.Mutex
-	race   Race
-	claims [][]Claim // of each side: as each was sent, and again as it was answered
+	mu       sync.Mutex
+	race     Race
+	events   []Event
+	inFlight []int // claims of each side
 }
 
-func newLive(r Race) *live {
-	l := &live{race: r}
-	for _, side := range r.Sides {
-		l.claims = append(l.claims, slices.Clone(side.Claims))
-	}
-	return l
-}
+func newLive(r Race) *live { return &live{race: r, inFlight: make([]int, len(r.Sides))} }
 
-// An event is what listeners are sent.
-type event struct {
-	name string
-	data any
-}
-
-// A listener is how much of a race somebody knows.
-type listener struct {
-	progress Progress
-	sides    []known
-}
-
-type known struct {
-	claims, sections, samples int
-	result                    bool
-}
-
-// tell returns the events that a listener does not know, all if it is a new one, and
-// whether they are the last.
-func (l *live) tell(to *listener) (events []event, last bool) {
+// since returns the events after the first n, and whether they are the last.
+func (l *live) since(n int) (events []Event, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p := l.progress(); p != to.progress {
-		events, to.progress = append(events, event{"state", p}), p
-	}
-	begins := to.sides == nil
-	if begins {
-		to.sides = make([]known, len(l.race.Sides))
-	}
-	for i, side := range l.race.Sides {
-		knows := &to.sides[i]
-		b := Batch{
-			Side: i, Replay: begins, Claims: l.claims[i][knows.claims:],
-			Sections: side.Sections[knows.sections:], Samples: side.Samples[knows.samples:],
-		}
-		if begins || len(b.Claims)+len(b.Sections)+len(b.Samples) > 0 {
-			events = append(events, event{"batch", b})
-		}
-		if side.Counts != nil && !knows.result {
-			events = append(events, event{"side", Result{i, side.Outcome}})
-		}
-		*knows = known{len(l.claims[i]), len(side.Sections), len(side.Samples), side.Counts != nil}
-	}
-	if last = l.race.State == Ended || l.race.State == Failed; last {
-		events = append(events, event{"end", l.progress()})
-	}
-	return events, last
+	return l.events[min(n, len(l.events)):], l.race.State == Ended || l.race.State == Failed
+}
+
+// tell adds an event. The caller has locked l.
+func (l *live) tell(name string, side int, data any) {
+	l.events = append(l.events, Event{name, side, data})
 }
 
 func (l *live) progress() Progress { return Progress{l.race.State, l.race.Phase, l.race.Error} }
@@ -77,6 +35,7 @@ func (l *live) enter(s State, phase string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.race.State, l.race.Phase = s, phase
+	l.tell("state", 0, l.progress())
 }
 
 // begin sets the moment from which the times of a side count.
@@ -93,14 +52,17 @@ func (l *live) addClaim(side int, c Claim) {
 	defer l.mu.Unlock()
 	s := &l.race.Sides[side]
 	c.Sent = s.since(c.Sent)
-	if c.Answered >= 0 {
+	if c.Answered < 0 {
+		l.inFlight[side]++
+	} else {
 		c.Answered = s.since(c.Answered)
+		l.inFlight[side]--
 	}
 	for len(s.Claims) <= c.N {
 		s.Claims = append(s.Claims, Claim{N: len(s.Claims), Answered: -1})
 	}
 	s.Claims[c.N] = c
-	l.claims[side] = append(l.claims[side], c)
+	l.tell("claim", side, c)
 }
 
 func (l *live) addSection(side int, x Section) {
@@ -112,26 +74,28 @@ func (l *live) addSection(side int, x Section) {
 		x.Steps[i].Begin, x.Steps[i].End = s.since(step.Begin), s.since(step.End)
 	}
 	s.Sections = append(s.Sections, x)
+	l.tell("section", side, x)
 }
 
-// addSample adds a sample with the number of claims that are in flight: those that are told
-// of once.
+// addSample adds a sample with the number of claims that are in flight.
 func (l *live) addSample(side int, x Sample) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.race.Sides[side]
-	x.T, x.InFlight = s.since(x.T), 2*len(s.Claims)-len(l.claims[side])
+	x.T, x.InFlight = s.since(x.T), l.inFlight[side]
 	s.Samples = append(s.Samples, x)
+	l.tell("sample", side, x)
 }
 
 // since converts microseconds of the wall clock to the time since the barrier.
 func (s *Side) since(micro int64) int64 { return micro - s.Barrier.UnixMicro() }
 
-// finish sets the result of a side.
-func (l *live) finish(r Result) {
+// finish sets the outcome of a side.
+func (l *live) finish(side int, o Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.race.Sides[r.Side].Outcome = r.Outcome
+	l.race.Sides[side].Outcome = o
+	l.tell("side", side, o)
 }
 
 // end ends the race, which has failed if err is not nil.
@@ -142,6 +106,7 @@ func (l *live) end(err error) {
 	if err != nil {
 		l.race.State, l.race.Error = Failed, err.Error()
 	}
+	l.tell("end", 0, l.progress())
 }
 
 // snapshot returns a copy of the race as it is now.

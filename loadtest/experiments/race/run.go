@@ -51,10 +51,10 @@ func (s *session) runSide(ctx context.Context, l *live, i int, v *service) error
 		return err
 	}
 	l.enter(Running, fmt.Sprintf("audit_%d", i))
-	result, err := s.judge(ctx, l.snapshot(), i, v, struck)
+	outcome, err := s.judge(ctx, l.snapshot(), i, v, struck)
 	if err != nil {
 		return err
 	}
-	l.finish(result)
+	l.finish(i, outcome)
 	return nil
 }

@@ -93,13 +93,13 @@ async function run(request) {
   }
 }
 
-// watch shows a race that is running.
+// watch shows a race that is running, by its events.
 function watch(race) {
   running = true;
   setup.show(race);
   setup.fold(true);
   setup.lock(true);
-  showRace(race);
+  showRace({ ...race, sides: race.sides.map(({ settings }) => ({ settings })) });
   setAddress({ race: race.id });
   setPhase(() => strings.phases.servers);
   followRace(race.id);
@@ -115,19 +115,22 @@ function followRace(id) {
       if (running) refresh();
     }, matchMedia('(prefers-reduced-motion: reduce)').matches ? 1000 : 100);
   };
+  const tell = {
+    claim: ({ side, data }) => sides[side].add({ claims: [data] }),
+    section: ({ side, data }) => sides[side].add({ sections: [data] }),
+    sample: ({ side, data }) => sides[side].add({ samples: [data] }),
+    side: ({ side, data }) => sides[side].conclude(data),
+    state: ({ data: { phase: name } }) => setPhase(() => phaseText(name)),
+    end: ({ data }) => ended(id, data),
+  };
   follow(id, {
-    batch: batch => {
-      sides[batch.side].add(batch);
-      if (!batch.replay) setPhase(() => progressText(batch.side));
+    events: list => {
+      for (const event of list) tell[event.name](event);
+      const { name, side } = list.at(-1);
+      if (['claim', 'section', 'sample'].includes(name)) setPhase(() => progressText(side));
       later();
     },
-    side: result => {
-      sides[result.side].conclude(result);
-      later();
-    },
-    state: ({ phase: name, error }) => setPhase(() => error ? strings.failed(error) : phaseText(name ?? '')),
     retry: () => setPhase(() => strings.reconnecting),
-    end: progress => ended(id, progress),
     lost: () => ended(id, { error: strings.unreachable }),
   });
 }

@@ -29,8 +29,7 @@ export class Side {
     this.add(side);
   }
 
-  add({ claims, sections, samples, replay }) {
-    if (replay) [this.claims, this.sections, this.samples] = [new Map(), [], []];
+  add({ claims, sections, samples }) {
     for (const claim of claims ?? []) this.claims.set(claim.n, claim);
     for (const s of sections ?? []) s.steps ??= [];
     this.sections.push(...sections ?? []);

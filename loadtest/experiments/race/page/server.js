@@ -27,18 +27,15 @@ export const emptyPage = async () => (await fetch('/race.html')).text();
 
 const retries = 5; // until the server is taken for lost
 
-// follow calls back for each event of a running race, from its start, until it
-// ends. retry is called when the connection is made again, lost when the server
-// does not answer.
-export function follow(id, { batch, state, side, end, retry, lost }) {
+// follow calls events with what happens in a running race, from its start to its end. retry
+// is called when the connection is made again, lost when the server does not answer.
+export function follow(id, { events, retry, lost }) {
   let failures = 0;
   const source = new EventSource(`/races/${encodeURIComponent(id)}/events`);
-  for (const [name, callback] of Object.entries({ batch, state, side })) {
-    source.addEventListener(name, event => callback(JSON.parse(event.data)));
-  }
-  source.addEventListener('end', event => {
-    source.close();
-    end(JSON.parse(event.data || '{}'));
+  source.addEventListener('message', ({ data }) => {
+    const list = JSON.parse(data);
+    if (list.at(-1).name === 'end') source.close();
+    events(list);
   });
   source.addEventListener('open', () => { failures = 0; });
   source.addEventListener('error', () => {
