@@ -8,7 +8,7 @@ import (
 	"example.com/flashsale/loadtest/verdict"
 )
 
-// A Race is bursts of the same claims, each at a service of its own. All
+// A Race is bursts of the same claims, each at a service of its own, one after the other. All
 // times of a side are microseconds since its barrier: the moment at which its
 // claims were released. The client, the instances and the samples read the same
 // clock, the wall clock of this machine.
@@ -19,8 +19,6 @@ type Race struct {
 	State       State           `json:"state"`
 	Phase       string          `json:"phase"` // what is done now, for people
 	Error       string          `json:"error"`
-	Schedule    string          `json:"schedule"` // sequential: the sides run one after the other, on one machine
-	Clock       string          `json:"clock"`    // wall: see above
 	Environment rig.Environment `json:"environment"`
 	Workload    Workload        `json:"workload"`
 	Sides       []Side          `json:"sides"`

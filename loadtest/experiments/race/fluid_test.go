@@ -58,7 +58,8 @@ const moveAround = `(async () => {
 func largeRace() Race {
 	random := rand.New(rand.NewPCG(1, 2))
 	r := Race{Version: Version, ID: "1", State: Ended,
-		Workload: Workload{Users: 2000, ClaimsPerUser: 5, PerUser: 1, Stock: 1000, Segments: 1}, Sides: make([]Side, 2)}
+		Workload: Workload{Users: 2000, ClaimsPerUser: 5, PerUser: 1, Stock: 1000, Segments: 1},
+		Sides:    make([]Side, 2)}
 	for i := range r.Sides {
 		r.Sides[i] = newSide(side([]string{"none", "redis"}[i], "user", "stock"))
 		for n := range 10000 {

@@ -19,7 +19,7 @@ func serveWithoutServers(t *testing.T) *client {
 
 func valid() Request {
 	s := side("redis", "user", "stock", "unique")
-	return Request{Workload: Workload{Users: 10, ClaimsPerUser: 2, PerUser: 1, Stock: 5, Segments: 1}, Sides: []Settings{s, s}}
+	return Request{Workload{Users: 10, ClaimsPerUser: 2, PerUser: 1, Stock: 5, Segments: 1}, []Settings{s, s}}
 }
 
 func TestWrongChoicesAreRefusedByName(t *testing.T) {
@@ -68,7 +68,7 @@ func TestWrongChoicesAreRefusedByName(t *testing.T) {
 func limited(r Request) bool { return r.Workload.PerUser > 1 && r.Sides[1].Lock == "redis" }
 
 // Every preset must be a request that is accepted.
-func TestPresetsAreRowsOfTheDemo(t *testing.T) {
+func TestPresetsAreAccepted(t *testing.T) {
 	t.Parallel()
 	all := presets()
 	if s := all[0].Sides; s[0].Lock != "none" || s[1].Lock != "redis" || slices.Contains(s[0].Guards, "unique") {

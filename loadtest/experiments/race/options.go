@@ -5,7 +5,6 @@ import (
 
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lock/drivers"
-	"example.com/flashsale/loadtest/experiments/demo"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -29,39 +28,45 @@ func (s *session) options() Options {
 	}
 }
 
-// presets returns the pairs of rows of the demo that differ in one choice: the
-// lock, its scope, the guards or the commit strategy. Pairs of which only the
-// left side breaks a promise come first.
-func presets() []Request {
-	var breaking, others []Request
-	rows := demo.Experiments
-	for i, left := range rows {
-		for _, right := range rows[i+1:] {
-			switch {
-			case !comparable(left, right):
-			case len(left.Breaks) > 0 && len(right.Breaks) == 0:
-				breaking = append(breaking, preset(left, right))
-			default:
-				others = append(others, preset(left, right))
-			}
-		}
-	}
-	all := append(breaking, others...)
-	opening := slices.IndexFunc(all,
-		func(r Request) bool { return r.Sides[0].Lock == "none" && r.Sides[1].Lock == "redis" })
-	all[0], all[opening] = all[opening], all[0]
-	return append(all, segmented(), articles(), suspendedHolder(), emptiedRedis())
-}
+// The workloads of the demo, of which that of one user has more users here: he claims several
+// coupons in turn, and a race has one coupon. There is stock for every claim, so that each
+// order beyond one for a user is a duplicate, and all users are served.
+var (
+	fewUsers  = Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 200, Segments: 1}
+	threeEach = Workload{Users: 20, ClaimsPerUser: 10, PerUser: 3, Stock: 200, Segments: 1}
+	manyUsers = Workload{Users: 666, ClaimsPerUser: 1, PerUser: 1, Stock: 100, Segments: 1}
+	sevenEach = Workload{Users: 100, ClaimsPerUser: 7, PerUser: 1, Stock: 50, Segments: 1}
+)
 
-// fewUsers replaces the demo's single user, who claims several coupons in turn.
-// A race has one coupon, so it has several users instead, and enough stock for
-// every claim: then each order beyond one for a user is a duplicate, and all the
-// users are served.
-var fewUsers = Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 200, Segments: 1}
+// presets returns races of rows of the demo that differ in one choice, and those that the
+// demo has not. The page opens with the first.
+func presets() []Request {
+	none, redis := side("none", "user", guards...), side("redis", "user", guards...)
+	return []Request{
+		{fewUsers, []Settings{side("none", "user", "stock"), side("redis", "user", "stock")}},
+		{fewUsers, []Settings{side("local", "user", "stock"), side("redis", "user", "stock")}},
+		{manyUsers, []Settings{side("none", "user", "unique"), side("redis", "user", "unique")}},
+		{manyUsers, []Settings{side("redis", "user", "unique"), side("redis", "coupon", "unique")}},
+		{sevenEach, []Settings{side("none", "user"), none}},
+		{threeEach, []Settings{side("none", "user", "stock"), side("redis", "user", "stock")}},
+		{threeEach, []Settings{side("none", "user", "stock"), none}},
+		{sevenEach, []Settings{redis, redis.by("grouped")}},
+		{sevenEach, []Settings{none, redis}},
+		{sevenEach, []Settings{none, none.by("optimistic"), none.by("pessimistic")}},
+		segmented(), articles(), suspendedHolder(), emptiedRedis(),
+	}
+}
 
 // side returns a side with a lock on two instances, which commits each claim by itself.
 func side(lock, scope string, guards ...string) Settings {
+	guards = append([]string{}, guards...) // no null in JSON
 	return Settings{lock, scope, guards, "each", 2, "single", defaultLease, noFault}
+}
+
+// by returns s with another commit strategy.
+func (s Settings) by(commit string) Settings {
+	s.Commit = commit
+	return s
 }
 
 // segmented returns the race of a lock per coupon and one per segment of its stock.
@@ -108,37 +113,3 @@ func emptiedRedis() Request {
 
 // defaultLease is the service's LOCK_TTL, in milliseconds.
 const defaultLease = 30000
-
-// comparable reports whether two rows have the same burst and differ in one
-// choice. The races of segments are not the demo's.
-func comparable(x, y demo.Experiment) bool {
-	lock := x.Lock == y.Lock && (x.Lock == "none" || x.Scope == y.Scope) // no lock has no scope
-	same := []bool{lock, x.Commit == y.Commit, slices.Equal(x.GuardsOff, y.GuardsOff)}
-	differ := slices.DeleteFunc(same, func(same bool) bool { return same })
-	return x.Script == y.Script && x.Limit == y.Limit && raced(x) && raced(y) && len(differ) == 1
-}
-
-// raced reports whether a race can have the burst of a row: it has neither retries nor
-// returns, nor late releases, which are faults from outside, nor segments, of which there is
-// a preset.
-func raced(e demo.Experiment) bool {
-	return !e.LateReleases && !e.Returned && e.Script != rig.Retried.Script && e.Segments <= 1
-}
-
-func preset(left, right demo.Experiment) Request {
-	w := Workload{Users: left.Users, ClaimsPerUser: left.Each, Stock: left.Stock, Segments: 1}
-	if left.Users == 1 {
-		w = fewUsers
-	}
-	w.PerUser = max(left.Limit, 1)
-	return Request{w, []Settings{sideOf(left), sideOf(right)}}
-}
-
-// sideOf returns the side of a row, with those guards that a race can be without. That of
-// numbers follows from the unique key.
-func sideOf(e demo.Experiment) Settings {
-	possible := func(g string) bool { return slices.Contains(guards, g) }
-	s := side(e.Lock, e.Scope, slices.DeleteFunc(e.Guards(), func(g string) bool { return !possible(g) })...)
-	s.Commit = e.Commit
-	return s
-}

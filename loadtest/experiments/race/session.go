@@ -44,21 +44,24 @@ func newSession(ctx context.Context, stack *rig.Stack, kept archive) (*session, 
 
 // start starts a race in the background. The request must be valid.
 func (s *session) start(r Request) (*live, error) {
-	if !s.occupy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
 		return nil, errBusy
 	}
 	now := time.Now().UTC()
 	race := Race{
 		Version: Version, ID: newID(now), Started: now, State: Starting,
-		Schedule: "sequential", Clock: "wall", Environment: s.environment, Workload: r.Workload,
+		Environment: s.environment, Workload: r.Workload,
 	}
 	for _, settings := range r.Sides {
 		race.Sides = append(race.Sides, newSide(settings))
 	}
 	l := newLive(race)
-	s.add(l)
-	go func() {
-		defer s.running.Done()
+	s.races = append(s.races, l)
+	s.races = s.races[max(0, len(s.races)-maxRaces):]
+	s.busy = true
+	s.running.Go(func() {
 		services, err := s.run(s.ctx, l)
 		s.release() // before listeners are told of the end: they may start the next race
 		l.end(err)
@@ -69,34 +72,14 @@ func (s *session) start(r Request) (*live, error) {
 		if err != nil {
 			fmt.Println("the race is not kept:", err)
 		}
-	}()
+	})
 	return l, nil
-}
-
-// occupy reports whether nothing else is running, and then makes the session busy
-// until release. The caller calls running.Done when it has stopped its servers.
-func (s *session) occupy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy {
-		return false
-	}
-	s.busy = true
-	s.running.Add(1)
-	return true
 }
 
 func (s *session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy = false
-}
-
-func (s *session) add(l *live) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.races = append(s.races, l)
-	s.races = s.races[max(0, len(s.races)-maxRaces):]
 }
 
 // newID returns an id that no other race has, whichever session ran it. Ids sort
