@@ -60,9 +60,13 @@ func send(
 	if err != nil {
 		return b, err
 	}
+	requests := make([][]byte, w.BurstSize())
+	for n := range requests {
+		requests[n] = sessions[n%len(sessions)].Request(w.Number(n))
+	}
 	var answers []answer
 	g, err := generator.New(address, t.Shop.Timeout,
-		func(to []byte, n int) []byte { return sessions[n%len(sessions)].Append(to, w.Number(n)) },
+		func(to []byte, n int) []byte { return append(to, requests[n]...) },
 		func(r generator.Reply) {
 			a := answerOf(sessions[r.Request%len(sessions)], r, t.Shop.Plain())
 			a.number = w.Number(r.Request)

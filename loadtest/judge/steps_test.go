@@ -203,7 +203,7 @@ func TestSessionIsOfAUserOrOfAClaim(t *testing.T) {
 func TestStepThatFailsIsNamedWithItsReply(t *testing.T) {
 	t.Parallel()
 	s := (&sessionShop{guarded: true}).parse(t, "")
-	s.Steps[1].Form["csrf"] = shop.NewTemplate("forged")
+	s.Steps[1].Form["csrf"] = "forged"
 	results := judged(t, s, burst(rig.Workload{Script: "one", Users: 2, Each: 1, Stock: 1, Rounds: 1}))
 	wantVerdicts(t, results, verdict.Void)
 	reasons := strings.Join(results[0].Reasons(), "; ")

@@ -60,7 +60,7 @@ func planFor(text []byte, t Target) ([]byte, error) {
 		planPath, element(claim), planWarmUp, element(warmUp), planOrder, wholeBody,
 		planMethod, `<stringProp name="HTTPSampler.method">` + escape(claim.Method) + `</stringProp>` + rawBody(claim),
 	}
-	if t.Shop.WarmUp.URL.Empty() {
+	if t.Shop.WarmUp.URL == "" {
 		replacements = append(replacements, planSampler, `testname="warm-up" enabled="false"`)
 	}
 	for i := 0; i < len(replacements); i += 2 {

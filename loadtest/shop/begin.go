@@ -17,10 +17,10 @@ import (
 // Begin says how a sale begins: without orders, and with {{stock}} units. What is
 // given is done in the order of the fields.
 type Begin struct {
-	Command  Text       `yaml:"command"`
-	SQL      []Template `yaml:"sql"`
-	Requests []Request  `yaml:"requests"`
-	Coupon   Extract    `yaml:"coupon"` // of the last request's reply, for {{coupon}}
+	Command  Text      `yaml:"command"`
+	SQL      []Text    `yaml:"sql"`
+	Requests []Request `yaml:"requests"`
+	Coupon   Extract   `yaml:"coupon"` // of the last request's reply, for {{coupon}}
 }
 
 // A Sale is a sale of a shop that has begun.

@@ -51,7 +51,7 @@ func (c *checker) claim(s *Shop) {
 		if len(s.Steps) > 1 {
 			where = fmt.Sprintf("steps: number %d", i+1)
 		}
-		address := step.URL.String()
+		address := string(step.URL)
 		c.check(step.given(), "%s: url is missing", where)
 		c.check(address == "" || strings.HasPrefix(address, "/") || i > 0 && strings.HasPrefix(address, "{{"),
 			"%s: url has to begin with /: it is added to the shop's url", where)
@@ -59,7 +59,7 @@ func (c *checker) claim(s *Shop) {
 			known = append(known, "number")
 		}
 		c.request(where, step.Request, known...)
-		c.check(len(step.Form) == 0 || step.Body.Empty(), "%s: give a form or a body", where)
+		c.check(len(step.Form) == 0 || step.Body == "", "%s: give a form or a body", where)
 		for _, name := range slices.Sorted(maps.Keys(step.Keep)) {
 			c.check(step.Keep[name].given(), "%s: keep: %s is empty", where, name)
 			known = append(known, name)
@@ -105,8 +105,8 @@ func (c *checker) identities(s *Shop) {
 }
 
 func uses(r Request, name string) bool {
-	for _, t := range r.templates() {
-		if slices.Contains(t.names, name) {
+	for _, t := range r.texts() {
+		if slices.Contains(t.names(), name) {
 			return true
 		}
 	}
@@ -130,14 +130,14 @@ func (c *checker) placeholders(s *Shop) {
 }
 
 func (c *checker) request(where string, r Request, known ...string) {
-	all := r.templates()
+	all := r.texts()
 	for _, what := range slices.Sorted(maps.Keys(all)) {
 		c.template(where+": "+what, all[what], known...)
 	}
 }
 
-func (c *checker) template(where string, t Template, known ...string) {
-	for _, name := range t.names {
+func (c *checker) template(where string, t Text, known ...string) {
+	for _, name := range t.names() {
 		c.check(slices.Contains(known, name), "%s: {{%s}} is not known here; want {{%s}}", where, name,
 			strings.Join(known, "}}, {{"))
 	}
@@ -147,14 +147,14 @@ func (c *checker) template(where string, t Template, known ...string) {
 func (c *checker) sql(s *Shop) {
 	q := s.Totals.SQL
 	all := slices.Clone(s.Begin.SQL)
-	for _, t := range []Template{q.Stock, q.Orders, q.Users, q.MostPerUser, q.OrderIDs, q.OrderUsers} {
-		if !t.Empty() {
+	for _, t := range []Text{q.Stock, q.Orders, q.Users, q.MostPerUser, q.OrderIDs, q.OrderUsers} {
+		if t != "" {
 			all = append(all, t)
 		}
 	}
 	c.check(len(all) == 0 || s.database().name != "" || s.Serve.Database != "",
 		"mysql: the DSN of the database that sql needs is missing; or give postgresql, or sqlite")
 	for _, t := range all {
-		c.template("sql: "+t.String(), t, "stock", "coupon", "per_user")
+		c.template("sql: "+string(t), t, "stock", "coupon", "per_user")
 	}
 }

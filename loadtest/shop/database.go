@@ -40,7 +40,7 @@ func (d database) open(ctx context.Context) (*sqlx.DB, error) {
 }
 
 // bind returns a statement as the database wants it, and what its placeholders stand for.
-func (s *Sale) bind(t Template, v Values) (query string, args []any) {
+func (s *Sale) bind(t Text, v Values) (query string, args []any) {
 	if s.PostgreSQL != "" {
 		return t.bind(v, func(i int) string { return "$" + strconv.Itoa(i) })
 	}

@@ -151,9 +151,6 @@ func (r *Regexp) UnmarshalYAML(node *yaml.Node) error {
 // IsZero reports whether there is none.
 func (r Regexp) IsZero() bool { return r.Regexp == nil }
 
-// MarshalJSON returns the expression.
-func (r Regexp) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
-
 // A Pointer names a value in a JSON document, as in RFC 6901: /data/id.
 type Pointer string
 

@@ -17,14 +17,14 @@ import (
 // A Request is a request with placeholders. A URL that begins with a slash is added
 // to the shop's.
 type Request struct {
-	Method  string              `yaml:"method" json:"method,omitempty"` // if empty, POST with a body and GET without
-	URL     Template            `yaml:"url" json:"url"`
-	Headers map[string]Template `yaml:"headers" json:"headers,omitempty"`
-	Body    Template            `yaml:"body" json:"body"`
-	Form    map[string]Template `yaml:"form" json:"form,omitempty"` // the fields of a form, instead of a body
+	Method  string          `yaml:"method" json:"method,omitempty"` // if empty, POST with a body and GET without
+	URL     Text            `yaml:"url" json:"url"`
+	Headers map[string]Text `yaml:"headers" json:"headers,omitempty"`
+	Body    Text            `yaml:"body" json:"body"`
+	Form    map[string]Text `yaml:"form" json:"form,omitempty"` // the fields of a form, instead of a body
 }
 
-func (r Request) given() bool { return !r.URL.Empty() }
+func (r Request) given() bool { return r.URL != "" }
 
 // A Filled is a request with its values. What was a form is a body.
 type Filled struct {
@@ -48,9 +48,9 @@ func (r Request) With(v Values) Filled {
 	return f
 }
 
-// templates returns all templates of r, by what they are.
-func (r Request) templates() map[string]Template {
-	all := map[string]Template{"url": r.URL, "body": r.Body}
+// texts returns all texts of r, by what they are.
+func (r Request) texts() map[string]Text {
+	all := map[string]Text{"url": r.URL, "body": r.Body}
 	maps.Copy(all, r.Headers)
 	maps.Copy(all, r.Form)
 	return all
@@ -61,16 +61,16 @@ func (r Request) method() string {
 	switch {
 	case r.Method != "":
 		return r.Method
-	case r.Body.Empty() && len(r.Form) == 0:
+	case r.Body == "" && len(r.Form) == 0:
 		return http.MethodGet
 	}
 	return http.MethodPost
 }
 
-// Append appends the request to b as it is sent. base is the shop's URL.
-func (f Filled) Append(b []byte, base *url.URL) []byte {
+// bytes returns the request as it is sent. base is the shop's URL.
+func (f Filled) bytes(base *url.URL) []byte {
 	path := strings.TrimRight(base.EscapedPath(), "/") + f.URL
-	b = fmt.Appendf(b, "%s %s HTTP/1.1\r\nHost: %s\r\n", f.Method, path, base.Host)
+	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", f.Method, path, base.Host)
 	for _, name := range slices.Sorted(maps.Keys(f.Headers)) {
 		b = fmt.Appendf(b, "%s: %s\r\n", name, f.Headers[name])
 	}

@@ -22,7 +22,7 @@ type Serve struct {
 	Database string `yaml:"database"` // mariadb, postgresql or sqlite
 	Prepare  Text   `yaml:"prepare"`  // makes tables and what is in them
 	Run      Text   `yaml:"run"`      // returns when the shop has ended
-	Ready    string `yaml:"ready"`    // a path that replies below 500 when the shop serves
+	Ready    Text   `yaml:"ready"`    // a path that replies below 500 when the shop serves
 }
 
 // The private databases. That of SQLite is a file.
@@ -147,7 +147,7 @@ func (s *Shop) startServer(l *lab.Lab, dir string) error {
 }
 
 func (s *Shop) serves(ctx context.Context) error {
-	reply, err := s.do(ctx, client, Request{URL: NewTemplate(cmp.Or(s.Serve.Ready, "/"))}, nil)
+	reply, err := s.do(ctx, client, Request{URL: cmp.Or(s.Serve.Ready, "/")}, nil)
 	if err == nil && reply.Status >= http.StatusInternalServerError {
 		err = unexpected(reply)
 	}

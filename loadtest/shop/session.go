@@ -116,15 +116,15 @@ func (s *Session) keep(step Step, r Reply) error {
 	return nil
 }
 
-// Append appends the request of the burst to b as it is sent. Number is which of its
-// user's orders it is for.
-func (s *Session) Append(b []byte, number int) []byte {
+// Request returns the request of the burst as it is sent. Number is which of its user's
+// orders it is for.
+func (s *Session) Request(number int) []byte {
 	s.values["number"] = strconv.Itoa(number)
 	f := s.shop.Claim.With(s.values)
 	if len(s.shop.Steps) > 1 { // else there are no cookies
 		s.addCookies(f)
 	}
-	return f.Append(b, s.base)
+	return f.bytes(s.base)
 }
 
 // addCookies adds those of the session that are for the address of f.

@@ -127,7 +127,7 @@ reply: {accepted: {status: [200]}}
 		t.Fatal(err)
 	}
 	for number := 1; number <= 2; number++ {
-		all[0].Append(nil, number)
+		all[0].Request(number)
 	}
 	for number := 1; number <= 2; number++ {
 		if _, err := all[0].Finish(t.Context(), Reply{Status: 200}, number); err != nil {

@@ -114,7 +114,7 @@ func TestRequestHasItsValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := string(s.Claim.With(Values{"user": "12", "coupon": "7"}).Append(nil, base.URL))
+	got := string(s.Claim.With(Values{"user": "12", "coupon": "7"}).bytes(base.URL))
 	want := "POST /base/buy/7 HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX-User: 12\r\nContent-Length: 12\r\n\r\n{\"user\": 12}"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 
 // A Text is a string in which ${NAME} is the value of an environment variable, and
 // ${NAME:-value} has a value for when it is not set or empty, as in docker-compose.yml.
+// In some, {{name}} is a placeholder.
 type Text string
 
 var variable = regexp.MustCompile(`\$\{(\w+)(:-[^}]*)?\}`)
@@ -59,67 +59,33 @@ func wrong(node *yaml.Node, format string, args ...any) error {
 	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s", node.Line, fmt.Sprintf(format, args...))}}
 }
 
-// A Template is a Text with placeholders, as {{user}}.
-type Template struct {
-	text     string
-	literals []string // between the placeholders: one more than there are names
-	names    []string
-}
-
-var placeholder = regexp.MustCompile(`\{\{\s*(\w*)\s*\}\}`)
-
-// NewTemplate returns the template that text is.
-func NewTemplate(text string) Template {
-	t := Template{text: text}
-	last := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
-		t.literals, t.names = append(t.literals, text[last:m[0]]), append(t.names, text[m[2]:m[3]])
-		last = m[1]
-	}
-	t.literals = append(t.literals, text[last:])
-	return t
-}
-
-// UnmarshalYAML parses the template.
-func (t *Template) UnmarshalYAML(node *yaml.Node) error {
-	text, err := expand(node)
-	*t = NewTemplate(text)
-	return err
-}
-
 // Values are what placeholders stand for, by their names.
 type Values map[string]string
 
-// Append appends the text with its values to b.
-func (t Template) Append(b []byte, v Values) []byte {
-	for i, literal := range t.literals {
-		b = append(b, literal...)
-		if i < len(t.names) {
-			b = append(b, v[t.names[i]]...)
-		}
+var placeholder = regexp.MustCompile(`\{\{\s*(\w*)\s*\}\}`)
+
+// names returns the names of the placeholders in t, as user in {{user}}.
+func (t Text) names() (names []string) {
+	for _, m := range placeholder.FindAllStringSubmatch(string(t), -1) {
+		names = append(names, m[1])
 	}
-	return b
+	return names
 }
 
-// With returns the text with its values.
-func (t Template) With(v Values) string { return string(t.Append(nil, v)) }
+// replaced returns t with what f returns for the name of each placeholder.
+func (t Text) replaced(f func(name string) string) string {
+	return placeholder.ReplaceAllStringFunc(string(t), func(one string) string { return f(Text(one).names()[0]) })
+}
 
-// Empty reports whether there is no text.
-func (t Template) Empty() bool { return t.text == "" }
+// With returns t with v instead of its placeholders.
+func (t Text) With(v Values) string { return t.replaced(func(name string) string { return v[name] }) }
 
-// String returns the template as it is written.
-func (t Template) String() string { return t.text }
-
-// MarshalJSON returns the template as it is written.
-func (t Template) MarshalJSON() ([]byte, error) { return json.Marshal(t.text) }
-
-// bind returns the template as SQL with the mark of the first, the second and so on
-// instead of each placeholder, and what these stand for.
-func (t Template) bind(v Values, mark func(i int) string) (query string, args []any) {
-	query = t.literals[0]
-	for i, name := range t.names {
-		query += mark(i+1) + t.literals[i+1]
+// bind returns t as SQL with the mark of the first, the second and so on instead of each
+// placeholder, and what these stand for.
+func (t Text) bind(v Values, mark func(i int) string) (query string, args []any) {
+	query = t.replaced(func(name string) string {
 		args = append(args, v[name])
-	}
+		return mark(len(args))
+	})
 	return query, args
 }

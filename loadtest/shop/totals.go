@@ -27,9 +27,9 @@ type Totals struct {
 // Queries are statements. Those of Counting return a number each, and the others a row
 // for each order: its id as replies have it, or its user as {{user}}.
 type Queries struct {
-	Counting[Template] `yaml:",inline"`
-	OrderIDs           Template `yaml:"order_ids"`
-	OrderUsers         Template `yaml:"order_users"`
+	Counting[Text] `yaml:",inline"`
+	OrderIDs       Text `yaml:"order_ids"`
+	OrderUsers     Text `yaml:"order_users"`
 }
 
 // A Route is a request whose reply has the numbers.
@@ -78,7 +78,7 @@ type Counts = Counting[Count]
 
 // Count counts the sale.
 func (s *Sale) Count(ctx context.Context) (c Counts, err error) {
-	err = s.Totals.SQL.each(&c, func(query Template, n *Count) error { return s.number(ctx, query, n) })
+	err = s.Totals.SQL.each(&c, func(query Text, n *Count) error { return s.number(ctx, query, n) })
 	if err == nil && s.Totals.Route.given() {
 		var reply Reply
 		if reply, err = s.call(ctx, s.Totals.Route.Request, s.values()); err == nil {
@@ -97,8 +97,8 @@ func (s *Sale) Count(ctx context.Context) (c Counts, err error) {
 	return c, nil
 }
 
-func (s *Sale) number(ctx context.Context, query Template, n *Count) error {
-	if query.Empty() {
+func (s *Sale) number(ctx context.Context, query Text, n *Count) error {
+	if query == "" {
 		return nil
 	}
 	text, args := s.bind(query, s.values())
@@ -130,9 +130,9 @@ type Told struct{ User, Token, Order string }
 // does not say how to find out.
 func (s *Sale) Missing(ctx context.Context, told []Told) (n int, known bool, err error) {
 	switch {
-	case !s.Totals.SQL.OrderIDs.Empty():
+	case s.Totals.SQL.OrderIDs != "":
 		n, err = s.unmatched(ctx, s.Totals.SQL.OrderIDs, told, func(t Told) string { return t.Order })
-	case !s.Totals.SQL.OrderUsers.Empty():
+	case s.Totals.SQL.OrderUsers != "":
 		n, err = s.unmatched(ctx, s.Totals.SQL.OrderUsers, told, func(t Told) string { return t.User })
 	case s.Totals.Order.given():
 		n, err = s.notFound(ctx, told)
@@ -148,7 +148,7 @@ func (s *Sale) Missing(ctx context.Context, told []Told) (n int, known bool, err
 // unmatched returns how many keys of told are not among the rows of query. A row
 // matches once.
 func (s *Sale) unmatched(
-	ctx context.Context, query Template, told []Told, key func(Told) string,
+	ctx context.Context, query Text, told []Told, key func(Told) string,
 ) (n int, err error) {
 	var rows []string
 	text, args := s.bind(query, s.values())

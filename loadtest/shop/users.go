@@ -31,8 +31,8 @@ type Identity struct {
 
 // A JWT is signed with HMAC and SHA-256, and is valid for a day.
 type JWT struct {
-	Secret Text                `yaml:"secret"`
-	Claims map[string]Template `yaml:"claims"` // those that are empty are left out
+	Secret Text            `yaml:"secret"`
+	Claims map[string]Text `yaml:"claims"` // those that are empty are left out
 }
 
 // A Login is a request whose reply has a token.
