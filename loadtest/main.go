@@ -58,8 +58,7 @@ func and(some []*lab.Dependency, more ...*lab.Dependency) []*lab.Dependency {
 
 var commands = []command{
 	{"demo", "experiments with k6: one table, out/demo/proof.json", servers, demo.Run},
-	{"jmeter", "the experiments with one user and with many users, with JMeter; against BASE_URL if it is set",
-		and(servers, lab.JMeter), jmeter},
+	{"jmeter", "the experiments with one user and with many users, with JMeter", and(servers, lab.JMeter), demo.RunJMeter},
 	{"up", "the service in the foreground, with one coupon on sale: as shipped, or with LAB=true by hand", locks,
 		up.Run},
 	{"race", "two bursts side by side in the browser, live, on servers that the page chooses", locks, race.Run},
@@ -145,11 +144,4 @@ func help(w io.Writer) {
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-14s%s\n", c.name, strings.Join(report.Wrap(c.help, 64), "\n"+strings.Repeat(" ", 16)))
 	}
-}
-
-func jmeter(ctx context.Context) error {
-	if os.Getenv("BASE_URL") != "" {
-		return judge.RunJMeter(ctx)
-	}
-	return demo.RunJMeter(ctx)
 }

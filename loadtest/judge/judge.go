@@ -28,36 +28,33 @@ func Run(ctx context.Context) error {
 	if path == "" {
 		return errors.New("SHOP is not set: the file that describes the shop, as examples/shops/flashsale.yml; see docs/judge.md")
 	}
-	return judge(ctx, path, os.Getenv("WORKLOADS"))
-}
-
-// RunJMeter sends the workloads of JMeter to this repository's service at BASE_URL.
-func RunJMeter(ctx context.Context) error {
-	return judge(ctx, filepath.Join("examples", "shops", "flashsale.yml"), "jmeter-one-user,jmeter-many-users")
-}
-
-func judge(ctx context.Context, path, names string) error {
 	s, err := shop.Read(path)
 	if err != nil {
 		return err
 	}
-	workloads, err := choose(s, names)
+	workloads, err := choose(s, os.Getenv("WORKLOADS"))
 	if err != nil {
 		return err
 	}
-	out, err := rig.EmptyDir("out", "judge")
+	results, err := start(ctx, s, workloads)
 	if err != nil {
-		return err
-	}
-	stop, err := s.Start(ctx)
-	if err != nil {
-		return fmt.Errorf("the shop of %s: %w", path, err)
-	}
-	results, err := Judge(ctx, s, out, workloads)
-	if err = errors.Join(err, stop()); err != nil {
 		return fmt.Errorf("the shop of %s: %w", path, err)
 	}
 	return conclude(ctx, s, results)
+}
+
+// start starts s, if its file says how, judges it and stops it.
+func start(ctx context.Context, s *shop.Shop, workloads []Workload) ([]Result, error) {
+	out, err := rig.EmptyDir("out", "judge")
+	if err != nil {
+		return nil, err
+	}
+	stop, err := s.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results, err := Judge(ctx, s, out, workloads)
+	return results, errors.Join(err, stop())
 }
 
 // Judge sends workloads to s, one after the other, each to a sale that begins again.

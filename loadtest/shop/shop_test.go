@@ -159,7 +159,7 @@ users:
 	}
 }
 
-func TestTooFewTokensAndARelativePathAreNamed(t *testing.T) {
+func TestTooFewTokensAndNoFileAreNamed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o600); err != nil {
@@ -167,7 +167,7 @@ func TestTooFewTokensAndARelativePathAreNamed(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		file:            "too few tokens: " + file + " has 2, and the workloads have 3 users",
-		"no/such/file":  "is a relative path, and there is no /",
+		"no/such/file":  "/no/such/file: no such file",
 		"/no/such/file": "open /no/such/file",
 	} {
 		s := parse(t, minimal+"users: {file: "+path+"}\n")

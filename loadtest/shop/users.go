@@ -2,7 +2,6 @@ package shop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -129,10 +128,6 @@ func fileTokens(file string, n int) ([]string, error) {
 		return nil, err
 	}
 	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && !filepath.IsAbs(file) {
-		return nil, fmt.Errorf("the file of tokens %s is a relative path, and there is no %s: give the whole path",
-			file, path)
-	}
 	if err != nil {
 		return nil, err
 	}
