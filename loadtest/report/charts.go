@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"unicode/utf8"
@@ -11,10 +10,8 @@ func escape(s string) string { return template.HTMLEscapeString(s) }
 
 // drawing returns the SVG element of c. A screen reader reads name.
 func (c *canvas) drawing(name string) template.HTML {
-	// Empty if there is one drawing for all screens.
-	class := map[float64]string{width: "wide", phone: "phone"}[c.width]
-	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>",
-		class, cmp.Or(c.width, width), c.height, escape(name), c.behind.String()+c.String()))
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>",
+		width, c.height, escape(name), c.behind.String()+c.String()))
 }
 
 // beside returns where what has one of several names begins, beside this and the others,

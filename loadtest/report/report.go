@@ -51,7 +51,7 @@ var files embed.FS
 
 var page = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{
 	"draw": draw, "style": style, "tally": verdict.Tally, "class": func(v verdict.Verdict) string { return string(v) },
-	"classOf": func(cell string) string { v, _ := verdictOf(cell); return string(v) },
+	"classOf": func(cell string) string { v, _ := verdict.Named(cell); return string(v) },
 }).ParseFS(files, "page.tmpl"))
 
 // Write writes r to out/name/report.html and prints the path.

@@ -86,13 +86,12 @@ func TestNumbersHaveThreeDigitsOrCommas(t *testing.T) {
 func TestGridLiesBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range everyChart {
-		drawings, _ := c.svg()
-		for drawing := range strings.SplitSeq(strings.TrimSuffix(string(drawings), "</svg>"), "</svg>") {
-			behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
-			front := regexp.MustCompile(`class="(line|span)\b`).FindStringIndex(drawing)
-			if behind < 0 || front == nil || front[0] < behind {
-				t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
-			}
+		svg, _ := c.svg()
+		drawing := string(svg)
+		behind := max(strings.LastIndex(drawing, `class="grid"`), strings.LastIndex(drawing, `class="band"`))
+		front := regexp.MustCompile(`class="(line|span)\b`).FindStringIndex(drawing)
+		if behind < 0 || front == nil || front[0] < behind {
+			t.Errorf("%s: the grid is at %d, the values at %v", c.caption(), behind, front)
 		}
 	}
 }

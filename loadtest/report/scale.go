@@ -10,9 +10,6 @@ import (
 // width is the width of a drawing's coordinates. The page scales drawings.
 const width = 1100.0
 
-// phone is the width of a drawing for a screen that is too narrow for the texts of the other.
-const phone = 350.0
-
 // A scale maps values to coordinates.
 type scale struct {
 	low, high float64 // values
@@ -77,7 +74,6 @@ type canvas struct {
 	strings.Builder
 	behind strings.Builder
 	height float64
-	width  float64 // 0 is width
 }
 
 // add appends an element. Texts among the arguments must be escaped.

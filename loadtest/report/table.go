@@ -45,14 +45,8 @@ func (t Table) Markdown() string {
 }
 
 // Print prints the table to standard output, as wide as its terminal, or as 80
-// columns if it is none. Verdicts have a colour where there are colours.
-func (t Table) Print() {
-	var w io.Writer = os.Stdout
-	if coloured() {
-		w = painted{w}
-	}
-	t.Write(w, terminalWidth())
-}
+// columns if it is none.
+func (t Table) Print() { t.Write(os.Stdout, terminalWidth()) }
 
 const columnGap = 2
 
@@ -160,9 +154,6 @@ func (t Table) writeRow(w io.Writer, widths []int, cells []string) {
 				text = lines[i][line]
 			}
 			pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
-			if _, colours := w.(painted); colours && i < len(cells) {
-				text = paint(cells[i], text)
-			}
 			if i > 0 {
 				b.WriteString(strings.Repeat(" ", columnGap))
 			}

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"example.com/flashsale/loadtest/verdict"
 )
 
 func TestTableIsAsNarrowAsTheTerminal(t *testing.T) {
@@ -58,23 +56,5 @@ func TestTableAlignsNumbersToTheRight(t *testing.T) {
 	table.Write(&b, 80)
 	if want := "       n\n--------\na      1\nbc  1000\n"; b.String() != want {
 		t.Errorf("got\n%s, want\n%s", b.String(), want)
-	}
-}
-
-func TestVerdictsHaveAColourInATerminalOnly(t *testing.T) {
-	t.Parallel()
-	table := Table{Header: []string{"", "verdict"}}
-	table.Add("row", verdict.Wrong)
-	table.Add("held by a", verdict.Held)
-	var plain, coloured strings.Builder
-	table.Write(&plain, 80)
-	table.Write(painted{&coloured}, 80)
-	if strings.Contains(plain.String(), "\x1b") {
-		t.Errorf("a file has colours: %q", plain.String())
-	}
-	for _, want := range []string{"\x1b[1;31mNO\x1b[0m\n", "held by a  ", "\x1b[32mheld\x1b[0m\n"} {
-		if !strings.Contains(coloured.String(), want) {
-			t.Errorf("no %q in %q", want, coloured.String())
-		}
 	}
 }

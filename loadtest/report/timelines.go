@@ -36,12 +36,11 @@ func (l Claims) svg() (template.HTML, Table) {
 	for _, verdict := range slices.Sorted(maps.Keys(verdicts)) {
 		table.Rows = append(table.Rows, []string{verdict, Number(float64(verdicts[verdict]))})
 	}
-	return l.draw(width, verdicts) + l.draw(phone, verdicts), table
+	return l.draw(verdicts), table
 }
 
-// draw draws the claims in the given width. The page shows the drawing for its screen.
-func (l Claims) draw(width float64, verdicts map[string]int) template.HTML {
-	c := &canvas{width: width}
+func (l Claims) draw(verdicts map[string]int) template.HTML {
+	c := &canvas{}
 	c.legend(verdicts)
 	x := scale{from: 90, to: width - 10}
 	lanes := map[string][]rig.Claim{}
@@ -62,7 +61,7 @@ func (l Claims) draw(width float64, verdicts map[string]int) template.HTML {
 func (c *canvas) legend(verdicts map[string]int) {
 	x, y := 90.0, 4.0
 	for _, verdict := range slices.Sorted(maps.Keys(verdicts)) {
-		if x+200 > c.width+40 {
+		if x+200 > width+40 {
 			x, y = 90, y+20
 		}
 		c.add(`<rect class="key %s" x="%g" y="%g" width="12" height="12" rx="2"/><text x="%g" y="%g">%d %s</text>`,
@@ -76,7 +75,7 @@ func (c *canvas) legend(verdicts map[string]int) {
 func (c *canvas) lane(instance string, claims []rig.Claim, at func(time.Time) float64) {
 	step := min(4, max(0.25, 150/float64(len(claims))))
 	height := step*float64(len(claims)) + 2*lanePadding
-	c.addBehind(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, c.width-100, height)
+	c.addBehind(`<rect class="band" x="90" y="%.1f" width="%g" height="%.1f"/>`, c.height, width-100, height)
 	c.add(`<text x="80" y="%.1f" text-anchor="end">%s</text>`, c.height+height/2+4, escape(instance))
 	paths := map[string]*strings.Builder{}
 	for i, claim := range claims {
