@@ -144,16 +144,7 @@ func (r Result) doubts() (doubts []string) {
 	if d := r.Limit.Delay; d > 0 && r.Delayed < r.BurstSize() {
 		doubts = append(doubts, fmt.Sprintf("only %d requests to the database were delayed", r.Delayed))
 	}
-	limited := 0
-	for _, c := range r.Claims {
-		if short, _ := reason(c); short == tooManyRequests {
-			limited++
-		}
-	}
-	if limited > 0 {
-		doubts = append(doubts, fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; of the shop or before it: switch it off for this load (our own service: USER_RATE=0, and no limits in nginx)",
-			limited, len(r.Claims)))
-	}
+	doubts = append(doubts, r.rateLimit()...)
 	if len(r.Acknowledged()) == 0 && r.Verdicts()[shop.Refused] < len(r.Claims) {
 		doubts = append(doubts, "no claim was accepted"+because(details(r.Claims)))
 	}
@@ -163,6 +154,21 @@ func (r Result) doubts() (doubts []string) {
 		}
 	}
 	return doubts
+}
+
+// rateLimit says that claims were refused by a rate limit, if some were.
+func (r Result) rateLimit() []string {
+	limited := 0
+	for _, c := range r.Claims {
+		if short, _ := reason(c); short == tooManyRequests {
+			limited++
+		}
+	}
+	if limited == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("a rate limit is on: %d of %d claims got 429 Too Many Requests; of the shop or before it: switch it off for this load (our own service: USER_RATE=0, and no limits in nginx)",
+		limited, len(r.Claims))}
 }
 
 func because(reasons []string) string {
@@ -176,7 +182,7 @@ func because(reasons []string) string {
 func (r Result) Reasons() []string {
 	switch {
 	case r.Failure != nil:
-		return []string{"did not finish: " + r.Failure.Error()}
+		return append(r.rateLimit(), "did not finish: "+r.Failure.Error()) // it may refuse the counting, too
 	case r.Verdict() == verdict.Lucky:
 		return []string{"had to break a promise and did not"}
 	case r.Verdict() != verdict.Void:
