@@ -34,8 +34,6 @@ func (l *listener) notify() {
 
 func (c *channel) idle() bool { return len(c.listeners) == 0 && time.Since(c.idleSince) >= linger }
 
-func (c *channel) lose() { c.subscription, c.confirmed = nil, false }
-
 func (s *Subscriber) unsubscribed() (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +56,6 @@ func (s *Subscriber) assign(name string, node *redis.Client) *subscription {
 		s.subscriptions[node] = sub
 	}
 	if sub.busy {
-		sub.awaited = true
 		return nil
 	}
 	s.channels[name].subscription = sub
@@ -107,43 +104,26 @@ func (s *Subscriber) confirm(sub *subscription, name string) {
 	}
 }
 
-// lose records that the server no longer sends the channel's messages, and
-// reports whether it did. If the channel is not confirmed, it was unsubscribed
-// and is now being subscribed again.
-func (s *Subscriber) lose(sub *subscription, name string) bool {
+// lose records that the server no longer sends the messages of those channels of sub
+// that are lost, and reports whether there are any. They are subscribed again.
+func (s *Subscriber) lose(sub *subscription, isLost func(name string, c *channel) bool) (lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.channels[name]
-	lost := c != nil && c.subscription == sub && c.confirmed
-	if lost {
-		c.lose()
+	for name, c := range s.channels {
+		if c.subscription == sub && isLost(name, c) {
+			c.subscription, c.confirmed = nil, false
+			lost = true
+		}
 	}
 	return lost
 }
 
-// loseUnconfirmed records that the server has refused to subscribe a channel. It
-// does not say which, and the unconfirmed channels may be subscribed twice.
-func (s *Subscriber) loseUnconfirmed(sub *subscription) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.channels {
-		if c.subscription == sub && !c.confirmed {
-			c.lose()
-		}
-	}
-}
-
-// loseAll records that a connection has ended, and reports whether it had
+// remove removes a subscription whose connection has ended, and reports whether it had
 // channels.
-func (s *Subscriber) loseAll(sub *subscription) (lost bool) {
+func (s *Subscriber) remove(sub *subscription) (lost bool) {
+	lost = s.lose(sub, func(string, *channel) bool { return true })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.channels {
-		if c.subscription == sub {
-			c.lose()
-			lost = true
-		}
-	}
 	maps.DeleteFunc(s.subscriptions, func(_ *redis.Client, other *subscription) bool { return other == sub })
 	return lost
 }

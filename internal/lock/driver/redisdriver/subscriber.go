@@ -147,16 +147,16 @@ func (s *Subscriber) start(sub *subscription, send func(context.Context) error) 
 	}()
 }
 
-// done ends a subscription whose commands failed. Otherwise the channels that
-// wait for it are subscribed before the next tick.
+// done ends a subscription whose commands failed. Otherwise the channels that came
+// meanwhile are subscribed before the next tick.
 func (s *Subscriber) done(sub *subscription, err error) {
 	if err != nil {
 		sub.end()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && sub.awaited {
+	sub.busy = false
+	if err == nil {
 		s.notifyRun()
 	}
-	sub.busy, sub.awaited = false, false
 }

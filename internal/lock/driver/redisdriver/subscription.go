@@ -50,9 +50,7 @@ type subscription struct {
 	subscribeTo, leave func(ctx context.Context, channels ...string) error
 	reading            sync.Once
 
-	// The Subscriber's mutex guards these.
-	busy    bool // commands are being sent
-	awaited bool // a channel is to be subscribed after them
+	busy bool // commands are being sent; guarded by the Subscriber's mutex
 }
 
 func (s *Subscriber) newSubscription(node *redis.Client) *subscription {
@@ -104,7 +102,8 @@ func (s *subscription) read() {
 		case err == nil:
 			s.handle(message)
 		case redis.HasErrorPrefix(err, "MOVED"):
-			s.subscriber.loseUnconfirmed(s)
+			// It does not say which channel, and the unconfirmed ones may be subscribed twice.
+			s.subscriber.lose(s, func(_ string, c *channel) bool { return !c.confirmed })
 			s.subscriber.reload()
 		case !isTimeout(err) || pinged || s.pubsub.Ping(context.Background()) != nil:
 			return
@@ -122,7 +121,9 @@ func (s *subscription) handle(message any) {
 		case "subscribe", "ssubscribe":
 			s.subscriber.confirm(s, m.Channel)
 		case "sunsubscribe": // by unsubscribe, or because the slot moves to another node
-			if s.subscriber.lose(s, m.Channel) {
+			// A channel that is not confirmed is being subscribed again.
+			moved := func(name string, c *channel) bool { return name == m.Channel && c.confirmed }
+			if s.subscriber.lose(s, moved) {
 				s.subscriber.reload()
 			}
 		}
@@ -130,7 +131,7 @@ func (s *subscription) handle(message any) {
 }
 
 func (s *subscription) end() {
-	if s.subscriber.loseAll(s) {
+	if s.subscriber.remove(s) {
 		s.subscriber.reload()
 	}
 	s.close()
