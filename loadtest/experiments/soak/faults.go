@@ -23,7 +23,8 @@ const (
 )
 
 // listFaults returns all faults. A short run has only the first of them, which
-// therefore differ most.
+// therefore differ most: partitions from MySQL and Redis, a suspended instance, a locked coupon. A full
+// run has each at least once.
 func listFaults(m *market) []fault.Fault {
 	a, b, database := m.A, m.B, m.stack.MySQL.Server
 	kill := func(i *trial.Instance) fault.Fault { return fault.Kill(i.Client.Name+" killed", downTime, i.Server) }

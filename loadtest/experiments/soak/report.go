@@ -59,21 +59,12 @@ func (m *market) report(ctx context.Context, h hostility) error {
 		r.Orders += a.Orders
 	}
 	r.measure(m)
-	if len(r.Transitions) < 4 || len(m.outages) < m.leastFaults() {
+	if len(r.Transitions) < 4 || len(m.outages) == 0 || m.duration >= fullRun && len(m.outages) < len(m.faults) {
 		m.Violations.Add("orders were %v, and %d faults injected: this proves too little", r.Transitions, len(m.outages))
 	}
 	r.Violations = m.All()
 	r.Pass = len(r.Violations) == 0
 	return r.conclude()
-}
-
-// leastFaults returns how many faults a run has to have: all of them, unless it
-// is short.
-func (m *market) leastFaults() int {
-	if m.duration < fullRun {
-		return 1
-	}
-	return len(m.faults)
 }
 
 // measure adds what the clients saw, and judges it.

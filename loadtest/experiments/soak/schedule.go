@@ -40,7 +40,7 @@ func (m *market) sell(ctx context.Context) error {
 	lastOfB.Store(m.newUser())
 	m.begin, m.log = time.Now(), rig.Progress()
 	_, err := trial.Schedule{
-		Faults: m.faults, Rest: restBetween(m.duration, m.faults), For: m.duration, Spare: sellLimit,
+		Faults: m.faults, Rest: rest, For: m.duration, Spare: sellLimit,
 		Recovered: m.recovered,
 	}.Run(ctx,
 		alone(func(ctx context.Context) { auditAlways(ctx, m) }),
@@ -52,19 +52,8 @@ func (m *market) sell(ctx context.Context) error {
 	return err
 }
 
-// overhead is about how long a fault takes beside lasting: waits for a COMMIT, a
-// restart, the recovery.
-const overhead = 2 * time.Second
-
-// restBetween returns the time between two faults that spreads all of them over
-// the run: at least half a second, although a short run then has some of them
-// only, and at most ten.
-func restBetween(d time.Duration, faults []fault.Fault) time.Duration {
-	for _, f := range faults {
-		d -= f.Lasts + overhead
-	}
-	return min(max(500*time.Millisecond, d/time.Duration(len(faults)+1)), 10*time.Second)
-}
+// rest is the time between two faults.
+const rest = time.Second
 
 // beside returns f, during which an instance must sell all other coupons.
 func (m *market) beside(other *trial.Instance, f fault.Fault) fault.Fault {
