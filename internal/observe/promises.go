@@ -24,10 +24,8 @@ type Promises struct {
 	ctx     context.Context      // ends at Close
 	cancel  context.CancelFunc
 
-	mu      sync.Mutex
-	running bool
-	nextAt  time.Time
-	audits  sync.WaitGroup
+	auditing sync.Mutex // held while audits run, and after Close
+	nextAt   time.Time
 }
 
 const (
@@ -66,26 +64,24 @@ func (p *Promises) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. It begins new audits if it is time.
 func (p *Promises) Collect(out chan<- prometheus.Metric) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.broken.Collect(out)
 	p.audited.Collect(out)
-	if !p.running && time.Now().After(p.nextAt) && p.ctx.Err() == nil {
-		p.running = true
-		p.audits.Go(p.audit)
+	if p.auditing.TryLock() {
+		go p.auditIfDue()
 	}
 }
 
-// audit audits all coupons. An audit that fails leaves what is known, with its
-// time: that it grows old is what an alert can see.
-func (p *Promises) audit() {
+// auditIfDue audits all coupons, if it is time, and unlocks p.auditing. An audit that fails leaves
+// what is known, with its time: that it grows old is what an alert can see.
+func (p *Promises) auditIfDue() {
+	defer p.auditing.Unlock()
+	if time.Now().Before(p.nextAt) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(p.ctx, auditTimeout)
 	defer cancel()
 	start := time.Now()
 	all, err := p.store.AuditAll(ctx, auditAfterEnd)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running = false
 	p.nextAt = time.Now().Add(max(auditInterval, auditShare*time.Since(start)))
 	if err != nil {
 		return
@@ -111,8 +107,6 @@ func sum(audits []order.Audit) map[string]int {
 
 // Close ends a running audit. Scrapes begin no other.
 func (p *Promises) Close() {
-	p.mu.Lock()
 	p.cancel()
-	p.mu.Unlock()
-	p.audits.Wait()
+	p.auditing.Lock()
 }
