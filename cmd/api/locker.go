@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -12,10 +11,7 @@ import (
 	"example.com/flashsale/internal/httpapi"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/drivers"
-	"example.com/flashsale/internal/lock/redislock"
-	"example.com/flashsale/internal/lock/redlock"
 	"example.com/flashsale/internal/observe"
-	"example.com/flashsale/internal/settings"
 )
 
 // openLocker returns a client of the lock driver with a name of LOCK, whose locks it counts by the
@@ -24,9 +20,6 @@ import (
 //
 // The lock of an instance that died remains in ZooKeeper for LOCK_TTL.
 func (s *service) openLocker(name, label string, classes ...string) (*lock.Client, []httpapi.Probe, error) {
-	if !slices.Contains(settings.Locks, name) {
-		return nil, nil, fmt.Errorf("LOCK: unknown value %q", name)
-	}
 	servers := drivers.Servers{
 		Redis: []redis.UniversalClient{s.rdb}, MySQL: s.cfg.MySQLDSN,
 		MySQLOptions: []connect.Option{connect.SharedBy(&s.account)},
@@ -58,12 +51,11 @@ func (s *service) openLocker(name, label string, classes ...string) (*lock.Clien
 // openRedlock opens the servers of REDLOCK_URLS, twice: a probe has connections of its
 // own.
 func (s *service) openRedlock() (nodes []redis.UniversalClient, _ []httpapi.Probe) {
-	var probed []lock.Locker
+	var probed []redis.UniversalClient
 	for _, url := range s.cfg.RedlockURLs {
-		nodes = append(nodes, s.redis(url, s.cfg.RedisConns))
-		probed = append(probed, redislock.New(s.redis(url, 1)))
+		nodes, probed = append(nodes, s.redis(url, s.cfg.RedisConns)), append(probed, s.redis(url, 1))
 	}
-	majority := redlock.New(probed...)
+	majority := lockOn("redlock", probed...)
 	check := func(ctx context.Context) error { return explained(tryLock(ctx, majority, probeKey(s.cfg))) }
 	return nodes, []httpapi.Probe{{Name: "redlock", Check: check}}
 }

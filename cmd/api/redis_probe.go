@@ -15,8 +15,7 @@ import (
 
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lock"
-	"example.com/flashsale/internal/lock/redislock"
-	"example.com/flashsale/internal/lock/redisson"
+	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/internal/settings"
 )
 
@@ -34,13 +33,16 @@ type redisProbe struct {
 
 func newRedisProbe(cfg settings.Settings, rdb redis.UniversalClient, log *slog.Logger) *redisProbe {
 	p := &redisProbe{rdb: rdb, ids: orderIDs(cfg, rdb), key: func() string { return probeKey(cfg) }, log: log}
-	switch cfg.Lock {
-	case "redis":
-		p.locker = redislock.New(rdb)
-	case "redisson":
-		p.locker = redisson.New(rdb).Lock()
+	if cfg.Lock == "redis" || cfg.Lock == "redisson" {
+		p.locker = lockOn(cfg.Lock, rdb)
 	}
 	return p
+}
+
+// lockOn returns a lock that servers of Redis keep.
+func lockOn(name string, servers ...redis.UniversalClient) lock.Locker {
+	opened, _ := drivers.Open(context.Background(), name, drivers.Servers{Redis: servers}) // it opens nothing
+	return opened.Locker
 }
 
 // orderIDs returns the worker of the orders' ids.
