@@ -72,7 +72,6 @@ func (s *service) drain(ctx context.Context, l *admission.Listener, server *http
 	s.log.Info("draining")
 	s.api.Drain()
 	time.Sleep(s.cfg.DrainDelay)
-	s.sections.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
 	err := errors.Join(l.Drain(ctx), server.Shutdown(ctx))

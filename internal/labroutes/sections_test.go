@@ -2,7 +2,6 @@ package labroutes
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -11,58 +10,35 @@ import (
 	"example.com/flashsale/internal/order"
 )
 
-// The deadlines of a server are for requests that end; sections are read for as
-// long as the client likes.
-func TestSectionsOutliveTheDeadlinesOfTheServer(t *testing.T) {
-	t.Parallel()
-	sections := NewSections(0)
-	server := httptest.NewUnstartedServer(sections)
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 4*sectionInterval, 4*sectionInterval
-	server.Start()
-	t.Cleanup(server.Close)
-	t.Cleanup(sections.Close)
-	resp, err := http.Get(server.URL)
-	check.NoError(t, err)
-	defer resp.Body.Close()
-	lines := json.NewDecoder(resp.Body)
-	for i := range 12 {
-		var line struct{ Until int64 }
-		if err := lines.Decode(&line); err != nil || line.Until == 0 {
-			t.Fatalf("line %d: %+v, %v", i, line, err)
-		}
-	}
-}
-
-func TestSectionIsReportedBeforeTheTimeThatCompletesIt(t *testing.T) {
+func TestSectionIsReportedOnceAndBeforeTheTimeThatCompletesIt(t *testing.T) {
 	t.Parallel()
 	sections := NewSections(time.Millisecond)
-	server := httptest.NewServer(sections)
-	t.Cleanup(server.Close)
-	t.Cleanup(sections.Close)
-	resp, err := http.Get(server.URL)
-	check.NoError(t, err)
-	defer resp.Body.Close()
-	now := time.Now()
-	sections.Observer()(t.Context(), order.Section{Key: "k", UserID: 42, Wanted: now, Granted: now})()
-	left := time.Now().UnixMicro()
-	found := 0
-	for lines := json.NewDecoder(resp.Body); ; {
-		var line struct {
-			section
-			Until int64
-		}
-		check.NoError(t, lines.Decode(&line))
-		if line.Until == 0 {
-			found++
-			if line.Key != "k" || line.User != "42" || line.Granted != now.UnixMicro() ||
-				line.Released < line.Granted+1000 {
-				t.Errorf("%+v, granted at %d", line, now.UnixMicro())
-			}
-		} else if line.Until > left {
-			break
-		}
+	ask := func() (report struct {
+		Sections []section
+		Until    int64
+		Open     int
+	}) {
+		w := httptest.NewRecorder()
+		sections.ServeHTTP(w, httptest.NewRequest("GET", "/debug/sections", nil))
+		check.NoError(t, json.Unmarshal(w.Body.Bytes(), &report))
+		return report
 	}
-	if found != 1 {
-		t.Errorf("%d sections, want 1", found)
+	now := time.Now()
+	leave := sections.Observer()(t.Context(), order.Section{Key: "k", UserID: 42, Wanted: now, Granted: now})
+	if r := ask(); len(r.Sections) != 0 || r.Open != 1 {
+		t.Errorf("before its end: %+v", r)
+	}
+	leave()
+	left := time.Now().UnixMicro()
+	r := ask()
+	if len(r.Sections) != 1 || r.Open != 0 || r.Until < left {
+		t.Fatalf("%+v, left at %d", r, left)
+	}
+	if s := r.Sections[0]; s.Key != "k" || s.User != "42" || s.Granted != now.UnixMicro() ||
+		s.Released < s.Granted+1000 {
+		t.Errorf("%+v, granted at %d", s, now.UnixMicro())
+	}
+	if r := ask(); len(r.Sections) != 0 {
+		t.Errorf("again: %+v", r)
 	}
 }

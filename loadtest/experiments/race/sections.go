@@ -1,7 +1,6 @@
 package race
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,13 +22,16 @@ type sections struct {
 	readers errgroup.Group
 }
 
-// A sectionLine is a line of an instance's GET /debug/sections: a section, or the
-// time until which all have been reported.
-type sectionLine struct {
-	Section
-	Until int64 `json:"until"`
-	Open  int   `json:"open"` // sections that have not ended
+// A sectionReport is a response of an instance's GET /debug/sections: the sections that have
+// ended since the request before, and the time until which these are all.
+type sectionReport struct {
+	Sections []Section `json:"sections"`
+	Until    int64     `json:"until"`
+	Open     int       `json:"open"` // sections that have not ended
 }
+
+// sectionInterval is the time between two requests to an instance.
+const sectionInterval = 50 * time.Millisecond
 
 // readSections calls record with each section that ends from now on in any of the
 // instances, and open with each that has some which have not ended. Times are
@@ -40,43 +42,52 @@ func readSections(
 	ctx, cancel := context.WithCancel(ctx)
 	s := &sections{stop: cancel}
 	for i, api := range instances {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL()+"/debug/sections", nil)
-		if err != nil {
+		if _, err := askSections(ctx, api); err != nil { // of before
 			cancel()
 			return nil, err
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err == nil && resp.StatusCode != http.StatusOK {
-			err = errors.Join(fmt.Errorf("sections of an instance: %s", resp.Status), resp.Body.Close())
-		}
-		if err != nil {
-			cancel()
-			return nil, err
-		}
-		s.readers.Go(func() error { return s.read(resp, i, record, open) })
+		s.readers.Go(func() error { return s.read(ctx, api, i, record, open) })
 	}
 	return s, nil
 }
 
-// read reads the lines of one instance until complete has all that it wants.
-func (s *sections) read(resp *http.Response, instance int, record func(Section), open func(int)) error {
-	defer resp.Body.Close()
-	in := json.NewDecoder(bufio.NewReader(resp.Body))
+// read asks one instance until complete has all that it wants.
+func (s *sections) read(
+	ctx context.Context, api *lab.API, instance int, record func(Section), open func(int),
+) error {
 	for {
-		var line sectionLine
-		if err := in.Decode(&line); err != nil {
+		report, err := askSections(ctx, api)
+		if err != nil {
 			return fmt.Errorf("sections of instance %s: %w", rig.InstanceName(instance), err)
 		}
-		if line.Open > 0 {
+		if report.Open > 0 {
 			open(instance)
 		}
-		if line.Until == 0 {
-			line.Instance = rig.InstanceName(instance)
-			record(line.Section)
-		} else if last := s.last.Load(); last != 0 && line.Until > last {
+		for _, section := range report.Sections {
+			section.Instance = rig.InstanceName(instance)
+			record(section)
+		}
+		if last := s.last.Load(); last != 0 && report.Until > last {
 			return nil
 		}
+		time.Sleep(sectionInterval)
 	}
+}
+
+func askSections(ctx context.Context, api *lab.API) (report sectionReport, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL()+"/debug/sections", nil)
+	if err != nil {
+		return report, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return report, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return report, errors.New(resp.Status)
+	}
+	return report, json.NewDecoder(resp.Body).Decode(&report)
 }
 
 // complete returns when all sections that have ended before this call have been
