@@ -52,8 +52,7 @@ func newLog(cfg settings.Settings, w io.Writer) *slog.Logger {
 // serve serves requests on l. It drains when ctx ends, and returns early if it fails.
 func (s *service) serve(ctx context.Context, l net.Listener) error {
 	bounded := admission.Bound(l, s.cfg.HTTPConns, s.cfg.Timeout(), s.api.Overloaded())
-	server := newServer(s.cfg, bounding(bounded.Crowded, s.cfg.Timeout(), s.handler), s.log)
-	server.ConnContext = bounded.ConnContext
+	server := newServer(s.cfg, closing(bounded.Crowded, s.handler), s.log)
 	observe.HTTP(s.metrics, bounded)
 	running, fail := context.WithCancelCause(ctx)
 	go func() { fail(server.Serve(bounded)) }()
@@ -85,17 +84,11 @@ func (s *service) drain(ctx context.Context, l *admission.Listener, server *http
 	return nil
 }
 
-// bounding returns next, with responses that close their connection while crowded. The wait of
-// a connection is part of the time that its first request has.
-func bounding(crowded func() bool, timeout admission.Timeout, next http.Handler) http.Handler {
+// closing returns next, with responses that close their connection while crowded.
+func closing(crowded func() bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if crowded() {
 			w.Header().Set("Connection", "close")
-		}
-		if waited := admission.Waited(r.Context()); waited > time.Millisecond {
-			ctx, cancel := context.WithTimeout(r.Context(), timeout.Work()-waited)
-			defer cancel()
-			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -38,8 +38,8 @@ func WaitedInVain(ctx context.Context, err error) error {
 // CLAIM_TIMEOUT. Its methods are its shares.
 type Timeout time.Duration
 
-// Connect returns how long a connection may wait until it is served. It is part of Work for
-// the first request.
+// Connect returns how long a connection may wait until it is served, before the header of
+// its first request is read.
 func (t Timeout) Connect() time.Duration { return t.Work() / 2 }
 
 // Work returns the time from the header until the operation has a result. The

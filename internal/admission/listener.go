@@ -12,7 +12,7 @@ import (
 // and wait until others close: those take 1 kB each, where one that net/http serves takes 17 to
 // 26. The rest is in the kernel's queue, where nobody can tell how long they have waited. One
 // that has waited for too long is refused. While any wait, close connections with their
-// responses (see Crowded): idle ones would keep others from being served. See Waited, too.
+// responses (see Crowded): idle ones would keep others from being served.
 type Listener struct {
 	net.Listener
 	timeout  Timeout
@@ -68,9 +68,7 @@ func isTemporary(err error) bool {
 func (l *Listener) Accept() (net.Conn, error) {
 	for next := range l.waiting {
 		if l.admit(next.time.Add(l.timeout.Connect())) {
-			c := &conn{Conn: next.Conn, free: sync.OnceFunc(func() { <-l.open })}
-			c.waited.Store(int64(time.Since(next.time)))
-			return c, nil
+			return &conn{next.Conn, sync.OnceFunc(func() { <-l.open })}, nil
 		}
 		l.refuse(next.Conn)
 	}
@@ -98,21 +96,7 @@ func (l *Listener) admit(deadline time.Time) bool {
 
 type conn struct {
 	net.Conn
-	free   func()
-	waited atomic.Int64 // in ns; 0 after its first request
-}
-
-type connKey struct{}
-
-// ConnContext is for http.Server.ConnContext.
-func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
-}
-
-// Waited returns how long the connection of ctx has waited, once: with its first request.
-func Waited(ctx context.Context) time.Duration {
-	c, _ := ctx.Value(connKey{}).(*conn)
-	return time.Duration(c.waited.Swap(0))
+	free func()
 }
 
 // Close implements net.Conn.

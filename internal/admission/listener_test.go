@@ -13,18 +13,12 @@ import (
 	"time"
 
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 const (
 	request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	refusal = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 )
-
-// waited responds with the time for which the connection has waited.
-func waited(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Waited", Waited(r.Context()).String())
-}
 
 // serve serves on a bounded listener until the test ends.
 func serve(t *testing.T, conns int, longest time.Duration) (*Listener, *http.Server) {
@@ -37,7 +31,7 @@ func serve(t *testing.T, conns int, longest time.Duration) (*Listener, *http.Ser
 func serveOn(t *testing.T, l net.Listener, conns int, longest time.Duration) (*Listener, *http.Server) {
 	t.Helper()
 	bounded := Bound(l, conns, Timeout(3*longest), []byte(refusal))
-	server := &http.Server{Handler: http.HandlerFunc(waited), ConnContext: bounded.ConnContext}
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(bounded) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
@@ -107,37 +101,6 @@ func TestConnectionThatWaitsForTooLongIsRefused(t *testing.T) {
 	if got := l.Conns().Refused; got != 2 {
 		t.Errorf("%d were refused, want 2", got)
 	}
-}
-
-func TestWaitOfAConnectionIsToldToItsFirstRequest(t *testing.T) {
-	t.Parallel()
-	const wait = 100 * time.Millisecond
-	l, _ := serve(t, 1, time.Minute)
-	first := connect(t, l)
-	status(t, first)
-	second := connect(t, l)
-	labtest.Eventually(t, "it waits", l.Crowded)
-	time.Sleep(wait)
-	_ = first.Close()
-	responses := bufio.NewReader(second)
-	if got := waitedOf(t, responses); got < wait || got > time.Minute {
-		t.Errorf("the first request: %s, want at least %s", got, wait)
-	}
-	if _, err := io.WriteString(second, request); err != nil {
-		t.Fatal(err)
-	}
-	if got := waitedOf(t, responses); got != 0 {
-		t.Errorf("the second request: %s, want 0", got)
-	}
-}
-
-func waitedOf(t *testing.T, responses *bufio.Reader) time.Duration {
-	t.Helper()
-	r, err := http.ReadResponse(responses, nil)
-	check.NoError(t, err)
-	waited, err := time.ParseDuration(r.Header.Get("Waited"))
-	check.NoError(t, err)
-	return waited
 }
 
 func TestEveryConnectionOfAFloodIsAnsweredOrClosed(t *testing.T) {
