@@ -25,7 +25,6 @@ type Cache struct {
 	entries map[int64]entry
 	evictAt int // the number of entries at which expired ones are evicted
 	loads   singleflight.Group
-	reloads singleflight.Group
 }
 
 type entry struct {
@@ -61,27 +60,17 @@ func (c *Cache) Find(ctx context.Context, id int64) (Coupon, error) {
 	if coupon, ok := c.cached(id); ok {
 		return coupon, nil
 	}
-	return await(ctx, c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) }))
-}
-
-// Reload reads a coupon from the store, even if it is cached, and caches it.
-// Concurrent Reloads of a coupon share one read.
-func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) {
-	return await(ctx, c.reloads.DoChan(key(id), func() (any, error) { return c.read(context.WithoutCancel(ctx), id) }))
-}
-
-// await returns the result of a shared read, or the cause of ctx if ctx ends first.
-func await(ctx context.Context, result <-chan singleflight.Result) (Coupon, error) {
+	result := c.loads.DoChan(key(id), func() (any, error) { return c.load(context.WithoutCancel(ctx), id) })
 	select {
 	case r := <-result:
-		if r.Err != nil {
-			return Coupon{}, r.Err
-		}
-		return r.Val.(Coupon), nil
+		return r.Val.(Coupon), r.Err
 	case <-ctx.Done():
 		return Coupon{}, context.Cause(ctx)
 	}
 }
+
+// Reload reads a coupon from the store, even if it is cached, and caches it.
+func (c *Cache) Reload(ctx context.Context, id int64) (Coupon, error) { return c.read(ctx, id) }
 
 // MarkSoldOut sets the stock of a cached coupon to 0, after a transaction has
 // found none. Found is the coupon that Find returned before the transaction
@@ -104,7 +93,6 @@ func (c *Cache) Put(coupon Coupon) {
 	defer c.mu.Unlock()
 	c.put(coupon, expiresAt)
 	c.loads.Forget(key(coupon.ID))
-	c.reloads.Forget(key(coupon.ID))
 }
 
 // put caches the coupon and returns it, unless the cache has a newer one that
