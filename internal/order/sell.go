@@ -21,9 +21,7 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 		}
 		if errors.Is(err, coupon.ErrSoldOut) {
 			c.coupons.MarkSoldOut(cp)
-			if cp.Segments > 1 {
-				err = c.confirmSoldOut(ctx, cp, o.Claimant)
-			}
+			err = c.confirmSoldOut(ctx, cp, o.Claimant)
 		}
 		return placed, err
 	}
@@ -51,11 +49,7 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 			}
 		}
 	}()
-	placed, err = c.place(l.Context(), cp, s, o)
-	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
-		err = c.confirmSoldOut(l.Context(), cp, o.Claimant)
-	}
-	return placed, err
+	return c.place(l.Context(), cp, s, o)
 }
 
 // confirmSoldOut returns the verdict on a claim that has found no stock:
