@@ -27,7 +27,8 @@ type units struct {
 // that no claim can take yet.
 type transfer struct{ from, to order.Segment }
 
-// transfers refills segments.
+// transfers refills segments. On a database that is not sharded, a transfer is one
+// transaction: nothing is under way, which older instances would not see.
 type transfers struct {
 	db      *sqlx.DB
 	sharded func(context.Context) (bool, error)
@@ -131,12 +132,27 @@ func (t transfers) richest(ctx context.Context, to order.Segment) (richest units
 }
 
 // move makes a transfer of n units. It returns transaction.ErrConflict if its origin has
-// fewer by now.
+// fewer by now, or its target has some.
 func (t transfers) move(ctx context.Context, one transfer, n int) error {
-	if err := transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { return one.send(ctx, conn, n) }); err != nil {
-		return err
+	if one.to.Sharded {
+		err := transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error { return one.send(ctx, conn, n) })
+		if err != nil {
+			return err
+		}
+		return t.complete(ctx, one)
 	}
-	return t.complete(ctx, one)
+	steps := []func(context.Context, *sqlx.Conn, int) error{one.take, one.put}
+	if one.from.Compare(one.to) > 0 { // rows are locked in the order in which claims lock them
+		slices.Reverse(steps)
+	}
+	return transaction.Run(ctx, t.db, func(conn *sqlx.Conn) error {
+		for _, step := range steps {
+			if err := step(ctx, conn, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // complete lets what has been sent arrive.
@@ -149,7 +165,7 @@ func (t transfers) complete(ctx context.Context, one transfer) error {
 }
 
 func (t transfer) send(ctx context.Context, conn *sqlx.Conn, n int) error {
-	if err := changeStock(ctx, conn, t.from, -n, `stock >= ?`, n); err != nil {
+	if err := t.take(ctx, conn, n); err != nil {
 		return err
 	}
 	return t.count(ctx, conn, t.from, n)
@@ -173,6 +189,14 @@ func (t transfer) receive(ctx context.Context, conn *sqlx.Conn, sent int) error 
 		return err
 	}
 	return t.count(ctx, conn, t.to, -due)
+}
+
+func (t transfer) take(ctx context.Context, conn *sqlx.Conn, n int) error {
+	return changeStock(ctx, conn, t.from, -n, `stock >= ?`, n)
+}
+
+func (t transfer) put(ctx context.Context, conn *sqlx.Conn, n int) error {
+	return changeStock(ctx, conn, t.to, n, `stock < 1`)
 }
 
 // changeStock adds n units to the stock of a segment on a condition. It returns
