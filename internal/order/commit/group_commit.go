@@ -62,7 +62,7 @@ const (
 	maxBatch = 512
 	// maxParts bounds the segments of a transaction: each is a statement, or two when the
 	// batch is placed step by step.
-	maxParts = 64
+	maxParts = 256
 	// maxWorkers bounds the transactions that are under way at a time. With
 	// more of them, the batches are smaller.
 	maxWorkers = 2
