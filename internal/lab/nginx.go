@@ -31,40 +31,36 @@ func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return startEditedNginx(l, conf, upstreams, removeLimits)
 }
 
-// StartBusyNginx returns StartNginx for a site on one core that is offered more than it can serve:
-// with one worker, another limit of the claims in progress, and under root with priority over the
-// instances.
-func StartBusyNginx(claims int) func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
+// An Edit replaces a text of a file in nginx's configuration, which must be there once.
+type Edit struct{ File, Before, After string }
+
+// StartEditedNginx returns StartNginx with edits.
+func StartEditedNginx(edits ...Edit) func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 	return func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 		return startEditedNginx(l, conf, upstreams, func(dir string) error {
-			return errors.Join(removeLimits(dir),
-				replaceOnce(dir, "nginx.conf", "worker_processes auto;", "worker_processes 1;"), prioritize(dir),
-				replaceOnce(dir, "site/claims.conf", "limit_conn claims 12000;",
-					fmt.Sprintf("limit_conn claims %d;", claims)))
+			errs := []error{removeLimits(dir)}
+			for _, e := range edits {
+				errs = append(errs, e.apply(dir))
+			}
+			return errors.Join(errs...)
 		})
 	}
-}
-
-// prioritize has the worker refuse at once what is too much, although the instances would take
-// all of the core that they share.
-func prioritize(dir string) error {
-	if !isRoot() {
-		return nil
-	}
-	const files = "worker_rlimit_nofile 131072;"
-	return replaceOnce(dir, "nginx.conf", files, files+"\nworker_priority -10;")
 }
 
 // StartCrowdNginx is StartNginx for 20,000 clients that connect before they claim at
 // one moment: with enough workers, if a process here may open fewer files than
 // nginx.conf asks for, and with the time that a busy machine needs until that moment.
 func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return startEditedNginx(l, conf, upstreams, prepareForCrowd)
-}
-
-func prepareForCrowd(dir string) error {
-	return errors.Join(removeLimits(dir), addWorkers(dir),
-		replaceOnce(dir, "nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"))
+	const files = 50_000 // that 20,000 proxied clients need, with some to spare
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return nil, err
+	}
+	workers := max(runtime.NumCPU(), int(files/limit.Max)+1)
+	return StartEditedNginx(
+		Edit{"nginx.conf", "worker_processes auto", fmt.Sprintf("worker_processes %d", workers)},
+		Edit{"nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"},
+	)(l, conf, upstreams...)
 }
 
 // StartLimitedNginx is StartNginx with the limits of conf.
@@ -101,31 +97,16 @@ var anyCertificate = &http.Transport{
 
 func removeLimits(dir string) error { return os.Truncate(filepath.Join(dir, "site", "limits.conf"), 0) }
 
-// crowdFiles is how many files 20,000 proxied clients need, with some to spare.
-const crowdFiles = 50_000
-
-// addWorkers divides crowdFiles among so many workers that none exceeds the limit
-// of a process.
-func addWorkers(dir string) error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return err
-	}
-	workers := max(runtime.NumCPU(), int(crowdFiles/limit.Max)+1)
-	return replaceOnce(dir, "nginx.conf", "worker_processes auto", fmt.Sprintf("worker_processes %d", workers))
-}
-
-// replaceOnce replaces a directive of a file in dir, which must be there.
-func replaceOnce(dir, file, before, after string) error {
-	path := filepath.Join(dir, file)
+func (e Edit) apply(dir string) error {
+	path := filepath.Join(dir, e.File)
 	conf, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if n := bytes.Count(conf, []byte(before)); n != 1 {
-		return fmt.Errorf("lab: %s has %q %d times", file, before, n)
+	if n := bytes.Count(conf, []byte(e.Before)); n != 1 {
+		return fmt.Errorf("lab: %s has %q %d times", e.File, e.Before, n)
 	}
-	return os.WriteFile(path, bytes.Replace(conf, []byte(before), []byte(after), 1), 0o644)
+	return os.WriteFile(path, bytes.Replace(conf, []byte(e.Before), []byte(e.After), 1), 0o644)
 }
 
 // globalDirectives returns what -g adds to nginx.conf: nginx stays a child of

@@ -66,7 +66,22 @@ func confined(b *testing.B) *deployment {
 	b.Helper()
 	s, err := stack.Another(rig.LargeDatabase...)
 	check.NoError(b, err)
-	return grouped.behindNginx().start(b, s, lab.StartBusyNginx(claimsAtOnce))
+	return grouped.behindNginx().start(b, s, busyNginx())
+}
+
+// busyNginx starts nginx with one worker, another limit of the claims in progress, and under root with
+// priority over the instances, which would take all of the core that they share.
+func busyNginx() rig.StartNginx {
+	edits := []lab.Edit{
+		{File: "nginx.conf", Before: "worker_processes auto;", After: "worker_processes 1;"},
+		{File: "site/claims.conf", Before: "limit_conn claims 12000;",
+			After: fmt.Sprintf("limit_conn claims %d;", claimsAtOnce)},
+	}
+	if os.Geteuid() == 0 {
+		const files = "worker_rlimit_nofile 131072;"
+		edits = append(edits, lab.Edit{File: "nginx.conf", Before: files, After: files + "\nworker_priority -10;"})
+	}
+	return lab.StartEditedNginx(edits...)
 }
 
 // offerTimes offers so many times the peak, again if the offer was void.
