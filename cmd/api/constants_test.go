@@ -32,6 +32,8 @@ var constants = []struct{ file, name, meaning string }{
 	{"internal/lock/grant.go", "releaseTimeout", "releasing a lock"},
 	{"internal/httpapi/body.go", "maxBody", "a request's body, in bytes"},
 	{"internal/httpapi/health.go", "probeTimeout", "a server's reply to `/readyz`"},
+	{"internal/httpapi/rate_limit.go", "refusalDelay", "delay of a 429, so that a client cannot repeat it at once"},
+	{"internal/httpapi/rate_limit.go", "maxDelayed", "429s that are delayed at a time; more are sent at once"},
 	{"internal/admission/ratelimit/ratelimit.go", "buckets",
 		"users and addresses that are told apart by the rate limits"},
 	{"internal/auth/verifier.go", "leeway", "difference of the clocks that a token's times may have"},

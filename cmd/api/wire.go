@@ -172,7 +172,7 @@ func (s *service) openAPI() error {
 		Users:          ratelimit.New[int64](s.cfg.UserRate, s.cfg.UserBurst),
 		Addresses:      ratelimit.New[netip.Prefix](s.cfg.AddressRate, s.cfg.AddressBurst),
 		TrustedProxies: s.cfg.TrustedProxies, CORSOrigins: s.cfg.CORSOrigins,
-		Instance: s.cfg.Instance, Timeout: s.cfg.Timeout(),
+		Instance: s.cfg.Instance, Timeout: s.cfg.Timeout(), Connections: s.cfg.HTTPConns,
 		Probes: s.probes(), Docs: s.cfg.Docs,
 		Metrics: s.metrics, Traces: s.traces, Log: s.log, AccessLog: s.cfg.AccessLog,
 	})

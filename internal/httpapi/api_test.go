@@ -83,7 +83,7 @@ func newFixtureOn(tb testing.TB, b backend) *fixture {
 		Orders:   order.NewStore(f.db),
 		Life:     life.New(f.db, cache, false, nil),
 		Verifier: auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}), Instance: "a",
-		Timeout: admission.Timeout(30 * time.Second),
+		Timeout: admission.Timeout(30 * time.Second), Connections: 4096,
 		Probes:  []Probe{{"mysql", f.db.PingContext}},
 		Docs:    true,
 		Metrics: prometheus.NewRegistry(),

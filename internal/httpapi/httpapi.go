@@ -53,10 +53,11 @@ type Config struct {
 	// Now is the clock of what is created; nil means the instance's own.
 	Now func() time.Time
 
-	Instance string            // the value of X-Instance
-	Timeout  admission.Timeout // the longest time until a response
-	Probes   []Probe           // what /readyz checks
-	Docs     bool              // serve /docs and /openapi.json
+	Instance    string            // the value of X-Instance
+	Timeout     admission.Timeout // the longest time until a response
+	Connections int               // that stay open
+	Probes      []Probe           // what /readyz checks
+	Docs        bool              // serve /docs and /openapi.json
 
 	Metrics   *prometheus.Registry
 	Traces    trace.TracerProvider // nil: no traces
@@ -76,6 +77,7 @@ type API struct {
 	unready  atomic.Bool    // a server that claims need is unavailable: see Watch
 	suspect  chan struct{}  // has an element if Watch is to look at once
 	draining atomic.Bool
+	delayed  chan struct{} // has an element for each refusal that waits
 	clientIP func(http.Handler) http.Handler
 }
 
@@ -85,6 +87,7 @@ func New(c Config) *API {
 		c.Now = time.Now
 	}
 	a := &API{cfg: c, tracer: tracing.New(c.Traces), outage: rate.Sometimes{Interval: outageInterval},
+		delayed: make(chan struct{}, min(maxDelayed, c.Connections/2)),
 		suspect: make(chan struct{}, 1), clientIP: clientIP(c.TrustedProxies)}
 	a.metrics = observe.NewRequests(c.Metrics, claimCodes()...)
 	for _, p := range c.Probes {

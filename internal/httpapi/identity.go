@@ -45,8 +45,7 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) (auth.Identit
 	case err != nil:
 		a.limitAddress(problemOf(err)).ServeHTTP(w, r)
 	case !a.cfg.Users.Allow(id.UserID):
-		a.metrics.Limited("user")
-		rateLimited.write(w)
+		a.refuseUser(w, r)
 	default:
 		return id, true
 	}

@@ -1,10 +1,24 @@
 package httpapi
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
+)
+
+// A refusal of a user is delayed, by refusalDelay to twice as much: the
+// requests of many connections that were refused together would come back
+// together. A client that repeats its requests without a pause is thus slowed down
+// instead of occupying the CPU with refusals. At most maxDelayed refusals wait at a
+// time, and no more than half of Config.Connections, because each occupies a
+// connection, and at nginx the place of a claim. Strangers are refused at once: what they
+// have proven is nothing.
+const (
+	refusalDelay = time.Second
+	maxDelayed   = 1024
 )
 
 // limitAddress returns a handler that passes requests on to next until their
@@ -45,4 +59,19 @@ func (a *API) allowAddress(ip netip.Addr) bool {
 	}
 	network, _ := ip.Prefix(bits)
 	return a.cfg.Addresses.Allow(network)
+}
+
+// refuseUser replies that a user's limit is exceeded, after a delay.
+func (a *API) refuseUser(w http.ResponseWriter, r *http.Request) {
+	a.metrics.Limited("user")
+	select {
+	case a.delayed <- struct{}{}:
+		select {
+		case <-time.After(refusalDelay + rand.N(refusalDelay)):
+		case <-r.Context().Done():
+		}
+		<-a.delayed
+	default:
+	}
+	rateLimited.write(w)
 }

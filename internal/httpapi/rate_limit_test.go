@@ -3,11 +3,16 @@ package httpapi
 import (
 	"net/http/httptest"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/flashsale/internal/admission/ratelimit"
+	"example.com/flashsale/internal/auth"
 )
 
 // limited returns an open API that allows each user and each address burst
@@ -110,5 +115,56 @@ func TestOnlyTrustedProxiesNameTheClient(t *testing.T) {
 				t.Errorf("%d clients, want %d", limits, test.wantLimits)
 			}
 		})
+	}
+}
+
+// A client on many connections that repeats its requests without a pause gets few refusals a second,
+// and costs as little. But refusals that wait leave half of the connections for claims, and a
+// stranger, who may hold the place of a claim at nginx, waits for nothing.
+func TestRefusalsOfUsersAreSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const connections, clients = 100, 60
+		a := New(Config{
+			Connections: connections, Metrics: prometheus.NewRegistry(),
+			Verifier:  auth.NewVerifier(auth.Config{Secrets: []auth.Secret{{Key: secret}}}),
+			Users:     ratelimit.New[int64](0.001, 1),
+			Addresses: ratelimit.New[netip.Prefix](0.001, 1),
+		})
+		user := userToken(t, 42)
+		ask := func(token string) (status int, took time.Duration) {
+			begin, w := time.Now(), httptest.NewRecorder()
+			a.ServeHTTP(w, request("GET", "/orders?limit=0", token, "", ""))
+			return w.Code, time.Since(begin)
+		}
+		for _, step := range []struct {
+			token  string
+			status int
+		}{{user, 422}, {"", 401}, {"", 429}, {"", 429}} {
+			if status, took := ask(step.token); status != step.status || took != 0 {
+				t.Errorf("got %d after %s, want %d at once", status, took, step.status)
+			}
+		}
+		var refused sync.WaitGroup
+		var slow atomic.Int64
+		for range clients {
+			refused.Go(func() {
+				status, took := ask(user)
+				if took >= refusalDelay && took <= 2*refusalDelay {
+					slow.Add(1)
+				} else if took != 0 || status != 429 {
+					t.Errorf("got %d after %s", status, took)
+				}
+			})
+		}
+		refused.Wait()
+		if n := slow.Load(); n != connections/2 {
+			t.Errorf("%d refusals waited, want %d", n, connections/2)
+		}
+	})
+	for connections, want := range map[int]int{1: 0, 1 << 20: maxDelayed} {
+		if got := cap(New(Config{Connections: connections, Metrics: prometheus.NewRegistry()}).delayed); got != want {
+			t.Errorf("%d of %d connections may have a refusal that waits, want %d", got, connections, want)
+		}
 	}
 }
