@@ -28,7 +28,7 @@ func Run(ctx context.Context) error { return prove(ctx, "demo", rig.K6, Experime
 func RunJMeter(ctx context.Context) error {
 	var some []Experiment
 	for _, e := range Experiments {
-		if e.Script == rig.OneUser.Script || e.Script == rig.ManyUsers.Script {
+		if e.Script == rig.OneUser.Script && !e.LateReleases || e.Script == rig.ManyUsers.Script {
 			some = append(some, e)
 		}
 	}
@@ -105,6 +105,9 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack) (err error) {
 	}
 	defer func() { err = errors.Join(err, pair.Stop()) }()
 	generate := r.generate
+	if r.LateReleases {
+		generate = withLateReleases(sale, generate)
+	}
 	t := rig.Target{URL: pair.Nginx.URL, Admin: s.Signer().Admin(), Secret: s.Secret}
 	if r.Script == rig.Retried.Script {
 		generate = withRepliesCut(generate)

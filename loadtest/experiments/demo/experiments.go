@@ -27,6 +27,7 @@ type Experiment struct {
 	Lock, Scope, Commit string
 	GuardsOff           []string // stock, unique, number, end
 	Breaks              []Promise
+	LateReleases        bool // releases of expired leases arrive during the burst
 	Lesson              string
 }
 
@@ -62,6 +63,9 @@ var Experiments = []Experiment{
 		Lesson: "A mutex (Java: synchronized) ends at its process; two instances have two mutexes."},
 	{Workload: rig.OneUser.Times(5), Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"unique"},
 		Lesson: "The distributed lock alone keeps one each: one claim of a user at a time, on whichever instance."},
+	{Workload: rig.OneUser.Times(5), Lock: "redis", Scope: "user", Commit: "each", GuardsOff: []string{"unique"},
+		LateReleases: true,
+		Lesson:       "Releases of expired leases keep arriving; only a release that checks its owner leaves the holder's lock alone."},
 	{Workload: rig.ManyUsers, Lock: "none", Scope: "user", Commit: "each", GuardsOff: []string{"stock"},
 		Breaks: []Promise{Stock},
 		Lesson: "Check, then act: every claim that reads the last units before they are taken gets one."},

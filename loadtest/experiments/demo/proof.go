@@ -66,5 +66,8 @@ func (r *Result) name() string {
 	if r.Limit > 1 {
 		s += fmt.Sprintf("/%d-each", r.Limit)
 	}
+	if r.LateReleases {
+		s += "/late-releases"
+	}
 	return s
 }
