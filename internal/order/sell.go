@@ -21,7 +21,9 @@ func (c *Claims) sell(ctx context.Context, cp coupon.Coupon, o Order) (Order, er
 		}
 		if errors.Is(err, coupon.ErrSoldOut) {
 			c.coupons.MarkSoldOut(cp)
-			err = c.confirmSoldOut(ctx, cp, o.Claimant)
+			if cp.Segments > 1 {
+				err = c.confirmSoldOut(ctx, cp, o.Claimant)
+			}
 		}
 		return placed, err
 	}
@@ -49,7 +51,11 @@ func (c *Claims) sellLocked(ctx context.Context, cp coupon.Coupon, s Segment, o 
 			}
 		}
 	}()
-	return c.place(l.Context(), cp, s, o)
+	placed, err = c.place(l.Context(), cp, s, o)
+	if errors.Is(err, coupon.ErrSoldOut) && cp.Segments <= 1 {
+		err = c.confirmSoldOut(l.Context(), cp, o.Claimant)
+	}
+	return placed, err
 }
 
 // confirmSoldOut returns the verdict on a claim that has found no stock:
