@@ -223,8 +223,9 @@ func TestClaimsOfAStuckCouponAreRefusedAtOnce(t *testing.T) {
 			t.Errorf("overloaded: the stuck coupon %v, another %v; want the stuck one", s.Overloaded(1),
 				s.Overloaded(2))
 		}
-		if _, err := s.Acquire(ctx, 1); !errors.Is(err, admission.ErrOverloaded) {
-			t.Errorf("a claim of the stuck coupon: %v", err)
+		begin := time.Now()
+		if _, err := s.Acquire(ctx, 1); !errors.Is(err, admission.ErrOverloaded) || time.Since(begin) > 0 {
+			t.Errorf("a claim of the stuck coupon: %v after %s", err, time.Since(begin))
 		}
 		if _, err := s.Acquire(ctx, 2); err != nil {
 			t.Errorf("a claim of another coupon: %v", err)
