@@ -27,7 +27,7 @@ func drainDelay(t *testing.T) string {
 // while the instance was closing it.
 func TestRollingUpdateFailsNoClaim(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, drainDelay(t), "LOCK_TTL=30s") // on a busy machine a short lock is lost
+	d := deploy(t, drainDelay(t), "LOCK_TTL=30s", "CLAIM_TIMEOUT=8s") // a busy machine takes its time
 	d.createCoupon(1_000_000)
 	var (
 		wg      sync.WaitGroup
@@ -38,7 +38,7 @@ func TestRollingUpdateFailsNoClaim(t *testing.T) {
 		wg.Go(func() {
 			for !isClosed(updated) {
 				if verdict := d.claim(claims.Add(1)); verdict != "made" {
-					t.Errorf("during the update a claim gets %q", verdict)
+					t.Errorf("during the update a claim gets %q\n%s\n%s", verdict, d.a.LogTail(), d.b.LogTail())
 				}
 			}
 		})
