@@ -15,7 +15,7 @@ var mutants = []struct{ defect, file, text, wrong, tests, pkg string }{
 		"` AND stock >= 1`, args...)", "``, args...)",
 		"TestClaimNeverOversells", "./internal/order"},
 	{"a batch does not look whether the stock sufficed", "internal/order/commit/place_all.go",
-		"if err == nil && changed == 1 {", "if err == nil {", "TestClaimNeverOversells|TestBatchLarger", "./internal/order/..."},
+		"if err == nil && changed == 1 {", "if err == nil && changed >= 0 {", "TestClaimNeverOversells|TestBatchLarger", "./internal/order/..."},
 	{"an unknown commit is acknowledged", "internal/order/commit/read_back.go",
 		"found, err := isCommitted(ctx, db, o)\n", "found, err := true, error(nil)\n", "LostReply|ReadBack", "./internal/order/commit"},
 	{"a sold-out mark is kept for too long", "internal/coupon/cache.go", "e.coupon.Stock = 0\n",
