@@ -51,7 +51,7 @@ type createInput struct {
 		Segments    units     `json:"segments,omitempty" minimum:"1" maximum:"64" default:"1" doc:"Rows of the database that the stock is split over, at least a unit each; for several database writers or LOCK_SCOPE=segment"`
 		PerUser     units     `json:"per_user,omitempty" minimum:"1" maximum:"100" default:"1" doc:"Orders that a user may have at a time"`
 		HoldSeconds units     `json:"hold_seconds,omitempty" minimum:"10" maximum:"2592000" doc:"After which an order that is not used expires, and its unit is on sale again; absent: never"`
-		Returnable  bool      `json:"returnable,omitempty" doc:"Its user may return an order that is not used"`
+		Returnable  flag      `json:"returnable,omitzero" doc:"Its user may return an order that is not used"`
 	}
 }
 
@@ -67,8 +67,11 @@ func (a *API) createCoupon(ctx context.Context, in *createInput) (*createdCoupon
 	}
 	if err == nil {
 		c, err = c.WithRules(coupon.Rules{
-			PerUser: int(b.PerUser), HoldSeconds: int(b.HoldSeconds), Returnable: b.Returnable,
+			PerUser: int(b.PerUser), HoldSeconds: int(b.HoldSeconds), Returnable: b.Returnable.on,
 		})
+	}
+	if err == nil && b.Returnable.null {
+		err = &coupon.InvalidError{Field: "returnable", Message: "must be true or false"}
 	}
 	if err != nil {
 		return nil, err

@@ -61,3 +61,15 @@ func (u *units) UnmarshalJSON(text []byte) error {
 	}
 	return nil
 }
+
+// A flag is a member that is true or false. huma takes null for one that is absent.
+type flag struct{ on, null bool }
+
+// Schema implements huma.SchemaProvider.
+func (flag) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeBoolean} }
+
+// UnmarshalJSON implements json.Unmarshaler. The validation has refused other types before.
+func (f *flag) UnmarshalJSON(text []byte) error {
+	f.on, f.null = string(text) == "true", string(text) == "null"
+	return nil
+}

@@ -100,6 +100,7 @@ func (f *fixture) badInputNamesTheField(t *testing.T) {
 		{"POST", "/coupons", `{` + good + `,"per_user":101}`, "body", "per_user"},
 		{"POST", "/coupons", `{` + good + `,"hold_seconds":null}`, "body", "hold_seconds"},
 		{"POST", "/coupons", `{` + good + `,"returnable":1}`, "body", "returnable"},
+		{"POST", "/coupons", `{` + good + `,"returnable":null}`, "body", "returnable"},
 		{"POST", "/coupons/" + id + "/orders?number=%ff", "", "query", "number"},
 		{"POST", "/coupons/" + id + "/orders?number=%00", "", "query", "number"},
 		{"POST", "/coupons/" + id + "/orders?number=%EF%BC%91", "", "query", "number"}, // another script's 1

@@ -1,13 +1,26 @@
 """What a JSON Schema cannot say about the requests of this API."""
 
+import itertools
+import os
+
 import schemathesis
+from schemathesis.core import NOT_SET
+
+numbers = itertools.count()
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """In bodies that are meant to be valid, a sale ends after it begins, and has a unit for each segment."""
+    """In requests that are meant to be valid, a sale ends after it begins, and has a unit for each segment; and no key is
+    one of another request, also of another run: the administrators of all are one. Methods that an operation does not
+    have come without its body, which nginx would refuse before it asks an instance (413)."""
+    if case.method.upper() != case.operation.method.upper():
+        case.body = NOT_SET
+        return
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
+    if "Idempotency-Key" in (case.headers or {}):
+        case.headers["Idempotency-Key"] = f"{os.getpid()}-{next(numbers)}"
     if case.operation.label == "POST /coupons":
         if case.body.get("segments", 1) > max(1, case.body["stock"]):
             case.body = {**case.body, "segments": 1}
