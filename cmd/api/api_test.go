@@ -108,12 +108,12 @@ func (i *instance) ready(tb testing.TB) *instance {
 	return i
 }
 
-// eventually polls ok until it returns true, and fails the test after 20 s.
+// eventually polls ok until it returns true, and fails the test after a minute.
 func eventually(tb testing.TB, ok func() bool) {
 	tb.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tb.Error("condition not met within 20 s") // not Fatal, which only the test's own goroutine may call
+			tb.Error("condition not met within a minute") // not Fatal, which only the test's own goroutine may call
 			return
 		}
 	}
