@@ -58,7 +58,7 @@ func TestRestockOfSegmentsIsSold(t *testing.T) {
 		var accepted atomic.Int64
 		for user := range int64(users) {
 			wg.Go(func() {
-				for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+				for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 					_, err := []*ordertest.Instance{a, b}[user%2].Claim(t.Context(), user, id)
 					switch {
 					case err == nil, errors.Is(err, order.ErrAlreadyClaimed): // by a claim that was unavailable
@@ -70,6 +70,7 @@ func TestRestockOfSegmentsIsSold(t *testing.T) {
 						t.Errorf("claim: %v", err)
 						return
 					}
+					time.Sleep(10 * time.Millisecond)
 				}
 			})
 		}
