@@ -35,7 +35,7 @@ func (t *Table) Add(values ...any) {
 // to the right.
 func (t Table) Markdown() string {
 	var b strings.Builder
-	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line := func(cells []string) { fmt.Fprintf(&b, "|%s|\n", strings.Join(cells, "|")) }
 	line(t.Header)
 	b.WriteString("|---|" + strings.Repeat("--:|", len(t.Header)-1) + "\n")
 	for _, cells := range t.Rows {

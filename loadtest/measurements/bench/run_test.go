@@ -52,9 +52,9 @@ BenchmarkOverload/peak=1x-2	1	1.000 void
 	check.NoError(t, err)
 	for _, want := range []string{
 		"- Commit: `abc`", "This was a quick run",
-		"| CPU of all processes for a claim behind nginx (µs) | 95 (90–100) | ≤ 100 | met |\n",
-		"| claims/s directly, of an empty handler's | – | ≥ 0.38 | not measured |\n",
-		"| Claim/nginx | 25,000 | – | 95 |", "| Overload/peak=1x | – |",
+		"|CPU of all processes for a claim behind nginx (µs)|95 (90–100)|≤ 100|met|\n",
+		"|claims/s directly, of an empty handler's|–|≥ 0.38|not measured|\n",
+		"|Claim/nginx|25,000|–|95|", "|Overload/peak=1x|–|",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
