@@ -2,7 +2,9 @@ package rig
 
 import (
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,5 +136,28 @@ func TestAuditCountsOrdersBeyondTheLimit(t *testing.T) {
 		if got, err := sale.Audit(t.Context(), w, nil); err != nil || got != want {
 			t.Errorf("%d each: %+v, %v, want %+v", each, got, err, want)
 		}
+	}
+}
+
+// Until an order's hold is over, and its unit back, an audit cannot see that unit come back twice.
+func TestSaleWaitsForHolds(t *testing.T) {
+	t.Parallel()
+	sale := newSale(t, start(t))
+	for i, end := range []string{"NULL", "NOW(3) + INTERVAL 1 DAY", "NOW(3) - INTERVAL 1 DAY"} {
+		sale.DB.MustExec("INSERT INTO coupon_orders (id, coupon_id, user_id, created_at, expires_at) "+
+			"VALUES (?, 1, ?, NOW(), "+end+")", i+1, i+1)
+	}
+	sale.DB.MustExec("INSERT INTO coupon_orders (id, coupon_id, user_id, created_at, expires_at, used_at) " +
+		"VALUES (4, 1, 4, NOW(), NOW(), NOW())")
+	left, err := sale.AwaitExpiry(t.Context(), 0)
+	if left != 2 || err != nil {
+		t.Errorf("%d, %v, want 2 orders with a hold", left, err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() { left, err = sale.AwaitExpiry(t.Context(), time.Minute) })
+	sale.DB.MustExec("DELETE FROM coupon_orders WHERE id IN (2, 3)")
+	all.Wait()
+	if left != 0 || err != nil {
+		t.Errorf("%d, %v, want none left", left, err)
 	}
 }

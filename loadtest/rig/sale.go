@@ -148,6 +148,21 @@ func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {
 	return nil
 }
 
+// AwaitExpiry waits until no order has a hold: each has been used, or has ended and given its unit
+// back, which no audit before can see happen twice. It returns how many still have one after limit.
+func (s *Sale) AwaitExpiry(ctx context.Context, limit time.Duration) (left int, err error) {
+	const q = `SELECT COUNT(*) FROM coupon_orders WHERE used_at IS NULL AND expires_at IS NOT NULL`
+	for end := time.Now().Add(limit); ; {
+		err := s.DB.GetContext(ctx, &left, q)
+		if err != nil || left == 0 || time.Now().After(end) {
+			return left, err
+		}
+		if !Sleep(ctx, 20*time.Millisecond) {
+			return left, ctx.Err()
+		}
+	}
+}
+
 // numbersBelow returns a query for the numbers from 0 to below limit, and perhaps more: it joins one table
 // of ten digits for each digit.
 func numbersBelow(limit int) string {

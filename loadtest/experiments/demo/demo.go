@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/loadtest/report"
@@ -115,11 +116,24 @@ func (r *Result) execute(ctx context.Context, s *rig.Stack) (err error) {
 	if r.Burst, err = send(ctx, r.dir, t, generate, r.Workload); err != nil {
 		return err
 	}
+	if err := awaitExpiry(ctx, sale); err != nil {
+		return err
+	}
 	w := r.Workload
 	if r.Lock != "none" && r.Scope == "user" {
 		w.Limit = 1 // a claim that the lock of its user refuses is not repeated: only one is sure to be made
 	}
 	r.Totals, err = sale.Audit(ctx, w, r.Acknowledged())
+	return err
+}
+
+// awaitExpiry waits until the orders of a sale that expire, if it has any, have ended.
+func awaitExpiry(ctx context.Context, sale *rig.Sale) error {
+	const limit = 20 * time.Second // the holds are over; instances look every second
+	left, err := sale.AwaitExpiry(ctx, limit)
+	if err == nil && left > 0 {
+		err = fmt.Errorf("%d orders have not expired %s after the burst", left, limit)
+	}
 	return err
 }
 
