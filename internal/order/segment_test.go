@@ -65,7 +65,7 @@ func TestRestockOfSegmentsIsSold(t *testing.T) {
 						accepted.Add(1)
 						return
 					case errors.Is(err, coupon.ErrSoldOut), errors.Is(err, order.ErrClaimInProgress):
-					case errors.Is(err, order.ErrUnavailable) && errors.Is(err, context.DeadlineExceeded): // a busy machine
+					case errors.Is(err, order.ErrUnavailable) && errors.Is(err, context.DeadlineExceeded): // stalled
 					default:
 						t.Errorf("claim: %v", err)
 						return
