@@ -57,8 +57,11 @@ func TestPausedAndKilledServersAreUnavailable(t *testing.T) {
 // A proxy has lost its server, or a rule that an administrator has added refuses a row.
 func TestReplyThatAnAdministratorCanMendIsUnavailable(t *testing.T) {
 	t.Parallel()
-	for _, number := range []uint16{1105, 1927, 2006, 2013, 1364, 1366, 1451, 1452, 1526, 3819, 4025} {
-		if !connect.IsUnavailable(&mysql.MySQLError{Number: number}) {
+	for number, state := range map[uint16]string{
+		1105: "HY000", 1927: "70100", 2006: "HY000", 2013: "HY000",
+		1364: "HY000", 1366: "HY000", 1452: "23000", 1526: "HY000", 1644: "45000", 3819: "HY000", 4025: "23000",
+	} {
+		if !connect.IsUnavailable(&mysql.MySQLError{Number: number, SQLState: [5]byte([]byte(state))}) {
 			t.Errorf("error %d is not unavailable", number)
 		}
 	}

@@ -45,9 +45,10 @@ const (
 )
 
 // meanings is the one table of numbers. Those with which a server refuses a new
-// connection need no row: package connect knows that nothing was sent. A number that is not in it proves nothing,
-// and neither do those by which a proxy reports that it has lost its connection to
-// the server: the server may still execute the statement.
+// connection need no row: package connect knows that nothing was sent. A number that is
+// not in it proves nothing, unless its state does (isOfData), and neither do those by which
+// a proxy reports that it has lost its connection to the server: the server may still
+// execute the statement.
 var meanings = map[uint16]meaning{
 	TooManyConnections: {unknown, true},
 	DatabaseDenied:     {refused, true},
@@ -74,8 +75,6 @@ var meanings = map[uint16]meaning{
 	1317:               {unknown, true},   // query interrupted
 	1364:               {foreign, true},   // a column has no default
 	1366:               {foreign, true},   // the column's character set lacks a character
-	1451:               {foreign, true},   // a row of another table refers to this one
-	1452:               {foreign, true},   // the row refers to one of another table that is not there
 	1526:               {foreign, true},   // no partition for the row
 	1665:               {refused, true},   // binlog_format is STATEMENT, which READ COMMITTED excludes
 	1690:               {refused, false},  // out of range
@@ -91,7 +90,6 @@ var meanings = map[uint16]meaning{
 	3169:               {unknown, true},   // MySQL: session killed
 	LockNotAvailable:   {unknown, false},  // replies to NOWAIT
 	3819:               {foreign, true},   // MySQL: a CHECK
-	4025:               {foreign, true},   // MariaDB: a CHECK
 	4031:               {unknown, true},   // MySQL: the connection was idle for too long
 	8130:               {refused, false},  // TiDB: several statements in one message
 	9001:               {unknown, true},   // ProxySQL has waited for a server for too long
@@ -132,7 +130,17 @@ func meaningOf(err error) meaning {
 	case e.Number == ErrorDuringCommit && strings.Contains(e.Message, forcedAbort):
 		return meanings[Deadlock]
 	}
-	return meanings[e.Number]
+	known, found := meanings[e.Number]
+	if !found && isOfData(e.SQLState) {
+		return meaning{foreign, true}
+	}
+	return known
+}
+
+// isOfData reports whether a state of the SQL standard is of a class that tells of a row's
+// data: an exception, a constraint, or the SIGNAL of a trigger.
+func isOfData(state [5]byte) bool {
+	return slices.Contains([]string{"22", "23", "45"}, string(state[:2]))
 }
 
 // HasNumber reports whether err is a MySQL error with one of numbers.

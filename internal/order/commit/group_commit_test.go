@@ -147,9 +147,14 @@ func TestLateOrdersAreDeletedBesideOthers(t *testing.T) {
 func TestRuleOfAnAdministratorRefusesNoOtherOrder(t *testing.T) {
 	t.Parallel()
 	const users, allowed, stock = 30, 20, 25
+	const alter = `ALTER TABLE coupon_orders `
 	for name, rule := range map[string]string{
-		"foreign key": `ADD FOREIGN KEY (user_id) REFERENCES customers (id)`,
-		"check":       `ADD CHECK (user_id <= 20)`,
+		"foreign key":  alter + `ADD FOREIGN KEY (user_id) REFERENCES customers (id)`,
+		"check":        alter + `ADD CHECK (user_id <= 20)`,
+		"out of range": alter + `ADD x TINYINT AS (user_id + 107) STORED`,
+		"too short":    alter + `ADD x CHAR AS (IF(user_id <= 20, 'a', 'ab')) STORED`,
+		"trigger": `CREATE TRIGGER t BEFORE INSERT ON coupon_orders FOR EACH ROW
+			IF NEW.user_id > 20 THEN SIGNAL SQLSTATE '45000'; END IF`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +164,7 @@ func TestRuleOfAnAdministratorRefusesNoOtherOrder(t *testing.T) {
 			for user := range allowed {
 				s.Exec(`INSERT INTO customers VALUES (?)`, user+1)
 			}
-			s.Exec(`ALTER TABLE coupon_orders ` + rule)
+			s.Exec(rule)
 			b := block(s, s.Instance(), 1)
 			results := []<-chan error{b.first(1)}
 			for user := range int64(users) - 1 {
