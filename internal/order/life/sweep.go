@@ -31,9 +31,10 @@ const (
 // failed with the first error after a success.
 func (s *Orders) Sweep(failed func(error)) {
 	s.sweeps.Go(func() {
-		var before error
+		var before, err error
+		after := first
 		for pause := sweepPause; transaction.Pause(s.ctx, pause) == nil; {
-			err := s.sweepDue(s.ctx)
+			after, err = s.sweepDue(s.ctx, after)
 			if err != nil && before == nil && s.ctx.Err() == nil {
 				failed(err)
 			}
@@ -51,17 +52,18 @@ func (s *Orders) Close() {
 	s.sweeps.Wait()
 }
 
-// sweepDue ends the orders that have expired by now. It goes on where it has ended, not at
-// the rows that it has just removed. If one of several cannot end, it goes on with fewer at
-// a time, to end the others without it, and returns the error of the last that cannot.
-func (s *Orders) sweepDue(ctx context.Context) error {
+// sweepDue ends the orders that have expired by now, from a hold on. It goes on where it has
+// ended, not at the rows that it has just removed. If one of several cannot end, it goes on
+// with fewer at a time, to end the others without it, and returns the error of the last that
+// cannot. The next sweep begins after the hold that it returns: the first, unless too many
+// were stuck before it.
+func (s *Orders) sweepDue(ctx context.Context, after hold) (hold, error) {
 	due, failed := s.isDue(ctx)
-	after := hold{ExpiresAt: time.Unix(0, 0)}
 	for n, stuck := maxSwept, 0; due && stuck < maxStuck; {
 		holds, err := s.sweepSome(ctx, after, n)
 		switch {
 		case len(holds) == 0:
-			return cmp.Or(err, failed)
+			return first, cmp.Or(err, failed)
 		case err != nil && n > 1:
 			n = 1
 			continue
@@ -69,11 +71,11 @@ func (s *Orders) sweepDue(ctx context.Context) error {
 			failed = err
 			stuck++
 		case len(holds) < n:
-			return failed
+			return first, failed
 		}
 		after, n = holds[len(holds)-1], min(2*n, maxSwept)
 	}
-	return failed
+	return after, failed
 }
 
 // A hold is a row of coupon_holds.
@@ -81,6 +83,9 @@ type hold struct {
 	ExpiresAt time.Time `db:"expires_at"`
 	OrderID   int64     `db:"order_id"`
 }
+
+// first is before every hold.
+var first = hold{ExpiresAt: time.Unix(0, 0)}
 
 // sweepSome ends orders of up to n holds that follow a hold, and removes those. It returns
 // them, also if their orders could not be ended.
