@@ -53,7 +53,8 @@ func StartPostgres(l *Lab) (*Postgres, error) {
 func (p *Postgres) start(l *Lab, dir, data string, port int) (_ *Postgres, err error) {
 	p.Address = fmt.Sprintf("127.0.0.1:%d", port)
 	server := p.command("postgres", "-D", data, "-p", fmt.Sprint(port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "max_connections=200")
+		"-c", "unix_socket_directories=", "-c", "max_connections=200",
+		"-c", "dynamic_shared_memory_type=mmap") // in its directory, which the lab removes
 	p.Server, err = l.Start(Program{
 		Name: "postgres", Path: server[0], Args: server[1:], Dir: dir,
 		Ready: func(ctx context.Context) error {
