@@ -73,10 +73,10 @@ func (s *Orders) returned(ctx context.Context, o order.Order, cp coupon.Coupon, 
 		return order.Order{}, unknown("return", o.ID, errors.Join(err, err2))
 	case after.State == order.Returned: // by this call, perhaps without a reply, or by another
 		return after, nil
-	case err == nil || errors.Is(err, errLost):
+	case err == nil && after.EndedAt != nil || errors.Is(err, errLost):
 		return order.Order{}, verdict(after)
 	}
-	return order.Order{}, unknown("return", o.ID, err)
+	return order.Order{}, unknown("return", o.ID, errors.Join(err, errNotSeen))
 }
 
 // reload makes this instance see the units that have come back.

@@ -88,14 +88,12 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 	}
 	o, err2 := s.store.Find(ctx, id) // also what a lost reply has done
 	switch {
-	case errors.Is(err2, order.ErrNotFound):
-		return order.Order{}, err2
-	case err2 != nil:
-		return order.Order{}, unknown("use", id, errors.Join(err, err2))
-	case o.State == order.Used && *o.UsedRef == reference:
+	case err2 == nil && o.State == order.Used && *o.UsedRef == reference:
 		return o, nil
-	case o.State == order.Claimed:
-		return order.Order{}, unknown("use", id, errors.Join(err, errNotSeen))
+	case used > 0 || o.State == order.Claimed || err2 != nil && !errors.Is(err2, order.ErrNotFound):
+		return order.Order{}, unknown("use", id, errors.Join(err, err2, errNotSeen))
+	case err2 != nil:
+		return order.Order{}, err2
 	}
 	return order.Order{}, verdict(o)
 }

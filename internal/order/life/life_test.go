@@ -187,6 +187,25 @@ func TestTransitionsMayBeRepeated(t *testing.T) {
 	}
 }
 
+// What is read after a change may lag behind it, and the order expire meanwhile. What was done is
+// not called refused.
+func TestChangeThatIsNotSeenIsNotRefused(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 10, threeEach)
+	i := open(s)
+	used, returned := i.claim(t, 1, 1), i.claim(t, 1, 2)
+	s.Exec(`CREATE TRIGGER use_is_not_seen BEFORE UPDATE ON coupon_orders FOR EACH ROW
+		SET NEW.used_at = NULL, NEW.expires_at = NEW.created_at`)
+	s.Exec(`CREATE TRIGGER return_is_not_seen AFTER INSERT ON coupon_orders_ended FOR EACH ROW
+		INSERT INTO coupon_orders (id, coupon_id, user_id, number, created_at, expires_at)
+		VALUES (NEW.id, NEW.coupon_id, NEW.user_id, NEW.number, NEW.created_at, NEW.created_at)`)
+	_, err := i.Use(t.Context(), used.ID, 9, "till")
+	check.ErrorIs(t, err, order.ErrOutcomeUnknown)
+	_, err = i.Return(t.Context(), returned.ID, life.Caller{UserID: 1})
+	check.ErrorIs(t, err, order.ErrOutcomeUnknown)
+}
+
 // Each shard of Vitess has a primary key of its own. Nobody knows which of two is meant.
 func TestOrderWhoseIDAnotherHasIsNotUsed(t *testing.T) {
 	t.Parallel()
