@@ -20,6 +20,7 @@ type lookups = batchread.Reader[int64, order.Claimant, found] // by coupon
 // found is what a lookup has found, at one instant.
 type found struct {
 	orderID int64 // 0 if the claimant has no order
+	version int64 // of the coupon
 	soldOut bool  // the coupon has no stock
 }
 
@@ -42,7 +43,7 @@ func newLookups(db *sqlx.DB) *lookups {
 // for the reason that filters.load gives.
 func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.Claimant) ([]found, error) {
 	q := `
-		SELECT u.stock, o.user_id, o.number, o.id FROM (` + coupon.Stock + `) u
+		SELECT u.stock, u.version, o.user_id, o.number, o.id FROM (` + coupon.Stock + `) u
 		LEFT JOIN coupon_orders o ON o.coupon_id = ? AND o.user_id IN (?` + strings.Repeat(",?", len(claimants)-1) + `)`
 	args := make([]any, 0, len(claimants)+3)
 	args = append(args, couponID, couponID, couponID)
@@ -50,22 +51,24 @@ func lookUp(ctx context.Context, db *sqlx.DB, couponID int64, claimants []order.
 		args = append(args, by.UserID)
 	}
 	var rows []struct {
-		Stock  int
-		UserID sql.NullInt64 `db:"user_id"` // NULL if no user has an order
-		Number sql.NullInt64
-		ID     sql.NullInt64
+		Stock   int
+		Version int64
+		UserID  sql.NullInt64 `db:"user_id"` // NULL if no user has an order
+		Number  sql.NullInt64
+		ID      sql.NullInt64
 	}
 	if err := db.SelectContext(ctx, &rows, q, args...); err != nil {
 		return nil, fmt.Errorf("select orders: %w", err)
 	}
-	orderIDs, soldOut := make(map[order.Claimant]int64, len(rows)), false
+	orderIDs, of := make(map[order.Claimant]int64, len(rows)), found{}
 	for _, row := range rows {
 		by := order.Claimant{UserID: row.UserID.Int64, Number: int(row.Number.Int64)}
-		orderIDs[by], soldOut = row.ID.Int64, row.Stock < 1
+		orderIDs[by], of = row.ID.Int64, found{version: row.Version, soldOut: row.Stock < 1}
 	}
 	all := make([]found, len(claimants))
 	for i, by := range claimants {
-		all[i] = found{orderIDs[by], soldOut}
+		all[i] = of
+		all[i].orderID = orderIDs[by]
 	}
 	return all, nil
 }

@@ -53,6 +53,7 @@ func (w *Winners) CheckSoldOut(ctx context.Context, c coupon.Coupon, by order.Cl
 	case err != nil:
 		return order.PrecheckLookup, err
 	case found.orderID != 0:
+		c.Version = min(c.Version, found.version) // the server that was read may lag
 		w.Add(c, by, found.orderID)
 		return order.PrecheckLookup, &order.AlreadyClaimedError{OrderID: found.orderID}
 	case found.soldOut:

@@ -226,6 +226,23 @@ func TestLaggingReplicaHidesNoWinner(t *testing.T) {
 	}
 }
 
+// A replica that lags shows an order that has ended. Its user is told of it no longer than that.
+func TestOrderThatHasEndedIsForgotten(t *testing.T) {
+	t.Parallel()
+	s, behind := ordertest.NewSale(t), ordertest.NewSale(t)
+	for _, one := range []*ordertest.Sale{s, behind} {
+		sellOut(one, 1, 10)
+	}
+	const came, sold = `UPDATE coupons SET version = 1`, `UPDATE coupon_orders SET user_id = 11 WHERE user_id = 10`
+	s.Exec(came)
+	s.Exec(sold)
+	claims := s.Instance(func(c *ordertest.Config) { c.Commit.DB = behind.ConfigOn(behind.DSN).Commit.DB })
+	ordertest.WantClaim(t, claims, 10, 1, order.ErrAlreadyClaimed)
+	behind.Exec(came)
+	behind.Exec(sold)
+	ordertest.WantClaim(t, claims, 10, 1, coupon.ErrSoldOut)
+}
+
 func openReplicas(s *ordertest.Sale, laggingDSN string, turn *atomic.Int64) *sqlx.DB {
 	s.T.Helper()
 	var lagging driver.Connector
