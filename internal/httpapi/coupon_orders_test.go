@@ -166,12 +166,12 @@ func TestExportWaitsForItsClient(t *testing.T) {
 	id := f.createCoupon(t, 5)
 	f.addOrders(t, id, 60*exportPage)
 	server := httptest.NewUnstartedServer(f)
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 2*time.Second, 2*time.Second
 	server.Start()
 	t.Cleanup(server.Close)
 	e := f.export(t, server.Listener.Addr().String(), id, func(n int) {
 		if n == 10 {
-			time.Sleep(400 * time.Millisecond) // longer than both
+			time.Sleep(2500 * time.Millisecond) // longer than both
 			labtest.Eventually(t, "no connection in use", func() bool { return f.db.Stats().InUse == 0 })
 		}
 	})

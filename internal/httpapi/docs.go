@@ -46,6 +46,8 @@ func docsHeaders(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", docsPolicy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "public, max-age=3600")
+		r.Header.Del("Range") // with it and the next, a file server has errors that are no problems
+		r.Header.Del("If-Match")
 		next.ServeHTTP(w, r)
 	})
 }

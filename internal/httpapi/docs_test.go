@@ -37,6 +37,11 @@ func (f *fixture) docsLoadNothingFromOtherHosts(t *testing.T) {
 		regexp.MustCompile(`<script>|\bon\w+=`).MatchString(page.Body.String()) {
 		t.Errorf("the page may execute injected scripts: %q", scripts)
 	}
+	for name, value := range map[string]string{"Range": "bytes=99999-", "If-Match": `"x"`} {
+		req := request("GET", "/docs/init.js", "", "", "")
+		req.Header.Set(name, value)
+		wantStatus(t, f.send(req), 200)
+	}
 	if h := page.Header(); h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("headers of the page: %v", h)
 	}

@@ -226,10 +226,11 @@ func TestPanicIsAnInternalError(t *testing.T) {
 func (f *fixture) routingErrorsAreProblems(t *testing.T) {
 	wantProblem(t, f.do("GET", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/coupons/1/2/3", "", ""), 404, "route_not_found")
+	wantProblem(t, f.do("BREW", "/nowhere", "", ""), 404, "route_not_found")
 	wantProblem(t, f.do("GET", "/docs/nothing.js", "", ""), 404, "route_not_found")
 	for path, allow := range map[string]string{"/coupons": "GET, HEAD, POST", "/orders": "GET, HEAD",
 		"/orders/1/use": "PUT", "/coupons/1/stock": "POST", "/coupons/1": "GET, HEAD, PATCH",
-		"/coupons/1/orders": "GET, HEAD, POST"} {
+		"/coupons/1/orders": "GET, HEAD, POST", "/coupons/1%2Forders": "GET, HEAD, PATCH"} {
 		r := f.do("DELETE", path, "", "")
 		wantProblem(t, r, 405, "method_not_allowed")
 		if got := r.Header().Get("Allow"); got != allow {

@@ -54,17 +54,22 @@ func (a *API) recoverPanic(w middleware.WrapResponseWriter, r *http.Request, p a
 }
 
 // methodNotAllowed returns the handler of requests whose path exists for other
-// methods, which it lists in the header Allow.
+// methods, which it lists in the header Allow. chi calls it for unknown methods of any path.
 func (a *API) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allowed []string
-		if routes.Match(chi.NewRouteContext(), "GET", r.URL.Path) {
+		path := cmp.Or(r.URL.RawPath, r.URL.Path) // as chi routes
+		if routes.Match(chi.NewRouteContext(), "GET", path) {
 			allowed = append(allowed, "GET", "HEAD")
 		}
 		for _, method := range []string{"POST", "PATCH", "PUT", "DELETE"} {
-			if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			if routes.Match(chi.NewRouteContext(), method, path) {
 				allowed = append(allowed, method)
 			}
+		}
+		if len(allowed) == 0 {
+			noRoute.write(w)
+			return
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		wrongMethod.write(w)
