@@ -98,6 +98,8 @@ func TestNginxRefusesWithProblemDocument(t *testing.T) {
 		"profiles, indirect": {"POST /x/../debug/pprof/symbol HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 404,
 			"route_not_found"},
 		"its own location": {"GET /.problem HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"of redirects":     {"GET /.elsewhere HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
+		"of the second":    {"GET /x/../.nevertheless HTTP/1.1\r\nHost: h\r\n\r\n", 404, "route_not_found"},
 		"TRACE":            {"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"},
 		"large body": {"POST /coupons HTTP/1.1\r\nHost: h\r\nContent-Length: 8193\r\n\r\n", 413,
 			"body_too_large"},
