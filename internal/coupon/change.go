@@ -29,7 +29,7 @@ type Change struct {
 	StockTo          int       `db:"stock_to"`
 	CreatedAt        time.Time `db:"created_at"`
 
-	// nil unless Action is ActionUpdate
+	// nil unless Action is ActionUpdate; while a sharded database commits one, perhaps nil nevertheless
 	NameFrom      *string    `db:"name_from"`
 	NameTo        *string    `db:"name_to"`
 	BeginTimeFrom *time.Time `db:"begin_time_from"`

@@ -33,7 +33,7 @@ func newChange(c coupon.Change) Change {
 		InitialStock: Step[int]{c.InitialStockFrom, c.InitialStockTo}, Stock: Step[int]{c.StockFrom, c.StockTo},
 		CreatedAt: c.CreatedAt,
 	}
-	if c.Action == coupon.ActionUpdate {
+	if c.NameFrom != nil {
 		change.Name = &Step[string]{*c.NameFrom, *c.NameTo}
 		change.BeginTime = &Step[time.Time]{*c.BeginTimeFrom, *c.BeginTimeTo}
 		change.EndTime = &Step[time.Time]{*c.EndTimeFrom, *c.EndTimeTo}
