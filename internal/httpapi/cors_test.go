@@ -118,7 +118,8 @@ func TestPageOfAnAllowedOriginReadsEveryResponse(t *testing.T) {
 	}
 	wantShared(t, refused, 429, true)
 	unread, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(f.Overloaded())), nil)
-	if err != nil || unread.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if err != nil || unread.Header.Get("Access-Control-Allow-Origin") != "*" ||
+		unread.Header.Get("Cache-Control") != "no-store" || unread.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("refused unread: %+v, %v", unread, err)
 	}
 	for _, path := range []string{"/metrics", "/docs/", "/docs/init.js"} { // of no other origin

@@ -107,9 +107,10 @@ func (a *API) Overloaded() []byte {
 	body, _ := encode(overloaded)
 	resp := &http.Response{
 		StatusCode: overloaded.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header:        http.Header{"Content-Type": {overloaded.ContentType("")}, "X-Instance": {a.cfg.Instance}},
+		Header:        http.Header{"Content-Type": {overloaded.ContentType("")}},
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
 	}
+	a.setHeaders(resp.Header)
 	maps.Copy(resp.Header, overloaded.header)
 	if len(a.cfg.CORSOrigins) > 0 { // of any origin: which it is has not been read, and the response tells nothing
 		resp.Header.Set("Access-Control-Allow-Origin", "*")

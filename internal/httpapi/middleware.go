@@ -19,12 +19,9 @@ func (a *API) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		start := time.Now()
-		h := w.Header()
-		h.Set("X-Instance", a.cfg.Instance)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
+		a.setHeaders(w.Header())
 		if a.draining.Load() {
-			h.Set("Connection", "close")
+			w.Header().Set("Connection", "close")
 		}
 		defer func() {
 			if p := recover(); p != nil {
@@ -38,6 +35,13 @@ func (a *API) middleware(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(rec, r)
 	})
+}
+
+// setHeaders sets the headers of all responses.
+func (a *API) setHeaders(h http.Header) {
+	h.Set("X-Instance", a.cfg.Instance)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
 }
 
 // recoverPanic logs a panic and replies with a 500. It repeats the panic that
