@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -65,5 +66,11 @@ var jsonFormat = huma.Format{
 		_, _ = w.Write(b)
 		return nil
 	},
-	Unmarshal: func(data []byte, v any) error { return json.Unmarshal(data, v) },
+	Unmarshal: func(data []byte, v any) error {
+		err := json.Unmarshal(data, v)
+		if e, ok := errors.AsType[*json.SemanticError](err); ok {
+			e.GoType = nil // the client sees the error
+		}
+		return err
+	},
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"example.com/flashsale/internal/check"
@@ -81,8 +82,10 @@ func (f *fixture) ambiguousBodyIsRefused(t *testing.T) {
 		"escaped duplicate name": `{"name":"a","n\u0061me":"b",`,
 		"lone high surrogate":    `{"name":"\ud83d",`,
 		"lone low surrogate":     `{"name":"\ude00a",`,
+		"infinite number":        `{"name":1e99999,`,
 	} {
-		if r := f.do("POST", "/coupons", adminToken(t), start+rest); r.Code != 400 {
+		r := f.do("POST", "/coupons", adminToken(t), start+rest)
+		if r.Code != 400 || strings.Contains(r.Body.String(), "Go ") {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
