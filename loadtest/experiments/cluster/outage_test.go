@@ -6,6 +6,7 @@ import (
 
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 // replies returns claims that were sent 50 ms before they were received.
@@ -51,18 +52,17 @@ func TestNothingFailedIsNoOutage(t *testing.T) {
 func TestPromotionsAreJudgedByWhatTheyMayLose(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		expect  string
+		loss    loss
 		missing int
 		pass    bool
-	}{{keep, 0, true}, {keep, 1, false}, {lose, 0, false}, {lose, 1, true}, {"", 0, true}, {"", 1, true}} {
-		p := Promotion{Expect: c.expect, Outage: Outage{Accepted: 1}, Audit: Audit{Missing: c.missing}}
-		if p.judge(); p.Verdict.Pass() != c.pass {
-			t.Errorf("expect %q, %d missing: %s", c.expect, c.missing, p.Verdict)
+	}{{never, 0, true}, {certain, 0, false}, {certain, 1, true}, {possible, 0, true}, {possible, 1, true}} {
+		d := Disruption{loss: c.loss, Outage: Outage{Accepted: 1}, Audits: []Audit{{Missing: c.missing}}}
+		if d.judge(nil); d.Verdict.Pass() != c.pass {
+			t.Errorf("loss %d, %d missing: %s", c.loss, c.missing, d.Verdict)
 		}
-	}
-	inconsistent := Promotion{Audit: Audit{Unbalanced: true}}
-	if inconsistent.judge(); inconsistent.Verdict.Pass() {
-		t.Error("a server whose orders and stock do not add up passes")
+		if d.judge([]string{"stock and orders do not add up"}); d.Verdict != verdict.Wrong {
+			t.Errorf("loss %d: %s although something else is wrong", c.loss, d.Verdict)
+		}
 	}
 }
 
@@ -75,7 +75,7 @@ func TestNodesMustHaveTheSameOrders(t *testing.T) {
 		{[]Audit{{Untold: 1}}, 1}} {
 		broken := 0
 		for _, a := range c.audits {
-			if !a.keptWith(c.audits[0]) {
+			if !a.keptWith(c.audits[0], false) {
 				broken++
 			}
 		}

@@ -126,7 +126,7 @@ func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) 
 			rate.Unavailable++
 		}
 	}
-	rate.Audits, err = auditAll(ctx, f.sale, b, rate.database.servers)
+	rate.Audits, err = auditAll(ctx, f.sale, b, rate.database.servers, false)
 	rate.Violations = append(rate.Violations, b.All()...)
 	return err
 }

@@ -23,7 +23,7 @@ func (s *Sharding) audit(ctx context.Context, b *buyers, struck trial.Span, end 
 	if s.Audit, l, err = audit(ctx, "all shards", s.fleet.sale, b, servers...); err != nil {
 		return false, err
 	}
-	if s.Audit.StockLeft > 0 || !s.Audit.keptWith(s.Audit) {
+	if s.Audit.StockLeft > 0 || !s.Audit.keptWith(s.Audit, false) {
 		b.Violations.Add("coupon %d: %+v", b.coupon, s.Audit)
 	}
 	claims := b.Claims()
