@@ -2,7 +2,10 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/jmoiron/sqlx"
 
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/lab"
@@ -11,22 +14,18 @@ import (
 
 // An Audit is what servers' own data say about a coupon after its sale. Each user may have one order.
 type Audit struct {
-	Server     string `json:"server"`
-	Orders     int    `json:"orders"`
-	Users      int    `json:"distinct_users"`
-	StockLeft  int    `json:"stock_left"`
-	Oversold   int    `json:"oversold"`
-	Duplicates int    `json:"duplicates"`
-	Unbalanced bool   `json:"unbalanced"`    // the orders and the stock left are not the initial stock
-	Missing    int    `json:"acked_missing"` // orders that users were told of
-	Untold     int    `json:"untold"`        // orders that no user was told of
+	Server string `json:"server"`
+	rig.Account
+	Missing int `json:"acked_missing"` // orders that users were told of
+	Untold  int `json:"untold"`        // orders that no user was told of
 }
 
 // A ledger is what servers have together of one coupon.
 type ledger struct {
-	initial, stock, moved int
-	orders                map[string]rig.Order
-	servers               map[string]int // that have the orders
+	rig.Account
+	moved   int
+	orders  map[string]rig.Order
+	servers map[string]int // that have the orders
 }
 
 // audit reads the sale of b's coupon from servers, and judges it. In a cluster a server first applies what
@@ -34,23 +33,28 @@ type ledger struct {
 func audit(ctx context.Context, name string, sale *rig.Sale, b *buyers, servers ...*lab.MySQL) (Audit, ledger, error) {
 	l := ledger{orders: map[string]rig.Order{}, servers: map[string]int{}}
 	for i, m := range servers {
-		if err := l.read(ctx, i, m.SyncedDSN(sale.Name), b); err != nil {
+		err := ask(m, sale.Name, func(db *sqlx.DB) error { return l.read(ctx, i, db, b) })
+		if err != nil {
 			return Audit{}, l, fmt.Errorf("audit %s: %w", name, err)
 		}
 	}
-	if l.initial == 0 {
+	if l.InitialStock == 0 {
 		return Audit{}, l, fmt.Errorf("audit %s: there is no coupon %d", name, b.coupon)
 	}
 	return l.judge(name, b), l, nil
 }
 
-// read adds what the i-th server has of b's coupon.
-func (l *ledger) read(ctx context.Context, i int, dsn string, b *buyers) error {
-	db, err := connect.MySQL(dsn, 1)
+// ask calls do with a connection to a server's own data, and closes it.
+func ask(m *lab.MySQL, database string, do func(*sqlx.DB) error) error {
+	db, err := connect.MySQL(m.SyncedDSN(database), 1)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	return errors.Join(do(db), db.Close())
+}
+
+// read adds what the i-th server has of b's coupon.
+func (l *ledger) read(ctx context.Context, i int, db *sqlx.DB, b *buyers) error {
 	const q = `
 		SELECT COALESCE((SELECT SUM(initial_stock) FROM coupons WHERE id = ?), 0) AS initial,
 			COALESCE((SELECT SUM(stock) FROM coupons WHERE id = ?), 0) +
@@ -62,7 +66,7 @@ func (l *ledger) read(ctx context.Context, i int, dsn string, b *buyers) error {
 	if err := db.GetContext(ctx, &has, q, id, id, id, id, id); err != nil {
 		return err
 	}
-	l.initial, l.stock, l.moved = l.initial+has.Initial, l.stock+has.Stock, l.moved+has.Moved
+	l.InitialStock, l.Stock, l.moved = l.InitialStock+has.Initial, l.Stock+has.Stock, l.moved+has.Moved
 	own := &rig.Sale{DB: db}
 	orders, err := own.Orders(ctx, id)
 	for _, o := range orders {
@@ -80,11 +84,8 @@ func (l ledger) judge(server string, b *buyers) Audit {
 	for _, o := range l.orders {
 		users[o.User] = true
 	}
-	a := Audit{
-		Server: server, Orders: len(l.orders), Users: len(users), StockLeft: l.stock,
-		Oversold: max(0, len(l.orders)-l.initial), Duplicates: len(l.orders) - len(users),
-		Unbalanced: l.stock+len(l.orders) != l.initial,
-	}
+	a := Audit{Server: server, Account: l.Account}
+	a.CouponID, a.Orders, a.Users, a.Duplicates = b.coupon, len(l.orders), len(users), len(l.orders)-len(users)
 	told := b.Told(0)
 	for _, c := range told {
 		if o, found := l.orders[c.Order]; !found || o.User != c.User {
@@ -98,8 +99,7 @@ func (l ledger) judge(server string, b *buyers) Audit {
 // keptWith reports whether all promises hold, and the data are those of other. Only where orders may be lost,
 // some are missing.
 func (a Audit) keptWith(other Audit, lost bool) bool {
-	return a.Oversold == 0 && a.Duplicates == 0 && !a.Unbalanced && (lost || a.Missing == 0) && a.Untold == 0 &&
-		a.Orders == other.Orders && a.StockLeft == other.StockLeft
+	return len(rig.Broken(a.Account)) == 0 && (lost || a.Missing == 0) && a.Untold == 0 && a.Account == other.Account
 }
 
 // auditAll audits every server. A broken promise and a difference from the first

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"example.com/flashsale/internal/connect"
+	"github.com/jmoiron/sqlx"
+
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 )
@@ -52,12 +53,10 @@ func (f *fleet) offer(ctx context.Context, segments int, servers ...*lab.MySQL) 
 		return nil, err
 	}
 	for _, m := range servers {
-		db, err := connect.MySQL(m.SyncedDSN(f.sale.Name), 1)
+		err := ask(m, f.sale.Name, func(db *sqlx.DB) error {
+			return db.GetContext(ctx, new(int64), "SELECT id FROM coupons WHERE id = ?", id)
+		})
 		if err != nil {
-			return nil, err
-		}
-		err = db.GetContext(ctx, new(int64), "SELECT id FROM coupons WHERE id = ?", id)
-		if err := errors.Join(err, db.Close()); err != nil {
 			return nil, err
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"example.com/flashsale/internal/connect"
+	"github.com/jmoiron/sqlx"
+
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/fault"
 )
@@ -12,14 +13,11 @@ import (
 // groupConflicts returns those at certification, which every member counts.
 func groupConflicts(ctx context.Context, members []*lab.MySQL) (conflicts, error) {
 	c := conflicts{uncounted: true}
-	db, err := connect.MySQL(members[0].DSN("performance_schema"), 1)
-	if err != nil {
-		return c, err
-	}
-	defer db.Close()
 	const q = `
 		SELECT COUNT_CONFLICTS_DETECTED FROM replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`
-	err = db.GetContext(ctx, &c.certification, q)
+	err := ask(members[0], "performance_schema", func(db *sqlx.DB) error {
+		return db.GetContext(ctx, &c.certification, q)
+	})
 	return c, err
 }
 

@@ -66,12 +66,17 @@ func TestPromotionsAreJudgedByWhatTheyMayLose(t *testing.T) {
 	}
 }
 
+// sold is the audit of a server with so many orders.
+func sold(n int) Audit {
+	return Audit{Account: rig.Account{InitialStock: 3, Stock: 3 - n, Orders: n, Users: n}}
+}
+
 func TestNodesMustHaveTheSameOrders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		audits []Audit
 		want   int
-	}{{[]Audit{{Orders: 3}, {Orders: 3}}, 0}, {[]Audit{{Orders: 3}, {Orders: 2}}, 1}, {[]Audit{{Missing: 1}}, 1},
+	}{{[]Audit{sold(3), sold(3)}, 0}, {[]Audit{sold(3), sold(2)}, 1}, {[]Audit{{Missing: 1}}, 1},
 		{[]Audit{{Untold: 1}}, 1}} {
 		broken := 0
 		for _, a := range c.audits {

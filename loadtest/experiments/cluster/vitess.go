@@ -109,9 +109,9 @@ var shardedColumns = report.Columns[*Sharding]{
 	report.Detail("under way", func(s *Sharding) int { return s.UnderWay }),
 	report.Main("503s", func(s *Sharding) int { return s.Outage.Unavailable }),
 	report.Main("gap of each shard", (*Sharding).gaps),
-	report.Detail("oversold", func(s *Sharding) int { return s.Audit.Oversold }),
+	report.Detail("oversold", func(s *Sharding) int { return s.Audit.Oversold() }),
 	report.Detail("twice", func(s *Sharding) int { return s.Audit.Duplicates }),
-	report.Detail("left", func(s *Sharding) int { return s.Audit.StockLeft }),
+	report.Detail("left", func(s *Sharding) int { return s.Audit.Stock }),
 	report.Main("missing", func(s *Sharding) int { return s.Audit.Missing }),
 	report.Main("verdict", func(s *Sharding) verdict.Verdict { return s.Verdict }),
 }

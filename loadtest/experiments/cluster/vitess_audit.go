@@ -2,11 +2,11 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"example.com/flashsale/internal/connect"
+	"github.com/jmoiron/sqlx"
+
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/trial"
@@ -23,7 +23,7 @@ func (s *Sharding) audit(ctx context.Context, b *buyers, struck trial.Span, end 
 	if s.Audit, l, err = audit(ctx, "all shards", s.fleet.sale, b, servers...); err != nil {
 		return false, err
 	}
-	if s.Audit.StockLeft > 0 || !s.Audit.keptWith(s.Audit, false) {
+	if s.Audit.Stock > 0 || !s.Audit.keptWith(s.Audit, false) {
 		b.Violations.Add("coupon %d: %+v", b.coupon, s.Audit)
 	}
 	claims := b.Claims()
@@ -92,12 +92,11 @@ func (s *Sharding) onEach(ctx context.Context, q string, args ...any) error {
 		return err
 	}
 	for _, m := range servers {
-		db, err := connect.MySQL(m.DSN(s.fleet.sale.Name), 1)
-		if err != nil {
+		err := ask(m, s.fleet.sale.Name, func(db *sqlx.DB) error {
+			_, err := db.ExecContext(ctx, q, args...)
 			return err
-		}
-		_, err = db.ExecContext(ctx, q, args...)
-		if err := errors.Join(err, db.Close()); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
