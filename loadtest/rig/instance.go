@@ -18,8 +18,9 @@ func (s *Sale) StartInstance(program, name string, settings ...string) (*lab.API
 	return lab.StartAPI(s.stack.Lab, path, name, slices.Concat(s.env, settings)...)
 }
 
-// A Fleet is any number of instances behind nginx, or one without nginx.
+// A Fleet is a sale at any number of instances behind nginx, or at one without nginx.
 type Fleet struct {
+	*Sale
 	Instances []*lab.API
 	Nginx     *lab.Nginx // nil without
 }
@@ -34,7 +35,7 @@ func InstanceName(i int) string { return string(rune('a' + i)) }
 // StartFleet starts an instance of a program of bin/ for each list of settings,
 // which override the sale's, behind nginx. nginx may be nil if there is one list.
 func (s *Sale) StartFleet(program string, nginx StartNginx, settings ...[]string) (f *Fleet, err error) {
-	f = &Fleet{}
+	f = &Fleet{Sale: s}
 	var upstreams []string
 	for i, own := range settings {
 		api, err := s.StartInstance(program, InstanceName(i), own...)

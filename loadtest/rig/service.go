@@ -13,7 +13,6 @@ import (
 
 // A Service is two instances behind nginx on a Redis topology of their own.
 type Service struct {
-	*Sale
 	*Fleet
 	Topology *lab.Topology
 	Redis    redis.UniversalClient // of the topology
@@ -42,11 +41,12 @@ func (s *Stack) WithService(
 		"REDIS_URL=" + t.URL, "LOCK=" + driver, "LAB=true", "LOCK_WAIT=60s", "LOCK_TTL=2s", "USER_RATE=0",
 		"LOG_LEVEL=error",
 	}, driverSettings...), settings...)
-	if service.Sale, err = s.NewSale(ctx, settings...); err != nil {
+	sale, err := s.NewSale(ctx, settings...)
+	if err != nil {
 		return err
 	}
-	defer service.Close()
-	if service.Fleet, err = service.StartPair("api"); err != nil {
+	defer sale.Close()
+	if service.Fleet, err = sale.StartPair("api"); err != nil {
 		return err
 	}
 	return errors.Join(job(service), service.Stop())

@@ -11,7 +11,6 @@ import (
 
 // A Pair is a sale at two instances of the service behind nginx, with what its clients were told.
 type Pair struct {
-	*rig.Sale
 	*rig.Fleet
 	History
 	Client Client // through nginx
@@ -29,7 +28,7 @@ type Instance struct {
 
 // StartPair starts two instances of a program of bin/. zookeeper may be nil.
 func StartPair(s *rig.Stack, sale *rig.Sale, program string, zookeeper *lab.ZooKeeper) (p *Pair, err error) {
-	p = &Pair{Sale: sale, A: &Instance{}, B: &Instance{}}
+	p = &Pair{A: &Instance{}, B: &Instance{}}
 	both, settings := []*Instance{p.A, p.B}, [2][]string{}
 	for i, one := range both {
 		if settings[i], err = one.connect(sale, zookeeper); err != nil {

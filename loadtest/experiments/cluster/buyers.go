@@ -42,7 +42,7 @@ const calm = 2 * time.Second
 
 // sell sells b's coupon before, during and after the fault. repaired returns when
 // every server takes part again.
-func (r *run) sell(ctx context.Context, f *fleet, b *buyers, one fault.Fault, repaired func() error) (Outage, error) {
+func (r *run) sell(ctx context.Context, f *rig.Fleet, b *buyers, one fault.Fault, repaired func() error) (Outage, error) {
 	course, err := r.play(ctx, f, trial.Schedule{
 		Faults: []fault.Fault{one}, Rest: calm,
 		Recovered: func(ctx context.Context, _ trial.Strike) error {
@@ -61,7 +61,7 @@ func (r *run) sell(ctx context.Context, f *fleet, b *buyers, one fault.Fault, re
 // play lets b buy at f while a schedule lasts, and until every user who has claimed
 // has a verdict.
 func (r *run) play(
-	ctx context.Context, f *fleet, s trial.Schedule, b *buyers, beside ...trial.Load,
+	ctx context.Context, f *rig.Fleet, s trial.Schedule, b *buyers, beside ...trial.Load,
 ) (trial.Course, error) {
 	b.client = trial.NewClient("nginx", f.Address(), r.stack.Signer(), &b.History)
 	return s.Run(ctx, append(beside, trial.Clients(buyerCount, func(ctx context.Context, _ int) {

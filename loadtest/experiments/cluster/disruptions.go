@@ -81,7 +81,7 @@ func (d *Disruption) String() string { return fmt.Sprintf("%s: %s, %s", d.Cluste
 // Run sells a new coupon before, during and after the fault. What has lost nothing, and may have, is lucky.
 func (d *Disruption) Run(ctx context.Context) (verdict.Verdict, error) {
 	err := d.on(ctx, func(s stage) error {
-		return d.run.withFleet(ctx, s.first, s.dsn, func(f *fleet) error { return d.sell(ctx, f, s) })
+		return d.run.withFleet(ctx, s.first, s.dsn, func(f *rig.Fleet) error { return d.sell(ctx, f, s) })
 	})
 	if d.loss == possible && d.Verdict == verdict.Held {
 		return verdict.Lucky, err
@@ -89,8 +89,8 @@ func (d *Disruption) Run(ctx context.Context) (verdict.Verdict, error) {
 	return d.Verdict, err
 }
 
-func (d *Disruption) sell(ctx context.Context, f *fleet, s stage) error {
-	b, err := f.offer(ctx, 1, s.members...)
+func (d *Disruption) sell(ctx context.Context, f *rig.Fleet, s stage) error {
+	b, err := offer(ctx, f, 1, s.members...)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (d *Disruption) sell(ctx context.Context, f *fleet, s stage) error {
 	if err := s.repaired(); err != nil {
 		return err
 	}
-	d.Audits, err = auditAll(ctx, f.sale, b, s.left, d.loss != never)
+	d.Audits, err = auditAll(ctx, f.Sale, b, s.left, d.loss != never)
 	d.judge(b.All())
 	return err
 }

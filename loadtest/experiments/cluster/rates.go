@@ -84,7 +84,7 @@ func (rate *Rate) Run(ctx context.Context) (verdict.Verdict, error) {
 	if err := rate.site.reset(ctx); err != nil {
 		return "", err
 	}
-	err := rate.run.withFleet(ctx, d.servers[0], d.dsn, func(f *fleet) error {
+	err := rate.run.withFleet(ctx, d.servers[0], d.dsn, func(f *rig.Fleet) error {
 		before, err := rate.site.conflicts(ctx, rate.site.Members)
 		if err != nil {
 			return err
@@ -107,8 +107,8 @@ func (rate *Rate) Run(ctx context.Context) (verdict.Verdict, error) {
 }
 
 // repeat sells a new coupon for a time.
-func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) error {
-	b, err := f.offer(ctx, rate.Segments, rate.database.servers...)
+func (rate *Rate) repeat(ctx context.Context, f *rig.Fleet, duration time.Duration) error {
+	b, err := offer(ctx, f, rate.Segments, rate.database.servers...)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (rate *Rate) repeat(ctx context.Context, f *fleet, duration time.Duration) 
 			rate.Unavailable++
 		}
 	}
-	rate.Audits, err = auditAll(ctx, f.sale, b, rate.database.servers, false)
+	rate.Audits, err = auditAll(ctx, f.Sale, b, rate.database.servers, false)
 	rate.Violations = append(rate.Violations, b.All()...)
 	return err
 }

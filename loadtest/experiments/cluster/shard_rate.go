@@ -26,7 +26,7 @@ type ShardRate struct {
 	trial.Judged
 
 	clients int
-	fleet   *fleet
+	fleet   *rig.Fleet
 	coupon  int64
 	made    int // claims that were accepted, of all turns
 	pids    map[string][]int
@@ -66,7 +66,7 @@ func (row *ShardRate) start(ctx context.Context, r *run) (stop func(), err error
 	if err != nil {
 		return nil, err
 	}
-	row.fleet, row.pids["service"] = &fleet{f, sale}, f.PIDs()
+	row.fleet, row.pids["service"] = f, f.PIDs()
 	row.pids["redis"], row.pids["redis replicas"] = pidsOf(row.nodes), pidsOf(r.redis.Nodes[masters:])
 	row.coupon, err = sale.AddSplitCoupon(ctx, unlimitedStock, max(1, row.Shards))
 	return func() { _, _ = f.Stop(), sale.Close(); end() }, err
@@ -128,7 +128,7 @@ func (row *ShardRate) judge(ctx context.Context, r clients.Result) error {
 	made, orders := r.Replies(rig.Accepted), 0
 	row.made += made
 	const q = "SELECT COUNT(*) FROM coupon_orders WHERE coupon_id = ?"
-	err := row.fleet.sale.DB.GetContext(ctx, &orders, q, row.coupon)
+	err := row.fleet.DB.GetContext(ctx, &orders, q, row.coupon)
 	broken := row.Violations
 	if made < len(r.Claims) || orders != row.made {
 		broken = append(broken, fmt.Sprintf("%s: of %d claims %d were accepted; %d in all, and %d orders",

@@ -28,7 +28,7 @@ type Sharding struct {
 
 	run    *run
 	vitess *lab.Vitess
-	fleet  *fleet
+	fleet  *rig.Fleet
 	fault  *fault.Fault // nil: the coupons are sold out, and their orders expire
 	spoil  bool         // an order is deleted on its shard: the audit has to find that
 	closed atomic.Bool  // nothing more is put on sale
@@ -78,7 +78,7 @@ func (r *run) shard(
 		return nil, err
 	}
 	defer v.Kill()
-	err = onSale(sale, 2, func(f *fleet) error {
+	err = onSale(sale, 2, func(f *rig.Fleet) error {
 		all := rows(ctx, v)
 		for _, s := range all {
 			s.run, s.vitess, s.fleet = r, v, f

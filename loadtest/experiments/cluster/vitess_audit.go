@@ -20,7 +20,7 @@ func (s *Sharding) audit(ctx context.Context, b *buyers, struck trial.Span, end 
 		return false, err
 	}
 	var l ledger
-	if s.Audit, l, err = audit(ctx, "all shards", s.fleet.sale, b, servers...); err != nil {
+	if s.Audit, l, err = audit(ctx, "all shards", s.fleet.Sale, b, servers...); err != nil {
 		return false, err
 	}
 	if s.Audit.Stock > 0 || !s.Audit.keptWith(s.Audit, false) {
@@ -63,7 +63,7 @@ func (s *Sharding) expire(ctx context.Context) error {
 	n := 1
 	for begin := time.Now(); n > 0 && time.Since(begin) < settleLimit && rig.Sleep(ctx, retryPause); {
 		n = 0
-		if err := s.fleet.sale.DB.GetContext(ctx, &n, left); err != nil {
+		if err := s.fleet.DB.GetContext(ctx, &n, left); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Sharding) onEach(ctx context.Context, q string, args ...any) error {
 		return err
 	}
 	for _, m := range servers {
-		err := ask(m, s.fleet.sale.Name, func(db *sqlx.DB) error {
+		err := ask(m, s.fleet.Name, func(db *sqlx.DB) error {
 			_, err := db.ExecContext(ctx, q, args...)
 			return err
 		})

@@ -49,7 +49,7 @@ func (s *Sharding) sell(ctx context.Context, b *buyers) (trial.Course, error) {
 	one.Strike = func(ctx context.Context) error {
 		for begin := time.Now(); s.UnderWay <= 0 && time.Since(begin) < settleLimit; {
 			const units = "SELECT COALESCE(SUM(units), 0) FROM coupon_transfers"
-			if err := s.fleet.sale.DB.GetContext(ctx, &s.UnderWay, units); err != nil {
+			if err := s.fleet.DB.GetContext(ctx, &s.UnderWay, units); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (s *Sharding) offer(ctx context.Context) (*buyers, error) {
 	if s.fault != nil {
 		stock = thinStock
 	}
-	id, err := s.fleet.sale.AddCouponWithRules(ctx, stock, shardSegments, coupon.Rules{PerUser: 1, HoldSeconds: 600})
+	id, err := s.fleet.AddCouponWithRules(ctx, stock, shardSegments, coupon.Rules{PerUser: 1, HoldSeconds: 600})
 	b := &buyers{coupon: id, thin: true, users: func(n int) int64 { return mostlyOfFirst(id, n) }}
 	if s.fault == nil {
 		b.sellOut()
@@ -82,7 +82,7 @@ func (s *Sharding) offer(ctx context.Context) (*buyers, error) {
 
 // restock restocks b's coupon until the sale is closed, and then lets it be sold out.
 func (s *Sharding) restock(ctx context.Context, b *buyers) error {
-	store := coupon.NewStore(s.fleet.sale.DB)
+	store := coupon.NewStore(s.fleet.DB)
 	for put := thinStock; !s.closed.Load() && rig.Sleep(ctx, restockPause); {
 		if due := len(b.Told(0)) + thinStock - put; due > 0 {
 			if _, err := store.Restock(ctx, b.coupon, due, 1); err == nil { // else again, maybe twice

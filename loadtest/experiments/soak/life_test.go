@@ -53,7 +53,7 @@ func TestLifeOfOrdersIsAudited(t *testing.T) {
 		"an event of nothing":          {[]string{one}, nil, []string{claimed, returned}, "I5"},
 		"an event that was told twice": {[]string{one}, nil, []string{claimed, claimed}, ""},
 	} {
-		m := &market{Pair: &trial.Pair{}, log: func(string, ...any) {}}
+		m := &market{Pair: &trial.Pair{Fleet: &rig.Fleet{}}, log: func(string, ...any) {}}
 		if m.Sale, err = s.NewSale(t.Context()); err != nil {
 			t.Fatal(err)
 		}
