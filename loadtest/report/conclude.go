@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
@@ -60,4 +63,21 @@ func Pass(sections ...Section) bool {
 		all = append(all, s.Verdicts...)
 	}
 	return verdict.AllPass(all)
+}
+
+// Say prints text to standard output, broken between words as Table.Print does.
+func Say(format string, args ...any) {
+	for _, line := range Wrap(fmt.Sprintf(format, args...), terminalWidth()) {
+		fmt.Println(line)
+	}
+}
+
+// defaultWidth is the width of what is no terminal.
+const defaultWidth = 80
+
+func terminalWidth() int {
+	if size, err := unix.IoctlGetWinsize(int(os.Stdout.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+		return int(size.Col)
+	}
+	return defaultWidth
 }

@@ -14,13 +14,13 @@ import (
 )
 
 var everyChart = []Chart{
-	Claims{[]rig.Claim{
+	Claims([]rig.Claim{
 		{Instance: "a", Verdict: rig.Accepted, Sent: time.UnixMilli(0), Received: time.UnixMilli(3)},
 		{Instance: "b", Verdict: "sold_out", Sent: time.UnixMilli(1), Received: time.UnixMilli(4)},
 		{Instance: "<c>", Verdict: rig.Unexpected, Sent: time.UnixMilli(1), Received: time.UnixMilli(1)},
 		{Instance: "d", Verdict: "sold_out", Sent: time.UnixMilli(2), Received: time.UnixMilli(4)},
-	}, 3},
-	Lanes{"holders", "ms", []Lane{{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}}}},
+	}, 3),
+	Lanes{Caption: "holders", Unit: "ms", Rows: []Lane{{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}}}},
 }
 
 // The drawings are well-formed, and names are escaped.

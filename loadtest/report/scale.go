@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"strconv"
 	"strings"
@@ -74,6 +75,14 @@ type canvas struct {
 	strings.Builder
 	behind strings.Builder
 	height float64
+}
+
+func escape(s string) string { return template.HTMLEscapeString(s) }
+
+// drawing returns the SVG element of c. A screen reader reads name.
+func (c *canvas) drawing(name string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %g %.0f" role="img" aria-label="%s">`+"\n%s</svg>",
+		width, c.height, escape(name), c.behind.String()+c.String()))
 }
 
 // add appends an element. Texts among the arguments must be escaped.
