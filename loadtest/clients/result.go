@@ -3,7 +3,6 @@ package clients
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"example.com/flashsale/loadtest/generator"
@@ -19,29 +18,8 @@ type Result struct {
 	Detail string    // of one claim that got no verdict
 }
 
-// Replies returns how many claims got one of the verdicts.
-func (r Result) Replies(verdicts ...string) (n int) {
-	for _, c := range r.Claims {
-		if slices.Contains(verdicts, c.Verdict) {
-			n++
-		}
-	}
-	return n
-}
-
 // Ended returns when c got its reply, from the begin of the phase on.
 func (r Result) Ended(c rig.Claim) time.Duration { return c.Received.Sub(r.Begin) }
-
-// Times returns a time of each claim that got the verdict, or of all if none is
-// named.
-func (r Result) Times(of func(rig.Claim) time.Duration, verdicts ...string) (times []time.Duration) {
-	for _, c := range r.Claims {
-		if len(verdicts) == 0 || slices.Contains(verdicts, c.Verdict) {
-			times = append(times, of(c))
-		}
-	}
-	return times
-}
 
 func (r *Result) add(reply generator.Reply) {
 	c := rig.Claim{Due: reply.Due, Sent: reply.Sent, Received: reply.Received, Verdict: verdict(reply),

@@ -73,10 +73,14 @@ func VerdictOf(status int, code string) string {
 	return cmp.Or(code, strconv.Itoa(status))
 }
 
+// failures are the verdicts on a claim whose outcome is unknown.
+var failures = []string{Unavailable, Overloaded, Lost, Unexpected}
+
 // Failed reports whether the outcome of the claim is unknown.
-func (c Claim) Failed() bool {
-	return slices.Contains([]string{Unavailable, Overloaded, Lost, Unexpected}, c.Verdict)
-}
+func (c Claim) Failed() bool { return slices.Contains(failures, c.Verdict) }
+
+// Failed counts the claims whose outcome is unknown.
+func (b Burst) Failed() int { return b.Replies(failures...) }
 
 // Refusals are the codes that a claim in a burst may be refused with.
 var Refusals = []string{"sold_out", "already_claimed", "limit_reached", "claim_in_progress", "order_expired"}
@@ -95,6 +99,27 @@ func (b Burst) count(key func(Claim) string) map[string]int {
 	return n
 }
 
+// Replies returns how many claims got one of the verdicts.
+func (b Burst) Replies(verdicts ...string) (n int) {
+	for _, c := range b.Claims {
+		if slices.Contains(verdicts, c.Verdict) {
+			n++
+		}
+	}
+	return n
+}
+
+// Times returns a time of each claim that got the verdict, or of all if none is
+// named.
+func (b Burst) Times(of func(Claim) time.Duration, verdicts ...string) (times []time.Duration) {
+	for _, c := range b.Claims {
+		if len(verdicts) == 0 || slices.Contains(verdicts, c.Verdict) {
+			times = append(times, of(c))
+		}
+	}
+	return times
+}
+
 // Acknowledged returns the claims that were accepted.
 func (b Burst) Acknowledged() (accepted []Claim) {
 	for _, c := range b.Claims {
@@ -108,13 +133,7 @@ func (b Burst) Acknowledged() (accepted []Claim) {
 // Unexpected counts the claims that were neither accepted nor refused. Claims
 // without a reply are among them.
 func (b Burst) Unexpected() int {
-	n := 0
-	for _, c := range b.Claims {
-		if c.Verdict != Accepted && c.Verdict != Returned && !slices.Contains(Refusals, c.Verdict) {
-			n++
-		}
-	}
-	return n
+	return len(b.Claims) - b.Replies(append([]string{Accepted, Returned}, Refusals...)...)
 }
 
 // MaxInFlight returns the largest number of claims that were in flight at one
@@ -179,13 +198,7 @@ func overlapping(claims []Claim, one Claim) (n int) {
 }
 
 // Latency returns the q-quantile of the time from claim to reply.
-func (b Burst) Latency(q float64) time.Duration {
-	var all []time.Duration
-	for _, c := range b.Claims {
-		all = append(all, c.Received.Sub(c.Sent))
-	}
-	return stats.Quantile(all, q)
-}
+func (b Burst) Latency(q float64) time.Duration { return stats.Quantile(b.Times(Claim.Took), q) }
 
 // Skew returns how long after the first claim of its round the last one of any was sent.
 func (b Burst) Skew(size int) (longest time.Duration) {

@@ -116,16 +116,10 @@ func (rate *Rate) repeat(ctx context.Context, f *rig.Fleet, duration time.Durati
 	if err != nil {
 		return err
 	}
-	claims := b.Claims()
-	rate.PerSecond = append(rate.PerSecond, acceptedRate(claims, course.Begin, course.End))
-	for _, c := range claims {
-		switch {
-		case trial.Accepted(c):
-			rate.waits = append(rate.waits, c.Received.Sub(c.Sent))
-		case c.Failed():
-			rate.Unavailable++
-		}
-	}
+	claims := rig.Burst{Claims: b.Claims()}
+	rate.PerSecond = append(rate.PerSecond, acceptedRate(claims.Claims, course.Begin, course.End))
+	rate.waits = append(rate.waits, claims.Times(rig.Claim.Took, rig.Accepted)...)
+	rate.Unavailable += claims.Failed()
 	rate.Audits, err = auditAll(ctx, f.Sale, b, rate.database.servers, false)
 	rate.Violations = append(rate.Violations, b.All()...)
 	return err

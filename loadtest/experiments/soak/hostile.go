@@ -7,7 +7,6 @@ import (
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/loadtest/generator"
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/trial"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -113,12 +112,10 @@ func attackedP99(ctx context.Context, m *market, c trial.Client, coupon int64) (
 func honestP99(ctx context.Context, m *market, c trial.Client, coupon int64) (float64, error) {
 	claims, err := c.Claims(ctx, generator.Phase{Rate: honestRate, Duration: honestTime},
 		func(int) rig.Claim { return rig.Claim{User: m.newUser(), Coupon: coupon} })
-	var latencies []time.Duration
 	for _, got := range claims {
 		if !trial.Accepted(got) && err == nil {
 			m.Violations.Add("among hostile clients, an honest claim got %s", got.Verdict)
 		}
-		latencies = append(latencies, got.Received.Sub(got.Sent))
 	}
-	return rig.Milliseconds(stats.Quantile(latencies, 0.99)), err
+	return rig.Milliseconds(rig.Burst{Claims: claims}.Latency(0.99)), err
 }

@@ -3,10 +3,10 @@ package soak
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
-	"example.com/flashsale/loadtest/stats"
 	"example.com/flashsale/loadtest/trial"
 )
 
@@ -69,7 +69,6 @@ func (m *market) report(ctx context.Context, h hostility) error {
 
 // measure adds what the clients saw, and judges it.
 func (r *Report) measure(m *market) {
-	var waits []time.Duration
 	for _, c := range r.claims {
 		said := c.Verdict
 		if c.Failed() {
@@ -79,11 +78,10 @@ func (r *Report) measure(m *market) {
 			m.Violations.Add("unexpected reply to a claim: %+v", c)
 		}
 		r.Verdicts[said]++
-		waits = append(waits, c.Received.Sub(c.Sent))
 	}
 	r.Acknowledged = r.Verdicts[rig.Accepted]
-	r.P50 = rig.Milliseconds(stats.Quantile(waits, 0.5))
-	r.P99 = rig.Milliseconds(stats.Quantile(waits, 0.99))
+	all := rig.Burst{Claims: r.claims}
+	r.P50, r.P99 = rig.Milliseconds(all.Latency(0.5)), rig.Milliseconds(all.Latency(0.99))
 	r.LongestGap = trial.Longest(trial.Gaps(r.claims, r.begin, func(c rig.Claim) bool {
 		return trial.Answered(c) && c.Received.Before(m.settled)
 	})).Seconds()
@@ -96,4 +94,34 @@ func (r *Report) measure(m *market) {
 		m.Violations.Add("a claim at %s waited for %.1f s, longer than %s, from second %.1f: %+v",
 			c.Instance, r.LongestWait, waitLimit, c.Sent.Sub(m.begin).Seconds(), c)
 	}
+}
+
+// waitLimit is how long a claim may wait for its reply, whatever has failed. Nginx
+// waits for an instance longer than any client does (60 s), so it hides no late
+// reply.
+const waitLimit = claimTimeout + time.Second
+
+// waited returns for how long of c's wait the service is responsible. A suspended
+// instance cannot reply: the time in which the instance was suspended that c was sent to
+// does not count, and of a claim through nginx, which may wait for either, that of both.
+func waited(c rig.Claim, outages []outage) time.Duration {
+	wait := trial.Span{Begin: c.Sent, End: c.Received}
+	d := wait.Took()
+	for _, o := range outages {
+		name, suspended := strings.CutSuffix(o.What, suspension)
+		if suspended && (c.Instance == "nginx" || c.Instance == name) {
+			d -= wait.Overlap(o.strike)
+		}
+	}
+	return d
+}
+
+// longestWait returns the claim that waited for longest of those whose wait touches during.
+func longestWait(claims []rig.Claim, outages []outage, during trial.Span) (longest rig.Claim, d time.Duration) {
+	for _, c := range claims {
+		if w := waited(c, outages); w > d && !c.Received.Before(during.Begin) && !c.Sent.After(during.End) {
+			longest, d = c, w
+		}
+	}
+	return longest, d
 }
