@@ -7,9 +7,14 @@
 package rig
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"time"
+
+	"example.com/flashsale/internal/order/commit"
 )
 
 // ErrNotProven is returned by a job that ran to its end and has printed at
@@ -27,4 +32,34 @@ func EmptyDir(parts ...string) (string, error) {
 		return "", err
 	}
 	return dir, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
+}
+
+// Commits are the values of COMMIT that keep every promise.
+var Commits = commits()
+
+func commits() (names []string) {
+	for _, s := range commit.Strategies {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// Quick reports whether the setting of that name asks for a shorter run. It returns an error
+// if that asks for something else.
+func Quick(name string) (bool, error) {
+	mode := os.Getenv(name)
+	if mode != "" && mode != "quick" {
+		return false, fmt.Errorf("%s=%s: want quick, or nothing", name, mode)
+	}
+	return mode == "quick", nil
+}
+
+// Sleep waits for d and returns true, or returns false when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -3,8 +3,12 @@ package linearizable
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/trial"
 )
 
 // An owner is a user with a number. It has one order of a coupon at a time.
@@ -99,3 +103,21 @@ func (m *model) undo(s step) {
 		m.held[one.owner] = one.from
 	}
 }
+
+// refusals are the verdicts on a claim after which it has no effect. One that is not known
+// proves nothing.
+var refusals = append([]string{rig.Overloaded, "coupon_not_found", "not_started", "ended"}, rig.Refusals...)
+
+// unknown reports whether the operation may have taken effect, or may yet.
+func unknown(o trial.Operation) bool {
+	if o.Kind == trial.Claim {
+		return o.Verdict != rig.Accepted && !slices.Contains(refusals, o.Verdict)
+	}
+	return o.Failed()
+}
+
+// may reports whether the operation took effect, for all that its client knows.
+func may(o trial.Operation) bool { return o.Verdict == rig.Accepted || unknown(o) }
+
+// ownerOf returns whose order the operation is about.
+func ownerOf(o trial.Operation) owner { return owner{o.User, max(o.Number, 1)} }
