@@ -20,7 +20,9 @@ var everyChart = []Chart{
 		{Instance: "<c>", Verdict: rig.Unexpected, Sent: time.UnixMilli(1), Received: time.UnixMilli(1)},
 		{Instance: "d", Verdict: "sold_out", Sent: time.UnixMilli(2), Received: time.UnixMilli(4)},
 	}, 3),
-	Lanes{Caption: "holders", Unit: "ms", Rows: []Lane{{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}}}},
+	Lanes{Caption: "holders", Unit: "ms", Rows: []Lane{
+		{"process 1", []Span{{"lock", Hold, 1, 5}, {"expired", Fault, 3, 3}}},
+	}},
 }
 
 // The drawings are well-formed, and names are escaped.

@@ -53,7 +53,8 @@ func Claims(claims []rig.Claim, most int) Lanes {
 	lanes := map[string][]Span{}
 	for _, c := range claims[:min(len(claims), most)] {
 		since := func(t time.Time) float64 { return rig.Milliseconds(t.Sub(claims[0].Sent)) }
-		lanes[c.Instance] = append(lanes[c.Instance], Span{c.Verdict, Kind(c.Verdict), since(c.Sent), since(c.Received)})
+		s := Span{c.Verdict, Kind(c.Verdict), since(c.Sent), since(c.Received)}
+		lanes[c.Instance] = append(lanes[c.Instance], s)
 	}
 	l := Lanes{Caption: "Each claim from sent to answered, in the lane of the instance that replied",
 		Unit: "ms since the first claim was sent", stacked: true}

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -137,11 +138,17 @@ func (s *Sale) Rule(ctx context.Context, couponID int64, r coupon.Rules) error {
 // AddOrders inserts an order of the coupon for each of UserID(0) to
 // UserID(n-1). It does not change the stock.
 func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {
-	q := `
-		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
-		SELECT ? + n + 1, ?, ? + (n * 2654435761) % ?, UTC_TIMESTAMP(3)
-		FROM (` + numbersBelow(n) + `) numbers WHERE n < ?`
-	_, err := s.DB.ExecContext(ctx, q, couponID<<32, couponID, firstUserID, userIDs, n)
+	users := make([]int64, n)
+	for i := range users {
+		users[i] = UserID(i)
+	}
+	list, err := json.Marshal(users)
+	if err == nil {
+		_, err = s.DB.ExecContext(ctx, `
+			INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+			SELECT ? + u.n, ?, u.id, UTC_TIMESTAMP(3)
+			FROM JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY, id BIGINT PATH '$')) u`, couponID<<32, couponID, string(list))
+	}
 	if err != nil {
 		return fmt.Errorf("coupon %d: add orders: %w", couponID, err)
 	}
@@ -161,19 +168,6 @@ func (s *Sale) AwaitExpiry(ctx context.Context, limit time.Duration) (left int, 
 			return left, ctx.Err()
 		}
 	}
-}
-
-// numbersBelow returns a query for the numbers from 0 to below limit, and perhaps more: it joins one table
-// of ten digits for each digit.
-func numbersBelow(limit int) string {
-	const digits = `(SELECT 0 AS i UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
-		UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)`
-	terms, tables := "0", "(SELECT 0) d0"
-	for unit := 1; unit < limit; unit *= 10 {
-		terms += fmt.Sprintf(" + %d * d%d.i", unit, unit)
-		tables += fmt.Sprintf(", %s d%d", digits, unit)
-	}
-	return "SELECT " + terms + " AS n FROM " + tables
 }
 
 // Close closes the connections to the database. The data stay until the stack

@@ -42,7 +42,9 @@ const calm = 2 * time.Second
 
 // sell sells b's coupon before, during and after the fault. repaired returns when
 // every server takes part again.
-func (r *run) sell(ctx context.Context, f *rig.Fleet, b *buyers, one fault.Fault, repaired func() error) (Outage, error) {
+func (r *run) sell(
+	ctx context.Context, f *rig.Fleet, b *buyers, one fault.Fault, repaired func() error,
+) (Outage, error) {
 	course, err := r.play(ctx, f, trial.Schedule{
 		Faults: []fault.Fault{one}, Rest: calm,
 		Recovered: func(ctx context.Context, _ trial.Strike) error {

@@ -105,7 +105,7 @@ const instances = 3
 // withFleet creates a sale on m and runs job with its instances, which reach the named
 // database by dsn, and the Redis Cluster.
 func (r *run) withFleet(
-	ctx context.Context, m *lab.MySQL, dsn func(database string) string, job func(*rig.Fleet) error, settings ...string,
+	ctx context.Context, m *lab.MySQL, dsn func(name string) string, job func(*rig.Fleet) error, settings ...string,
 ) error {
 	settings = append([]string{"REDIS_URL=" + r.redis.URL, "LOG_LEVEL=error"}, settings...)
 	sale, err := r.stack.NewSaleOn(ctx, m, dsn, settings...)
