@@ -57,12 +57,15 @@ func (s *Section) Judge(v verdict.Verdict, problems ...string) {
 
 // Pass reports whether all rows of sections have come out as they must. Sections
 // without a row do not count.
-func Pass(sections ...Section) bool {
-	var all []verdict.Verdict
+func Pass(sections ...Section) (pass bool) {
 	for _, s := range sections {
-		all = append(all, s.Verdicts...)
+		for _, v := range s.Verdicts {
+			if pass = v.Pass(); !pass {
+				return false
+			}
+		}
 	}
-	return verdict.AllPass(all)
+	return pass
 }
 
 // Say prints text to standard output, broken between words as Table.Print does.

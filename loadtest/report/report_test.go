@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
+	"example.com/flashsale/loadtest/verdict"
 )
 
 var everyChart = []Chart{
@@ -51,6 +52,17 @@ func TestDrawingsAreWellFormed(t *testing.T) {
 				t.Errorf("%s: row %q under %q", c.caption(), row, numbers.Header)
 			}
 		}
+	}
+}
+
+func TestReportPassesIfAllRowsDo(t *testing.T) {
+	t.Parallel()
+	none, held, lucky := Section{}, Section{}, Section{}
+	held.Judge(verdict.Held)
+	held.Judge(verdict.Broke)
+	lucky.Judge(verdict.Lucky)
+	if Pass() || Pass(none) || Pass(lucky, held) || Pass(held, lucky) || !Pass(none, held, none) {
+		t.Error("nothing passes nothing, and luck does not")
 	}
 }
 

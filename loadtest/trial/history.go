@@ -39,24 +39,15 @@ type History struct {
 	Violations
 	mu     sync.Mutex
 	claims []rig.Claim
-	others []Operation         // all but claims
-	told   []rig.Claim         // the first claim of each owner that was told of an order
-	made   map[told]bool       // whether one of them was told that it made it
-	last   map[owner]rig.Claim // that was told of an order
+	others []Operation          // all but claims
+	told   []rig.Claim          // the first claim of each owner that was told of an order
+	made   map[rig.Claim]bool   // whether an owner who was told of an order was told that the claim made it
+	last   map[rig.Claim]string // the order that an owner was told of last
 }
 
-// An owner is who may have one order at a time.
-type owner struct {
-	user, coupon int64
-	number       int
-}
-
-func ownerOf(c rig.Claim) owner { return owner{c.User, c.Coupon, max(c.Number, 1)} }
-
-// A told is an order that its owner was told of.
-type told struct {
-	owner
-	order string
+// ownerOf returns the members of c that say who may have one order at a time.
+func ownerOf(c rig.Claim) rig.Claim {
+	return rig.Claim{User: c.User, Coupon: c.Coupon, Number: max(c.Number, 1)}
 }
 
 // Add adds a claim. Of an order, its owner is told once that it was made. Whether there
@@ -69,9 +60,11 @@ func (h *History) Add(c rig.Claim) {
 		return
 	}
 	if h.made == nil {
-		h.made, h.last = map[told]bool{}, map[owner]rig.Claim{}
+		h.made, h.last = map[rig.Claim]bool{}, map[rig.Claim]string{}
 	}
-	of := told{ownerOf(c), c.Order}
+	owner := ownerOf(c)
+	of := owner
+	of.Order = c.Order
 	made, known := h.made[of]
 	if !known {
 		h.told = append(h.told, c)
@@ -79,7 +72,7 @@ func (h *History) Add(c rig.Claim) {
 	if made && Accepted(c) {
 		h.Violations.Add("order %s was made twice: %+v", c.Order, c)
 	}
-	h.made[of], h.last[of.owner] = made || Accepted(c), c
+	h.made[of], h.last[owner] = made || Accepted(c), c.Order
 }
 
 func (h *History) change(o Operation) {
@@ -135,7 +128,7 @@ func (h *History) Told(n int) []rig.Claim {
 func (h *History) Order(c rig.Claim) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.last[ownerOf(c)].Order
+	return h.last[ownerOf(c)]
 }
 
 // AcceptedSince returns how many claims were sent after begin and accepted.

@@ -61,11 +61,6 @@ func Named(text string) (Verdict, bool) {
 	return all[i], true
 }
 
-// AllPass reports whether there are verdicts, and all of them pass.
-func AllPass(verdicts []Verdict) bool {
-	return len(verdicts) > 0 && !slices.ContainsFunc(verdicts, func(v Verdict) bool { return !v.Pass() })
-}
-
 // A Count is how many rows have a verdict.
 type Count struct {
 	Verdict Verdict
