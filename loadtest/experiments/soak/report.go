@@ -10,9 +10,8 @@ import (
 	"example.com/flashsale/loadtest/trial"
 )
 
-// A Report is the content of soak.json.
+// A Report is the rows of soak.json.
 type Report struct {
-	rig.Environment
 	Seconds      float64        `json:"seconds"`
 	Coupons      int            `json:"coupons"`
 	Orders       int            `json:"orders"`
@@ -23,12 +22,9 @@ type Report struct {
 	P99          float64        `json:"p99_ms"`
 	LongestGap   float64        `json:"longest_gap_seconds"`  // without any verdict but unknown
 	LongestWait  float64        `json:"longest_wait_seconds"` // of a claim for its reply, while its instance ran
-	WaitLimit    float64        `json:"wait_limit_seconds"`
-	Settings     []string       `json:"settings"` // of the instances
 	Outages      []outage       `json:"events"`
 	Hostility    hostility      `json:"hostile_clients"`
-	Violations   []string       `json:"faults"`
-	Pass         bool           `json:"pass"`
+	trial.Judged
 
 	begin  time.Time
 	claims []rig.Claim // in the order of their replies
@@ -42,18 +38,13 @@ var allowedVerdicts = slices.Concat([]string{rig.Accepted}, rig.Refusals, []stri
 
 // report prints and writes what was seen. It returns rig.ErrNotProven if a promise was broken.
 func (m *market) report(ctx context.Context, h hostility) error {
-	environment, err := m.stack.Environment(ctx)
-	if err != nil {
-		return err
-	}
 	accounts, err := m.Accounts(ctx)
 	if err != nil {
 		return err
 	}
 	r := Report{
-		Environment: environment, Seconds: m.duration.Seconds(), Coupons: len(accounts), Verdicts: map[string]int{},
-		WaitLimit: waitLimit.Seconds(), Settings: settings, Outages: m.outages, Hostility: h,
-		Transitions: m.events.counts, begin: m.begin, claims: m.Claims(),
+		Seconds: m.duration.Seconds(), Coupons: len(accounts), Verdicts: map[string]int{}, Outages: m.outages,
+		Hostility: h, Transitions: m.events.counts, begin: m.begin, claims: m.Claims(),
 	}
 	for _, a := range accounts {
 		r.Orders += a.Orders
@@ -62,9 +53,8 @@ func (m *market) report(ctx context.Context, h hostility) error {
 	if len(r.Transitions) < 4 || len(m.outages) == 0 || m.duration >= fullRun && len(m.outages) < len(m.faults) {
 		m.Violations.Add("orders were %v, and %d faults injected: this proves too little", r.Transitions, len(m.outages))
 	}
-	r.Violations = m.All()
-	r.Pass = len(r.Violations) == 0
-	return r.conclude()
+	r.Judge(false, m.All(), true)
+	return r.conclude(ctx, m.stack)
 }
 
 // measure adds what the clients saw, and judges it.
