@@ -10,19 +10,17 @@ import (
 
 // An Outage is what the buyers saw of a fault. Times are in seconds.
 type Outage struct {
-	Lasted      float64 `json:"lasted_s"`       // from the fault to its healing
-	Accepted    int     `json:"accepted"`       // claims of the whole sale
-	Unavailable int     `json:"unavailable"`    // claims answered with 503
-	Lost        int     `json:"lost"`           // claims without a reply
-	FailedTime  float64 `json:"unavailable_s"`  // in slices with at least one 503 or lost claim
-	Gap         float64 `json:"longest_gap_s"`  // between two accepted claims
-	LongestWait float64 `json:"longest_wait_s"` // of a claim for its reply
+	Lasted      float64 `json:"lasted_s"`      // from the fault to its healing
+	Accepted    int     `json:"accepted"`      // claims of the whole sale
+	Unavailable int     `json:"unavailable"`   // claims answered with 503
+	Lost        int     `json:"lost"`          // claims without a reply
+	FailedTime  float64 `json:"unavailable_s"` // in slices with at least one 503 or lost claim
+	Gap         float64 `json:"longest_gap_s"` // between two accepted claims
 	// from the fault to the first claim accepted after the last that failed before the healing
 	Resumed float64 `json:"resumed_after_s"`
 	// from the healing to the first claim accepted after the last that failed; 0 if none did
 	Normal float64 `json:"normal_after_healing_s"`
 	Before float64 `json:"claims_per_s_before"`
-	After  float64 `json:"claims_per_s_after"`
 
 	struck time.Time
 }
@@ -34,8 +32,7 @@ const sliceTime = 100 * time.Millisecond
 func outageOf(claims []rig.Claim, fault trial.Span, end time.Time) Outage {
 	struck, healed, begin := fault.Begin, fault.End, fault.Begin.Add(-calm)
 	o := Outage{
-		struck: struck, Lasted: inSeconds(fault.Took()),
-		Before: acceptedRate(claims, begin, struck), After: acceptedRate(claims, end.Add(-calm), end),
+		struck: struck, Lasted: inSeconds(fault.Took()), Before: acceptedRate(claims, begin, struck),
 	}
 	failed := map[time.Duration]bool{} // slices
 	for _, c := range claims {
@@ -50,7 +47,6 @@ func outageOf(claims []rig.Claim, fault trial.Span, end time.Time) Outage {
 		if c.Failed() {
 			failed[max(0, c.Received.Sub(begin)/sliceTime)] = true
 		}
-		o.LongestWait = max(o.LongestWait, inSeconds(c.Received.Sub(c.Sent)))
 	}
 	o.FailedTime = inSeconds(time.Duration(len(failed)) * sliceTime)
 	gaps := trial.Gaps(claims, begin, trial.Accepted)
