@@ -31,19 +31,14 @@ const sliceTime = 100 * time.Millisecond
 // claims are in the order of their replies.
 func outageOf(claims []rig.Claim, fault trial.Span, end time.Time) Outage {
 	struck, healed, begin := fault.Begin, fault.End, fault.Begin.Add(-calm)
+	all := rig.Burst{Claims: claims}
 	o := Outage{
 		struck: struck, Lasted: inSeconds(fault.Took()), Before: acceptedRate(claims, begin, struck),
+		Accepted: all.Replies(rig.Accepted), Lost: all.Replies(rig.Lost),
 	}
+	o.Unavailable = all.Failed() - o.Lost
 	failed := map[time.Duration]bool{} // slices
 	for _, c := range claims {
-		switch {
-		case c.Verdict == rig.Accepted:
-			o.Accepted++
-		case c.Verdict == rig.Lost:
-			o.Lost++
-		case c.Failed():
-			o.Unavailable++
-		}
 		if c.Failed() {
 			failed[max(0, c.Received.Sub(begin)/sliceTime)] = true
 		}

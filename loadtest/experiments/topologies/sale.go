@@ -67,7 +67,7 @@ func (sale *Sale) Run(ctx context.Context) (verdict.Verdict, error) {
 		if err != nil {
 			return err
 		}
-		sale.count(burst.Claims, died)
+		sale.count(burst, died)
 		return sale.audit(ctx, service, burst.Acknowledged())
 	})
 	return sale.Verdict, err
@@ -104,24 +104,22 @@ const noMaster = 500 * time.Millisecond
 
 // count counts what the clients were told. died is when the master was killed,
 // or zero.
-func (sale *Sale) count(claims []rig.Claim, died time.Time) {
-	claims = trial.Sorted(claims)
+func (sale *Sale) count(b rig.Burst, died time.Time) {
+	sale.Accepted, sale.Failed = b.Replies(rig.Accepted), b.Failed()
+	if !sale.Failover {
+		return
+	}
+	claims := trial.Sorted(b.Claims)
 	without, recovered := died.Add(noMaster), trial.Recovered(claims, trial.Span{Begin: died, End: time.Now()})
 	for _, c := range claims {
-		switch {
-		case trial.Accepted(c):
-			sale.Accepted++
-		case c.Failed():
-			sale.Failed++
-		}
-		if sale.Failover && c.Sent.Before(without) && c.Received.After(without) {
+		if c.Sent.Before(without) && c.Received.After(without) {
 			sale.Met++
 			if c.Received.After(recovered) {
 				recovered = c.Received
 			}
 		}
 	}
-	if sale.Failover && !recovered.IsZero() {
+	if !recovered.IsZero() {
 		sale.Unavailable = recovered.Sub(died).Seconds()
 	}
 }
