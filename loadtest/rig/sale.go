@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,26 +132,6 @@ func (s *Sale) Rule(ctx context.Context, couponID int64, r coupon.Rules) error {
 		`INSERT INTO coupon_rules (coupon_id, per_user, hold_seconds, returnable) VALUES (?, ?, ?, ?)`,
 		couponID, r.PerUser, r.HoldSeconds, r.Returnable)
 	return err
-}
-
-// AddOrders inserts an order of the coupon for each of UserID(0) to
-// UserID(n-1). It does not change the stock.
-func (s *Sale) AddOrders(ctx context.Context, couponID int64, n int) error {
-	users := make([]int64, n)
-	for i := range users {
-		users[i] = UserID(i)
-	}
-	list, err := json.Marshal(users)
-	if err == nil {
-		_, err = s.DB.ExecContext(ctx, `
-			INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
-			SELECT ? + u.n, ?, u.id, UTC_TIMESTAMP(3)
-			FROM JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY, id BIGINT PATH '$')) u`, couponID<<32, couponID, string(list))
-	}
-	if err != nil {
-		return fmt.Errorf("coupon %d: add orders: %w", couponID, err)
-	}
-	return nil
 }
 
 // AwaitExpiry waits until no order has a hold: each has been used, or has ended and given its unit

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -41,10 +42,18 @@ func arriving() clients.Load {
 func (d *deployment) withOrders(b *testing.B, stock, orders int) int64 {
 	b.Helper()
 	id := d.add(b, stock, 1, coupon.Rules{PerUser: 1, Returnable: true})
-	err := d.sale.AddOrders(b.Context(), id, orders)
-	if err == nil {
-		_, err = d.sale.DB.ExecContext(b.Context(), "UPDATE coupons SET stock = stock - ? WHERE id = ?", orders, id)
+	users := make([]int64, orders)
+	for i := range users {
+		users[i] = rig.UserID(i)
 	}
+	list, err := json.Marshal(users)
+	check.NoError(b, err)
+	_, err = d.sale.DB.ExecContext(b.Context(), `
+		INSERT INTO coupon_orders (id, coupon_id, user_id, created_at)
+		SELECT ? + u.n, ?, u.id, UTC_TIMESTAMP(3)
+		FROM JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY, id BIGINT PATH '$')) u`, id<<32, id, string(list))
+	check.NoError(b, err)
+	_, err = d.sale.DB.ExecContext(b.Context(), "UPDATE coupons SET stock = stock - ? WHERE id = ?", orders, id)
 	check.NoError(b, err)
 	return id
 }
