@@ -82,9 +82,9 @@ pview: install bin/api bin/loadtest $(K6) ## count 666 concurrent page views und
 topologies: install bin/api bin/loadtest $(K6) ## claim and count on every Redis topology, with failovers; out/topologies/topologies.json
 	@bin/loadtest topologies
 
-cluster: install bin/api bin/loadtest $(if $(filter vitess shards,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and CLUSTER=shards measures what they add: both need MySQL in LAB_MYSQLD
+cluster: install bin/api bin/loadtest $(if $(filter vitess shards,$(CLUSTER)),bin/vitess) ## sell on a database that is replicated or a cluster, and kill, freeze and cut off its nodes; CLUSTER=quick is shorter; out/cluster/cluster.json; CLUSTER=vitess sells on two shards, and CLUSTER=shards measures what they add, as benchmarks in out/bench/Shards.txt: both need MySQL in LAB_MYSQLD
 	@deploy/install.sh network cluster clock locks
-	@bin/loadtest cluster
+	@$(if $(filter shards,$(CLUSTER)),$(MAKE) --no-print-directory bench ONLY=Shards,bin/loadtest cluster)
 
 vitess:
 	@CLUSTER=vitess $(MAKE) --no-print-directory cluster

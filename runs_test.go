@@ -21,7 +21,7 @@ var write = flag.Bool("write", false, "write the quoted figures of docs/runs int
 
 // runQuotation is a number in a page after a comment with the name of a run in
 // docs/runs and the path of the value in its JSON, as in
-// <!--pview:rows/views/version=v1,sender=k6/counted-->22. Of bench.txt it is the benchmark and
+// <!--pview:rows/views/version=v1,sender=k6/counted-->22. Of a text it is the benchmark and
 // the unit, as in <!--bench:Claim/nginx/all-µs-->76.6.
 var runQuotation = regexp.MustCompile(`<!--(\w+):(\S[^>]*?)-->([0-9.,-]*[0-9])?`)
 
@@ -33,21 +33,21 @@ var lineStart = regexp.MustCompile(`(?m)^ *<!--\w+:[^>]+-->[0-9].*`)
 func TestPagesQuoteRuns(t *testing.T) {
 	t.Parallel()
 	runs := readRuns(t)
-	benchmarks, err := bench.Read(bench.Published)
-	check.NoError(t, err)
+	benchmarks := readBenchmarks(t)
 	quoted := map[string]bool{}
 	for _, page := range pages(t) {
 		text := read(t, page)
 		want := runQuotation.ReplaceAllStringFunc(text, func(q string) string {
 			m := runQuotation.FindStringSubmatch(q)
-			run, ok := runs[m[1]]
-			if !ok && m[1] != "bench" {
+			run, isRun := runs[m[1]]
+			text, isText := benchmarks[m[1]]
+			if !isRun && !isText {
 				return q // a comment of another test
 			}
 			quoted[m[1]] = true
 			value := figure(lookUp(run, strings.Split(m[2], "/")))
-			if m[1] == "bench" {
-				value = figure(benchmarks.Value(m[2]))
+			if isText {
+				value = figure(text.Value(m[2]))
 			}
 			if value == "" || m[3] == "" {
 				t.Errorf("%s: docs/runs has no number of %s at %s, or none follows the comment", page, m[1], m[2])
@@ -106,6 +106,21 @@ func TestTableOfShopsIsThatOfTheirRun(t *testing.T) {
 	if len(shops) == 0 || len(lines) == 0 {
 		t.Errorf("%d shops in the run, %d lines in the table", len(shops), len(lines))
 	}
+}
+
+// readBenchmarks returns each run of benchmarks by its name.
+func readBenchmarks(tb testing.TB) map[string]*bench.Run {
+	tb.Helper()
+	files, err := filepath.Glob("docs/runs/*.txt")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("%q, %v", files, err)
+	}
+	runs := map[string]*bench.Run{}
+	for _, file := range files {
+		runs[strings.TrimSuffix(filepath.Base(file), ".txt")], err = bench.Read(file)
+		check.NoError(tb, err)
+	}
+	return runs
 }
 
 // readRuns returns the JSON of each run by its name.

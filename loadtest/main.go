@@ -75,7 +75,7 @@ var commands = []command{
 	{"topologies", "claims and page views on every Redis topology, with failovers: out/topologies/topologies.json",
 		servers, topologies.Run},
 	{"cluster",
-		"a replicated and a clustered database, with faults in mid-sale: out/cluster/cluster.json; CLUSTER=quick is shorter, CLUSTER=vitess is sharded, CLUSTER=shards measures that",
+		"a replicated and a clustered database, with faults in mid-sale: out/cluster/cluster.json; CLUSTER=quick is shorter, CLUSTER=vitess is sharded",
 		and(servers, lab.HAProxyServer, lab.NetworkTools, lab.GaleraLibrary, lab.EtcdServer, lab.CCompiler),
 		cluster.Run},
 	{"bench", "the headline figures of make bench beside their limits, from out/bench/bench.txt", nil, bench.Report},

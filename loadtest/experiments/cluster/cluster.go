@@ -19,12 +19,10 @@ import (
 )
 
 // Run prints the tables and writes out/cluster/cluster.json. CLUSTER=quick is
-// shorter. CLUSTER=vitess runs Vitess instead, and writes out/vitess/vitess.json; CLUSTER=shards
-// measures it, and writes out/shards/shards.json.
+// shorter. CLUSTER=vitess runs Vitess instead, and writes out/vitess/vitess.json.
 func Run(ctx context.Context) error {
-	vitess := map[string]func(context.Context, *run) error{"vitess": runVitess, "shards": runShardRates}
-	if other := vitess[os.Getenv("CLUSTER")]; other != nil {
-		return rig.With(func(s *rig.Stack) error { return other(ctx, &run{stack: s}) }, rig.LargeDatabase...)
+	if os.Getenv("CLUSTER") == "vitess" {
+		return rig.With(func(s *rig.Stack) error { return runVitess(ctx, &run{stack: s}) }, rig.LargeDatabase...)
 	}
 	quick, err := rig.Quick("CLUSTER")
 	if err != nil {

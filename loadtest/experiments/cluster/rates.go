@@ -150,3 +150,12 @@ var rateColumns = report.Columns[*Rate]{
 	report.Detail("cert/1000", func(r *Rate) string { return fmt.Sprintf("%.1f", r.Certification) }),
 	report.Main("verdict", func(r *Rate) verdict.Verdict { return r.Verdict }),
 }
+
+// inRange is the median with the lowest and the highest value, if there are several.
+func inRange(values []float64) string {
+	if len(values) == 1 {
+		return report.Number(values[0])
+	}
+	return fmt.Sprintf("%s (%s–%s)", report.Number(stats.Quantile(values, 0.5)), report.Number(slices.Min(values)),
+		report.Number(slices.Max(values)))
+}

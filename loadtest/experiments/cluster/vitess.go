@@ -73,11 +73,16 @@ func runVitess(ctx context.Context, r *run) error {
 func (r *run) shard(
 	ctx context.Context, plan lab.VitessPlan, rows func(context.Context, *lab.Vitess) []*Sharding,
 ) (done []*Sharding, err error) {
-	v, sale, err := r.startVitess(plan, "EVENTS=true", "LOG_LEVEL=error")
+	plan.Bin, plan.Schema = "bin/vitess", "deploy/vitess"
+	v, err := lab.StartVitess(r.stack.Lab, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Kill()
+	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), "EVENTS=true", "LOG_LEVEL=error")
+	if err != nil {
+		return nil, err
+	}
 	err = onSale(sale, 2, func(f *rig.Fleet) error {
 		all := rows(ctx, v)
 		for _, s := range all {
@@ -87,17 +92,6 @@ func (r *run) shard(
 		return err
 	})
 	return done, err
-}
-
-// startVitess starts Vitess, and returns the sale on its keyspace.
-func (r *run) startVitess(plan lab.VitessPlan, settings ...string) (*lab.Vitess, *rig.Sale, error) {
-	plan.Bin, plan.Schema = "bin/vitess", "deploy/vitess"
-	v, err := lab.StartVitess(r.stack.Lab, plan)
-	if err != nil {
-		return nil, nil, err
-	}
-	sale, err := r.stack.SaleAt("flashsale", v.DSN("flashsale"), settings...)
-	return v, sale, err
 }
 
 func (s *Sharding) String() string { return "Vitess: " + s.Name }

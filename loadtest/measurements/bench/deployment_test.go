@@ -41,8 +41,9 @@ func (v variant) behindNginx() variant {
 type deployment struct {
 	variant
 	*rig.Fleet
-	sale  *rig.Sale
-	stack *rig.Stack
+	sale    *rig.Sale
+	stack   *rig.Stack
+	servers map[string][]int // the processes of each server
 }
 
 // start starts v on a stack, and claims for a moment, so that connections, pools and heap have
@@ -54,16 +55,22 @@ func (v variant) start(b *testing.B, s *rig.Stack, nginx rig.StartNginx) *deploy
 		_, err = sale.DB.ExecContext(b.Context(), "UPDATE schema_compatibility SET oldest = 13")
 	}
 	check.NoError(b, err)
-	instances := make([][]string, max(v.instances, 1))
+	d := v.on(b, s, sale, nginx)
+	d.claim(b, closed(defaultConns))
+	return d
+}
+
+// on starts v on a sale.
+func (v variant) on(b *testing.B, s *rig.Stack, sale *rig.Sale, nginx rig.StartNginx) *deployment {
+	b.Helper()
 	if v.instances == 0 {
 		nginx = nil
 	}
-	fleet, err := sale.StartFleet(v.program, nginx, instances...)
+	fleet, err := sale.StartFleet(v.program, nginx, make([][]string, max(v.instances, 1))...)
 	check.NoError(b, err)
 	b.Cleanup(func() { _, _ = fleet.Stop(), sale.Close() })
-	d := &deployment{v, fleet, sale, s}
-	d.claim(b, closed(defaultConns))
-	return d
+	servers := map[string][]int{database: {s.MySQL.PID()}, redisServer: {s.Redis.PID()}}
+	return &deployment{v, fleet, sale, s, servers}
 }
 
 // deploy is start on the servers of all benchmarks.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"os"
 	"testing"
 	"time"
@@ -38,10 +39,8 @@ const (
 // cpu returns the CPU time that each process of d has used.
 func (d *deployment) cpu(b *testing.B) map[string]time.Duration {
 	b.Helper()
-	pids := map[string][]int{
-		instances: d.PIDs(), database: {d.stack.MySQL.PID()}, redisServer: {d.stack.Redis.PID()},
-		loadGenerator: {os.Getpid()},
-	}
+	pids := map[string][]int{instances: d.PIDs(), loadGenerator: {os.Getpid()}}
+	maps.Copy(pids, d.servers)
 	if d.Nginx != nil {
 		pids[nginx] = append(lab.Children(d.Nginx.PID()), d.Nginx.PID())
 	}
