@@ -83,10 +83,6 @@ func (a Account) Undersold() int { return max(0, a.InitialStock-max(0, a.Stock)-
 // orders. When all claims have their replies, it breaks promise I3.
 func (a Account) Unsold(wanted int) int { return max(0, min(a.Stock, wanted-a.Orders+a.Duplicates)) }
 
-// Balanced reports whether the stock left and the orders add up to the initial
-// stock.
-func (a Account) Balanced() bool { return a.Stock+a.Orders == a.InitialStock }
-
 // Broken returns the promises that the accounts break, each with what breaks it. One
 // statement reads stock and orders, so they add up at all times, not only at rest.
 func Broken(accounts ...Account) (broken []string) {
@@ -96,7 +92,7 @@ func Broken(accounts ...Account) (broken []string) {
 			broken = append(broken, fmt.Sprintf("I1: oversold: %+v", a))
 		case a.Duplicates != 0:
 			broken = append(broken, fmt.Sprintf("I2: more than they may: %+v", a))
-		case !a.Balanced():
+		case a.Stock+a.Orders != a.InitialStock:
 			broken = append(broken, fmt.Sprintf("I3: stock and orders do not add up: %+v", a))
 		}
 	}

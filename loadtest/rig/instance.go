@@ -67,14 +67,6 @@ func (f *Fleet) Address() string {
 	return f.Nginx.URL[len("http://"):]
 }
 
-// PIDs returns the process ids of the instances.
-func (f *Fleet) PIDs() (pids []int) {
-	for _, api := range f.Instances {
-		pids = append(pids, api.PID())
-	}
-	return pids
-}
-
 // Stop stops nginx and the instances.
 func (f *Fleet) Stop() error {
 	var errs []error

@@ -2,9 +2,7 @@ package rig
 
 import (
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -64,22 +62,5 @@ func TestUserIDsAreAllDifferent(t *testing.T) {
 			t.Fatalf("user %d: %d", i, u)
 		}
 		seen[u] = true
-	}
-}
-
-func TestHeadersHaveOneWidth(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	h, err := s.Headers(100)
-	check.NoError(t, err)
-	text, err := os.ReadFile(h.Path)
-	if err != nil || len(text) != 100*h.Width {
-		t.Fatalf("%d bytes, %v; want 100 of %d", len(text), err, h.Width)
-	}
-	for i := range 100 {
-		if one := string(text[i*h.Width : (i+1)*h.Width]); !strings.HasPrefix(one, "Authorization: Bearer ") ||
-			!strings.HasSuffix(one, fmt.Sprintf("X-User: %d\r\n", UserID(i))) {
-			t.Fatalf("headers of user %d: %q", i, one)
-		}
 	}
 }

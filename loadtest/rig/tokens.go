@@ -1,10 +1,8 @@
 package rig
 
 import (
-	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -53,28 +51,6 @@ func (s TokenSigner) sign(id auth.Identity) string {
 type Headers struct {
 	Path         string
 	Count, Width int
-}
-
-// Headers writes the headers of UserID(0) to UserID(n-1) to a file in the lab.
-func (s *Stack) Headers(n int) (Headers, error) {
-	dir, err := s.Dir("tokens")
-	if err != nil {
-		return Headers{}, err
-	}
-	h := Headers{Path: filepath.Join(dir, "headers"), Count: n}
-	f, err := os.Create(h.Path)
-	if err != nil {
-		return h, err
-	}
-	defer f.Close()
-	w, signer := bufio.NewWriterSize(f, 1<<20), s.Signer()
-	for i := range n {
-		h.Width, err = w.WriteString(signer.Headers(UserID(i)))
-		if err != nil {
-			return h, err
-		}
-	}
-	return h, w.Flush()
 }
 
 // Users are the headers of a file, in memory.

@@ -73,6 +73,14 @@ func (v variant) on(b *testing.B, s *rig.Stack, sale *rig.Sale, nginx rig.StartN
 	return &deployment{v, fleet, sale, s, servers}
 }
 
+// PIDs returns the process ids of the instances.
+func (d *deployment) PIDs() (pids []int) {
+	for _, api := range d.Instances {
+		pids = append(pids, api.PID())
+	}
+	return pids
+}
+
 // deploy is start on the servers of all benchmarks.
 func (v variant) deploy(b *testing.B) *deployment {
 	b.Helper()

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -47,7 +49,11 @@ func TestMain(m *testing.M) {
 	code := 1
 	err = rig.With(func(s *rig.Stack) (err error) {
 		stack = s
-		if headers, err = s.Headers(users); err == nil {
+		dir, err := s.Dir("tokens")
+		if err == nil {
+			headers, err = writeHeaders(s.Signer(), filepath.Join(dir, "headers"), users)
+		}
+		if err == nil {
 			err = printConfiguration(s, quick)
 		}
 		if err == nil {
@@ -60,6 +66,39 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// writeHeaders writes the headers of the first n users to a file.
+func writeHeaders(signer rig.TokenSigner, path string, n int) (rig.Headers, error) {
+	h := rig.Headers{Path: path, Count: n}
+	f, err := os.Create(path)
+	if err != nil {
+		return h, err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	for i := range n {
+		if h.Width, err = w.WriteString(signer.Headers(rig.UserID(i))); err != nil {
+			return h, err
+		}
+	}
+	return h, w.Flush()
+}
+
+func TestHeadersHaveOneWidth(t *testing.T) {
+	t.Parallel()
+	h, err := writeHeaders("secret", filepath.Join(t.TempDir(), "headers"), 100)
+	check.NoError(t, err)
+	text, err := os.ReadFile(h.Path)
+	if err != nil || len(text) != 100*h.Width {
+		t.Fatalf("%d bytes, %v; want 100 of %d", len(text), err, h.Width)
+	}
+	for i := range 100 {
+		if one := string(text[i*h.Width : (i+1)*h.Width]); !strings.HasPrefix(one, "Authorization: Bearer ") ||
+			!strings.HasSuffix(one, fmt.Sprintf("X-User: %d\r\n", rig.UserID(i))) {
+			t.Fatalf("headers of user %d: %q", i, one)
+		}
+	}
 }
 
 func printConfiguration(s *rig.Stack, quick bool) error {
