@@ -59,6 +59,16 @@ func (s *Sale) StartPair(program string) (*Fleet, error) {
 	return s.StartFleet(program, lab.StartNginx, nil, nil)
 }
 
+// With runs job with n instances of the service behind nginx, and then stops them and closes the sale.
+func (s *Sale) With(n int, job func(*Fleet) error) error {
+	defer s.Close()
+	f, err := s.StartFleet("api", lab.StartNginx, make([][]string, n)...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(job(f), f.Stop())
+}
+
 // Address is where clients reach the fleet, as host:port.
 func (f *Fleet) Address() string {
 	if f.Nginx == nil {

@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -45,11 +44,10 @@ func (s *Stack) WithService(
 	if err != nil {
 		return err
 	}
-	defer sale.Close()
-	if service.Fleet, err = sale.StartPair("api"); err != nil {
-		return err
-	}
-	return errors.Join(job(service), service.Stop())
+	return sale.With(2, func(f *Fleet) error {
+		service.Fleet = f
+		return job(service)
+	})
 }
 
 // LockDependencies are what LockServers may start.

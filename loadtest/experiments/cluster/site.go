@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jmoiron/sqlx"
 
@@ -112,17 +111,7 @@ func (r *run) withFleet(
 	if err != nil {
 		return err
 	}
-	return onSale(sale, instances, job)
-}
-
-// onSale runs job with n instances, and then stops them and closes the sale.
-func onSale(sale *rig.Sale, n int, job func(*rig.Fleet) error) error {
-	defer sale.Close()
-	f, err := sale.StartFleet("api", lab.StartNginx, make([][]string, n)...)
-	if err != nil {
-		return err
-	}
-	return errors.Join(job(f), f.Stop())
+	return sale.With(instances, job)
 }
 
 // offer adds a coupon that is never sold out, and waits until every server has it.

@@ -83,7 +83,7 @@ func (r *run) shard(
 	if err != nil {
 		return nil, err
 	}
-	err = onSale(sale, 2, func(f *rig.Fleet) error {
+	err = sale.With(2, func(f *rig.Fleet) error {
 		all := rows(ctx, v)
 		for _, s := range all {
 			s.run, s.vitess, s.fleet = r, v, f
