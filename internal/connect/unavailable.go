@@ -2,12 +2,12 @@ package connect
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
-	"slices"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
@@ -18,8 +18,8 @@ import (
 // IsUnavailable reports whether err says that MySQL or Redis could not be
 // reached, did not reply in time, or refused the call because it is starting,
 // stopping, overloaded, or not able to store anything, or because it does not give
-// the service's account a connection or a right, for whatever reason. The call may
-// succeed later. Whether it took effect is unknown.
+// the service's account a connection or a right, or another program has the key, for
+// whatever reason. The call may succeed later. Whether it took effect is unknown.
 func IsUnavailable(err error) bool {
 	for _, target := range []error{
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
@@ -30,22 +30,10 @@ func IsUnavailable(err error) bool {
 			return true
 		}
 	}
-	if _, ok := errors.AsType[net.Error](err); ok {
-		return true
-	}
-	return transaction.IsUnavailable(err) || slices.ContainsFunc(redisRefusals, func(prefix string) bool {
-		return redis.HasErrorPrefix(err, prefix)
-	})
-}
-
-// redisRefusals begin the replies with which Redis refuses calls of this user, whatever
-// their keys hold, until something else has happened.
-var redisRefusals = []string{
-	"LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "BUSY ", // with somebody's script
-	"READONLY ", "NOREPLICAS ", "OOM ", "MISCONF ", "max number of clients",
-	"NOAUTH ", "WRONGPASS ", "NOPERM ", "DENIED ", // protected-mode
-	"The user executing the script", "ACL failure in script", // without a right; the second since Redis 7.2
-	"unknown command", "Unknown Redis command", "Unknown command", // renamed; in a script of Redis, of Valkey
+	_, network := errors.AsType[net.Error](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, reply := errors.AsType[redis.Error](err) // whatever it says: the scripts and their keys are the service's own
+	return network || certificate || reply && !errors.Is(err, redis.Nil) || transaction.IsUnavailable(err)
 }
 
 // Cause returns the words in which a server refused a call, without what was called, or

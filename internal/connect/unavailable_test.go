@@ -5,6 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +68,11 @@ func TestReplyThatAnAdministratorCanMendIsUnavailable(t *testing.T) {
 			t.Errorf("error %d is not unavailable", number)
 		}
 	}
+	db := labtest.DB(t)
+	db.MustExec(`ALTER TABLE coupon_changes DISCARD TABLESPACE`) // as before a table is restored
+	if _, err := db.Exec(`SELECT * FROM coupon_changes`); !connect.IsUnavailable(err) {
+		t.Errorf("a table without its file: %v", err)
+	}
 }
 
 // refusals are the ways in which a running Redis refuses every write, each with
@@ -104,6 +112,23 @@ func TestRedisThatRefusesWritesIsUnavailable(t *testing.T) {
 		t.Parallel()
 		wantRefusal(t, labtest.DialURL(t, strings.Replace(labtest.Redis(t).URL, "://", "://stranger:wrong@", 1)),
 			"WRONGPASS")
+	})
+	t.Run("WRONGTYPE", func(t *testing.T) { // a neighbour has the key
+		t.Parallel()
+		rdb := labtest.Dial(t, labtest.Redis(t))
+		must(t, rdb.LPush(t.Context(), "k", 1).Err())
+		wantRefusal(t, rdb, "WRONGTYPE")
+	})
+	t.Run("certificate", func(t *testing.T) { // of an authority that is not trusted
+		t.Parallel()
+		server := httptest.NewUnstartedServer(nil)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.StartTLS()
+		defer server.Close()
+		rdb := labtest.DialURL(t, strings.Replace(server.URL, "https", "rediss", 1))
+		if err := rdb.Ping(t.Context()).Err(); !connect.IsUnavailable(err) {
+			t.Error(err)
+		}
 	})
 	t.Run("MISCONF", func(t *testing.T) {
 		t.Parallel()
@@ -172,8 +197,7 @@ func TestOtherErrorsAreNotUnavailable(t *testing.T) {
 	rdb := labtest.Dial(t, labtest.Redis(t))
 	_, syntax := db.Exec("GIMME")
 	_, table := db.Exec("INSERT INTO nowhere VALUES (1)")
-	rdb.Set(t.Context(), "k", "text", 0)
-	for _, err := range []error{nil, errors.New("any other"), syntax, table, rdb.Incr(t.Context(), "k").Err()} {
+	for _, err := range []error{nil, errors.New("any other"), syntax, table, rdb.Get(t.Context(), "k").Err()} {
 		if connect.IsUnavailable(err) {
 			t.Errorf("IsUnavailable(%v) = true", err)
 		}

@@ -46,9 +46,9 @@ const (
 
 // meanings is the one table of numbers. Those with which a server refuses a new
 // connection need no row: package connect knows that nothing was sent. A number that is
-// not in it proves nothing, unless its state does (isOfData), and neither do those by which
-// a proxy reports that it has lost its connection to the server: the server may still
-// execute the statement.
+// not in it says what its state says (isOfData, general), or proves nothing. Neither do
+// those by which a proxy reports that it has lost its connection to the server: the server
+// may still execute the statement.
 var meanings = map[uint16]meaning{
 	TooManyConnections: {unknown, true},
 	DatabaseDenied:     {refused, true},
@@ -58,9 +58,6 @@ var meanings = map[uint16]meaning{
 	DuplicateColumn:    {unknown, false}, // ALTER TABLE commits by itself: see package migrations
 	DuplicateKey:       {refused, false},
 	1064:               {refused, false}, // syntax error
-	1105:               {unknown, true},  // unknown error; of vtgate also a lost connection to the server
-	1114:               {unknown, true},  // a table is full; so may the disk be
-	1129:               {unknown, true},  // the host is blocked, after too many failed connections
 	TableDenied:        {refused, true},
 	ColumnDenied:       {refused, true},
 	NoSuchTable:        {unknown, false},
@@ -78,21 +75,12 @@ var meanings = map[uint16]meaning{
 	1526:               {foreign, true},   // no partition for the row
 	1665:               {refused, true},   // binlog_format is STATEMENT, which READ COMMITTED excludes
 	1690:               {refused, false},  // out of range
-	1820:               {unknown, true},   // the password has expired
 	1836:               {unknown, true},   // read-only mode
 	1927:               {unknown, true},   // MariaDB: connection killed
-	2006:               {unknown, true},   // a proxy has lost the server
-	2013:               {unknown, true},   // a proxy has lost the server
-	3024:               {unknown, true},   // MySQL: the statement took too long
-	3032:               {unknown, true},   // MySQL: offline mode
 	3101:               {conflict, false}, // MySQL Group Replication: another node's transaction conflicts
-	3168:               {unknown, true},   // MySQL: not available
-	3169:               {unknown, true},   // MySQL: session killed
 	LockNotAvailable:   {unknown, false},  // replies to NOWAIT
 	3819:               {foreign, true},   // MySQL: a CHECK
-	4031:               {unknown, true},   // MySQL: the connection was idle for too long
 	8130:               {refused, false},  // TiDB: several statements in one message
-	9001:               {unknown, true},   // ProxySQL has waited for a server for too long
 }
 
 // IsRefusal reports whether err proves that the server does not commit the
@@ -131,11 +119,18 @@ func meaningOf(err error) meaning {
 		return meanings[Deadlock]
 	}
 	known, found := meanings[e.Number]
-	if !found && isOfData(e.SQLState) {
+	switch {
+	case found:
+		return known
+	case isOfData(e.SQLState):
 		return meaning{foreign, true}
 	}
-	return known
+	return meaning{unknown, string(e.SQLState[:]) == general}
 }
+
+// general is the state of errors that the SQL standard does not know: a full disk, a
+// timeout, a table without its file, a proxy without its server.
+const general = "HY000"
 
 // isOfData reports whether a state of the SQL standard is of a class that tells of a row's
 // data: an exception, a constraint, or the SIGNAL of a trigger.
