@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -41,6 +42,36 @@ func TestReadOnlyMySQLIsNotReady(t *testing.T) {
 		t.Error("the log does not say that MySQL is available again")
 	}
 	wantStatus(t, i.post(t, "/coupons/"+id+"/orders", tokenFor(t, 2, auth.RoleUser), ""), 201)
+}
+
+func TestStartSaysThatMySQLIsReadOnly(t *testing.T) {
+	t.Parallel()
+	admin, dsn := ownMySQL(t, "--read-only")
+	env := environ(t, map[string]string{"MYSQL_DSN": dsn})
+	err := run(t.Context(), []string{"migrate"}, from(env), io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("api migrate: %v", err)
+	}
+	i := begin(t, env)
+	eventually(t, func() bool { return strings.Contains(i.log.Find("waiting for MySQL", "error"), "read-only") })
+	admin.MustExec(`SET GLOBAL read_only = OFF`)
+	i.listening(t)
+}
+
+// MySQL, unlike MariaDB, refuses a statement that names such a column, whatever the row.
+func TestGeneratedColumnsOfAnAdministratorLeaveTheInstanceReady(t *testing.T) {
+	t.Parallel()
+	admin, dsn := ownMySQL(t)
+	labtest.Migrate(t, admin)
+	var tables []string
+	check.NoError(t, admin.Select(&tables, `SELECT table_name FROM information_schema.tables
+		WHERE table_schema = DATABASE() AND (table_name LIKE 'coupon%' OR table_name = 'locks')`))
+	for _, table := range tables {
+		admin.MustExec(`ALTER TABLE ` + table + ` ADD COLUMN one INT AS (1) STORED`)
+	}
+	i := start(t, environ(t, map[string]string{"MYSQL_DSN": dsn, "LOCK": "mysql", "EVENTS": "true"})).ready(t)
+	id := i.createCoupon(t, 1)
+	wantStatus(t, i.eventuallyPost(t, "/coupons/"+id+"/orders", tokenFor(t, 1, auth.RoleUser), ""), 201)
 }
 
 func TestMySQLThatCannotLogClaimsIsNotReady(t *testing.T) {

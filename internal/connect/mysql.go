@@ -114,7 +114,10 @@ const replyTimeout = 15 * time.Second
 // The server closes the connection of a process whose host or network has failed
 // when it has been idle for some seconds, and so releases its named locks. By
 // default that takes hours, and no other process can migrate the database meanwhile.
+//
+// Errors of a read-only server reach the caller in the server's own words.
 func ForMigrations(s *settings) {
+	s.RejectReadOnly = false
 	s.ReadTimeout = cmp.Or(s.ReadTimeout, replyTimeout)
 	s.shortIdle = true
 }

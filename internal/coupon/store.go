@@ -21,13 +21,17 @@ type Store struct {
 	changed func(Coupon) // see Telling
 }
 
+// transferColumns are all but those that an administrator has added, which may be generated.
+const transferColumns = `coupon_id, segment, origin, target, units, shard_key`
+
 // Writes are what a claim reads and writes in the tables of coupons, without a row: see
 // transaction.CheckWritable.
 var Writes = []string{
 	strings.ReplaceAll(selectCoupons, "?", "0"),
 	`UPDATE coupons SET stock = stock WHERE id = 0`,
 	`UPDATE coupon_segments SET stock = stock WHERE coupon_id = 0`,
-	`INSERT INTO coupon_transfers SELECT * FROM coupon_transfers WHERE coupon_id = 0 ON DUPLICATE KEY UPDATE units = 0`,
+	`INSERT INTO coupon_transfers (` + transferColumns + `) SELECT ` + transferColumns + ` FROM coupon_transfers
+		WHERE coupon_id = 0 ON DUPLICATE KEY UPDATE units = 0`,
 }
 
 // NewStore returns a Store in db's table coupons.
