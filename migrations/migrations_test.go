@@ -195,6 +195,16 @@ func mustUp(t *testing.T, db *sqlx.DB) {
 	check.NoError(t, migrations.Up(t.Context(), db.DB))
 }
 
+func TestEveryTableHasTransactionsWhateverTheServersDefaultIs(t *testing.T) {
+	t.Parallel()
+	db := labtest.Open(t, labtest.EmptyDatabase(t, labtest.SharedMySQL(t))+"?default_storage_engine=MyISAM")
+	mustUp(t, db)
+	if others := texts(t, db, `SELECT table_name, engine, '' FROM information_schema.tables
+		WHERE table_schema = DATABASE() AND engine <> 'InnoDB'`); len(others) > 0 {
+		t.Error(others)
+	}
+}
+
 // So does HAProxy before a cluster whose first node copies its data to the others.
 func TestUpOutlastsAProxyThatClosesConnections(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func openVersions(ctx context.Context, conn *sql.Conn) (versions, error) {
 	const create = `CREATE TABLE IF NOT EXISTS ` + versionTable + ` (
 		version BIGINT NOT NULL PRIMARY KEY,
 		dirty   BOOLEAN NOT NULL
-	)`
+	) ENGINE = InnoDB`
 	if _, err := conn.ExecContext(ctx, create); err != nil {
 		return versions{}, err
 	}
