@@ -13,6 +13,7 @@ import (
 	"example.com/flashsale/internal/auth"
 	"example.com/flashsale/internal/connect"
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/order"
 )
 
@@ -47,6 +48,7 @@ var problems = []struct {
 	{admission.ErrOverloaded, overloaded},
 	{order.ErrUnavailable, claimUnknown},
 	{order.ErrOutcomeUnknown, orderUnknown},
+	{idgen.ErrExhausted, unavailable}, // perhaps by a clock that is wrong
 }
 
 // claimVerdicts are the refusals of a claim. Other problems say that it was not

@@ -127,13 +127,11 @@ func (w *Worker) refill(ctx context.Context) error {
 	today := now.UTC().Truncate(day)
 	for range maxDays {
 		last, second, err := w.reserve(ctx, size, today)
-		switch since := second - Epoch.Unix(); {
+		switch {
 		case err != nil:
 			return err
-		case last < 0 || since < 0 || since > maxSecond:
-			return ErrExhausted
 		case last > 0:
-			w.block = block{second: since, next: last - size + 1, end: last + 1, size: size,
+			w.block = block{second: second - Epoch.Unix(), next: last - size + 1, end: last + 1, size: size,
 				expiresAt: now.Add(blockTTL)}
 			return nil
 		}
@@ -160,6 +158,9 @@ func (w *Worker) reserve(ctx context.Context, size int64, today time.Time) (last
 	}
 	if len(reply) != 2 || reply[0] > maxSequence || reply[0] > 0 && reply[0] < size {
 		return 0, 0, errUnexpected
+	}
+	if since := reply[1] - Epoch.Unix(); reply[0] < 0 || since < 0 || since > maxSecond {
+		return 0, 0, fmt.Errorf("%w, by Redis's clock at %s", ErrExhausted, time.Unix(reply[1], 0).UTC())
 	}
 	return reply[0], reply[1], nil
 }

@@ -267,9 +267,12 @@ func TestUsedUpNumbersAndSecondsAreExhausted(t *testing.T) {
 		t.Errorf("id of the last second: %d", id)
 	}
 	dropBlock(w)
-	setClock(t, rdb, Epoch.Add((maxSecond+1)*time.Second))
-	if id, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
-		t.Errorf("after the last second: %d, %v, want ErrExhausted", id, err)
+	for _, wrong := range []time.Time{Epoch.Add((maxSecond + 1) * time.Second), Epoch.Add(-time.Hour)} {
+		setClock(t, rdb, wrong)
+		if id, err := w.Next(t.Context()); !errors.Is(err, ErrExhausted) {
+			t.Errorf("at %s: %d, %v, want ErrExhausted", wrong, id, err)
+		}
+		check.ErrorIs(t, w.Check(t.Context()), ErrExhausted)
 	}
 }
 
