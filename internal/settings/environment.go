@@ -99,6 +99,9 @@ func mispasted(name, value string, list bool) (problem string) {
 	parts := []string{value}
 	if list {
 		for element := range strings.SplitSeq(value, ",") {
+			if element == "" && value != "" {
+				return "has an empty element"
+			}
 			_, key, _ := strings.Cut(element, "=") // of kid=secret
 			parts = append(parts, element, key)
 		}

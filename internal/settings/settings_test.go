@@ -77,7 +77,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	for _, test := range []struct{ others, name, value, want string }{
 		{"JWT_SECRET=", "JWT_SECRETS", long, "must be kid=secret"},
 		{"", "JWT_SECRETS", "=" + long, "must be kid=secret"},
-		{"", "JWT_SECRETS", "a=" + long + ",", "must be kid=secret"},
+		{"", "JWT_SECRETS", "a=" + long + ",", "has an empty element"},
 		{"", "JWT_SECRETS", "a=" + long + ",a=" + long, "the kid a twice"},
 		{"", "JWT_SECRETS", "a=" + long + ",b=short", "the secret b must have"},
 		{"", "JWT_SECRET", "short", "must have at least 32 bytes"},
@@ -121,7 +121,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"", "CORS_ORIGINS", "//shop.example", "no origin"},
 		{"", "CORS_ORIGINS", "https://", "no origin"},
 		{"", "CORS_ORIGINS", "https://shop.example http://localhost", "no origin"},
-		{"", "CORS_ORIGINS", "https://shop.example,", "no origin"},
+		{"", "CORS_ORIGINS", "https://shop.example,", "has an empty element"},
+		{"", "TRUSTED_PROXIES", "10.0.0.0/8,", "has an empty element"},
 		{"", "CORS_ORIGINS", "https://*.shop.example", "no origin"},
 		{"", "CORS_ORIGINS", "*,https://shop.example", "no origin"},
 		{"", "CORS_ORIGINS", "https://shop.example:443", "no origin"},
