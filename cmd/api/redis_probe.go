@@ -105,6 +105,8 @@ func explained(err error) error {
 		"The user executing the": rights, // before
 		"WRONGTYPE":              "another program uses this key: set REDIS_PREFIX",
 		"OOM":                    "the memory of Redis is full: raise maxmemory",
+		"MOVED":                  "this is a node of a cluster: let REDIS_URL begin with redis+cluster",
+		"ERR syntax error":       "the service needs Redis 7 or later, or Valkey",
 	} {
 		if strings.Contains(err.Error(), text) {
 			return fmt.Errorf("%s: %w", advice, err)

@@ -112,6 +112,24 @@ func TestReadyzNamesWhatRedisRefuses(t *testing.T) {
 	}
 }
 
+// The keys that this node does not have are most.
+func TestNodeOfAClusterIsExplained(t *testing.T) {
+	t.Parallel()
+	node, _, _ := strings.Cut(labtest.SharedCluster(t).URL, "?")
+	i := begin(t, environ(t, map[string]string{"REDIS_URL": strings.Replace(node, "redis+cluster", "redis", 1)}))
+	eventually(t, func() bool { return strings.Contains(i.log.String(), "let REDIS_URL begin with redis+cluster") })
+}
+
+// It knows no SET with both NX and GET.
+func TestRedisBefore7IsExplained(t *testing.T) {
+	t.Parallel()
+	err := explained(redis.NewScript(`return redis.error_reply("ERR syntax error")`).
+		Run(t.Context(), labtest.Dial(t, labtest.Redis(t)), nil).Err())
+	if err == nil || !strings.Contains(err.Error(), "Redis 7") {
+		t.Error(err)
+	}
+}
+
 // The sale goes on without the right to publish, and what waits is published with it.
 func TestEventsWaitForTheRightToPublish(t *testing.T) {
 	t.Parallel()
