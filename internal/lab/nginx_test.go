@@ -32,9 +32,8 @@ func listenUnix(t *testing.T) (l net.Listener, socket string) {
 	dir, err := labtest.Lab(t).Dir("instance")
 	check.NoError(t, err)
 	socket = filepath.Join(dir, "s")
-	if l, err = net.Listen("unix", socket); err != nil {
-		t.Fatal(err)
-	}
+	l, err = net.Listen("unix", socket)
+	check.NoError(t, err)
 	return l, socket
 }
 

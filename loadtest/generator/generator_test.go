@@ -35,9 +35,8 @@ func onEveryPoller(t *testing.T,
 				g, err := New(address, timeout, request, received)
 				check.NoError(t, err)
 				g.poller.close()
-				if g.poller, err = open(); err != nil {
-					t.Fatal(err)
-				}
+				g.poller, err = open()
+				check.NoError(t, err)
 				return g
 			})
 		})

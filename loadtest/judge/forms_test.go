@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/shop"
@@ -60,9 +61,7 @@ reply: {accepted: {status: [201]}, refused: {status: [409]}}
 begin: {requests: [{url: /begin, form: {stock: "{{stock}}"}}]}
 totals: {route: {url: /totals, stock: /stock, orders: /orders, users: /users}}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	wantVerdicts(t, judged(t, s, manyUsers, by("k6", rig.K6, rig.ManyUsers)), verdict.Held, verdict.Held)
 	if len(own.other) > 0 {
 		t.Errorf("the shop was asked for %s", own.other)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
@@ -43,9 +44,7 @@ func startService(t *testing.T, settings ...string) service {
 	for i := range 2 {
 		api, err := lab.StartAPI(l, binary, rig.InstanceName(i), append([]string{"MYSQL_DSN=" + s.dsn,
 			"REDIS_URL=" + redis.URL, "JWT_SECRET=" + secret, "LOG_LEVEL=error"}, settings...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		t.Cleanup(api.Kill)
 		s.instance, upstreams = api, append(upstreams, api.Address)
 	}
@@ -67,9 +66,7 @@ func buildAPI(t *testing.T) string {
 		return built
 	}
 	dir, err := labtest.Lab(t).Dir("bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	labtest.BuildAPI(t, filepath.Join(dir, "api"))
 	built = filepath.Join(dir, "api")
 	return built
@@ -78,9 +75,7 @@ func buildAPI(t *testing.T) string {
 func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
 	nginx, err := lab.StartNginx(labtest.Lab(t), filepath.Join("deploy", "nginx"), upstreams...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(nginx.Kill)
 	return nginx
 }
@@ -90,13 +85,9 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 func shopOf(t *testing.T, file, more string, variables ...string) *shop.Shop {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(shops, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	s, err := shop.Parse([]byte(strings.NewReplacer(variables...).Replace(string(text)) + more))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return s
 }
 
@@ -116,9 +107,7 @@ var (
 func judged(t *testing.T, s *shop.Shop, workloads ...Workload) []Result {
 	t.Helper()
 	results, err := Judge(t.Context(), s, t.TempDir(), workloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return results
 }
 
@@ -166,9 +155,7 @@ func TestServiceWithoutGuardsIsFoundBroken(t *testing.T) {
 	}
 	s := service.shop(t, "breaks: [one-user, many-users]\n")
 	counted, err := shop.Parse([]byte(strings.Replace(inDatabase, "DSN", service.dsn, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	s.MySQL, s.Totals = counted.MySQL, counted.Totals
 	results := judged(t, s, oneUser, manyUsers, sevenEach)
 	wantVerdicts(t, results, verdict.Broke, verdict.Broke, verdict.Wrong)
@@ -234,9 +221,7 @@ faults:
   - {name: instance, stop: kill -STOP %[1]d, for: 500ms, start: kill -CONT %[1]d}
 `, service.instance.PID()))
 	workloads, err := choose(s, "fault-instance")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	results := judged(t, s, workloads...)
 	wantVerdicts(t, results, verdict.Held)
 	if waited := results[0].Latency(1); waited < 400*time.Millisecond {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/shop"
 	"example.com/flashsale/loadtest/verdict"
@@ -70,9 +71,7 @@ func takeUnit(db *sql.DB, how, user string) (sold bool, err error) {
 func serving(t *testing.T, how string) *shop.Shop {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	file := strings.NewReplacer("HOW", how, "PROGRAM", program).Replace(`
 name: served
 version: HOW
@@ -94,9 +93,7 @@ totals:
     order_users: SELECT user FROM orders
 `)
 	s, err := shop.Parse([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return s
 }
 
@@ -113,9 +110,7 @@ func TestServedShopIsJudgedWithItsDatabaseFarAway(t *testing.T) {
 	} {
 		s := serving(t, how)
 		stop, err := s.Start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		results := judged(t, s, limits(s)...)
 		wantVerdicts(t, results, want.verdict)
 		if note := results[0].note(); !strings.Contains(note, want.told) {
@@ -153,26 +148,18 @@ func TestServedShopIsGoneWhenTheJudgeIsKilled(t *testing.T) {
 		if _, err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file+".new", []byte(s.URL), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(file+".new", file); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, os.WriteFile(file+".new", []byte(s.URL), 0o600))
+		check.NoError(t, os.Rename(file+".new", file))
 		select {}
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "url")
 	judge := exec.Command(program, "-test.run", "^"+t.Name()+"$")
 	judge.Dir = filepath.Join("loadtest", "judge")
 	judge.Env = append(os.Environ(), "KILLED="+file)
 	judge.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := judge.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, judge.Start())
 	var url []byte
 	labtest.Eventually(t, "the shop is started", func() bool {
 		url, err = os.ReadFile(file)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/shop"
@@ -40,9 +41,7 @@ func startShop(t *testing.T, program string, args []string, settings ...string) 
 func started[S interface{ Kill() }](t *testing.T, start func(*lab.Lab) (S, error)) S {
 	t.Helper()
 	s, err := start(labtest.Lab(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(s.Kill)
 	return s
 }
@@ -50,9 +49,7 @@ func started[S interface{ Kill() }](t *testing.T, start func(*lab.Lab) (S, error
 func lookPath(t *testing.T, program string) string {
 	t.Helper()
 	path, err := lab.LookPath(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return path
 }
 
@@ -73,9 +70,7 @@ func database(t *testing.T) (m *lab.MySQL, dsn string) {
 	t.Helper()
 	m = started(t, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQLTCP(l) })
 	dsn, err := m.Create(t.Context(), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return m, dsn
 }
 
@@ -89,9 +84,7 @@ func startNode(t *testing.T) *shop.Shop {
 	t.Helper()
 	s := shopOf(t, "node.yml", "")
 	stop, err := s.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() {
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -162,9 +162,7 @@ totals: {route: {url: /totals, stock: /stock, orders: /orders, users: /users}}
 func (s *sessionShop) parse(t *testing.T, more string) *shop.Shop {
 	t.Helper()
 	file, err := shop.Parse([]byte(strings.Replace(sessionFile, "URL", s.start(t), 1) + more))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return file
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -16,14 +17,10 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.PostgresServe
 func databases(t *testing.T) map[string]database {
 	t.Helper()
 	postgres, err := lab.StartPostgres(labtest.Lab(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(postgres.Kill)
 	url, err := postgres.Create(t.Context(), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "shop.db")
 	return map[string]database{
 		"mysql: " + labtest.EmptyDatabase(t, labtest.MySQL(t)): {driver: "mysql"},
@@ -57,13 +54,9 @@ totals:
 			"CREATE TABLE orders (id BIGINT PRIMARY KEY, item INT, buyer INT)", "INSERT INTO items VALUES (7, 0), (8, 0)",
 			"INSERT INTO orders VALUES (1, 7, 1)")
 		sale, err := s.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		t.Cleanup(func() { _ = sale.Close() })
-		if err := sale.Restart(t.Context(), 42); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, sale.Restart(t.Context(), 42))
 		create(t, s.database(), "INSERT INTO orders VALUES (12345678901234567, 7, 1), (3, 7, 1), (4, 8, 2)")
 		got, err := sale.Count(t.Context())
 		want := Counts{Stock: Count{42, true}, Orders: Count{2, true}, MostPerUser: Count{2, true}}
@@ -80,9 +73,7 @@ totals:
 func create(t *testing.T, d database, statements ...string) {
 	t.Helper()
 	db, err := sql.Open(d.driver, d.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	defer db.Close()
 	for _, statement := range statements {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 func TestPartsOfAReplyAreKept(t *testing.T) {
@@ -123,9 +125,7 @@ steps: [{url: "/{{number}}", burst: true}, {url: "/pay/{{number}}"}]
 reply: {accepted: {status: [200]}}
 `)
 	all, err := s.Sessions(t.Context(), []User{{ID: "1"}}, 2, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for number := 1; number <= 2; number++ {
 		all[0].Request(number)
 	}

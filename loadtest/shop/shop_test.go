@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // minimal is a file that says what it has to.
@@ -25,9 +27,7 @@ reply:
 func parse(t *testing.T, text string) *Shop {
 	t.Helper()
 	s, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return s
 }
 
@@ -111,9 +111,7 @@ func TestRequestHasItsValues(t *testing.T) {
 	t.Parallel()
 	s := parse(t, minimal)
 	base, err := http.NewRequest(http.MethodGet, string(s.URL), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	got := string(s.Claim.With(Values{"user": "12", "coupon": "7"}).bytes(base.URL))
 	want := "POST /base/buy/7 HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX-User: 12\r\nContent-Length: 12\r\n\r\n{\"user\": 12}"
 	if got != want {
@@ -162,9 +160,7 @@ users:
 func TestTooFewTokensAndNoFileAreNamed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte("one\ntwo\n"), 0o600))
 	for path, want := range map[string]string{
 		file:            "too few tokens: " + file + " has 2, and the workloads have 3 users",
 		"no/such/file":  "/no/such/file: no such file",
@@ -188,12 +184,8 @@ totals:
   command: {run: cat `+state+`, orders: /orders, stock: /left/7}
 `)
 	sale, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sale.Restart(t.Context(), 42); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
+	check.NoError(t, sale.Restart(t.Context(), 42))
 	got, err := sale.Count(t.Context())
 	if want := (Counts{Stock: Count{42, true}, Orders: Count{0, true}}); err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)

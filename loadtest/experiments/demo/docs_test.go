@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // The page's table has every experiment, with the figures of the run in docs/runs.
@@ -36,8 +38,6 @@ func TestProofPageShowsEveryExperiment(t *testing.T) {
 func file(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile("../../../docs/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return b
 }

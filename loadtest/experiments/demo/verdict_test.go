@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -163,22 +164,16 @@ func TestProofHasExactlyItsMembers(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "proof.json")
 	p := Proof{Runs: []Record{control().record()}}
-	if err := rig.WriteJSON(file, p); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, rig.WriteJSON(file, p))
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var top map[string]any
 	var parts struct {
 		Machine map[string]any
 		Runs    []map[string]any
 	}
 	for _, into := range []any{&top, &parts} {
-		if err := json.Unmarshal(b, into); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, json.Unmarshal(b, into))
 	}
 	for _, c := range []struct {
 		name string

@@ -18,8 +18,8 @@ var protocol = []row{
 	{name: "wait given up", wait: leaseTime / 3},
 }
 
-// check tries the holders of c without a fault, and returns their breaches of the protocol.
-func check(ctx context.Context, l *lab.Lab, c column, logs string) error {
+// checkProtocol tries the holders of c without a fault, and returns their breaches of the protocol.
+func checkProtocol(ctx context.Context, l *lab.Lab, c column, logs string) error {
 	s, err := c.open(ctx, l, logs)
 	if err != nil {
 		return err

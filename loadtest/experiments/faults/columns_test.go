@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock/drivers"
 )
 
@@ -18,9 +19,7 @@ func TestLockWhoseHolderIsNotBuiltIsNotTried(t *testing.T) {
 	if got := possibleOf([]column{lock}); len(got) > 0 {
 		t.Errorf("tried without %s", file)
 	}
-	if err := os.WriteFile(file, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, nil, 0o755))
 	if got := possibleOf([]column{lock}); len(got) != 1 {
 		t.Error("not tried though it is built")
 	}
@@ -55,9 +54,7 @@ func cellsOf(c column) (cells []Cell) {
 func TestCellsOfTheProtocolsPageExist(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/locks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	cells := regexp.MustCompile(`CELL=(\S+)`).FindAllSubmatch(page, -1)
 	if len(cells) == 0 {
 		t.Error("the page names no cell")

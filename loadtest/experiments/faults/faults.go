@@ -80,7 +80,7 @@ func Run(ctx context.Context) error {
 	}
 	e.lab, e.logs = l, logs
 	if os.Getenv("LOCK") != "" {
-		if err := check(ctx, l, locks[0], logs); err != nil || os.Getenv("CHECK") != "" {
+		if err := checkProtocol(ctx, l, locks[0], logs); err != nil || os.Getenv("CHECK") != "" {
 			return errors.Join(err, l.Close())
 		}
 	}

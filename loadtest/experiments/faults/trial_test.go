@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 )
@@ -27,20 +28,14 @@ func TestMain(m *testing.M) {
 func try(t *testing.T, lock, fault string) Cell {
 	t.Helper()
 	columns, rows, err := chosen("", slug(lock)+"/"+slug(fault))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	c, r := columns[0], rows[0]
 	c.command, r.lasts = os.Args[0], min(r.lasts, long)
 	s, err := c.open(t.Context(), labtest.Lab(t), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(s.close)
 	cell, err := (&experiment{trials: 1}).cell(t.Context(), s, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return cell
 }
 
@@ -83,7 +78,7 @@ func TestHolderThatBreaksTheProtocolIsReported(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			c := column{name: "broken", backend: noServer, command: command}
-			err := check(t.Context(), labtest.Lab(t), c, t.TempDir())
+			err := checkProtocol(t.Context(), labtest.Lab(t), c, t.TempDir())
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", command, err, want)
 			}
@@ -97,12 +92,10 @@ func TestCheckFindsAHolderThatDoesNotExtend(t *testing.T) {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			columns, _, err := chosen("", slug(lock))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.NoError(t, err)
 			c := columns[0]
 			c.command = os.Args[0]
-			err = check(t.Context(), labtest.Lab(t), c, t.TempDir())
+			err = checkProtocol(t.Context(), labtest.Lab(t), c, t.TempDir())
 			if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -73,9 +74,7 @@ func TestViewsAreReadFromResults(t *testing.T) {
 		sample(1000, 10000, "b", map[string]string{"responseCode": "503", "wait": "none"}),
 		sample(2100, 2400, "b", map[string]string{"wait": "30", "count": "2"}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	var v Views
 	v.add(replies)
 	want := Views{Answered: 3, InFlight: 2, OnA: 1, OnB: 2, Across: 1, WaitP50: 30, WaitP99: 39.8, PerSecond: 6}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // Races outlive their session, but only the last of them.
@@ -16,14 +18,10 @@ func TestRacesAreKeptForTheNextSession(t *testing.T) {
 	for i := range maxRaces + 3 {
 		r := Race{Version: Version, ID: newID(time.Unix(int64(1800000000+i), 0)), State: Ended}
 		ids = append(ids, r.ID)
-		if err := kept.keep(r); err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, kept.keep(r))
 	}
 	old := filepath.Join(string(kept), ids[10]+".json")
-	if err := os.WriteFile(old, []byte(`{"version":1,"id":"`+ids[10]+`"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(old, []byte(`{"version":1,"id":"`+ids[10]+`"}`), 0o644))
 	var got []string
 	for _, l := range kept.read() {
 		got = append(got, l.race.ID)

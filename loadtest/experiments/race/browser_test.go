@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/verdict"
@@ -31,9 +32,7 @@ func startBrowser(t *testing.T) *browser.Browser {
 	t.Helper()
 	labtest.NeedServers(t)
 	b, err := browser.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(b.Stop)
 	return b
 }
@@ -43,9 +42,8 @@ func open(t *testing.T, b *browser.Browser, url string, look browser.Look) *tab 
 	t.Helper()
 	p := &tab{T: t, downloads: t.TempDir()}
 	var err error
-	if p.page, err = b.Open(url, look, p.downloads); err != nil {
-		t.Fatal(err)
-	}
+	p.page, err = b.Open(url, look, p.downloads)
+	check.NoError(t, err)
 	t.Cleanup(p.page.Close)
 	t.Cleanup(func() {
 		for _, problem := range p.page.Problems() {
@@ -72,9 +70,7 @@ func (p *tab) texts(selector string) []string {
 
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
-	if err := chromedp.Do(p.page.Context, actions...); err != nil {
-		p.Fatal(err)
-	}
+	check.NoError(p, chromedp.Do(p.page.Context, actions...))
 }
 
 // wait waits until an expression is true.

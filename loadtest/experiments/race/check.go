@@ -9,8 +9,8 @@ import (
 	"example.com/flashsale/internal/lab"
 )
 
-// check returns what is wrong with a request, field by field.
-func check(r Request) []FieldError {
+// validate returns what is wrong with a request, field by field.
+func validate(r Request) []FieldError {
 	c := new(checker)
 	c.workload(r.Workload)
 	c.between(len(r.Sides), 1, limits.Sides, "sides")

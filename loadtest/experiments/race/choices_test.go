@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/experiments/race/page"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -16,9 +17,7 @@ import (
 func TestEveryLockOfTheServiceHasAName(t *testing.T) {
 	t.Parallel()
 	texts, err := page.Files.ReadFile("strings.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for _, name := range slices.Concat(locks, commits, faults) {
 		if n := len(regexp.MustCompile(`[{ ]`+name+`: '`).FindAll(texts, -1)); n < 2 {
 			t.Errorf("%s has %d names", name, n)
@@ -108,18 +107,14 @@ func (c *client) auditSide(w Workload, s Settings) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	v, err := c.session.servers.start(ctx, s, w)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	defer func() {
 		if err := v.stop(); err != nil {
 			c.t.Error(err)
 		}
 	}()
 	l := newLive(Race{Workload: w, Sides: []Side{newSide(s), newSide(s)}})
-	if err := c.session.runSide(ctx, l, 0, v); err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, c.session.runSide(ctx, l, 0, v))
 	side, acknowledged := l.snapshot().Sides[0], 0
 	for _, claim := range side.Claims {
 		if claim.Answered < claim.Sent || claim.Status == 0 {

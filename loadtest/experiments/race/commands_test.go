@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lock/drivers"
 	"example.com/flashsale/loadtest/experiments/race/page"
 )
@@ -16,9 +17,7 @@ import (
 func TestCommandsAreThoseOfTheDrivers(t *testing.T) {
 	t.Parallel()
 	names, err := page.Files.ReadFile("names.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	for lock, c := range map[string]struct {
 		dir   string
 		shown []string // in the page and, in any case of letters, in the driver
@@ -61,8 +60,6 @@ func source(t *testing.T, dir string) (all string) {
 		all += string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/rig"
 )
 
@@ -53,9 +54,7 @@ func checkNumbers(p *tab, r Race) {
 			Most   int `json:"most_per_user"`
 			Stock  int `json:"stock"`
 		}
-		if err := json.Unmarshal(side.Audit, &audit); err != nil {
-			p.Fatal(err)
-		}
+		check.NoError(p, json.Unmarshal(side.Audit, &audit))
 		for name, want := range map[string]int{
 			"sent": len(side.Claims), "orders": side.Counts.Orders, "duplicates": side.Counts.Duplicates,
 			"oversold": side.Counts.Oversold,

@@ -10,32 +10,28 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/flashsale/internal/check"
 )
 
 // listen listens to a race until its end, and returns the names of the events.
 func (c *client) listen(id string) (names []string) {
 	c.t.Helper()
 	resp, err := http.Get(c.url + "/races/" + id + "/events")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var events []Event
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			if err := json.Unmarshal([]byte(data), &events); err != nil {
-				c.t.Fatal(err)
-			}
+			check.NoError(c.t, json.Unmarshal([]byte(data), &events))
 		}
 		for _, e := range events {
 			names = append(names, e.Name)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, lines.Err())
 	return names
 }
 

@@ -74,11 +74,11 @@ func TestFaultsAreRefusedThatCannotStrike(t *testing.T) {
 		"workload.pause_ms": func(r *Request) { r.Workload.PauseMS = 0 },
 	} {
 		r := suspendedHolder()
-		if wrong := check(r); len(wrong) > 0 {
+		if wrong := validate(r); len(wrong) > 0 {
 			t.Fatalf("%+v", wrong)
 		}
 		change(&r)
-		if wrong := check(r); !slices.ContainsFunc(wrong, func(e FieldError) bool { return e.Field == field }) {
+		if wrong := validate(r); !slices.ContainsFunc(wrong, func(e FieldError) bool { return e.Field == field }) {
 			t.Errorf("%s: %+v", field, wrong)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
@@ -19,18 +20,12 @@ func TestTenThousandClaimsStayFluid(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
 	text, err := json.Marshal(largeRace())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	document, err := page.Whole()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	document = strings.Replace(document, ">null<", ">"+string(text)+"<", 1)
 	file := filepath.Join(t.TempDir(), "race.html")
-	if err := os.WriteFile(file, []byte(document), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, os.WriteFile(file, []byte(document), 0o600))
 	p := open(t, b, "file://"+file, desktop)
 	p.wait(`scene.sides[1].claims.length === 10000`)
 	if lines := evaluate[float64](p, moveAround); lines > 4000 {

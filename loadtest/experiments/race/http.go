@@ -72,7 +72,7 @@ func (s *session) postRace(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusBadRequest, "bad_request", err.Error())
 		return
 	}
-	if wrong := check(request); len(wrong) > 0 {
+	if wrong := validate(request); len(wrong) > 0 {
 		writeProblem(w, http.StatusBadRequest, "invalid_race", "", wrong...)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/loadtest/experiments/race/page"
 )
 
@@ -76,7 +77,7 @@ func TestPresetsAreAccepted(t *testing.T) {
 	}
 	for i, p := range all {
 		same := func(other Request) bool { return sameJSON(p, other) }
-		if wrong := check(p); len(wrong) > 0 || slices.ContainsFunc(all[:i], same) {
+		if wrong := validate(p); len(wrong) > 0 || slices.ContainsFunc(all[:i], same) {
 			t.Errorf("%+v: %+v, or not the only one", p, wrong)
 		}
 	}
@@ -104,9 +105,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		{"POST", "", "null", "cross-site", "application/json", 403},
 	} {
 		req, err := http.NewRequest(r.method, c.url+"/races", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		if r.host != "" {
 			req.Host = r.host
 		}
@@ -117,9 +116,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 			}
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != r.want {
 			t.Errorf("%+v: %s", r, resp.Status)

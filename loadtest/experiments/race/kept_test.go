@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/labtest"
 )
 
@@ -83,9 +84,7 @@ func checkReload(p *tab, c *client, r Race) {
 	evaluate[any](p, `document.querySelectorAll("#history-table .places button")[1].click()`) // side A in place B, too
 	p.wait(`[...document.querySelectorAll(".side .name")].every(e => e.textContent === "no lock")`)
 	saved, err := filepath.Abs(filepath.Join(string(c.session.kept), r.ID+".json"))
-	if err != nil {
-		p.Fatal(err)
-	}
+	check.NoError(p, err)
 	p.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{saved}))
 	p.wait(`document.querySelector("#phase").textContent.includes(".json")`)
 	if pressed := evaluate[int](p, `document.querySelectorAll("#history-table [aria-pressed=true]").length`); pressed > 0 {

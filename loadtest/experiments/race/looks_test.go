@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab/browser"
 	"example.com/flashsale/internal/lab/browser/axe"
 )
@@ -116,9 +117,7 @@ const smallTexts = `[...document.querySelectorAll("body *")].filter(e => e.check
 func checkAccessible(p *tab) {
 	p.Helper()
 	violations, err := axe.Check(p.page)
-	if err != nil {
-		p.Fatal(err)
-	}
+	check.NoError(p, err)
 	for _, v := range violations {
 		p.Error(v)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/loadtest/rig"
@@ -40,18 +41,14 @@ func start(t *testing.T) *client {
 	labtest.NeedServers(t)
 	buildAPI.Do(func() { labtest.BuildAPI(t, filepath.Join("bin", "api")) })
 	stack, err := rig.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(func() {
 		if err := stack.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	s, err := newSession(t.Context(), stack, archive(t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	t.Cleanup(s.running.Wait)
 	return &client{t, s, serve(t, s)}
 }
@@ -71,23 +68,15 @@ func serve(t *testing.T, s *session) string {
 func (c *client) send(method, path string, body any) (*http.Response, string) {
 	c.t.Helper()
 	b, err := json.Marshal(body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	request, err := http.NewRequest(method, c.url+path, bytes.NewReader(b))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(request)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	check.NoError(c.t, err)
 	return resp, string(text)
 }
 
@@ -177,9 +166,7 @@ func TestListenTakesTheNextFreePort(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		l, err := listen()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.NoError(t, err)
 		t.Cleanup(func() { _ = l.Close() })
 		if ip := l.Addr().(*net.TCPAddr); !ip.IP.IsLoopback() || ip.Port < firstPort || ip.Port >= firstPort+ports {
 			t.Errorf("listening at %s", ip)

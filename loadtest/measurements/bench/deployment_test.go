@@ -158,8 +158,7 @@ func (d *deployment) send(b *testing.B, l clients.Load, verdict string) outcome 
 	for process, used := range before {
 		o.cpu[process] -= used
 	}
-	if o.memory, err = stopSampling(); err != nil {
-		b.Fatal(err)
-	}
+	o.memory, err = stopSampling()
+	check.NoError(b, err)
 	return o
 }

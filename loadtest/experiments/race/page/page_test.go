@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/flashsale/internal/check"
 )
 
 // What the file loads would be missing on another machine, and what its policy
@@ -11,9 +13,7 @@ import (
 func TestWholePageNeedsNoOtherFile(t *testing.T) {
 	t.Parallel()
 	document, err := Whole()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.NoError(t, err)
 	if m := regexp.MustCompile(`<(script|link|img)[^>]* (src|href)="[^d]`).FindString(document); m != "" {
 		t.Errorf("the file refers to another: %s", m)
 	}
