@@ -212,13 +212,13 @@ func TestUpOutlastsAProxyThatClosesConnections(t *testing.T) {
 	cfg, err := mysql.ParseDSN(dsn)
 	check.NoError(t, err)
 	server := cfg.Addr
-	proxy, err := faultproxy.New("unix", server+".none")
+	proxy, err := faultproxy.New(server + ".none")
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	cfg.Net, cfg.Addr = "tcp", proxy.Addr()
 	db, err := connect.MySQL(cfg.FormatDSN(), 1, connect.ForMigrations)
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	time.AfterFunc(3*time.Second, func() { proxy.Retarget("unix", server) })
+	time.AfterFunc(3*time.Second, func() { proxy.Retarget(server) })
 	mustUp(t, db)
 }

@@ -106,8 +106,8 @@ func TestClaimsGoOnWhileAnotherInstanceStarts(t *testing.T) {
 	t.Parallel()
 	for name, hinder := range map[string]func(n *notReadyTest) (end func()){
 		"database away": func(n *notReadyTest) func() {
-			n.mysql.Retarget("unix", n.sockets["mysql"]+".none")
-			return func() { n.mysql.Retarget("unix", n.sockets["mysql"]) }
+			n.mysql.Retarget(n.sockets["mysql"] + ".none")
+			return func() { n.mysql.Retarget(n.sockets["mysql"]) }
 		},
 		"migration locked": func(n *notReadyTest) func() {
 			const lock = `DO GET_LOCK(SHA2(CONCAT('migrations of ', DATABASE()), 256), 0)`
@@ -142,7 +142,7 @@ func TestClaimsGoOnWhileAnInstanceLacksAServer(t *testing.T) {
 			n.b.listening(t)
 			n.wantBoth()
 			p := map[string]*faultproxy.Proxy{"mysql": n.mysql, "redis": n.redis}[name]
-			p.Retarget("unix", n.sockets[name]+".none")
+			p.Retarget(n.sockets[name] + ".none")
 			p.Disconnect()
 			if got := n.claims(200); got["unavailable"] > 10 || got["a"] < 190 {
 				t.Errorf("without the server: %v", got)
@@ -150,7 +150,7 @@ func TestClaimsGoOnWhileAnInstanceLacksAServer(t *testing.T) {
 			if got := n.claims(100); got["a"] != 100 {
 				t.Errorf("later: %v, want all made by a", got)
 			}
-			p.Retarget("unix", n.sockets[name])
+			p.Retarget(n.sockets[name])
 			n.wantBoth()
 		})
 	}
@@ -164,7 +164,7 @@ func TestClaimsGetAProblemWhileNoInstanceCanServe(t *testing.T) {
 	if err := <-n.a.done; err != nil {
 		t.Error(err)
 	}
-	n.mysql.Retarget("unix", n.sockets["mysql"]+".none")
+	n.mysql.Retarget(n.sockets["mysql"] + ".none")
 	n.mysql.Disconnect()
 	for range 50 {
 		verdict, header := n.claim()
@@ -172,6 +172,6 @@ func TestClaimsGetAProblemWhileNoInstanceCanServe(t *testing.T) {
 			t.Errorf("%s %v", verdict, header)
 		}
 	}
-	n.mysql.Retarget("unix", n.sockets["mysql"])
+	n.mysql.Retarget(n.sockets["mysql"])
 	eventually(t, func() bool { verdict, _ := n.claim(); return verdict == "b" })
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -39,8 +41,7 @@ type Proxy struct {
 	listener net.Listener
 
 	mu          sync.Mutex
-	network     string
-	target      string
+	target      string // host:port, or the path of a Unix socket
 	connections map[*connection]bool
 	rules       []*rule
 	injected    *rule // by Inject
@@ -51,13 +52,13 @@ type Proxy struct {
 }
 
 // New listens on a free loopback port and forwards connections to the server
-// at target.
-func New(network, target string) (*Proxy, error) {
+// at target: host:port, the path of a Unix socket, or a URL of either.
+func New(target string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{network: network, target: target, listener: listener, connections: map[*connection]bool{}}
+	p := &Proxy{target: withoutScheme(target), listener: listener, connections: map[*connection]bool{}}
 	go p.accept()
 	return p, nil
 }
@@ -101,10 +102,17 @@ func (p *Proxy) replyDelayed() time.Duration {
 
 // Retarget makes later connections go to the server at target. Open ones stay
 // connected to the former server.
-func (p *Proxy) Retarget(network, target string) {
+func (p *Proxy) Retarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.network, p.target = network, target
+	p.target = withoutScheme(target)
+}
+
+func withoutScheme(target string) string {
+	if u, err := url.Parse(target); err == nil && u.Host+u.Path != "" {
+		return u.Host + u.Path
+	}
+	return target
 }
 
 // Heal ends the injected fault, the delays and the partition, and closes the
@@ -191,8 +199,11 @@ func (p *Proxy) accept() {
 // closed.
 func (p *Proxy) forward(client net.Conn) {
 	p.mu.Lock()
-	network, target := p.network, p.target
+	network, target := "tcp", p.target
 	p.mu.Unlock()
+	if strings.HasPrefix(target, "/") {
+		network = "unix"
+	}
 	server, err := net.Dial(network, target)
 	if err != nil {
 		_ = client.Close()

@@ -32,7 +32,7 @@ func listen(t *testing.T) (address string, accepted <-chan net.Conn) {
 func connect(t *testing.T) (client, server net.Conn, proxy *faultproxy.Proxy) {
 	t.Helper()
 	address, accepted := listen(t)
-	proxy, err := faultproxy.New("tcp", address)
+	proxy, err := faultproxy.New(address)
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	client, err = net.Dial("tcp", proxy.Addr())

@@ -47,6 +47,7 @@ func startEnsemble(
 		if err != nil {
 			return nil, err
 		}
+		p.Address = m.Address
 		starts.Go(func() { m.Server, errs[i] = l.Start(h.On(p)) })
 	}
 	starts.Wait()

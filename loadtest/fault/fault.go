@@ -94,7 +94,7 @@ func ProxyMySQL(dsn string) (p *faultproxy.Proxy, proxied string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if p, err = faultproxy.New(cfg.Net, cfg.Addr); err != nil {
+	if p, err = faultproxy.New(cfg.Addr); err != nil {
 		return nil, "", err
 	}
 	cfg.Net, cfg.Addr = "tcp", p.Addr()
@@ -108,7 +108,7 @@ func ProxyRedis(url string) (p *faultproxy.Proxy, proxied string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if p, err = faultproxy.New(server.Network, server.Addr); err != nil {
+	if p, err = faultproxy.New(server.Addr); err != nil {
 		return nil, "", err
 	}
 	return p, fmt.Sprintf("redis://%s/%d", p.Addr(), server.DB), nil

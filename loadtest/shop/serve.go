@@ -72,7 +72,7 @@ func (s *Shop) start(ctx context.Context, l *lab.Lab) error {
 		return err
 	}
 	if address != "" {
-		if s.proxy, err = faultproxy.New("tcp", address); err != nil {
+		if s.proxy, err = faultproxy.New(address); err != nil {
 			return err
 		}
 		s.served.address(s.proxy.Addr())

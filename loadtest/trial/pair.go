@@ -57,7 +57,7 @@ func (i *Instance) connect(sale *rig.Sale, zookeeper *lab.ZooKeeper) (settings [
 	}
 	settings = []string{"MYSQL_DSN=" + dsn, "REDIS_URL=" + url}
 	if zookeeper != nil {
-		if i.ZooKeeper, err = faultproxy.New("tcp", zookeeper.Address); err != nil {
+		if i.ZooKeeper, err = faultproxy.New(zookeeper.Address); err != nil {
 			return nil, err
 		}
 		settings = append(settings, "ZK_ADDR="+i.ZooKeeper.Addr())

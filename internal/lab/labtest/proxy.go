@@ -1,8 +1,6 @@
 package labtest
 
 import (
-	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -11,18 +9,10 @@ import (
 	"example.com/flashsale/internal/faultproxy"
 )
 
-// Proxy returns a proxy of the server at address: host:port, the path of a Unix socket, or a URL
-// of either. It ends with the test.
+// Proxy returns a proxy of the server at address, which ends with the test.
 func Proxy(tb testing.TB, address string) *faultproxy.Proxy {
 	tb.Helper()
-	if u, err := url.Parse(address); err == nil && u.Host+u.Path != "" {
-		address = u.Host + u.Path
-	}
-	network := "tcp"
-	if strings.HasPrefix(address, "/") {
-		network = "unix"
-	}
-	p, err := faultproxy.New(network, address)
+	p, err := faultproxy.New(address)
 	check.NoError(tb, err)
 	tb.Cleanup(func() { _ = p.Close() })
 	return p

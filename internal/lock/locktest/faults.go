@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -55,11 +54,7 @@ func (s faultSuite) clients(t *testing.T) (faulty, healthy lock.Locker, proxy *f
 	t.Helper()
 	t.Parallel()
 	open := func() (lock.Locker, *faultproxy.Proxy) {
-		network, address := "tcp", strings.TrimPrefix(s.address, "unix://")
-		if strings.HasPrefix(address, "/") {
-			network = "unix"
-		}
-		proxy, err := faultproxy.New(network, address)
+		proxy, err := faultproxy.New(s.address)
 		check.NoError(t, err)
 		t.Cleanup(func() { _ = proxy.Close() })
 		l := s.open(t, proxy.Addr())

@@ -61,7 +61,7 @@ func TestClaimsReachTheNewMasterAtOnce(t *testing.T) {
 			labtest.Open(t, former.DSN("sale")).MustExec(`SET GLOBAL read_only = 1`)
 			next, err := mysql.ParseDSN(nextDSN)
 			check.NoError(t, err)
-			proxy.Retarget(next.Net, next.Addr)
+			proxy.Retarget(next.Addr)
 
 			// a connection that is used again fails again, until the end of any time
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

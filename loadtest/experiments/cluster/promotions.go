@@ -41,7 +41,7 @@ func (r *run) promotion(
 		}
 		defer servers.Primary.Kill()
 		defer servers.Replica.Kill()
-		link, err := faultproxy.New("tcp", servers.Primary.Address)
+		link, err := faultproxy.New(servers.Primary.Address)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"example.com/flashsale/internal/faultproxy"
@@ -150,7 +149,7 @@ func send(
 // withRepliesCut returns generate with a proxy that cuts the first reply to each user.
 func withRepliesCut(generate rig.Generator) rig.Generator {
 	return func(ctx context.Context, dir string, t rig.Target, w rig.Workload) (rig.Burst, error) {
-		proxy, err := faultproxy.New("tcp", strings.TrimPrefix(t.URL, "http://"))
+		proxy, err := faultproxy.New(t.URL)
 		if err != nil {
 			return rig.Burst{}, err
 		}

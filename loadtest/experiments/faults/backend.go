@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
@@ -43,7 +42,6 @@ const (
 // A node is one server of a backend. What its backend cannot do is nil.
 type node struct {
 	*lab.Server
-	network, address string
 	// forget deletes all locks, as an operator's mistake does.
 	forget func(ctx context.Context) error
 	// evict makes the server evict all locks, as it does when its memory is full.
@@ -73,8 +71,9 @@ var (
 	replicatedRedis = &backend{name: "Redis with a replica", variable: redisAddrs, start: startReplicatedRedis,
 		has: []property{empty, forgets, evicts}}
 	mysqlServer = &backend{name: "MySQL", variable: mysqlAddr, start: startMySQL, has: []property{durable, forgets}}
-	etcdServer  = &backend{name: "etcd", variable: etcdAddrs, start: startEtcd, has: []property{durable}}
-	threeEtcd   = &backend{name: "three etcd", variable: etcdAddrs, start: startMembers(lab.StartEtcdEnsemble),
+	etcdServer  = &backend{name: "etcd", variable: etcdAddrs, start: startServer(lab.StartEtcd),
+		has: []property{durable}}
+	threeEtcd = &backend{name: "three etcd", variable: etcdAddrs, start: startMembers(lab.StartEtcdEnsemble),
 		elects: true, has: []property{durable, majority}}
 	zookeeperServer = &backend{name: "ZooKeeper", variable: zookeeperAddrs, start: startZooKeeper,
 		has: []property{durable}}
@@ -117,7 +116,7 @@ func startRedis(n int) func(context.Context, *lab.Lab) ([]node, error) {
 func redisNode(r *lab.Redis) node {
 	rdb := redis.NewClient(&redis.Options{Addr: r.Address})
 	return node{
-		Server: r.Server, network: "tcp", address: r.Address,
+		Server: r.Server,
 		evict:  func(ctx context.Context) error { return evictRedis(ctx, rdb) },
 		forget: func(ctx context.Context) error { return rdb.FlushAll(ctx).Err() },
 	}
@@ -144,29 +143,23 @@ func startReplicatedRedis(_ context.Context, l *lab.Lab) ([]node, error) {
 	return []node{redisNode(master)}, err
 }
 
-func startEtcd(_ context.Context, l *lab.Lab) ([]node, error) {
-	e, err := lab.StartEtcd(l)
-	if err != nil {
-		return nil, err
+// startServer returns a function that starts one server.
+func startServer(start func(*lab.Lab) (*lab.Server, error)) func(context.Context, *lab.Lab) ([]node, error) {
+	return func(_ context.Context, l *lab.Lab) ([]node, error) {
+		s, err := start(l)
+		return []node{{Server: s}}, err
 	}
-	return []node{{Server: e, network: "unix", address: strings.TrimPrefix(e.Address, "unix://")}}, nil
 }
 
 func startZooKeeper(_ context.Context, l *lab.Lab) ([]node, error) {
 	z, err := lab.StartZooKeeper(l)
-	if err != nil {
-		return nil, err
-	}
-	return []node{{Server: z.Server, network: "tcp", address: z.Address}}, nil
+	return []node{{Server: z.Server}}, err
 }
 
 func startMemcached(_ context.Context, l *lab.Lab) ([]node, error) {
 	m, err := lab.StartMemcached(l)
-	if err != nil {
-		return nil, err
-	}
 	forget := func(context.Context) error { return memcache.New(m.Address).FlushAll() }
-	return []node{{Server: m, network: "unix", address: m.Address, forget: forget}}, nil
+	return []node{{Server: m, forget: forget}}, err
 }
 
 // startMembers returns a function that starts an ensemble.
@@ -177,7 +170,7 @@ func startMembers(start func(*lab.Lab) (*lab.Ensemble, error)) func(context.Cont
 			return nil, err
 		}
 		for _, m := range e.Members {
-			nodes = append(nodes, node{Server: m.Server, network: "tcp", address: m.Address, host: m.Host})
+			nodes = append(nodes, node{Server: m.Server, host: m.Host})
 		}
 		return nodes, nil
 	}
@@ -185,7 +178,7 @@ func startMembers(start func(*lab.Lab) (*lab.Ensemble, error)) func(context.Cont
 
 // startMySQL starts a server that has the table of package mysqllock.
 func startMySQL(ctx context.Context, l *lab.Lab) ([]node, error) {
-	m, err := lab.StartMySQL(l)
+	m, err := lab.StartMySQLTCP(l)
 	if err != nil {
 		return nil, err
 	}
@@ -197,11 +190,8 @@ func startMySQL(ctx context.Context, l *lab.Lab) ([]node, error) {
 	if err != nil {
 		return nil, err
 	}
-	socket := strings.TrimSuffix(strings.TrimPrefix(dsn, "root@unix("), ")/locks")
-	return []node{{
-		Server: m.Server, network: "unix", address: socket,
-		forget: func(ctx context.Context) error { return forgetMySQL(ctx, db) },
-	}}, migrations.Up(ctx, db.DB)
+	forget := func(ctx context.Context) error { return forgetMySQL(ctx, db) }
+	return []node{{Server: m.Server, forget: forget}}, migrations.Up(ctx, db.DB)
 }
 
 // forgetMySQL deletes the rows and ends the connections that hold GET_LOCKs.

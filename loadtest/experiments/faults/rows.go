@@ -205,7 +205,7 @@ func failOver(ctx context.Context, t *trial) error {
 		return err
 	}
 	for _, s := range t.holders {
-		s.proxies[0].Retarget(next[0].network, next[0].address)
+		s.proxies[0].Retarget(next[0].Address)
 		s.proxies[0].Disconnect()
 	}
 	t.nodes[0].Kill()

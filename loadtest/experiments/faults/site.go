@@ -58,7 +58,7 @@ func (c column) open(ctx context.Context, l *lab.Lab, dir string) (s *site, err 
 // open starts the proxies and the holder.
 func (st *station) open() error {
 	for _, n := range st.site.nodes {
-		p, err := faultproxy.New(n.network, n.address)
+		p, err := faultproxy.New(n.Address)
 		if err != nil {
 			return err
 		}
