@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 )
@@ -16,19 +15,14 @@ type API struct{ *Server }
 // env (KEY=value), and returns when the instance is ready. It listens on TCP, as
 // in docker-compose.yml: a Unix socket has no accept queue that overflows.
 func StartAPI(l *Lab, executable, name string, env ...string) (*API, error) {
-	return WithFreePort(func(port int) (*API, error) {
-		dir, err := l.Dir("api")
-		if err != nil {
-			return nil, err
-		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		s, err := l.Start(Program{
-			Name: "api-" + name, Path: executable, Args: []string{"serve"}, Dir: dir, Address: address,
+	s, err := l.serveTCP(nil, "api-"+name, func(_, address string) (Program, error) {
+		return Program{
+			Path: executable, Args: []string{"serve"},
 			Env:   slices.Concat(RuntimeEnv, []string{"HTTP_ADDR=" + address, "INSTANCE=" + name}, env),
 			Ready: respondsWith(http.StatusOK, http.DefaultTransport, "http://"+address+"/readyz"),
-		})
-		return &API{s}, err
+		}, nil
 	})
+	return &API{s}, err
 }
 
 // URL returns the instance's base URL, without a trailing slash.

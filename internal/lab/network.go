@@ -111,19 +111,16 @@ func startNamespace(l *Lab) (namespace, error) {
 	if err != nil {
 		return namespace{}, err
 	}
-	dir, err := l.Dir("namespace")
-	if err != nil {
-		return namespace{}, err
-	}
-	s, err := l.Start(Program{
-		Name: "namespace", Path: path, Args: []string{"--net", "sh", "-c", "echo ready; exec sleep infinity"},
-		Dir: dir,
-		Ready: func(context.Context) error {
-			if text := tail(dir + "/namespace.log"); !strings.HasPrefix(text, "ready") {
-				return errors.New(text)
-			}
-			return nil
-		},
+	s, err := l.serve(nil, "namespace", func(dir string) (Program, error) {
+		return Program{
+			Path: path, Args: []string{"--net", "sh", "-c", "echo ready; exec sleep infinity"},
+			Ready: func(context.Context) error {
+				if text := tail(dir + "/namespace.log"); !strings.HasPrefix(text, "ready") {
+					return errors.New(text)
+				}
+				return nil
+			},
+		}, nil
 	})
 	return namespace{s}, err
 }

@@ -26,24 +26,37 @@ type Nginx struct {
 // StartNginx starts nginx on a free loopback port with a copy of the directory conf,
 // in front of upstreams: host:port or unix:/path, as in nginx's server directive.
 // It has no limits for each client, because all clients in the lab have the same
-// address.
-func StartNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return startEditedNginx(l, conf, upstreams, removeLimits)
-}
+// address. StartLimitedNginx is StartNginx with the limits of conf.
+var (
+	StartNginx        = StartEditedNginx(NoLimits)
+	StartLimitedNginx = StartEditedNginx()
+)
 
-// An Edit replaces a text of a file in nginx's configuration, which must be there once.
+// An Edit replaces a text of a file in nginx's configuration, which must be there once, or all
+// of the file if Before is empty.
 type Edit struct{ File, Before, After string }
 
-// StartEditedNginx returns StartNginx with edits.
+// NoLimits removes what one client may ask for.
+var NoLimits = Edit{File: "site/limits.conf"}
+
+// StartEditedNginx returns StartLimitedNginx with edits.
 func StartEditedNginx(edits ...Edit) func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return func(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-		return startEditedNginx(l, conf, upstreams, func(dir string) error {
-			errs := []error{removeLimits(dir)}
+	return func(l *Lab, conf string, upstreams ...string) (n *Nginx, err error) {
+		n = &Nginx{}
+		n.Server, err = l.serveTCP(NginxServer, "nginx", func(dir, address string) (Program, error) {
+			readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
+			scheme, err := writeConfig(dir, conf, address, readyPath, upstreams)
+			n.URL = scheme + "://" + address
 			for _, e := range edits {
-				errs = append(errs, e.apply(dir))
+				err = errors.Join(err, e.apply(dir))
 			}
-			return errors.Join(errs...)
+			return Program{
+				Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
+					globalDirectives()},
+				Ready: respondsWith(http.StatusNoContent, anyCertificate, n.URL+readyPath),
+			}, err
 		})
+		return n, err
 	}
 }
 
@@ -57,35 +70,10 @@ func StartCrowdNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
 		return nil, err
 	}
 	workers := max(runtime.NumCPU(), int(files/limit.Max)+1)
-	return StartEditedNginx(
+	return StartEditedNginx(NoLimits,
 		Edit{"nginx.conf", "worker_processes auto", fmt.Sprintf("worker_processes %d", workers)},
 		Edit{"nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"},
 	)(l, conf, upstreams...)
-}
-
-// StartLimitedNginx is StartNginx with the limits of conf.
-func StartLimitedNginx(l *Lab, conf string, upstreams ...string) (*Nginx, error) {
-	return startEditedNginx(l, conf, upstreams, func(string) error { return nil })
-}
-
-// startEditedNginx starts nginx after edit has changed the copy of conf in dir.
-func startEditedNginx(l *Lab, conf string, upstreams []string, edit func(dir string) error) (*Nginx, error) {
-	n := &Nginx{}
-	var err error
-	n.Server, err = l.serveTCP(NginxServer, "nginx", func(dir, address string) (Program, error) {
-		readyPath := "/" + rand.Text() // only this nginx knows it, not another server that took the port
-		scheme, err := writeConfig(dir, conf, address, readyPath, upstreams)
-		if err != nil {
-			return Program{}, err
-		}
-		n.URL = scheme + "://" + address
-		return Program{
-			Args: []string{"-p", dir + "/", "-c", filepath.Join(dir, "nginx.conf"), "-e", "stderr", "-g",
-				globalDirectives()},
-			Ready: respondsWith(http.StatusNoContent, anyCertificate, n.URL+readyPath),
-		}, edit(dir)
-	})
-	return n, err
 }
 
 // anyCertificate is a transport that accepts every certificate. It asks only for
@@ -95,13 +83,14 @@ var anyCertificate = &http.Transport{
 	DisableKeepAlives: true,
 }
 
-func removeLimits(dir string) error { return os.Truncate(filepath.Join(dir, "site", "limits.conf"), 0) }
-
 func (e Edit) apply(dir string) error {
 	path := filepath.Join(dir, e.File)
 	conf, err := os.ReadFile(path)
 	if err != nil {
 		return err
+	}
+	if e.Before == "" {
+		e.Before = string(conf)
 	}
 	if n := bytes.Count(conf, []byte(e.Before)); n != 1 {
 		return fmt.Errorf("lab: %s has %q %d times", e.File, e.Before, n)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
@@ -19,19 +18,18 @@ import (
 // crowd is an address that startLimitedNginx names as one of many clients.
 const crowd = "203.0.113.7"
 
-// startLimitedNginx starts nginx with the deployed limits, of which texts are replaced. It takes a
-// client's address from the header X-Client, so that a test can have many, and replies to
-// /client with what the client counts as.
-func startLimitedNginx(t *testing.T, upstream string, limits ...string) *lab.Nginx {
+// startLimitedNginx starts nginx with the deployed limits and edits. It takes a client's address
+// from the header X-Client, so that a test can have many, and replies to /client with what the
+// client counts as.
+func startLimitedNginx(t *testing.T, upstream string, edits ...lab.Edit) *lab.Nginx {
 	t.Helper()
-	return startEdited(t, lab.StartLimitedNginx, edits{
-		"site/listen.conf": {"\nlisten ", "\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n" +
-			"location = /client { return 200 \"$client|$site\"; }\nlisten "},
+	return startEdited(t, []string{upstream}, append(edits,
+		edit("site/listen.conf", "\nlisten ", "\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n"+
+			"location = /client { return 200 \"$client|$site\"; }\nlisten "),
 		// A busy machine needs longer than 10 s until all of a crowd are connected.
-		"nginx.conf": {"client_header_timeout 10s", "client_header_timeout 60s", "\n    send_timeout 10s",
-			"\n    send_timeout 60s"},
-		"site/limits.conf": append(limits, "#"+crowd+" 1;", crowd+" 1;"),
-	}, upstream)
+		edit("nginx.conf", "client_header_timeout 10s", "client_header_timeout 60s"),
+		edit("nginx.conf", "\n    send_timeout 10s", "\n    send_timeout 60s"),
+		edit("site/limits.conf", "#"+crowd+" 1;", crowd+" 1;"))...)
 }
 
 // A client sends requests for a path from one address.
@@ -192,7 +190,8 @@ func TestNginxLimitsConnectionsOfAnAddress(t *testing.T) {
 				<-release
 			})
 			t.Cleanup(func() { close(release) })
-			n := startLimitedNginx(t, addr, "client_connections 5000;", "client_connections 60;")
+			few := edit("site/limits.conf", "client_connections 5000;", "client_connections 60;")
+			n := startLimitedNginx(t, addr, few)
 			for i := range limit {
 				hold(t, client{n, "2001:db8:1:2::1", fmt.Sprintf("%s%d", path, i)})
 				<-started
@@ -226,14 +225,9 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 	var inProgress []net.Conn
 	for range 2 {
 		inProgress = append(inProgress, connect(t, n))
-		if _, err := io.WriteString(inProgress[len(inProgress)-1], claim); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-started:
-		case <-time.After(10 * time.Second):
-			t.Fatal("a claim within the limit was not passed on")
-		}
+		_, err := io.WriteString(inProgress[len(inProgress)-1], claim)
+		check.NoError(t, err)
+		check.Receive(t, "a claim within the limit is passed on", started)
 	}
 	resp, body := send(t, n, claim)
 	wantProblem(t, resp, body, 503, "overloaded")
@@ -245,28 +239,21 @@ func TestNginxLimitsClaimsInProgress(t *testing.T) {
 	}
 	releaseAll()
 	for _, conn := range inProgress {
-		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		check.NoError(t, err)
 	}
 	// nginx may count a claim until its client has the reply, and a little longer
-	for begin := time.Now(); ; {
+	check.Eventually(t, "a claim is passed on after the others", func() bool {
 		resp, _ := send(t, n, claim)
-		if resp.StatusCode == 200 {
-			break
-		}
-		if time.Since(begin) > 10*time.Second {
-			t.Fatalf("after the others: %s", resp.Status)
-		}
-	}
+		return resp.StatusCode == 200
+	})
 }
 
 // hold sends a request and leaves the connection open.
 func hold(t *testing.T, c client) {
 	t.Helper()
-	if _, err := io.WriteString(connect(t, c.nginx), c.request()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(connect(t, c.nginx), c.request())
+	check.NoError(t, err)
 }
 
 // connect opens a connection that is closed at the end of the test.

@@ -41,10 +41,8 @@ func TestSlowBodiesTakeLittleMemory(t *testing.T) {
 // beginBody begins a body of 64 kB, and does not end it.
 func beginBody(t *testing.T, n *lab.Nginx, path string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
-	check.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 65536\r\n\r\n",
+	conn := connect(t, n)
+	_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 65536\r\n\r\n",
 		path)
 	if err == nil {
 		_, err = bufio.NewReader(conn).ReadString('\n') // nginx reads the body, or refuses it

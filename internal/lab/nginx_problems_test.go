@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +12,6 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // A problem is what a problem document must have.
@@ -26,31 +23,25 @@ type problem struct {
 // send writes request to nginx as it is, and reads the response.
 func send(t *testing.T, n *lab.Nginx, request string) (*http.Response, string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
-	check.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
+	conn := connect(t, n)
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	if _, err := io.WriteString(conn, request); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(conn, request)
+	check.NoError(t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("%.40q: %v", request, err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatalf("%.40q: %v", request, err)
-	}
+	check.NoError(t, err)
 	return resp, string(body)
 }
 
 // A page of another origin reads nginx's own errors only where the operator has named the origin.
 func TestNginxSharesItsErrorsWithNamedOrigins(t *testing.T) {
 	t.Parallel()
-	dir := copyOfConf(t)
-	replace(t, filepath.Join(dir, "problems.conf"), "#\"https://shop.example\"", "\"https://shop.example\"")
-	for conf, allowed := range map[string]string{conf: "", dir: "https://shop.example"} {
-		n := labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, conf, "unix:/nothing") })
+	const named = `"https://shop.example"`
+	for allowed, begin := range map[string]string{"": "#", "https://shop.example": ""} {
+		n := startEdited(t, []string{"unix:/nothing"}, edit("problems.conf", "#"+named, begin+named))
 		for origin, want := range map[string]string{"https://shop.example": allowed, "https://evil.example": ""} {
 			resp, body := send(t, n, "POST /orders HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nOrigin: "+origin+"\r\n\r\nx")
 			wantProblem(t, resp, body, 413, "body_too_large")
@@ -181,7 +172,8 @@ func TestNginxSendsAChangeOnce(t *testing.T) {
 	a, _ := startInstance(t, lose)
 	b, _ := startInstance(t, lose)
 	n := startNginx(t, a, b)
-	for i, route := range []string{"POST /coupons", "POST /coupons/1/stock", "PATCH /coupons/1"} {
+	routes := []string{"POST /coupons/1/orders", "POST /coupons", "POST /coupons/1/stock", "PATCH /coupons/1"}
+	for i, route := range routes {
 		for _, header := range []string{"", "Idempotency-Key: k\r\n"} {
 			received.Store(0)
 			resp, body := send(t, n, route+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"+header+"\r\n")

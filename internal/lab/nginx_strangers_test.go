@@ -20,9 +20,8 @@ const strangersPlaces = 100
 // startFewClaims starts nginx with the deployed limits, but for fewer claims in progress.
 func startFewClaims(t *testing.T, claims int, upstream string) *lab.Nginx {
 	t.Helper()
-	return startEdited(t, lab.StartLimitedNginx, edits{
-		"site/claims.conf": {"limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)},
-	}, upstream)
+	return startEdited(t, []string{upstream},
+		edit("site/claims.conf", "limit_conn claims 12000;", fmt.Sprintf("limit_conn claims %d;", claims)))
 }
 
 // A body is awaited for as long as its client sends a byte now and then, and nginx knows no token. So no
@@ -95,9 +94,8 @@ func TestUnreadResponsesKeepNoPlaceOfAClaim(t *testing.T) {
 	for range strangersPlaces {
 		conn := connect(t, n)
 		_, _ = io.WriteString(conn, emptyClaim)
-		if _, err := conn.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.Read(make([]byte, 1))
+		check.NoError(t, err)
 	}
 	honest := strings.Replace(emptyClaim, "\r\n\r\n", "\r\nAuthorization: x\r\n\r\n", 1)
 	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {

@@ -1,7 +1,6 @@
 package lab_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -59,39 +57,23 @@ func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return lab.StartNginx(l, conf, upstreams...) })
 }
 
-// edits are changes of the deployed configuration: of each file texts, and what is in their place.
-type edits map[string][]string
-
-// startEdited starts nginx by start with edits.
-func startEdited(
-	t *testing.T, start func(*lab.Lab, string, ...string) (*lab.Nginx, error), e edits, upstreams ...string,
-) *lab.Nginx {
+// startEdited starts nginx with the deployed limits and edits.
+func startEdited(t *testing.T, upstreams []string, edits ...lab.Edit) *lab.Nginx {
 	t.Helper()
-	dir := copyOfConf(t)
-	for file, texts := range e {
-		replace(t, filepath.Join(dir, file), texts...)
-	}
-	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) { return start(l, dir, upstreams...) })
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) {
+		return lab.StartEditedNginx(edits...)(l, conf, upstreams...)
+	})
 }
 
-// replace replaces texts in a file: old, new, old, new.
-func replace(t *testing.T, path string, texts ...string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	check.NoError(t, err)
-	for i := 0; i < len(texts); i += 2 {
-		if !strings.Contains(string(b), texts[i]) {
-			t.Fatalf("%s has no %q", path, texts[i])
-		}
-	}
-	check.NoError(t, os.WriteFile(path, []byte(strings.NewReplacer(texts...).Replace(string(b))), 0o644))
+func edit(file, before, after string) lab.Edit {
+	return lab.Edit{File: file, Before: before, After: after}
 }
 
 // startVerboseNginx starts an nginx that also logs warnings.
 func startVerboseNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	return startEdited(t, lab.StartNginx, edits{"nginx.conf": {"error_log stderr crit", "error_log stderr warn"}},
-		upstreams...)
+	warnings := edit("nginx.conf", "error_log stderr crit", "error_log stderr warn")
+	return startEdited(t, upstreams, lab.NoLimits, warnings)
 }
 
 // copyOfConf copies conf for a test that changes it.
@@ -141,26 +123,6 @@ func TestClaimsSucceedWhenOneInstanceIsKilled(t *testing.T) {
 	sendClaims(200)
 	if got := b.Load() - before; got != 200 {
 		t.Errorf("b got %d of 200 claims after a was killed", got)
-	}
-}
-
-func TestSentClaimIsNotSentAgain(t *testing.T) {
-	t.Parallel()
-	var requests atomic.Int64
-	abort := func(http.ResponseWriter, *http.Request) {
-		requests.Add(1)
-		panic(http.ErrAbortHandler)
-	}
-	addrA, _ := startInstance(t, abort)
-	addrB, _ := startInstance(t, abort)
-	resp := post(t, startNginx(t, addrA, addrB).URL+"/coupons/1/orders", nil)
-	if requests.Load() != 1 {
-		t.Errorf("the instances got the claim %d times, want once", requests.Load())
-	}
-	problem := struct{ Code string }{}
-	check.NoError(t, json.NewDecoder(resp.Body).Decode(&problem))
-	if resp.StatusCode != 503 || problem.Code != "unavailable" || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("status %s, code %q, Retry-After %q", resp.Status, problem.Code, resp.Header.Get("Retry-After"))
 	}
 }
 

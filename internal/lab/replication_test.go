@@ -14,15 +14,10 @@ import (
 // writeRows creates a table through db and inserts n rows, each committed.
 func writeRows(t *testing.T, db *sqlx.DB, n int) {
 	t.Helper()
-	for _, q := range []string{"CREATE DATABASE test", "CREATE TABLE test.numbers (n INT PRIMARY KEY)"} {
-		if _, err := db.ExecContext(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
-	}
+	db.MustExec("CREATE DATABASE test")
+	db.MustExec("CREATE TABLE test.numbers (n INT PRIMARY KEY)")
 	for i := range n {
-		if _, err := db.ExecContext(t.Context(), "INSERT INTO test.numbers VALUES (?)", i); err != nil {
-			t.Fatal(err)
-		}
+		db.MustExec("INSERT INTO test.numbers VALUES (?)", i)
 	}
 }
 

@@ -60,17 +60,19 @@ func (l *Lab) Start(p Program) (*Server, error) {
 }
 
 // program returns the program of d in a new directory, whose name begins with name. Rest
-// gets the directory, and returns the arguments and what else differs.
-func (l *Lab) program(d *Dependency, name string, rest func(dir string) (Program, error)) (Program, error) {
-	path, err := l.path(d)
-	if err != nil {
-		return Program{}, err
+// gets the directory, and returns the arguments and what else differs: the path, if d is nil.
+func (l *Lab) program(d *Dependency, name string, rest func(dir string) (Program, error)) (p Program, err error) {
+	path := ""
+	if d != nil {
+		if path, err = l.path(d); err != nil {
+			return p, err
+		}
 	}
 	dir, err := l.Dir(name)
 	if err != nil {
-		return Program{}, err
+		return p, err
 	}
-	p, err := rest(dir)
+	p, err = rest(dir)
 	p.Name, p.Path, p.Dir = name, cmp.Or(p.Path, path), dir
 	return p, err
 }

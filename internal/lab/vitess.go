@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,21 +121,26 @@ func (v *Vitess) define(etcd string) error {
 	)
 }
 
-// start starts a program of Vitess, which listens on loopback.
-func (v *Vitess) start(name, address string, args []string, ready func(context.Context) error) (*Server, error) {
-	dir, err := v.lab.Dir(name)
-	if err != nil {
-		return nil, err
-	}
-	p := Program{
-		Name: name, Path: filepath.Join(v.Bin, name), Dir: dir, Env: []string{"VTDATAROOT=" + dir},
-		Args:    append(append([]string{"--bind-address", "127.0.0.1"}, v.topo...), args...),
-		Address: address, Ready: ready,
-	}
-	if isRoot() { // as whom they refuse to run; in a namespace without users nobody is root
-		p.Path, p.Args = "unshare", append([]string{"--user", p.Path}, p.Args...)
-	}
-	return v.started(v.lab.Start(p))
+// start starts a program of Vitess on a free port of loopback, and another one for its web pages.
+// It is ready when it accepts connections, or as ready says.
+func (v *Vitess) start(
+	name string, args func(port, web string) []string, ready ...func(ctx context.Context, address string) error,
+) (*Server, error) {
+	return v.started(v.lab.serveTCP(nil, name, func(dir, address string) (Program, error) {
+		web, err := FreePort()
+		_, port, _ := strings.Cut(address, ":")
+		p := Program{
+			Path: filepath.Join(v.Bin, name), Env: []string{"VTDATAROOT=" + dir}, Ready: accepts("tcp", address),
+			Args: slices.Concat([]string{"--bind-address", "127.0.0.1"}, v.topo, args(port, fmt.Sprint(web))),
+		}
+		for _, r := range ready {
+			p.Ready = func(ctx context.Context) error { return r(ctx, address) }
+		}
+		if isRoot() { // as whom they refuse to run; in a namespace without users nobody is root
+			p.Path, p.Args = "unshare", append([]string{"--user", p.Path}, p.Args...)
+		}
+		return p, err
+	}))
 }
 
 // started notes a server that Kill ends.
@@ -148,16 +154,15 @@ func (v *Vitess) started(s *Server, err error) (*Server, error) {
 }
 
 func (v *Vitess) startGate() (err error) {
-	v.Gate, err = WithFreePort(func(port int) (*Server, error) {
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		return v.start("vtgate", address, []string{
+	v.Gate, err = v.start("vtgate", func(port, _ string) []string {
+		return []string{
 			"--cell", "zone1", "--cells-to-watch", "zone1", "--tablet-types-to-wait", "PRIMARY",
 			"--transaction-mode", "TWOPC", // of what spans shards
 			"--enable-buffer", // what begins while another tablet becomes the primary
-			"--mysql-server-port", fmt.Sprint(port), "--mysql-server-bind-address", "127.0.0.1",
+			"--mysql-server-port", port, "--mysql-server-bind-address", "127.0.0.1",
 			"--mysql-auth-server-impl", "none",
-		}, func(ctx context.Context) error { return ping(ctx, gateDSN(address, "flashsale")) })
-	})
+		}
+	}, func(ctx context.Context, address string) error { return ping(ctx, gateDSN(address, "flashsale")) })
 	return err
 }
 

@@ -11,16 +11,10 @@ import (
 
 // startCtld starts vtctld. Without it vtctldclient can do all but switch the traffic of a Reshard.
 func (v *Vitess) startCtld() (*Server, error) {
-	return WithFreePort(func(port int) (*Server, error) {
-		web, err := FreePort()
-		if err != nil {
-			return nil, err
+	return v.start("vtctld", func(port, web string) []string {
+		return []string{
+			"--port", web, "--grpc-bind-address", "127.0.0.1", "--grpc-port", port, "--service-map", "grpc-vtctld",
 		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		return v.start("vtctld", address, []string{
-			"--port", fmt.Sprint(web), "--grpc-bind-address", "127.0.0.1", "--grpc-port", fmt.Sprint(port),
-			"--service-map", "grpc-vtctld",
-		}, accepts("tcp", address))
 	})
 }
 
@@ -45,12 +39,11 @@ func (v *Vitess) controlEach(commands ...[]string) error {
 
 // startOrc starts vtorc, which promotes a replica when a primary is dead.
 func (v *Vitess) startOrc() error {
-	_, err := WithFreePort(func(port int) (*Server, error) {
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		return v.start("vtorc", address, []string{
-			"--cell", "zone1", "--port", fmt.Sprint(port), "--instance-poll-time", "1s",
+	_, err := v.start("vtorc", func(port, _ string) []string {
+		return []string{
+			"--cell", "zone1", "--port", port, "--instance-poll-time", "1s",
 			"--topo-information-refresh-duration", "2s", "--wait-replicas-timeout", "5s",
-		}, accepts("tcp", address))
+		}
 	})
 	return err
 }

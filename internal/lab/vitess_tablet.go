@@ -89,16 +89,12 @@ func (v *Vitess) startTablet(keyspace, shard string, manage bool, statements []s
 	if err != nil {
 		return nil, err
 	}
-	t.Server, err = WithFreePort(func(port int) (*Server, error) {
-		web, err := FreePort()
-		if err != nil {
-			return nil, err
-		}
+	t.Server, err = v.start("vttablet", func(port, web string) []string {
 		args := []string{
 			"--tablet-path", t.alias(), "--tablet-hostname", "127.0.0.1",
 			"--init-keyspace", keyspace, "--init-shard", shard, "--init-tablet-type", "replica",
-			"--init-db-name-override", keyspace, "--port", fmt.Sprint(web),
-			"--grpc-bind-address", "127.0.0.1", "--grpc-port", fmt.Sprint(port),
+			"--init-db-name-override", keyspace, "--port", web,
+			"--grpc-bind-address", "127.0.0.1", "--grpc-port", port,
 			"--service-map", "grpc-queryservice,grpc-tabletmanager,grpc-updatestream",
 			"--health-check-interval", "1s", "--queryserver-config-transaction-cap", "200",
 			// what a killed vtgate has left keeps its coupons locked: 30 s otherwise
@@ -109,14 +105,11 @@ func (v *Vitess) startTablet(keyspace, shard string, manage bool, statements []s
 		for _, account := range []string{"app", "dba", "allprivs", "appdebug", "repl", "filtered"} {
 			args = append(args, "--db-"+account+"-user", "vitess", "--db-"+account+"-password", "vitess")
 		}
-		if manage {
-			args = append(args, "--mycnf-server-id", fmt.Sprint(t.uid), "--mycnf-socket-file", t.MySQL.socket,
-				"--mycnf-mysql-port", mysqlPort)
-		} else {
-			args = append(args, "--unmanaged", "--db-socket", t.MySQL.socket)
+		if !manage {
+			return append(args, "--unmanaged", "--db-socket", t.MySQL.socket)
 		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		return v.start("vttablet", address, args, accepts("tcp", address))
+		return append(args, "--mycnf-server-id", fmt.Sprint(t.uid), "--mycnf-socket-file", t.MySQL.socket,
+			"--mycnf-mysql-port", mysqlPort)
 	})
 	return t, err
 }

@@ -73,6 +73,7 @@ func confined(b *testing.B) *deployment {
 // priority over the instances, which would take all of the core that they share.
 func busyNginx() rig.StartNginx {
 	edits := []lab.Edit{
+		lab.NoLimits,
 		{File: "nginx.conf", Before: "worker_processes auto;", After: "worker_processes 1;"},
 		{File: "site/claims.conf", Before: "limit_conn claims 12000;",
 			After: fmt.Sprintf("limit_conn claims %d;", claimsAtOnce)},
