@@ -25,7 +25,7 @@ type Race struct {
 }
 
 // Version is the version of Race's JSON form.
-const Version = 3
+const Version = 4
 
 // A State is how far a race is. A race that failed has an Error.
 type State string
@@ -47,6 +47,16 @@ type Workload struct {
 	Stock         int `json:"stock"`
 	Segments      int `json:"segments"` // rows that the stock is split over
 	PauseMS       int `json:"pause_ms"` // that each claim spends in its lock before it commits
+}
+
+// at returns w as the rig has it, at a service with these settings: a claim that the lock
+// of its user refuses is not repeated, so that only one is sure to be made.
+func (w Workload) at(s Settings) rig.Workload {
+	limit := w.PerUser
+	if s.Lock != "none" && s.LockScope == "user" {
+		limit = 1
+	}
+	return rig.Workload{Users: w.Users, Each: w.ClaimsPerUser, Stock: w.Stock, Limit: limit, Rounds: 1}
 }
 
 // Claims returns how many claims a side gets.
@@ -139,15 +149,9 @@ type Sample struct {
 // Counts is the rig's audit of a side: what the database has after the last
 // reply, and what the clients were told.
 type Counts struct {
+	rig.Totals
 	InitialStock int            `json:"initial_stock"`
 	Stock        int            `json:"stock"` // left
-	Orders       int            `json:"orders"`
-	Users        int            `json:"distinct_users"` // with at least one order
-	Duplicates   int            `json:"duplicates"`
-	Oversold     int            `json:"oversold"`
-	Undersold    int            `json:"undersold"` // units that left the stock without becoming an order
-	Unsold       int            `json:"unsold"`    // units in stock although users without an order claimed them
-	Missing      int            `json:"missing"`   // acknowledged orders that the database does not have
 	Accepted     int            `json:"accepted"`
 	Codes        map[string]int `json:"codes"`     // of the claims that were not accepted
 	Instances    map[string]int `json:"instances"` // replies of each

@@ -165,7 +165,7 @@ func TestFirstPressOfStartShowsTheRace(t *testing.T) {
 	checkStory(p, r)
 	checkPlayback(p, r)
 	checkSavedRace(p, b, r)
-	checkReload(p, c, r)
+	checkReload(p, c.url)
 	checkLooks(t, b, c.url)
 }
 

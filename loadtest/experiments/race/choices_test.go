@@ -63,7 +63,7 @@ const attempts = 5
 // served, as on a machine that is too busy for the time-outs of ten claims.
 func showsNothing(r Race) bool {
 	return slices.ContainsFunc(r.Sides, func(s Side) bool {
-		return !excludes(s.Settings) && s.Counts.Duplicates == 0 || s.Counts.Users < r.Workload.Users
+		return !excludes(s.Settings) && s.Counts.Duplicates == 0 || s.Counts.DistinctUsers < r.Workload.Users
 	})
 }
 
@@ -77,8 +77,8 @@ func checkLock(t *testing.T, side Side) {
 	}
 	codes := side.Counts.Codes
 	answered := side.Counts.Accepted + codes["already_claimed"] + codes["claim_in_progress"] + codes["unavailable"]
-	if answered != 200 || side.Counts.Users != 20 {
-		t.Errorf("%+v: %d users served, codes %v", side.Settings, side.Counts.Users, codes)
+	if answered != 200 || side.Counts.DistinctUsers != 20 {
+		t.Errorf("%+v: %d users served, codes %v", side.Settings, side.Counts.DistinctUsers, codes)
 	}
 }
 
@@ -131,10 +131,10 @@ func (c *client) auditSide(w Workload, s Settings) {
 	}
 	n := side.Counts
 	if err := json.Unmarshal(side.Audit, &own); err != nil || own.Orders != n.Orders || own.Stock != n.Stock ||
-		own.Duplicates != n.Duplicates || own.Oversold != n.Oversold || own.Users != n.Users {
+		own.Duplicates != n.Duplicates || own.Oversold != n.Oversold || own.Users != n.DistinctUsers {
 		c.t.Errorf("%+v: counts %+v; the service's audit is %s: %v", s, n, side.Audit, err)
 	}
-	if n.Orders == 0 || n.Orders != acknowledged || n.Accepted != acknowledged || n.Missing > 0 {
+	if n.Orders == 0 || n.Orders != acknowledged || n.Accepted != acknowledged || n.AckedMissing > 0 {
 		c.t.Errorf("%+v: counts %+v, %d acknowledged", s, n, acknowledged)
 	}
 	last := side.Samples[len(side.Samples)-1]

@@ -36,7 +36,7 @@ func checkLights(p *tab, r Race) {
 		}
 		want := fmt.Sprintf("%d orders", side.Counts.Orders)
 		if n := side.Counts.Duplicates; n > 0 {
-			want = fmt.Sprintf("%d duplicate orders, %d of %d users served", n, side.Counts.Users, r.Workload.Users)
+			want = fmt.Sprintf("%d duplicate orders, %d of %d users served", n, side.Counts.DistinctUsers, r.Workload.Users)
 		}
 		if headlines[i] != want {
 			p.Errorf("side %d: the headline is %q, want %q", i, headlines[i], want)
@@ -58,7 +58,7 @@ func checkNumbers(p *tab, r Race) {
 		for name, want := range map[string]int{
 			"sent": len(side.Claims), "orders": side.Counts.Orders, "duplicates": side.Counts.Duplicates,
 			"oversold": side.Counts.Oversold,
-			"missing":  side.Counts.Missing, "auditOrders": audit.Orders, "auditUsers": audit.Users,
+			"missing":  side.Counts.AckedMissing, "auditOrders": audit.Orders, "auditUsers": audit.Users,
 			"auditMost": audit.Most, "auditStock": audit.Stock,
 		} {
 			if got := p.texts("[data-number=" + name + "] td"); got[i] != fmt.Sprint(want) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -35,7 +36,7 @@ func TestFaultsStrikeHolders(t *testing.T) {
 		if !side.struck() {
 			t.Errorf("%s, %s: struck %+v", test.lock, test.fault, side.Struck)
 		}
-		if side.Counts.Duplicates+side.Counts.Oversold+side.Counts.Missing > 0 {
+		if side.Counts.Duplicates+side.Counts.Oversold+side.Counts.AckedMissing > 0 {
 			t.Errorf("%s, %s: %+v", test.lock, test.fault, *side.Counts)
 		}
 	}
@@ -46,7 +47,8 @@ func TestFaultThatStruckNothingIsVoid(t *testing.T) {
 	t.Parallel()
 	side := Side{Settings: suspendedHolder().Sides[0], Sections: []Section{{Instance: "a", Granted: 10, Released: 20}}}
 	w := Workload{Users: 4, ClaimsPerUser: 2, PerUser: 1, Stock: 4}
-	counts := Counts{InitialStock: 4, Orders: 4, Accepted: 4, Codes: map[string]int{"already_claimed": 4}}
+	counts := Counts{Totals: rig.Totals{Orders: 4}, InitialStock: 4, Accepted: 4,
+		Codes: map[string]int{"already_claimed": 4}}
 	for name, c := range map[string]struct {
 		struck *Struck
 		void   bool

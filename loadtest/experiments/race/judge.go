@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"example.com/flashsale/loadtest/rig"
@@ -24,39 +23,22 @@ func (s *session) judge(ctx context.Context, race Race, i int, v *service, struc
 		return o, err
 	}
 	o.Counts, o.Promises = &counts, promises(side, w, counts)
-	client := rig.NewClient(v.Nginx.URL)
-	if err := client.Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit", s.stack.Signer().Admin(), nil,
-		http.StatusOK, &o.Audit); err != nil {
-		return o, err
-	}
-	return o, nil
+	return o, rig.NewClient(v.Nginx.URL).Call(ctx, http.MethodGet, "/coupons/"+v.coupon+"/audit",
+		s.stack.Signer().Admin(), nil, http.StatusOK, &o.Audit)
 }
 
-// count reads the side's coupon and orders from the database and counts the
-// replies.
+// count audits the side in the database, and counts the replies.
 func count(ctx context.Context, side Side, w Workload, v *service) (Counts, error) {
-	coupon, err := strconv.ParseInt(v.coupon, 10, 64)
-	if err != nil {
-		return Counts{}, err
-	}
-	accounts, err := v.Accounts(ctx, coupon)
-	if err != nil {
-		return Counts{}, err
-	}
-	if len(accounts) != 1 {
-		return Counts{}, errors.New("the coupon is not in the database")
-	}
-	a, b := accounts[0], side.burst()
+	b := side.burst()
 	codes := b.Verdicts()
 	delete(codes, rig.Accepted)
-	missing, err := v.Missing(ctx, b.Acknowledged())
+	totals, auditErr := v.Audit(ctx, w.at(side.Settings), b.Acknowledged())
+	left, err := v.sample(ctx)
 	return Counts{
-		InitialStock: a.InitialStock, Stock: a.Stock, Orders: a.Orders, Users: a.Users,
-		Duplicates: a.Duplicates, Oversold: a.Oversold(), Undersold: a.Undersold(),
-		Unsold:  a.Unsold(side.Settings.served(w)),
-		Missing: len(missing), Accepted: len(b.Acknowledged()), Codes: codes, Instances: b.Instances(),
+		Totals: totals, InitialStock: w.Stock, Stock: left.Stock,
+		Accepted: len(b.Acknowledged()), Codes: codes, Instances: b.Instances(),
 		Overlaps: overlaps(side.Sections), MaxInFlight: b.MaxInFlight(),
-	}, err
+	}, errors.Join(auditErr, err)
 }
 
 // burst returns the claims as the rig counts them.
@@ -97,7 +79,7 @@ func overlaps(all []Section) int {
 func promises(side Side, w Workload, c Counts) []Promise {
 	s := side.Settings
 	tried := s.Fault == noFault || side.struck()
-	lost := c.Missing + c.Undersold
+	lost := c.AckedMissing + c.Undersold
 	if s.Fault == noFault { // else claims may fail, as their users are told
 		lost += c.Unsold
 	}
@@ -132,15 +114,6 @@ func (s Settings) keepsStock(w Workload) bool {
 		buyers = w.wanted()
 	}
 	return slices.Contains(s.Guards, "stock") || buyers <= w.Stock || s.excludes() && s.LockScope != "user"
-}
-
-// served returns how many orders the claims of w get at least, if the stock suffices: one
-// that the lock of its user refuses is not repeated.
-func (s Settings) served(w Workload) int {
-	if s.Lock != "none" && s.LockScope == "user" {
-		return w.Users
-	}
-	return w.wanted()
 }
 
 // found returns how many claims found an order of an earlier one, or as many as their

@@ -2,14 +2,12 @@ package race
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"example.com/flashsale/internal/check"
-	"example.com/flashsale/internal/lab/labtest"
 )
 
 // checkFigures compares the figures of a playback that is being stopped with those of
@@ -70,24 +68,17 @@ func checkIncident(p *tab, r Race) {
 
 // checkReload reloads the page, which keeps the race and the choice, and shows sides
 // of it in other places.
-func checkReload(p *tab, c *client, r Race) {
+func checkReload(p *tab, url string) {
 	p.Helper()
 	before, address := p.scene().Sides, evaluate[string](p, `location.href`)
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
 	p.wait(judged)
-	labtest.Eventually(p, "the page shows the same race after a reload",
+	check.Eventually(p, "the page shows the same race after a reload",
 		func() bool { return sameJSON(before, p.scene().Sides) })
-	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(c.url+"/"))
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
 	p.wait(`document.querySelectorAll("#history-table button").length > 0`)
 	evaluate[any](p, `document.querySelector("#history-table .places button").click()`) // nothing is shown before
 	p.wait(judged)
 	evaluate[any](p, `document.querySelectorAll("#history-table .places button")[1].click()`) // side A in place B, too
 	p.wait(`[...document.querySelectorAll(".side .name")].every(e => e.textContent === "no lock")`)
-	saved, err := filepath.Abs(filepath.Join(string(c.session.kept), r.ID+".json"))
-	check.NoError(p, err)
-	p.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{saved}))
-	p.wait(`document.querySelector("#phase").textContent.includes(".json")`)
-	if pressed := evaluate[int](p, `document.querySelectorAll("#history-table [aria-pressed=true]").length`); pressed > 0 {
-		p.Errorf("a race from a file is taken for %d of the page's own", pressed)
-	}
 }

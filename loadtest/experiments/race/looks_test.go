@@ -30,6 +30,9 @@ func checkSavedRace(p *tab, b *browser.Browser, r Race) {
 	p.do(chromedp.Navigate(evaluate[string](p, `location.href`)),
 		chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
 	p.wait(`document.querySelector("#phase").textContent.includes("race.json")`)
+	if pressed := evaluate[int](p, `document.querySelectorAll("#history-table [aria-pressed=true]").length`); pressed > 0 {
+		p.Errorf("a race from a file is taken for %d of the page's own", pressed)
+	}
 	if !sameJSON(before, p.scene().Sides) {
 		p.Error("the page shows the loaded JSON in another way than the race")
 	}

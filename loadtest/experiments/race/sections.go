@@ -2,8 +2,6 @@ package race
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -75,19 +73,8 @@ func (s *sections) read(
 }
 
 func askSections(ctx context.Context, api *lab.API) (report sectionReport, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL()+"/debug/sections", nil)
-	if err != nil {
-		return report, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return report, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return report, errors.New(resp.Status)
-	}
-	return report, json.NewDecoder(resp.Body).Decode(&report)
+	err = rig.NewClient(api.URL()).Call(ctx, http.MethodGet, "/debug/sections", "", nil, http.StatusOK, &report)
+	return report, err
 }
 
 // complete returns when all sections that have ended before this call have been

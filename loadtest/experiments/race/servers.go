@@ -17,37 +17,41 @@ import (
 type servers struct {
 	stack *rig.Stack
 
-	mu         sync.Mutex
-	settings   map[string][]string // that name the servers of a lock, by lock
-	topologies map[string]*lab.Topology
+	mu      sync.Mutex
+	started map[string][]string // the settings that name the servers, by what needs them
 }
 
 func newServers(stack *rig.Stack) *servers {
-	return &servers{stack: stack, settings: map[string][]string{}, topologies: map[string]*lab.Topology{}}
+	return &servers{stack: stack, started: map[string][]string{}}
 }
 
 // settingsFor starts what the lock needs and returns the settings that name it.
-func (s *servers) settingsFor(c Settings) (settings []string, err error) {
+func (s *servers) settingsFor(c Settings) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	settings, started := s.settings[c.Lock]
+	settings, err := s.once("the lock "+c.Lock, func() ([]string, error) { return s.stack.LockServers(c.Lock) })
+	if err != nil || c.Redis == "single" {
+		return settings, err
+	}
+	redis, err := s.once("Redis "+c.Redis, func() ([]string, error) {
+		t, err := lab.StartTopology(s.stack.Lab, c.Redis)
+		if err != nil {
+			return nil, err
+		}
+		return []string{"REDIS_URL=" + t.URL}, nil
+	})
+	return slices.Concat(redis, settings), err
+}
+
+// once starts what has not been started. The caller has locked s.
+func (s *servers) once(name string, start func() ([]string, error)) (settings []string, err error) {
+	settings, started := s.started[name]
 	if !started {
-		if settings, err = s.stack.LockServers(c.Lock); err != nil {
-			return nil, err
+		if settings, err = start(); err == nil {
+			s.started[name] = settings
 		}
-		s.settings[c.Lock] = settings
 	}
-	if c.Redis == "single" {
-		return settings, nil
-	}
-	t := s.topologies[c.Redis]
-	if t == nil {
-		if t, err = lab.StartTopology(s.stack.Lab, c.Redis); err != nil {
-			return nil, err
-		}
-		s.topologies[c.Redis] = t
-	}
-	return append([]string{"REDIS_URL=" + t.URL}, settings...), nil
+	return settings, err
 }
 
 // A service is the instances of one side, with a database of their own.

@@ -19,7 +19,7 @@ func TestStepsAreDrawnWithoutSlopes(t *testing.T) {
 		t.Errorf("overlaps %v, want %v", overlaps, want)
 	}
 	kept := evaluate[string](p, `import("/page/files.js").then(({ pageWith, raceIn }) => raceIn(pageWith(
-		'<script type="application/json" id="saved">null</script>', { version: 3, workload: {}, sides: [{}], error: "</script>" })).error)`)
+		'<script type="application/json" id="saved">null</script>', { version: 4, workload: {}, sides: [{}], error: "</script>" })).error)`)
 	if kept != "</script>" { // a value ends no script
 		t.Errorf("the saved page holds %q", kept)
 	}

@@ -3,6 +3,7 @@ package race
 import (
 	"testing"
 
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/verdict"
 )
 
@@ -12,7 +13,7 @@ func TestPromisesAreJudgedByWhatMustHold(t *testing.T) {
 	t.Parallel()
 	const held, broke, lucky, wrong, void = verdict.Held, verdict.Broke, verdict.Lucky, verdict.Wrong, verdict.Void
 	w := Workload{Users: 20, ClaimsPerUser: 10, PerUser: 1, Stock: 15, Segments: 1}
-	met := Counts{InitialStock: 15, Orders: 15, Accepted: 15, Overlaps: 3}
+	met := Counts{Totals: rig.Totals{Orders: 15}, InitialStock: 15, Accepted: 15, Overlaps: 3}
 	duplicates, oversold := met, met
 	duplicates.Duplicates, oversold.Oversold = 4, 2
 	for _, c := range []struct {
@@ -23,7 +24,7 @@ func TestPromisesAreJudgedByWhatMustHold(t *testing.T) {
 	}{
 		{"none", "user", nil, met, [2]verdict.Verdict{lucky, lucky}},
 		{"none", "user", nil, duplicates, [2]verdict.Verdict{lucky, broke}},
-		{"none", "user", nil, Counts{Orders: 3, InitialStock: 15}, [2]verdict.Verdict{void, void}},
+		{"none", "user", nil, Counts{Totals: rig.Totals{Orders: 3}, InitialStock: 15}, [2]verdict.Verdict{void, void}},
 		{"local", "user", []string{"stock"}, met, [2]verdict.Verdict{held, lucky}},
 		{"redis", "user", []string{"stock"}, met, [2]verdict.Verdict{held, held}},
 		{"redis", "user", []string{"stock"}, duplicates, [2]verdict.Verdict{held, wrong}},

@@ -6,7 +6,7 @@ const block = /(<script type="application\/json" id="saved">)([\s\S]*?)(<\/scrip
 export function raceIn(text) {
   try {
     const race = JSON.parse(text.match(block)?.[2] ?? text);
-    return race?.version === 3 && race.sides?.length > 0 && race.workload ? race : null;
+    return race?.version === 4 && race.sides?.length > 0 && race.workload ? race : null;
   } catch {
     return null;
   }

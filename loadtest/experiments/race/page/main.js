@@ -209,7 +209,7 @@ function showEnvironment(environment) {
 // shownRace returns what is shown as one race.
 function shownRace() {
   const [first] = sides;
-  return whole ?? { version: 3, id: shown.map(([id]) => id).join('+'), started: new Date().toISOString(), state: 'ended', error: '',
+  return whole ?? { version: 4, id: shown.map(([id]) => id).join('+'), started: new Date().toISOString(), state: 'ended', error: '',
     environment: first.environment, workload: first.workload, sides };
 }
 

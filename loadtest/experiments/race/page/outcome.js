@@ -22,7 +22,7 @@ export function headlineOf(side, cursor) {
   }
   const { counts, expected, least, outcome } = side;
   const figures = { orders: counts.orders, users: counts.distinct_users, duplicates: counts.duplicates, oversold: counts.oversold,
-    missing: counts.missing, unsold: counts.undersold + (side.struck ? 0 : counts.unsold) };
+    missing: counts.acked_missing, unsold: counts.undersold + (side.struck ? 0 : counts.unsold) };
   if (side.struck && counts.unsold > 0 && figures.unsold === 0) return { big: harmOf(figures, side), small: headline.failed(number(counts.unsold)), outcome };
   if (outcome === 'void') return { big: harmOf(figures, side), small: strings.judged.void, outcome: 'open' };
   const right = counts.orders >= least && counts.orders <= expected ? headline.right : headline.instead(number(counts.orders), number(expected));

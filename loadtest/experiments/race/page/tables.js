@@ -28,7 +28,7 @@ function numbersOf({ claims, sections, derived, counts, audit, expected, ended }
   const wait = sections.reduce((longest, s) => Math.max(longest, s.granted - s.wanted), 0);
   return written({
     sent: claims.size, orders: counts?.orders, expected: ended ? expected : undefined, duplicates: counts?.duplicates, oversold: counts?.oversold,
-    undersold: counts?.undersold, missing: counts?.missing, keys: derived.keys.length, overlaps: counts?.overlaps, deepest: derived.deepest,
+    undersold: counts?.undersold, missing: counts?.acked_missing, keys: derived.keys.length, overlaps: counts?.overlaps, deepest: derived.deepest,
     wait: duration(wait), last: duration(derived.answered), ...auditNumbers(audit),
   });
 }
