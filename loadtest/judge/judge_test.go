@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -38,7 +37,7 @@ type service struct {
 
 func startService(t *testing.T, settings ...string) service {
 	t.Helper()
-	l, redis, binary := labtest.Lab(t), labtest.Redis(t), buildAPI(t)
+	l, redis, binary := labtest.Lab(t), labtest.Redis(t), labtest.API(t)
 	s := service{dsn: labtest.DSN(t)}
 	var upstreams []string
 	for i := range 2 {
@@ -52,32 +51,11 @@ func startService(t *testing.T, settings ...string) service {
 	return s
 }
 
-var (
-	building sync.Mutex
-	built    string
-)
-
-// buildAPI builds the service when it is called first, and returns the path.
-func buildAPI(t *testing.T) string {
-	t.Helper()
-	building.Lock()
-	defer building.Unlock()
-	if built != "" {
-		return built
-	}
-	dir, err := labtest.Lab(t).Dir("bin")
-	check.NoError(t, err)
-	labtest.BuildAPI(t, filepath.Join(dir, "api"))
-	built = filepath.Join(dir, "api")
-	return built
-}
-
 func startNginx(t *testing.T, upstreams ...string) *lab.Nginx {
 	t.Helper()
-	nginx, err := lab.StartNginx(labtest.Lab(t), filepath.Join("deploy", "nginx"), upstreams...)
-	check.NoError(t, err)
-	t.Cleanup(nginx.Kill)
-	return nginx
+	return labtest.Start(t, func(l *lab.Lab) (*lab.Nginx, error) {
+		return lab.StartNginx(l, filepath.Join("deploy", "nginx"), upstreams...)
+	})
 }
 
 // shopOf returns the shop of a file of examples/shops, with values for its variables,
@@ -150,9 +128,7 @@ totals:
 func TestServiceWithoutGuardsIsFoundBroken(t *testing.T) {
 	t.Parallel()
 	service := startService(t, "USER_RATE=0", "LAB=true", "LOCK=none", "COMMIT=each", "GUARDS_OFF=stock,unique")
-	if _, err := labtest.Open(t, service.dsn).Exec("ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Open(t, service.dsn).MustExec("ALTER TABLE coupon_orders DROP INDEX one_each")
 	s := service.shop(t, "breaks: [one-user, many-users]\n")
 	counted, err := shop.Parse([]byte(strings.Replace(inDatabase, "DSN", service.dsn, 1)))
 	check.NoError(t, err)
@@ -170,9 +146,7 @@ func TestLimitOfSeveralIsJudged(t *testing.T) {
 	t.Parallel()
 	const limited = "workloads: [{name: limit, users: 1, each: 60, stock: 40, per_user: 3}]\n"
 	counts := startService(t, "USER_RATE=0", "LAB=true", "LOCK=none", "COMMIT=each", "GUARDS_OFF=unique,number")
-	if _, err := labtest.Open(t, counts.dsn).Exec("ALTER TABLE coupon_orders DROP INDEX one_each"); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Open(t, counts.dsn).MustExec("ALTER TABLE coupon_orders DROP INDEX one_each")
 	for want, s := range map[verdict.Verdict]*shop.Shop{
 		verdict.Held:  startService(t, "USER_RATE=0", "LOCK=none").shop(t, limited),
 		verdict.Broke: counts.shop(t, limited+"breaks: [limit]\n"),

@@ -97,7 +97,10 @@ func TestWhatProvesNothingSaysWhy(t *testing.T) {
 	lucky.Control = true
 	unlimited := held(resultOf(30, 0, 0)) // as a hold that is paid before it expires
 	unlimited.Control = true
+	near := held(resultOf(10, 20, 0)) // to its database, or elsewhere
+	near.Limit, near.Delayed = shop.Workload{Delay: 1}, 29
 	for want, r := range map[string]Result{
+		"only 29 requests to the database were delayed": near,
 		"a rate limit is on: 20 of 30 claims":           limited,
 		`no claim was accepted: 30 × status 500 "full"`: held(resultOf(0, 0, 30)),
 		`none met a limit: 9 × status 500 "full"`:       held(resultOf(10, 0, 9)),

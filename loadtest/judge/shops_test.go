@@ -14,6 +14,7 @@ import (
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/loadtest/rig"
 	"example.com/flashsale/loadtest/shop"
 	"example.com/flashsale/loadtest/verdict"
 )
@@ -23,11 +24,16 @@ var shops = filepath.Join("examples", "shops")
 // startShop starts a server that takes its port from PORT, and returns its address.
 func startShop(t *testing.T, program string, args []string, settings ...string) (address string) {
 	t.Helper()
+	path, err := lab.LookPath(program)
+	check.NoError(t, err)
 	p := lab.Program{
-		Name: "shop", Path: lookPath(t, program), Args: args, Dir: t.TempDir(),
-		Ready: func(ctx context.Context) error { return healthy(ctx, address) },
+		Name: "shop", Path: path, Args: args, Dir: t.TempDir(),
+		Ready: func(ctx context.Context) error {
+			_, _, err := rig.NewClient("http://"+address).Do(ctx, http.MethodGet, "/health", "", nil)
+			return err
+		},
 	}
-	started(t, func(l *lab.Lab) (*lab.Server, error) {
+	labtest.Start(t, func(l *lab.Lab) (*lab.Server, error) {
 		return lab.WithFreePort(func(port int) (*lab.Server, error) {
 			address = fmt.Sprintf("127.0.0.1:%d", port)
 			p.Env = append(settings, fmt.Sprintf("PORT=%d", port))
@@ -37,38 +43,10 @@ func startShop(t *testing.T, program string, args []string, settings ...string) 
 	return address
 }
 
-// started starts a server that is killed when the test ends.
-func started[S interface{ Kill() }](t *testing.T, start func(*lab.Lab) (S, error)) S {
-	t.Helper()
-	s, err := start(labtest.Lab(t))
-	check.NoError(t, err)
-	t.Cleanup(s.Kill)
-	return s
-}
-
-func lookPath(t *testing.T, program string) string {
-	t.Helper()
-	path, err := lab.LookPath(program)
-	check.NoError(t, err)
-	return path
-}
-
-func healthy(ctx context.Context, address string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/health", http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	return response.Body.Close()
-}
-
 // database starts a database server with the empty database shop.
 func database(t *testing.T) (m *lab.MySQL, dsn string) {
 	t.Helper()
-	m = started(t, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQLTCP(l) })
+	m = labtest.Start(t, func(l *lab.Lab) (*lab.MySQL, error) { return lab.StartMySQLTCP(l) })
 	dsn, err := m.Create(t.Context(), "shop")
 	check.NoError(t, err)
 	return m, dsn
@@ -142,7 +120,7 @@ func TestShopInJavaIsJudgedByWhereItsTransactionEnds(t *testing.T) {
 	t.Parallel()
 	classes := labtest.BuildJava(t, filepath.Join(shops, "java"))
 	m, dsn := database(t)
-	redis := started(t, func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedisTCP(l) })
+	redis := labtest.Start(t, func(l *lab.Lab) (*lab.Redis, error) { return lab.StartRedisTCP(l) })
 	var upstreams []string
 	for range 2 {
 		args := []string{"-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classes, "shop.Shop"}
