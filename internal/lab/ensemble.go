@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // An Ensemble is three servers that elect a leader and go on as long as two of
@@ -38,8 +39,8 @@ func startEnsemble(
 	if err != nil {
 		return nil, err
 	}
-	e, errs := &Ensemble{Members: make([]*Member, members)}, make([]error, members)
-	var starts sync.WaitGroup
+	e := &Ensemble{Members: make([]*Member, members)}
+	var starts errgroup.Group
 	for i, h := range hosts {
 		m := &Member{Host: h, peers: hosts, Address: fmt.Sprintf("%s:%d", h.Address, port)}
 		e.Members[i] = m
@@ -48,10 +49,12 @@ func startEnsemble(
 			return nil, err
 		}
 		p.Address = m.Address
-		starts.Go(func() { m.Server, errs[i] = l.Start(h.On(p)) })
+		starts.Go(func() (err error) {
+			m.Server, err = l.Start(h.On(p))
+			return err
+		})
 	}
-	starts.Wait()
-	return e, errors.Join(errs...)
+	return e, starts.Wait()
 }
 
 // Addresses returns the addresses of all members.
@@ -103,8 +106,4 @@ func (m *Member) Rejoin() error {
 }
 
 // Kill ends all members.
-func (e *Ensemble) Kill() {
-	for _, m := range e.Members {
-		m.Kill()
-	}
-}
+func (e *Ensemble) Kill() { killAll(e.Members) }

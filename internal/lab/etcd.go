@@ -23,7 +23,7 @@ func StartEtcd(l *Lab) (*Server, error) {
 				"--listen-peer-urls=unix://p:1", "--initial-advertise-peer-urls=unix://p:1",
 				"--initial-cluster=default=unix://p:1",
 			},
-			Ready: accepts("unix", socket), // the first request then waits for the leader
+			Ready: Accepts("unix", socket), // the first request then waits for the leader
 		}, nil
 	})
 }

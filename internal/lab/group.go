@@ -92,11 +92,7 @@ func startMembers(l *Lab, kind *GroupKind, members []member, args []string) (*Gr
 var anybody = []string{"CREATE USER root@'%'", "GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION"}
 
 // Kill ends all members.
-func (g *Group) Kill() {
-	for _, m := range g.Members {
-		m.Kill()
-	}
-}
+func (g *Group) Kill() { killAll(g.Members) }
 
 // AwaitJoined waits until each member reaches all of them.
 func (g *Group) AwaitJoined() error {

@@ -8,7 +8,7 @@ func StartMemcached(l *Lab) (*Server, error) {
 		socket := filepath.Join(dir, "s")
 		return Program{
 			Args:    []string{"-s", socket, "-u", osUser(), "-m", "64", "-t", "2"},
-			Address: socket, Ready: accepts("unix", socket),
+			Address: socket, Ready: Accepts("unix", socket),
 		}, nil
 	})
 }

@@ -100,13 +100,7 @@ func (m *MySQL) SyncedDSN(database string) string { return m.DSN(database) + m.s
 
 // Create creates an empty database and returns its DSN.
 func (m *MySQL) Create(ctx context.Context, database string) (string, error) {
-	db, err := sql.Open("mysql", m.DSN(""))
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, "CREATE DATABASE `"+database+"`")
-	return m.DSN(database), err
+	return m.DSN(database), m.exec(ctx, "CREATE DATABASE `"+database+"`")
 }
 
 func ping(ctx context.Context, dsn string) error {

@@ -44,8 +44,8 @@ func WithFreePort[S any](start func(port int) (S, error)) (s S, err error) {
 	return s, err
 }
 
-// accepts returns a readiness check that connects to address.
-func accepts(network, address string) func(context.Context) error {
+// Accepts returns a readiness check that connects to address.
+func Accepts(network, address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {

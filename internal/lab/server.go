@@ -112,6 +112,12 @@ func startEach[S any](n int, start func(i int) (S, error)) (all []S, err error) 
 	return all, nil
 }
 
+func killAll[S interface{ Kill() }](all []S) {
+	for _, s := range all {
+		s.Kill()
+	}
+}
+
 // spawn starts the process, with its output in the log. It is killed when ctx or this process
 // ends. Call stopWatch after it has ended.
 func (p Program) spawn(ctx context.Context) (cmd *exec.Cmd, stopWatch func(), err error) {

@@ -49,12 +49,8 @@ func StartIndependentRedis(l *Lab, n int) ([]*Redis, error) {
 
 // Kill ends all servers and sentinels of t.
 func (t *Topology) Kill() {
-	for _, s := range t.Sentinels {
-		s.Kill()
-	}
-	for _, r := range t.Nodes {
-		r.Kill()
-	}
+	killAll(t.Sentinels)
+	killAll(t.Nodes)
 }
 
 // Master returns the running server that now accepts writes of key.

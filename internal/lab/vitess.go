@@ -130,7 +130,7 @@ func (v *Vitess) start(
 		web, err := FreePort()
 		_, port, _ := strings.Cut(address, ":")
 		p := Program{
-			Path: filepath.Join(v.Bin, name), Env: []string{"VTDATAROOT=" + dir}, Ready: accepts("tcp", address),
+			Path: filepath.Join(v.Bin, name), Env: []string{"VTDATAROOT=" + dir}, Ready: Accepts("tcp", address),
 			Args: slices.Concat([]string{"--bind-address", "127.0.0.1"}, v.topo, args(port, fmt.Sprint(web))),
 		}
 		for _, r := range ready {
@@ -174,8 +174,4 @@ func gateDSN(address, keyspace string) string {
 }
 
 // Kill ends all of it but the topology.
-func (v *Vitess) Kill() {
-	for _, s := range v.servers {
-		s.Kill()
-	}
-}
+func (v *Vitess) Kill() { killAll(v.servers) }

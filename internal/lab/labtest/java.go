@@ -2,7 +2,6 @@ package labtest
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"net"
 	"os"
@@ -41,13 +40,7 @@ func StartJava(tb testing.TB, dir string, args ...string) *Java {
 	}
 	j.Server, err = Lab(tb).Start(lab.Program{
 		Name: "interop", Path: mustLookPath(tb, "java"), Dir: mustDir(tb), Args: command,
-		Ready: func(ctx context.Context) error {
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", j.address)
-			if err == nil {
-				_ = conn.Close()
-			}
-			return err
-		},
+		Ready: lab.Accepts("tcp", j.address),
 	})
 	check.NoError(tb, err)
 	tb.Cleanup(j.Kill)

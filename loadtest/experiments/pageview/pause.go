@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"example.com/flashsale/internal/lab"
 	"example.com/flashsale/internal/pageview"
 	"example.com/flashsale/loadtest/rig"
@@ -49,15 +51,11 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 	if _, err := view(ctx, a, ""); err != nil { // opens the connections
 		return err
 	}
-	type result struct {
-		status int
-		err    error
-	}
-	late := make(chan result, 1)
-	go func() {
-		status, err := view(ctx, a, "?think=2s")
-		late <- result{status, err}
-	}()
+	var late errgroup.Group
+	late.Go(func() (err error) {
+		p.Status, err = view(ctx, a, "?think=2s")
+		return err
+	})
 	time.Sleep(time.Second) // a has read the count and has not yet written it
 	a.Pause()
 	const views = 3
@@ -71,20 +69,17 @@ func (p *Pauses) run(ctx context.Context, service *rig.Service) error {
 		}
 	}
 	a.Resume()
-	r := <-late
-	if r.err != nil {
-		return r.err
-	}
-	p.Status, p.Answered = r.status, 1+p.Others
-	if r.status == http.StatusOK {
-		p.Answered++
-	}
-	var err error
-	if p.Counted, err = service.Redis.Get(ctx, pageview.Key).Int64(); err != nil {
+	if err := late.Wait(); err != nil {
 		return err
 	}
+	p.Answered = 1 + p.Others
+	if p.Status == http.StatusOK {
+		p.Answered++
+	}
+	counted, err := service.Redis.Get(ctx, pageview.Key).Int64()
+	p.Counted = counted
 	p.judge(views)
-	return nil
+	return err
 }
 
 // judge sets Verdict. If all views were counted, a was stopped before it had read the
