@@ -1,9 +1,7 @@
 package race
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -63,36 +61,17 @@ func serve(t *testing.T, s *session) string {
 	return server.URL
 }
 
-// send sends a request, with a body of JSON if there is one, and returns the response and
-// its body.
-func (c *client) send(method, path string, body any) (*http.Response, string) {
-	c.t.Helper()
-	b, err := json.Marshal(body)
-	check.NoError(c.t, err)
-	request, err := http.NewRequest(method, c.url+path, bytes.NewReader(b))
-	check.NoError(c.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(request)
-	check.NoError(c.t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	check.NoError(c.t, err)
-	return resp, string(text)
-}
-
 func (c *client) get(path string, out any) {
 	c.t.Helper()
-	resp, text := c.send(http.MethodGet, path, nil)
-	if err := json.Unmarshal([]byte(text), out); err != nil || resp.StatusCode != http.StatusOK {
-		c.t.Fatalf("GET %s: %s, %v", path, resp.Status, err)
-	}
+	check.NoError(c.t, rig.NewClient(c.url).Call(c.t.Context(), http.MethodGet, path, "", nil, http.StatusOK, out))
 }
 
 // post starts a race and returns its response.
 func (c *client) post(r any) (status int, body string) {
 	c.t.Helper()
-	resp, body := c.send(http.MethodPost, "/races", r)
-	return resp.StatusCode, body
+	status, reply, err := rig.NewClient(c.url).Do(c.t.Context(), http.MethodPost, "/races", "", r)
+	check.NoError(c.t, err)
+	return status, string(reply)
 }
 
 // race runs a race to its end and returns it, with the names of its events.
