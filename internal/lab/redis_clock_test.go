@@ -12,8 +12,7 @@ import (
 // The expiry of a key is a time of the server's clock.
 func TestStepOfTheClockMovesTheEndOfATTL(t *testing.T) {
 	t.Parallel()
-	server, err := lab.StartSteppedRedis(labtest.Lab(t))
-	check.NoError(t, err)
+	server := labtest.Start(t, lab.StartSteppedRedis)
 	rdb := labtest.Dial(t, server.Redis)
 	check.NoError(t, rdb.Set(t.Context(), "k", "v", time.Minute).Err())
 	for _, step := range []struct{ to, from, below time.Duration }{

@@ -50,6 +50,9 @@ func startReplication(l *Lab, primaryArgs, replicaArgs []string) (*Replication, 
 	return r, r.Follow(context.Background(), r.Primary.Address)
 }
 
+// Kill ends both servers.
+func (r *Replication) Kill() { killAll([]*MySQL{r.Primary, r.Replica}) }
+
 // Follow makes the replica read the primary's log at address, which may be that
 // of a proxy, and returns when it does.
 func (r *Replication) Follow(ctx context.Context, address string) error {

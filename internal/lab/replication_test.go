@@ -27,17 +27,6 @@ func countRows(t *testing.T, db *sqlx.DB) (n int) {
 	return n
 }
 
-func replication(t *testing.T, start func(*lab.Lab) (*lab.Replication, error)) *lab.Replication {
-	t.Helper()
-	r, err := start(labtest.Lab(t))
-	check.NoError(t, err)
-	t.Cleanup(func() {
-		r.Primary.Kill()
-		r.Replica.Kill()
-	})
-	return r
-}
-
 // A commit that a suspended replica has not acknowledged returns if replication
 // is asynchronous, and waits for the replica if it is semi-synchronous.
 func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
@@ -46,7 +35,7 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 		start func(*lab.Lab) (*lab.Replication, error)
 		waits bool
 	}{{lab.StartAsyncReplication, false}, {lab.StartSemiSyncReplication, true}} {
-		r := replication(t, replica.start)
+		r := labtest.Start(t, replica.start)
 		db := labtest.Open(t, r.Primary.DSN("mysql"))
 		writeRows(t, db, 1)
 		r.Replica.Pause()
@@ -78,7 +67,7 @@ func TestSemiSyncCommitWaitsForTheReplica(t *testing.T) {
 // being told.
 func TestPromotedReplicaHasEveryCommittedRowAndTheProxyFindsIt(t *testing.T) {
 	t.Parallel()
-	r := replication(t, lab.StartSemiSyncReplication)
+	r := labtest.Start(t, lab.StartSemiSyncReplication)
 	proxy := labtest.Start(t, func(l *lab.Lab) (*lab.HAProxy, error) {
 		return lab.StartHAProxy(l, nil, lab.OneWriter, r.Primary, r.Replica)
 	})

@@ -16,9 +16,7 @@ func TestMain(m *testing.M) { labtest.Main(m, lab.MySQLServer, lab.PostgresServe
 // databases returns what a file says of an empty one of each kind, with its driver.
 func databases(t *testing.T) map[string]database {
 	t.Helper()
-	postgres, err := lab.StartPostgres(labtest.Lab(t))
-	check.NoError(t, err)
-	t.Cleanup(postgres.Kill)
+	postgres := labtest.Start(t, lab.StartPostgres)
 	url, err := postgres.Create(t.Context(), "shop")
 	check.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "shop.db")

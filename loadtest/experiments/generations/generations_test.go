@@ -15,9 +15,7 @@ func TestMain(m *testing.M) {
 
 func TestEachFaultBreaksTheDefectiveGenerationAndNotTheOthers(t *testing.T) {
 	t.Parallel()
-	server, err := lab.StartMySQL(labtest.Lab(t))
-	check.NoError(t, err)
-	store, err := openWitness(t.Context(), server)
+	store, err := openWitness(t.Context(), labtest.SharedMySQL(t))
 	check.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	t.Run("all", func(t *testing.T) {
