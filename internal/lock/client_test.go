@@ -44,24 +44,32 @@ func TestWatchdogKeepsALockForAnHour(t *testing.T) {
 }
 
 func TestHolderIsToldOfItsLossBeforeTheLeaseEnds(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		l := &fake{Locker: Local()}
-		c := New(l)
-		h := mustAcquire(t, c, t.Context(), Options{TTL: 10 * time.Second})
-		ctx, start := h.Context(), time.Now()
-		l.down.Store(true)
-		<-ctx.Done()
-		if took := time.Since(start); took >= 10*time.Second || took < 9*time.Second {
-			t.Errorf("lost after %s of a lease of 10s", took)
+	t.Parallel()
+	for name, extended := range map[string]func(context.Context) error{
+		"no server": func(context.Context) error { return errDown }, "no reply": hang,
+		"a driver without a limit": func(context.Context) error { time.Sleep(time.Minute); return errDown },
+	} {
+		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { mustLose(t, extended) }) })
+	}
+}
+
+func mustLose(t *testing.T, extended func(context.Context) error) {
+	t.Helper()
+	c := New(&fake{Locker: Local(), extended: extended})
+	h := mustAcquire(t, c, t.Context(), Options{TTL: 10 * time.Second})
+	ctx, start := h.Context(), time.Now()
+	<-ctx.Done()
+	if took := time.Since(start); took >= 10*time.Second || took < 9*time.Second {
+		t.Errorf("lost after %s of a lease of 10s", took)
+	}
+	<-h.Done()
+	for what, err := range map[string]error{"Err": h.Err(), "cause": context.Cause(ctx), "Release": h.Release(ctx),
+		"again": h.Release(ctx)} {
+		if !errors.Is(err, ErrLost) {
+			t.Errorf("%s = %v, want ErrLost", what, err)
 		}
-		<-h.Done()
-		for what, err := range map[string]error{"Err": h.Err(), "cause": context.Cause(ctx), "Release": h.Release(ctx),
-			"again": h.Release(ctx)} {
-			if !errors.Is(err, ErrLost) {
-				t.Errorf("%s = %v, want ErrLost", what, err)
-			}
-		}
-	})
+	}
+	time.Sleep(time.Minute) // until the driver has returned
 }
 
 func TestNoRenewalEndsWithTheLease(t *testing.T) {

@@ -17,12 +17,13 @@ import (
 type eventKinds struct {
 	mu    sync.Mutex
 	kinds []EventKind
+	held  time.Duration // the longest
 }
 
 func (k *eventKinds) add(e Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.kinds = append(k.kinds, e.Kind)
+	k.kinds, k.held = append(k.kinds, e.Kind), max(k.held, e.Hold)
 }
 
 func (k *eventKinds) all() []EventKind {

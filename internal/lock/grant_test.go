@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -101,6 +102,26 @@ func TestLostLeaseIsNotRenewed(t *testing.T) {
 	})
 }
 
+// The reply to the renewal comes after the release.
+func TestReleaseIsTheLastEventOfALock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := &fake{Locker: Local()}
+		l.reply.Store(int64(4 * time.Second))
+		var seen eventKinds
+		h := mustAcquire(t, New(l, WithObserver(seen.add)), t.Context(), Options{TTL: 30 * time.Second})
+		time.Sleep(9 * time.Second)
+		check.NoError(t, h.Release(t.Context()))
+		time.Sleep(time.Minute)
+		kinds := seen.all()
+		if !slices.Equal(kinds, []EventKind{EventAcquired, EventReleased}) || seen.held != 9*time.Second {
+			t.Errorf("events %v, held for %s", kinds, seen.held)
+		}
+		if n := l.extends.Load(); n != 1 {
+			t.Errorf("%d renewals, want the one that was under way", n)
+		}
+	})
+}
+
 // The timer of a process that was stopped comes after the deadline, when the
 // renewal was due as well.
 func TestTimerAfterTheDeadlineEndsTheLock(t *testing.T) {
@@ -154,9 +175,19 @@ func TestReleasedReentryIsReleasedWhileTheOuterLockIsHeld(t *testing.T) {
 	t.Parallel()
 	c := New(Local())
 	outer := mustAcquire(t, c, t.Context(), Options{})
-	inner := mustAcquire(t, c, outer.Context(), Options{Reentrant: true})
-	_ = inner.Release(t.Context())
-	check.ErrorIs(t, inner.Err(), ErrReleased)
+	for _, late := range []bool{false, true} {
+		inner := mustAcquire(t, c, outer.Context(), Options{Reentrant: true})
+		var ctx context.Context
+		if !late {
+			ctx = inner.Context()
+		}
+		_ = inner.Release(t.Context())
+		check.ErrorIs(t, inner.Err(), ErrReleased)
+		if late { // it is asked for after the release
+			ctx = inner.Context()
+		}
+		check.ErrorIs(t, context.Cause(ctx), ErrReleased)
+	}
 	check.NoError(t, outer.Err())
 	_ = outer.Release(t.Context())
 }

@@ -350,6 +350,16 @@ func TestLeaseGrantedAtTheEndOfTheWaitIsKept(t *testing.T) {
 	})
 }
 
+// It would refuse the key to the next request.
+func TestLeaseThatCannotBeExtendedAfterTheWaitIsReleased(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := &lateLocker{fake{Locker: Local(), extended: func(context.Context) error { return errDown }}}
+		h, err := New(l).Acquire(t.Context(), "k", Options{Wait: time.Minute})
+		check.NoError(t, err)
+		_ = h.Release(t.Context())
+	})
+}
+
 type lateLocker struct{ fake }
 
 func (l *lateLocker) Lock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {

@@ -36,6 +36,21 @@ func TestWatchdogRenewsEachLockEveryThirdOfItsTTL(t *testing.T) {
 	})
 }
 
+func TestRenewalWithoutAReplyIsRepeatedInTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := &fake{Locker: Local()}
+		l.extended = func(ctx context.Context) error {
+			if l.extends.Load() == 1 {
+				return hang(ctx)
+			}
+			return nil
+		}
+		h := mustAcquire(t, New(l), t.Context(), Options{TTL: 30 * time.Second})
+		time.Sleep(time.Minute)
+		check.NoError(t, h.Release(t.Context()))
+	})
+}
+
 func TestUncontendedLockAllocatesLittle(t *testing.T) {
 	c, ctx := New(None()), t.Context()
 	allocs := testing.AllocsPerRun(1000, func() {
