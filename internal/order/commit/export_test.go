@@ -14,8 +14,11 @@ func Queued(c order.Committer) (queues, orders int) {
 	return len(g.queues), orders
 }
 
-// MaxWorkers is how many shared batches are committed at a time.
-const MaxWorkers = maxWorkers
+// MaxWorkers is how many shared batches are committed at a time, MaxBatch how many orders they have.
+const (
+	MaxWorkers = maxWorkers
+	MaxBatch   = maxBatch
+)
 
 // OccupyWorkers lets later orders be queued, as if every worker were waiting for
 // the server. After release, the queued ones are the next batch.

@@ -42,7 +42,8 @@ func TestDuplicateInABatchFailsNoOtherClaim(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	claims := s.Instance(ordertest.WithLocker(lock.None())) // the user lock would refuse the duplicates
-	id := s.Coupon(1, 10)
+	const id = 1
+	s.Ruled(id, 10, coupon.Rules{PerUser: 1, HoldSeconds: 600})
 	ordertest.WantClaim(t, s.Instance(), 7, id, nil)
 	b := block(s, claims, id)
 	first := b.first(1)
@@ -55,8 +56,10 @@ func TestDuplicateInABatchFailsNoOtherClaim(t *testing.T) {
 	ordertest.Expect(t, "user with an order", winner, order.ErrAlreadyClaimed)
 	ordertest.Expect(t, "user twice in the batch, 1st claim", twice[0], nil)
 	ordertest.Expect(t, "user twice in the batch, 2nd claim", twice[1], order.ErrAlreadyClaimed)
-	if a := s.Audit(id); a.Orders != 4 || a.Stock != 6 || a.MostPerUser != 1 {
-		t.Errorf("audit %+v", a)
+	var holds int
+	s.Get(&holds, `SELECT COUNT(*) FROM coupon_holds`)
+	if a := s.Audit(id); a.Orders != 4 || a.Stock != 6 || a.MostPerUser != 1 || holds != 4 {
+		t.Errorf("audit %+v, %d orders expire", a, holds)
 	}
 }
 
@@ -95,6 +98,16 @@ func TestClaimCancelledInTheQueueIsNotCommitted(t *testing.T) {
 	if a := s.Audit(1); a.Orders != 2 || a.Stock != 8 {
 		t.Errorf("audit %+v", a)
 	}
+}
+
+// A proxy has sent the read of the stock to another server than the UPDATE.
+func TestStockThatIsReadElsewhereIsNotSold(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	id := s.Coupon(1, 5)
+	s.Exec(`CREATE TRIGGER elsewhere BEFORE UPDATE ON coupons FOR EACH ROW SET NEW.stock = OLD.stock`)
+	ordertest.WantClaim(t, s.Instance(), 42, id, order.ErrUnavailable)
+	s.WantSold(id, 0, 5)
 }
 
 // A request that outlives the drain must not begin a transaction on pools that

@@ -3,10 +3,13 @@ package commit_test
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
 	"example.com/flashsale/internal/order/ordertest"
@@ -43,13 +46,33 @@ func TestCommitWithLostReplyIsReadBack(t *testing.T) {
 	})
 }
 
+// The first claim of the batch has no order that could be read back.
+func TestLostReplyOfABatchWithADuplicateIsReadBack(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	id := s.Coupon(1, 5)
+	proxy, through := s.Proxied()
+	claims := s.Instance(through, ordertest.WithLocker(lock.None()))
+	ordertest.WantClaim(t, s.Instance(), 7, id, nil)
+	release := commit.OccupyWorkers(claims.Committer)
+	duplicate, other := queued(t, t.Context(), claims, 7, id), queued(t, t.Context(), claims, 8, id)
+	proxy.Inject(faultproxy.LoseReply, commitStatement, 1)
+	release()
+	ordertest.Expect(t, "the user with an order", duplicate, order.ErrAlreadyClaimed)
+	ordertest.Expect(t, "the other user", other, nil)
+	s.WantSold(id, 2, 3)
+}
+
 // A commit that did not reach the server is ErrUnavailable, and the user can
 // claim again.
 func TestLostCommitIsUnavailable(t *testing.T) {
 	ordertest.ForStrategies(t, commit.Strategies, func(t *testing.T, s *ordertest.Sale, strategy commit.Strategy) {
 		id := s.Coupon(1, 5)
 		proxy, through := s.Proxied()
-		claims := s.Instance(ordertest.WithStrategy(strategy), through)
+		var counted atomic.Int64
+		claims := s.Instance(ordertest.WithStrategy(strategy), through, func(c *ordertest.Config) {
+			c.Commit.Ended = func(t commit.Transaction) { counted.Add(int64(t.Orders)) }
+		})
 		proxy.Inject(faultproxy.LoseRequest, commitStatement, 1)
 		if _, err := claims.Claim(t.Context(), 42, id); !errors.Is(err, order.ErrUnavailable) ||
 			proxy.Hits() != 1 {
@@ -57,6 +80,10 @@ func TestLostCommitIsUnavailable(t *testing.T) {
 		}
 		s.WantSold(id, 0, 5)
 		ordertest.MustRecover(t, claims, id, 42)
+		check.NoError(t, claims.Close(t.Context()))
+		if n := counted.Load(); n != 1 {
+			t.Errorf("%d orders are counted, want that of the second claim", n)
+		}
 	})
 }
 

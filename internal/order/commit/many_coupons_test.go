@@ -9,6 +9,7 @@ import (
 
 	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
+	"example.com/flashsale/internal/faultproxy"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/order"
@@ -50,6 +51,29 @@ func TestClaimsOfManyCouponsShareABatch(t *testing.T) {
 		if got := s.Audit(id); got != want {
 			t.Errorf("coupon %d: %+v, want %+v", id, got, want)
 		}
+	}
+}
+
+func TestOrdersThatABatchHasNoRoomForAreCommitted(t *testing.T) {
+	t.Parallel()
+	const coupons, each = 4, commit.MaxBatch * 2 / 5 // the third is split, the fourth is left
+	s := ordertest.NewSale(t)
+	claims := s.Instance(ordertest.WithLocker(lock.None()))
+	release := commit.OccupyWorkers(claims.Committer)
+	var results []<-chan error
+	for id := range int64(coupons) {
+		s.Coupon(id+1, each)
+		for user := range int64(each) {
+			results = append(results, ordertest.Claim(t.Context(), claims, user+1, id+1))
+		}
+	}
+	labtest.Eventually(t, "all are queued", func() bool {
+		_, orders := commit.Queued(claims.Committer)
+		return orders == len(results)
+	})
+	release()
+	for _, result := range results {
+		ordertest.Expect(t, "a claim", result, nil)
 	}
 }
 
@@ -126,6 +150,28 @@ func TestLockedCouponsDelayTheOthersOnce(t *testing.T) {
 		b.lift()
 		ordertest.Expect(t, "a claim of a locked coupon, after the lock", second[i], nil)
 		ordertest.WantClaim(t, claims, 3, b.couponID, nil)
+	}
+}
+
+// One after the other, each by the only slot of those that are committed alone.
+func TestCouponThatWasLockedSharesBatchesAgain(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	proxy, through := s.Proxied()
+	claims := s.Instance(through, func(c *ordertest.Config) { c.Commit.DB.SetMaxOpenConns(2) })
+	for id := range int64(3) {
+		b := block(s, claims, s.Coupon(id+1, 10))
+		first := b.first(1)
+		labtest.Eventually(t, "the claim is committed alone",
+			func() bool { return s.Executing("SELECT stock FROM coupons%") > 0 })
+		next := b.claim(t.Context(), 2)
+		proxy.Inject(faultproxy.Fault{}, placeBatch, faultproxy.Always)
+		b.lift()
+		ordertest.Expect(t, "the claim of a locked coupon", first, nil)
+		ordertest.Expect(t, "the claim behind it", next, nil)
+		if n := proxy.Hits(); n != 1 {
+			t.Errorf("%d shared batches after the lock, want that of the claim behind it", n)
+		}
 	}
 }
 

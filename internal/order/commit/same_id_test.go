@@ -25,8 +25,9 @@ func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
 			s.Coupon(couponID, stock)
 			i := s.Instance()
 			segment := order.Segment{CouponID: couponID}
+			now := time.Now().UTC().Truncate(time.Millisecond)
 			claim := func(userID int64, age time.Duration) error {
-				created := time.Now().UTC().Truncate(time.Millisecond).Add(-age)
+				created := now.Add(-age)
 				return i.Committer.Commit(t.Context(), segment,
 					order.Order{ID: id, CouponID: couponID, Claimant: order.Claimant{UserID: userID, Number: 1},
 						CreatedAt: created})
@@ -39,7 +40,7 @@ func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
 			var group sync.WaitGroup
 			errs := make([]error, 2*users)
 			for n := range errs {
-				group.Go(func() { errs[n] = claim(int64(n%users)+1, time.Duration(n)*time.Second) })
+				group.Go(func() { errs[n] = claim(int64(n%users)+1, time.Duration(n%users)*time.Second) })
 			}
 			labtest.Eventually(t, "all are queued", func() bool {
 				_, orders := commit.Queued(i.Committer)
@@ -62,4 +63,20 @@ func TestVerdictsOfABatchWithOneIDAreTrue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// It was made at another instance.
+func TestOrderOfTheSameMillisecondIsAnother(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	committer, couponID := s.Instance().Committer, s.Coupon(1, 5)
+	o := order.Order{ID: 7, CouponID: couponID, Claimant: order.Claimant{UserID: 42, Number: 1},
+		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	check.NoError(t, committer.Commit(t.Context(), order.Segment{CouponID: couponID}, o))
+	o.ID = 8
+	err := committer.Commit(t.Context(), order.Segment{CouponID: couponID}, o)
+	if claimed, ok := errors.AsType[*order.AlreadyClaimedError](err); !ok || claimed.OrderID != 7 {
+		t.Errorf("%v, want order 7", err)
+	}
+	s.WantSold(couponID, 1, 4)
 }
