@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +80,45 @@ func TestConnectionsBeyondTheBoundWaitUntilOthersClose(t *testing.T) {
 			t.Errorf("%d connections are open, want 2 at most", n)
 		}
 		_ = c.Close()
+	}
+}
+
+func TestListenerIsCrowdedWhileAConnectionWaits(t *testing.T) {
+	t.Parallel()
+	l, _ := serve(t, 1, time.Minute)
+	first := connect(t, l)
+	if status(t, first) != 200 || l.Crowded() {
+		t.Error("crowded by one connection")
+	}
+	second := connect(t, l)
+	check.Eventually(t, "it is crowded", l.Crowded)
+	_ = first.Close()
+	if status(t, second) != 200 || l.Crowded() {
+		t.Error("crowded, although the second is served")
+	}
+}
+
+// A shortListener lacks an open file for the first connection.
+type shortListener struct {
+	net.Listener
+	failed bool
+}
+
+func (l *shortListener) Accept() (net.Conn, error) {
+	if !l.failed {
+		l.failed = true
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+func TestConnectionsAreAcceptedAfterFilesWereShort(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check.NoError(t, err)
+	bounded, _ := serveOn(t, &shortListener{Listener: l}, 1, time.Minute)
+	if got := status(t, connect(t, bounded)); got != 200 {
+		t.Errorf("status %d", got)
 	}
 }
 

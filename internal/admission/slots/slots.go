@@ -112,7 +112,6 @@ func (s *Slots) takeBack(couponID int64, c *share) {
 	c.held--
 	s.free++
 	s.giveWaiters()
-	s.endTurn(c)
 	s.forgetIdle(couponID, c)
 }
 

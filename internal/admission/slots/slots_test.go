@@ -211,6 +211,68 @@ func TestWaitersOfASlowCouponWait(t *testing.T) {
 	})
 }
 
+// Both happen at the same moment, and a waiter has no slot in either case.
+func TestWaiterThatGivesUpWhenItIsRefusedReturnsNoSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(2, stuckAfter)
+		s.takeAll(1)
+		for range 100 {
+			ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
+			defer cancel()
+			go func() {
+				if _, err := s.Acquire(ctx, 1); err == nil {
+					t.Error("a waiter of a stuck coupon has a slot")
+				}
+			}()
+		}
+		time.Sleep(2 * stuckAfter)
+		if s.free != 1 {
+			t.Errorf("%d slots are free, want the other one", s.free)
+		}
+	})
+}
+
+// The first waiter has given up, and its end of the wait is not that of the second.
+func TestEveryWaiterHasItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(2, stuckAfter)
+		s.takeAll(1)
+		ctx, cancel := context.WithTimeout(t.Context(), stuckAfter/4)
+		defer cancel()
+		_, _ = s.Acquire(ctx, 1)
+		time.Sleep(stuckAfter / 4)
+		begin := time.Now()
+		if _, err := s.Acquire(t.Context(), 1); time.Since(begin) != stuckAfter {
+			t.Errorf("%v after %s, want %s", err, time.Since(begin), stuckAfter)
+		}
+	})
+}
+
+// Its claims still hang, but the other coupons have returned theirs.
+func TestStuckCouponIsNotOverloadedWhenItGetsASlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(4, stuckAfter)
+		others := s.takeAll(1)
+		s.takeAll(2)
+		_, _ = s.Acquire(t.Context(), 2)
+		if !s.Overloaded(2) {
+			t.Error("a stuck coupon without a free slot is not overloaded")
+		}
+		for range others {
+			s.Release(1)
+		}
+		if s.Overloaded(2) {
+			t.Error("overloaded, although there is a slot for it")
+		}
+		if waited, err := s.Acquire(t.Context(), 2); waited || err != nil {
+			t.Errorf("waited: %v, %v", waited, err)
+		}
+	})
+}
+
 func TestClaimsOfAStuckCouponAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
