@@ -211,26 +211,19 @@ func TestWaitersOfASlowCouponWait(t *testing.T) {
 	})
 }
 
-// Both happen at the same moment, and a waiter has no slot in either case.
+// It has no slot that it could return.
 func TestWaiterThatGivesUpWhenItIsRefusedReturnsNoSlot(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := New(2, stuckAfter)
-		s.takeAll(1)
-		for range 100 {
-			ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
-			defer cancel()
-			go func() {
-				if _, err := s.Acquire(ctx, 1); err == nil {
-					t.Error("a waiter of a stuck coupon has a slot")
-				}
-			}()
-		}
-		time.Sleep(2 * stuckAfter)
-		if s.free != 1 {
-			t.Errorf("%d slots are free, want the other one", s.free)
-		}
-	})
+	s := New(2, stuckAfter)
+	s.takeAll(1)
+	c := s.coupons[1]
+	c.progress = time.Now().Add(-stuckAfter)
+	place := c.waiters.PushBack(waiter{time.Now(), make(chan error, 1)})
+	s.refuseStuck(c)
+	s.leave(1, c, place)
+	if s.free != 1 || c.held != 1 {
+		t.Errorf("%d slots are free, %d are held, want one each", s.free, c.held)
+	}
 }
 
 // The first waiter has given up, and its end of the wait is not that of the second.
