@@ -34,13 +34,13 @@ func TestAnyMinorityOfNodesMayFail(t *testing.T) {
 				t.Cleanup(func() { check.NoError(t, s.Restart()) })
 			}
 			l, key := f.newLocker(t), labtest.Name(t)
-			lease, err := l.TryLock(t.Context(), key, time.Minute)
+			lease, err := l.TryLock(t.Context(), key, time.Hour)
 			if bits.OnesCount(uint(mask)) > 2 {
 				locktest.WantUnknown(t, err)
 			} else {
 				check.NoError(t, err)
 				locktest.WantLocked(t, f.newLocker(t), key)
-				check.NoError(t, lease.Extend(t.Context(), time.Minute))
+				check.NoError(t, lease.Extend(t.Context(), time.Hour))
 				check.NoError(t, lease.Release(t.Context()))
 				check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 			}
@@ -55,14 +55,14 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context())) // opens the connections
+	check.NoError(t, locktest.MustTryLock(t, l, key, time.Hour).Release(t.Context())) // opens the connections
 	f.servers[1].Pause()
 	const timeout = 450 * time.Millisecond // less than one
 	took := timeout
 	for attempt := 0; attempt < 5 && took >= timeout; attempt++ { // a busy machine causes delays as well
 		start := time.Now()
-		lease := locktest.MustTryLock(t, l, key, time.Minute)
-		check.NoError(t, lease.Extend(t.Context(), time.Minute))
+		lease := locktest.MustTryLock(t, l, key, time.Hour)
+		check.NoError(t, lease.Extend(t.Context(), time.Hour))
 		check.NoError(t, lease.Release(t.Context()))
 		took = time.Since(start)
 	}
@@ -86,7 +86,7 @@ func TestPausedNodesDelayByOneTimeoutAtMost(t *testing.T) {
 		f.servers[i].Resume()
 	}
 	check.Eventually(t, "a majority of nodes", func() bool {
-		lease, err := l.TryLock(t.Context(), key, time.Minute)
+		lease, err := l.TryLock(t.Context(), key, time.Hour)
 		return err == nil && lease.Release(t.Context()) == nil
 	})
 }
@@ -97,19 +97,19 @@ func TestExtendLocksNodesThatLostTheirLease(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	lease := locktest.MustTryLock(t, l, key, time.Hour)
 	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	for _, i := range []int{0, 1} {
 		f.servers[i].Kill()
 		check.NoError(t, f.servers[i].Restart())
 	}
 	check.Eventually(t, "all nodes to grant the key again", func() bool {
-		check.NoError(t, lease.Extend(t.Context(), time.Minute))
+		check.NoError(t, lease.Extend(t.Context(), time.Hour))
 		return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5
 	})
 	f.servers[2].Kill() // leaves one node of the first grant, and the two that were locked again
 	f.servers[3].Kill()
-	check.NoError(t, lease.Extend(t.Context(), time.Minute))
+	check.NoError(t, lease.Extend(t.Context(), time.Hour))
 	check.NoError(t, lease.Release(t.Context()))
 	check.Eventually(t, "all nodes to release the key", func() bool { return f.countKeys(t, key, 0, 1, 4) == 0 })
 }
@@ -119,13 +119,13 @@ func TestExtendLocksNoNodesAfterTheMajorityIsLost(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	lease := locktest.MustTryLock(t, l, key, time.Hour)
 	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.flush(t, 0, 1, 2)
-	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost)
+	check.ErrorIs(t, lease.Extend(t.Context(), time.Hour), lock.ErrLost)
 	check.Eventually(t, "the remaining nodes to release the key",
 		func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 0 })
-	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost)
+	check.ErrorIs(t, lease.Extend(t.Context(), time.Hour), lock.ErrLost)
 	check.ErrorIs(t, lease.Release(t.Context()), lock.ErrLost)
 }
 
@@ -135,12 +135,12 @@ func TestUnavailableNodesLeaveTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	lease := locktest.MustTryLock(t, l, key, time.Hour)
 	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.servers[0].Kill()
 	f.servers[1].Kill()
 	f.flush(t, 2)
-	locktest.WantUnknown(t, lease.Extend(t.Context(), time.Minute))
+	locktest.WantUnknown(t, lease.Extend(t.Context(), time.Hour))
 	if f.countKeys(t, key, 2) != 0 {
 		t.Error("Extend locked a node without a majority")
 	}
@@ -174,7 +174,7 @@ func (n *lateNode) grant() {
 func wantFree(t *testing.T, node lock.Locker, key string) {
 	t.Helper()
 	check.Eventually(t, "the late grant to be released", func() bool {
-		lease, err := node.TryLock(t.Context(), key, time.Minute)
+		lease, err := node.TryLock(t.Context(), key, time.Hour)
 		return err == nil && lease.Release(t.Context()) == nil
 	})
 }
@@ -183,7 +183,7 @@ func TestGrantAfterReleaseIsReleased(t *testing.T) {
 	t.Parallel()
 	late := newLateNode(lock.Local())
 	l := redlock.New(lock.Local(), lock.Local(), late)
-	check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
+	check.NoError(t, locktest.MustTryLock(t, l, "k", time.Hour).Release(t.Context()))
 	late.grant()
 	wantFree(t, late.Locker, "k")
 }
@@ -193,12 +193,12 @@ func TestLateGrantCountsForTheMajority(t *testing.T) {
 	f, key := startNodes(t), labtest.Name(t)
 	late := newLateNode(redislock.New(f.rdb[2]))
 	l := redlock.New(redislock.New(f.rdb[0]), redislock.New(f.rdb[1]), late)
-	lease, err := l.TryLock(t.Context(), key, time.Minute) // not to be released while Extend asks the nodes again
+	lease, err := l.TryLock(t.Context(), key, time.Hour) // not to be released while Extend asks the nodes again
 	check.NoError(t, err)
 	late.grant()
 	time.Sleep(50 * time.Millisecond) // long enough to release it, if it did not count
 	f.flush(t, 0)
-	check.NoError(t, lease.Extend(t.Context(), time.Minute))
+	check.NoError(t, lease.Extend(t.Context(), time.Hour))
 }
 
 func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
@@ -215,7 +215,7 @@ func TestCancelledTryLockLeavesNoKeys(t *testing.T) {
 		}
 		cancel()
 	}()
-	_, err := redlock.New(nodes...).TryLock(ctx, "k", time.Minute)
+	_, err := redlock.New(nodes...).TryLock(ctx, "k", time.Hour)
 	locktest.WantUnknown(t, err)
 	check.ErrorIs(t, err, context.Canceled)
 	for _, node := range late {
@@ -252,12 +252,12 @@ func TestStalledNodesKeepNoKey(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	lease := locktest.MustTryLock(t, l, key, time.Minute)
+	lease := locktest.MustTryLock(t, l, key, time.Hour)
 	check.Eventually(t, "all nodes to grant the key", func() bool { return f.countKeys(t, key, 0, 1, 2, 3, 4) == 5 })
 	f.flush(t, 0, 1, 2)
 	f.servers[3].Pause()
 	f.servers[4].Pause()
-	check.ErrorIs(t, lease.Extend(t.Context(), time.Minute), lock.ErrLost) // gives up the leases of the paused nodes
+	check.ErrorIs(t, lease.Extend(t.Context(), time.Hour), lock.ErrLost) // gives up the leases of the paused nodes
 	for _, i := range []int{3, 4} {
 		rdb := f.rdb[i].(*redis.Client)
 		f.servers[i].Resume()
@@ -273,7 +273,7 @@ func TestNodesThatStallDuringARequestKeepNoKey(t *testing.T) {
 	t.Parallel()
 	f := startNodes(t)
 	l, key := f.newLocker(t), labtest.Name(t)
-	check.NoError(t, locktest.MustTryLock(t, l, key, time.Minute).Release(t.Context())) // opens the connections
+	check.NoError(t, locktest.MustTryLock(t, l, key, time.Hour).Release(t.Context())) // opens the connections
 	for _, s := range f.servers {
 		s.Pause()
 	}

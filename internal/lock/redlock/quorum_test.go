@@ -70,11 +70,43 @@ func TestValidityEndsBeforeTheTTL(t *testing.T) {
 	})
 }
 
-// All nodes grant a ttl that drifting clocks may already have ended.
+// A majority grants a ttl that drifting clocks may already have ended.
 func TestMajorityThatMayHaveEndedIsNoLease(t *testing.T) {
 	t.Parallel()
-	l := New(lock.Local(), lock.Local(), lock.Local())
-	if _, err := l.TryLock(t.Context(), "k", 2*time.Millisecond); err == nil || errors.Is(err, lock.ErrLocked) {
-		t.Errorf("TryLock: %v, want an unknown outcome", err)
+	const ended = 2 * time.Millisecond
+	for _, refusals := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) { // where nodes reply at once
+			nodes := []lock.Locker{lock.Local(), lock.Local(), lock.Local()}
+			for _, node := range nodes[:refusals] {
+				_ = locktest.MustTryLock(t, node, "k", time.Hour)
+			}
+			l := New(nodes...)
+			_, err := l.TryLock(t.Context(), "k", ended)
+			locktest.WantUnknown(t, err)
+			locktest.WantUnknown(t, locktest.MustTryLock(t, l, "k", time.Minute).Extend(t.Context(), ended))
+		})
+	}
+}
+
+// The others' leases end between two attempts.
+func TestSplitVoteIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nodes := []lock.Locker{lock.Local(), lock.Local(), lock.Local()}
+		for _, node := range nodes[:2] {
+			_ = locktest.MustTryLock(t, node, "k", time.Millisecond)
+		}
+		_ = locktest.MustTryLock(t, New(nodes...), "k", time.Hour)
+	})
+}
+
+// It would refuse the key to others until its ttl is over.
+func TestNodeIsNotLockedAfterTheRelease(t *testing.T) {
+	t.Parallel()
+	node := lock.Local()
+	l := &lease{locker: New(node), key: "k", timeout: time.Second, nodeLeases: make([]lock.Lease, 1)}
+	l.end()
+	if l.lacks(0) {
+		t.Error("a lease that has ended asks for the node's")
 	}
 }
