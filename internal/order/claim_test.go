@@ -10,6 +10,7 @@ import (
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/idgen"
 	"example.com/flashsale/internal/lab/labtest"
+	"example.com/flashsale/internal/lock"
 	"example.com/flashsale/internal/lock/redislock"
 	"example.com/flashsale/internal/order"
 	"example.com/flashsale/internal/order/commit"
@@ -18,10 +19,13 @@ import (
 
 const userLock = "redis_lock:userId:42"
 
+// lockedForAnHour lets no lock end by itself while a test waits for its release.
+func lockedForAnHour(c *ordertest.Config) { c.Order.LockTTL = time.Hour }
+
 func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	claims := s.Instance()
+	claims := s.Instance(lockedForAnHour)
 	rdb := labtest.Dial(t, s.Redis)
 	s.CouponFrom(1, -time.Hour, time.Hour, 5)
 	s.CouponFrom(2, time.Hour, 2*time.Hour, 0)
@@ -61,7 +65,7 @@ func TestVerdictsFollowTheArticlesSequence(t *testing.T) {
 func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	claims, id := s.Instance(func(c *ordertest.Config) { c.Order.LockTTL = time.Hour }), s.Coupon(1, 5)
+	claims, id := s.Instance(lockedForAnHour), s.Coupon(1, 5)
 	for left, told := range map[time.Duration]bool{59 * time.Minute: false, 30 * time.Minute: true} {
 		lease, err := redislock.New(labtest.Dial(t, s.Redis)).TryLock(t.Context(), userLock, left)
 		check.NoError(t, err)
@@ -76,10 +80,44 @@ func TestConcurrentClaimOfAUserIsInProgress(t *testing.T) {
 	ordertest.WantClaim(t, claims, 42, id, nil)
 }
 
+// Another attempt would end like it.
+func TestWrongUseOfTheLockIsNotUnavailable(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	_, err := s.Instance(func(c *ordertest.Config) { c.Order.LockTTL = -1 }).Claim(t.Context(), 42, s.Coupon(1, 5))
+	if !errors.Is(err, lock.ErrInvalid) || errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("%v, want ErrInvalid", err)
+	}
+}
+
+// A losingLocker's leases are lost when they are extended.
+type losingLocker struct{ lock.Locker }
+
+type lostLease struct{ lock.Lease }
+
+func (l losingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (lock.Lease, error) {
+	lease, err := l.Locker.TryLock(ctx, key, ttl)
+	return lostLease{lease}, err
+}
+
+func (lostLease) Extend(context.Context, time.Duration) error { return lock.ErrLost }
+
+// Nothing else ends it: the row of its coupon is locked, and its client has no deadline.
+func TestClaimEndsWhenItsLockIsLost(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	claims := s.Instance(ordertest.WithStrategy(commit.PerClaim), ordertest.WithLocker(losingLocker{lock.Local()}),
+		func(c *ordertest.Config) { c.Order.LockTTL = time.Second })
+	id := s.Coupon(1, 5)
+	s.Block(id)
+	result := ordertest.Claim(t.Context(), claims, 42, id)
+	ordertest.Expect(t, "a claim that has lost its lock", result, order.ErrUnavailable)
+}
+
 func TestCancelledClaimLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
-	claims, id := s.Instance(), s.Coupon(1, 1000)
+	claims, id := s.Instance(lockedForAnHour), s.Coupon(1, 1000)
 	rdb := labtest.Dial(t, s.Redis)
 	for i := range 50 { // each attempt is cancelled at a later moment of the claim
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"example.com/flashsale/internal/check"
 	"example.com/flashsale/internal/coupon"
 	"example.com/flashsale/internal/lab/labtest"
 	"example.com/flashsale/internal/order"
@@ -60,6 +61,12 @@ func TestTransactionsAndPrechecksAreObserved(t *testing.T) {
 		} {
 			ordertest.WantClaim(t, c, claim.user, claim.coupon, claim.want)
 		}
+		_, err := c.Claims.Claim(t.Context(), order.Claimant{UserID: 42, Number: 2}, 1)
+		check.ErrorIs(t, err, order.ErrLimitReached)
+		if last := seen.last(); last != order.PrecheckLimit {
+			t.Errorf("a second order is refused by %v", last)
+		}
+		seen.prechecks = slices.Delete(seen.prechecks, len(seen.prechecks)-1, len(seen.prechecks))
 		labtest.Eventually(t, "the filter refuses a claim", func() bool {
 			ordertest.MustBeSoldOut(t, c, 1)
 			return seen.last() == order.PrecheckFilter

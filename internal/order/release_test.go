@@ -87,7 +87,7 @@ func TestReleaseThatHangsDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	s := ordertest.NewSale(t)
 	locker := &stuckLocker{slowLocker{lock.Local(), make(chan struct{})}, "redis_lock:userId:42"}
-	claims := s.Instance(ordertest.WithLocker(locker))
+	claims := s.Instance(ordertest.WithLocker(locker), lockedForAnHour)
 	id := s.Coupon(3, 3)
 	for user := range int64(3) {
 		ordertest.WantClaim(t, claims, 42+user, id, nil)

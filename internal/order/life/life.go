@@ -80,7 +80,7 @@ func (s *Orders) Use(ctx context.Context, id, by int64, reference string) (order
 		used, err = s.use(ctx, conn, id, by, reference)
 		return err
 	})
-	if err == nil && used > 0 {
+	if err == nil {
 		s.changed(order.Used, used)
 	}
 	if err != nil && !errors.Is(err, transaction.ErrUnknown) {

@@ -245,10 +245,33 @@ func TestOnlyReturnableOrdersAreReturned(t *testing.T) {
 	if _, err := i.Return(t.Context(), o.ID, life.Caller{UserID: 2, Admin: true}); err != nil {
 		t.Errorf("an administrator: %v", err)
 	}
+	if n := i.changed[order.Returned].Load(); n != 1 {
+		t.Errorf("%d orders are counted as returned, want 1", n)
+	}
 	if _, err := i.Return(t.Context(), o.ID+1, life.Caller{Admin: true}); !errors.Is(err, order.ErrNotFound) {
 		t.Errorf("no order: %v", err)
 	}
 	mustHold(t, s)
+}
+
+// What the instance has cached of the coupon is as old as the test.
+func TestUnitIsOnSaleAtOnceOrItsOrderIsKept(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 2, threeEach)
+	i := open(s, func(c *ordertest.Config) { c.Order.Coupons = coupon.NewCache(s.Coupons, time.Hour) })
+	first, second := i.claim(t, 1, 1), i.claim(t, 2, 1)
+	ordertest.MustBeSoldOut(t, i.Instance, couponID)
+	_, err := i.Return(t.Context(), first.ID, life.Caller{UserID: 1})
+	check.NoError(t, err)
+	i.claim(t, 3, 1)
+	s.Exec(`DELETE FROM coupons`) // nothing can get the next unit
+	_, err = i.Return(t.Context(), second.ID, life.Caller{UserID: 2})
+	check.ErrorIs(t, err, order.ErrOutcomeUnknown)
+	var orders int
+	if s.Get(&orders, `SELECT COUNT(*) FROM coupon_orders`); orders != 2 {
+		t.Errorf("%d orders count, want 2", orders)
+	}
 }
 
 // A unit that came back is sold again, to the same user too, and no instance tells a
