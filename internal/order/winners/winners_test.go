@@ -107,6 +107,9 @@ func TestSoldOutCouponIsReadOncePerRestock(t *testing.T) {
 		if n := proxy.Hits(); n != restock+1 {
 			t.Errorf("%d full reads after %d restocks", n, restock)
 		}
+		if n := winners.FilterBytes(claims.Winners); n >= 2*winners.FilterOverhead {
+			t.Errorf("%d bytes after %d restocks, want those of one filter", n, restock)
+		}
 		s.Restock(id, 1)
 	}
 }
