@@ -52,6 +52,15 @@ func TestNewNamesTheInvalidField(t *testing.T) {
 	}
 }
 
+func TestLimitsOfACouponAreIncluded(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.FixedZone("", 8*60*60)) // 1999 in UTC
+	c, err := coupon.New(1, strings.Repeat("券", coupon.MaxName), begin, end, coupon.MaxStock, begin)
+	check.NoError(t, err)
+	_, err = c.WithRules(coupon.Rules{PerUser: coupon.MaxPerUser, HoldSeconds: coupon.MaxHoldSeconds})
+	check.NoError(t, err)
+}
+
 func TestCheckOpenChecksWindowThenStock(t *testing.T) {
 	t.Parallel()
 	c := mustNew(t, 1, 1)

@@ -89,7 +89,7 @@ func TestFailedChangeLeavesItsKeyUnused(t *testing.T) {
 		id   int64
 		add  int
 		want error
-	}{{2, 5, coupon.ErrNotFound}, {1, coupon.MaxStock, coupon.ErrStockLimit}, {1, 5, nil}} {
+	}{{2, 5, coupon.ErrNotFound}, {1, coupon.MaxStock - 4, coupon.ErrStockLimit}, {1, coupon.MaxStock - 5, nil}} {
 		if _, err := s.Once("k").Restock(t.Context(), test.id, test.add, admin); !errors.Is(err, test.want) {
 			t.Errorf("got %v, want %v", err, test.want)
 		}

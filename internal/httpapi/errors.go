@@ -195,8 +195,7 @@ func withDetails(p *Problem, err error) *Problem {
 	} else if used, ok := errors.AsType[*order.UsedError](err); ok {
 		detailed.UsedAt = &used.At
 	} else if other, ok := errors.AsType[*order.ClaimInProgressError](err); ok {
-		seconds := int(math.Ceil(other.Left.Seconds()))
-		detailed.header = http.Header{"Retry-After": {strconv.Itoa(max(1, seconds))}}
+		detailed.header = http.Header{"Retry-After": {strconv.Itoa(int(math.Ceil(other.Left.Seconds())))}}
 	} else if bad, ok := errors.AsType[*coupon.InvalidError](err); ok {
 		return withFields(p, BadField{"body", bad.Field, bad.Message})
 	} else {

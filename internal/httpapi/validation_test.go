@@ -188,6 +188,7 @@ func (f *fixture) badBodiesAreProblems(t *testing.T) {
 		"form":         {"application/x-www-form-urlencoded", `name=a`, false, 415, "unsupported_media_type"},
 		"text":         {"text/plain", `{}`, false, 415, "unsupported_media_type"},
 		"suffix":       {"application/problem+json", `{}`, false, 415, "unsupported_media_type"},
+		"parameter":    {"application/json; charset", `{}`, false, 415, "unsupported_media_type"},
 		"upper case":   {"Application/JSON; Charset=utf-8", `{}`, false, 422, "invalid_input"},
 		"huge number":  {"application/json", `{"stock":1e400}`, false, 400, "invalid_json"},
 		"not UTF-8":    {"application/json", "{\"name\":\"\xff\"}", false, 400, "invalid_json"},
