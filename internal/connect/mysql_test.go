@@ -81,5 +81,8 @@ func TestUsualParametersOfADSNAreAccepted(t *testing.T) {
 		if err := db.Get(&got, `SELECT o.created_at FROM coupon_orders o WHERE o.id = ?`, 1); err != nil || !got.Equal(at) {
 			t.Errorf("%s: %s, %v; want %s", parameters, got, err, at)
 		}
+		if _, err := db.Exec(`SELECT 1; SELECT 2`); err == nil {
+			t.Errorf("%s: two statements are sent as one", parameters)
+		}
 	}
 }

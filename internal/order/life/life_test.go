@@ -224,6 +224,25 @@ func TestOrderWhoseIDAnotherHasIsNotUsed(t *testing.T) {
 	}
 }
 
+// The order expires between the read of its state and its end.
+func TestOrderThatExpiresMeanwhileIsNotReturned(t *testing.T) {
+	t.Parallel()
+	s := ordertest.NewSale(t)
+	s.Ruled(couponID, 10, coupon.Rules{PerUser: 1, HoldSeconds: 600, Returnable: true})
+	proxy, through := s.Proxied()
+	i := open(s, through)
+	o := i.claim(t, 1, 1)
+	held, returned := proxy.Hold("DELETE o FROM coupon_orders"), make(chan error, 1)
+	go func() {
+		_, err := i.Return(t.Context(), o.ID, life.Caller{UserID: 1})
+		returned <- err
+	}()
+	check.Eventually(t, "the order is about to end", held.Caught)
+	s.Exec(`UPDATE coupon_orders SET expires_at = UTC_TIMESTAMP(3)`)
+	held.Deliver()
+	check.ErrorIs(t, <-returned, order.ErrExpired)
+}
+
 // Who may return an order, and which.
 func TestOnlyReturnableOrdersAreReturned(t *testing.T) {
 	t.Parallel()
