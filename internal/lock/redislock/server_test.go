@@ -102,6 +102,23 @@ func TestKeyOfAnotherTypeLosesOnlyItsOwnLease(t *testing.T) {
 	}
 }
 
+// The last fence is that of a clock that was a day ahead.
+func TestFenceIncreasesAfterTheClockHasSteppedBack(t *testing.T) {
+	t.Parallel()
+	rdb, last := labtest.Dial(t, labtest.Redis(t)), uint64(time.Now().Add(24*time.Hour).UnixMicro())
+	check.NoError(t, rdb.Set(t.Context(), redislock.FenceKey("k"), last, 0).Err())
+	for n := range uint64(2) {
+		lease := locktest.MustTryLock(t, redislock.Fenced(rdb), "k", time.Minute)
+		if got := lease.Fence(); got != last+n+1 {
+			t.Errorf("fence %d, want %d", got, last+n+1)
+		}
+		check.NoError(t, lease.Release(t.Context()))
+	}
+	if left := rdb.PTTL(t.Context(), redislock.FenceKey("k")).Val(); left <= 0 {
+		t.Errorf("the last fence is kept for %s", left)
+	}
+}
+
 // The reply to the first request was lost with its connection, and the second was
 // granted. The server runs the first one after the release.
 func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
@@ -118,6 +135,9 @@ func TestRepeatedRequestThatComesLateLeavesNoKey(t *testing.T) {
 			check.NoError(t, locktest.MustTryLock(t, l, "k", time.Minute).Release(t.Context()))
 			proxy.Inject(faultproxy.LoseReply, "evalsha", 1)
 			lease := locktest.MustTryLock(t, l, "k", time.Minute)
+			if stored, _ := rdb.Get(t.Context(), redislock.FenceKey("k")).Uint64(); lease.Fence() != stored {
+				t.Errorf("fence %d of the repeated request, want that of the first, %d", lease.Fence(), stored)
+			}
 			key := rdb.Dump(t.Context(), "k").Val()
 			check.NoError(t, lease.Release(t.Context()))
 			check.NoError(t, rdb.Restore(t.Context(), "k", time.Minute, key).Err())
