@@ -57,16 +57,18 @@ func setVariables(ctx context.Context, conn driver.ExecerContext) error {
 		all = append(all, "SESSION "+v.name+" = "+v.value)
 	}
 	_, err := conn.ExecContext(ctx, "SET "+strings.Join(all, ", "), nil)
-	if isRefused(err) {
+	if refused := err; isRefused(err) {
 		for _, one := range all {
 			if _, err = conn.ExecContext(ctx, "SET "+one, nil); err != nil && !isRefused(err) {
-				return err
+				return refused // a failing init_connect ends the connection: this says so
 			}
 		}
 		err = nil
 	}
-	if err == nil {
-		_, err = conn.ExecContext(ctx, setTransaction, nil)
+	for _, statement := range []string{"ROLLBACK", setTransaction} { // an init_connect may begin a transaction
+		if err == nil {
+			_, err = conn.ExecContext(ctx, statement, nil)
+		}
 	}
 	return err
 }

@@ -91,6 +91,23 @@ func TestTextArrivesAsItWasSentWhateverTheServersCharacterSet(t *testing.T) {
 	}
 }
 
+func TestInitConnectLeavesNoTransactionAndIsNamedIfItFails(t *testing.T) {
+	t.Parallel()
+	server := labtest.MySQL(t, "--init-connect=START TRANSACTION")
+	dsn := stranger(t, server)
+	admin := labtest.Open(t, server.DSN("sale"))
+	admin.MustExec(`CREATE TABLE written (id INT PRIMARY KEY) ENGINE = InnoDB`)
+	labtest.Open(t, dsn).MustExec(`INSERT INTO written VALUES (1)`)
+	var rows int
+	if err := admin.Get(&rows, `SELECT COUNT(*) FROM written`); err != nil || rows != 1 {
+		t.Errorf("%d rows are committed, %v", rows, err)
+	}
+	admin.MustExec(`SET GLOBAL init_connect = 'INSERT INTO audit.logins VALUES (1)'`)
+	if err := labtest.Open(t, dsn).Ping(); err == nil || !strings.Contains(err.Error(), "init_connect") {
+		t.Errorf("got %v, want an error that names init_connect", err)
+	}
+}
+
 // stranger returns the DSN of an account that init_connect applies to, for a database
 // whose own character set is latin1.
 func stranger(t *testing.T, server *lab.MySQL) string {
