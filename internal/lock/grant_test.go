@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,9 +95,7 @@ func TestLostLeaseIsNotRenewed(t *testing.T) {
 		if n := l.extends.Load(); n != 1 {
 			t.Errorf("%d extensions, want the one that found the lease lost", n)
 		}
-		if kinds := seen.all(); !slices.Equal(kinds, []EventKind{EventAcquired, EventLost}) {
-			t.Errorf("events %v, want EventAcquired and EventLost", kinds)
-		}
+		seen.want(t, EventAcquired, EventLost)
 	})
 }
 
@@ -112,9 +109,9 @@ func TestReleaseIsTheLastEventOfALock(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		check.NoError(t, h.Release(t.Context()))
 		time.Sleep(time.Minute)
-		kinds := seen.all()
-		if !slices.Equal(kinds, []EventKind{EventAcquired, EventReleased}) || seen.held != 9*time.Second {
-			t.Errorf("events %v, held for %s", kinds, seen.held)
+		seen.want(t, EventAcquired, EventReleased)
+		if seen.held != 9*time.Second {
+			t.Errorf("held for %s", seen.held)
 		}
 		if n := l.extends.Load(); n != 1 {
 			t.Errorf("%d renewals, want the one that was under way", n)

@@ -45,6 +45,14 @@ func mustHold(t *testing.T, l Locker, ttl time.Duration) {
 	check.NoError(t, err)
 }
 
+// mustDo works while it holds k.
+func mustDo(t *testing.T, c *Client, wait time.Duration, work func()) {
+	err := c.Do(t.Context(), "k", Options{Wait: wait}, func(context.Context, *Lock) error { work(); return nil })
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestQueueServesInTheOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	t.Run("notified", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { inOrder(t, Local()) }) })
@@ -61,14 +69,10 @@ func inOrder(t *testing.T, l Locker) {
 	first := mustAcquire(t, c, t.Context(), Options{})
 	for i := range 50 {
 		group.Go(func() {
-			err := c.Do(t.Context(), "k", Options{Wait: -1}, func(context.Context, *Lock) error {
+			mustDo(t, c, -1, func() {
 				order = append(order, i)
 				time.Sleep(time.Millisecond)
-				return nil
 			})
-			if err != nil {
-				t.Error(err)
-			}
 		})
 		synctest.Wait()
 	}
@@ -97,15 +101,7 @@ func TestHandOverCostsOneAttemptPerProcess(t *testing.T) {
 		first := mustAcquire(t, cs[0], t.Context(), Options{})
 		for _, c := range cs {
 			for range waiters {
-				group.Go(func() {
-					err := c.Do(t.Context(), "k", Options{Wait: -1}, func(context.Context, *Lock) error {
-						time.Sleep(time.Millisecond)
-						return nil
-					})
-					if err != nil {
-						t.Error(err)
-					}
-				})
+				group.Go(func() { mustDo(t, c, -1, func() { time.Sleep(time.Millisecond) }) })
 			}
 		}
 		synctest.Wait()
@@ -162,7 +158,8 @@ func TestFiveThousandWaitersNeitherPollNorLeak(t *testing.T) {
 	}) // which also fails if a goroutine is left
 }
 
-// silentLocker is Local whose notifications are lost.
+// silentLocker is Local whose notifications are lost. A refusal tells how long the holder's
+// lease lasts.
 type silentLocker struct{ *local }
 
 func (silentLocker) Notify(string, chan<- struct{}) (func(), error) { return func() {}, nil }
@@ -188,37 +185,25 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 
 // The holder dies and the service is down until its lease has ended.
 func TestWaitOutlastsAnOutage(t *testing.T) {
-	t.Parallel()
-	for name, wait := range map[string]time.Duration{"25s": 25 * time.Second, "unlimited": -1} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var (
-					l     = newCountingLocker()
-					c     = New(l)
-					group sync.WaitGroup
-				)
-				mustHold(t, l, 3*time.Second)
-				for range 10 {
-					group.Go(func() {
-						if err := c.Do(t.Context(), "k", Options{Wait: wait},
-							func(context.Context, *Lock) error { return nil }); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				synctest.Wait()
-				l.down.Store(true)
-				start := time.Now()
-				time.Sleep(6 * time.Second)
-				l.down.Store(false)
-				group.Wait()
-				if took := time.Since(start); took > 6500*time.Millisecond {
-					t.Errorf("acquired %s after the begin of an outage of 6s", took)
-				}
-			})
-		})
-	}
+	bubble(t, func(t *testing.T) {
+		l := newCountingLocker()
+		c := New(l)
+		var group sync.WaitGroup
+		mustHold(t, l, 3*time.Second)
+		for i := range 10 {
+			wait := []time.Duration{25 * time.Second, -1}[i%2]
+			group.Go(func() { mustDo(t, c, wait, func() {}) })
+		}
+		synctest.Wait()
+		l.down.Store(true)
+		start := time.Now()
+		time.Sleep(6 * time.Second)
+		l.down.Store(false)
+		group.Wait()
+		if took := time.Since(start); took > 6500*time.Millisecond {
+			t.Errorf("acquired %s after the begin of an outage of 6s", took)
+		}
+	})
 }
 
 // The error of a wait that an outage outlasts is no verdict, whether the waiter
@@ -303,61 +288,43 @@ func (muteLocker) Lock(ctx context.Context, _ string, _ time.Duration) (Lease, e
 
 func TestWaitersBehindOneInTheServiceKnowWhatItKnows(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		locker Locker
-		locked bool
-	}{
-		"refused":  {&blockingLocker{local: Local().(*local)}, true},
-		"no reply": {muteLocker{Local()}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				mustHold(t, tc.locker, time.Hour)
-				c := New(tc.locker)
-				var both sync.WaitGroup
-				for _, wait := range []time.Duration{time.Minute, time.Second} {
-					both.Go(func() {
-						_, err := c.Acquire(t.Context(), "k", Options{Wait: wait})
-						if !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) != tc.locked {
-							t.Errorf("a wait of %s: %v, want the end of the wait, and ErrLocked: %v", wait, err, tc.locked)
-						}
-					})
-					synctest.Wait()
-				}
-				both.Wait()
-			})
+	for l, locked := range map[Locker]bool{&blockingLocker{local: Local().(*local)}: true, muteLocker{Local()}: false} {
+		synctest.Test(t, func(t *testing.T) {
+			mustHold(t, l, time.Hour)
+			c := New(l)
+			var both sync.WaitGroup
+			for _, wait := range []time.Duration{time.Minute, time.Second} {
+				both.Go(func() {
+					_, err := c.Acquire(t.Context(), "k", Options{Wait: wait})
+					if !errors.Is(err, errWaitEnded) || errors.Is(err, ErrLocked) != locked {
+						t.Errorf("%T, a wait of %s: %v, want the end of the wait, and ErrLocked: %v", l, wait, err, locked)
+					}
+				})
+				synctest.Wait()
+			}
+			both.Wait()
 		})
 	}
 }
 
-// The service grants the lock 5 ms before the wait ends, and its reply to the
-// extension takes 10 ms.
-func TestLeaseGrantedAtTheEndOfTheWaitIsKept(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		l := &lateLocker{fake{Locker: Local(), extended: func(ctx context.Context) error {
-			select {
-			case <-time.After(10 * time.Millisecond):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}}
-		c := New(l)
-		h, err := c.Acquire(t.Context(), "k", Options{Wait: time.Minute})
-		check.NoError(t, err)
-		_ = h.Release(t.Context())
-	})
-}
-
-// It would refuse the key to the next request.
-func TestLeaseThatCannotBeExtendedAfterTheWaitIsReleased(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		l := &lateLocker{fake{Locker: Local(), extended: func(context.Context) error { return errDown }}}
-		h, err := New(l).Acquire(t.Context(), "k", Options{Wait: time.Minute})
-		check.NoError(t, err)
-		_ = h.Release(t.Context())
-	})
+// The service grants the lock 5 ms before the wait ends. Its reply to the extension takes
+// 10 ms, or it refuses to extend: then the lease would refuse the key to the next request.
+func TestLeaseGrantedAtTheEndOfTheWaitIsKeptOrReleased(t *testing.T) {
+	t.Parallel()
+	slow := func(ctx context.Context) error {
+		select {
+		case <-time.After(10 * time.Millisecond):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for _, extended := range []func(context.Context) error{slow, func(context.Context) error { return errDown }} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &lateLocker{fake{Locker: Local(), extended: extended}}
+			_ = mustAcquire(t, New(l), t.Context(), Options{Wait: time.Minute}).Release(t.Context())
+		})
+	}
 }
 
 type lateLocker struct{ fake }
@@ -389,35 +356,20 @@ func TestWaitEndsWhenTheDriverRefusesTheTTL(t *testing.T) {
 	})
 }
 
-// tellingLocker is Local without notifications of its own, which tells how long
-// the holder's lease lasts.
-type tellingLocker struct {
-	silentLocker
-	mu    sync.Mutex
-	ends  time.Time // of the holder's lease
-	tries []time.Time
-}
-
-func (l *tellingLocker) TryLock(ctx context.Context, key string, ttl time.Duration) (Lease, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tries = append(l.tries, time.Now())
-	lease, err := l.silentLocker.TryLock(ctx, key, ttl)
-	if err != nil {
-		return nil, Locked(time.Until(l.ends))
-	}
-	l.ends = time.Now().Add(ttl)
-	return lease, nil
-}
-
+// Of two waiters the one that was told gives up. The one behind it has made no request.
 func TestWaiterWakesWhenTheLeaseOfADeadHolderEnds(t *testing.T) {
 	t.Parallel()
-	for _, ttl := range []time.Duration{300 * time.Millisecond, 5 * time.Second, 12345 * time.Millisecond} {
+	for ttl, waiters := range map[time.Duration]int{300 * time.Millisecond: 1, 5 * time.Second: 1,
+		12345 * time.Millisecond: 1, 900 * time.Millisecond: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
+			l := silentLocker{Local().(*local)}
 			mustHold(t, l, ttl)
-			start := time.Now()
-			h := mustAcquire(t, New(l), t.Context(), Options{Wait: time.Minute})
+			c, start := New(l), time.Now()
+			if waiters == 2 {
+				go func() { _, _ = c.Acquire(t.Context(), "k", Options{Wait: 400 * time.Millisecond}) }()
+				synctest.Wait()
+			}
+			h := mustAcquire(t, c, t.Context(), Options{Wait: time.Minute})
 			if late := time.Since(start) - ttl; late > 2*spread {
 				t.Errorf("acquired %s after the end of a lease of %s", late, ttl)
 			}
@@ -426,30 +378,10 @@ func TestWaiterWakesWhenTheLeaseOfADeadHolderEnds(t *testing.T) {
 	}
 }
 
-// The waiter that was told gives up. The one behind it has made no request.
-func TestNextWaiterKnowsWhenTheLeaseEnds(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		const ttl = 900 * time.Millisecond
-		l := &tellingLocker{silentLocker: silentLocker{Local().(*local)}}
-		mustHold(t, l, ttl)
-		c, start := New(l), time.Now()
-		go func() { _, _ = c.Acquire(t.Context(), "k", Options{Wait: 400 * time.Millisecond}) }()
-		synctest.Wait()
-		h := mustAcquire(t, c, t.Context(), Options{Wait: time.Minute})
-		if late := time.Since(start) - ttl; late > 2*spread {
-			t.Errorf("acquired %s after the end of the lease", late)
-		}
-		_ = h.Release(t.Context())
-	})
-}
-
-func TestRefusalWithTheTimeLeftIsErrLocked(t *testing.T) {
+func TestRefusalWithoutTheTimeLeftIsErrLocked(t *testing.T) {
 	t.Parallel()
-	for left, want := range map[time.Duration]time.Duration{-1: 0, 0: 0, time.Second: time.Second} {
-		err := Locked(left)
-		var locked *LockedError
-		if errors.As(err, &locked); !errors.Is(err, ErrLocked) || err.Error() != ErrLocked.Error() || locked != nil &&
-			locked.Left != want || locked == nil && want != 0 {
+	for _, left := range []time.Duration{-1, 0} {
+		if err := Locked(left); err != ErrLocked {
 			t.Errorf("Locked(%d) = %#v", left, err)
 		}
 	}
@@ -514,8 +446,9 @@ func (silentKeys) Notify(string, chan<- struct{}) (func(), error) { return nil, 
 
 func TestReleaseWakesTheNextWaiterOfAPollingDriver(t *testing.T) {
 	t.Parallel()
-	t.Run("NoNotifier", func(t *testing.T) { releaseWakesTheNextWaiter(t, &fake{Locker: Local()}) })
-	t.Run("SilentKey", func(t *testing.T) { releaseWakesTheNextWaiter(t, silentKeys{&fake{Locker: Local()}}) })
+	for _, l := range []Locker{&fake{Locker: Local()}, silentKeys{&fake{Locker: Local()}}} {
+		releaseWakesTheNextWaiter(t, l)
+	}
 }
 
 func releaseWakesTheNextWaiter(t *testing.T, l Locker) {
