@@ -45,6 +45,11 @@ func (s *stalledServer) released() []time.Time {
 	return s.releases
 }
 
+func bubble(t *testing.T, test func(*testing.T)) {
+	t.Parallel()
+	synctest.Test(t, test)
+}
+
 // A packet that was repeated after 2^n seconds for the whole outage is repeated
 // once more at the latest when the outage has lasted as long again.
 func TestReleaseIsRepeatedUntilTheRequestMustHaveArrived(t *testing.T) {
@@ -78,8 +83,7 @@ func TestReleaseIsRepeatedUntilTheRequestMustHaveArrived(t *testing.T) {
 }
 
 func TestReleaseIsSentAlthoughTheCallersContextHasEnded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var server stalledServer
 		var abandoned driver.Abandoned
 		ctx, cancel := context.WithCancel(t.Context())
@@ -96,8 +100,7 @@ func TestReleaseIsSentAlthoughTheCallersContextHasEnded(t *testing.T) {
 
 // One request of many is to a server that replies.
 func TestSilentServerHoldsUpNoOtherRelease(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		silent, server := stalledServer{stalled: true}, stalledServer{stalled: true}
 		var abandoned driver.Abandoned
 		var callers sync.WaitGroup
@@ -118,8 +121,7 @@ func TestSilentServerHoldsUpNoOtherRelease(t *testing.T) {
 }
 
 func TestDrainSendsEachReleaseOnceMore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var server stalledServer
 		var abandoned driver.Abandoned
 		start := time.Now().Add(-time.Hour)
@@ -135,8 +137,7 @@ func TestDrainSendsEachReleaseOnceMore(t *testing.T) {
 }
 
 func TestDrainEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		server := stalledServer{stalled: true}
 		var abandoned driver.Abandoned
 		abandoned.Release(t.Context(), time.Now(), server.release)
@@ -157,8 +158,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 
 // The server never replies. The list and the time that it is tried are bounded.
 func TestAbandonedRequestsAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var abandoned driver.Abandoned
 		refuse := func(context.Context) error { return errNoReply }
 		for range 20_000 {

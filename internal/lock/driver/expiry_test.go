@@ -85,19 +85,6 @@ func TestReleaseTellsAReleasedLeaseFromALostOne(t *testing.T) {
 	}
 }
 
-func TestSecondReleaseReturnsErrLostWithoutARequest(t *testing.T) {
-	t.Parallel()
-	var e driver.Expiry
-	e.Begin(time.Now().Add(ttl))
-	check.ErrorIs(t, e.Release(serverReply{err: errNoReply}.remove), errNoReply)
-	check.NoError(t, e.Release(serverReply{repeated: true}.remove))
-	err := e.Release(func() (bool, bool, error) {
-		t.Error("the second Release sent a request")
-		return true, false, nil
-	})
-	check.ErrorIs(t, err, lock.ErrLost)
-}
-
 // The request of one removes the lease. The other's, a repeated one, finds none.
 func TestOneOfTwoConcurrentReleasesSucceeds(t *testing.T) {
 	t.Parallel()
@@ -137,25 +124,19 @@ func TestReleaseIsNotMistakenForALoss(t *testing.T) {
 	}
 }
 
-func TestExtendedLeaseThatTheServerDoesNotHaveIsLost(t *testing.T) {
+// A reply to an extension counts for nothing when the lease is lost, or was released after
+// the server had extended it.
+func TestEndedLeaseIsNotExtended(t *testing.T) {
 	t.Parallel()
-	var e driver.Expiry
 	end := time.Now().Add(ttl)
-	e.Begin(end)
-	e.Extending(end)
-	if err := e.Extended(false, end); !errors.Is(err, lock.ErrLost) || !e.Ended() {
-		t.Errorf("Extended = %v, ended %t, want ErrLost and true", err, e.Ended())
+	lose := func(e *driver.Expiry) { check.ErrorIs(t, e.Extended(false, end), lock.ErrLost) }
+	for _, finish := range []func(*driver.Expiry){lose, (*driver.Expiry).End} {
+		var e driver.Expiry
+		e.Begin(end)
+		e.Extending(end)
+		finish(&e)
+		if err := e.Extended(true, end); !errors.Is(err, lock.ErrLost) || !e.Ended() {
+			t.Errorf("Extended = %v, ended %t, want ErrLost and true", err, e.Ended())
+		}
 	}
-	check.ErrorIs(t, e.Extended(true, end), lock.ErrLost)
-}
-
-// The server extends the lease just before another goroutine releases it.
-func TestExtensionOfAReleasedLeaseReturnsErrLost(t *testing.T) {
-	t.Parallel()
-	var e driver.Expiry
-	end := time.Now().Add(ttl)
-	e.Begin(end)
-	e.Extending(end)
-	e.End()
-	check.ErrorIs(t, e.Extended(true, end), lock.ErrLost)
 }

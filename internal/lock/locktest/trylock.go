@@ -36,12 +36,17 @@ func (s suite) lockedKeyIsRefused(t *testing.T) {
 	}
 }
 
+// keysAreIndependent has keys that a service may take for one, or for a path.
 func (s suite) keysAreIndependent(t *testing.T) {
 	t.Parallel()
 	l, key := s.open(t), newKey()
-	a, b := MustTryLock(t, l, key, longTTL), MustTryLock(t, l, key+"2", longTTL)
-	check.NoError(t, a.Release(t.Context()))
-	check.NoError(t, b.Release(t.Context()))
+	for _, key := range []string{key + "/b", key, key + "/", key + "/b/c", key + "2", key + "%2F", key + "a", key + "A",
+		key + "/..", key + "/../" + key[len(key)/2:], ".", "..", "/", "%2F"} {
+		lease := MustTryLock(t, l, key, longTTL)
+		if len(key) <= len("%2F") { // which other tests lock as well
+			check.NoError(t, lease.Release(t.Context()))
+		}
+	}
 }
 
 func (s suite) oneOfManyConcurrentTryLocksSucceeds(t *testing.T) {

@@ -33,14 +33,6 @@ func TestKilledConnectionLosesTheLease(t *testing.T) {
 	locktest.MustTryLock(t, l, key, time.Minute)
 }
 
-// The names of GET_LOCK are case-insensitive.
-func TestKeysAreCaseSensitive(t *testing.T) {
-	t.Parallel()
-	l, key := open(t, labtest.DSN(t)), labtest.Name(t)
-	locktest.MustTryLock(t, l, key+"a", time.Minute)
-	locktest.MustTryLock(t, l, key+"A", time.Minute)
-}
-
 // The names of GET_LOCK are server-wide.
 func TestKeysBelongToTheirDatabase(t *testing.T) {
 	t.Parallel()

@@ -119,15 +119,3 @@ func TestEmptyDirectoryIsDeletedAndTheFenceStillRises(t *testing.T) {
 			first.Fence())
 	}
 }
-
-func TestKeysMayLookLikePaths(t *testing.T) {
-	t.Parallel()
-	l := open(t, labtest.SharedZooKeeper(t), 5*time.Second)
-	key := labtest.Name(t)
-	for _, key := range []string{".", "..", "/", "%2F", key + "/a", key, key + "/../" + key} {
-		check.NoError(t, locktest.MustTryLock(t, l, key, ttl).Release(t.Context()))
-	}
-	for _, key := range []string{key + "/", key + "%2F"} {
-		locktest.MustTryLock(t, l, key, ttl)
-	}
-}
